@@ -1,0 +1,1 @@
+"""The scalar expression graph: hash-consed, simplified as it is built, never expanded. Knows no mechanics."""

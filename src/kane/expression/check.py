@@ -1,0 +1,25 @@
+"""Invariants of an arena."""
+
+from __future__ import annotations
+
+import math
+
+from kane.errors import ExpressionError
+from kane.expression.arena import Arena
+from kane.expression.operations import CONSTANT, OPERATIONS
+
+
+def check(arena: Arena) -> None:
+    """Raise ExpressionError if an invariant of the arena is broken: ids, order, arity, uniqueness, finite constants."""
+    seen = set()
+    for position, node in enumerate(arena.nodes):
+        key = (node.op, node.args, node.data)
+        if node.id != position or node.arena is not arena:
+            raise ExpressionError(f"node {node!r} sits at {position} but says {node.id}")
+        if len(node.args) != OPERATIONS[node.op].arity or any(a.id >= node.id for a in node.args):
+            raise ExpressionError(f"node {node!r} has arguments that are not earlier nodes, or the wrong number of them")
+        if key in seen:
+            raise ExpressionError(f"node {node!r} is stored twice")
+        if node.op == CONSTANT and not math.isfinite(node.data):
+            raise ExpressionError(f"constant {node!r} is not finite")
+        seen.add(key)

@@ -1,0 +1,185 @@
+"""Exact derivatives on the graph, forward and reverse: one rule per operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from kane.errors import ExpressionError
+from kane.expression.construct import cos, less, less_equal, log, power, select, sign, sin, spline, sqrt
+from kane.expression.node import Expr
+from kane.expression.operations import (
+    ABS,
+    ACOS,
+    ADD,
+    ASIN,
+    ATAN2,
+    COS,
+    DIV,
+    EQUAL,
+    EXP,
+    LESS,
+    LESS_EQUAL,
+    LOG,
+    MAX,
+    MIN,
+    MUL,
+    NEG,
+    POW,
+    SELECT,
+    SIGN,
+    SIN,
+    SPLINE,
+    SQRT,
+    SUB,
+    TAN,
+    TANH,
+)
+from kane.expression.traverse import reachable
+
+Rule = Callable[[Expr], tuple["Expr | None", ...]]
+
+
+def _quotient(r: Expr) -> tuple[Expr, ...]:
+    _, b = r.args
+    return 1 / b, -(r / b)
+
+
+def _power(r: Expr) -> tuple[Expr | None, ...]:
+    a, b = r.args
+    with_respect_to_base = b * power(a, b - 1)
+    return with_respect_to_base, None if b.is_constant else r * log(a)
+
+
+def _atan2(r: Expr) -> tuple[Expr, ...]:
+    y, x = r.args
+    square = y * y + x * x
+    return x / square, -y / square
+
+
+def _chosen(first: Expr, r: Expr) -> tuple[Expr, ...]:
+    one, zero = r.arena.one, r.arena.zero
+    return select(first, one, zero), select(first, zero, one)
+
+
+# Partial derivatives of a node with respect to each argument; None where it is zero. Functions with steps (abs, sign,
+# min, max, comparisons, select) have the derivative of the branch that is taken.
+PARTIALS: dict[int, Rule] = {
+    ADD: lambda r: (r.arena.one, r.arena.one),
+    SUB: lambda r: (r.arena.one, -r.arena.one),
+    MUL: lambda r: (r.args[1], r.args[0]),
+    DIV: _quotient,
+    NEG: lambda r: (-r.arena.one,),
+    POW: _power,
+    SQRT: lambda r: (0.5 / r,),
+    SIN: lambda r: (cos(r.args[0]),),
+    COS: lambda r: (-sin(r.args[0]),),
+    TAN: lambda r: (1 + r * r,),
+    ASIN: lambda r: (1 / sqrt(1 - r.args[0] * r.args[0]),),
+    ACOS: lambda r: (-1 / sqrt(1 - r.args[0] * r.args[0]),),
+    ATAN2: _atan2,
+    EXP: lambda r: (r,),
+    LOG: lambda r: (1 / r.args[0],),
+    TANH: lambda r: (1 - r * r,),
+    ABS: lambda r: (sign(r.args[0]),),
+    SIGN: lambda r: (None,),
+    MIN: lambda r: _chosen(less_equal(r.args[0], r.args[1]), r),
+    MAX: lambda r: _chosen(less(r.args[1], r.args[0]), r),
+    LESS: lambda r: (None, None),
+    LESS_EQUAL: lambda r: (None, None),
+    EQUAL: lambda r: (None, None),
+    SELECT: lambda r: (None, *_chosen(r.args[0], r)),
+    SPLINE: lambda r: (spline(r.args[0], r.data.derivative()),),
+}
+
+
+def forward(roots: Sequence[Expr], seeds: Mapping[Expr, Expr]) -> list[Expr]:
+    """Directional derivatives: sum over leaves x of d root/d x times seeds[x].
+
+    Source: the chain rule, one tangent carried by every node.
+    """
+    tangents: dict[Expr, Expr] = {}
+    for node in reachable(roots):
+        if node in seeds:
+            tangents[node] = seeds[node]
+        elif any(a in tangents for a in node.args):
+            total = None
+            for a, partial in zip(node.args, PARTIALS[node.op](node), strict=True):
+                if partial is not None and a in tangents:
+                    term = partial * tangents[a]
+                    total = term if total is None else total + term
+            if total is not None:
+                tangents[node] = total
+    return [tangents.get(root, root.arena.zero) for root in roots]
+
+
+def gradient(root: Expr, variables: Sequence[Expr]) -> list[Expr]:
+    """All partial derivatives d root/d variable in one backward pass, whatever their number."""
+    order = reachable([root])
+    wanted = set(variables)
+    reaches = set()
+    for node in order:
+        if node in wanted or any(a in reaches for a in node.args):
+            reaches.add(node)
+    adjoint: dict[Expr, Expr] = {root: root.arena.one}
+    for node in reversed(order):
+        bar = adjoint.get(node)
+        if bar is None or node in wanted or node not in reaches:
+            continue
+        for a, partial in zip(node.args, PARTIALS[node.op](node) if node.args else (), strict=True):
+            if partial is not None and a in reaches:
+                term = bar * partial
+                adjoint[a] = adjoint[a] + term if a in adjoint else term
+    return [adjoint.get(v, root.arena.zero) for v in variables]
+
+
+def total_time_derivative(roots: Sequence[Expr], rates: Mapping[Expr, Expr]) -> list[Expr]:
+    """d root/dt along motions in which each leaf x changes at ``rates[x]`` (time itself at 1); other leaves stay."""
+    return forward(roots, rates)
+
+
+def linear_coefficients(roots: Sequence[Expr], variables: Sequence[Expr]) -> tuple[list[list[Expr]], list[Expr]]:
+    """Exact A and b with root[i] = sum_j A[i][j] variables[j] + b[i], A and b free of the variables.
+
+    Raises:
+        ExpressionError: a root is not linear in the variables; the offending operation is named.
+    """
+    zero = roots[0].arena.zero if roots else None
+    column = {v: j for j, v in enumerate(variables)}
+    forms: dict[Expr, tuple[dict[int, Expr], Expr]] = {}
+    for node in reachable(roots):
+        if node in column:
+            forms[node] = ({column[node]: node.arena.one}, node.arena.zero)
+        elif any(a in forms for a in node.args):
+            forms[node] = _linear_form(node, forms)
+    rows, rest = [], []
+    for root in roots:
+        coefficients, remainder = forms.get(root, ({}, root))
+        rows.append([coefficients.get(j, zero) for j in range(len(variables))])
+        rest.append(remainder)
+    return rows, rest  # type: ignore[return-value]
+
+
+_Form = tuple[dict[int, "Expr"], "Expr"]
+
+
+def _linear_form(node: Expr, forms: Mapping[Expr, _Form]) -> _Form:
+    parts = [forms.get(a, ({}, a)) for a in node.args]
+    if node.op == NEG:
+        return {j: -c for j, c in parts[0][0].items()}, -parts[0][1]
+    if node.op in (ADD, SUB):
+        signed = 1 if node.op == ADD else -1
+        total = dict(parts[0][0])
+        for j, c in parts[1][0].items():
+            total[j] = total[j] + signed * c if j in total else signed * c
+        return total, parts[0][1] + signed * parts[1][1]
+    if node.op == MUL and not (parts[0][0] and parts[1][0]):
+        (form, rest), factor = (parts[0], node.args[1]) if parts[0][0] else (parts[1], node.args[0])
+        return {j: c * factor for j, c in form.items()}, rest * factor
+    if node.op == DIV and not parts[1][0]:
+        return {j: c / node.args[1] for j, c in parts[0][0].items()}, parts[0][1] / node.args[1]
+    if node.op == SELECT and not parts[0][0]:
+        columns = parts[1][0].keys() | parts[2][0].keys()
+        zero, test = node.arena.zero, node.args[0]
+        mixed = {j: select(test, parts[1][0].get(j, zero), parts[2][0].get(j, zero)) for j in sorted(columns)}
+        return mixed, select(test, parts[1][1], parts[2][1])
+    raise ExpressionError(f"{node!r} is not linear in the variables asked for")

@@ -1,0 +1,50 @@
+"""The slow interpreter: the definition of what an expression means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kane.errors import ExpressionError
+from kane.expression.node import Expr
+from kane.expression.operations import CONSTANT, OPERATIONS, SPLINE
+from kane.expression.traverse import reachable
+
+
+class _NumPy:
+    """The namespace of elementary functions for numbers and arrays."""
+
+    sin, cos, tan, sqrt, exp, log, tanh = np.sin, np.cos, np.tan, np.sqrt, np.exp, np.log, np.tanh
+    asin, acos, atan2, fabs, sign = np.arcsin, np.arccos, np.arctan2, np.fabs, np.sign
+    minimum, maximum, where = np.minimum, np.maximum, np.where
+
+
+def interpret(roots: Sequence[Expr], values: Mapping[Expr, Any], functions: Any = _NumPy) -> list[Any]:
+    """The values of the roots, by evaluating one node after another.
+
+    Args:
+        roots: expressions.
+        values: a number, or an array, for every leaf they depend on.
+        functions: namespace with sin, cos, ..., sqrt, fabs, sign, minimum, maximum, where; NumPy by default.
+
+    Raises:
+        ExpressionError: a leaf has no value.
+    """
+    known: dict[Expr, Any] = dict(values)
+    with np.errstate(all="ignore"):
+        for node in reachable(roots):
+            if node in known:
+                continue
+            if node.op == CONSTANT:
+                known[node] = node.data
+            elif not node.args:
+                raise ExpressionError(f"no value was given for the {OPERATIONS[node.op].name} {node.name}")
+            elif node.op == SPLINE:
+                known[node] = node.data.value(known[node.args[0]])
+            else:
+                meaning = OPERATIONS[node.op].meaning
+                assert meaning is not None
+                known[node] = meaning(functions, *(known[a] for a in node.args))
+    return [known[root] for root in roots]

@@ -1,0 +1,73 @@
+"""Piecewise cubic polynomials as tables that a node can carry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from kane.errors import ExpressionError
+
+
+@dataclass(frozen=True)
+class PiecewiseCubic:
+    """A piecewise polynomial y(x) = sum_k coefficients[i][k] (x - knots[i])^k for knots[i] <= x < knots[i+1].
+
+    The first piece holds below the first knot, the last piece above the last.
+
+    Attributes:
+        knots: left ends of the pieces, increasing; n values.
+        coefficients: per piece, four coefficients from the constant up.
+    """
+
+    knots: tuple[float, ...]
+    coefficients: tuple[tuple[float, float, float, float], ...]
+
+    @classmethod
+    def through(cls, x: Sequence[float], y: Sequence[float]) -> PiecewiseCubic:
+        """The twice continuously differentiable not-a-knot spline through points, continued by its end tangents.
+
+        Args:
+            x: abscissae, strictly increasing, at least 2.
+            y: ordinates.
+
+        Raises:
+            ExpressionError: lengths differ, fewer than two points, not increasing or not finite.
+        """
+        xs, ys = np.asarray(x, float), np.asarray(y, float)
+        if xs.ndim != 1 or xs.shape != ys.shape or len(xs) < 2:
+            raise ExpressionError(
+                f"a spline needs two or more points and as many ordinates; got shapes {xs.shape} and {ys.shape}"
+            )
+        if not (np.isfinite(xs).all() and np.isfinite(ys).all() and (np.diff(xs) > 0).all()):
+            raise ExpressionError("the abscissae of a spline must be finite and strictly increasing, its ordinates finite")
+        fit = CubicSpline(xs, ys)
+        inner = [tuple(float(c) for c in fit.c[::-1, i]) for i in range(len(xs) - 1)]
+        slope0, slope1 = float(fit(xs[0], 1)), float(fit(xs[-1], 1))
+        # Below the first knot the tangent there; its piece is anchored at the first knot as well.
+        pieces = [(float(ys[0]), slope0, 0.0, 0.0), *inner, (float(ys[-1]), slope1, 0.0, 0.0)]
+        return cls((float(xs[0]), *map(float, xs)), tuple(pieces))  # type: ignore[arg-type]
+
+    @cached_property
+    def _arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.asarray(self.knots), np.asarray(self.coefficients)
+
+    def piece(self, x: Any) -> Any:
+        """Index of the piece in force at x: the number of knots[1:] that are <= x."""
+        return np.searchsorted(self._arrays[0][1:], x, side="right")
+
+    def value(self, x: Any) -> Any:
+        """y(x), elementwise; NaN in, NaN out."""
+        knots, c = self._arrays
+        i = self.piece(x)
+        h = np.asarray(x, float) - knots[i]
+        result = c[i, 0] + h * (c[i, 1] + h * (c[i, 2] + h * c[i, 3]))
+        return float(result) if np.ndim(x) == 0 else result
+
+    def derivative(self) -> PiecewiseCubic:
+        """dy/dx as a piecewise polynomial."""
+        return PiecewiseCubic(self.knots, tuple((c1, 2 * c2, 3 * c3, 0.0) for _, c1, c2, c3 in self.coefficients))

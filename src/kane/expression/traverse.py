@@ -1,0 +1,122 @@
+"""Walks over the graph, all of them loops over ids: nothing here recurses, whatever the depth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from kane.expression import construct
+from kane.expression.node import Expr
+from kane.expression.operations import (
+    ABS,
+    ACOS,
+    ADD,
+    ASIN,
+    ATAN2,
+    CONSTANT,
+    COS,
+    COST_CLASSES,
+    DIV,
+    EQUAL,
+    EXP,
+    LESS,
+    LESS_EQUAL,
+    LOG,
+    MAX,
+    MIN,
+    MUL,
+    NEG,
+    OPERATIONS,
+    POW,
+    SELECT,
+    SIGN,
+    SIN,
+    SPLINE,
+    SQRT,
+    SUB,
+    TAN,
+    TANH,
+)
+
+CONSTRUCTORS: dict[int, Callable[..., Expr]] = {
+    ADD: construct.add,
+    SUB: construct.sub,
+    MUL: construct.mul,
+    DIV: construct.div,
+    NEG: construct.neg,
+    POW: construct.power,
+    SQRT: construct.sqrt,
+    SIN: construct.sin,
+    COS: construct.cos,
+    TAN: construct.tan,
+    ASIN: construct.asin,
+    ACOS: construct.acos,
+    ATAN2: construct.atan2,
+    EXP: construct.exp,
+    LOG: construct.log,
+    TANH: construct.tanh,
+    ABS: construct.absolute,
+    SIGN: construct.sign,
+    MIN: construct.minimum,
+    MAX: construct.maximum,
+    LESS: construct.less,
+    LESS_EQUAL: construct.less_equal,
+    EQUAL: construct.equal,
+    SELECT: construct.select,
+    SPLINE: construct.spline,
+}
+
+
+def reachable(roots: Iterable[Expr]) -> list[Expr]:
+    """The nodes that the roots depend on, roots included, arguments before their users."""
+    seen: set[Expr] = set()
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            stack.extend(node.args)
+    return sorted(seen, key=lambda node: node.id)
+
+
+def leaves(roots: Iterable[Expr]) -> list[Expr]:
+    """The leaves that the roots depend on, constants left out, oldest first."""
+    return [node for node in reachable(roots) if not node.args and node.op != CONSTANT]
+
+
+def rebuild(node: Expr, args: Sequence[Expr]) -> Expr:
+    """The operation of ``node`` applied to other arguments, simplified."""
+    constructor = CONSTRUCTORS[node.op]
+    return constructor(*args, node.data) if node.data is not None else constructor(*args)
+
+
+def substitute(roots: Sequence[Expr], replacements: Mapping[Expr, Expr]) -> list[Expr]:
+    """The roots with nodes replaced, simplified on the way; replacements are not themselves searched."""
+    image: dict[Expr, Expr] = dict(replacements)
+    for node in reachable(roots):
+        if node in image:
+            continue
+        if not node.args:
+            image[node] = node
+            continue
+        args = [image[a] for a in node.args]
+        same = all(new is old for new, old in zip(args, node.args, strict=True))
+        image[node] = node if same else rebuild(node, args)
+    return [image[root] for root in roots]
+
+
+def count(roots: Iterable[Expr], free: Iterable[int] = ()) -> dict[str, int]:
+    """Exact operation counts of the graph under the roots, by cost class.
+
+    Args:
+        roots: the expressions that are wanted.
+        free: kinds of leaves whose functions are not counted (parameters, when they are computed once).
+    """
+    hoisted: set[Expr] = set()
+    totals = dict.fromkeys(COST_CLASSES, 0)
+    kinds = set(free)
+    for node in reachable(roots):
+        if node.op in kinds or (node.op == CONSTANT) or (node.args and kinds and all(a in hoisted for a in node.args)):
+            hoisted.add(node)
+        elif OPERATIONS[node.op].cost:
+            totals[OPERATIONS[node.op].cost] += 1
+    return totals
