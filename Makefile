@@ -1,0 +1,62 @@
+# make setup | demo | test | test-all | bench | format | clean.  Needs python >= 3.11 and PyPI, nothing else.
+PYTHON ?= python3
+WORKERS ?= 2
+
+VENV := .venv
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+BENCH_STAMP := $(VENV)/.installed-bench
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo check test test-all bench format clean
+
+help:
+	@echo "make setup     a virtual environment in $(VENV), with kane installed for development"
+	@echo "make demo      the UR5 from its URDF to a simulation, files in out/"
+	@echo "make test      style, types and the quick tests"
+	@echo "make test-all  the slow tests too"
+	@echo "make bench     speed and operation counts beside the peers"
+	@echo "make format    let ruff format and mend the code"
+	@echo "make clean     remove what the other targets made"
+
+$(PY):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "kane needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 setup" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) \
+		|| { rm -rf $(VENV); echo "no venv: on Debian, apt-get install python3-venv" >&2; exit 1; }
+
+$(STAMP): pyproject.toml constraints.txt | $(PY)
+	$(PIP) --editable '.[test,demo]'
+	@touch $@
+
+$(BENCH_STAMP): $(STAMP)
+	$(PIP) --editable '.[bench]'
+	@touch $@
+
+setup: $(STAMP)
+
+demo: $(STAMP)
+	$(PY) examples/ur5.py
+
+check: $(STAMP)
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+	$(PY) -m mypy
+
+test: check
+	$(PY) -m pytest -n $(WORKERS) -m "not slow"
+
+test-all: check
+	$(PY) -m pytest -n $(WORKERS)
+
+bench: $(BENCH_STAMP)
+	$(PY) -m kane.cli.main bench
+
+format: $(STAMP)
+	$(PY) -m ruff check --fix
+	$(PY) -m ruff format
+
+clean:
+	rm -rf $(VENV) out build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find src tests examples benchmarks -name __pycache__ -type d -exec rm -rf {} +

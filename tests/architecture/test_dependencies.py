@@ -1,0 +1,77 @@
+"""Third-party packages: declared, and the optional ones imported only in the file named after them."""
+
+import re
+import sys
+import tomllib
+
+import pytest
+
+# Import name of what is not called as its distribution is.
+DISTRIBUTIONS = {"sksundae": "scikit-sundae", "pinocchio": "pin", "hppfcl": "coal"}
+# Files that an optional package may be imported in, by the import name; elsewhere a file of the package's own name.
+NAMED_AFTER = {"mujoco": {"mjcf", "mujoco"}, "sksundae": {"sundae", "stiff", "sksundae"}}
+
+
+@pytest.fixture(scope="module")
+def declared(root):
+    """Names of the core requirements, and of those of all extras."""
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+
+    def names(requirements):
+        return {re.match(r"[\w-]+", r).group().lower() for r in requirements}
+
+    return names(project["dependencies"]), set().union(*map(names, project["optional-dependencies"].values()))
+
+
+def misplaced(source, core, optional):
+    """Messages for third-party imports of one file that are not declared or not where they belong."""
+    stem = source.path.removesuffix(".py").rpartition("/")[2]
+    for line, name in source.imports():
+        package = name.split(".")[0]
+        if package in sys.stdlib_module_names or package == "kane":
+            continue
+        distribution = DISTRIBUTIONS.get(package, package).lower()
+        # llvmlite comes with numba, in the version that numba was made for.
+        if distribution in core or distribution == "llvmlite":
+            continue
+        if distribution not in optional:
+            yield f"{source.path}:{line}: {package} is not declared in pyproject.toml"
+        elif stem not in NAMED_AFTER.get(package, {package}):
+            yield f"{source.path}:{line}: {package} is optional, and this file is not named after it"
+
+
+def test_what_is_imported_is_declared_and_what_is_optional_has_its_own_file(sources, declared):
+    assert [message for source in sources for message in misplaced(source, *declared)] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("importers/urdf.py", "import mujoco"),
+        ("simulation/a.py", "def f():\n    import sksundae as sun"),
+        ("a.py", "import torch"),
+        ("formulation/a.py", "from pinocchio import Model"),
+    ],
+)
+def test_a_package_out_of_place_is_seen(source_of, declared, path, text):
+    assert len(list(misplaced(source_of(path, text), *declared))) == 1
+
+
+def test_an_optional_package_is_allowed_in_the_file_named_after_it(source_of, declared):
+    assert list(misplaced(source_of("importers/mjcf.py", "import mujoco\nimport numpy as np"), *declared)) == []
+
+
+def test_importing_kane_does_not_import_optional_packages(declared, imported_by_kane):
+    core, optional = declared
+    import_names = {d: i for i, d in DISTRIBUTIONS.items()}
+    banned = {import_names.get(d, d) for d in optional - core}
+    assert sorted(banned & imported_by_kane) == []
+
+
+@pytest.fixture(scope="module")
+def imported_by_kane():
+    import subprocess
+
+    code = "import sys, kane; print(*{name.split('.')[0] for name in sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    return set(done.stdout.split())

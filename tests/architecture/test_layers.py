@@ -1,0 +1,72 @@
+"""Imports point downward only (architecture, section 2)."""
+
+import pytest
+
+# Lowest first; names in one row do not import each other.
+LAYERS = (
+    ("errors",),
+    ("expression",),
+    ("geometry", "codegen"),
+    ("model",),
+    ("formulation", "importers"),
+    ("library", "dynamics"),
+    ("simulation",),
+    ("analysis", "sweep", "viewer"),
+    ("haptics",),
+    ("cli",),
+)
+RANK = {name: rank for rank, row in enumerate(LAYERS) for name in row}
+
+
+def upward_imports(source):
+    """Messages for the imports of one file that do not point downward."""
+    here = source.module.split(".")[1] if source.module != "kane" else ""
+    if here == "":
+        return []  # kane/__init__.py is the public vocabulary: it gathers from everywhere
+    if here not in RANK:
+        return [f"{source.path}: {here} has no place in the layers of tests/architecture/test_layers.py"]
+    found = []
+    for line, name in source.imports():
+        parts = name.split(".")
+        if parts[0] != "kane":
+            continue
+        there = parts[1] if len(parts) > 1 and parts[1] in RANK else ""
+        if there == here or (there and RANK[there] < RANK[here]):
+            continue
+        if not there and here == "cli":
+            continue  # the command line is a user like any other
+        found.append(f"{source.path}:{line}: {here} may not import {name}")
+    return found
+
+
+def test_imports_point_downward_only(sources):
+    assert [message for source in sources for message in upward_imports(source)] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("expression/a.py", "from kane.model import Model"),
+        ("geometry/a.py", "import kane.codegen.program"),
+        ("model/joints/a.py", "def f():\n    from kane.dynamics.build import build"),
+        ("model/joints/a.py", "from ...formulation import formulate"),
+        ("simulation/a.py", "import kane"),
+        ("errors.py", "from kane.expression.node import Expr"),
+        ("extras/a.py", "import math"),
+    ],
+)
+def test_an_import_that_points_upward_is_seen(source_of, path, text):
+    assert len(upward_imports(source_of(path, text))) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("dynamics/a.py", "from kane.codegen.program import Program\nfrom kane.errors import ModelError"),
+        ("model/joints/a.py", "from ..body import Body\nfrom . import joint"),
+        ("expression/a.py", "if TYPE_CHECKING:\n    from kane.model.model import Model"),
+        ("cli/a.py", "import kane"),
+    ],
+)
+def test_an_import_that_points_downward_or_names_a_type_is_allowed(source_of, path, text):
+    assert upward_imports(source_of(path, text)) == []

@@ -1,0 +1,65 @@
+"""The public vocabulary: every exported name is documented, and the example of the README runs."""
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+import kane
+
+
+def undocumented(name, thing):
+    """Dotted names of what is exported without words."""
+    if not (inspect.isclass(thing) or inspect.isroutine(thing) or inspect.ismodule(thing)):
+        return []
+    missing = [] if (inspect.getdoc(thing) or "").strip() else [name]
+    if inspect.isclass(thing):
+        for member in vars(thing):
+            attribute = inspect.getattr_static(thing, member)
+            described = inspect.isroutine(attribute) or isinstance(attribute, (property, staticmethod, classmethod))
+            if member[0] != "_" and described and not (inspect.getdoc(getattr(thing, member)) or "").strip():
+                missing.append(f"{name}.{member}")
+    return missing
+
+
+def test_every_exported_name_exists_and_is_documented():
+    assert len(kane.__all__) == len(set(kane.__all__))
+    assert [m for name in kane.__all__ for m in undocumented(name, getattr(kane, name))] == []
+
+
+def test_a_name_without_words_is_seen():
+    class Bare:
+        def method(self): ...
+
+    assert undocumented("Bare", Bare) == ["Bare", "Bare.method"]
+
+
+def test_every_exported_name_is_free_of_greek_and_underscores_at_the_start():
+    assert [name for name in kane.__all__ if not name.isascii() or name.startswith("_")] == ["__version__"]
+
+
+def python_blocks(text):
+    return re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_the_first_example_of_the_readme_runs_and_is_short(root, tmp_path):
+    example = python_blocks((root / "README.md").read_text("utf-8"))[0]
+    assert example.count("\n") <= 25
+    environment = {**os.environ, "MPLBACKEND": "Agg"}
+    command = [sys.executable, "-c", example]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Z1 = " in done.stdout
+
+
+@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "docs/notation.md", "docs/extending.md"])
+def test_every_file_that_a_page_points_to_exists(root, page):
+    text = (root / page).read_text("utf-8")
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
+    folder = (root / page).parent
+    assert [link for link in links if not (folder / link).exists()] == []
