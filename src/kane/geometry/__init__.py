@@ -1,0 +1,1 @@
+"""Frames, vectors, rotations and inertia; every component a number or an expression."""

@@ -1,0 +1,264 @@
+"""The factors of a rotation: elementary (one coordinate axis, one angle) or a general matrix.
+
+Both have ``apply`` (F v), ``apply_inverse`` (transpose of F times v), ``rotate_symmetric`` (F S F^T) and ``inverse``.
+What is zero or one is known when the factor is made, so that it costs nothing when the factor is used.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias, final
+
+import numpy as np
+
+from kane.expression.functions import cos, sin
+from kane.expression.node import Expr
+from kane.geometry.scalars import Matrix, Number, Triple
+
+Six: TypeAlias = "tuple[Number, Number, Number, Number, Number, Number]"
+
+# Angles this close to a multiple of pi/2 are that multiple [rad]: double rounding of pi leaves 1e-16 per turn.
+QUARTER_TURN_TOLERANCE = 1e-12
+# Entries of a constant matrix this close to 0, 1 or -1 are just that.
+ENTRY_TOLERANCE = 1e-12
+
+# A rotation about axis k turns e_i towards e_j.
+_PLANES = ((1, 2), (2, 0), (0, 1))
+# Where S_ii, S_jj, S_kk, S_ij, S_ik, S_jk stand in (xx, yy, zz, xy, xz, yz), by axis k.
+_PLACES = ((1, 2, 0, 5, 3, 4), (2, 0, 1, 4, 5, 3), (0, 1, 2, 3, 4, 5))
+_QUARTER_COSINES = (1.0, 0.0, -1.0, 0.0)
+
+
+def quarter_turns(angle: float, tolerance: float = QUARTER_TURN_TOLERANCE) -> int | None:
+    """The n of angle = n pi/2, within the tolerance [rad], else None."""
+    n = round(angle / (math.pi / 2))
+    return n if abs(angle - n * (math.pi / 2)) <= tolerance else None
+
+
+def _minus(x: Number) -> Number:
+    return -x if x.__class__ is Expr or x else 0.0
+
+
+@final
+class Elementary:
+    """Rotation about coordinate axis ``axis`` (0, 1, 2) through ``angle`` [rad].
+
+    Attributes:
+        axis: 0, 1 or 2.
+        angle: a number or an expression [rad].
+        c: cosine of the angle, exactly 0 or +-1 at quarter turns.
+        s: sine of the angle, likewise.
+        quarters: 0, 1, 2 or 3 where the angle is that many quarter turns, else None.
+    """
+
+    __slots__ = ("angle", "axis", "c", "i", "j", "quarters", "s")
+
+    def __init__(self, axis: int, angle: Number) -> None:
+        self.axis = axis
+        self.angle = angle
+        self.i, self.j = _PLANES[axis]
+        turns = None if angle.__class__ is Expr else quarter_turns(angle)
+        self.quarters = None if turns is None else turns % 4
+        if self.quarters is None:
+            self.c, self.s = cos(angle), sin(angle)
+        else:
+            self.c, self.s = _QUARTER_COSINES[self.quarters], _QUARTER_COSINES[self.quarters - 1]
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the angle is a number."""
+        return self.angle.__class__ is not Expr
+
+    def inverse(self) -> Elementary:
+        """The rotation back."""
+        return Elementary(self.axis, -self.angle)
+
+    def apply(self, v: Triple) -> Triple:
+        """F v: 4 mul and 2 add, less where components are zero."""
+        return self._turn(v, self.s, self.quarters)
+
+    def apply_inverse(self, v: Triple) -> Triple:
+        """F^T v: 4 mul and 2 add, less where components are zero."""
+        a, b = v[self.i], v[self.j]
+        out = list(v)
+        if self.quarters is not None:
+            out[self.i], out[self.j] = _quarter(a, b, -self.quarters % 4)
+        else:
+            out[self.j], out[self.i] = _rotated(self.c, self.s, b, a)
+        return tuple(out)
+
+    def _turn(self, v: Triple, s: Number, quarters: int | None) -> Triple:
+        a, b = v[self.i], v[self.j]
+        out = list(v)
+        if quarters is not None:
+            out[self.i], out[self.j] = _quarter(a, b, quarters)
+        else:
+            out[self.i], out[self.j] = _rotated(self.c, s, a, b)
+        return tuple(out)
+
+    def rotate_symmetric(self, S: Six) -> Six:
+        """F S F^T: 8 mul and 8 add.
+
+        With D = S_jj - S_ii, k = s D - 2 c S_ij and w = s k: S_ii + w, S_jj - w, -(c k + S_ij), and (S_ik, S_jk) turned
+        as a vector.
+        """
+        ii, jj, kk, ij, ik, jk = _PLACES[self.axis]
+        Sii, Sjj, Sij = S[ii], S[jj], S[ij]
+        out: list[Any] = list(S)
+        if self.quarters is not None:
+            out[ik], out[jk] = _quarter(S[ik], S[jk], self.quarters)
+            if self.quarters % 2:
+                out[ii], out[jj], out[ij] = Sjj, Sii, _minus(Sij)
+            return tuple(out)
+        c, s = self.c, self.s
+        half = c * Sij  # taken away twice: an addition is cheaper than doubling S_ij
+        k = s * (Sjj - Sii) - half - half
+        w = s * k
+        out[ii], out[jj], out[ij] = Sii + w, Sjj - w, -(c * k + Sij)
+        out[ik], out[jk] = _rotated(c, s, S[ik], S[jk])
+        return tuple(out)
+
+    def __repr__(self) -> str:
+        return f"{'xyz'[self.axis]}({self.angle!r})"
+
+
+def _rotated(c: Number, s: Number, a: Number, b: Number) -> tuple[Number, Number]:
+    """(c a - s b, s a + c b)."""
+    if a.__class__ is not Expr and a == 0.0:
+        if b.__class__ is not Expr and b == 0.0:
+            return 0.0, 0.0
+        return -(s * b), c * b
+    if b.__class__ is not Expr and b == 0.0:
+        return c * a, s * a
+    return c * a - s * b, s * a + c * b
+
+
+def _quarter(a: Number, b: Number, quarters: int) -> tuple[Number, Number]:
+    """(a, b) turned by quarter turns."""
+    if quarters == 0:
+        return a, b
+    if quarters == 1:
+        return _minus(b), a
+    if quarters == 2:
+        return _minus(a), _minus(b)
+    return b, _minus(a)
+
+
+@final
+class General:
+    """Rotation given by its matrix.
+
+    Attributes:
+        rows: the matrix, 3x3.
+        is_constant: whether every entry is a number.
+    """
+
+    __slots__ = ("_columns_terms", "_elementary", "_rows_terms", "is_constant", "rows")
+
+    def __init__(self, rows: Matrix) -> None:
+        self.rows = rows
+        self.is_constant = all(entry.__class__ is not Expr for row in rows for entry in row)
+        self._rows_terms = tuple(_terms(row) for row in rows)
+        self._columns_terms = tuple(_terms(column) for column in zip(*rows, strict=True))
+        self._elementary: tuple[Elementary, ...] | None = None
+
+    def inverse(self) -> General:
+        """The rotation back: the transpose."""
+        return General(tuple(zip(*self.rows, strict=True)))
+
+    def apply(self, v: Triple) -> Triple:
+        """F v: at most 9 mul and 6 add."""
+        x, y, z = self._rows_terms
+        return _combined(x, v), _combined(y, v), _combined(z, v)
+
+    def apply_inverse(self, v: Triple) -> Triple:
+        """F^T v: at most 9 mul and 6 add."""
+        x, y, z = self._columns_terms
+        return _combined(x, v), _combined(y, v), _combined(z, v)
+
+    def rotate_symmetric(self, S: Six) -> Six:
+        """F S F^T: 24 mul where the matrix is constant (by three elementary rotations), 39 otherwise."""
+        if not self.is_constant:
+            return self._rotate_symmetric(S)
+        if self._elementary is None:
+            beta, alpha, gamma = zxz_angles(self.rows)
+            self._elementary = (Elementary(2, gamma), Elementary(0, alpha), Elementary(2, beta))
+        for factor in self._elementary:
+            S = factor.rotate_symmetric(S)
+        return S
+
+    def _rotate_symmetric(self, S: Six) -> Six:
+        # F (S - S_zz 1) F^T + S_zz 1, and the last diagonal entry from the trace: 12 products fewer than F S F^T.
+        xx, yy, zz, xy, xz, yz = S
+        dx, dy = xx - zz, yy - zz
+        T = [self.apply(column) for column in ((dx, xy, xz), (xy, dy, yz), (xz, yz, 0.0))]
+        x, y, z = self._rows_terms
+        first, second = (tuple(column[r] for column in T) for r in (0, 1))
+        a, b = _combined(x, first), _combined(y, second)
+        out = (a + zz, b + zz, zz + (dx + dy - a - b), _combined(y, first), _combined(z, first), _combined(z, second))
+        return out
+
+    def __repr__(self) -> str:
+        return f"matrix({self.rows!r})"
+
+
+Factor: TypeAlias = "Elementary | General"
+
+
+def _terms(entries: Any) -> tuple[tuple[int, Number, int], ...]:
+    """(place, entry, 1 or -1 where the entry is just that, else 0) of the entries that are not zero."""
+    unit = {1.0: 1, -1.0: -1}
+    numbers = ((k, m, 0 if m.__class__ is Expr else unit.get(m, 0)) for k, m in enumerate(entries))
+    return tuple((k, m, sign) for k, m, sign in numbers if m.__class__ is Expr or m != 0.0)
+
+
+def _combined(terms: tuple[tuple[int, Number, int], ...], v: Triple) -> Number:
+    total: Any = None
+    for k, m, sign in terms:
+        x = v[k]
+        if x.__class__ is not Expr and x == 0.0:
+            continue
+        if total is None:
+            total = x if sign == 1 else -x if sign == -1 else m * x
+        elif sign:
+            total = total + x if sign == 1 else total - x
+        else:
+            total = total + m * x
+    return 0.0 if total is None else total
+
+
+def zxz_angles(rows: Matrix) -> tuple[float, float, float]:
+    """(beta, alpha, gamma) [rad] with R = Rz(beta) Rx(alpha) Rz(gamma), R constant.
+
+    beta is in (-pi/2, pi/2]; where alpha is 0 or pi it is 0. Angles within 1e-10 of a multiple of pi/2 are snapped.
+    """
+    (r00, _, r02), (r10, _, r12), (r20, r21, r22) = rows
+    sine = math.hypot(r20, r21)
+    if sine <= _SNAP:
+        # Rz(beta) Rx(0) Rz(gamma) = Rz(beta + gamma); Rz(beta) Rx(pi) Rz(gamma) = Rx(pi) Rz(gamma - beta).
+        return 0.0, 0.0 if r22 > 0.0 else math.pi, _snapped(math.atan2(r10 if r22 > 0.0 else -r10, r00))
+    beta, alpha, gamma = _snapped(math.atan2(r02, -r12)), _snapped(math.atan2(sine, r22)), math.atan2(r20, r21)
+    if beta > math.pi / 2 or beta <= -math.pi / 2:
+        beta, alpha, gamma = _snapped(math.atan2(-r02, r12)), -alpha, math.atan2(-r20, -r21)
+    return beta, alpha, _snapped(gamma)
+
+
+_SNAP = 1e-10
+
+
+def _snapped(angle: float) -> float:
+    turns = quarter_turns(angle, _SNAP)
+    return angle if turns is None else turns * (math.pi / 2)
+
+
+def constant_factor(matrix: np.ndarray) -> Factor | None:
+    """The factor of a constant rotation matrix: None for the identity, elementary where it is one, else general."""
+    nearest = np.round(matrix)
+    clean = np.where(np.abs(matrix - nearest) <= ENTRY_TOLERANCE, nearest, matrix) + 0.0
+    for axis in range(3):
+        i, j = _PLANES[axis]
+        others = (clean[axis, i], clean[axis, j], clean[i, axis], clean[j, axis])
+        if clean[axis, axis] == 1.0 and not any(others):
+            turn = Elementary(axis, math.atan2(matrix[j, i] - matrix[i, j], matrix[i, i] + matrix[j, j]))
+            return None if turn.quarters == 0 else turn
+    return General(tuple(tuple(float(entry) for entry in row) for row in clean))

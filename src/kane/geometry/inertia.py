@@ -1,0 +1,199 @@
+"""Inertia of bodies: reading, checking, shifting, turning and adding; numbers and expressions mixed.
+
+The inertia matrix about a point P is I = integral (r.r 1 - r r^T) dm, so that products of inertia carry the minus sign
+(I_xy = - integral x y dm), as in URDF.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from kane.errors import ModelError
+from kane.expression.node import Expr
+from kane.geometry.factor import Six
+from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import Matrix, Number, Triple, is_number, scalar, square
+
+# Relative to the largest entry: rounding of data given with ten digits.
+TOLERANCE = 1e-9
+
+
+def inertia_matrix(spec: Any, name: str = "the inertia") -> Matrix:
+    """The inertia matrix, 3x3 [kg m^2].
+
+    Args:
+        spec: three principal moments, or six (xx, yy, zz, xy, xz, yz), or three rows of three; numbers or expressions.
+        name: whose it is, for messages.
+
+    Raises:
+        ModelError: it is none of these, an entry is not finite, or the matrix is not symmetric.
+    """
+    given = tuple(spec) if isinstance(spec, Iterable) and not isinstance(spec, str) else ()
+    if len(given) == 3 and all(isinstance(row, Iterable) for row in given):
+        return _symmetric(square(given, name), name)
+    if len(given) not in (3, 6):
+        raise ModelError(f"{name} is {spec!r}; give 3 principal moments, 6 (xx, yy, zz, xy, xz, yz) or a 3x3 matrix")
+    values = [scalar(value, f"{name}[{k}]") for k, value in enumerate(given)]
+    return of_six((*values, *[0.0] * (6 - len(values))))
+
+
+def _symmetric(rows: Matrix, name: str) -> Matrix:
+    scale = max((abs(x) for row in rows for x in row if is_number(x)), default=0.0)
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        a, b = rows[i][j], rows[j][i]
+        same = abs(a - b) <= TOLERANCE * scale if is_number(a) and is_number(b) else a is b
+        if not same:
+            raise ModelError(
+                f"{name} is not symmetric: entry ({i}, {j}) is {a!r} and entry ({j}, {i}) is {b!r}; "
+                "give the six numbers (xx, yy, zz, xy, xz, yz) instead"
+            )
+    return of_six(six(rows))
+
+
+def six(inertia: Matrix) -> Six:
+    """(xx, yy, zz, xy, xz, yz) of a symmetric matrix."""
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia
+    return xx, yy, zz, xy, xz, yz
+
+
+def of_six(values: Sequence[Number]) -> Matrix:
+    """The symmetric matrix of (xx, yy, zz, xy, xz, yz)."""
+    xx, yy, zz, xy, xz, yz = values
+    return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
+
+
+def check_inertia(name: str, mass: Number, inertia: Matrix) -> None:
+    """Refuses what no body can have; what is not a number yet is not checked.
+
+    A mass must be finite and not negative. Principal moments must not be negative, and none larger than the sum of the
+    others (to 1e-9 of the largest). Zero inertia is a particle.
+
+    Args:
+        name: the body.
+        mass: [kg].
+        inertia: about the mass centre [kg m^2].
+
+    Raises:
+        ModelError: naming the body, the principal moments and the nearest valid matrix.
+    """
+    if mass.__class__ is not Expr and not 0.0 <= mass < math.inf:
+        raise ModelError(f"the mass of {name} is {mass!r} kg; it must be finite and not negative")
+    if not all(is_number(x) for row in inertia for x in row):
+        return
+    matrix = np.array(inertia, dtype=float)
+    if not np.isfinite(matrix).all():
+        raise ModelError(f"the inertia of {name} is {matrix.tolist()}; every entry must be finite")
+    moments = np.linalg.eigvalsh(matrix)
+    slack = TOLERANCE * np.abs(moments).max()
+    if moments[0] < -slack:
+        fault = "a principal moment of inertia is negative"
+    elif moments[2] > moments[0] + moments[1] + slack:
+        fault = "the largest principal moment exceeds the sum of the other two (triangle inequality)"
+    else:
+        return
+    raise ModelError(
+        f"the inertia of {name} is not that of a body: {fault}; its principal moments are {_numbers(moments)}. "
+        f"The nearest valid inertia is {_rows(nearest_valid_inertia(inertia))}"
+    )
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return f"({', '.join(f'{x:.10g}' for x in values)})"
+
+
+def _rows(matrix: Matrix) -> str:
+    return f"({', '.join(_numbers(row) for row in matrix)})"
+
+
+def nearest_valid_inertia(inertia: Matrix) -> Matrix:
+    """The inertia whose second moments are those given, the negative ones put to zero.
+
+    That is the valid matrix whose second-moment matrix is nearest in the Frobenius norm [kg m^2].
+
+    Raises:
+        ModelError: an entry is not a number.
+    """
+    if not all(is_number(x) for row in inertia for x in row):
+        raise ModelError("the nearest valid inertia is defined for numbers only; put in values for the expressions")
+    values, axes = np.linalg.eigh(np.array(second_moment(inertia), dtype=float))
+    nearest = (axes * np.maximum(values, 0.0)) @ axes.T
+    return inertia_of_second_moment(of_six(six(nearest.tolist())))
+
+
+def second_moment(inertia: Matrix) -> Matrix:
+    """J = tr(I)/2 1 - I = integral r r^T dm [kg m^2]."""
+    xx, yy, zz, xy, xz, yz = six(inertia)
+    half = (xx + yy + zz) * 0.5
+    return of_six((half - xx, half - yy, half - zz, -xy, -xz, -yz))
+
+
+def inertia_of_second_moment(moment: Matrix) -> Matrix:
+    """I = tr(J) 1 - J, the way back from ``second_moment`` [kg m^2]."""
+    xx, yy, zz, xy, xz, yz = six(moment)
+    return of_six((yy + zz, xx + zz, xx + yy, -xy, -xz, -yz))
+
+
+def rotated_inertia(inertia: Matrix, R_AB: Rotation) -> Matrix:
+    """I_A = R_AB I_B R_AB^T: the same inertia in the axes of A [kg m^2]."""
+    return of_six(R_AB.rotate_symmetric(six(inertia)))
+
+
+def shift_from_mass_centre(inertia: Matrix, mass: Number, p: Triple) -> Matrix:
+    """The parallel-axis theorem, I_P = I_cm + m (p.p 1 - p p^T).
+
+    Args:
+        inertia: I_cm about the mass centre [kg m^2].
+        mass: m [kg].
+        p: from the mass centre to P, or back [m]; same axes as the inertia.
+    """
+    return _sum(inertia, point_inertia(mass, p))
+
+
+def shift_to_mass_centre(inertia: Matrix, mass: Number, p: Triple) -> Matrix:
+    """I_cm = I_P - m (p.p 1 - p p^T), with p from the mass centre to P, or back."""
+    return _sum(inertia, point_inertia(-mass, p))
+
+
+def point_inertia(mass: Number, p: Triple) -> Matrix:
+    """m (p.p 1 - p p^T), the inertia of a particle at p [kg m^2]."""
+    x, y, z = p
+    mx, my, mz = mass * x, mass * y, mass * z
+    xx, yy, zz = mx * x, my * y, mz * z
+    return of_six((yy + zz, xx + zz, xx + yy, -(mx * y), -(mx * z), -(my * z)))
+
+
+def combine(bodies: Sequence[tuple[Number, Triple, Matrix]]) -> tuple[Number, Triple, Matrix]:
+    """Several bodies fixed to each other as one.
+
+    Args:
+        bodies: (mass [kg], mass centre [m], inertia about that mass centre [kg m^2]) of each, all in one frame.
+
+    Returns:
+        The same of the whole. The mass centre of bodies without mass is put at the origin.
+    """
+    if len(bodies) == 1:
+        return bodies[0]
+    total: Number = 0.0
+    moment: Triple = (0.0, 0.0, 0.0)
+    for mass, com, _ in bodies:
+        total = total + mass
+        moment = tuple(h + mass * x for h, x in zip(moment, com, strict=True))
+    massless = is_number(total) and float(total) == 0.0
+    centre: Triple = (0.0, 0.0, 0.0) if massless else tuple(h if _zero(h) else h / total for h in moment)
+    inertia = of_six((0.0,) * 6)
+    for mass, com, own in bodies:
+        offset = tuple(x - c for x, c in zip(com, centre, strict=True))
+        inertia = _sum(inertia, shift_from_mass_centre(own, mass, offset))
+    return total, centre, inertia
+
+
+def _zero(x: Number) -> bool:
+    return is_number(x) and float(x) == 0.0
+
+
+def _sum(a: Matrix, b: Matrix) -> Matrix:
+    return of_six([x + y for x, y in zip(six(a), six(b), strict=True)])

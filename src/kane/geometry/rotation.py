@@ -1,0 +1,290 @@
+"""Rotations, carried as a product of factors so that an elementary rotation costs what it should."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias, final
+
+import numpy as np
+
+from kane.errors import ModelError
+from kane.expression.node import Expr
+from kane.geometry.factor import Elementary, Factor, General, Six, constant_factor, zxz_angles
+from kane.geometry.scalars import Matrix, Number, Triple, scalar, square, triple
+
+# A numeric matrix this far from orthogonal is taken for one that was rounded, and replaced by the nearest rotation.
+ORTHOGONALITY_TOLERANCE = 1e-6
+_AXES = {"x": 0, "y": 1, "z": 2, "1": 0, "2": 1, "3": 2}
+
+Axis: TypeAlias = "str | tuple[float, float, float]"
+
+
+@final
+class Rotation:
+    """The orientation of B in A: v_A = R_AB @ v_B. Immutable.
+
+    Carried as a product of factors, leftmost first, each elementary (a coordinate axis and an angle) or a 3x3 matrix.
+    Neighbouring elementary rotations about one axis are one rotation through the sum of the angles, and neighbouring
+    constant matrices are one matrix. Angles are in rad, numbers or expressions; constant angles within 1e-12 of a
+    multiple of pi/2 give exact zeros and ones, and what is zero or one costs no operations.
+    """
+
+    __slots__ = ("_backwards", "_entries", "_factors")
+
+    def __init__(self, factors: tuple[Factor, ...] = ()) -> None:
+        merged: list[Factor] = []
+        for factor in factors:
+            _append(merged, factor)
+        self._factors = tuple(merged)
+        self._backwards = self._factors[::-1]
+        self._entries: Matrix | None = None
+
+    @classmethod
+    def identity(cls) -> Rotation:
+        """R = 1."""
+        return cls()
+
+    @classmethod
+    def about(cls, axis: Any, angle: Number) -> Rotation:
+        """Right-handed rotation about a fixed axis.
+
+        Args:
+            axis: "x", "y" or "z", or three numbers (any length but zero).
+            angle: rad, number or expression.
+
+        Raises:
+            ModelError: there is no such axis, or the angle is not finite.
+        """
+        turn = scalar(angle, "the angle of a rotation")
+        n = _unit(axis)
+        for k in range(3):
+            if abs(n[k]) == 1.0:
+                return cls((Elementary(k, turn if n[k] > 0.0 else -turn),))
+        if turn.__class__ is Expr:
+            # z is brought to the axis by two elementary rotations: cheaper to apply than their product.
+            to = cls((Elementary(2, math.atan2(n[1], n[0])), Elementary(1, math.atan2(math.hypot(n[0], n[1]), n[2]))))
+            return to @ cls((Elementary(2, turn),)) @ to.inverse()
+        return cls._constant(_rodrigues(np.array(n), turn))
+
+    @classmethod
+    def matrix(cls, rows: Any) -> Rotation:
+        """The rotation with this matrix R_AB, 3x3.
+
+        Numbers are checked, and rounded ones (to 1e-6) replaced by the nearest rotation; expressions are trusted.
+
+        Raises:
+            ModelError: the shape is not 3x3, or the numbers are not a right-handed orthogonal matrix.
+        """
+        entries = square(rows, "the rotation matrix")
+        if any(entry.__class__ is Expr for row in entries for entry in row):
+            return cls((General(entries),))
+        return cls._constant(_checked(np.array(entries)))
+
+    @classmethod
+    def _constant(cls, matrix: np.ndarray) -> Rotation:
+        factor = constant_factor(matrix)
+        return cls() if factor is None else cls((factor,))
+
+    @classmethod
+    def euler(cls, sequence: str, a: Number, b: Number, c: Number, *, frame: str = "body") -> Rotation:
+        """Three successive rotations about coordinate axes.
+
+        frame="body": each about an axis of the turning body, R = R1(a) R2(b) R3(c). frame="space": each about a fixed axis,
+        R = R3(c) R2(b) R1(a).
+
+        Args:
+            sequence: three of "xyz" or of "123", such as "zxz"; no axis twice in a row.
+            a: first angle [rad]; b and c the second and the third.
+            frame: "body" or "space".
+
+        Raises:
+            ModelError: the sequence or the frame is none of these, or an angle is not finite.
+        """
+        axes = _sequence(sequence)
+        if frame not in ("body", "space"):
+            raise ModelError(f'Euler angles about axes of the frame {frame!r}: give frame="body" or frame="space"')
+        turns = [Elementary(k, scalar(x, f"an angle of {sequence!r}")) for k, x in zip(axes, (a, b, c), strict=True)]
+        return cls(tuple(turns if frame == "body" else turns[::-1]))
+
+    @classmethod
+    def rpy(cls, roll: Number, pitch: Number, yaw: Number) -> Rotation:
+        """Roll, pitch and yaw of URDF [rad]: R = Rz(yaw) Ry(pitch) Rx(roll)."""
+        return cls.euler("xyz", roll, pitch, yaw, frame="space")
+
+    @classmethod
+    def quaternion(cls, w: Number, x: Number, y: Number, z: Number) -> Rotation:
+        """The rotation of the quaternion (w, x, y, z).
+
+        Numbers are normalised; with expressions the quaternion is taken to be of unit length.
+
+        Raises:
+            ModelError: the quaternion is zero, or a component is not finite.
+        """
+        q = [scalar(value, f"the quaternion's {name}") for name, value in zip("wxyz", (w, x, y, z), strict=True)]
+        if any(value.__class__ is Expr for value in q):
+            return cls((General(_of_quaternion(*q)),))
+        length = math.hypot(*q)
+        if length == 0.0:
+            raise ModelError("the quaternion (0, 0, 0, 0) is no rotation; (1, 0, 0, 0) is the identity")
+        return cls._constant(np.array(_of_quaternion(*(value / length for value in q))))
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """The factors, leftmost first; none for the identity."""
+        return self._factors
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether every factor is made of numbers."""
+        return all(factor.is_constant for factor in self._factors)
+
+    @property
+    def entries(self) -> Matrix:
+        """The matrix R_AB, 3x3, numbers and expressions mixed."""
+        if self._entries is None:
+            columns = (self.apply((1.0, 0.0, 0.0)), self.apply((0.0, 1.0, 0.0)), self.apply((0.0, 0.0, 1.0)))
+            self._entries = tuple(zip(*columns, strict=True))
+        return self._entries
+
+    def inverse(self) -> Rotation:
+        """R_BA, the orientation of A in B."""
+        return Rotation(tuple(factor.inverse() for factor in self._backwards))
+
+    def __matmul__(self, other: Rotation) -> Rotation:
+        """R_AC = R_AB @ R_BC."""
+        if not isinstance(other, Rotation):
+            return NotImplemented
+        return Rotation(self._factors + other._factors) if self._factors and other._factors else _either(self, other)
+
+    def apply(self, v: Triple) -> Triple:
+        """v_A = R_AB v_B: factor by factor, 4 mul and 2 add for each elementary one."""
+        for factor in self._backwards:
+            v = factor.apply(v)
+        return v
+
+    def apply_inverse(self, v: Triple) -> Triple:
+        """v_B = R_AB^T v_A: factor by factor, 4 mul and 2 add for each elementary one."""
+        for factor in self._factors:
+            v = factor.apply_inverse(v)
+        return v
+
+    def rotate_symmetric(self, S: Six) -> Six:
+        """R S R^T of the symmetric matrix S = (xx, yy, zz, xy, xz, yz): 8 mul and 8 add per elementary factor."""
+        for factor in self._backwards:
+            S = factor.rotate_symmetric(S)
+        return S
+
+    def as_numpy(self) -> np.ndarray:
+        """The matrix R_AB, shape (3, 3).
+
+        Raises:
+            ModelError: it depends on expressions.
+        """
+        self._require_constant("as an array")
+        return np.array(self.entries, dtype=float)
+
+    def euler_zxz(self) -> tuple[float, float, float]:
+        """(beta, alpha, gamma) [rad] with R = Rz(beta) Rx(alpha) Rz(gamma).
+
+        beta is in (-pi/2, pi/2], and 0 where alpha is 0 or pi: R = Rx(alpha) Rz(gamma). Angles within 1e-10 of a multiple
+        of pi/2 are snapped to it.
+
+        Raises:
+            ModelError: the rotation depends on expressions.
+        """
+        self._require_constant("as three angles")
+        return zxz_angles(self.entries)
+
+    def _require_constant(self, how: str) -> None:
+        if not self.is_constant:
+            raise ModelError(f"{self!r} is not constant and has no value {how}; evaluate its entries instead")
+
+    def __repr__(self) -> str:
+        return f"Rotation({' @ '.join(map(repr, self._factors)) or 'identity'})"
+
+
+def _either(a: Rotation, b: Rotation) -> Rotation:
+    return a if a.factors else b
+
+
+def _append(factors: list[Factor], factor: Factor) -> None:
+    """Multiplies the product by one more factor on the right."""
+    last = factors[-1] if factors else None
+    if isinstance(factor, Elementary):
+        if isinstance(last, Elementary) and last.axis == factor.axis:
+            factors.pop()
+            factor = Elementary(factor.axis, scalar(last.angle + factor.angle, "the sum of two angles"))
+        if factor.quarters != 0:
+            factors.append(factor)
+    elif isinstance(last, General) and last.is_constant and factor.is_constant:
+        factors.pop()
+        product = constant_factor(np.array(last.rows) @ np.array(factor.rows))
+        if product is not None:
+            _append(factors, product)
+    else:
+        factors.append(factor)
+
+
+def _unit(axis: Any) -> tuple[float, float, float]:
+    if isinstance(axis, str):
+        if axis not in _AXES:
+            raise ModelError(f'there is no axis {axis!r}; give "x", "y", "z" or three numbers')
+        axis = [float(k == _AXES[axis]) for k in range(3)]
+    n = triple(axis, "the axis of a rotation")
+    if any(component.__class__ is Expr for component in n):
+        raise ModelError(f"the axis {n!r} is not constant; give numbers, or a chain of rotations about constant axes")
+    length = math.hypot(*n)
+    if length == 0.0:
+        raise ModelError("the axis (0, 0, 0) of a rotation has no direction; give a vector that is not zero")
+    x, y, z = (_cleaned(component / length) for component in n)
+    return x, y, z
+
+
+def _cleaned(component: float) -> float:
+    """A component of a unit vector; beside one of 1 - 1e-24 the others are below 1e-12."""
+    return 0.0 if abs(component) < 1e-12 else component if abs(component) < 1.0 - 1e-15 else math.copysign(1.0, component)
+
+
+def _rodrigues(n: np.ndarray, angle: float) -> np.ndarray:
+    """cos 1 + sin [n x] + (1 - cos) n n^T."""
+    skew = np.array([[0.0, -n[2], n[1]], [n[2], 0.0, -n[0]], [-n[1], n[0], 0.0]])
+    turn = Elementary(2, angle)
+    return turn.c * np.eye(3) + turn.s * skew + (1.0 - turn.c) * np.outer(n, n)
+
+
+def _checked(matrix: np.ndarray) -> np.ndarray:
+    error = float(np.abs(matrix.T @ matrix - np.eye(3)).max())
+    if not error <= ORTHOGONALITY_TOLERANCE:
+        raise ModelError(
+            f"the rotation matrix {matrix.tolist()} is not orthogonal: R^T R differs from the identity by {error:.3g}; "
+            "its rows must be perpendicular and of length 1"
+        )
+    if np.linalg.det(matrix) < 0.0:
+        raise ModelError(
+            f"the rotation matrix {matrix.tolist()} has determinant -1: it reflects; reverse one of its axes"
+        )
+    if error <= 1e-15:
+        return matrix
+    u, _, vt = np.linalg.svd(matrix)
+    return np.asarray(u @ vt)
+
+
+def _sequence(sequence: str) -> list[int]:
+    axes = [_AXES.get(letter, -1) for letter in sequence] if isinstance(sequence, str) else []
+    if len(axes) != 3 or -1 in axes or (not sequence.isdigit() and not sequence.isalpha()):
+        raise ModelError(f'{sequence!r} is no sequence of axes; give three of "xyz" or of "123", such as "zxz"')
+    if axes[0] == axes[1] or axes[1] == axes[2]:
+        raise ModelError(f"the sequence {sequence!r} repeats an axis in a row, which leaves two angles; give another")
+    return axes
+
+
+def _of_quaternion(w: Number, x: Number, y: Number, z: Number) -> Matrix:
+    x2, y2, z2 = x + x, y + y, z + z
+    xx, yy, zz = x * x2, y * y2, z * z2
+    xy, xz, yz = x * y2, x * z2, y * z2
+    wx, wy, wz = w * x2, w * y2, w * z2
+    return (
+        (1.0 - (yy + zz), xy - wz, xz + wy),
+        (xy + wz, 1.0 - (xx + zz), yz - wx),
+        (xz - wy, yz + wx, 1.0 - (xx + yy)),
+    )

@@ -1,0 +1,86 @@
+"""Scalars of geometry: a float, or an expression that is not a constant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any, TypeAlias
+
+from kane.errors import ModelError
+from kane.expression.node import Expr
+
+Number: TypeAlias = "Expr | float"
+Triple: TypeAlias = "tuple[Number, Number, Number]"
+Matrix: TypeAlias = "tuple[Triple, Triple, Triple]"
+
+
+def scalar(value: Any, what: str) -> Number:
+    """``value`` as a float where it is known, else the expression itself.
+
+    Raises:
+        ModelError: it is neither a finite number nor an expression; ``what`` says whose it is.
+    """
+    if value.__class__ is Expr:
+        return value.data if value.is_constant else value
+    if isinstance(value, Real) or getattr(value, "ndim", None) == 0:
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if math.isfinite(number):
+            return number + 0.0
+    raise ModelError(f"{what} is {value!r}; give a finite number or an expression")
+
+
+def triple(values: Any, what: str) -> Triple:
+    """Three scalars.
+
+    Raises:
+        ModelError: there are not three, or one of them is no scalar.
+    """
+    given = tuple(values) if isinstance(values, Iterable) and not isinstance(values, str) else ()
+    if len(given) != 3:
+        raise ModelError(f"{what} is {values!r}; give three numbers or expressions")
+    x, y, z = (scalar(v, f"{what}[{k}]") for k, v in enumerate(given))
+    return x, y, z
+
+
+def square(rows: Any, what: str) -> Matrix:
+    """Three rows of three scalars.
+
+    Raises:
+        ModelError: the shape is not 3x3, or an entry is no scalar.
+    """
+    given = tuple(rows) if isinstance(rows, Iterable) and not isinstance(rows, str) else ()
+    if len(given) != 3:
+        raise ModelError(f"{what} is {rows!r}; give three rows of three numbers or expressions")
+    first, second, third = (triple(row, f"row {k} of {what}") for k, row in enumerate(given))
+    return first, second, third
+
+
+def is_number(value: Any) -> bool:
+    """Whether the value of a scalar is known now."""
+    return value.__class__ is not Expr or value.is_constant
+
+
+def is_zero(value: Any) -> bool:
+    """Whether a scalar is known to be zero."""
+    return (value.data if value.__class__ is Expr and value.is_constant else value) == 0.0
+
+
+def cross(a: Triple, b: Triple) -> Triple:
+    """a x b, components in one frame; zeros cost nothing."""
+    return (
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    )
+
+
+def dot(a: Iterable[Number], b: Iterable[Number]) -> Number:
+    """a . b, components in one frame; zeros cost nothing."""
+    total: Number = 0.0
+    for x, y in zip(a, b, strict=True):
+        total = total + x * y
+    return total
