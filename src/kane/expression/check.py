@@ -17,7 +17,9 @@ def check(arena: Arena) -> None:
         if node.id != position or node.arena is not arena:
             raise ExpressionError(f"node {node!r} sits at {position} but says {node.id}")
         if len(node.args) != OPERATIONS[node.op].arity or any(a.id >= node.id for a in node.args):
-            raise ExpressionError(f"node {node!r} has arguments that are not earlier nodes, or the wrong number of them")
+            raise ExpressionError(
+                f"node {node!r} has arguments that are not earlier nodes, or the wrong number of them"
+            )
         if key in seen:
             raise ExpressionError(f"node {node!r} is stored twice")
         if node.op == CONSTANT and not math.isfinite(node.data):

@@ -1,8 +1,20 @@
 """Constructors of nodes: one plain function per operation, simplifying as it builds, never expanding.
 
 Canonical forms that make equal things one node: constants first in sums and products; commutative arguments in order
-of id; minus signs pulled out of products, quotients and odd functions, and absorbed by the next sum; x - y kept with the
-older node first. All rules preserve value in real arithmetic (round-off may differ).
+of id; minus signs pulled out of products, quotients and odd functions, and absorbed by the next sum; x - y kept with
+the older node first.
+
+What the rules assume. They are identities of real arithmetic: they hold wherever the expression as written is a finite
+real number, up to round-off. Elsewhere the simplified form may be defined where the written one was not:
+
+    x - x = 0,  0 x = 0,  0 / x = 0,  x / x = 1,  (x / y) y = x,  (x y) / y = x,  (x - y) + y = x,  x**0 = 1,
+    sqrt(x) sqrt(x) = x,  sin(asin x) = x,  cos(acos x) = x,  x**0.5 = sqrt(x),
+    k sin(x)**2 + k cos(x)**2 = k,  select(c, a, a) = a,  (x < x) = 0,
+    angles shifted by n pi/2 turn sines into cosines, with n pi/2 rounded to a double standing for itself.
+
+Infinities are therefore not tracked (0 x is 0 though x be infinite). A NaN that enters comes out as NaN from every
+expression in which its variable still appears, the untaken side of a select and comparisons (false, as in IEEE 754)
+excepted; a variable that has cancelled has no say.
 """
 
 from __future__ import annotations
@@ -11,6 +23,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from kane.errors import ExpressionError
+from kane.expression.arithmetic import add, div, mul, neg, sub
 from kane.expression.operations import (
     ABS,
     ACOS,
@@ -19,7 +32,6 @@ from kane.expression.operations import (
     ATAN2,
     CONSTANT,
     COS,
-    DIV,
     EQUAL,
     EXP,
     LESS,
@@ -27,7 +39,6 @@ from kane.expression.operations import (
     LOG,
     MAX,
     MIN,
-    MUL,
     NEG,
     POW,
     SELECT,
@@ -43,194 +54,17 @@ from kane.expression.operations import (
 if TYPE_CHECKING:
     from kane.expression.node import Expr
 
+__all__ = [
+    "absolute", "acos", "add", "asin", "atan2", "cos", "div", "equal", "exp", "less", "less_equal", "log", "maximum",
+    "minimum", "mul", "neg", "power", "select", "sign", "sin", "spline", "sqrt", "sub", "tan", "tanh",
+]  # fmt: skip
+
 # x**n with a constant integer n up to this size becomes products by repeated squaring.
 LARGEST_UNROLLED_POWER = 64
-# Offsets of an angle this close to a multiple of pi/2 are that multiple (double rounding of pi leaves 1e-16 n).
+# Offsets of an angle this close, in quarter turns, to a multiple of pi/2 other than zero are that multiple, up to a
+# number of turns at which rounding alone (1e-16 of their number) stays below the tolerance.
 QUARTER_TURN_TOLERANCE = 1e-12
-
-
-def add(a: Expr, b: Expr) -> Expr:
-    """a + b."""
-    if b.op == CONSTANT:
-        a, b = b, a
-    if a.op == CONSTANT:
-        return _add_constant(a, b)
-    if a is b:
-        return mul(a.arena.constant(2.0), a)
-    if a.op == NEG:
-        return neg(add(a.args[0], b.args[0])) if b.op == NEG else sub(b, a.args[0])
-    if b.op == NEG:
-        return sub(a, b.args[0])
-    if a.op == SUB and a.args[1] is b:
-        return a.args[0]
-    if b.op == SUB and b.args[1] is a:
-        return b.args[0]
-    if a.op == MUL and b.op == MUL:
-        like = _add_products(a, b)
-        if like is not None:
-            return like
-    elif a.op == MUL and a.args[0].op == CONSTANT and a.args[1] is b:
-        return mul(a.arena.constant(a.args[0].data + 1.0), b)
-    elif b.op == MUL and b.args[0].op == CONSTANT and b.args[1] is a:
-        return mul(a.arena.constant(b.args[0].data + 1.0), a)
-    if a.id > b.id:
-        a, b = b, a
-    return a.arena.binary(ADD, a, b)
-
-
-def _add_constant(c: Expr, x: Expr) -> Expr:
-    arena = x.arena
-    if c.arena is not arena:
-        arena.nary(ADD, (x, c))  # raises, naming both
-    value = c.data
-    if x.op == CONSTANT:
-        return arena.constant(value + x.data)
-    if value == 0.0:
-        return x
-    if x.op == NEG:
-        return arena.binary(SUB, c, x.args[0])
-    if x.op in (ADD, SUB) and x.args[0].op == CONSTANT:
-        total = arena.constant(value + x.args[0].data)
-        return add(total, x.args[1]) if x.op == ADD else sub(total, x.args[1])
-    return arena.binary(ADD, c, x)
-
-
-def _add_products(a: Expr, b: Expr) -> Expr | None:
-    """c1 x + c2 x = (c1 + c2) x and k s^2 + k c^2 = k, where they apply."""
-    a0, a1 = a.args
-    b0, b1 = b.args
-    if a1 is b1 and a0.op == CONSTANT and b0.op == CONSTANT:
-        return mul(a.arena.constant(a0.data + b0.data), a1)
-    found = _pythagoras(a, b)
-    if found is not None:
-        return found
-    if a1.op == MUL and b1.op == MUL and a0 is b0 and _pythagoras(a1, b1) is not None:
-        return a0
-    for cofactor, square in ((a0, a1), (a1, a0)):
-        other = b1 if b0 is cofactor else b0 if b1 is cofactor else None
-        if other is not None and square.op == MUL and other.op == MUL and _pythagoras(square, other) is not None:
-            return cofactor
-    return None
-
-
-def _pythagoras(a: Expr, b: Expr) -> Expr | None:
-    x, y = a.args[0], b.args[0]
-    if x is not a.args[1] or y is not b.args[1]:
-        return None
-    if {x.op, y.op} == {SIN, COS} and x.args[0] is y.args[0]:
-        return a.arena.one
-    return None
-
-
-def sub(a: Expr, b: Expr) -> Expr:
-    """a - b."""
-    if a is b:
-        return a.arena.zero
-    if b.op == CONSTANT:
-        return add(b.arena.constant(-b.data), a)
-    if b.op == NEG:
-        return add(a, b.args[0])
-    if a.op == CONSTANT:
-        return _subtract_from_constant(a, b)
-    if a.op == NEG:
-        return neg(add(a.args[0], b))
-    if a.op == ADD:
-        if a.args[0] is b:
-            return a.args[1]
-        if a.args[1] is b:
-            return a.args[0]
-    if a.op == MUL and b.op == MUL and a.args[1] is b.args[1]:
-        if a.args[0].op == CONSTANT and b.args[0].op == CONSTANT:
-            return mul(a.arena.constant(a.args[0].data - b.args[0].data), a.args[1])
-    if a.id > b.id:
-        return neg(a.arena.binary(SUB, b, a))
-    return a.arena.binary(SUB, a, b)
-
-
-def _subtract_from_constant(c: Expr, x: Expr) -> Expr:
-    if c.data == 0.0:
-        return neg(x)
-    if x.op in (ADD, SUB) and x.args[0].op == CONSTANT:
-        rest = x.arena.constant(c.data - x.args[0].data)
-        return sub(rest, x.args[1]) if x.op == ADD else add(rest, x.args[1])
-    return x.arena.binary(SUB, c, x)
-
-
-def neg(a: Expr) -> Expr:
-    """-a."""
-    if a.op == NEG:
-        return a.args[0]
-    if a.op == CONSTANT:
-        return a.arena.constant(-a.data)
-    if a.op == SUB and a.args[0].op == CONSTANT:
-        return add(a.arena.constant(-a.args[0].data), a.args[1])
-    return a.arena.unary(NEG, a)
-
-
-def mul(a: Expr, b: Expr) -> Expr:
-    """a b."""
-    if b.op == CONSTANT:
-        a, b = b, a
-    if a.op == CONSTANT:
-        return _scale(a, b)
-    if a.op == NEG:
-        return mul(a.args[0], b.args[0]) if b.op == NEG else neg(mul(a.args[0], b))
-    if b.op == NEG:
-        return neg(mul(a, b.args[0]))
-    if a.op == MUL and b.op == MUL and a.args[0].op == CONSTANT and b.args[0].op == CONSTANT:
-        return mul(a.arena.constant(a.args[0].data * b.args[0].data), mul(a.args[1], b.args[1]))
-    if a.op == DIV and a.args[1] is b:
-        return a.args[0]
-    if b.op == DIV and b.args[1] is a:
-        return b.args[0]
-    if a is b and a.op == SQRT:
-        return a.args[0]
-    if a.id > b.id:
-        a, b = b, a
-    return a.arena.binary(MUL, a, b)
-
-
-def _scale(c: Expr, x: Expr) -> Expr:
-    arena = x.arena
-    if c.arena is not arena:
-        arena.nary(MUL, (x, c))  # raises, naming both
-    value = c.data
-    if x.op == CONSTANT:
-        return arena.constant(value * x.data)
-    if value == 0.0:
-        return arena.zero
-    if x.op == NEG:
-        return _scale(arena.constant(-value), x.args[0])
-    if value == 1.0:
-        return x
-    if value < 0.0:
-        return neg(x if value == -1.0 else _scale(arena.constant(-value), x))
-    if x.op == MUL and x.args[0].op == CONSTANT:
-        return mul(arena.constant(value * x.args[0].data), x.args[1])
-    return arena.binary(MUL, c, x)
-
-
-def div(a: Expr, b: Expr) -> Expr:
-    """a / b."""
-    if b.op == CONSTANT:
-        if b.data == 0.0:
-            raise ExpressionError(f"division of {a!r} by the constant zero")
-        return mul(b.arena.constant(1.0 / b.data), a) if a.op != CONSTANT else a.arena.constant(a.data / b.data)
-    if a is b:
-        return a.arena.one
-    if a.op == CONSTANT and a.data == 0.0:
-        return a
-    if b.op == NEG:
-        return neg(div(a, b.args[0]))
-    if a.op == NEG:
-        return neg(div(a.args[0], b))
-    if a.op == CONSTANT and a.data < 0.0:
-        return neg(div(a.arena.constant(-a.data), b))
-    if a.op == MUL and a.args[0] is b:
-        return a.args[1]
-    if a.op == MUL and a.args[1] is b:
-        return a.args[0]
-    return a.arena.binary(DIV, a, b)
+LARGEST_QUARTER_TURNS = 4096
 
 
 def power(a: Expr, b: Expr) -> Expr:
@@ -244,9 +78,7 @@ def power(a: Expr, b: Expr) -> Expr:
     if exponent == 0.5:
         return sqrt(a)
     if a.op == CONSTANT:
-        if a.data < 0.0 or (a.data == 0.0 and exponent < 0.0):
-            raise ExpressionError(f"{a.data!r} ** {exponent!r} is not a real number")
-        return _folded(a, a.data**exponent, "pow")
+        return _fold(a, lambda x: math.pow(x, exponent), f"the power {exponent!r}")
     return a.arena.binary(POW, a, b)
 
 
@@ -279,7 +111,7 @@ def _quarter_turns(a: Expr) -> tuple[int, Expr | None, bool]:
     if a.op in (ADD, SUB) and a.args[0].op == CONSTANT:
         turns = a.args[0].data / (math.pi / 2)
         whole = round(turns)
-        if abs(turns - whole) < QUARTER_TURN_TOLERANCE:
+        if 0 < abs(whole) <= LARGEST_QUARTER_TURNS and abs(turns - whole) < QUARTER_TURN_TOLERANCE:
             return whole, a.args[1], a.op == SUB
     return 0, None, False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from kane.errors import ExpressionError
-from kane.expression.construct import cos, less, less_equal, log, power, select, sign, sin, spline, sqrt
+from kane.expression.construct import cos, less_equal, log, power, select, sign, sin, spline, sqrt
 from kane.expression.node import Expr
 from kane.expression.operations import (
     ABS,
@@ -33,8 +33,9 @@ from kane.expression.operations import (
     SUB,
     TAN,
     TANH,
+    TIME,
 )
-from kane.expression.traverse import reachable
+from kane.expression.traverse import leaves, reachable, rebuild
 
 Rule = Callable[[Expr], tuple["Expr | None", ...]]
 
@@ -56,13 +57,16 @@ def _atan2(r: Expr) -> tuple[Expr, ...]:
     return x / square, -y / square
 
 
-def _chosen(first: Expr, r: Expr) -> tuple[Expr, ...]:
-    one, zero = r.arena.one, r.arena.zero
-    return select(first, one, zero), select(first, zero, one)
+# Functions that choose: (condition, a, b) with the node equal to a where the condition holds, else to b. Derivatives
+# make the same choice, so that what is not chosen may be undefined.
+CHOICES: dict[int, Callable[[Expr], tuple[Expr, ...]]] = {
+    MIN: lambda r: (less_equal(r.args[0], r.args[1]), *r.args),
+    MAX: lambda r: (less_equal(r.args[1], r.args[0]), *r.args),
+    SELECT: lambda r: r.args,
+}
 
-
-# Partial derivatives of a node with respect to each argument; None where it is zero. Functions with steps (abs, sign,
-# min, max, comparisons, select) have the derivative of the branch that is taken.
+# Partial derivatives of the other nodes with respect to each argument; None where it is zero. Functions with steps
+# (abs, sign, comparisons) have the derivative of the branch that is taken.
 PARTIALS: dict[int, Rule] = {
     ADD: lambda r: (r.arena.one, r.arena.one),
     SUB: lambda r: (r.arena.one, -r.arena.one),
@@ -82,12 +86,9 @@ PARTIALS: dict[int, Rule] = {
     TANH: lambda r: (1 - r * r,),
     ABS: lambda r: (sign(r.args[0]),),
     SIGN: lambda r: (None,),
-    MIN: lambda r: _chosen(less_equal(r.args[0], r.args[1]), r),
-    MAX: lambda r: _chosen(less(r.args[1], r.args[0]), r),
     LESS: lambda r: (None, None),
     LESS_EQUAL: lambda r: (None, None),
     EQUAL: lambda r: (None, None),
-    SELECT: lambda r: (None, *_chosen(r.args[0], r)),
     SPLINE: lambda r: (spline(r.args[0], r.data.derivative()),),
 }
 
@@ -100,20 +101,33 @@ def forward(roots: Sequence[Expr], seeds: Mapping[Expr, Expr]) -> list[Expr]:
     tangents: dict[Expr, Expr] = {}
     for node in reachable(roots):
         if node in seeds:
-            tangents[node] = seeds[node]
+            tangents[node] = node.arena.lift(seeds[node])
         elif any(a in tangents for a in node.args):
-            total = None
-            for a, partial in zip(node.args, PARTIALS[node.op](node), strict=True):
-                if partial is not None and a in tangents:
-                    term = partial * tangents[a]
-                    total = term if total is None else total + term
-            if total is not None:
+            total = _tangent(node, tangents)
+            if total is not None and total is not node.arena.zero:
                 tangents[node] = total
     return [tangents.get(root, root.arena.zero) for root in roots]
 
 
+def _tangent(node: Expr, tangents: Mapping[Expr, Expr]) -> Expr | None:
+    if node.op in CHOICES:
+        condition, a, b = CHOICES[node.op](node)
+        zero = node.arena.zero
+        return select(condition, tangents.get(a, zero), tangents.get(b, zero))
+    total = None
+    for a, partial in zip(node.args, PARTIALS[node.op](node), strict=True):
+        if partial is not None and a in tangents:
+            term = partial * tangents[a]
+            total = term if total is None else total + term
+    return total
+
+
 def gradient(root: Expr, variables: Sequence[Expr]) -> list[Expr]:
-    """All partial derivatives d root/d variable in one backward pass, whatever their number."""
+    """All partial derivatives d root/d variable in one backward pass, whatever their number.
+
+    Where a select chooses between branches one of which is undefined (sqrt of a negative number, say), the backward
+    pass multiplies that branch's slope by zero and gives NaN; ``forward`` does not.
+    """
     order = reachable([root])
     wanted = set(variables)
     reaches = set()
@@ -123,18 +137,28 @@ def gradient(root: Expr, variables: Sequence[Expr]) -> list[Expr]:
     adjoint: dict[Expr, Expr] = {root: root.arena.one}
     for node in reversed(order):
         bar = adjoint.get(node)
-        if bar is None or node in wanted or node not in reaches:
+        if bar is None or not node.args or node in wanted or node not in reaches:
             continue
-        for a, partial in zip(node.args, PARTIALS[node.op](node) if node.args else (), strict=True):
-            if partial is not None and a in reaches:
-                term = bar * partial
+        for a, term in _shares(node, bar):
+            if a in reaches:
                 adjoint[a] = adjoint[a] + term if a in adjoint else term
     return [adjoint.get(v, root.arena.zero) for v in variables]
 
 
+def _shares(node: Expr, bar: Expr) -> list[tuple[Expr, Expr]]:
+    """What each argument gets of the adjoint of the node."""
+    if node.op in CHOICES:
+        condition, a, b = CHOICES[node.op](node)
+        zero = node.arena.zero
+        return [(a, select(condition, bar, zero)), (b, select(condition, zero, bar))]
+    partials = zip(node.args, PARTIALS[node.op](node), strict=True)
+    return [(a, bar * partial) for a, partial in partials if partial is not None]
+
+
 def total_time_derivative(roots: Sequence[Expr], rates: Mapping[Expr, Expr]) -> list[Expr]:
-    """d root/dt along motions in which each leaf x changes at ``rates[x]`` (time itself at 1); other leaves stay."""
-    return forward(roots, rates)
+    """d root/dt along motions in which each leaf x changes at ``rates[x]``; time changes at 1, other leaves stay."""
+    clocks = {leaf: leaf.arena.one for leaf in leaves(roots) if leaf.op == TIME}
+    return forward(roots, clocks | dict(rates))
 
 
 def linear_coefficients(roots: Sequence[Expr], variables: Sequence[Expr]) -> tuple[list[list[Expr]], list[Expr]]:
@@ -164,6 +188,14 @@ _Form = tuple[dict[int, "Expr"], "Expr"]
 
 def _linear_form(node: Expr, forms: Mapping[Expr, _Form]) -> _Form:
     parts = [forms.get(a, ({}, a)) for a in node.args]
+    if not any(form for form, _ in parts):  # the variables have cancelled
+        return {}, rebuild(node, [rest for _, rest in parts])
+    form, rest = _combined(node, parts)
+    zero = node.arena.zero
+    return {j: c for j, c in form.items() if c is not zero}, rest
+
+
+def _combined(node: Expr, parts: Sequence[_Form]) -> _Form:
     if node.op == NEG:
         return {j: -c for j, c in parts[0][0].items()}, -parts[0][1]
     if node.op in (ADD, SUB):
@@ -173,13 +205,14 @@ def _linear_form(node: Expr, forms: Mapping[Expr, _Form]) -> _Form:
             total[j] = total[j] + signed * c if j in total else signed * c
         return total, parts[0][1] + signed * parts[1][1]
     if node.op == MUL and not (parts[0][0] and parts[1][0]):
-        (form, rest), factor = (parts[0], node.args[1]) if parts[0][0] else (parts[1], node.args[0])
+        (form, rest), factor = (parts[0], parts[1][1]) if parts[0][0] else (parts[1], parts[0][1])
         return {j: c * factor for j, c in form.items()}, rest * factor
     if node.op == DIV and not parts[1][0]:
-        return {j: c / node.args[1] for j, c in parts[0][0].items()}, parts[0][1] / node.args[1]
+        divisor = parts[1][1]
+        return {j: c / divisor for j, c in parts[0][0].items()}, parts[0][1] / divisor
     if node.op == SELECT and not parts[0][0]:
         columns = parts[1][0].keys() | parts[2][0].keys()
-        zero, test = node.arena.zero, node.args[0]
+        zero, test = node.arena.zero, parts[0][1]
         mixed = {j: select(test, parts[1][0].get(j, zero), parts[2][0].get(j, zero)) for j in sorted(columns)}
         return mixed, select(test, parts[1][1], parts[2][1])
     raise ExpressionError(f"{node!r} is not linear in the variables asked for")

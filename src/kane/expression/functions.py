@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kane.expression import construct
+from kane.expression.interpret import _NumPy
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import (
     ABS,
@@ -26,7 +27,6 @@ from kane.expression.operations import (
     TAN,
     TANH,
 )
-from kane.expression.interpret import _NumPy
 from kane.expression.spline import PiecewiseCubic
 
 

@@ -20,6 +20,11 @@ class _NumPy:
     asin, acos, atan2, fabs, sign = np.arcsin, np.arccos, np.arctan2, np.fabs, np.sign
     minimum, maximum, where = np.minimum, np.maximum, np.where
 
+    @staticmethod
+    def number(x: Any) -> Any:
+        """x as a NumPy number: unlike Python's own, those divide by zero and overflow to infinity."""
+        return np.float64(x) if isinstance(x, (int, float, np.integer)) else x
+
 
 def interpret(roots: Sequence[Expr], values: Mapping[Expr, Any], functions: Any = _NumPy) -> list[Any]:
     """The values of the roots, by evaluating one node after another.
@@ -28,21 +33,23 @@ def interpret(roots: Sequence[Expr], values: Mapping[Expr, Any], functions: Any 
         roots: expressions.
         values: a number, or an array, for every leaf they depend on.
         functions: namespace with sin, cos, ..., sqrt, fabs, sign, minimum, maximum, where; NumPy by default.
+            Its ``number``, where it has one, is applied to the values, the constants and what splines give.
 
     Raises:
         ExpressionError: a leaf has no value.
     """
-    known: dict[Expr, Any] = dict(values)
+    number = getattr(functions, "number", lambda x: x)
+    known: dict[Expr, Any] = {node: number(value) for node, value in values.items()}
     with np.errstate(all="ignore"):
         for node in reachable(roots):
             if node in known:
                 continue
             if node.op == CONSTANT:
-                known[node] = node.data
+                known[node] = number(node.data)
             elif not node.args:
                 raise ExpressionError(f"no value was given for the {OPERATIONS[node.op].name} {node.name}")
             elif node.op == SPLINE:
-                known[node] = node.data.value(known[node.args[0]])
+                known[node] = number(node.data.value(known[node.args[0]]))
             else:
                 meaning = OPERATIONS[node.op].meaning
                 assert meaning is not None

@@ -137,4 +137,3 @@ def _text(node: Expr, depth: int) -> str:
     if word in infix:
         return "(" + infix[word].join(inner) + ")"
     return f"-{inner[0]}" if word == "neg" else f"{word}({', '.join(inner)})"
-

@@ -36,16 +36,24 @@ class PiecewiseCubic:
             y: ordinates.
 
         Raises:
-            ExpressionError: lengths differ, fewer than two points, not increasing or not finite.
+            ExpressionError: not numbers, lengths differ, fewer than two points, not increasing or not finite.
         """
-        xs, ys = np.asarray(x, float), np.asarray(y, float)
+        try:
+            xs, ys = np.asarray(x, float), np.asarray(y, float)
+        except (TypeError, ValueError) as error:
+            raise ExpressionError(f"the points of a spline must be real numbers: {error}") from None
         if xs.ndim != 1 or xs.shape != ys.shape or len(xs) < 2:
             raise ExpressionError(
                 f"a spline needs two or more points and as many ordinates; got shapes {xs.shape} and {ys.shape}"
             )
         if not (np.isfinite(xs).all() and np.isfinite(ys).all() and (np.diff(xs) > 0).all()):
-            raise ExpressionError("the abscissae of a spline must be finite and strictly increasing, its ordinates finite")
-        fit = CubicSpline(xs, ys)
+            raise ExpressionError(
+                "the abscissae of a spline must be finite and strictly increasing, its ordinates finite"
+            )
+        with np.errstate(all="ignore"):
+            fit = CubicSpline(xs, ys)
+        if not np.isfinite(fit.c).all():
+            raise ExpressionError("the points of a spline are too close together or too far apart for double precision")
         inner = [tuple(float(c) for c in fit.c[::-1, i]) for i in range(len(xs) - 1)]
         slope0, slope1 = float(fit(xs[0], 1)), float(fit(xs[-1], 1))
         # Below the first knot the tangent there; its piece is anchored at the first knot as well.
