@@ -137,18 +137,21 @@ def _depth_first(roots: Sequence[Expr]) -> list[Expr]:
     order: list[Expr] = []
     done: set[Expr] = set()
     stack = list(reversed(roots))
+    push, pop = stack.append, stack.pop
     while stack:
         node = stack[-1]
         if node in done:
-            stack.pop()
+            pop()
             continue
-        missing = [a for a in node.args if a not in done]
-        if missing:
-            stack.extend(missing)
-        else:
+        ready = True
+        for a in node.args:
+            if a not in done:
+                push(a)
+                ready = False
+        if ready:
             done.add(node)
             order.append(node)
-            stack.pop()
+            pop()
     return order
 
 
