@@ -13,8 +13,8 @@ real number, up to round-off. Elsewhere the simplified form may be defined where
     angles shifted by n pi/2 turn sines into cosines, with n pi/2 rounded to a double standing for itself.
 
 Infinities are therefore not tracked (0 x is 0 though x be infinite). A NaN that enters comes out as NaN from every
-expression in which its variable still appears, the untaken side of a select and comparisons (false, as in IEEE 754)
-excepted; a variable that has cancelled has no say.
+expression in which its variable still appears, except through the untaken side of a select, a comparison (false) and
+x**y (x**0 = 1**y = 1), as IEEE 754 has them; a variable that has cancelled has no say.
 """
 
 from __future__ import annotations

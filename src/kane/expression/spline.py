@@ -69,12 +69,15 @@ class PiecewiseCubic:
         return np.searchsorted(self._arrays[0][1:], x, side="right")
 
     def value(self, x: Any) -> Any:
-        """y(x), elementwise; NaN in, NaN out."""
+        """y(x), elementwise, in the arithmetic of x where that is not double precision; NaN in, NaN out."""
         knots, c = self._arrays
-        i = self.piece(x)
-        h = np.asarray(x, float) - knots[i]
+        at = np.asarray(x)
+        other_arithmetic = at.dtype == object
+        at = at if other_arithmetic else at.astype(float)
+        i = self.piece(at)
+        h = at - knots[i]
         result = c[i, 0] + h * (c[i, 1] + h * (c[i, 2] + h * c[i, 3]))
-        return float(result) if np.ndim(x) == 0 else result
+        return result if at.ndim or other_arithmetic else float(result)
 
     def derivative(self) -> PiecewiseCubic:
         """dy/dx as a piecewise polynomial."""
