@@ -1,0 +1,7 @@
+"""Runs the benchmarks: `python -m benchmarks [--quick] [--only TABLE]`."""
+
+import sys
+
+from benchmarks.run import main
+
+sys.exit(main(sys.argv[1:]))
