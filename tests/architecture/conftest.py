@@ -20,7 +20,8 @@ class Source:
 
     @property
     def module(self) -> str:
-        return "kane." + self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        parts = ["kane", *self.path.removesuffix(".py").split("/")]
+        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
     @property
     def package(self) -> str:

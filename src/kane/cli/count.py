@@ -1,0 +1,40 @@
+"""kane count: how many operations the equations of a model take."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import kane
+from kane.cli.model_argument import Base, BaseOption, ModelArgument, read_model
+
+
+def count(
+    model: ModelArgument,
+    base: BaseOption = Base.fixed,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Count the run-time operations of the equations of MODEL."""
+    equations = kane.formulate(read_model(model, base))
+    counts = equations.count()
+    if as_json:
+        typer.echo(json.dumps({"model": equations.name, "speeds": len(equations.u), "operations": counts}, indent=2))
+        return
+    Console().print(operation_table(f"{equations.name}: {len(equations.u)} speeds", counts))
+
+
+def operation_table(title: str, counts: Mapping[str, Mapping[str, int]]) -> Table:
+    """Operation counts as a table: one row per program, one column per kind of operation."""
+    table = Table(title=title, title_justify="left")
+    table.add_column("operations")
+    columns = list(next(iter(counts.values())))
+    for column in columns:
+        table.add_column(column, justify="right")
+    for name, row in counts.items():
+        table.add_row(name.replace("_", " "), *(f"{row[column]:,}" for column in columns))
+    return table

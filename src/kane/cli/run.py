@@ -1,0 +1,69 @@
+"""kane run: simulate a model from its neutral position and write what happened."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import kane
+from kane.cli.count import operation_table
+from kane.cli.model_argument import Base, BaseOption, ModelArgument, read_model
+
+
+def run(
+    model: ModelArgument,
+    until: Annotated[float, typer.Option(min=0.0, help="Time to simulate [s].")] = 10.0,
+    dt: Annotated[float, typer.Option(help="Step [s].")] = 1e-3,
+    damping: Annotated[float, typer.Option(min=0.0, help="Damping in every joint [N m s/rad, N s/m].")] = 0.0,
+    out: Annotated[Path, typer.Option(help="Folder for the trajectory and the plot.")] = Path("out"),
+    base: BaseOption = Base.fixed,
+) -> None:
+    """Simulate MODEL from rest in its neutral position; write the trajectory (NetCDF) and a plot (PNG)."""
+    description = read_model(model, base)
+    if damping > 0.0:
+        add_damping(description, damping)
+    started = time.perf_counter()
+    equations = kane.formulate(description)
+    derived = time.perf_counter()
+    dynamics = kane.build(equations)
+    dynamics.function("rhs")
+    built = time.perf_counter()
+    trajectory = kane.simulate(dynamics, until=until, dt=dt)
+    finished = time.perf_counter()
+    out.mkdir(parents=True, exist_ok=True)
+    files = [out / f"{file_name(equations.name)}.nc", out / f"{file_name(equations.name)}.png"]
+    trajectory.save(files[0])
+    trajectory.plot().savefig(files[1])
+    console = Console()
+    console.print(operation_table(f"{equations.name}: {len(equations.u)} speeds", equations.count()))
+    summary = Table(show_header=False)
+    for name, value in {
+        "derive": f"{derived - started:.3f} s",
+        "build": f"{built - derived:.3f} s",
+        "simulate": f"{finished - built:.3f} s",
+        **_figures(dynamics, trajectory, finished - built),
+        "files": ", ".join(map(str, files)),
+    }.items():
+        summary.add_row(name, value)
+    console.print(summary)
+
+
+def add_damping(model: kane.Model, coefficient: float) -> None:
+    """A damper in every joint that adds one coordinate."""
+    for connection in model.connections:
+        if connection.joint.one_dof and connection.coordinate_names:
+            model.load(kane.Damper(connection, coefficient))
+
+
+def file_name(text: str) -> str:
+    """``text`` with what is not a letter, digit, - or _ replaced, so that a model's name cannot leave the folder."""
+    return "".join(c if c.isalnum() or c in "-_" else "_" for c in text) or "model"
+
+
+def _figures(dynamics: Any, trajectory: Any, seconds: float) -> dict[str, str]:
+    return {}

@@ -1,0 +1,34 @@
+"""Every operation has a row in every table that reads the graph, and its name a function that users can call."""
+
+import importlib
+import pkgutil
+
+import pytest
+
+import kane.codegen
+from kane.expression.derivative import PARTIALS
+from kane.expression.operations import COST_CLASSES, OPERATIONS, SPLINE
+from kane.expression.traverse import CONSTRUCTORS
+
+COMPUTED = {op for op, row in enumerate(OPERATIONS) if row.arity > 0}
+EMITTERS = [m.name for m in pkgutil.iter_modules(kane.codegen.__path__) if m.name.startswith("emit_")]
+
+
+def test_every_operation_has_a_constructor_and_a_derivative():
+    assert set(CONSTRUCTORS) == COMPUTED
+    assert set(PARTIALS) == COMPUTED
+
+
+def test_every_operation_has_a_meaning_and_a_known_cost():
+    assert {op for op in COMPUTED if OPERATIONS[op].meaning is None} == {SPLINE}  # whose data is its meaning
+    assert {OPERATIONS[op].cost for op in COMPUTED} <= {*COST_CLASSES, ""}
+
+
+def test_there_are_emitters():
+    assert {"emit_llvm", "emit_c", "emit_latex"} <= set(EMITTERS)
+
+
+@pytest.mark.parametrize("name", EMITTERS)
+def test_every_operation_has_a_row_in_every_emitter(name):
+    module = importlib.import_module(f"kane.codegen.{name}")
+    assert set(module.EMITTERS) == COMPUTED
