@@ -13,9 +13,7 @@ import numpy as np
 
 from kane.expression.functions import cos, sin
 from kane.expression.node import Expr
-from kane.geometry.scalars import Matrix, Number, Triple
-
-Six: TypeAlias = "tuple[Number, Number, Number, Number, Number, Number]"
+from kane.geometry.scalars import Matrix, Number, Six, Triple, minus
 
 # Angles this close to a multiple of pi/2 are that multiple [rad]: double rounding of pi leaves 1e-16 per turn.
 QUARTER_TURN_TOLERANCE = 1e-12
@@ -24,8 +22,8 @@ ENTRY_TOLERANCE = 1e-12
 
 # A rotation about axis k turns e_i towards e_j.
 _PLANES = ((1, 2), (2, 0), (0, 1))
-# Where S_ii, S_jj, S_kk, S_ij, S_ik, S_jk stand in (xx, yy, zz, xy, xz, yz), by axis k.
-_PLACES = ((1, 2, 0, 5, 3, 4), (2, 0, 1, 4, 5, 3), (0, 1, 2, 3, 4, 5))
+# Where S_ii, S_jj, S_ij, S_ik, S_jk stand in (xx, yy, zz, xy, xz, yz), by axis k.
+_PLACES = ((1, 2, 5, 3, 4), (2, 0, 4, 5, 3), (0, 1, 3, 4, 5))
 _QUARTER_COSINES = (1.0, 0.0, -1.0, 0.0)
 
 
@@ -33,10 +31,6 @@ def quarter_turns(angle: float, tolerance: float = QUARTER_TURN_TOLERANCE) -> in
     """The n of angle = n pi/2, within the tolerance [rad], else None."""
     n = round(angle / (math.pi / 2))
     return n if abs(angle - n * (math.pi / 2)) <= tolerance else None
-
-
-def _minus(x: Number) -> Number:
-    return -x if x.__class__ is Expr or x else 0.0
 
 
 @final
@@ -57,7 +51,7 @@ class Elementary:
         self.axis = axis
         self.angle = angle
         self.i, self.j = _PLANES[axis]
-        turns = None if angle.__class__ is Expr else quarter_turns(angle)
+        turns = None if isinstance(angle, Expr) else quarter_turns(angle)
         self.quarters = None if turns is None else turns % 4
         if self.quarters is None:
             self.c, self.s = cos(angle), sin(angle)
@@ -75,7 +69,13 @@ class Elementary:
 
     def apply(self, v: Triple) -> Triple:
         """F v: 4 mul and 2 add, less where components are zero."""
-        return self._turn(v, self.s, self.quarters)
+        a, b = v[self.i], v[self.j]
+        out = list(v)
+        if self.quarters is not None:
+            out[self.i], out[self.j] = _quarter(a, b, self.quarters)
+        else:
+            out[self.i], out[self.j] = _rotated(self.c, self.s, a, b)
+        return tuple(out)
 
     def apply_inverse(self, v: Triple) -> Triple:
         """F^T v: 4 mul and 2 add, less where components are zero."""
@@ -87,28 +87,19 @@ class Elementary:
             out[self.j], out[self.i] = _rotated(self.c, self.s, b, a)
         return tuple(out)
 
-    def _turn(self, v: Triple, s: Number, quarters: int | None) -> Triple:
-        a, b = v[self.i], v[self.j]
-        out = list(v)
-        if quarters is not None:
-            out[self.i], out[self.j] = _quarter(a, b, quarters)
-        else:
-            out[self.i], out[self.j] = _rotated(self.c, s, a, b)
-        return tuple(out)
-
     def rotate_symmetric(self, S: Six) -> Six:
         """F S F^T: 8 mul and 8 add.
 
         With D = S_jj - S_ii, k = s D - 2 c S_ij and w = s k: S_ii + w, S_jj - w, -(c k + S_ij), and (S_ik, S_jk) turned
         as a vector.
         """
-        ii, jj, kk, ij, ik, jk = _PLACES[self.axis]
+        ii, jj, ij, ik, jk = _PLACES[self.axis]
         Sii, Sjj, Sij = S[ii], S[jj], S[ij]
         out: list[Any] = list(S)
         if self.quarters is not None:
             out[ik], out[jk] = _quarter(S[ik], S[jk], self.quarters)
             if self.quarters % 2:
-                out[ii], out[jj], out[ij] = Sjj, Sii, _minus(Sij)
+                out[ii], out[jj], out[ij] = Sjj, Sii, minus(Sij)
             return tuple(out)
         c, s = self.c, self.s
         half = c * Sij  # taken away twice: an addition is cheaper than doubling S_ij
@@ -138,10 +129,10 @@ def _quarter(a: Number, b: Number, quarters: int) -> tuple[Number, Number]:
     if quarters == 0:
         return a, b
     if quarters == 1:
-        return _minus(b), a
+        return minus(b), a
     if quarters == 2:
-        return _minus(a), _minus(b)
-    return b, _minus(a)
+        return minus(a), minus(b)
+    return b, minus(a)
 
 
 @final
@@ -195,8 +186,7 @@ class General:
         x, y, z = self._rows_terms
         first, second = (tuple(column[r] for column in T) for r in (0, 1))
         a, b = _combined(x, first), _combined(y, second)
-        out = (a + zz, b + zz, zz + (dx + dy - a - b), _combined(y, first), _combined(z, first), _combined(z, second))
-        return out
+        return (a + zz, b + zz, zz + (dx + dy - a - b), _combined(y, first), _combined(z, first), _combined(z, second))
 
     def __repr__(self) -> str:
         return f"matrix({self.rows!r})"

@@ -14,9 +14,8 @@ import numpy as np
 
 from kane.errors import ModelError
 from kane.expression.node import Expr
-from kane.geometry.factor import Six
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Matrix, Number, Triple, is_number, scalar, square
+from kane.geometry.scalars import Matrix, Number, Six, Triple, is_number, is_zero, minus, scalar, square
 
 # Relative to the largest entry: rounding of data given with ten digits.
 TOLERANCE = 1e-9
@@ -42,10 +41,10 @@ def inertia_matrix(spec: Any, name: str = "the inertia") -> Matrix:
 
 
 def _symmetric(rows: Matrix, name: str) -> Matrix:
-    scale = max((abs(x) for row in rows for x in row if is_number(x)), default=0.0)
+    scale = max((abs(float(x)) for row in rows for x in row if is_number(x)), default=0.0)
     for i, j in ((0, 1), (0, 2), (1, 2)):
         a, b = rows[i][j], rows[j][i]
-        same = abs(a - b) <= TOLERANCE * scale if is_number(a) and is_number(b) else a is b
+        same = abs(float(a) - float(b)) <= TOLERANCE * scale if is_number(a) and is_number(b) else a is b
         if not same:
             raise ModelError(
                 f"{name} is not symmetric: entry ({i}, {j}) is {a!r} and entry ({j}, {i}) is {b!r}; "
@@ -80,7 +79,7 @@ def check_inertia(name: str, mass: Number, inertia: Matrix) -> None:
     Raises:
         ModelError: naming the body, the principal moments and the nearest valid matrix.
     """
-    if mass.__class__ is not Expr and not 0.0 <= mass < math.inf:
+    if not isinstance(mass, Expr) and not 0.0 <= mass < math.inf:
         raise ModelError(f"the mass of {name} is {mass!r} kg; it must be finite and not negative")
     if not all(is_number(x) for row in inertia for x in row):
         return
@@ -101,7 +100,7 @@ def check_inertia(name: str, mass: Number, inertia: Matrix) -> None:
     )
 
 
-def _numbers(values: Iterable[float]) -> str:
+def _numbers(values: Iterable[Any]) -> str:
     return f"({', '.join(f'{x:.10g}' for x in values)})"
 
 
@@ -128,13 +127,13 @@ def second_moment(inertia: Matrix) -> Matrix:
     """J = tr(I)/2 1 - I = integral r r^T dm [kg m^2]."""
     xx, yy, zz, xy, xz, yz = six(inertia)
     half = (xx + yy + zz) * 0.5
-    return of_six((half - xx, half - yy, half - zz, -xy, -xz, -yz))
+    return of_six((half - xx, half - yy, half - zz, minus(xy), minus(xz), minus(yz)))
 
 
 def inertia_of_second_moment(moment: Matrix) -> Matrix:
     """I = tr(J) 1 - J, the way back from ``second_moment`` [kg m^2]."""
     xx, yy, zz, xy, xz, yz = six(moment)
-    return of_six((yy + zz, xx + zz, xx + yy, -xy, -xz, -yz))
+    return of_six((yy + zz, xx + zz, xx + yy, minus(xy), minus(xz), minus(yz)))
 
 
 def rotated_inertia(inertia: Matrix, R_AB: Rotation) -> Matrix:
@@ -163,7 +162,7 @@ def point_inertia(mass: Number, p: Triple) -> Matrix:
     x, y, z = p
     mx, my, mz = mass * x, mass * y, mass * z
     xx, yy, zz = mx * x, my * y, mz * z
-    return of_six((yy + zz, xx + zz, xx + yy, -(mx * y), -(mx * z), -(my * z)))
+    return of_six((yy + zz, xx + zz, xx + yy, minus(mx * y), minus(mx * z), minus(my * z)))
 
 
 def combine(bodies: Sequence[tuple[Number, Triple, Matrix]]) -> tuple[Number, Triple, Matrix]:
@@ -182,17 +181,13 @@ def combine(bodies: Sequence[tuple[Number, Triple, Matrix]]) -> tuple[Number, Tr
     for mass, com, _ in bodies:
         total = total + mass
         moment = tuple(h + mass * x for h, x in zip(moment, com, strict=True))
-    massless = is_number(total) and float(total) == 0.0
-    centre: Triple = (0.0, 0.0, 0.0) if massless else tuple(h if _zero(h) else h / total for h in moment)
+    massless = is_zero(total)
+    centre: Triple = (0.0, 0.0, 0.0) if massless else tuple(h if is_zero(h) else h / total for h in moment)
     inertia = of_six((0.0,) * 6)
     for mass, com, own in bodies:
         offset = tuple(x - c for x, c in zip(com, centre, strict=True))
         inertia = _sum(inertia, shift_from_mass_centre(own, mass, offset))
     return total, centre, inertia
-
-
-def _zero(x: Number) -> bool:
-    return is_number(x) and float(x) == 0.0
 
 
 def _sum(a: Matrix, b: Matrix) -> Matrix:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias, final
+from typing import Any, final
 
 import numpy as np
 
 from kane.errors import ModelError
 from kane.expression.node import Expr
-from kane.geometry.factor import Elementary, Factor, General, Six, constant_factor, zxz_angles
-from kane.geometry.scalars import Matrix, Number, Triple, scalar, square, triple
+from kane.geometry.factor import ENTRY_TOLERANCE, Elementary, Factor, General, constant_factor, zxz_angles
+from kane.geometry.scalars import Matrix, Number, Six, Triple, scalar, square, triple
 
 # A numeric matrix this far from orthogonal is taken for one that was rounded, and replaced by the nearest rotation.
 ORTHOGONALITY_TOLERANCE = 1e-6
 _AXES = {"x": 0, "y": 1, "z": 2, "1": 0, "2": 1, "3": 2}
-
-Axis: TypeAlias = "str | tuple[float, float, float]"
 
 
 @final
@@ -58,9 +56,9 @@ class Rotation:
         turn = scalar(angle, "the angle of a rotation")
         n = _unit(axis)
         for k in range(3):
-            if abs(n[k]) == 1.0:
+            if n.count(0.0) == 2 and n[k]:
                 return cls((Elementary(k, turn if n[k] > 0.0 else -turn),))
-        if turn.__class__ is Expr:
+        if isinstance(turn, Expr):
             # z is brought to the axis by two elementary rotations: cheaper to apply than their product.
             to = cls((Elementary(2, math.atan2(n[1], n[0])), Elementary(1, math.atan2(math.hypot(n[0], n[1]), n[2]))))
             return to @ cls((Elementary(2, turn),)) @ to.inverse()
@@ -89,8 +87,8 @@ class Rotation:
     def euler(cls, sequence: str, a: Number, b: Number, c: Number, *, frame: str = "body") -> Rotation:
         """Three successive rotations about coordinate axes.
 
-        frame="body": each about an axis of the turning body, R = R1(a) R2(b) R3(c). frame="space": each about a fixed axis,
-        R = R3(c) R2(b) R1(a).
+        frame="body": about axes of the turning body, R = R1(a) R2(b) R3(c).
+        frame="space": about axes that stay, R = R3(c) R2(b) R1(a).
 
         Args:
             sequence: three of "xyz" or of "123", such as "zxz"; no axis twice in a row.
@@ -186,8 +184,8 @@ class Rotation:
     def euler_zxz(self) -> tuple[float, float, float]:
         """(beta, alpha, gamma) [rad] with R = Rz(beta) Rx(alpha) Rz(gamma).
 
-        beta is in (-pi/2, pi/2], and 0 where alpha is 0 or pi: R = Rx(alpha) Rz(gamma). Angles within 1e-10 of a multiple
-        of pi/2 are snapped to it.
+        beta is in (-pi/2, pi/2], and 0 where alpha is 0 or pi: R = Rx(alpha) Rz(gamma).
+        Angles within 1e-10 of a multiple of pi/2 are snapped to it.
 
         Raises:
             ModelError: the rotation depends on expressions.
@@ -227,29 +225,26 @@ def _append(factors: list[Factor], factor: Factor) -> None:
 
 def _unit(axis: Any) -> tuple[float, float, float]:
     if isinstance(axis, str):
-        if axis not in _AXES:
+        if axis not in ("x", "y", "z"):
             raise ModelError(f'there is no axis {axis!r}; give "x", "y", "z" or three numbers')
         axis = [float(k == _AXES[axis]) for k in range(3)]
-    n = triple(axis, "the axis of a rotation")
-    if any(component.__class__ is Expr for component in n):
-        raise ModelError(f"the axis {n!r} is not constant; give numbers, or a chain of rotations about constant axes")
+    given = triple(axis, "the axis of a rotation")
+    n = [component for component in given if not isinstance(component, Expr)]
+    if len(n) < 3:
+        raise ModelError(f"the axis {given!r} is not constant; give numbers, or rotations about constant axes in turn")
     length = math.hypot(*n)
     if length == 0.0:
         raise ModelError("the axis (0, 0, 0) of a rotation has no direction; give a vector that is not zero")
-    x, y, z = (_cleaned(component / length) for component in n)
+    x, y, z = (component / length if abs(component) > ENTRY_TOLERANCE * length else 0.0 for component in n)
     return x, y, z
-
-
-def _cleaned(component: float) -> float:
-    """A component of a unit vector; beside one of 1 - 1e-24 the others are below 1e-12."""
-    return 0.0 if abs(component) < 1e-12 else component if abs(component) < 1.0 - 1e-15 else math.copysign(1.0, component)
 
 
 def _rodrigues(n: np.ndarray, angle: float) -> np.ndarray:
     """cos 1 + sin [n x] + (1 - cos) n n^T."""
     skew = np.array([[0.0, -n[2], n[1]], [n[2], 0.0, -n[0]], [-n[1], n[0], 0.0]])
     turn = Elementary(2, angle)
-    return turn.c * np.eye(3) + turn.s * skew + (1.0 - turn.c) * np.outer(n, n)
+    c, s = float(turn.c), float(turn.s)
+    return np.asarray(c * np.eye(3) + s * skew + (1.0 - c) * np.outer(n, n))
 
 
 def _checked(matrix: np.ndarray) -> np.ndarray:

@@ -11,8 +11,10 @@ from kane.errors import ModelError
 from kane.expression.node import Expr
 
 Number: TypeAlias = "Expr | float"
-Triple: TypeAlias = "tuple[Number, Number, Number]"
-Matrix: TypeAlias = "tuple[Triple, Triple, Triple]"
+# Of length 3, 3x3 and 6; the type does not say so, because lengths are not followed through zip and comprehensions.
+Triple: TypeAlias = "tuple[Number, ...]"
+Matrix: TypeAlias = "tuple[tuple[Number, ...], ...]"
+Six: TypeAlias = "tuple[Number, ...]"
 
 
 def scalar(value: Any, what: str) -> Number:
@@ -66,7 +68,13 @@ def is_number(value: Any) -> bool:
 
 def is_zero(value: Any) -> bool:
     """Whether a scalar is known to be zero."""
-    return (value.data if value.__class__ is Expr and value.is_constant else value) == 0.0
+    known = value.data if value.__class__ is Expr else value
+    return bool(known == 0.0)
+
+
+def minus(x: Number) -> Number:
+    """-x, and plain zero for zero."""
+    return -x if x.__class__ is Expr or x else 0.0
 
 
 def cross(a: Triple, b: Triple) -> Triple:

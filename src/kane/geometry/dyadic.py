@@ -1,0 +1,121 @@
+"""Dyadics: linear maps of vectors, such as inertia."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+from kane.errors import FrameError
+from kane.geometry.frame import Frame
+from kane.geometry.inertia import inertia_matrix, shift_from_mass_centre, six
+from kane.geometry.inertia import of_six as symmetric
+from kane.geometry.scalars import Matrix, Number, dot, scalar, square
+from kane.geometry.vector import Vector
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Dyadic:
+    """A linear map of vectors, by its matrix along the axes of a frame. Immutable.
+
+    An operation with a second dyadic or vector expresses that one in the frame of this one.
+
+    Attributes:
+        frame: along whose axes the entries are measured.
+        entries: 3x3, numbers or expressions.
+    """
+
+    frame: Frame
+    entries: Matrix
+
+    @classmethod
+    def of(cls, frame: Frame, rows: Any) -> Dyadic:
+        """The dyadic with the matrix ``rows`` (3x3) along the axes of ``frame``.
+
+        Raises:
+            ModelError: the shape is not 3x3, or an entry is no scalar.
+        """
+        return cls(frame, square(rows, f"the dyadic in {frame.name}"))
+
+    @classmethod
+    def identity(cls, frame: Frame) -> Dyadic:
+        """1, which leaves every vector as it is."""
+        return cls(frame, ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
+
+    @classmethod
+    def outer(cls, a: Vector, b: Vector) -> Dyadic:
+        """a b, which maps v to a (b . v); in the frame of a."""
+        theirs = b.express(a.frame).components
+        return cls(a.frame, tuple(tuple(x * y for y in theirs) for x in a.components))
+
+    @classmethod
+    def inertia(cls, frame: Frame, about_mass_centre: Any, mass: Number = 0.0, offset: Vector | None = None) -> Dyadic:
+        """The inertia I_BP of a body about a point P, from that about its mass centre.
+
+        Args:
+            frame: the axes of the inertia and of the result.
+            about_mass_centre: 3 principal, 6 (xx, yy, zz, xy, xz, yz) or 3x3 [kg m^2].
+            mass: [kg], needed with an offset.
+            offset: from the mass centre to P [m]; None where they are one.
+
+        Raises:
+            ModelError: the inertia is malformed.
+            FrameError: the frame of the offset is not connected with ``frame``.
+        """
+        central = inertia_matrix(about_mass_centre, f"the inertia in {frame.name}")
+        if offset is None:
+            return cls(frame, central)
+        return cls(frame, shift_from_mass_centre(central, mass, offset.express(frame).components))
+
+    def express(self, frame: Frame) -> Dyadic:
+        """The same dyadic by its entries in another frame, R D R^T.
+
+        Raises:
+            FrameError: the orientation of one frame in the other is not known.
+        """
+        if frame is self.frame:
+            return self
+        rotation = frame.orientation_of(self.frame)
+        if self._is_symmetric():
+            return Dyadic(frame, symmetric(rotation.rotate_symmetric(six(self.entries))))
+        rows = [rotation.apply(row) for row in self.entries]
+        columns = [rotation.apply(column) for column in zip(*rows, strict=True)]
+        return Dyadic(frame, tuple(zip(*columns, strict=True)))
+
+    def _is_symmetric(self) -> bool:
+        pairs = ((self.entries[i][j], self.entries[j][i]) for i, j in ((0, 1), (0, 2), (1, 2)))
+        return all(a is b or a == b for a, b in pairs)
+
+    def dot(self, vector: Vector) -> Vector:
+        """D . v, in the frame of the dyadic: the angular momentum, for an inertia and an angular velocity.
+
+        Raises:
+            FrameError: the frames are not connected, or this is no vector.
+        """
+        if not isinstance(vector, Vector):
+            raise FrameError(f"a dyadic maps vectors; {vector!r} is none")
+        components = vector.express(self.frame).components
+        x, y, z = (scalar(dot(row, components), "a component") for row in self.entries)
+        return Vector(self.frame, (x, y, z))
+
+    def transpose(self) -> Dyadic:
+        """D^T: a . D . b = b . D^T . a."""
+        return Dyadic(self.frame, tuple(zip(*self.entries, strict=True)))
+
+    def __add__(self, other: Dyadic) -> Dyadic:
+        if not isinstance(other, Dyadic):
+            raise FrameError(f"the sum of a dyadic and {other!r} has no meaning: both must be dyadics")
+        pairs = zip(self.entries, other.express(self.frame).entries, strict=True)
+        return Dyadic(self.frame, tuple(tuple(a + b for a, b in zip(p, q, strict=True)) for p, q in pairs))
+
+    def __sub__(self, other: Dyadic) -> Dyadic:
+        return self + other * -1.0
+
+    def __mul__(self, factor: Number) -> Dyadic:
+        known = scalar(factor, "the factor of a dyadic")
+        return Dyadic(self.frame, tuple(tuple(a * known for a in row) for row in self.entries))
+
+    __rmul__ = __mul__
+
+    def __repr__(self) -> str:
+        return f"Dyadic.of({self.frame.name}, {self.entries!r})"

@@ -1,0 +1,96 @@
+"""Vectors: three components, and the frame along whose axes they are measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from kane.errors import FrameError
+from kane.expression.functions import sqrt
+from kane.expression.node import Expr
+from kane.geometry.scalars import Number, Triple, cross, dot, minus, scalar
+
+if TYPE_CHECKING:
+    from kane.geometry.frame import Frame
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """A vector in space. Immutable; made by ``frame.vector(x, y, z)`` and ``frame.x``.
+
+    An operation on two vectors expresses the second in the frame of the first, along rotations that are known. Equal
+    are vectors with the same components in the same frame.
+
+    Attributes:
+        frame: along whose axes the components are measured.
+        components: three numbers or expressions.
+    """
+
+    frame: Frame
+    components: Triple
+
+    def express(self, frame: Frame) -> Vector:
+        """The same vector by its components in another frame.
+
+        Raises:
+            FrameError: the orientation of one frame in the other is not known.
+        """
+        if frame is self.frame:
+            return self
+        return Vector(frame, frame.orientation_of(self.frame).apply(self.components))
+
+    def dot(self, other: Vector) -> Number:
+        """The scalar product.
+
+        Raises:
+            FrameError: the frames are not connected.
+        """
+        return scalar(dot(self.components, self._same(other, "the scalar product")), "the scalar product")
+
+    def cross(self, other: Vector) -> Vector:
+        """The vector product, in the frame of this vector.
+
+        Raises:
+            FrameError: the frames are not connected.
+        """
+        return Vector(self.frame, cross(self.components, self._same(other, "the vector product")))
+
+    def magnitude(self) -> Number:
+        """The length."""
+        return scalar(sqrt(dot(self.components, self.components)), "the magnitude")
+
+    def _same(self, other: Any, what: str) -> Triple:
+        if not isinstance(other, Vector):
+            raise FrameError(f"{what} of {self!r} and {other!r} has no meaning: both must be vectors")
+        return other.express(self.frame).components
+
+    def __add__(self, other: Any) -> Vector:
+        if other.__class__ is not Expr and other == 0:  # so that sum(vectors) works
+            return self
+        theirs = self._same(other, "the sum")
+        return Vector(self.frame, tuple(a + b for a, b in zip(self.components, theirs, strict=True)))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Vector) -> Vector:
+        return self + (-other)
+
+    def __neg__(self) -> Vector:
+        return Vector(self.frame, tuple(minus(a) for a in self.components))
+
+    def __mul__(self, factor: Number) -> Vector:
+        if isinstance(factor, Vector):
+            raise FrameError(f"{self!r} * {factor!r} is ambiguous; say a.dot(b) or a.cross(b)")
+        known = scalar(factor, "the factor of a vector")
+        return Vector(self.frame, tuple(a * known for a in self.components))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Number) -> Vector:
+        known = scalar(divisor, "the divisor of a vector")
+        return Vector(self.frame, tuple(a / known for a in self.components))
+
+    def __repr__(self) -> str:
+        x, y, z = self.components
+        return f"{self.frame.name}.vector({x!r}, {y!r}, {z!r})"
