@@ -1,0 +1,81 @@
+"""Poses and mass properties in plain numbers, as files give them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kane.geometry.factor import quarter_turns
+from kane.geometry.inertia import combine, of_six, rotated_inertia, six
+from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import Matrix, Triple
+
+# What 1.57079632679 and the like are away from a right angle, with room: files give angles to 10 digits or more.
+RIGHT_ANGLE_SLACK = 1e-9
+# Sums of a few terms of size s leave rounding of a few 1e-16 s; below this an entry is such a remnant of zero.
+ROUNDING = 1e-14
+
+ORIGIN: Triple = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Pose:
+    """Frame B in frame A: R_AB and p_AoBo_A [m]."""
+
+    rotation: Rotation
+    position: Triple
+
+    def then(self, other: Pose) -> Pose:
+        """The pose of C in A, ``other`` being the pose of C in this frame B."""
+        x, y, z = self.rotation.apply(other.position)
+        a, b, c = self.position
+        return Pose(self.rotation @ other.rotation, (a + x, b + y, c + z))
+
+
+def no_pose() -> Pose:
+    """The pose of a frame in itself."""
+    return Pose(Rotation.identity(), ORIGIN)
+
+
+def snap_right_angle(angle: float) -> float:
+    """The multiple of pi/2 within 1e-9 rad of ``angle``, else ``angle`` itself."""
+    turns = quarter_turns(angle, RIGHT_ANGLE_SLACK)
+    return angle if turns is None else turns * (math.pi / 2.0)
+
+
+def unit_vector(axis: Sequence[float]) -> Triple:
+    """The unit vector along ``axis``, which must not be zero; components within 1e-9 of zero are put there."""
+    largest = max(map(abs, axis))
+    x, y, z = (c / largest if abs(c / largest) > RIGHT_ANGLE_SLACK else 0.0 for c in axis)
+    length = math.hypot(x, y, z)
+    return x / length, y / length, z / length
+
+
+@dataclass(frozen=True, slots=True)
+class MassProperties:
+    """Mass m [kg], mass centre p_BoBcm_B [m] and central inertia I_BBcm_B [kg m^2] of a rigid body B."""
+
+    mass: float
+    com: Triple
+    inertia: Matrix
+
+    def seen_from(self, pose: Pose) -> MassProperties:
+        """The same in frame A, ``pose`` being the pose of B in A."""
+        com = pose.then(Pose(Rotation.identity(), self.com)).position
+        return MassProperties(self.mass, com, rotated_inertia(self.inertia, pose.rotation))
+
+
+NO_MASS = MassProperties(0.0, ORIGIN, of_six((0.0,) * 6))
+
+
+def lump(parts: Sequence[MassProperties]) -> MassProperties:
+    """The mass properties of bodies joined rigidly, all given in one frame; what rounding leaves of zeros is zero."""
+    mass, com, inertia = combine([(part.mass, part.com, part.inertia) for part in parts])
+    if len(parts) < 2:
+        return MassProperties(mass, com, inertia)
+    reach = ROUNDING * max(abs(c) for part in parts for c in part.com)
+    x, y, z = (c if abs(c) > reach else 0.0 for c in com)
+    entries = six(inertia)
+    slack = ROUNDING * max(map(abs, entries))
+    return MassProperties(mass, (x, y, z), of_six([e if abs(e) > slack else 0.0 for e in entries]))

@@ -1,0 +1,103 @@
+"""Reading one file inside a stated folder, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from kane.errors import ImportFileError
+
+MAXIMUM_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The bytes of a file or of a text, with the word by which messages name them.
+
+    Attributes:
+        name: path of the file, or "<text>".
+        data: the bytes.
+        encoding: the encoding where it is known without looking inside, else None.
+    """
+
+    name: str
+    data: bytes
+    encoding: str | None = None
+
+
+def source_of_text(text: str | bytes) -> Source:
+    """A text already in memory as a Source; raises ImportFileError when it is too long or not Unicode."""
+    try:
+        data, encoding = (text, None) if isinstance(text, bytes) else (text.encode("utf-8"), "utf-8")
+    except UnicodeEncodeError as error:
+        raise ImportFileError(
+            f"<text>: character {error.start} is a lone surrogate, not Unicode; read the file with its right encoding"
+        ) from None
+    if len(data) > MAXIMUM_BYTES:
+        raise _too_large("<text>")
+    return Source("<text>", data, encoding)
+
+
+def read_source(path: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> Source:
+    """The bytes of one regular file that lies inside ``root``.
+
+    Args:
+        path: the file; where ``root`` is given and the path is relative, it is relative to ``root``.
+        root: the folder that must hold the file once every symbolic link is followed; the folder of ``path`` when
+            not given.
+
+    Raises:
+        ImportFileError: the file is missing, unreadable, larger than 64 MiB, a folder, a device or a pipe, or a
+            symbolic link leads outside ``root``.
+    """
+    name = os.fspath(path)
+    try:
+        folder = Path(root) if root is not None else Path(name).parent
+        real_folder = Path(os.path.realpath(folder))
+        real = Path(os.path.realpath(real_folder / name if root is not None else name))
+    except (OSError, ValueError) as error:
+        raise ImportFileError(f"{_short(name)}: not a usable path ({error}); give the path of a file") from None
+    if not real.is_relative_to(real_folder):
+        raise ImportFileError(
+            f"{_short(name)}: the path leads to {_short(str(real))}, outside of the folder {_short(str(real_folder))}; "
+            "give the real path of the file, or root= a folder that holds it"
+        )
+    return Source(str(path), _read(real, name))
+
+
+def _read(real: Path, name: str) -> bytes:
+    # Non-blocking, so that a pipe cannot hang; no-follow, so that a link put in place after the check is refused.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        with open(os.open(real, flags), "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise ImportFileError(f"{_short(name)}: is a {_kind(status.st_mode)}, not a file; give a file")
+            data = file.read(MAXIMUM_BYTES + 1) if status.st_size <= MAXIMUM_BYTES else b""
+            if status.st_size > MAXIMUM_BYTES or len(data) > MAXIMUM_BYTES:
+                raise _too_large(_short(name))
+            return data
+    except (OSError, ValueError) as error:
+        if isinstance(error, ImportFileError):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+        hint = "give a file" if isinstance(error, IsADirectoryError) else "check the path and its permissions"
+        raise ImportFileError(f"{_short(name)}: cannot be read ({reason}); {hint}") from None
+
+
+def _kind(mode: int) -> str:
+    kinds = ((stat.S_ISDIR, "folder"), (stat.S_ISFIFO, "pipe"), (stat.S_ISSOCK, "socket"))
+    return next((word for test, word in kinds if test(mode)), "device")
+
+
+def _too_large(name: str) -> ImportFileError:
+    return ImportFileError(
+        f"{name}: larger than {MAXIMUM_BYTES // 1024**2} MiB, no robot description is; check that it is the right file"
+    )
+
+
+def _short(text: str) -> str:
+    shown = text if len(text) <= 200 else text[:200] + "..."
+    return shown if shown.isprintable() else ascii(shown)

@@ -1,0 +1,281 @@
+"""What a URDF file says, checked word by word: links, joints and their numbers. No mechanics yet.
+
+Read: names, joint types, origins, axes, mass properties, mimic, damping and friction. Known and left out: geometry
+(visual, collision, material; no mesh is opened), limits, safety controllers, calibration, transmissions, sensors and
+simulator extensions such as <gazebo>. Whatever else is found is listed in ``Description.notes``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from kane.errors import ImportFileError
+from kane.geometry.inertia import of_six
+from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import Triple
+from kane.importers.pose import ORIGIN, MassProperties, Pose, no_pose, snap_right_angle, unit_vector
+from kane.importers.xml_reader import Element, quote
+
+LARGEST = 1e12
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_XACRO = re.compile(r"\$\{|\$\(")
+
+# Elements without a bearing on the equations of motion.
+_LEFT_OUT = {
+    "robot": {"material", "transmission", "gazebo", "sensor", "ros2_control"},
+    "link": {"visual", "collision", "gazebo", "contact", "collision_checking", "self_collision_checking", "verbose"},
+    "joint": {"limit", "safety_controller", "calibration", "gazebo"},
+}
+_READ = {
+    "robot": {"link", "joint"},
+    "link": {"inertial"},
+    "joint": {"parent", "child", "origin", "axis", "mimic", "dynamics"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link as the file gives it.
+
+    Attributes:
+        name, place: name and "file:line:column".
+        inertial: mass properties in the axes of the inertial frame; None where the file gives none.
+        inertial_pose: pose of the inertial frame, whose origin is the mass centre, in the link.
+    """
+
+    name: str
+    place: str
+    inertial: MassProperties | None
+    inertial_pose: Pose
+
+
+@dataclass(frozen=True, slots=True)
+class Mimic:
+    """q = multiplier * q_of(joint) + offset."""
+
+    joint: str
+    multiplier: float
+    offset: float
+
+
+@dataclass(frozen=True, slots=True)
+class JointEntry:
+    """A joint as the file gives it.
+
+    Attributes:
+        name, place, kind: name, "file:line:column", and type such as "revolute".
+        parent, child: names of links.
+        pose: of the joint frame (which is the child's link frame at q = 0) in the parent link.
+        axis: unit vector in the joint frame; (1, 0, 0) unless given.
+        mimic: the joint it follows, if any.
+        damping: [N m s/rad or N s/m].
+        friction: Coulomb friction [N m or N].
+    """
+
+    name: str
+    place: str
+    kind: str
+    parent: str
+    child: str
+    pose: Pose
+    axis: Triple
+    mimic: Mimic | None
+    damping: float
+    friction: float
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A robot: links and joints by name in the order of the file, and what was found but not used."""
+
+    name: str
+    source: str
+    links: dict[str, Link] = field(default_factory=dict)
+    joints: dict[str, JointEntry] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def read_description(robot: Element, source: str, kinds: Collection[str]) -> Description:
+    """The description in the element <robot>; ``kinds`` are the joint types that exist.
+
+    Raises:
+        ImportFileError: naming file, line, element and attribute.
+    """
+    if robot.tag != "robot":
+        raise robot.fault(f"the outermost element is <{quote(robot.tag)[1:-1]}>, not <robot>; give a URDF file")
+    _refuse_xacro(robot)
+    for child in robot.children:
+        _refuse_xacro(child)
+    found = Description(_name(robot, "robot"), source)
+    _note_unknown(robot, "robot", found.notes)
+    for element in robot.children:
+        if element.tag == "link":
+            _add(found.links, _link(element, found.notes), element)
+        elif element.tag == "joint":
+            _add(found.joints, _joint(element, kinds, found.notes), element)
+    if not found.links:
+        raise robot.fault("the robot has no <link>; give the URDF file that xacro wrote, with all its links")
+    return found
+
+
+def _link(element: Element, notes: list[str]) -> Link:
+    name = _name(element, "link")
+    _note_unknown(element, f"link {quote(name)}", notes)
+    inertial = _single(element, "inertial")
+    if inertial is None:
+        return Link(name, element.place, None, no_pose())
+    return Link(name, element.place, _mass_properties(inertial), _pose(inertial))
+
+
+def _mass_properties(inertial: Element) -> MassProperties:
+    """Mass properties in the axes of the inertial frame."""
+    (mass,) = _numbers(_require(inertial, "mass"), "value", 1)
+    if mass < 0.0:
+        raise inertial.fault(f"the mass {mass!r} is negative; give a mass of zero or more [kg]")
+    entry = _require(inertial, "inertia")
+    entries = [_numbers(entry, word, 1)[0] for word in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")]
+    return MassProperties(mass, ORIGIN, of_six(entries))
+
+
+def _joint(element: Element, kinds: Collection[str], notes: list[str]) -> JointEntry:
+    name = _name(element, "joint")
+    kind = _text(element, "type")
+    if kind not in kinds:
+        raise element.fault(f"joint {quote(name)} has the type {quote(kind)}; known are {', '.join(kinds)}")
+    _note_unknown(element, f"joint {quote(name)}", notes)
+    dynamics = _single(element, "dynamics")
+    damping, friction = (_not_negative(dynamics, word) for word in ("damping", "friction"))
+    if dynamics is not None and (unknown := sorted(set(dynamics.attributes) - {"damping", "friction"})):
+        notes.append(f"joint {quote(name)}: <dynamics> {', '.join(map(quote, unknown))} is not URDF and is left out")
+    return JointEntry(
+        name,
+        element.place,
+        kind,
+        _text(_require(element, "parent"), "link"),
+        _text(_require(element, "child"), "link"),
+        _pose(element),
+        _axis(element, kind),
+        _mimic(element),
+        damping,
+        friction,
+    )
+
+
+def _axis(joint: Element, kind: str) -> Triple:
+    element = _single(joint, "axis")
+    if element is None or kind in ("fixed", "floating"):
+        return 1.0, 0.0, 0.0
+    axis = _numbers(element, "xyz", 3)
+    if not max(map(abs, axis)) > 1e-9:
+        raise element.fault('the axis is zero; give a direction such as xyz="0 0 1"')
+    return unit_vector(axis)
+
+
+def _mimic(joint: Element) -> Mimic | None:
+    element = _single(joint, "mimic")
+    if element is None:
+        return None
+    (multiplier,) = _numbers(element, "multiplier", 1, default=(1.0,))
+    (offset,) = _numbers(element, "offset", 1, default=(0.0,))
+    return Mimic(_text(element, "joint"), multiplier, offset)
+
+
+def _not_negative(element: Element | None, attribute: str) -> float:
+    if element is None:
+        return 0.0
+    (value,) = _numbers(element, attribute, 1, default=(0.0,))
+    if value < 0.0:
+        raise element.fault(f"{attribute} is {value!r}, which would drive the joint; give zero or more")
+    return value
+
+
+def _pose(element: Element) -> Pose:
+    """The pose that the <origin> of an element gives; none means no displacement."""
+    origin = _single(element, "origin")
+    if origin is None:
+        return no_pose()
+    x, y, z = _numbers(origin, "xyz", 3, default=ORIGIN)
+    roll, pitch, yaw = map(snap_right_angle, _numbers(origin, "rpy", 3, default=ORIGIN))
+    return Pose(Rotation.rpy(roll, pitch, yaw), (x, y, z))
+
+
+def _numbers(
+    element: Element, attribute: str, count: int, *, default: tuple[float, ...] | None = None
+) -> tuple[float, ...]:
+    """``count`` finite numbers not beyond 1e12 from an attribute."""
+    if attribute not in element.attributes and default is not None:
+        return default
+    text = _text(element, attribute)
+    words = text.split()
+    here = f'<{element.tag} {attribute}="...">'
+    if len(words) != count:
+        raise element.fault(f"{here} must be {count} number{'s'[: count > 1]}, not {len(words)} ({quote(text)})")
+    values = []
+    for word in words:
+        value = float(word) if len(word) <= 400 and _NUMBER.fullmatch(word) else float("nan")
+        if not abs(value) <= LARGEST:
+            raise element.fault(
+                f"{here} holds {quote(word)}, which is not a number between -1e12 and 1e12; write it as 1.5 or 1.5e-3"
+            )
+        values.append(value)
+    return tuple(values)
+
+
+def _text(element: Element, attribute: str) -> str:
+    text = element.attributes.get(attribute)
+    if text is None or not text.strip():
+        raise element.fault(f'<{quote(element.tag)[1:-1]}> lacks {attribute}="..."; add it')
+    if _XACRO.search(text):
+        raise element.fault(f"{attribute} is {quote(text)}: {RUN_XACRO}")
+    return text
+
+
+def _name(element: Element, what: str) -> str:
+    name = _text(element, "name")
+    if name != name.strip() or not name.isprintable():
+        raise element.fault(f"the name {quote(name)} of a {what} has blanks around it or signs in it that do not print")
+    return name
+
+
+def _single(element: Element, tag: str) -> Element | None:
+    found = [child for child in element.children if child.tag == tag]
+    if len(found) > 1:
+        raise found[1].fault(f"a second <{tag}> in one <{element.tag}>; keep one")
+    return found[0] if found else None
+
+
+def _require(element: Element, tag: str) -> Element:
+    found = _single(element, tag)
+    if found is None:
+        raise element.fault(f"<{element.tag}> lacks a <{tag}>; add it")
+    return found
+
+
+def _add(table: dict, entry: Link | JointEntry, element: Element) -> None:
+    if entry.name in table:
+        raise element.fault(
+            f"the name {quote(entry.name)} is taken by the {element.tag} at {table[entry.name].place}; give another"
+        )
+    table[entry.name] = entry
+
+
+RUN_XACRO = "this is a xacro file, not yet a URDF; run `xacro file.urdf.xacro > file.urdf` first and load that"
+
+
+def _refuse_xacro(element: Element) -> None:
+    for part in (element, *(element.children if element.tag in ("link", "joint") else ())):
+        if part.tag.startswith("xacro:"):
+            raise part.fault(f"<{quote(part.tag)[1:-1]}>: {RUN_XACRO}")
+
+
+def _note_unknown(element: Element, owner: str, notes: list[str]) -> None:
+    known = _LEFT_OUT[element.tag] | _READ[element.tag]
+    for tag in sorted({child.tag for child in element.children} - known):
+        notes.append(f"{owner}: <{quote(tag)[1:-1]}> is not known and is left out")
+
+
+def about(place: str, message: str) -> ImportFileError:
+    """An error about a link or joint, by its place in the file."""
+    return ImportFileError(f"{place}: {message}")
