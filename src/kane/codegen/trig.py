@@ -41,8 +41,6 @@ _TWO_OVER_PI = 0.6366197723675814
 # Adding 1.5 * 2^52 rounds to an integer and leaves it in the low bits.
 _ROUNDER = 6755399441055744.0
 
-DECLARATIONS = "declare double @sin(double)\ndeclare double @cos(double)"
-
 
 def hexadecimal(value: float) -> str:
     """A double as LLVM text writes it, to the last bit."""
@@ -60,14 +58,13 @@ def sincos_type(lanes: int) -> str:
 
 
 def sincos_functions(lanes: Sequence[int], *, fused: bool) -> str:
-    """LLVM text of the functions for the given numbers of lanes, and of the scalar one that all rest on.
+    """LLVM text of the functions for the given numbers of lanes.
 
     Args:
         lanes: numbers of angles taken at once, each 1, 2, 4 or 8.
         fused: whether the machine has a fused multiply-add.
     """
-    widths = sorted({1, *lanes})
-    return "\n".join([DECLARATIONS, *(_Function(w, fused).text() for w in widths)])
+    return "\n".join(_Function(w, fused).text() for w in lanes)
 
 
 class _Function:
@@ -87,7 +84,9 @@ class _Function:
         self._test()
         self._fast()
         self._slow_scalar() if self.lanes == 1 else self._slow_lanes()
-        declarations = [f"declare {self.type} @llvm.fabs.{self.suffix}({self.type})"]
+        declarations = []
+        if self.lanes > 1:
+            declarations.append(f"declare {self.type} @llvm.fabs.{self.suffix}({self.type})")
         if self.fused:
             declarations.append(f"declare {self.type} @llvm.fma.{self.suffix}({self.type}, {self.type}, {self.type})")
         if self.lanes > 1:
@@ -185,9 +184,8 @@ class _Function:
             f"  %s = phi {t} [ zeroinitializer, %slow ], [ %s1, %next ]",
             f"  %c = phi {t} [ zeroinitializer, %slow ], [ %c1, %next ]",
             f"  %xi = extractelement {t} %x, i32 %i",
-            "  %pair = call { double, double } @sincos(double %xi)",
-            "  %si = extractvalue { double, double } %pair, 0",
-            "  %ci = extractvalue { double, double } %pair, 1",
+            "  %si = call double @sin(double %xi)",
+            "  %ci = call double @cos(double %xi)",
             f"  %s1 = insertelement {t} %s, double %si, i32 %i",
             f"  %c1 = insertelement {t} %c, double %ci, i32 %i",
             "  %j = add i32 %i, 1",
