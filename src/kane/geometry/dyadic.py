@@ -9,7 +9,7 @@ from kane.errors import FrameError
 from kane.geometry.frame import Frame
 from kane.geometry.inertia import inertia_matrix, shift_from_mass_centre, six
 from kane.geometry.inertia import of_six as symmetric
-from kane.geometry.scalars import Matrix, Number, dot, scalar, square
+from kane.geometry.scalars import Matrix, Number, dot, scalar, settled, square
 from kane.geometry.vector import Vector
 
 
@@ -27,6 +27,9 @@ class Dyadic:
 
     frame: Frame
     entries: Matrix
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "entries", tuple(map(settled, self.entries)))
 
     @classmethod
     def of(cls, frame: Frame, rows: Any) -> Dyadic:
@@ -95,8 +98,7 @@ class Dyadic:
         if not isinstance(vector, Vector):
             raise FrameError(f"a dyadic maps vectors; {vector!r} is none")
         components = vector.express(self.frame).components
-        x, y, z = (scalar(dot(row, components), "a component") for row in self.entries)
-        return Vector(self.frame, (x, y, z))
+        return Vector(self.frame, tuple(dot(row, components) for row in self.entries))
 
     def transpose(self) -> Dyadic:
         """D^T: a . D . b = b . D^T . a."""

@@ -15,7 +15,7 @@ import numpy as np
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Matrix, Number, Six, Triple, is_number, is_zero, minus, scalar, square
+from kane.geometry.scalars import Matrix, Number, Six, Triple, is_number, is_zero, minus, scalar, settled, square
 
 # Relative to the largest entry: rounding of data given with ten digits.
 TOLERANCE = 1e-9
@@ -61,7 +61,7 @@ def six(inertia: Matrix) -> Six:
 
 def of_six(values: Sequence[Number]) -> Matrix:
     """The symmetric matrix of (xx, yy, zz, xy, xz, yz)."""
-    xx, yy, zz, xy, xz, yz = values
+    xx, yy, zz, xy, xz, yz = settled(values)
     return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
 
 
@@ -180,7 +180,7 @@ def combine(bodies: Sequence[tuple[Number, Triple, Matrix]]) -> tuple[Number, Tr
     moment: Triple = (0.0, 0.0, 0.0)
     for mass, com, _ in bodies:
         total = total + mass
-        moment = tuple(h + mass * x for h, x in zip(moment, com, strict=True))
+        moment = settled(h + mass * x for h, x in zip(moment, com, strict=True))
     massless = is_zero(total)
     centre: Triple = (0.0, 0.0, 0.0) if massless else tuple(h if is_zero(h) else h / total for h in moment)
     inertia = of_six((0.0,) * 6)

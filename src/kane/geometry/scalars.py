@@ -61,6 +61,11 @@ def square(rows: Any, what: str) -> Matrix:
     return first, second, third
 
 
+def settled(values: Iterable[Number]) -> tuple[Number, ...]:
+    """The scalars, with expressions that are constant as floats."""
+    return tuple(x.data if x.__class__ is Expr and x.is_constant else x for x in values)
+
+
 def is_number(value: Any) -> bool:
     """Whether the value of a scalar is known now."""
     return value.__class__ is not Expr or value.is_constant

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 from kane.errors import FrameError
 from kane.expression.functions import sqrt
 from kane.expression.node import Expr
-from kane.geometry.scalars import Number, Triple, cross, dot, minus, scalar
+from kane.geometry.scalars import Number, Triple, cross, dot, minus, scalar, settled
 
 if TYPE_CHECKING:
     from kane.geometry.frame import Frame
@@ -29,6 +29,9 @@ class Vector:
 
     frame: Frame
     components: Triple
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "components", settled(self.components))
 
     def express(self, frame: Frame) -> Vector:
         """The same vector by its components in another frame.
