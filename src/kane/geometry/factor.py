@@ -210,8 +210,6 @@ def _combined(terms: tuple[tuple[int, Number, int], ...], v: Triple) -> Number:
             continue
         if total is None:
             total = x if sign == 1 else -x if sign == -1 else m * x
-        elif sign:
-            total = total + x if sign == 1 else total - x
         else:
             total = total + m * x
     return 0.0 if total is None else total
