@@ -35,7 +35,7 @@ def read_model(text: str, base: Base = Base.fixed) -> kane.Model:
         ImportFileError: the file is not a URDF that kane understands.
     """
     if text.lower().endswith((".urdf", ".xml")) or Path(text).is_file():
-        return kane.load_urdf(text, base=kane.Free("base")) if base is Base.free else kane.load_urdf(text)
+        return kane.load_urdf(Path(text), base=kane.Free("base") if base is Base.free else None)
     name, *arguments = text.split(":")
     known = {n: getattr(kane.library, n) for n in kane.library.__all__}
     if name not in known:

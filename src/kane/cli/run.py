@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -46,7 +46,8 @@ def run(
         "derive": f"{derived - started:.3f} s",
         "build": f"{built - derived:.3f} s",
         "simulate": f"{finished - built:.3f} s",
-        **_figures(dynamics, trajectory, finished - built),
+        "speed": f"{until / dt / (finished - built):,.0f} steps a second",
+        "energy": _energies(trajectory),
         "files": ", ".join(map(str, files)),
     }.items():
         summary.add_row(name, value)
@@ -65,5 +66,7 @@ def file_name(text: str) -> str:
     return "".join(c if c.isalnum() or c in "-_" else "_" for c in text) or "model"
 
 
-def _figures(dynamics: Any, trajectory: Any, seconds: float) -> dict[str, str]:
-    return {}
+def _energies(trajectory: kane.Trajectory) -> str:
+    kinetic, potential = trajectory["kinetic_energy"], trajectory["potential_energy"]
+    first, last = (f"{kinetic[i]:.6g} kinetic + {potential[i]:.6g} potential" for i in (0, -1))
+    return f"{first} J, at the end {last} J"

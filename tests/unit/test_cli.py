@@ -1,0 +1,142 @@
+"""The command line: what it prints and writes, and how it says no."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import kane
+from kane.cli.main import app
+from kane.cli.run import file_name
+
+PENDULUM = """<robot name="pendulum">
+  <link name="world"/>
+  <link name="rod"><inertial><origin xyz="0 0 -0.5"/><mass value="2"/>
+    <inertia ixx="0.2" iyy="0.2" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="pivot" type="continuous"><parent link="world"/><child link="rod"/>
+    <origin rpy="0.5 0 0"/><axis xyz="1 0 0"/></joint>
+</robot>
+"""
+
+
+@pytest.fixture
+def pendulum(tmp_path):
+    path = tmp_path / "pendulum.urdf"
+    path.write_text(PENDULUM)
+    return str(path)
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def test_help_names_every_command():
+    done = call("--help")
+    assert done.exit_code == 0
+    assert all(word in done.stdout for word in ("run", "count", "bench", "--version"))
+
+
+def test_without_arguments_there_is_help():
+    assert "Usage" in call().output
+
+
+def test_the_version_is_printed():
+    done = call("--version")
+    assert (done.exit_code, done.stdout) == (0, f"kane {kane.__version__}\n")
+
+
+def test_count_prints_a_row_for_every_program(pendulum):
+    done = call("count", pendulum)
+    assert done.exit_code == 0, done.output
+    assert all(word in done.stdout for word in ("inverse", "forward", "mass matrix", "bias", "kinematics", "trig"))
+
+
+def test_counts_as_json_are_those_of_the_equations(pendulum):
+    done = call("count", pendulum, "--json")
+    assert json.loads(done.stdout) == {
+        "model": "pendulum",
+        "speeds": 1,
+        "operations": kane.formulate(kane.load_urdf(pendulum)).count(),
+    }
+
+
+def test_a_free_base_adds_six_speeds(pendulum):
+    assert json.loads(call("count", pendulum, "--base", "free", "--json").stdout)["speeds"] == 7
+
+
+def test_a_reference_model_takes_whole_numbers_after_colons():
+    assert json.loads(call("count", "chain:3", "--json").stdout)["speeds"] == 3
+
+
+def test_run_writes_a_trajectory_and_a_picture(pendulum, tmp_path):
+    done = call("run", pendulum, "--until", 0.5, "--dt", 0.01, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert "steps" in done.stdout
+    assert "energy" in done.stdout
+    assert (tmp_path / "out" / "pendulum.png").read_bytes()[:4] == b"\x89PNG"
+    run = kane.Trajectory.load(tmp_path / "out" / "pendulum.nc")
+    assert run.time[-1] == 0.5
+
+
+def test_damping_acts_in_every_joint(pendulum, tmp_path):
+    rates = []
+    for damping in (0, 5):
+        call("run", pendulum, "--until", 0.5, "--damping", damping, "--out", tmp_path)
+        rates.append(np.abs(kane.Trajectory.load(tmp_path / "pendulum.nc").u).max())
+    assert rates[1] < 0.8 * rates[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["count", "no_such_model"], ["no_such_model", "chain"]),
+        (["count", "no_such_file.urdf"], ["no_such_file.urdf"]),
+        (["count", "__builtins__"], ["__builtins__", "neither"]),
+        (["count", "chain.__globals__"], ["neither"]),
+        (["count", "chain"], ["chain:"]),
+        (["count", "chain:three"], ["chain:", "whole numbers"]),
+        (["run", "chain:2", "--dt", "-1"], ["-1"]),
+    ],
+)
+def test_an_error_is_a_message_and_exit_status_1_without_a_traceback(arguments, words):
+    done = call(*arguments)
+    assert done.exit_code == 1
+    assert done.stdout == ""
+    assert all(word in done.stderr for word in words)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(pendulum, tmp_path):
+    (tmp_path / "taken").write_text("")
+    done = call("run", pendulum, "--until", 0.01, "--out", tmp_path / "taken" / "out")
+    assert done.exit_code == 1
+    assert "taken" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["count"], ["fly"], ["count", "chain:2", "--colour"], ["run", "chain:2", "--until", "x"]]
+)
+def test_wrong_usage_is_exit_status_2(arguments):
+    assert call(*arguments).exit_code == 2
+
+
+def test_the_benchmarks_are_looked_for_in_a_source_checkout(monkeypatch, tmp_path):
+    monkeypatch.setattr(kane, "__file__", str(tmp_path / "lib" / "kane" / "__init__.py"))
+    done = call("bench")
+    assert done.exit_code == 1
+    assert "source checkout" in done.stderr
+
+
+def test_the_name_of_a_model_cannot_leave_the_folder():
+    assert file_name("../../etc/passwd") == "______etc_passwd"
+    assert file_name("") == "model"
+
+
+def test_the_program_runs_as_a_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "kane.cli.main", "--version"], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.startswith("kane ")
