@@ -1,10 +1,10 @@
 """Random expressions, built through the simplifying constructors and evaluated beside them as they were written.
 
-A recipe is a list of steps, each an operation and the numbers of earlier steps. The oracle evaluates it as written, with
-mpmath at 40 digits, and carries along by how much each value may move when every leaf, constant and result is moved by one
-rounding of double precision: the movement of a function is its largest change over the corners of the box of its
-arguments. Simplification regroups roundings and folds constants in double precision, so a simplified expression may differ
-from the recipe by a few times that movement and by no more.
+A recipe is a list of steps, each an operation and the numbers of earlier steps. The oracle evaluates it as written,
+with mpmath at 40 digits, and carries along by how much each value may move when every leaf, constant and result is
+moved by one rounding of double precision: the movement of a function is its largest change over the corners of the box
+of its arguments. Simplification regroups roundings and folds constants in double precision, so a simplified expression
+may differ from the recipe by a few times that movement and by no more.
 """
 
 import itertools
@@ -23,10 +23,16 @@ from kane.expression.arena import Arena
 from kane.expression.check import check
 from kane.expression.interpret import interpret
 from kane.expression.operations import (
+    ABS,
+    ACOS,
     ADD,
+    ASIN,
     CONSTANT,
     COORDINATE,
+    COS,
+    DIV,
     EQUAL,
+    EXP,
     LESS,
     LESS_EQUAL,
     MUL,
@@ -34,7 +40,9 @@ from kane.expression.operations import (
     OPERATIONS,
     POW,
     SELECT,
+    SIN,
     SPLINE,
+    SQRT,
     SUB,
 )
 from kane.expression.spline import PiecewiseCubic
@@ -91,6 +99,27 @@ def oracle(op, args):
     return Moved(centre, movement) if movement < 1e-6 * max(1, abs(centre)) else None
 
 
+def constructed(op, args, truth):
+    """The node that the constructor gives, or None where it refuses what is indeed undefined."""
+    try:
+        return None if None in args else CONSTRUCTORS[op](*args, *((TABLE,) if op == SPLINE else ()))
+    except ExpressionError:
+        assert truth is None, f"{OPERATIONS[op].name} of {args} is {truth}, yet it was refused"
+        return None
+
+
+def assert_values(pairs, values):
+    """The nodes have the oracle's values, both at 40 digits and in double precision."""
+    pairs = [(node, t) for node, t in pairs if node is not None and t is not None]
+    exact = interpret([node for node, _ in pairs], values, Mp)
+    doubles = interpret([node for node, _ in pairs], values)
+    for (node, t), high, low in zip(pairs, exact, doubles, strict=True):
+        # At 40 digits only folded constants were rounded. 4: a folded constant stands for up to a few roundings.
+        assert abs(high - t.value) <= 4 * t.movement, f"{node}: {high} instead of {t.value}"
+        # In double precision every operation rounds, and elementary functions are good to 1 ulp, not to half.
+        assert abs(mpmath.mpf(float(low)) - t.value) <= 16 * t.movement, f"{node}: {low} instead of {t.value}"
+
+
 steps = st.lists(
     st.tuples(st.sampled_from(WEIGHTED), *(3 * [st.integers(0, 40)])),
     min_size=1,
@@ -109,13 +138,7 @@ def build(recipe, point):
         # Recent steps, leaves and constants are all within reach of a small pick.
         chosen = [len(nodes) - 1 - pick % len(nodes) for pick in picks[: OPERATIONS[op].arity]]
         truth.append(oracle(op, [truth[i] for i in chosen]))
-        args = [nodes[i] for i in chosen]
-        data = (TABLE,) if op == SPLINE else ()
-        try:
-            nodes.append(None if None in args else CONSTRUCTORS[op](*args, *data))
-        except ExpressionError:
-            assert truth[-1] is None, f"{OPERATIONS[op].name} of {args} is {truth[-1]}, yet it was refused"
-            nodes.append(None)
+        nodes.append(constructed(op, [nodes[i] for i in chosen], truth[-1]))
     check(arena)
     return nodes, truth, dict(zip(xs, point, strict=True))
 
@@ -125,14 +148,61 @@ def build(recipe, point):
 def test_what_the_constructors_build_has_the_value_of_what_was_written(recipe, point):
     with mpmath.workdps(40):
         nodes, truth, values = build(recipe, point)
-        pairs = [(n, t) for n, t in zip(nodes, truth, strict=True) if n is not None and t is not None]
-        exact = interpret([n for n, _ in pairs], values, Mp)
-        doubles = interpret([n for n, _ in pairs], values)
-        for (node, t), high, low in zip(pairs, exact, doubles, strict=True):
-            # At 40 digits only folded constants were rounded. 4: a folded constant stands for up to a few roundings.
-            assert abs(high - t.value) <= 4 * t.movement, f"{node}: {high} instead of {t.value}"
-            # In double precision every operation rounds, and elementary functions are good to 1 ulp, not to half.
-            assert abs(mpmath.mpf(float(low)) - t.value) <= 16 * t.movement, f"{node}: {low} instead of {t.value}"
+        assert_values(zip(nodes, truth, strict=True), values)
+
+
+class Written:
+    """A node beside the oracle's value of what was written, with the operators of both."""
+
+    def __init__(self, node, truth):
+        self.node, self.truth = node, truth
+
+    def __add__(self, other):
+        return written(ADD, self, other)
+
+    def __sub__(self, other):
+        return written(SUB, self, other)
+
+    def __mul__(self, other):
+        return written(MUL, self, other)
+
+    def __truediv__(self, other):
+        return written(DIV, self, other)
+
+    def __neg__(self):
+        return written(NEG, self)
+
+
+def written(op, *args):
+    truth = oracle(op, [a.truth for a in args])
+    return Written(constructed(op, [a.node for a in args], truth), truth)
+
+
+def shapes(x, y, c):
+    """One expression for every pattern that a rule looks for; ``c(v)`` is the constant v."""
+    s, t = written(SIN, x), written(COS, x)
+    whole = [x, y, -x, -y, c(0.0), c(1.0), c(-1.0), c(0.3), c(-2.0), x + y, x - y, y - x, c(0.3) + x, c(0.3) - x]
+    products = [x * y, c(2.0) * x, c(-2.0) * x, c(0.7) * x, c(0.7) * y, x / y, c(2.0) / x, -(x / y), c(3.0) * (x * y)]
+    squares = [s, t, s * s, t * t, c(3.0) * (s * s), c(3.0) * (t * t), y * (s * s), (t * t) * y, (y * y) * (s * s)]
+    others = [written(op, x) for op in (SQRT, ASIN, ACOS, EXP, ABS)] + [written(SQRT, y), (y * y) * (t * t)]
+    turned = [c(n * math.pi / 2) + x for n in (-3, -2, -1, 1, 2, 3, 4)] + [c(n * math.pi / 2) - x for n in (-1, 1, 2)]
+    return whole + products + squares + others + turned + [c(math.pi / 2 + 1e-9) + x, c(1e-13) + x, c(1e17) + x]
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda op: OPERATIONS[op].name)
+def test_every_operation_on_every_pair_of_patterns_keeps_its_value(op):
+    arena = Arena()
+    x, y = (arena.leaf(COORDINATE, name) for name in NAMES[:2])
+    values = {x: 0.6123, y: 0.3711}
+    with mpmath.workdps(40):
+        leaf = [Written(n, Moved(mpmath.mpf(v), EPS * v)) for n, v in values.items()]
+        patterns = shapes(*leaf, lambda v: Written(arena.constant(v), Moved(mpmath.mpf(v), EPS * abs(v))))
+        picks = itertools.product(patterns, repeat=min(2, OPERATIONS[op].arity))
+        if op == SELECT:
+            picks = itertools.product(patterns[:6], patterns[:6], patterns[:6])
+        results = [written(op, *args) for args in picks]
+        assert_values([(r.node, r.truth) for r in results], values)
+    check(arena)
 
 
 @settings(max_examples=150, deadline=None)

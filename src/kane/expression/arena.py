@@ -36,7 +36,10 @@ class Arena:
         found = self._constants.get(value)
         if found is not None:
             return found
-        number = float(value) + 0.0
+        try:
+            number = float(value) + 0.0
+        except OverflowError:  # an integer too large for a double
+            number = math.inf
         if not math.isfinite(number):
             raise ExpressionError(f"the constant {value!r} is not finite; give a finite number")
         node = Expr(self, CONSTANT, (), number, len(self.nodes))
@@ -59,8 +62,8 @@ class Arena:
         if value.__class__ is Expr:
             return value
         if isinstance(value, Real):
-            return self.constant(float(value))
-        if getattr(value, "ndim", None) == 0:
+            return self.constant(value)  # type: ignore[arg-type]
+        if getattr(value, "ndim", None) == 0 and isinstance(value.item(), Real):
             return self.constant(float(value))
         raise ExpressionError(f"{value!r} is neither a number nor an expression of this model")
 

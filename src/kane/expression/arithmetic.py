@@ -106,7 +106,7 @@ def sub(a: Expr, b: Expr) -> Expr:
         if a.args[0].op == CONSTANT and b.args[0].op == CONSTANT:
             return mul(a.arena.constant(a.args[0].data - b.args[0].data), a.args[1])
     if a.id > b.id:
-        return neg(a.arena.binary(SUB, b, a))
+        return neg(b.arena.binary(SUB, b, a))
     return a.arena.binary(SUB, a, b)
 
 

@@ -230,7 +230,9 @@ def equal(a: Expr, b: Expr) -> Expr:
     """1 where a = b, else 0."""
     if a.op == CONSTANT and b.op == CONSTANT:
         return a.arena.constant(float(a.data == b.data))
-    return a.arena.binary(EQUAL, *((a, b) if a.id <= b.id else (b, a)))
+    if a.id > b.id:
+        a, b = b, a
+    return a.arena.binary(EQUAL, a, b)
 
 
 def select(condition: Expr, a: Expr, b: Expr) -> Expr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kane.errors import ExpressionError
@@ -61,7 +62,9 @@ class Expr:
         return sub(self.arena.lift(other), self)
 
     def __mul__(self, other: Scalar) -> Expr:
-        return mul(self, other if other.__class__ is Expr else self.arena.lift(other))
+        if other.__class__ is Expr:
+            return mul(self, other)
+        return NotImplemented if _scales_itself(other) else mul(self, self.arena.lift(other))
 
     def __rmul__(self, other: Scalar) -> Expr:
         return mul(self.arena.lift(other), self)
@@ -122,6 +125,11 @@ class Expr:
 
     def __repr__(self) -> str:
         return _text(self, depth=3)
+
+
+def _scales_itself(other: Any) -> bool:
+    """Whether ``other`` is a vector or the like, with a product with scalars of its own."""
+    return hasattr(other, "__rmul__") and not isinstance(other, Real) and not hasattr(other, "ndim")
 
 
 def _text(node: Expr, depth: int) -> str:

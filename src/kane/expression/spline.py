@@ -50,10 +50,7 @@ class PiecewiseCubic:
             raise ExpressionError(
                 "the abscissae of a spline must be finite and strictly increasing, its ordinates finite"
             )
-        with np.errstate(all="ignore"):
-            fit = CubicSpline(xs, ys)
-        if not np.isfinite(fit.c).all():
-            raise ExpressionError("the points of a spline are too close together or too far apart for double precision")
+        fit = _not_a_knot(xs, ys)
         inner = [tuple(float(c) for c in fit.c[::-1, i]) for i in range(len(xs) - 1)]
         slope0, slope1 = float(fit(xs[0], 1)), float(fit(xs[-1], 1))
         # Below the first knot the tangent there; its piece is anchored at the first knot as well.
@@ -82,3 +79,14 @@ class PiecewiseCubic:
     def derivative(self) -> PiecewiseCubic:
         """dy/dx as a piecewise polynomial."""
         return PiecewiseCubic(self.knots, tuple((c1, 2 * c2, 3 * c3, 0.0) for _, c1, c2, c3 in self.coefficients))
+
+
+def _not_a_knot(xs: np.ndarray, ys: np.ndarray) -> CubicSpline:
+    try:
+        with np.errstate(all="ignore"):
+            fit = CubicSpline(xs, ys)
+    except ValueError:  # SciPy's word for slopes that overflow
+        fit = None
+    if fit is None or not np.isfinite(fit.c).all():
+        raise ExpressionError("the points of a spline are too close together or too far apart for double precision")
+    return fit

@@ -1,0 +1,100 @@
+"""Nothing recurses: chains of 100,000 operations work in everything that walks the graph."""
+
+import gc
+import math
+import sys
+
+import pytest
+
+from kane.expression import construct
+from kane.expression.arena import Arena
+from kane.expression.check import check
+from kane.expression.derivative import forward, gradient, linear_coefficients, total_time_derivative
+from kane.expression.interpret import interpret
+from kane.expression.operations import COORDINATE
+from kane.expression.traverse import count, leaves, reachable, substitute
+
+LENGTH = 100_000
+
+
+def additions(arena, x, y):
+    # Alternate, lest x + x + ... be gathered into a product.
+    node = x
+    for i in range(LENGTH):
+        node = construct.add(node, y if i % 2 else x)
+    return node
+
+
+def multiplications(arena, x, y):
+    node = y
+    for _ in range(LENGTH):
+        node = construct.mul(node, x)
+    return node
+
+
+def sines(arena, x, y):
+    node = x
+    for _ in range(LENGTH):
+        node = construct.sin(node)
+    return node
+
+
+def signs(arena, x, y):
+    node = x
+    for i in range(LENGTH):
+        node = -(node * y) if i % 2 else construct.sub(x, node)
+    return node
+
+
+@pytest.fixture(params=[additions, multiplications, sines, signs], ids=lambda f: f.__name__)
+def chain(request):
+    arena = Arena()
+    x, y = arena.leaf(COORDINATE, "x"), arena.leaf(COORDINATE, "y")
+    root = request.param(arena, x, y)
+    assert len(arena) > LENGTH > 10 * sys.getrecursionlimit()
+    return request.param.__name__, root, x, y
+
+
+def test_a_chain_of_100000_operations_can_be_walked_counted_and_evaluated(chain):
+    name, root, x, y = chain
+    check(root.arena)
+    assert len(reachable([root])) >= LENGTH
+    assert leaves([root])[0] is x
+    assert sum(count([root]).values()) >= LENGTH
+    value = interpret([root], {x: 1.0, y: 1.0})[0]
+    # Sums and products of ones are exact; sin iterated n times goes as sqrt(3/n), with a relative error of ln(n)/n.
+    expected = {"additions": LENGTH + 1.0, "multiplications": 1.0, "sines": math.sqrt(3 / LENGTH)}
+    assert name not in expected or value == pytest.approx(expected[name], rel=2e-3 if name == "sines" else 0)
+    assert len(repr(root)) < 200
+
+
+def test_a_chain_of_100000_operations_can_be_substituted_and_differentiated(chain):
+    name, root, x, y = chain
+    z = root.arena.leaf(COORDINATE, "z")
+    (other,) = substitute([root], {x: z})
+    assert leaves([other]) == ([z] if name == "sines" else [y, z])
+    one = root.arena.one
+    slopes = [*forward([root], {x: one}), *gradient(root, [x]), *total_time_derivative([root], {x: one})]
+    values = interpret(slopes, {x: 0.5, y: 1.0})
+    assert math.isfinite(values[0])
+    # The same product or sum taken from either end: n roundings of 1e-16, n = 1e5.
+    assert values[1] == pytest.approx(values[0], rel=1e-11, abs=1e-300)
+    assert values[2] == values[0]
+
+
+def test_a_chain_of_100000_additions_has_linear_coefficients():
+    arena = Arena()
+    x, y = arena.leaf(COORDINATE, "x"), arena.leaf(COORDINATE, "y")
+    matrix, rest = linear_coefficients([additions(arena, x, y)], [x])
+    assert matrix == [[arena.constant(LENGTH / 2 + 1)]]
+    assert interpret(rest, {y: 1.0}) == [LENGTH / 2]
+
+
+def test_a_deep_arena_is_freed_without_recursion():
+    arena = Arena()
+    x = arena.leaf(COORDINATE, "x")
+    root = sines(arena, x, x)
+    arena.nodes.clear()
+    arena.tables.clear()
+    del arena, x, root
+    assert gc.collect() >= 0
