@@ -5,18 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from kane.geometry.factor import quarter_turns
 from kane.geometry.inertia import combine, of_six, rotated_inertia, six
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Matrix, Triple
+from kane.geometry.scalars import Matrix
+
+Vector: TypeAlias = tuple[float, float, float]
 
 # What 1.57079632679 and the like are away from a right angle, with room: files give angles to 10 digits or more.
 RIGHT_ANGLE_SLACK = 1e-9
 # Sums of a few terms of size s leave rounding of a few 1e-16 s; below this an entry is such a remnant of zero.
 ROUNDING = 1e-14
 
-ORIGIN: Triple = (0.0, 0.0, 0.0)
+ORIGIN: Vector = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +27,17 @@ class Pose:
     """Frame B in frame A: R_AB and p_AoBo_A [m]."""
 
     rotation: Rotation
-    position: Triple
+    position: Vector
 
     def then(self, other: Pose) -> Pose:
         """The pose of C in A, ``other`` being the pose of C in this frame B."""
-        x, y, z = self.rotation.apply(other.position)
+        x, y, z = map(float, self.rotation.apply(other.position))
         a, b, c = self.position
-        return Pose(self.rotation @ other.rotation, (a + x, b + y, c + z))
+        rotation = self.rotation @ other.rotation
+        if len(rotation.factors) > 3:
+            # Roll, pitch and yaw are cheaper kept apart; a longer chain is cheaper as one matrix, and stays bounded.
+            rotation = Rotation.matrix(rotation.as_numpy())
+        return Pose(rotation, (a + x, b + y, c + z))
 
 
 def no_pose() -> Pose:
@@ -44,7 +51,7 @@ def snap_right_angle(angle: float) -> float:
     return angle if turns is None else turns * (math.pi / 2.0)
 
 
-def unit_vector(axis: Sequence[float]) -> Triple:
+def unit_vector(axis: Sequence[float]) -> Vector:
     """The unit vector along ``axis``, which must not be zero; components within 1e-9 of zero are put there."""
     largest = max(map(abs, axis))
     x, y, z = (c / largest if abs(c / largest) > RIGHT_ANGLE_SLACK else 0.0 for c in axis)
@@ -57,7 +64,7 @@ class MassProperties:
     """Mass m [kg], mass centre p_BoBcm_B [m] and central inertia I_BBcm_B [kg m^2] of a rigid body B."""
 
     mass: float
-    com: Triple
+    com: Vector
     inertia: Matrix
 
     def seen_from(self, pose: Pose) -> MassProperties:
@@ -72,10 +79,11 @@ NO_MASS = MassProperties(0.0, ORIGIN, of_six((0.0,) * 6))
 def lump(parts: Sequence[MassProperties]) -> MassProperties:
     """The mass properties of bodies joined rigidly, all given in one frame; what rounding leaves of zeros is zero."""
     mass, com, inertia = combine([(part.mass, part.com, part.inertia) for part in parts])
-    if len(parts) < 2:
-        return MassProperties(mass, com, inertia)
-    reach = ROUNDING * max(abs(c) for part in parts for c in part.com)
-    x, y, z = (c if abs(c) > reach else 0.0 for c in com)
-    entries = six(inertia)
-    slack = ROUNDING * max(map(abs, entries))
-    return MassProperties(mass, (x, y, z), of_six([e if abs(e) > slack else 0.0 for e in entries]))
+    x, y, z = map(float, com)
+    entries = tuple(map(float, six(inertia)))
+    if len(parts) > 1:
+        reach = ROUNDING * max(abs(c) for part in parts for c in part.com)
+        x, y, z = (c if abs(c) > reach else 0.0 for c in (x, y, z))
+        slack = ROUNDING * max(map(abs, entries))
+        entries = tuple(e if abs(e) > slack else 0.0 for e in entries)
+    return MassProperties(float(mass), (x, y, z), of_six(entries))

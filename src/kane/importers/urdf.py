@@ -142,10 +142,9 @@ def _resist(model: Model, connection: Connection, joint: JointEntry) -> None:
 
 
 def _name_frames(model: Model, body: Body, part: Lump) -> None:
-    """Name a frame for every link that has become part of ``body`` under another name."""
-    for link, pose in part.links:
-        if link.name != body.name and not (body is not model.ground and link is part.links[0][0]):
-            model.frame(_free_name(model, link.name), body, at=pose.position, orientation=pose.rotation)
+    """Name a frame for every link that has become part of ``body``, but for the one whose name the body has."""
+    for link, pose in part.links if body is model.ground else part.links[1:]:
+        model.frame(_free_name(model, link.name), body, at=pose.position, orientation=pose.rotation)
 
 
 def _free_name(model: Model, link: str) -> str:

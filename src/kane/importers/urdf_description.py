@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from kane.errors import ImportFileError
 from kane.geometry.inertia import of_six
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Triple
-from kane.importers.pose import ORIGIN, MassProperties, Pose, no_pose, snap_right_angle, unit_vector
+from kane.importers.pose import ORIGIN, MassProperties, Pose, Vector, no_pose, snap_right_angle, unit_vector
 from kane.importers.xml_reader import Element, quote
 
 LARGEST = 1e12
+MAXIMUM_LINKS = 5000
+MAXIMUM_NAME = 200
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _XACRO = re.compile(r"\$\{|\$\(")
 
@@ -80,7 +81,7 @@ class JointEntry:
     parent: str
     child: str
     pose: Pose
-    axis: Triple
+    axis: Vector
     mimic: Mimic | None
     damping: float
     friction: float
@@ -110,13 +111,16 @@ def read_description(robot: Element, source: str, kinds: Collection[str]) -> Des
         _refuse_xacro(child)
     found = Description(_name(robot, "robot"), source)
     _note_unknown(robot, "robot", found.notes)
+    links, joints = (sum(element.tag == tag for element in robot.children) for tag in ("link", "joint"))
+    if not 0 < links <= MAXIMUM_LINKS or joints > MAXIMUM_LINKS:
+        raise robot.fault(
+            f"the robot has {links} links and {joints} joints; give a complete URDF with 1 to {MAXIMUM_LINKS} of them"
+        )
     for element in robot.children:
         if element.tag == "link":
             _add(found.links, _link(element, found.notes), element)
         elif element.tag == "joint":
             _add(found.joints, _joint(element, kinds, found.notes), element)
-    if not found.links:
-        raise robot.fault("the robot has no <link>; give the URDF file that xacro wrote, with all its links")
     return found
 
 
@@ -163,7 +167,7 @@ def _joint(element: Element, kinds: Collection[str], notes: list[str]) -> JointE
     )
 
 
-def _axis(joint: Element, kind: str) -> Triple:
+def _axis(joint: Element, kind: str) -> Vector:
     element = _single(joint, "axis")
     if element is None or kind in ("fixed", "floating"):
         return 1.0, 0.0, 0.0
@@ -234,8 +238,11 @@ def _text(element: Element, attribute: str) -> str:
 
 def _name(element: Element, what: str) -> str:
     name = _text(element, "name")
-    if name != name.strip() or not name.isprintable():
-        raise element.fault(f"the name {quote(name)} of a {what} has blanks around it or signs in it that do not print")
+    if name != name.strip() or not name.isprintable() or len(name) > MAXIMUM_NAME:
+        raise element.fault(
+            f"the {what} name {quote(name)} has blanks around it, signs that do not print or more than {MAXIMUM_NAME} "
+            "characters; give a plain name"
+        )
     return name
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Triple
-from kane.importers.pose import ORIGIN, Pose, no_pose
+from kane.importers.pose import ORIGIN, Pose, Vector, no_pose
 from kane.model.joints.free import Free
 from kane.model.joints.joint import Joint
 from kane.model.joints.prismatic import Prismatic
 from kane.model.joints.revolute import Revolute
 
-Coordinate = str | Expr
+Coordinate: TypeAlias = str | Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,32 +28,33 @@ class JointKind:
     """
 
     freedoms: int
-    make: Callable[[Coordinate, Triple], Joint] | None
-    locked: Callable[[Triple, float], Pose]
+    make: Callable[[Coordinate, Vector], Joint] | None
+    locked: Callable[[Vector, float], Pose]
 
 
-def _turned(axis: Triple, angle: float) -> Pose:
+def _turned(axis: Vector, angle: float) -> Pose:
     return Pose(Rotation.about(axis, angle), ORIGIN)
 
 
-def _shifted(axis: Triple, length: float) -> Pose:
+def _shifted(axis: Vector, length: float) -> Pose:
     x, y, z = axis
     return Pose(Rotation.identity(), (x * length, y * length, z * length))
 
 
-def _unmoved(axis: Triple, value: float) -> Pose:
+def _unmoved(axis: Vector, value: float) -> Pose:
     return no_pose()
 
 
-def _revolute(q: Coordinate, axis: Triple) -> Joint:
+def _revolute(q: Coordinate, axis: Vector) -> Joint:
     return Revolute(q, axis=axis)
 
 
-def _prismatic(q: Coordinate, axis: Triple) -> Joint:
+def _prismatic(q: Coordinate, axis: Vector) -> Joint:
     return Prismatic(q, axis=axis)
 
 
-def _floating(name: Coordinate, axis: Triple) -> Joint:
+def _floating(name: Coordinate, axis: Vector) -> Joint:
+    assert isinstance(name, str), "only joints of one freedom follow others"
     return Free(name)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from kane.errors import ImportFileError, ModelError
 from kane.importers.urdf_description import Description, JointEntry, about
@@ -28,7 +29,7 @@ class Following:
     offset: float = 0.0
 
 
-Motion = Welded | Following
+Motion: TypeAlias = Welded | Following
 
 
 def joint_motions(robot: Description, lock: Mapping[str, float]) -> dict[str, Motion]:

@@ -14,6 +14,9 @@ from kane.importers.urdf_motion import Following, Motion, Welded
 from kane.importers.xml_reader import quote
 from kane.model.model import near
 
+# Faults told at length in one message.
+MOST_FAULTS = 10
+
 
 @dataclass(frozen=True, slots=True)
 class Lump:
@@ -128,7 +131,9 @@ def mass_properties(lumps: Collection[Lump], repair: Collection[str], notes: lis
             notes.extend(f"{fault}; {kept}" for fault in faults.values())
         made.append(whole)
     if faulty:
-        listed = "\n  ".join(faulty.values())
+        listed = "\n  ".join(list(faulty.values())[:MOST_FAULTS])
+        if len(faulty) > MOST_FAULTS:
+            listed += f"\n  and {len(faulty) - MOST_FAULTS} more"
         cure = ", ".join(map(repr, dict.fromkeys([*repair, *faulty])))
         raise ImportFileError(
             f"{listed}\nCorrect the file, or have the nearest valid inertia put in its place: repair=[{cure}]"

@@ -1,0 +1,413 @@
+"""What a URDF becomes: bodies, joints, loads, frames; and what is refused, with the cure."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from kane.errors import ImportFileError, ModelError
+from kane.expression.interpret import interpret
+from kane.importers.urdf import load_urdf
+from kane.model.joints.free import Free
+from kane.model.joints.prismatic import Prismatic
+from kane.model.joints.revolute import Revolute
+from kane.model.loads.damper import Damper
+from kane.model.loads.motor import Motor
+
+BALL = '<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+
+
+def link(name: str, inside: str = BALL) -> str:
+    return f'<link name="{name}">{inside}</link>'
+
+
+def joint(name: str, parent: str, child: str, kind: str = "revolute", inside: str = '<axis xyz="0 0 1"/>') -> str:
+    return f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>{inside}</joint>'
+
+
+def robot(*parts: str) -> str:
+    return f'<robot name="r">{"".join(parts)}</robot>'
+
+
+def inertial(mass="1", inertia="1 1 1 0 0 0", origin="") -> str:
+    words = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+    entries = " ".join(f'{w}="{x}"' for w, x in zip(words, inertia.split(), strict=True))
+    return f'<inertial>{origin}<mass value="{mass}"/><inertia {entries}/></inertial>'
+
+
+def refusal(text: str, **options) -> str:
+    with pytest.raises(ModelError) as caught:
+        load_urdf(text, **options)
+    return str(caught.value)
+
+
+ARM = robot(link("base"), link("upper"), link("fore"), joint("j1", "base", "upper"), joint("j2", "upper", "fore"))
+
+
+def test_coordinates_inputs_and_bodies_are_named_by_joints_and_links():
+    model = load_urdf(ARM)
+    assert [b.name for b in model.bodies] == ["ground", "upper", "fore"]
+    assert [c.name for c in model.connections] == ["j1", "j2"]
+    assert [c.q.name for c in model.connections] == ["j1", "j2"]
+    assert list(model.inputs) == ["tau_j1", "tau_j2"]
+    assert [type(load) for load in model.loads] == [Motor, Motor]
+
+
+def test_order_is_depth_first_with_children_in_the_order_of_the_file():
+    text = robot(
+        *map(link, "abcdef"),
+        joint("z", "a", "b"),
+        joint("y", "a", "c", "fixed", ""),
+        joint("m", "a", "d"),
+        joint("x", "c", "e"),
+        joint("w", "b", "f"),
+    )
+    assert [c.name for c in load_urdf(text).connections] == ["z", "w", "x", "m"]
+
+
+def test_joint_types_become_joints():
+    text = robot(
+        *map(link, "abcde"),
+        joint("r", "a", "b", "revolute", '<axis xyz="0 -2 0"/>'),
+        joint("c", "b", "c", "continuous", ""),
+        joint("p", "c", "d", "prismatic", '<axis xyz="0 3 4"/>'),
+        joint("f", "d", "e", "floating", ""),
+    )
+    r, c, p, f = load_urdf(text).connections
+    assert (r.joint, c.joint) == (Revolute("r", axis=(0.0, -1.0, 0.0)), Revolute("c", axis=(1.0, 0.0, 0.0)))
+    assert isinstance(p.joint, Prismatic)
+    assert p.joint.axis == pytest.approx((0.0, 0.6, 0.8), rel=1e-15)
+    assert f.joint == Free("f")
+    assert f.coordinate_names == ("f_qw", "f_qx", "f_qy", "f_qz", "f_x", "f_y", "f_z")
+
+
+def test_origin_places_the_joint_frame_by_roll_pitch_yaw():
+    text = robot(*map(link, "ab"), joint("j", "a", "b", inside='<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/>'))
+    made = load_urdf(text).connections[0]
+    assert made.p_PF == (1.0, 2.0, 3.0)
+    (cr, sr), (cp, sp), (cy, sy) = ((math.cos(a), math.sin(a)) for a in (0.1, 0.2, 0.3))
+    yaw = np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
+    pitch = np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
+    roll = np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]])
+    # Products of three rotations: a few roundings of numbers below one.
+    np.testing.assert_allclose(made.R_PF.as_numpy(), yaw @ pitch @ roll, atol=1e-15)
+
+
+def test_angles_within_a_billionth_of_a_right_angle_are_right_angles_and_others_are_not():
+    def rotation(text):
+        parts = (*map(link, "ab"), joint("j", "a", "b", inside=f'<origin rpy="{text} 0 -{text}"/>'))
+        return load_urdf(robot(*parts)).connections[0].R_PF.as_numpy()
+
+    assert set(rotation("1.57079632679").ravel()) == {0.0, 1.0, -1.0}
+    assert set(rotation("3.14159265359").ravel()) == {0.0, 1.0, -1.0}
+    assert np.count_nonzero(rotation("1.5708")) == 8
+
+
+def test_fixed_children_are_lumped_by_the_parallel_axis_theorem():
+    # Two unit masses at x = -1 and x = 3 of the link: m = 2, com x = 1, Iyy = Izz = 2 * 2^2 on top of their own.
+    offset = '<origin xyz="2 0 0" rpy="0 0 1.5707963267948966"/>'
+    text = robot(
+        link("base", ""),
+        link("a", inertial(inertia="1 2 2.5 0 0 0", origin='<origin xyz="-1 0 0"/>')),
+        link("b", inertial(inertia="2 1 2.5 0 0 0", origin='<origin xyz="0 -1 0"/>')),
+        joint("j", "base", "a"),
+        joint("weld", "a", "b", "fixed", offset),
+    )
+    model = load_urdf(text)
+    (body,) = model.bodies[1:]
+    assert (body.name, body.mass) == ("a", 2.0)
+    np.testing.assert_allclose(body.com, (1.0, 0.0, 0.0), atol=1e-15)
+    np.testing.assert_allclose(body.inertia, np.diag([2.0, 4.0 + 8.0, 5.0 + 8.0]), atol=1e-14)
+    frame = model.frames["b"]
+    assert frame.body is body
+    assert frame.position == (2.0, 0.0, 0.0)
+    np.testing.assert_array_equal(frame.orientation.as_numpy(), [[0, -1, 0], [1, 0, 0], [0, 0, 1]])
+
+
+def test_the_root_is_ground_unless_a_base_is_given():
+    fixed, free = load_urdf(ARM), load_urdf(ARM, base=Free())
+    assert fixed.frames["base"].body is fixed.ground
+    assert [b.name for b in free.bodies] == ["ground", "base", "upper", "fore"]
+    assert free.connections[0].joint == Free("base")
+    assert free.connections[0].coordinate_names[0] == "base_qw"
+    assert list(free.inputs) == ["tau_j1", "tau_j2"]
+    assert not free.frames
+
+
+def test_any_joint_may_be_the_base():
+    model = load_urdf(ARM, base=Revolute("q0", axis="z"))
+    assert [c.name for c in model.connections] == ["q0", "j1", "j2"]
+
+
+def test_a_base_that_is_no_joint_is_refused():
+    for base in ("free", Free, 3):
+        assert "give a joint such as kane.Free()" in refusal(ARM, base=base)
+
+
+def test_a_link_named_ground_is_renamed_and_noted():
+    text = robot(
+        link("world", ""), link("ground"), link("b"), joint("w", "world", "ground", "fixed"), joint("j", "ground", "b")
+    )
+    model = load_urdf(text)
+    assert set(model.frames) == {"world", "ground_link"}
+    assert "ground_link" in model.notes[0]
+    assert [b.name for b in load_urdf(text.replace('"world"', '"w"'), base=Free()).bodies] == ["ground", "w", "b"]
+    root = robot(link("ground"), link("b"), joint("j", "ground", "b"))
+    assert [b.name for b in load_urdf(root, base=Free()).bodies] == ["ground", "ground_link", "b"]
+
+
+def test_locked_joints_weld_at_zero_or_at_a_value():
+    text = ARM.replace('<joint name="j2"', '<joint name="j2" ').replace("<child", '<origin xyz="1 0 0"/><child')
+    at_zero, at_right = load_urdf(text, lock=["j2"]), load_urdf(text, lock={"j2": math.pi / 2})
+    for model in (at_zero, at_right):
+        assert [b.name for b in model.bodies] == ["ground", "upper"]
+        assert model.bodies[1].mass == 4.0
+        assert list(model.inputs) == ["tau_j1"]
+        assert model.frames["fore"].position == (1.0, 0.0, 0.0)
+    assert at_zero.frames["fore"].orientation.is_constant
+    np.testing.assert_array_equal(at_right.frames["fore"].orientation.as_numpy(), [[0, -1, 0], [1, 0, 0], [0, 0, 1]])
+
+
+def test_a_prismatic_joint_locked_at_a_value_is_shifted():
+    text = robot(*map(link, "abc"), joint("j", "a", "b"), joint("p", "b", "c", "prismatic", '<axis xyz="0 1 0"/>'))
+    assert load_urdf(text, lock={"p": 0.25}).frames["c"].position == (0.0, 0.25, 0.0)
+
+
+def test_wrong_locks_are_refused():
+    assert "did you mean j1" in refusal(ARM, lock=["j11"])
+    assert "finite number" in refusal(ARM, lock={"j1": math.nan})
+    assert "finite number" in refusal(ARM, lock={"j1": "0"})
+    assert "give a list" in refusal(ARM, lock="j1")
+    floating = robot(*map(link, "ab"), joint("f", "a", "b", "floating", ""))
+    assert "locked at 0 only" in refusal(floating, lock={"f": 1.0})
+    assert len(load_urdf(floating, lock=["f"]).bodies) == 1
+
+
+def test_a_planar_joint_is_refused_unless_locked():
+    text = robot(*map(link, "ab"), joint("slide", "a", "b", "planar"))
+    message = refusal(text)
+    assert "'slide' is planar" in message
+    assert "lock=['slide']" in message
+    assert load_urdf(text, lock=["slide"]).frames["b"].body.name == "ground"
+
+
+def mimic(other: str, multiplier: float = 1.0, offset: float = 0.0) -> str:
+    return f'<axis xyz="0 0 1"/><mimic joint="{other}" multiplier="{multiplier}" offset="{offset}"/>'
+
+
+def test_a_chain_of_mimic_joints_is_an_expression_of_the_one_that_moves():
+    # q2 = 2 q1 + 1, q3 = -3 q2 + 0.5 = -6 q1 - 2.5; the leader comes last in the file and in the tree.
+    text = robot(
+        *map(link, "abcd"),
+        joint("q3", "a", "b", "revolute", mimic("q2", -3, 0.5)),
+        joint("q2", "b", "c", "prismatic", mimic("q1", 2, 1)),
+        joint("q1", "c", "d"),
+    )
+    model = load_urdf(text)
+    q3, q2, q1 = (c.q for c in model.connections)
+    np.testing.assert_allclose(interpret([q1, q2, q3], {q1: 0.3}), [0.3, 1.6, -4.3], rtol=1e-15)
+    assert list(model.inputs) == ["tau_q1"]
+
+
+def test_mimic_of_a_locked_or_fixed_joint_stands_still_where_that_one_is():
+    text = robot(
+        *map(link, "abcd"),
+        joint("m", "a", "b"),
+        joint("s", "b", "c", "prismatic"),
+        joint("t", "b", "d", "prismatic", mimic("s", 2, 0.5)),
+    )
+    assert load_urdf(text, lock={"s": 0.25}).frames["d"].position == (0.0, 0.0, 1.0)
+    fixed = text.replace('name="s" type="prismatic"', 'name="s" type="fixed"')
+    assert load_urdf(fixed).frames["d"].position == (0.0, 0.0, 0.5)
+
+
+def test_wrong_mimics_are_refused():
+    three = (*map(link, "abc"),)
+    circle = robot(*three, joint("j", "a", "b", inside=mimic("k")), joint("k", "b", "c", inside=mimic("j")))
+    assert "in a circle: 'j' -> 'k' -> 'j'" in refusal(circle)
+    itself = robot(*map(link, "ab"), joint("j", "a", "b", inside=mimic("j")))
+    assert "in a circle: 'j' -> 'j'" in refusal(itself)
+    unknown = robot(*three, joint("jay", "a", "b"), joint("k", "b", "c", inside=mimic("jai")))
+    assert "mimics 'jai', which is not there; did you mean jay" in refusal(unknown)
+    floating = robot(*three, joint("j", "a", "b", "floating", ""), joint("k", "b", "c", inside=mimic("j")))
+    assert "has no single coordinate" in refusal(floating)
+    follower = robot(*three, joint("j", "a", "b"), joint("k", "b", "c", "floating", mimic("j")))
+    assert "cannot mimic" in refusal(follower)
+
+
+def test_a_very_long_chain_of_mimics_is_no_problem():
+    n = 400
+    parts = [
+        link("l0"),
+        *(link(f"l{i}") + joint(f"j{i}", f"l{i - 1}", f"l{i}", inside=mimic(f"j{i + 1}")) for i in range(1, n)),
+    ]
+    model = load_urdf(robot(*parts, link(f"l{n}"), joint(f"j{n}", f"l{n - 1}", f"l{n}")))
+    assert {c.q for c in model.connections} == {model.connections[-1].q}
+
+
+def test_damping_becomes_a_damper_and_friction_a_note():
+    text = robot(
+        *map(link, "abc"), joint("j", "a", "b", inside='<dynamics damping="0.5" friction="0.2"/>'), joint("k", "b", "c")
+    )
+    model = load_urdf(text)
+    (damper,) = (load for load in model.loads if isinstance(load, Damper))
+    assert (damper.connection.name, damper.coefficient) == ("j", 0.5)
+    (note,) = model.notes
+    assert "'j': Coulomb friction 0.2 is not modelled" in note
+    assert "damping is -1.0" in refusal(text.replace('damping="0.5"', 'damping="-1"'))
+
+
+def test_what_is_not_known_is_noted_and_what_is_left_out_on_purpose_is_not():
+    inside = '<axis xyz="0 0 1"/><limit effort="1"/><safety_controller/><calibration/><dynamics mu="1"/><odd/>'
+    text = robot(link("a", "<visual/><collision/><inertail/>"), link("b"), joint("j", "a", "b", inside=inside))
+    text = text.replace("</robot>", "<material/><gazebo/><transmission/><extra/></robot>")
+    assert load_urdf(text).notes == [
+        "robot: <extra> is not known and is left out",
+        "link 'a': <inertail> is not known and is left out",
+        "joint 'j': <odd> is not known and is left out",
+        "joint 'j': <dynamics> 'mu' is not URDF and is left out",
+    ]
+
+
+def test_massless_links_may_carry_others_but_not_end_a_branch():
+    between = robot(link("a"), link("b", ""), link("c"), joint("j", "a", "b"), joint("k", "b", "c"))
+    assert load_urdf(between).bodies[1].mass == 0.0
+    leaf = robot(link("a"), link("b"), link("c", ""), joint("j", "a", "b"), joint("k", "b", "c"))
+    message = refusal(leaf)
+    assert "no mass moves with joint 'k'" in message
+    assert "lock=['k']" in message
+    assert load_urdf(leaf, lock=["k"]).frames["c"].body.name == "b"
+    assert "no mass moves with joint 'base'" in refusal(robot(link("a", "")), base=Free())
+
+
+def test_a_massless_link_may_move_where_its_leader_moves_mass():
+    text = robot(link("a"), link("b"), link("c", ""), joint("j", "a", "b"), joint("k", "b", "c", inside=mimic("j")))
+    assert [b.mass for b in load_urdf(text).bodies] == [0.0, 2.0, 0.0]
+
+
+BAD = inertial(inertia="1 1 3 0 0 0")
+
+
+def test_inertia_that_no_body_can_have_is_refused_with_the_nearest_valid_one():
+    text = robot(link("a"), link("b", BAD), joint("j", "a", "b"))
+    message = refusal(text)
+    assert message.startswith("<text>:1:")
+    assert "link 'b'" in message
+    assert "triangle inequality" in message
+    assert "nearest valid inertia is ((1.5, 0, 0), (0, 1.5, 0), (0, 0, 3))" in message
+    assert "repair=['b']" in message
+    np.testing.assert_allclose(load_urdf(text, repair=["b"]).bodies[1].inertia, np.diag([1.5, 1.5, 3.0]), rtol=1e-15)
+
+
+def test_all_links_at_fault_are_named_at_once():
+    text = robot(link("a"), link("b", BAD), link("c", BAD), joint("j", "a", "b"), joint("k", "b", "c"))
+    assert "repair=['b', 'c']" in refusal(text)
+    assert "repair=['b', 'c']" in refusal(text, repair=["b"])
+
+
+def test_an_invalid_link_is_noted_where_the_lump_as_a_whole_is_valid():
+    weld = joint("w", "b", "c", "fixed", '<origin xyz="0 0 5"/>')
+    text = robot(link("a"), link("b"), link("c", BAD), joint("j", "a", "b"), weld)
+    model = load_urdf(text)
+    (note,) = model.notes
+    assert "link 'c'" in note
+    assert "'b' as a whole is valid" in note
+    # Masses 2 and 1 at a distance of 5: 2/3 * 25 on two axes, on top of 1 + 1, 1 + 1 and 1 + 3.
+    np.testing.assert_allclose(model.bodies[1].inertia, np.diag([2 + 50 / 3, 2 + 50 / 3, 4]), rtol=1e-14)
+
+
+def test_the_inertia_of_what_is_welded_to_the_ground_does_not_matter():
+    text = robot(link("a", BAD), link("b"), joint("j", "a", "b"))
+    assert len(load_urdf(text).bodies) == 2
+    assert "repair=['a']" in refusal(text, base=Free())
+
+
+def test_repair_of_a_link_that_is_not_there_is_refused():
+    assert "no link 'uper' to repair; did you mean upper" in refusal(ARM, repair=["uper"])
+
+
+@pytest.mark.parametrize(
+    ("inside", "words"),
+    [
+        ('<mass value="1"/>', "<inertial> lacks a <inertia>"),
+        ('<inertia ixx="1"/>', "<inertial> lacks a <mass>"),
+        ('<mass value="1"/><inertia ixx="1"/>', '<inertia> lacks iyy="..."'),
+        ('<mass value="-1"/>', "mass -1.0 is negative"),
+        ('<mass value="nan"/>', "'nan', which is not a number"),
+        ('<mass value="inf"/>', "'inf', which is not a number"),
+        ('<mass value="1e13"/>', "between -1e12 and 1e12"),
+        ('<mass value="1e999"/>', "between -1e12 and 1e12"),
+        ('<mass value="1_000"/>', "'1_000', which is not a number"),
+        ('<mass value="1,5"/>', "'1,5', which is not a number"),
+        ('<mass value="0x10"/>', "'0x10', which is not a number"),
+        ('<mass value="\u0661"/>', "which is not a number"),
+        ('<mass value="1 2"/>', "must be 1 number, not 2"),
+        ('<mass value=""/>', '<mass> lacks value="..."'),
+        ('<mass value="${m}"/>', "run `xacro"),
+        ('<mass value="1"/><mass value="1"/>', "a second <mass>"),
+        ('<origin xyz="1 2"/>', "must be 3 numbers, not 2"),
+        ('<origin rpy="1 2 x"/>', "'x', which is not a number"),
+    ],
+)
+def test_bad_numbers_are_refused_by_place_element_and_attribute(inside, words):
+    tail = '<mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>' if "<origin" in inside else ""
+    message = refusal(robot("\n", link("a", f"<inertial>{inside}{tail}</inertial>")))
+    assert words in message
+    assert message.startswith("<text>:2:")
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ((link("a"), link("a")), "the name 'a' is taken by the link at <text>:1:"),
+        ((link("a"), link("b"), joint("j", "a", "b"), joint("j", "b", "a")), "the name 'j' is taken by the joint"),
+        ((link("a"), link("b")), "2 links hang on no joint ('a', 'b')"),
+        ((link("arm"), joint("j", "arm", "amr")), "no link is named 'amr' (child); did you mean arm"),
+        ((link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "a")), "in a circle"),
+        ((link("a"), link("b"), joint("j", "b", "b")), "hangs on itself in a circle"),
+        ((link("a"), link("b"), link("c"), joint("j", "a", "c"), joint("k", "b", "c")), "hangs on joint 'k' and 'j'"),
+        ((link("a"), link("b"), joint("j", "a", "b", "hinge")), "has the type 'hinge'; known are fixed, revolute"),
+        ((link("a"), link("b"), joint("j", "a", "b", inside='<axis xyz="0 0 0"/>')), "the axis is zero"),
+        ((link("a"), link("b"), '<joint name="j" type="fixed"><child link="b"/></joint>'), "<joint> lacks a <parent>"),
+        ((link("a"), '<joint type="fixed"/>'), '<joint> lacks name="..."'),
+        ((link(" a"),), "has blanks around it"),
+        ((link("a" * 201),), "more than 200"),
+        ((), "has 0 links"),
+        (("<xacro:include/>", link("a")), "run `xacro"),
+        ((link("a", "<xacro:insert_block/>"),), "run `xacro"),
+        ((link("${prefix}a"),), "run `xacro"),
+        ((link("a"), link("b"), joint("t", "a", "b")), "the name 't' is already taken"),
+    ],
+)
+def test_what_is_not_a_tree_of_named_links_is_refused(parts, words):
+    message = refusal(robot(*parts))
+    assert words in message
+    assert message.startswith("<text>:")
+
+
+def test_a_file_that_is_no_urdf_is_refused():
+    assert "is <sdf>, not <robot>" in refusal("<sdf/>")
+    assert '<robot> lacks name="..."' in refusal("<robot/>")
+
+
+def test_too_many_links_are_refused():
+    assert "6000 links" in refusal(robot(*(f'<link name="l{i}"/>' for i in range(6000))))
+
+
+def test_errors_are_import_errors_where_the_file_is_at_fault():
+    with pytest.raises(ImportFileError):
+        load_urdf(robot(link("a"), link("b"), joint("t", "a", "b")))
+
+
+def test_mass_and_products_of_inertia_keep_their_sign_and_axes():
+    text = robot(
+        link("a"), link("b", inertial("3", "2 3 4 0.1 0.2 0.3", '<origin xyz="1 2 3"/>')), joint("j", "a", "b")
+    )
+    body = load_urdf(text).bodies[1]
+    assert (body.mass, body.com) == (3.0, (1.0, 2.0, 3.0))
+    np.testing.assert_array_equal(body.inertia, [[2, 0.1, 0.2], [0.1, 3, 0.3], [0.2, 0.3, 4]])
+    # A quarter turn about z puts x on y: Ixx and Iyy trade places, Ixy changes sign, Iyz = Ixz and Ixz = -Iyz.
+    turned = load_urdf(text.replace('"1 2 3"/><mass', '"1 2 3" rpy="0 0 1.57079632679"/><mass')).bodies[1]
+    np.testing.assert_allclose(turned.inertia, [[3, -0.1, -0.3], [-0.1, 2, 0.2], [-0.3, 0.2, 4]], atol=1e-15)
