@@ -1,0 +1,1 @@
+"""Motions from equations: simulate, integrators, trajectories."""

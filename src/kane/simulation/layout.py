@@ -1,0 +1,87 @@
+"""The names, units and places of a state, as read off the equations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kane.errors import ModelError
+from kane.simulation.march import Vector
+from kane.simulation.named_vector import named_vector
+
+# A quaternion this close to length one is one that was rounded, in a file or by a sum; it is normalised in silence.
+UNIT_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What each entry of q, u, inputs and parameters is.
+
+    Attributes:
+        model: name of the model.
+        coordinates, speeds, inputs, parameters: names.
+        coordinate_units, speed_units: one each.
+        neutral: q where nothing is said.
+        input_defaults, parameter_defaults: values where nothing is said.
+        quaternions: where in q each unit quaternion starts.
+    """
+
+    model: str
+    coordinates: tuple[str, ...]
+    speeds: tuple[str, ...]
+    inputs: tuple[str, ...]
+    parameters: tuple[str, ...]
+    coordinate_units: tuple[str, ...]
+    speed_units: tuple[str, ...]
+    neutral: tuple[float, ...]
+    input_defaults: tuple[float, ...]
+    parameter_defaults: tuple[float, ...]
+    quaternions: tuple[int, ...]
+
+    @classmethod
+    def of(cls, equations: Any) -> Layout:
+        """The layout of the state of these equations."""
+        groups = ("q", "u", "inputs", "parameters")
+        names = {word: tuple(leaf.name for leaf in getattr(equations, word)) for word in groups}
+        defaults = equations.defaults
+        return cls(
+            model=equations.name,
+            coordinates=names["q"],
+            speeds=names["u"],
+            inputs=names["inputs"],
+            parameters=names["parameters"],
+            coordinate_units=tuple(equations.coordinate_units),
+            speed_units=tuple(equations.speed_units),
+            neutral=tuple(equations.neutral),
+            input_defaults=tuple(defaults.get(name, 0.0) for name in names["inputs"]),
+            parameter_defaults=tuple(defaults[name] for name in names["parameters"]),
+            quaternions=tuple(equations.quaternions),
+        )
+
+    def initial_state(self, q: Any, u: Any) -> Vector:
+        """x = [q, u] from what the user gave; the neutral configuration at rest where nothing is given.
+
+        Raises:
+            ModelError: unknown name, wrong shape, a value that is not finite, a quaternion that is not of length one.
+        """
+        coordinates = named_vector(q, self.coordinates, self.neutral, "coordinate")
+        for start in self.quaternions:
+            coordinates[start : start + 4] = self._unit(coordinates[start : start + 4], start)
+        return np.concatenate([coordinates, named_vector(u, self.speeds, [0.0] * len(self.speeds), "speed")])
+
+    def _unit(self, quaternion: Vector, start: int) -> Vector:
+        length = float(np.linalg.norm(quaternion))
+        if abs(length - 1.0) > UNIT_TOLERANCE:
+            names = ", ".join(self.coordinates[start : start + 4])
+            raise ModelError(f"the quaternion ({names}) has length {length:.9g}; divide it by its length")
+        return quaternion / length
+
+    def describe(self, x: Vector, *, at_most: int = 12) -> str:
+        """The state in words: its entries by name, only the largest ones of a long state."""
+        names = self.coordinates + self.speeds
+        order = sorted(range(len(names)), key=lambda i: -abs(x[i]))[:at_most]
+        text = ", ".join(f"{names[i]} = {x[i]:.9g}" for i in sorted(order))
+        left = len(names) - len(order)
+        return f"{text} and {left} smaller ones" if left else text

@@ -1,0 +1,62 @@
+"""Vectors from what users write: an array, or numbers by name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kane.errors import ModelError
+from kane.simulation.march import Vector
+
+
+def named_vector(values: Any, names: Sequence[str], default: Sequence[float], what: str) -> Vector:
+    """A new vector with one entry per name.
+
+    Args:
+        values: None for the default, an array of all values, or a mapping from some of the names to numbers.
+        names: in the order of the vector.
+        default: what is not given.
+        what: the word for an entry in messages: "coordinate", "speed", ...
+
+    Raises:
+        ModelError: unknown name, wrong shape, not a number, not finite.
+    """
+    vector = np.array(default, dtype=float)
+    if isinstance(values, Mapping):
+        for name, value in values.items():
+            vector[position(name, names, what)] = _number(value, f"the {what} {name!r}")
+    elif values is not None:
+        vector = _array(values, names, what)
+    for name, value in zip(names, vector, strict=True):
+        if not np.isfinite(value):
+            raise ModelError(f"the {what} {name!r} is {value}; give a finite number")
+    return vector
+
+
+def position(name: Any, names: Sequence[str], what: str) -> int:
+    """Where a name stands, or an error that offers the near ones."""
+    if name in names:
+        return names.index(name)
+    close = difflib.get_close_matches(str(name), names, n=3)
+    hint = f"did you mean {', '.join(close)}?" if close else f"known are {', '.join(names) or 'none'}"
+    raise ModelError(f"there is no {what} {name!r}; {hint}")
+
+
+def _number(value: Any, what: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} is {value!r}; give a number") from None
+
+
+def _array(values: Any, names: Sequence[str], what: str) -> Vector:
+    try:
+        vector = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ModelError(f"the {what}s are {values!r}; give {len(names)} numbers, or a dict of them by name") from None
+    if vector.shape != (len(names),):
+        raise ModelError(f"the {what}s have shape {vector.shape}; {len(names)} are needed: {', '.join(names)}")
+    return vector

@@ -1,0 +1,97 @@
+"""Calls of compiled programs from native loops, and the decorator that compiles such loops once for all models."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from llvmlite import ir
+from numba import njit, types
+from numba.core.caching import FunctionCache
+from numba.core.errors import TypingError
+from numba.extending import intrinsic, register_jitable
+
+
+def _call_program(typingctx: Any, address: Any, state: Any, rest: Any, stage: Any, out: Any, work: Any) -> Any:
+    """Call ``void f(const double* state, const double* rest, const double* stage, double* out, double* work)``.
+
+    For use inside native loops only. The address is an integer, so that one compiled loop serves every model: nothing
+    of a model is baked into it, and it can be cached on disk. Lengths are not checked here.
+
+    Args:
+        typingctx: supplied by numba.
+        address: of the function, int64.
+        state, rest, stage, out, work: contiguous float64 vectors, each as long as the function expects.
+    """
+    vectors = (state, rest, stage, out, work)
+    for vector in vectors:
+        if not (isinstance(vector, types.Array) and vector.dtype == types.float64 and vector.ndim == 1):
+            raise TypingError(f"call_program takes float64 vectors, not {vector}")
+        if vector.layout != "C":
+            raise TypingError("call_program takes contiguous vectors: a strided view would be read as if it had none")
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointers = [
+            context.make_array(kind)(context, builder, value).data
+            for kind, value in zip(signature.args[1:], arguments[1:], strict=True)
+        ]
+        prototype = ir.FunctionType(ir.VoidType(), [pointer.type for pointer in pointers])
+        builder.call(builder.inttoptr(arguments[0], prototype.as_pointer()), pointers)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, *vectors), emit
+
+
+call_program: Any = intrinsic(_call_program)
+
+
+class _LoopCache(FunctionCache):
+    """The on-disk cache of one loop: stale when any source of this folder changed, and never a reason to fail.
+
+    numba looks only at the file of the function itself, so that a loop would survive a change of what it calls.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file._source_stamp = (self._cache_file._source_stamp, _sources())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # a damaged file raises anything at all; the loop is then compiled anew
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception:  # a full disk, a lost permission, a damaged index: the loop runs, uncached
+            return
+
+
+@functools.cache
+def _sources() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def native_loop(function: Callable[..., Any]) -> Any:
+    """Compile a function for native speed, free of the interpreter lock, on its first call; keep the code on disk.
+
+    The code is kept beside the source, or where that is read-only in the user's cache directory (NUMBA_CACHE_DIR sets
+    another). Where none can be written it is compiled again by every process, which costs about a second.
+    """
+    loop: Any = njit(nogil=True)(function)
+    with contextlib.suppress(RuntimeError, OSError):  # where there is no place to keep it in
+        loop._cache = _LoopCache(function)
+    return loop
+
+
+def native_inline(function: Callable[..., Any]) -> Any:
+    """Make a function usable inside native loops, as part of their code; from Python it stays what it is."""
+    return register_jitable(function)

@@ -1,0 +1,49 @@
+"""The driver: advances a march chunk by chunk, so that Ctrl-C and progress work."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from enum import Enum
+
+from kane.simulation.march import March
+
+# Wall time of a chunk [s]: short enough to answer Ctrl-C at once, long enough for the call to cost nothing.
+CHUNK_SECONDS = 0.05
+FIRST_CHUNK = 64
+
+Advance = Callable[[March, int], bool]
+
+
+class Outcome(Enum):
+    """How a run ended."""
+
+    FINISHED = "finished"
+    INTERRUPTED = "interrupted"
+    NOT_FINITE = "not finite"
+
+
+def run_march(march: March, advance: Advance, progress: Callable[[float], None]) -> Outcome:
+    """Advance to the end.
+
+    Args:
+        march: moved in place.
+        advance: takes up to so many steps; False where the state stops being finite.
+        progress: told the fraction done after each chunk.
+
+    Returns:
+        FINISHED, INTERRUPTED by Ctrl-C, or NOT_FINITE: the next step leads to infinity or to no number.
+    """
+    chunk = FIRST_CHUNK
+    try:
+        while not march.finished:
+            began = time.perf_counter()
+            if not advance(march, chunk):
+                return Outcome.NOT_FINITE
+            progress(march.done / march.grid.steps)
+            # The first call may compile or load the loop: let the size recover from what that makes of it.
+            scale = CHUNK_SECONDS / max(time.perf_counter() - began, 1e-9)
+            chunk = max(1, int(chunk * min(max(scale, 0.5), 8.0)))
+    except KeyboardInterrupt:
+        return Outcome.INTERRUPTED
+    return Outcome.FINISHED

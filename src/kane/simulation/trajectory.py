@@ -1,0 +1,131 @@
+"""Trajectory: what a simulation returns."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kane.simulation.march import Vector
+from kane.simulation.named_vector import position
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+DIMENSIONS = {"q": "coordinate", "u": "speed", "inputs": "input"}
+ENERGIES = ("kinetic_energy", "potential_energy")
+
+
+class State(NamedTuple):
+    """A state at one time: ``simulate(dyn, start=time, q=q, u=u, until=...)`` goes on from it."""
+
+    time: float
+    q: Vector
+    u: Vector
+
+
+class Trajectory:
+    """A motion: coordinates, speeds, inputs and energies over time, with names and units.
+
+    ``trajectory["q1"]`` is the course of one coordinate, speed, input or energy by its name.
+    """
+
+    def __init__(self, dataset: xarray.Dataset) -> None:
+        """Wrap a dataset of the form that ``simulate`` makes and ``load`` checks."""
+        self._dataset = dataset
+
+    @property
+    def time(self) -> Vector:
+        """Times of the recorded states [s], (times,)."""
+        return self._values("time")
+
+    @property
+    def q(self) -> NDArray[Any]:
+        """Coordinates, (times, nq); their units are in ``to_xarray().coordinate_units``."""
+        return self._values("q")
+
+    @property
+    def u(self) -> NDArray[Any]:
+        """Generalized speeds, (times, n)."""
+        return self._values("u")
+
+    @property
+    def inputs(self) -> NDArray[Any]:
+        """Inputs, (times, inputs): those in force from each time on."""
+        return self._values("inputs")
+
+    @property
+    def energy(self) -> Vector:
+        """Kinetic and potential energy together [J], (times,)."""
+        return self._values("kinetic_energy") + self._values("potential_energy")
+
+    @property
+    def final(self) -> State:
+        """The last recorded state."""
+        return State(float(self.time[-1]), self.q[-1].copy(), self.u[-1].copy())
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the run before its time."""
+        return bool(self._dataset.attrs.get("interrupted", 0))
+
+    def __getitem__(self, name: str) -> Vector:
+        """The course of the coordinate, speed, input or energy of this name, (times,).
+
+        Raises:
+            ModelError: there is none.
+        """
+        places: dict[str, tuple[str, int | None]] = {word: (word, None) for word in ENERGIES}
+        for key, dimension in DIMENSIONS.items():
+            for column, word in enumerate(self._values(dimension)):
+                places[str(word)] = (key, column)
+        names = list(places)
+        key, column = places[names[position(name, names, "coordinate, speed, input or energy")]]
+        return self._values(key) if column is None else self._values(key)[:, column]
+
+    def __len__(self) -> int:
+        """How many states were recorded."""
+        return len(self.time)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """A copy as an xarray dataset, for selection by name, statistics and plots of all kinds."""
+        return self._dataset.copy(deep=True)
+
+    def plot(self) -> Figure:
+        """A figure: coordinates and speeds by unit, and the energies, over time."""
+        from kane.simulation.trajectory_plot import draw  # imports matplotlib
+
+        return draw(self)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a NetCDF file, readable by ``Trajectory.load`` and by anything that reads HDF5.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        from kane.simulation.trajectory_file import save  # imports xarray
+
+        save(self._dataset, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Trajectory:
+        """Read a file written by ``save``.
+
+        Raises:
+            OSError: the file cannot be read.
+            ImportFileError: it is not a trajectory; the message says what is wrong.
+        """
+        from kane.simulation.trajectory_file import load
+
+        return cls(load(path))
+
+    def _values(self, name: str) -> NDArray[Any]:
+        return self._dataset[name].to_numpy()
+
+    def __repr__(self) -> str:
+        times = self.time
+        return (
+            f"<Trajectory of {self._dataset.attrs.get('model')!r}: {len(times)} states from {times[0]:.6g} s to "
+            f"{times[-1]:.6g} s, {self.q.shape[1]} coordinates, {self.u.shape[1]} speeds>"
+        )

@@ -1,0 +1,92 @@
+"""Trajectories as NetCDF files."""
+
+from __future__ import annotations
+
+import os
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import xarray
+
+from kane.errors import ImportFileError
+from kane.simulation.trajectory_record import FORMAT, FORMAT_VERSION
+
+ENGINE: Literal["h5netcdf"] = "h5netcdf"
+# Variable to its dimensions; words first, numbers after.
+WORDS = {
+    "coordinate": ("coordinate",),
+    "speed": ("speed",),
+    "input": ("input",),
+    "parameter": ("parameter",),
+    "coordinate_units": ("coordinate",),
+    "speed_units": ("speed",),
+}
+NUMBERS = {
+    "time": ("time",),
+    "q": ("time", "coordinate"),
+    "u": ("time", "speed"),
+    "inputs": ("time", "input"),
+    "kinetic_energy": ("time",),
+    "potential_energy": ("time",),
+    "parameters": ("parameter",),
+}
+
+
+def save(dataset: xarray.Dataset, path: str | PathLike[str]) -> None:
+    """Write the dataset of a trajectory.
+
+    The file appears whole or not at all: an earlier one is replaced only when the new one is complete.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    target = Path(path)
+    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        dataset.to_netcdf(draft, engine=ENGINE)
+        os.replace(draft, target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def load(path: str | PathLike[str]) -> xarray.Dataset:
+    """Read the dataset of a trajectory, checked.
+
+    Raises:
+        OSError: there is no such file, or it may not be read.
+        ImportFileError: it is not the file of a trajectory.
+    """
+    with open(path, "rb"):
+        pass  # what is wrong with the path is told apart from what is wrong with the content
+    try:
+        # Nothing is decoded: times are plain seconds, whatever units a file claims.
+        with xarray.open_dataset(path, engine=ENGINE, decode_cf=False) as opened:
+            dataset = opened.load()
+    except Exception as error:  # h5py and h5netcdf raise whatever a damaged file makes them
+        raise ImportFileError(f"{os.fspath(path)!r} cannot be read as NetCDF: {error}") from error
+    problem = _problem(dataset)
+    if problem:
+        raise ImportFileError(f"{os.fspath(path)!r} is not a trajectory saved by kane: {problem}")
+    return dataset.set_coords([word for word in (*WORDS, "time") if word in dataset])
+
+
+def _problem(dataset: xarray.Dataset) -> str:
+    """What keeps the dataset from being a trajectory, in words; nothing where it is one."""
+    if dataset.attrs.get("format") != FORMAT:
+        return f"its attribute 'format' is {dataset.attrs.get('format')!r}, not {FORMAT!r}"
+    version = dataset.attrs.get("format_version")
+    if not isinstance(version, int | np.integer) or version > FORMAT_VERSION:
+        return f"its format version is {version!r}, and this kane reads up to {FORMAT_VERSION}; use a newer kane"
+    for name, dimensions in (WORDS | NUMBERS).items():
+        if name not in dataset.variables:
+            return f"the variable {name!r} is missing"
+        variable: Any = dataset[name]
+        if variable.dims != dimensions:
+            return f"the variable {name!r} has the dimensions {variable.dims} instead of {dimensions}"
+        if name in NUMBERS and variable.dtype != np.float64:
+            return f"the variable {name!r} holds {variable.dtype}, not double precision numbers"
+        if name in WORDS and not all(isinstance(word, str) for word in variable.to_numpy().tolist()):
+            return f"the variable {name!r} does not hold words"
+    return "" if dataset.sizes["time"] else "it has no times"

@@ -1,0 +1,71 @@
+"""The labelled form of a run: what stands where in the dataset of a trajectory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.simulation.layout import Layout
+from kane.simulation.march import Vector
+
+if TYPE_CHECKING:
+    import xarray
+
+# What marks a dataset, and a file, as a trajectory; the number changes when a reader has to know.
+FORMAT = "kane trajectory"
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Record:
+    """The numbers of a run.
+
+    Attributes:
+        layout: what they mean.
+        states: [t, q, u], (times, 1 + nq + n).
+        inputs: (times, inputs).
+        energy: kinetic and potential [J], (times, 2).
+        parameters: values.
+    """
+
+    layout: Layout
+    states: NDArray[np.float64]
+    inputs: NDArray[np.float64]
+    energy: NDArray[np.float64]
+    parameters: Vector
+
+    def dataset(self, attributes: Mapping[str, Any]) -> xarray.Dataset:
+        """Everything under its name, with units; ``attributes`` say how the run was made."""
+        import xarray  # takes half a second, with pandas, that only a result should pay
+
+        layout, states = self.layout, self.states
+        nq = len(layout.coordinates)
+        joules = {"units": "J"}
+        return xarray.Dataset(
+            data_vars={
+                "q": (("time", "coordinate"), states[:, 1 : 1 + nq], {"long_name": "coordinates"}),
+                "u": (("time", "speed"), states[:, 1 + nq :], {"long_name": "generalized speeds"}),
+                "inputs": (("time", "input"), self.inputs, {"long_name": "inputs"}),
+                "kinetic_energy": ("time", self.energy[:, 0], joules),
+                "potential_energy": ("time", self.energy[:, 1], joules),
+                "parameters": ("parameter", self.parameters, {"long_name": "parameter values"}),
+            },
+            coords={
+                "time": ("time", states[:, 0], {"units": "s"}),
+                "coordinate": ("coordinate", _words(layout.coordinates)),
+                "speed": ("speed", _words(layout.speeds)),
+                "input": ("input", _words(layout.inputs)),
+                "parameter": ("parameter", _words(layout.parameters)),
+                "coordinate_units": ("coordinate", _words(layout.coordinate_units)),
+                "speed_units": ("speed", _words(layout.speed_units)),
+            },
+            attrs={"format": FORMAT, "format_version": FORMAT_VERSION, "model": layout.model, **attributes},
+        )
+
+
+def _words(words: tuple[str, ...]) -> NDArray[np.object_]:
+    return np.array(words, dtype=object)
