@@ -66,7 +66,7 @@ def chain(n: int) -> Tree:
 
 
 def general_arm(n: int) -> Tree:
-    """n revolute joints with no special geometry: every Hartenberg-Denavit number and all ten inertial ones are generic.
+    """n revolute joints with no special geometry: every length, angle and inertial number is generic.
 
     The joint frames follow the modified convention (z along the joint, x along the common normal), as Angeles' do.
     """
@@ -103,7 +103,7 @@ def _six(inertia: npt.NDArray[np.float64]) -> tuple[float, float, float, float, 
 
 
 def stanford_arm() -> Tree:
-    """The Stanford Arm with the numbers of Kane & Levinson 1983; coordinates in the order q1 q2 q6 q3 q4 q5, y upward."""
+    """The Stanford Arm with the numbers of Kane & Levinson 1983; coordinates in the order q1 q2 q6 q3 q4 q5, y up."""
     arms = {"L1": 0.1, "L2": 0.6, "L3": 0.2, "L4": 0.1, "L5": 0.7, "L6": 0.06}
     rows = (
         ("q1", "R", "y", (0.0, 0.0, 0.0), 9.0, 0.0, (0.01, 0.02, 0.01)),

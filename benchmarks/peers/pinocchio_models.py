@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.toolchain import PeerMissing
+from benchmarks.peers.toolchain import PeerMissingError
 from benchmarks.trees import Link, Tree
 
 
@@ -15,14 +15,14 @@ def pinocchio() -> ModuleType:
     """The Python package.
 
     Raises:
-        PeerMissing: not installed.
+        PeerMissingError: not installed.
     """
     try:
         import pinocchio as package
     except ImportError as error:
-        raise PeerMissing("pin is not installed (pip install 'kane[bench]')") from error
+        raise PeerMissingError("pin is not installed (pip install 'kane[bench]')") from error
     if not hasattr(package, "buildModelFromUrdf"):
-        raise PeerMissing("the package pinocchio found is not the robotics library (pip install pin)")
+        raise PeerMissingError("the package pinocchio found is not the robotics library (pip install pin)")
     return package
 
 

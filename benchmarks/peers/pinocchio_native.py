@@ -2,12 +2,13 @@
 
 import ctypes
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.peers.toolchain import CACHE, NATIVE, PeerMissing, built, package_folder
+from benchmarks.peers.toolchain import CACHE, NATIVE, PeerMissingError, built, package_folder
 
 Array = npt.NDArray[np.float64]
 ALGORITHMS = {"rnea": 0, "aba WORLD": 1, "aba LOCAL": 2}
@@ -17,16 +18,18 @@ def header_flags() -> list[str]:
     """Compiler flags that find Pinocchio, Boost (both from the package pin) and Eigen (from the package casadi).
 
     Raises:
-        PeerMissing: one of them is not installed.
+        PeerMissingError: one of them is not installed.
     """
     headers = package_folder("pinocchio", "pin").parents[3] / "include"  # cmeel.prefix/include
     if not (headers / "pinocchio").is_dir():
-        raise PeerMissing(f"no Pinocchio headers in {headers} (pip install 'kane[bench]')")
+        raise PeerMissingError(f"no Pinocchio headers in {headers} (pip install 'kane[bench]')")
     eigen = package_folder("casadi", "casadi") / "include" / "eigen3"
     if not eigen.is_dir():
         eigen = Path("/usr/include/eigen3")
     if not eigen.is_dir():
-        raise PeerMissing("no Eigen headers (pip install casadi, which carries them, or apt-get install libeigen3-dev)")
+        raise PeerMissingError(
+            "no Eigen headers (pip install casadi, which carries them, or apt-get install libeigen3-dev)"
+        )
     limits = ["-DBOOST_MPL_LIMIT_LIST_SIZE=30", "-DBOOST_MPL_LIMIT_VECTOR_SIZE=30"]
     limits += ["-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS", "-DBOOST_FUSION_INVOKE_MAX_ARITY=12"]
     return ["-std=c++17", "-w", "-DNDEBUG", *limits, f"-I{headers}", f"-I{eigen}"]
@@ -46,7 +49,7 @@ def _library() -> ctypes.CDLL:
     library.bench_open.restype = pointer
     library.bench_open.argtypes = [ctypes.c_char_p]
     library.bench_close.argtypes = [pointer]
-    library.bench_states.argtypes = [pointer, ctypes.c_long, pointer, pointer, pointer]
+    library.bench_states.argtypes = [pointer, ctypes.c_long, *[pointer] * 4]
     library.bench_value.argtypes = [pointer, ctypes.c_int, ctypes.c_long, pointer]
     library.bench_loop.argtypes = [pointer, ctypes.c_int, ctypes.c_long]
     return library
@@ -57,25 +60,23 @@ class PinocchioNative:
 
     Args:
         text: the model in the form of `pinocchio_models.text_of`.
-        q: configurations, shape (N, nq).
-        v: velocities, shape (N, nv).
-        last: accelerations (rnea) or efforts (aba), shape (N, nv).
+        states: configurations, shape (N, nq); velocities, accelerations (for rnea), efforts (for aba), each (N, nv).
 
     Raises:
-        PeerMissing: the library cannot be built, or refuses the model.
+        PeerMissingError: the library cannot be built, or refuses the model.
     """
 
-    def __init__(self, text: str, q: Array, v: Array, last: Array) -> None:
+    def __init__(self, text: str, states: Sequence[Array]) -> None:
         path = CACHE / f"model-{id(self)}.txt"
         self._library = _library()
         path.write_text(text)
         self._handle = self._library.bench_open(str(path).encode())
         path.unlink()
         if not self._handle:
-            raise PeerMissing("Pinocchio's C++ program refused the model")
-        arrays = [np.ascontiguousarray(array) for array in (q, v, last)]
-        self._library.bench_states(self._handle, len(q), *(array.ctypes.data for array in arrays))
-        self._speeds = v.shape[1]
+            raise PeerMissingError("Pinocchio's C++ program refused the model")
+        arrays = [np.ascontiguousarray(array) for array in states]
+        self._library.bench_states(self._handle, len(arrays[0]), *(array.ctypes.data for array in arrays))
+        self._speeds = arrays[1].shape[1]
 
     def run(self, algorithm: str, calls: int) -> None:
         """Calls an algorithm of ALGORITHMS that many times over the states in turn."""

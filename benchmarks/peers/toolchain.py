@@ -16,7 +16,7 @@ CACHE = Path(__file__).resolve().parents[2] / ".bench"
 NATIVE = Path(__file__).parent / "native"
 
 
-class PeerMissing(Exception):
+class PeerMissingError(Exception):
     """A peer cannot be measured here; the message says why and how to get it."""
 
 
@@ -24,11 +24,11 @@ def package_folder(module: str, distribution: str) -> Path:
     """The folder of an installed package, without importing it.
 
     Raises:
-        PeerMissing: the package is not installed.
+        PeerMissingError: the package is not installed.
     """
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
-        raise PeerMissing(f"{distribution} is not installed (pip install 'kane[bench]')")
+        raise PeerMissingError(f"{distribution} is not installed (pip install 'kane[bench]')")
     return Path(spec.origin).parent
 
 
@@ -37,11 +37,11 @@ def compiler(name: str) -> str:
     """Path of a compiler.
 
     Raises:
-        PeerMissing: there is none.
+        PeerMissingError: there is none.
     """
     path = shutil.which(name)
     if path is None:
-        raise PeerMissing(f"{name} is not on the path (Debian: apt-get install g++)")
+        raise PeerMissingError(f"{name} is not on the path (Debian: apt-get install g++)")
     return path
 
 
@@ -77,7 +77,7 @@ def built(name: str, sources: Sequence[Path], flags: Sequence[str], *, stem: str
         Path of the program or library.
 
     Raises:
-        PeerMissing: no compiler, or it failed (with the end of its message).
+        PeerMissingError: no compiler, or it failed (with the end of its message).
     """
     target = CACHE / f"{stem}-{_key(name, sources, flags, packages)}"
     CACHE.mkdir(exist_ok=True)
@@ -95,14 +95,14 @@ def compile_file(name: str, source: Path, flags: Sequence[str], target: Path) ->
         CPU time of the compiler and its children [s].
 
     Raises:
-        PeerMissing: no compiler, or it failed.
+        PeerMissingError: no compiler, or it failed.
     """
     unfinished = target.with_suffix(f".{os.getpid()}.part")
     before = _children_seconds()
     command = [compiler(name), str(source), *flags, "-o", str(unfinished)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
-        raise PeerMissing(f"{name} failed on {source.name}: {result.stderr[-400:]}")
+        raise PeerMissingError(f"{name} failed on {source.name}: {result.stderr[-400:]}")
     unfinished.replace(target)  # in one step, so that no other process sees half a file
     return _children_seconds() - before
 

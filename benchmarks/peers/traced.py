@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.peers.pinocchio_native import header_flags
-from benchmarks.peers.toolchain import CACHE, NATIVE, PeerMissing, built, compile_file, package_folder
+from benchmarks.peers.toolchain import CACHE, NATIVE, PeerMissingError, built, compile_file, package_folder
 
 Array = npt.NDArray[np.float64]
 ALGORITHMS = {"inverse": 0, "forward": 1}
@@ -25,7 +25,9 @@ def build() -> Path:
     """The tracing program, compiled once (about two minutes of g++)."""
     casadi = package_folder("casadi", "casadi")
     flags = ["-O1", f"-I{casadi / 'include'}", *header_flags(), f"-L{casadi}", "-lcasadi", f"-Wl,-rpath,{casadi}"]
-    return built("g++", [NATIVE / "trace.cpp", NATIVE / "model_file.hpp"], flags, stem="trace", packages=("pin", "casadi"))
+    return built(
+        "g++", [NATIVE / "trace.cpp", NATIVE / "model_file.hpp"], flags, stem="trace", packages=("pin", "casadi")
+    )
 
 
 @dataclass(frozen=True)
@@ -45,14 +47,14 @@ def trace(text: str, folder: Path) -> Trace:
     """Traces a model given in the form of `pinocchio_models.text_of` into a file in the folder.
 
     Raises:
-        PeerMissing: the tracing program cannot be built or fails.
+        PeerMissingError: the tracing program cannot be built or fails.
     """
     model = folder / "model.txt"
     model.write_text(text)
     command = [str(build()), str(model), str(folder), "traced"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
-        raise PeerMissing(f"tracing failed: {result.stderr[-300:]}")
+        raise PeerMissingError(f"tracing failed: {result.stderr[-300:]}")
     return Trace(folder / "traced.c", float(result.stdout))
 
 
@@ -66,7 +68,7 @@ def compile_seconds(source: Path, nq: int, nv: int) -> float:
 
 
 @functools.cache
-def _source(text: str) -> Path:
+def source_of(text: str) -> Path:
     """The traced C of a model, kept by content, so that the library compiled from it is found again too."""
     CACHE.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -82,22 +84,30 @@ class Traced:
     """The compiled trace of one model.
 
     Args:
-        text: the model in the form of `pinocchio_models.text_of`.
+        source: the traced C.
+        library: what was compiled from it.
         nq: length of a configuration.
         nv: length of a velocity.
-
-    Raises:
-        PeerMissing: pin, casadi or a compiler is missing.
     """
 
-    def __init__(self, text: str, nq: int, nv: int) -> None:
-        self.source = _source(text)
-        library = built("gcc", [NATIVE / "traced.c", self.source], _flags(self.source, nq, nv), stem="traced")
+    def __init__(self, source: Path, library: Path, nq: int, nv: int) -> None:
+        self.source = source
         self._library = self._declared(library, nq == nv)
         self._speeds = nv
         sizes = (ctypes.c_longlong * 2)()
         self._library.bench_work(ctypes.byref(sizes, 0), ctypes.byref(sizes, 8))
         self._work = np.zeros(sizes[0]), np.zeros(sizes[1], np.int64)
+
+    @classmethod
+    def of(cls, text: str, nq: int, nv: int) -> "Traced":
+        """Traces and compiles a model given in the form of `pinocchio_models.text_of`, unless the cache has it.
+
+        Raises:
+            PeerMissingError: pin, casadi or a compiler is missing.
+        """
+        source = source_of(text)
+        library = built("gcc", [NATIVE / "traced.c", source], _flags(source, nq, nv), stem="traced")
+        return cls(source, library, nq, nv)
 
     @staticmethod
     def _declared(path: Path, steps: bool) -> ctypes.CDLL:
@@ -141,7 +151,7 @@ _CALLS = {"sin": "trig", "cos": "trig", "casadi_sq": "mul", "sq": "mul", "sqrt":
 def count_operations(code: str) -> dict[str, dict[str, int]]:
     """Counts the arithmetic of CasADi's C: products, sums and differences, quotients, sines and cosines.
 
-    Changes of sign are free, as they are in kane's own counts. Reading an argument `arg[i]? arg[i][j] : 0` costs nothing.
+    Changes of sign are free, as they are in kane's own counts. Reading an argument costs nothing.
     """
     names = {function: name for name, function in _EXPORT.findall(code)}
     return {names[function]: _count_body(body) for function, body in _FUNCTION.findall(code) if function in names}

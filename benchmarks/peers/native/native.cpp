@@ -6,21 +6,21 @@
 #include <pinocchio/algorithm/rnea.hpp>
 
 namespace {
+enum Algorithm { RNEA = 0, ABA_WORLD = 1, ABA_LOCAL = 2 };
+
 struct Bench {
   pinocchio::Model model;
   pinocchio::Data data;
-  std::vector<Eigen::VectorXd> q, v, last;  // last: accelerations for rnea, efforts for aba
+  std::vector<Eigen::VectorXd> q, v, accelerations, efforts;
   explicit Bench(const char* path) : model(read_model(path)), data(model) {}
 };
-
-enum Algorithm { RNEA = 0, ABA_WORLD = 1, ABA_LOCAL = 2 };
 
 const Eigen::VectorXd& call(Bench& b, int algorithm, size_t i) {
   using pinocchio::Convention;
   switch (algorithm) {
-    case RNEA: return pinocchio::rnea(b.model, b.data, b.q[i], b.v[i], b.last[i]);
-    case ABA_WORLD: return pinocchio::aba(b.model, b.data, b.q[i], b.v[i], b.last[i], Convention::WORLD);
-    default: return pinocchio::aba(b.model, b.data, b.q[i], b.v[i], b.last[i], Convention::LOCAL);
+    case RNEA: return pinocchio::rnea(b.model, b.data, b.q[i], b.v[i], b.accelerations[i]);
+    case ABA_WORLD: return pinocchio::aba(b.model, b.data, b.q[i], b.v[i], b.efforts[i], Convention::WORLD);
+    default: return pinocchio::aba(b.model, b.data, b.q[i], b.v[i], b.efforts[i], Convention::LOCAL);
   }
 }
 }  // namespace
@@ -37,13 +37,16 @@ void* bench_open(const char* path) {
 void bench_close(void* handle) { delete static_cast<Bench*>(handle); }
 
 // n states, one after the other.
-void bench_states(void* handle, long n, const double* q, const double* v, const double* last) {
+void bench_states(void* handle, long n, const double* q, const double* v, const double* accelerations,
+                  const double* efforts) {
   Bench& b = *static_cast<Bench*>(handle);
-  b.q.clear(), b.v.clear(), b.last.clear();
+  const int nq = b.model.nq, nv = b.model.nv;
+  b.q.clear(), b.v.clear(), b.accelerations.clear(), b.efforts.clear();
   for (long i = 0; i < n; i++) {
-    b.q.push_back(Eigen::Map<const Eigen::VectorXd>(q + i * b.model.nq, b.model.nq));
-    b.v.push_back(Eigen::Map<const Eigen::VectorXd>(v + i * b.model.nv, b.model.nv));
-    b.last.push_back(Eigen::Map<const Eigen::VectorXd>(last + i * b.model.nv, b.model.nv));
+    b.q.push_back(Eigen::Map<const Eigen::VectorXd>(q + i * nq, nq));
+    b.v.push_back(Eigen::Map<const Eigen::VectorXd>(v + i * nv, nv));
+    b.accelerations.push_back(Eigen::Map<const Eigen::VectorXd>(accelerations + i * nv, nv));
+    b.efforts.push_back(Eigen::Map<const Eigen::VectorXd>(efforts + i * nv, nv));
   }
 }
 
@@ -58,15 +61,15 @@ void bench_loop(void* handle, int algorithm, long calls) {
   using pinocchio::Convention;
   switch (algorithm) {  // the choice is outside the loop: only the algorithm is timed
     case RNEA:
-      for (long k = 0; k < calls; k++) pinocchio::rnea(b.model, b.data, b.q[k % n], b.v[k % n], b.last[k % n]);
+      for (long k = 0; k < calls; k++) pinocchio::rnea(b.model, b.data, b.q[k % n], b.v[k % n], b.accelerations[k % n]);
       break;
     case ABA_WORLD:
       for (long k = 0; k < calls; k++)
-        pinocchio::aba(b.model, b.data, b.q[k % n], b.v[k % n], b.last[k % n], Convention::WORLD);
+        pinocchio::aba(b.model, b.data, b.q[k % n], b.v[k % n], b.efforts[k % n], Convention::WORLD);
       break;
     default:
       for (long k = 0; k < calls; k++)
-        pinocchio::aba(b.model, b.data, b.q[k % n], b.v[k % n], b.last[k % n], Convention::LOCAL);
+        pinocchio::aba(b.model, b.data, b.q[k % n], b.v[k % n], b.efforts[k % n], Convention::LOCAL);
   }
 }
 }

@@ -1,0 +1,85 @@
+"""Run as a process of its own: from a model to its first numbers. Prints CPU seconds of every stage as JSON.
+
+usage: python -m benchmarks.first_number (kane|traced) ROBOT
+"""
+
+import json
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+
+class Stopwatch:
+    """CPU time of this process and the children it has waited for, lap by lap."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = self._now()
+
+    @staticmethod
+    def _now() -> float:
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return time.process_time() + children.ru_utime + children.ru_stime
+
+    def lap(self, name: str) -> None:
+        """Books the time since the last lap under a name [s]."""
+        now = self._now()
+        self.laps[name] = now - self._last
+        self._last = now
+
+
+def kane_first(key: str) -> dict[str, float]:
+    """Model, equations, native code, first inverse and forward dynamics by kane."""
+    import kane
+    from benchmarks.robots import robot_named
+    from benchmarks.states import random_states
+
+    watch = Stopwatch()
+    model = robot_named(key).model()
+    watch.lap("model")
+    equations = kane.formulate(model)
+    assert len(equations.inverse) == len(equations.forward)  # both are derived when asked for
+    watch.lap("derive")
+    dynamics = kane.build(equations)
+    functions = [dynamics.function("inverse"), dynamics.function("forward")]
+    watch.lap("compile")
+    states = random_states(equations, 1)
+    dynamics.inverse(states.q[0], states.u[0], states.udot[0])
+    dynamics.forward(states.q[0], states.u[0], states.efforts[0])
+    watch.lap("call")
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    inverse, forward = (sum(function.program.count().values()) for function in functions)
+    return {**watch.laps, "memory": memory, "inverse": inverse, "forward": forward}
+
+
+def traced_first(key: str) -> dict[str, float]:
+    """Model, trace, C compiler, first call by Pinocchio and CasADi; building their own programs is left out."""
+    from benchmarks.peers.pinocchio_models import pinocchio, text_of
+    from benchmarks.peers.traced import Traced, build, compile_seconds, trace
+    from benchmarks.robots import robot_named
+
+    pinocchio()
+    build()
+    watch = Stopwatch()
+    model = robot_named(key).peer_model()
+    watch.lap("model")
+    with tempfile.TemporaryDirectory() as folder:
+        source = trace(text_of(model), Path(folder)).source
+        watch.lap("derive")
+        compile_seconds(source, model.nq, model.nv)
+        watch.lap("compile")
+        traced = Traced(source, source.with_suffix(".so"), model.nq, model.nv)
+        q, v = np.full((1, model.nq), 0.5), np.full((1, model.nv), 0.5)
+        traced.loop("inverse", 1, (q, v, v))
+        traced.loop("forward", 1, (q, v, v))
+        watch.lap("call")
+    return {**watch.laps, "memory": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024}
+
+
+if __name__ == "__main__":
+    sides = {"kane": kane_first, "traced": traced_first}
+    print(json.dumps(sides[sys.argv[1]](sys.argv[2])))

@@ -1,0 +1,66 @@
+"""A native loop over a compiled program of kane, as the peers have theirs: one call a state, no Python inside."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+from kane.codegen.compiled import CompiledFunction
+
+Array = npt.NDArray[np.float64]
+
+
+@intrinsic
+def _call(typingctx: Any, address: Any, state: Any, rest: Any, stage: Any, out: Any, work: Any) -> Any:
+    """Calls f(state, rest, stage, out, work), all given as addresses (int64)."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        double = ir.DoubleType().as_pointer()
+        prototype = ir.FunctionType(ir.VoidType(), [double] * 5)
+        function = builder.inttoptr(arguments[0], prototype.as_pointer())
+        builder.call(function, [builder.inttoptr(argument, double) for argument in arguments[1:]])
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 6), emit
+
+
+@njit("void(int64, int64, int64[:], int64[:])", nogil=True)
+def _loop(address: int, calls: int, pointers: Any, strides: Any) -> None:
+    """Calls over the states in turn; strides in bytes of state, rest and out, then the number of states."""
+    i = 0
+    for _ in range(calls):
+        state, rest, out = pointers[0] + i * strides[0], pointers[1] + i * strides[1], pointers[3] + i * strides[2]
+        _call(address, state, rest, pointers[2], out, pointers[4])
+        i = i + 1 if i + 1 < strides[3] else 0
+
+
+class KaneLoop:
+    """One compiled function with a set of states.
+
+    Args:
+        function: what to call.
+        state: t, q, u, shape (N, n_state).
+        rest: inputs or accelerations, shape (N, n_rest).
+        stage: the parameter stage, shape (n_stage,).
+    """
+
+    def __init__(self, function: CompiledFunction, state: Array, rest: Array, stage: Array) -> None:
+        self.function = function
+        n = len(state)
+        self.out = np.zeros((n, function.n_out))
+        self._arrays = [
+            np.ascontiguousarray(state),
+            np.ascontiguousarray(rest),
+            np.ascontiguousarray(stage),
+            self.out,
+            np.zeros(max(function.n_work, 1)),
+        ]
+        self._pointers = np.array([array.ctypes.data for array in self._arrays])
+        self._strides = np.array([8 * function.n_state, 8 * function.n_rest, 8 * function.n_out, n])
+
+    def run(self, calls: int) -> None:
+        """Makes that many calls."""
+        _loop(self.function.address, calls, self._pointers, self._strides)

@@ -1,0 +1,81 @@
+"""MuJoCo on the same tree: classical Runge-Kutta steps in its own C loop (`mujoco.rollout`), dynamics alone."""
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.peers.pinocchio_models import joint_axis, joint_kind, pinocchio
+from benchmarks.peers.toolchain import PeerMissingError
+
+Array = npt.NDArray[np.float64]
+
+
+def _mujoco() -> ModuleType:
+    try:
+        import mujoco
+        import mujoco.rollout
+    except ImportError as error:
+        raise PeerMissingError("mujoco is not installed (pip install 'kane[bench]')") from error
+    return mujoco
+
+
+def mjcf_of(model: Any, step: float) -> str:
+    """A Pinocchio tree of revolute and prismatic joints as MJCF, contacts and constraints off, Runge-Kutta steps."""
+    children: dict[int, list[int]] = {}
+    for i in range(1, model.njoints):
+        children.setdefault(model.parents[i], []).append(i)
+    bodies = "".join(_body(model, i, children) for i in children[0])
+    return (
+        "<mujoco><compiler balanceinertia='false' boundmass='0' boundinertia='0'/>"
+        f"<option timestep='{step:g}' integrator='RK4' gravity='{_text(model.gravity.linear)}'>"
+        "<flag contact='disable' constraint='disable'/></option>"
+        f"<worldbody>{bodies}</worldbody></mujoco>"
+    )
+
+
+def _body(model: Any, i: int, children: dict[int, list[int]]) -> str:
+    placement, inertia, joint = model.jointPlacements[i], model.inertias[i], model.joints[i]
+    turn = pinocchio().Quaternion(placement.rotation)
+    matrix = inertia.inertia
+    six = [matrix[0, 0], matrix[1, 1], matrix[2, 2], matrix[0, 1], matrix[0, 2], matrix[1, 2]]
+    kind = "slide" if joint_kind(joint).startswith("P") else "hinge"
+    return (
+        f"<body pos='{_text(placement.translation)}' quat='{_text([turn.w, turn.x, turn.y, turn.z])}'>"
+        f"<inertial pos='{_text(inertia.lever)}' mass='{inertia.mass:.17g}' fullinertia='{_text(six)}'/>"
+        f"<joint type='{kind}' axis='{_text(joint_axis(joint))}'/>"
+        + "".join(_body(model, k, children) for k in children.get(i, []))
+        + "</body>"
+    )
+
+
+def _text(values: Any) -> str:
+    return " ".join(f"{value:.17g}" for value in np.ravel(values))
+
+
+class MujocoSteps:
+    """A run from one initial state.
+
+    Args:
+        model: Pinocchio's model of the robot.
+        step: of time [s].
+        x: initial q and v in Pinocchio's order.
+
+    Raises:
+        PeerMissingError: MuJoCo is not installed.
+    """
+
+    def __init__(self, model: Any, step: float, x: Array) -> None:
+        self._mujoco = _mujoco()
+        self._model = self._mujoco.MjModel.from_xml_string(mjcf_of(model, step))
+        self._data = self._mujoco.MjData(self._model)
+        size = self._mujoco.mj_stateSize(self._model, self._mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        self._start = np.zeros((1, size))
+        self._start[0, 1 : 1 + len(x)] = x  # time comes first
+        self._length = len(x)
+
+    def run(self, steps: int) -> Array:
+        """Takes the steps from the initial state; the state reached, q and v."""
+        states, _ = self._mujoco.rollout.rollout(self._model, self._data, self._start, nstep=steps)
+        return np.asarray(states).reshape(steps, -1)[-1, 1 : 1 + self._length]

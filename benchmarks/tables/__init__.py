@@ -1,0 +1,1 @@
+"""One table a file; each offers `table(mode)`."""

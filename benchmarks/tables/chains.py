@@ -1,0 +1,82 @@
+"""Chains of many joints: what grows with n, and how fast."""
+
+from collections.abc import Callable
+
+from benchmarks.contest import Ours, Peers, fastest, peers_or_reason
+from benchmarks.mode import Mode
+from benchmarks.processes import first_numbers, total
+from benchmarks.report import Table, nanoseconds, ratio, seconds
+from benchmarks.robots import chain
+from benchmarks.timing import Figure, interleaved
+
+LENGTHS = (10, 30, 100, 300)
+QUICK_LENGTHS = (10, 30)
+LONGEST_TRACED = 30
+BATCHES = 7
+
+
+def derivation(mode: Mode) -> Table:
+    """Operations, time to derive and compile, and memory, each run a fresh process."""
+    columns = ["joints", "operations inverse", "a joint", "forward", "a joint", "derive, s", "compile, s", "memory, MB"]
+    columns += ["traced + gcc, s", "x"]
+    result = Table("Chains: from the model to native code", columns)
+    result.notes.append(
+        "Inverse and forward together, CPU seconds; memory is the greatest resident set of the process. Traced C is "
+        f"not compiled beyond {LONGEST_TRACED} joints: gcc takes minutes there."
+    )
+    for n in QUICK_LENGTHS if mode.quick else LENGTHS:
+        result.rows.append(_derivation_row(n, result))
+    return result
+
+
+def _derivation_row(n: int, result: Table) -> list[str]:
+    sides = ("kane", "traced") if n <= LONGEST_TRACED else ("kane",)
+    runs = first_numbers(sides, f"chain-{n}", BATCHES)
+    ours, peer = runs["kane"], runs.get("traced")
+    if isinstance(ours, str):
+        raise RuntimeError(f"kane failed on a chain of {n} joints: {ours}")
+    operations = [int(ours[0][name]) for name in ("inverse", "forward")]
+    cells = [text for count in operations for text in (str(count), f"{count / n:.0f}")]
+    cells += [seconds(total(ours, lap)) for lap in ("derive", "compile")]
+    cells.append(f"{total(ours, 'memory').median / 1e6:.0f}")
+    if isinstance(peer, str):
+        result.notes.append(f"{n} joints: traced C is missing: {peer}")
+    if not isinstance(peer, list):
+        return [str(n), *cells, "-", "-"]
+    both = total(ours, "derive", "compile"), total(peer, "derive", "compile")
+    return [str(n), *cells, seconds(both[1]), ratio(*both)]
+
+
+def running(mode: Mode) -> Table:
+    """Time of one call in a native loop."""
+    columns = ("joints", "dynamics", "kane, ns", "a joint", "traced C, ns", "x", "Pinocchio C++, ns", "x", "differs by")
+    result = Table("Chains: one call in a native loop", columns)
+    result.notes.append("As in the table of single calls.")
+    for n in QUICK_LENGTHS if mode.quick else LENGTHS:
+        ours = Ours.of(chain(n))
+        peers = peers_or_reason(chain(n), ours, trace=n <= LONGEST_TRACED)
+        for name in ("inverse", "forward"):
+            result.rows.append([str(n), name, *_running_cells(name, ours, peers, mode)])
+        if isinstance(peers, Peers):
+            peers.close()
+        else:
+            result.notes.append(f"{n} joints: no peers: {peers}")
+    return result
+
+
+def _running_cells(name: str, ours: Ours, peers: Peers | str, mode: Mode) -> list[str]:
+    contestants: dict[str, Callable[[int], object]] = {"kane": ours.loops[name].run}
+    if isinstance(peers, Peers):
+        contestants |= peers.contestants(name)
+    figures = interleaved(contestants, batches=mode.batches)
+    kane, traced = figures["kane"], figures.get("traced")
+    cells = [nanoseconds(kane), f"{kane.median * 1e9 / len(ours.dynamics.equations.u):.1f}"]
+    cells += _beside(kane, traced)
+    if not isinstance(peers, Peers):
+        return [*cells, "missing", "-", "-"]
+    native = figures[fastest(figures, ["rnea", "aba WORLD", "aba LOCAL"])]
+    return [*cells, *_beside(kane, native), f"{peers.disagreement(name, ours):.0e}"]
+
+
+def _beside(kane: Figure, peer: Figure | None) -> list[str]:
+    return ["-", "-"] if peer is None else [nanoseconds(peer), ratio(kane, peer)]
