@@ -84,9 +84,8 @@ class CompiledFunction:
         try:
             batch = np.broadcast_shapes(state.shape[:-1], rest.shape[:-1])
         except ValueError:
-            raise ModelError(
-                f"{self.program.name}: the batches of state {state.shape[:-1]} and rest {rest.shape[:-1]} do not broadcast"
-            ) from None
+            batches = f"state {state.shape[:-1]} and rest {rest.shape[:-1]}"
+            raise ModelError(f"{self.program.name}: the batches of {batches} do not broadcast") from None
         states = np.ascontiguousarray(np.broadcast_to(state, (*batch, self.n_state)))
         rests = np.ascontiguousarray(np.broadcast_to(rest, (*batch, self.n_rest)))
         out, work = np.empty((*batch, self.n_out)), np.empty(self.n_work)

@@ -59,7 +59,7 @@ class Program:
         self._stages = self._leaf_stages()
         for i, output in enumerate(self.outputs):
             if output.__class__ is not Expr:
-                raise ExpressionError(f"output {i} of {name!r} is {output!r}, not an expression; lift it into the arena")
+                raise ExpressionError(f"output {i} of {name!r} is {output!r}, not an expression; use arena.lift")
         # The order in which the formulation made the nodes keeps what belongs together together: fewer values alive at
         # a time than depth first from the outputs, up to a third faster code, and less for LLVM's allocator to do.
         order = reachable(self.outputs)

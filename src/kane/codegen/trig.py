@@ -7,8 +7,9 @@ Larger angles, infinities and NaN go to the C library one by one.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
+
+from kane.codegen.llvm_operations import hexadecimal
 
 # Beyond this size n times the parts of pi/2 would no longer be exact enough.
 LARGEST = 1.0e6
@@ -20,7 +21,7 @@ _PARTS_FUSED = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-
 _PARTS_PLAIN = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487111665e-21, 8.4784276603689e-32)
 
 # Polynomials in z = r^2 for (sin r / r - 1) / z and (cos r - 1 + z / 2) / z^2, constant first: interpolation in the six
-# Chebyshev nodes of 0 <= z <= (pi/4)^2 (1 + 2^-17), done with 50 digits and rounded. Errors 2^-56 and 2^-60 of the result.
+# Chebyshev nodes of 0 <= z <= (pi/4)^2 (1 + 2^-17), done with 50 digits and rounded. Errors 2^-56, 2^-60.
 _SINE = (
     -0.16666666666666666,
     0.008333333333330948,
@@ -40,11 +41,6 @@ _COSINE = (
 _TWO_OVER_PI = 0.6366197723675814
 # Adding 1.5 * 2^52 rounds to an integer and leaves it in the low bits.
 _ROUNDER = 6755399441055744.0
-
-
-def hexadecimal(value: float) -> str:
-    """A double as LLVM text writes it, to the last bit."""
-    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
 def sincos_name(lanes: int) -> str:
@@ -132,7 +128,8 @@ class _Function:
         small = self._line(f"fcmp ole {self.type} {size}, {self._number(LARGEST)}")
         if self.lanes > 1:
             small = self._line(f"call i1 @llvm.vector.reduce.and.v{self.lanes}i1({self.bits} {small})")
-        self.lines += [f"  br i1 {small}, label %fast, label %slow, !prof !{{!\"branch_weights\", i32 1048576, i32 1}}", "fast:"]
+        likely = '!prof !{!"branch_weights", i32 1048576, i32 1}'
+        self.lines += [f"  br i1 {small}, label %fast, label %slow, {likely}", "fast:"]
 
     def _reduce(self) -> tuple[str, str]:
         """The remainder r, and n in the low bits of integers."""
