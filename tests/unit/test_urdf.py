@@ -57,14 +57,15 @@ def test_coordinates_inputs_and_bodies_are_named_by_joints_and_links():
 
 def test_order_is_depth_first_with_children_in_the_order_of_the_file():
     text = robot(
-        *map(link, "abcdef"),
+        *map(link, "abcdefg"),
         joint("z", "a", "b"),
         joint("y", "a", "c", "fixed", ""),
         joint("m", "a", "d"),
         joint("x", "c", "e"),
         joint("w", "b", "f"),
+        joint("v", "b", "g"),
     )
-    assert [c.name for c in load_urdf(text).connections] == ["z", "w", "x", "m"]
+    assert [c.name for c in load_urdf(text).connections] == ["z", "w", "v", "x", "m"]
 
 
 def test_joint_types_become_joints():
