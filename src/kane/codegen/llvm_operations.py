@@ -125,7 +125,7 @@ def hexadecimal(value: float) -> str:
 
 
 def spline_function(name: str, table: PiecewiseCubic) -> str:
-    """LLVM text of a function that counts the knots[1:] at or below x by halving steps, then evaluates that piece by Horner's rule.
+    """LLVM text of y(x): count the knots[1:] at or below x by halving steps, evaluate that piece by Horner's rule.
 
     The searched knots are padded to 2^k - 1 with NaN, at or below which nothing is: no index needs a check.
     """
