@@ -1,0 +1,201 @@
+"""Numbers out of equations: the one calling convention for users of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kane.codegen.compiled import CompiledFunction
+from kane.codegen.program import Program
+from kane.errors import ModelError
+from kane.formulation.equations import Equations
+from kane.formulation.poses import place_names
+from kane.formulation.programs import lower_triangle, program
+from kane.model.body import Body
+from kane.model.model import near
+
+
+class Energy(NamedTuple):
+    """Kinetic and potential energy [J]."""
+
+    kinetic: Any
+    potential: Any
+
+    @property
+    def total(self) -> Any:
+        """Kinetic and potential together."""
+        return self.kinetic + self.potential
+
+
+class Momentum(NamedTuple):
+    """Linear momentum and angular momentum about the origin of N, in N, shape (..., 3) [kg m/s, kg m^2/s]."""
+
+    linear: np.ndarray
+    angular: np.ndarray
+
+
+class Pose(NamedTuple):
+    """R_NB (..., 3, 3) and p_NoBo in N (..., 3) [m]."""
+
+    orientation: np.ndarray
+    position: np.ndarray
+
+
+class Jacobian(NamedTuple):
+    """w_NB_u and v_NP_u in N, shape (..., 3, n): w_NB = angular @ u, v_NP = linear @ u, up to terms free of u."""
+
+    angular: np.ndarray
+    linear: np.ndarray
+
+
+class Dynamics:
+    """Native code of equations. Every argument may be a batch (..., n); batches broadcast.
+
+    q is always the full set of coordinates (nq) and u the full set of speeds (n), in the order of ``equations.q`` and ``.u``.
+    ``parameters``, where a method takes it, is a dict of values by name that replaces defaults for this call.
+
+    Raises:
+        ModelError: from every method, for arguments of a wrong shape or unknown names.
+    """
+
+    def __init__(self, equations: Equations, compile: Callable[[Program], CompiledFunction]) -> None:
+        self._equations = equations
+        self._compile = compile
+        self._functions: dict[str, CompiledFunction] = {}
+        self._stages: dict[str, np.ndarray] = {}
+
+    @property
+    def equations(self) -> Equations:
+        """The equations that were built."""
+        return self._equations
+
+    @property
+    def parameters(self) -> np.ndarray:
+        """Default values of the parameters, in the order of ``equations.parameters``."""
+        return np.array([self._equations.defaults[p.name] for p in self._equations.parameters])
+
+    def function(self, name: str) -> CompiledFunction:
+        """The compiled program of a quantity: "forward", "inverse", "rhs" (qdot and udot), "mass_matrix", "energy", ..."""
+        found = self._functions.get(name)
+        if found is None:
+            found = self._functions[name] = self._compile(program(self._equations, name))
+            self._stages[name] = found.stage(self.parameters)
+        return found
+
+    def forward(self, q: Any, u: Any, inputs: Any = None, t: Any = 0.0, *, parameters: Any = None) -> np.ndarray:
+        """udot from M udot + bias = B inputs, shape (..., n)."""
+        return self._call("forward", q, u, self._inputs(inputs), t, parameters)
+
+    def inverse(self, q: Any, u: Any, udot: Any, t: Any = 0.0, *, parameters: Any = None) -> np.ndarray:
+        """M udot + bias, the generalized forces that the inputs must supply, shape (..., n)."""
+        return self._call("inverse", q, u, udot, t, parameters)
+
+    def inputs_for(self, q: Any, u: Any, udot: Any, t: Any = 0.0, *, parameters: Any = None) -> np.ndarray:
+        """The inputs with B inputs = M udot + bias, shape (..., m).
+
+        Raises:
+            ModelError: there are not as many inputs as speeds, or B is singular at a state.
+        """
+        n, m = len(self._equations.u), len(self._equations.inputs)
+        if n != m:
+            raise ModelError(f"{n} generalized forces do not determine {m} inputs; use inverse() for the forces themselves")
+        needed = self.inverse(q, u, udot, t, parameters=parameters)
+        B = self._call("input_matrix", q, u, (), t, parameters)
+        try:
+            return np.linalg.solve(B.reshape(*B.shape[:-1], n, n), needed[..., None])[..., 0]
+        except np.linalg.LinAlgError:
+            raise ModelError("the input matrix is singular at this state: some input moves nothing") from None
+
+    def mass_matrix(self, q: Any, t: Any = 0.0, *, parameters: Any = None) -> np.ndarray:
+        """M(q), symmetric, shape (..., n, n)."""
+        n = len(self._equations.u)
+        lower = self._call("mass_matrix", q, np.zeros(n), (), t, parameters)
+        M = np.empty((*lower.shape[:-1], n, n))
+        for k, (i, j) in enumerate(lower_triangle(n)):
+            M[..., i, j] = M[..., j, i] = lower[..., k]
+        return M
+
+    def bias(self, q: Any, u: Any, t: Any = 0.0, *, parameters: Any = None) -> np.ndarray:
+        """The terms free of udot and inputs, shape (..., n)."""
+        return self._call("bias", q, u, (), t, parameters)
+
+    def kinematics(self, q: Any, u: Any, t: Any = 0.0, *, parameters: Any = None) -> np.ndarray:
+        """dq/dt, shape (..., nq)."""
+        return self._call("kinematics", q, u, (), t, parameters)
+
+    def energy(self, q: Any, u: Any, t: Any = 0.0, *, parameters: Any = None) -> Energy:
+        """Kinetic energy, and potential energy of gravity and springs [J], shape (...)."""
+        values = self._call("energy", q, u, (), t, parameters)
+        return Energy(values[..., 0], values[..., 1])
+
+    def momentum(self, q: Any, u: Any, t: Any = 0.0, *, parameters: Any = None) -> Momentum:
+        """Linear momentum, and angular momentum about the origin of N, in N."""
+        values = self._call("momentum", q, u, (), t, parameters)
+        return Momentum(values[..., :3], values[..., 3:])
+
+    def poses(self, q: Any, t: Any = 0.0, *, parameters: Any = None) -> dict[str, Pose]:
+        """Orientation and position of every body and named frame, by name."""
+        values = self._call("poses", q, np.zeros(len(self._equations.u)), (), t, parameters)
+        found = {}
+        for k, name in enumerate(place_names(self._equations)):
+            block = values[..., 12 * k : 12 * k + 12]
+            found[name] = Pose(block[..., :9].reshape(*block.shape[:-1], 3, 3), block[..., 9:])
+        return found
+
+    def jacobian(
+        self, body: Body | str, q: Any, *, at: Any = (0.0, 0.0, 0.0), t: Any = 0.0, parameters: Any = None
+    ) -> Jacobian:
+        """Partial angular velocities of a body and partial velocities of its point ``at`` (in the body's frame) [m]."""
+        name = body.name if isinstance(body, Body) else body
+        n = len(self._equations.u)
+        values = self._call(f"jacobian {name}", q, np.zeros(n), at, t, parameters)
+        rows = values.reshape(*values.shape[:-1], 6, n)
+        return Jacobian(rows[..., :3, :], rows[..., 3:, :])
+
+    def rhs(self, t: Any, x: Any, inputs: Any = None) -> np.ndarray:
+        """d/dt of the state x = [q, u], shape (..., nq + n); as scipy's solve_ivp wants it."""
+        x = np.asarray(x, float)
+        nq = len(self._equations.q)
+        return self._call("rhs", x[..., :nq], x[..., nq:], self._inputs(inputs), t, None)
+
+    def _call(self, name: str, q: Any, u: Any, rest: Any, t: Any, parameters: Any) -> np.ndarray:
+        function = self.function(name)
+        stage = self._stages[name] if parameters is None else function.stage(self._values(parameters))
+        q = self._array(q, "q", len(self._equations.q))
+        u = self._array(u, "u", len(self._equations.u))
+        if q.ndim == u.ndim == 1 and np.ndim(t) == 0:
+            return function(np.concatenate(([t], q, u)), rest, stage)
+        t = np.asarray(t, float)[..., None]
+        try:
+            batch = np.broadcast_shapes(q.shape[:-1], u.shape[:-1], t.shape[:-1])
+        except ValueError:
+            raise ModelError(f"the batches of q {q.shape}, u {u.shape} and t {t.shape[:-1]} do not broadcast") from None
+        state = np.concatenate([np.broadcast_to(a, (*batch, a.shape[-1])) for a in (t, q, u)], axis=-1)
+        return function(state, rest, stage)
+
+    @staticmethod
+    def _array(values: Any, word: str, length: int) -> np.ndarray:
+        try:
+            array = np.asarray(values, float)
+        except (TypeError, ValueError):
+            raise ModelError(f"{word} must be {length} numbers, not {values!r}") from None
+        if array.ndim == 0 or array.shape[-1] != length:
+            raise ModelError(f"{word} must have shape (..., {length}), got {array.shape}")
+        return array
+
+    def _inputs(self, inputs: Any) -> np.ndarray:
+        leaves = self._equations.inputs
+        if inputs is None:
+            return np.array([self._equations.defaults[i.name] for i in leaves])
+        return self._array(inputs, "inputs", len(leaves))
+
+    def _values(self, parameters: Mapping[str, float]) -> np.ndarray:
+        names = [p.name for p in self._equations.parameters]
+        values = self.parameters
+        for name, value in parameters.items():
+            if name not in names:
+                raise ModelError(f"there is no parameter {name!r}; {near(name, names)}")
+            values[names.index(name)] = value
+        return values

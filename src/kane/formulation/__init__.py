@@ -1,0 +1,1 @@
+"""Kane's method: from a model to equations of motion, one step a file."""

@@ -1,0 +1,181 @@
+"""Loads as generalized forces on the joints and wrenches on the links; measures and rates resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kane.errors import ExpressionError, ModelError
+from kane.expression.derivative import linear_coefficients
+from kane.expression.node import Expr
+from kane.expression.operations import INPUT, MEASURE, PARAMETER, RATE, TIME
+from kane.expression.traverse import leaves, substitute
+from kane.formulation.inverse import Wrench
+from kane.formulation.kinematics import angular_velocities, orientations, origin_velocities, origins
+from kane.formulation.spatial import ZERO, Vector, cross, dot, minus, plus
+from kane.formulation.system import System
+from kane.model.body import ANGULAR_VELOCITY, POSITION, Measure
+from kane.model.loads import load
+from kane.model.model import Model
+
+
+@dataclass(frozen=True)
+class Applied:
+    """All loads of a model but gravity.
+
+    Attributes:
+        efforts: generalized force along each natural speed.
+        wrenches: by link, force and moment about O_K in K.
+        potential: potential energy of springs [J].
+    """
+
+    efforts: tuple[Expr, ...]
+    wrenches: dict[int, Wrench]
+    potential: Expr
+
+    def replaced(self, values: Mapping[Expr, Expr]) -> Applied:
+        """The same loads with leaves replaced."""
+        keys = list(self.wrenches)
+        flat = [*self.efforts, self.potential, *(x for k in keys for v in self.wrenches[k] for x in v)]
+        arena = self.potential.arena
+        new = substitute([arena.lift(x) for x in flat], values)
+        n = len(self.efforts)
+        triples = [tuple(new[i : i + 3]) for i in range(n + 1, len(new), 3)]
+        wrenches = {k: (triples[2 * i], triples[2 * i + 1]) for i, k in enumerate(keys)}
+        return Applied(tuple(new[:n]), wrenches, new[n])  # type: ignore[arg-type]
+
+    def without(self, inputs: Sequence[Expr]) -> Applied:
+        """The part that remains when all inputs vanish."""
+        return self.replaced({i: i.arena.zero for i in inputs}) if inputs else self
+
+    def coefficients(self, inputs: Sequence[Expr]) -> list[Applied]:
+        """For each input, the loads per unit of it.
+
+        Raises:
+            ModelError: a load is not linear in the inputs.
+        """
+        keys = list(self.wrenches)
+        arena = self.potential.arena
+        flat = [*self.efforts, *(arena.lift(x) for k in keys for v in self.wrenches[k] for x in v)]
+        try:
+            rows, _ = linear_coefficients(flat, inputs)
+        except ExpressionError as error:
+            raise ModelError(
+                f"a load is not linear in the inputs ({error}), so that M udot + bias = B inputs has no meaning; "
+                "forward dynamics and simulation are available"
+            ) from None
+        n = len(self.efforts)
+        found = []
+        for j in range(len(inputs)):
+            column = [row[j] for row in rows]
+            triples = [tuple(column[i : i + 3]) for i in range(n, len(column), 3)]
+            wrenches = {k: (triples[2 * i], triples[2 * i + 1]) for i, k in enumerate(keys)}
+            found.append(replace(self, efforts=tuple(column[:n]), wrenches=wrenches))  # type: ignore[arg-type]
+        return found
+
+
+def applied_loads(model: Model, system: System) -> Applied:
+    """Collect and resolve the loads of a model.
+
+    Raises:
+        ModelError: a load depends on something that has no value in these equations.
+    """
+    arena = model.arena
+    efforts = [arena.zero] * len(system.speeds.C)
+    wrenches: dict[int, Wrench] = {}
+    potential = arena.zero
+    for declared in model.loads:
+        effect = declared.effect()
+        for connection, effort in effect.efforts:
+            k = system.speeds.first[connection]
+            efforts[k] = efforts[k] + effort
+        for wrench in effect.wrenches:
+            link, f, n = _on_link(system, wrench)
+            if link:
+                old = wrenches.get(link, (ZERO, ZERO))
+                wrenches[link] = plus(old[0], f), plus(old[1], n)
+        potential = potential + effect.potential
+    found = Applied(tuple(efforts), wrenches, arena.lift(potential))
+    return found.replaced(resolved_leaves(system, found))
+
+
+def _on_link(system: System, wrench: load.Wrench) -> tuple[int, Vector, Vector]:
+    """Link, force and moment about O_K in K."""
+    body = wrench.point.body
+    place, frame = system.places[body.index], system.places[wrench.expressed_in.index]
+    f = _carried(system, frame.link, place.link, frame.R_LB.apply(wrench.force))
+    n = _carried(system, frame.link, place.link, frame.R_LB.apply(wrench.torque))
+    p = position_in_K(system, body.index, wrench.point.position_in_body)
+    return place.link, f, plus(n, cross(p, f))
+
+
+def position_in_K(system: System, body: int, point: Vector) -> Vector:
+    """Position from O_K of a point given in a body's frame, in K of its link."""
+    place = system.places[body]
+    step = system.steps[place.link]
+    return step.R_LK.apply_inverse(minus(plus(place.p_LB, place.R_LB.apply(point)), step.p_LK))
+
+
+def _carried(system: System, start: int, end: int, v: Vector) -> Vector:
+    """A vector from frame L of one link to frame K of another, through their common ancestor."""
+    v = system.steps[start].R_LK.apply_inverse(v)
+    up, down = start, []
+    while end != up:
+        if end > up:
+            down.append(end)
+            end = system.links[end].parent
+        else:
+            v = system.steps[up].R.apply(v)
+            up = system.links[up].parent
+    for index in reversed(down):
+        v = system.steps[index].R.apply_inverse(v)
+    return v
+
+
+def resolved_leaves(system: System, found: Applied) -> dict[Expr, Expr]:
+    """Images of the rates and measures on which the loads depend."""
+    arena = system.arena
+    flat = [*found.efforts, found.potential, *(arena.lift(x) for w in found.wrenches.values() for v in w for x in v)]
+    return images(system, flat)
+
+
+def images(system: System, expressions: Sequence[Expr]) -> dict[Expr, Expr]:
+    """The value, in q, u and t, of every rate and measure in some expressions.
+
+    Raises:
+        ModelError: an acceleration, or a rate or coordinate of another model's joint, stands in them.
+    """
+    wanted = leaves(expressions)
+    known = {*system.speeds.q, *system.speeds.u}
+    for leaf in wanted:
+        if leaf.op not in (PARAMETER, INPUT, TIME, MEASURE) and leaf not in known and leaf not in system.speeds.rates:
+            raise ModelError(f"a load depends on {leaf.name!r}, which is not a coordinate, rate or speed of this model")
+    found = {leaf: system.speeds.rates[leaf] for leaf in wanted if leaf.op == RATE}
+    measures = [leaf for leaf in wanted if leaf.op == MEASURE]
+    if measures:
+        found.update(_measured(system, measures))
+    return found
+
+
+def _measured(system: System, measures: Sequence[Expr]) -> dict[Expr, Expr]:
+    w = angular_velocities(system)
+    v = origin_velocities(system, w)
+    out = {}
+    for leaf in measures:
+        measure: Measure = leaf.data
+        out[leaf] = system.arena.lift(_value(system, measure, w, v))
+    return out
+
+
+def _value(system: System, measure: Measure, w: Sequence[Vector], v: Sequence[Vector]) -> Any:
+    link = system.places[measure.body].link
+    along = system.places[measure.direction_body]
+    direction = along.R_LB.apply(measure.direction)
+    p = position_in_K(system, measure.body, measure.point)
+    if measure.kind == POSITION:
+        R = orientations(system)
+        p_N = plus(origins(system, R)[link], tuple(dot(row, p) for row in R[link]))  # type: ignore[arg-type]
+        return dot(p_N, _carried(system, along.link, 0, direction))
+    vector = w[link] if measure.kind == ANGULAR_VELOCITY else plus(v[link], cross(w[link], p))
+    return dot(vector, _carried(system, along.link, link, direction))

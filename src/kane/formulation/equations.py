@@ -1,0 +1,137 @@
+"""Equations of motion: M udot + bias = B inputs, with qdot = kinematics; frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from kane.expression.node import Expr
+from kane.expression.traverse import substitute as replace_leaves
+from kane.formulation.applied import Applied
+from kane.formulation.composite import Sparse, mass_matrix, natural_mass_matrix
+from kane.formulation.routes import Routes
+from kane.formulation.counts import OperationTable, count
+from kane.formulation.inverse import along_u, joint_efforts
+from kane.formulation.spatial import ZERO
+from kane.formulation.system import System
+from kane.model.body import BodyFrame
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """What ``formulate`` returns; every declaration of the model is in force in it.
+
+    Derived on demand and kept: each property is worked out when it is first asked for.
+
+    Attributes:
+        name: of the model.
+        system: links, speeds and mass parameters that the routes work on.
+        applied: loads other than gravity.
+        parameters, inputs: leaves, in the order of the run-time arrays.
+        t: the leaf of time.
+        defaults: default value of every parameter and input, by name.
+        bodies: names of the bodies, the ground first; ``frames`` the named frames fixed in them.
+        coordinate_units, speed_units: one for each q and u.
+        neutral: the q at which each joint frame M lies on its F.
+        quaternions: where in q each unit quaternion (w, x, y, z) starts.
+        baked: expressions that have taken the place of parameters.
+        notes: what an importer left out.
+    """
+
+    name: str
+    system: System
+    applied: Applied
+    parameters: tuple[Expr, ...]
+    inputs: tuple[Expr, ...]
+    t: Expr
+    defaults: Mapping[str, float]
+    bodies: tuple[str, ...]
+    frames: Mapping[str, BodyFrame]
+    coordinate_units: tuple[str, ...]
+    speed_units: tuple[str, ...]
+    neutral: tuple[float, ...]
+    quaternions: tuple[int, ...]
+    baked: Mapping[Expr, Expr] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def q(self) -> tuple[Expr, ...]:
+        """Coordinates, nq leaves."""
+        return self.system.speeds.q
+
+    @property
+    def u(self) -> tuple[Expr, ...]:
+        """Generalized speeds, n leaves."""
+        return self.system.speeds.u
+
+    @property
+    def udot(self) -> tuple[Expr, ...]:
+        """Generalized accelerations, n leaves."""
+        return self.system.speeds.udot
+
+    @cached_property
+    def kinematics(self) -> tuple[Expr, ...]:
+        """dq/dt, nq expressions of q, u and t."""
+        return self.baked_in(self.system.speeds.kinematics)
+
+    @cached_property
+    def mass_matrix(self) -> tuple[tuple[Expr, ...], ...]:
+        """M, n x n, symmetric: M[i][j] and M[j][i] are one node."""
+        M, n, zero = self._mass_entries, len(self.u), self.system.arena.zero
+        rows = [[M.get((max(i, j), min(i, j)), zero) for j in range(n)] for i in range(n)]
+        flat = self.baked_in([x for row in rows for x in row])
+        return tuple(flat[i * n : (i + 1) * n] for i in range(n))
+
+    @cached_property
+    def bias(self) -> tuple[Expr, ...]:
+        """All terms free of udot and inputs, on the left: velocity terms, gravity, springs, dampers, applied forces."""
+        return self.baked_in(self.routes.inverse([0.0] * len(self.u), self.applied.without(self.inputs)))
+
+    @cached_property
+    def inverse(self) -> tuple[Expr, ...]:
+        """M udot + bias: the generalized forces that the inputs must supply, n expressions in udot."""
+        return self.baked_in(self.routes.inverse(self.udot, self.applied.without(self.inputs)))
+
+    @cached_property
+    def forward(self) -> tuple[Expr, ...]:
+        """udot, n expressions in the inputs."""
+        return self.baked_in(self.routes.forward(self.applied))
+
+    @cached_property
+    def input_matrix(self) -> tuple[tuple[Expr, ...], ...]:
+        """B, n x m, with M udot + bias = B inputs.
+
+        Raises:
+            ModelError: a load is not linear in the inputs.
+        """
+        columns = []
+        for part in self.applied.coefficients(self.inputs):
+            none = [(ZERO, ZERO)] * len(self.system.links)
+            for link, wrench in part.wrenches.items():
+                none[link] = wrench
+            carried = joint_efforts(self.system, none)
+            efforts = [a + b for a, b in zip(part.efforts, carried, strict=True)]
+            columns.append(self.baked_in(along_u(self.system, efforts)))
+        return tuple(tuple(column[i] for column in columns) for i in range(len(self.u)))
+
+    def count(self) -> OperationTable:
+        """Exact run-time operations of inverse and forward dynamics, mass matrix, bias and kinematics."""
+        return count(self)
+
+    @cached_property
+    def routes(self) -> Routes:
+        """The routes of least cost for this model."""
+        return Routes(self.system)
+
+    @cached_property
+    def _mass_entries(self) -> Sparse:
+        return mass_matrix(self.routes.chosen, natural_mass_matrix(self.routes.chosen))
+
+    def baked_in(self, expressions: Any) -> tuple[Expr, ...]:
+        """Expressions with the parameters that were substituted for good replaced."""
+        lifted = [self.system.arena.lift(x) for x in expressions]
+        return tuple(replace_leaves(lifted, self.baked) if self.baked else lifted)
+
+

@@ -1,0 +1,84 @@
+"""Model to Equations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import accumulate
+from typing import Any
+
+from kane.errors import ModelError
+from kane.expression.collector import collector_paused
+from kane.expression.node import Expr
+from kane.expression.traverse import substitute as replace_leaves
+from kane.formulation.applied import applied_loads, images
+from kane.formulation.equations import Equations
+from kane.formulation.speeds import leaves_of
+from kane.formulation.system import system_of
+from kane.model.model import Model, near
+
+
+def formulate(model: Model) -> Equations:
+    """Derive the equations of motion of a model: M udot + bias = B inputs, qdot = kinematics.
+
+    A snapshot: everything declared so far is in force in the result, and nothing declared later is.
+
+    Raises:
+        ModelError: a body hangs on nothing, a joint moves nothing that has inertia, a load depends on something unknown.
+    """
+    with collector_paused():
+        system = system_of(model)
+        applied = applied_loads(model, system)
+    parameters, inputs, t = leaves_of(model)
+    joints = [c for c in system.speeds.motion if c.coordinate_names]
+    starts = dict(zip(joints, accumulate((c.joint.nq for c in joints), initial=0), strict=False))
+    return Equations(
+        name=model.name,
+        system=system,
+        applied=applied,
+        parameters=parameters,
+        inputs=inputs,
+        t=t,
+        defaults={**model.parameters, **model.inputs},
+        bodies=tuple(b.name for b in model.bodies),
+        frames=dict(model.frames),
+        coordinate_units=tuple(unit for c in joints for unit in c.joint.coordinate_units),
+        speed_units=tuple(unit for c in joints for unit in c.joint.speed_units),
+        neutral=tuple(x for c in joints for x in c.joint.neutral),
+        quaternions=tuple(starts[c] + c.joint.quaternion_at for c in joints if c.joint.quaternion_at is not None),
+        notes=tuple(model.notes),
+    )
+
+
+def substitute(equations: Equations, **values: Any) -> Equations:
+    """The equations with parameters or inputs replaced for good by numbers or expressions.
+
+    A number is folded into the constants; an expression (of the model's coordinates, rates, measures, time, parameters
+    and inputs) makes an input a controller, whose force then belongs to the bias.
+
+    Raises:
+        ModelError: a name is neither a parameter nor an input, or a parameter is given an expression of the motion.
+    """
+    system = equations.system
+    leaves = {leaf.name: leaf for leaf in (*equations.parameters, *equations.inputs)}
+    for name in values:
+        if name not in leaves:
+            raise ModelError(f"there is no parameter or input {name!r}; {near(name, list(leaves))}")
+    given = {leaves[name]: system.arena.lift(value) for name, value in values.items()}
+    expressions = list(given.values())
+    resolved = dict(zip(given, replace_leaves(expressions, images(system, expressions)), strict=True))
+    forces = {leaf: x for leaf, x in resolved.items() if leaf in equations.inputs}
+    constants = {leaf: x for leaf, x in resolved.items() if leaf not in forces}
+    _require_parameters_only(constants, equations)
+    return replace(
+        equations,
+        applied=equations.applied.replaced(forces),
+        parameters=tuple(p for p in equations.parameters if p not in constants),
+        inputs=tuple(i for i in equations.inputs if i not in forces),
+        baked={**equations.baked, **constants},
+    )
+
+
+def _require_parameters_only(constants: dict[Expr, Expr], equations: Equations) -> None:
+    for leaf, value in constants.items():
+        if not value.is_constant:
+            raise ModelError(f"the parameter {leaf.name!r} of {equations.name!r} can only be replaced by a number, not {value!r}")

@@ -1,0 +1,82 @@
+"""Choice of route by cost: base parameters or not, composite or articulated inertias."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from kane.expression.node import Expr
+from kane.expression.operations import PARAMETER
+from kane.expression.traverse import count
+from kane.formulation.applied import Applied
+from kane.formulation.articulated import articulated_forward
+from kane.formulation.composite import mass_matrix, natural_mass_matrix, solve
+from kane.formulation.inverse import along_u, inertia_wrench, inverse_dynamics
+from kane.formulation.kinematics import accelerations, angular_velocities
+from kane.formulation.spatial import ZERO, minus
+from kane.formulation.system import System
+
+# A division takes as long as this many multiplications on current processors.
+DIVISION = 8
+# Beyond this many natural speeds composite inertias, which cost O(n^2) and more, are not tried.
+MANY_SPEEDS = 60
+
+
+def cost(expressions: Sequence[Any]) -> int:
+    """Run-time cost of expressions, in multiplications; what depends on parameters alone is free."""
+    totals = count([x for x in expressions if isinstance(x, Expr)], free=(PARAMETER,))
+    return totals["mul"] + totals["add"] + DIVISION * totals["div"]
+
+
+class Routes:
+    """The routes through one system, and which of them is cheapest."""
+
+    def __init__(self, system: System) -> None:
+        self._plain = system
+
+    @cached_property
+    def chosen(self) -> System:
+        """The system with base parameters where they save operations, else as it is."""
+        regrouped = self._plain.regrouped()
+        if len(self._plain.speeds.C) > MANY_SPEEDS:
+            return regrouped
+        udot = self._plain.speeds.udot
+        return min((regrouped, self._plain), key=lambda s: cost(inverse_dynamics(s, udot, {})))
+
+    def inverse(self, udot: Sequence[Any], applied: Applied) -> list[Any]:
+        """M udot + bias under loads."""
+        needed = inverse_dynamics(self.chosen, udot, applied.wrenches)
+        return [x - y for x, y in zip(needed, along_u(self._plain, applied.efforts), strict=True)]
+
+    def forward(self, applied: Applied) -> list[Any]:
+        """udot under loads, by the cheaper of the two routes."""
+        speeds = self._plain.speeds
+        if not speeds.u:
+            return []
+        if not speeds.plain:
+            return self._composite(applied)
+        if len(speeds.C) > MANY_SPEEDS:
+            return self._articulated(applied)
+        return min(self._composite(applied), self._articulated(applied), key=cost)
+
+    def _composite(self, applied: Applied) -> list[Any]:
+        system = self.chosen
+        M = mass_matrix(system, natural_mass_matrix(system))
+        needed = self.inverse([0.0] * len(system.speeds.u), applied)
+        order = list(dict.fromkeys(j for row in system.speeds.C for j in row))
+        return solve(M, [-x for x in needed], order)
+
+    def _articulated(self, applied: Applied) -> list[Any]:
+        system = self.chosen
+        w = angular_velocities(system)
+        fields = accelerations(system, w, system.speeds.a_t)
+        wrenches = [inertia_wrench(m, f, v) for m, f, v in zip(system.masses, fields, w, strict=True)]
+        for link, (f, n) in applied.wrenches.items():
+            wrenches[link] = minus(wrenches[link][0], f), minus(wrenches[link][1], n)
+        natural = articulated_forward(system, applied.efforts, wrenches)
+        columns = [next(iter(row)) for row in system.speeds.C]
+        udot: list[Any] = [ZERO] * len(columns)
+        for j, x in zip(columns, natural, strict=True):
+            udot[j] = x
+        return udot

@@ -1,0 +1,1 @@
+"""Description only: bodies, joints, loads, parameters and inputs. No equations here."""

@@ -1,0 +1,156 @@
+"""Bodies, points and directions fixed in them, and the measures that users write with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kane.errors import ModelError
+from kane.expression.node import Expr, Scalar
+from kane.expression.operations import MEASURE
+from kane.geometry.rotation import Rotation
+
+if TYPE_CHECKING:
+    from kane.model.model import Model
+
+Triple = tuple[Scalar, Scalar, Scalar]
+POSITION, VELOCITY, ANGULAR_VELOCITY = "position", "velocity", "angular velocity"
+
+
+def triple(model: Model, values: Sequence[Scalar], what: str) -> Triple:
+    """Three numbers or expressions of ``model``, checked, or an error that names ``what``."""
+    try:
+        listed = list(values)
+    except TypeError:
+        raise ModelError(f"{what} must be three numbers or expressions, not {values!r}") from None
+    if len(listed) != 3:
+        raise ModelError(f"{what} must be three numbers or expressions; got {len(listed)}")
+    return tuple(model.scalar(v, what) for v in listed)  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a measure leaf stands for: a vector quantity of a body or point, dotted with a direction.
+
+    Attributes:
+        kind: POSITION or VELOCITY of the point, or ANGULAR_VELOCITY of the body, all in the inertial frame N.
+        body: index of the body.
+        point: p_BoP_B [m]; the origin for angular velocities.
+        direction_body: index of the body in which the direction is fixed (0 is the ground).
+        direction: measure numbers of the direction in that body's frame.
+    """
+
+    kind: str
+    body: int
+    point: Triple
+    direction_body: int
+    direction: Triple
+
+    def __str__(self) -> str:
+        return f"{self.kind} of body {self.body} at {self.point} along {self.direction} of body {self.direction_body}"
+
+
+@dataclass(frozen=True)
+class Direction:
+    """A vector fixed in a body, by its measure numbers in the body frame."""
+
+    body: Body
+    components: Triple
+
+
+@dataclass(frozen=True)
+class VectorMeasure:
+    """A vector quantity that ``formulate`` will resolve: dot it with a direction to get a scalar measure."""
+
+    kind: str
+    body: Body
+    point: Triple
+
+    def dot(self, direction: Direction) -> Expr:
+        """The measure number along ``direction``: a leaf with a meaning, usable in loads and constraints."""
+        if not isinstance(direction, Direction):
+            raise ModelError(f"dot() takes a direction such as body.x, not {direction!r}")
+        if direction.body.model is not self.body.model:
+            raise ModelError(f"body {direction.body.name!r} belongs to another model than body {self.body.name!r}")
+        described = Measure(self.kind, self.body.index, self.point, direction.body.index, direction.components)
+        return self.body.model.arena.leaf(MEASURE, described)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point P fixed in a body, at p_BoP_B [m]."""
+
+    body: Body
+    position_in_body: Triple
+
+    @property
+    def velocity(self) -> VectorMeasure:
+        """v_NP [m/s]."""
+        return VectorMeasure(VELOCITY, self.body, self.position_in_body)
+
+    @property
+    def position(self) -> VectorMeasure:
+        """p_NoP [m], from the origin of the ground."""
+        return VectorMeasure(POSITION, self.body, self.position_in_body)
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A rigid body B with frame {Bo; x, y, z}.
+
+    Attributes:
+        name: unique in the model.
+        index: position in the model's list; 0 is the ground.
+        mass: m [kg].
+        com: p_BoBcm_B [m].
+        inertia: I_BBcm_B, central inertia in body axes [kg m^2], 3 x 3; products of inertia are tensor entries,
+            Ixy = -integral of x y dm.
+    """
+
+    model: Model
+    name: str
+    index: int
+    mass: Scalar
+    com: Triple
+    inertia: tuple[Triple, Triple, Triple]
+
+    def point(self, position: Sequence[Scalar] = (0.0, 0.0, 0.0)) -> Point:
+        """The point of this body at p_BoP_B [m]."""
+        return Point(self, triple(self.model, position, f"the position of a point of body {self.name!r}"))
+
+    def direction(self, components: Sequence[Scalar]) -> Direction:
+        """The vector fixed in this body with the given measure numbers."""
+        return Direction(self, triple(self.model, components, f"a direction of body {self.name!r}"))
+
+    @property
+    def x(self) -> Direction:
+        """Unit vector along the first axis of the body frame."""
+        return Direction(self, (1.0, 0.0, 0.0))
+
+    @property
+    def y(self) -> Direction:
+        """Unit vector along the second axis of the body frame."""
+        return Direction(self, (0.0, 1.0, 0.0))
+
+    @property
+    def z(self) -> Direction:
+        """Unit vector along the third axis of the body frame."""
+        return Direction(self, (0.0, 0.0, 1.0))
+
+    @property
+    def angular_velocity(self) -> VectorMeasure:
+        """w_NB [rad/s]."""
+        return VectorMeasure(ANGULAR_VELOCITY, self, (0.0, 0.0, 0.0))
+
+    def __repr__(self) -> str:
+        return f"Body({self.name!r})"
+
+
+@dataclass(frozen=True)
+class BodyFrame:
+    """A named frame fixed in a body: origin p_BoP_B [m] and orientation R_BP."""
+
+    body: Body
+    position: Triple
+    orientation: Rotation

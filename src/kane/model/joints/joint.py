@@ -1,0 +1,125 @@
+"""The contract that every joint fulfils."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kane.errors import ModelError
+from kane.expression.node import Expr, Scalar
+from kane.geometry.rotation import Rotation
+
+Vector = tuple[Scalar, Scalar, Scalar]
+ZERO: Vector = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class JointMotion:
+    """Motion of M in F as expressions of the joint's coordinates q and natural speeds u.
+
+    w_FM = sum_r w_FM_u[r] u[r],  v_FMo = sum_r v_FM_u[r] u[r], both expressed in M; their derivatives are
+    alpha_FM = sum_r w_FM_u[r] udot[r] + alpha_t and a_FMo = sum_r v_FM_u[r] udot[r] + a_t.
+
+    Attributes:
+        R_FM: orientation of M in F.
+        p_FM: position of Mo from Fo, in F [m].
+        w_FM_u, v_FM_u: partial (angular) velocities, nu vectors in M.
+        alpha_t, a_t: remainders, free of udot, in M [rad/s^2, m/s^2].
+        kinematics: dq/dt, nq expressions.
+    """
+
+    R_FM: Rotation
+    p_FM: Vector
+    w_FM_u: tuple[Vector, ...]
+    v_FM_u: tuple[Vector, ...]
+    alpha_t: Vector
+    a_t: Vector
+    kinematics: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Joint(ABC):
+    """A kind of joint: how many coordinates and speeds, how M moves in F, how coordinates advance.
+
+    Class attributes:
+        nq, nu: numbers of coordinates and natural speeds.
+        coordinate_units, speed_units: one unit each.
+    """
+
+    nq: ClassVar[int]
+    nu: ClassVar[int]
+    coordinate_units: ClassVar[tuple[str, ...]]
+    speed_units: ClassVar[tuple[str, ...]]
+
+    @property
+    def one_dof(self) -> bool:
+        """Whether the joint has one coordinate whose rate is its speed."""
+        return self.nq == self.nu == 1
+
+    @property
+    def neutral(self) -> tuple[float, ...]:
+        """The coordinates at which M coincides with F."""
+        return (0.0,) * self.nq
+
+    @property
+    def quaternion_at(self) -> int | None:
+        """Position of a unit quaternion (w, x, y, z) among the coordinates, if there is one."""
+        return None
+
+    @property
+    @abstractmethod
+    def label(self) -> str | Expr | None:
+        """The name the user gave the coordinate(s), or the expression that takes their place."""
+
+    @abstractmethod
+    def coordinate_names(self, name: str) -> tuple[str, ...]:
+        """Names of the nq coordinates of a joint named ``name``."""
+
+    @abstractmethod
+    def speed_names(self, name: str) -> tuple[str, ...]:
+        """Names of the nu speeds."""
+
+    @abstractmethod
+    def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
+        """The motion of M in F."""
+
+    def integrate(self, q: np.ndarray, du: np.ndarray) -> np.ndarray:
+        """The coordinates reached from q by the constant speeds du / dt during dt: shapes (..., nq), (..., nu)."""
+        return q + du
+
+    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """The du with integrate(q0, du) = q1, shape (..., nu)."""
+        return q1 - q0
+
+
+def axis_components(axis: str | Sequence[float]) -> tuple[float, float, float]:
+    """A unit vector from "x", "y", "z", "-x", ... or three numbers, normalised.
+
+    Raises:
+        ModelError: unknown letter, wrong length, zero or not finite.
+    """
+    if isinstance(axis, str):
+        unit, letter = (-1.0, axis[1:]) if axis.startswith("-") else (1.0, axis)
+        if letter not in ("x", "y", "z"):
+            raise ModelError(f"the axis {axis!r} is not one of x, y, z, -x, -y, -z; or give three numbers")
+        components = [0.0, 0.0, 0.0]
+        components["xyz".index(letter)] = unit
+    else:
+        try:
+            components = [float(c) for c in axis]
+        except (TypeError, ValueError):
+            raise ModelError(f"the axis {axis!r} is not three numbers") from None
+        length = float(np.linalg.norm(components)) if len(components) == 3 else 0.0
+        if not (np.isfinite(length) and length > 0.0):
+            raise ModelError(f"the axis {axis!r} must be three finite numbers, not all zero")
+        components = [c / length for c in components]
+    return components[0], components[1], components[2]
+
+
+def default_speed_name(coordinate: str) -> str:
+    """u3 for q3, otherwise the coordinate's name with _dot."""
+    return "u" + coordinate[1:] if coordinate[:1] == "q" and coordinate[1:].isdigit() else coordinate + "_dot"

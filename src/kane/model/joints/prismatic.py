@@ -1,0 +1,46 @@
+"""Sliding along one axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kane.expression.node import Expr
+from kane.geometry.rotation import Rotation
+from kane.model.joints.joint import ZERO, Joint, JointMotion, axis_components, default_speed_name
+
+
+@dataclass(frozen=True)
+class Prismatic(Joint):
+    """M slides by q along an axis fixed in F: p_FM = axis q, v_FMo = axis u, u = dq/dt.
+
+    Attributes:
+        q: name of the coordinate [m], or an expression of other coordinates and time.
+        axis: "x", "y", "z", "-x", ... or three numbers.
+    """
+
+    q: str | Expr
+    axis: str | tuple[float, float, float] = "z"
+    nq: ClassVar[int] = 1
+    nu: ClassVar[int] = 1
+    coordinate_units: ClassVar[tuple[str, ...]] = ("m",)
+    speed_units: ClassVar[tuple[str, ...]] = ("m/s",)
+
+    def __post_init__(self) -> None:
+        axis_components(self.axis)
+
+    @property
+    def label(self) -> str | Expr:
+        return self.q
+
+    def coordinate_names(self, name: str) -> tuple[str, ...]:
+        return (name,)
+
+    def speed_names(self, name: str) -> tuple[str, ...]:
+        return (default_speed_name(name),)
+
+    def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
+        axis = axis_components(self.axis)
+        p_FM = (axis[0] * q[0], axis[1] * q[0], axis[2] * q[0])
+        return JointMotion(Rotation.identity(), p_FM, (ZERO,), (axis,), ZERO, ZERO, (u[0],))

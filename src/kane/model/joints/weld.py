@@ -1,0 +1,34 @@
+"""No freedom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kane.expression.node import Expr
+from kane.geometry.rotation import Rotation
+from kane.model.joints.joint import ZERO, Joint, JointMotion
+
+
+@dataclass(frozen=True)
+class Weld(Joint):
+    """M stays on F: R_FM = 1, p_FM = 0."""
+
+    nq: ClassVar[int] = 0
+    nu: ClassVar[int] = 0
+    coordinate_units: ClassVar[tuple[str, ...]] = ()
+    speed_units: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def label(self) -> None:
+        return None
+
+    def coordinate_names(self, name: str) -> tuple[str, ...]:
+        return ()
+
+    def speed_names(self, name: str) -> tuple[str, ...]:
+        return ()
+
+    def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
+        return JointMotion(Rotation.identity(), ZERO, (), (), ZERO, ZERO, ())

@@ -1,0 +1,7 @@
+"""Loads: one contract (``load.Load``), one file per kind. Uniform gravity belongs to the model."""
+
+from kane.model.loads.damper import Damper as Damper
+from kane.model.loads.force import Force as Force
+from kane.model.loads.motor import Motor as Motor
+from kane.model.loads.spring import Spring as Spring
+from kane.model.loads.torque import Torque as Torque

@@ -1,0 +1,37 @@
+"""A force at a point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kane.expression.node import Scalar
+from kane.model.body import Body, Point, triple
+from kane.model.loads.load import Effect, Load, Wrench
+
+
+@dataclass(frozen=True)
+class Force(Load):
+    """A force f on the body of a point P, applied at P.
+
+    Attributes:
+        point: P.
+        components: measure numbers of f [N]: numbers, inputs or expressions.
+        expressed_in: body in whose frame they are measured; the ground unless given.
+        reaction: point of another body on which -f acts; none unless given.
+    """
+
+    point: Point
+    components: Sequence[Scalar]
+    expressed_in: Body | None = None
+    reaction: Point | None = None
+
+    def effect(self) -> Effect:
+        body = self.point.body
+        frame = self.expressed_in or body.model.ground
+        f = triple(body.model, self.components, f"a force on body {body.name!r}")
+        none = (0.0, 0.0, 0.0)
+        wrenches = [Wrench(self.point, f, none, frame)]
+        if self.reaction is not None:
+            wrenches.append(Wrench(self.reaction, (-f[0], -f[1], -f[2]), none, frame))
+        return Effect(wrenches=wrenches)

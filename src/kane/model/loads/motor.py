@@ -1,0 +1,26 @@
+"""A motor in a joint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kane.expression.node import Scalar
+from kane.model.connection import Connection
+from kane.model.loads.load import Effect, Load
+
+
+@dataclass(frozen=True)
+class Motor(Load):
+    """The parent acts on the child with an effort along the joint coordinate.
+
+    Attributes:
+        connection: a revolute or prismatic joint.
+        effort: torque [N m] or force [N], positive along q: an input, a number, or any expression (a controller).
+    """
+
+    connection: Connection
+    effort: Scalar
+
+    def effect(self) -> Effect:
+        q = self.connection.require_one_dof("a Motor")
+        return Effect(efforts=((self.connection, q.arena.lift(self.effort)),))

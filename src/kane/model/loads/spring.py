@@ -1,0 +1,31 @@
+"""A linear spring in a joint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kane.expression.node import Scalar
+from kane.model.connection import Connection
+from kane.model.loads.load import Effect, Load
+
+
+@dataclass(frozen=True)
+class Spring(Load):
+    """Effort -k (q - rest) along a joint coordinate, with potential energy k (q - rest)^2 / 2.
+
+    Attributes:
+        connection: a revolute or prismatic joint.
+        stiffness: k [N m/rad or N/m].
+        rest: coordinate at which the effort vanishes [rad or m].
+    """
+
+    connection: Connection
+    stiffness: Scalar
+    rest: Scalar = 0.0
+
+    def effect(self) -> Effect:
+        stretch = self.connection.require_one_dof("a Spring") - self.rest
+        return Effect(
+            efforts=((self.connection, -(self.stiffness * stretch)),),
+            potential=0.5 * self.stiffness * stretch * stretch,
+        )

@@ -1,0 +1,36 @@
+"""A torque on a body."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kane.expression.node import Scalar
+from kane.model.body import Body, triple
+from kane.model.loads.load import Effect, Load, Wrench
+
+
+@dataclass(frozen=True)
+class Torque(Load):
+    """A torque t on a body B.
+
+    Attributes:
+        body: B.
+        components: measure numbers of t [N m]: numbers, inputs or expressions.
+        expressed_in: body in whose frame they are measured; the ground unless given.
+        reaction: another body on which -t acts; none unless given.
+    """
+
+    body: Body
+    components: Sequence[Scalar]
+    expressed_in: Body | None = None
+    reaction: Body | None = None
+
+    def effect(self) -> Effect:
+        frame = self.expressed_in or self.body.model.ground
+        t = triple(self.body.model, self.components, f"a torque on body {self.body.name!r}")
+        none = (0.0, 0.0, 0.0)
+        wrenches = [Wrench(self.body.point(), none, t, frame)]
+        if self.reaction is not None:
+            wrenches.append(Wrench(self.reaction.point(), none, (-t[0], -t[1], -t[2]), frame))
+        return Effect(wrenches=wrenches)

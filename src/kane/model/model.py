@@ -1,0 +1,282 @@
+"""The model: what the user declares. It grows; everything made from it is frozen."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+from kane.errors import ModelError
+from kane.expression.arena import Arena
+from kane.expression.node import Expr, Scalar
+from kane.expression.operations import COORDINATE, INPUT, PARAMETER, RATE, TIME
+from kane.expression.traverse import leaves
+from kane.geometry.inertia import check_inertia, inertia_matrix
+from kane.geometry.rotation import Rotation
+from kane.model.body import Body, BodyFrame, Triple, triple
+from kane.model.connection import Connection
+from kane.model.joints.joint import Joint
+from kane.model.loads.load import Load
+
+ORIGIN = (0.0, 0.0, 0.0)
+
+
+class Model:
+    """Bodies, joints and loads, in SI units.
+
+    Args:
+        name: for titles and files.
+        gravity: acceleration of free fall, measured in the ground's frame N [m/s^2].
+
+    Attributes:
+        ground: the body fixed in N.
+        bodies, connections, loads: what has been declared, in order; ``bodies[0]`` is the ground.
+        parameters, inputs: name to default value.
+        frames: named frames fixed in bodies.
+        notes: what an importer left out, in words.
+    """
+
+    def __init__(self, name: str = "model", gravity: Sequence[Scalar] = (0.0, 0.0, -9.81)) -> None:
+        self.name = name
+        self.arena = Arena()
+        self.parameters: dict[str, float] = {}
+        self.inputs: dict[str, float] = {}
+        none = (ORIGIN, ORIGIN, ORIGIN)
+        self.bodies: list[Body] = [Body(self, "ground", 0, 0.0, ORIGIN, none)]
+        self.connections: list[Connection] = []
+        self.loads: list[Load] = []
+        self.frames: dict[str, BodyFrame] = {}
+        self.notes: list[str] = []
+        self._coordinate_order: tuple[str, ...] = ()
+        self.gravity = gravity  # type: ignore[assignment]
+
+    @property
+    def ground(self) -> Body:
+        """The body fixed in the inertial frame N."""
+        return self.bodies[0]
+
+    @property
+    def time(self) -> Expr:
+        """The leaf t [s]."""
+        return self.arena.leaf(TIME, "t")
+
+    @property
+    def gravity(self) -> Triple:
+        """Acceleration of free fall in N [m/s^2]; may be set to numbers or expressions of parameters."""
+        return self._gravity
+
+    @gravity.setter
+    def gravity(self, value: Sequence[Scalar]) -> None:
+        self._gravity = triple(self, value, "gravity")
+
+    def scalar(self, value: Any, what: str) -> Scalar:
+        """``value`` as a finite float or an expression of this model, or an error that names ``what``."""
+        if isinstance(value, Expr):
+            if value.arena is not self.arena:
+                raise ModelError(f"{what} uses the expression {value!r} of another model")
+            return float(value) if value.is_constant else value
+        if not isinstance(value, Real) or isinstance(value, bool):
+            raise ModelError(f"{what} must be a number or an expression of this model, not {value!r}")
+        if not math.isfinite(value):
+            raise ModelError(f"{what} is {value!r}; give a finite number")
+        return float(value)
+
+    def parameter(self, name: str, default: float) -> Expr:
+        """A run-time symbol with a default value: may be changed without deriving or compiling again."""
+        return self._symbol(PARAMETER, self.parameters, name, default)
+
+    def input(self, name: str, default: float = 0.0) -> Expr:
+        """A run-time input: a motor torque, a thrust, a reference."""
+        return self._symbol(INPUT, self.inputs, name, default)
+
+    def _symbol(self, kind: int, table: dict[str, float], name: str, default: float) -> Expr:
+        self._require_new_symbol(name)
+        value = self.scalar(default, f"the default of {name!r}")
+        if isinstance(value, Expr):
+            raise ModelError(f"the default of {name!r} must be a number, not the expression {value!r}")
+        table[name] = value
+        return self.arena.leaf(kind, name)
+
+    def _require_new_symbol(self, name: str) -> None:
+        if not isinstance(name, str) or not name or name != name.strip():
+            raise ModelError(f"{name!r} is not a name; give a non-empty word")
+        taken = {"t", *self.parameters, *self.inputs}
+        for c in self.connections:
+            taken.update(c.coordinate_names, c.speed_names)
+        if name in taken:
+            raise ModelError(f"the name {name!r} is already taken by a parameter, input, coordinate or speed")
+
+    def body(
+        self,
+        name: str,
+        *,
+        mass: Scalar,
+        inertia: Sequence[Any] = ORIGIN,
+        com: Sequence[Scalar] = ORIGIN,
+    ) -> Body:
+        """Add a rigid body B.
+
+        Args:
+            name: unique among bodies and frames.
+            mass: m [kg], not negative.
+            inertia: central inertia in body axes [kg m^2]: 3 principal moments, or xx yy zz xy xz yz, or 3 x 3.
+            com: mass centre p_BoBcm_B [m].
+
+        Raises:
+            ModelError: name taken; mass, inertia or com not physical or not finite (the nearest valid inertia is
+                offered).
+        """
+        if any(name == b.name for b in self.bodies) or name in self.frames or not name:
+            raise ModelError(f"there is already a body or frame named {name!r}; give another, non-empty name")
+        m = self.scalar(mass, f"the mass of body {name!r}")
+        centre = triple(self, com, f"the mass centre of body {name!r}")
+        rows = inertia_matrix(inertia)
+        rows = tuple(triple(self, row, f"the inertia of body {name!r}") for row in rows)
+        check_inertia(name, m, rows)
+        body = Body(self, name, len(self.bodies), m, centre, rows)  # type: ignore[arg-type]
+        self.bodies.append(body)
+        return body
+
+    def connect(
+        self,
+        parent: Body,
+        child: Body,
+        joint: Joint,
+        *,
+        at: Sequence[Scalar] = ORIGIN,
+        orientation: Rotation | None = None,
+        child_at: Sequence[Scalar] = ORIGIN,
+        child_orientation: Rotation | None = None,
+        name: str | None = None,
+    ) -> Connection:
+        """Connect two bodies by a joint.
+
+        Args:
+            parent, child: bodies of this model; a child has one parent.
+            joint: kind, coordinate name and axis.
+            at, orientation: pose of the joint frame F in the parent: p_PF_P [m], R_PF.
+            child_at, child_orientation: pose of the joint frame M in the child: p_CM_C [m], R_CM.
+            name: of the joint; its coordinate's name unless given.
+
+        Raises:
+            ModelError: foreign bodies, a second parent, a loop, a name taken, a foreign coordinate expression.
+        """
+        self._require_tree(parent, child)
+        label = joint.label
+        title = name or (label if isinstance(label, str) else f"{parent.name}_{child.name}")
+        if any(title == c.name for c in self.connections):
+            raise ModelError(f"there is already a joint named {title!r}; give another name=")
+        coordinate_names, speed_names = self._coordinate_and_speed_names(joint, title)
+        if isinstance(label, Expr):
+            self._require_coordinate_expression(label, title)
+            coordinates: tuple[Expr, ...] = (label,)
+        else:
+            coordinates = tuple(self.arena.leaf(COORDINATE, c) for c in coordinate_names)
+        connection = Connection(
+            title,
+            parent,
+            child,
+            joint,
+            triple(self, at, f"the position of joint {title!r}"),
+            orientation or Rotation.identity(),
+            triple(self, child_at, f"the position of joint {title!r} on {child.name!r}"),
+            child_orientation or Rotation.identity(),
+            coordinates,
+            coordinate_names,
+            speed_names,
+        )
+        self.connections.append(connection)
+        return connection
+
+    def _coordinate_and_speed_names(self, joint: Joint, title: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        label = joint.label
+        if not isinstance(label, str):
+            return (), ()
+        coordinates, speeds = joint.coordinate_names(label), joint.speed_names(label)
+        for symbol in (*coordinates, *speeds):
+            self._require_new_symbol(symbol)
+        return coordinates, speeds
+
+    def _require_coordinate_expression(self, q: Expr, title: str) -> None:
+        if q.arena is not self.arena:
+            raise ModelError(f"the coordinate of joint {title!r} is the expression {q!r} of another model")
+        wrong = [leaf.name for leaf in leaves([q]) if leaf.op not in (COORDINATE, TIME, PARAMETER)]
+        if wrong:
+            raise ModelError(
+                f"the coordinate of joint {title!r} depends on {', '.join(map(str, wrong))}; a coordinate expression "
+                "may use coordinates, parameters and time only"
+            )
+
+    def _require_tree(self, parent: Body, child: Body) -> None:
+        for body in (parent, child):
+            if not isinstance(body, Body) or body.model is not self:
+                raise ModelError(f"{body!r} is not a body of model {self.name!r}")
+        if child is self.ground:
+            raise ModelError("the ground cannot be a child; swap parent and child")
+        parents = {c.child: c.parent for c in self.connections}
+        if child in parents:
+            raise ModelError(
+                f"body {child.name!r} already hangs on {parents[child].name!r}; a second joint would close a loop, "
+                "which is a constraint, not a joint of the tree"
+            )
+        walk: Body | None = parent
+        while walk is not None:
+            if walk is child:
+                raise ModelError(f"connecting {child.name!r} to {parent.name!r} would make a loop of joints")
+            walk = parents.get(walk)
+
+    def load(self, load: Load) -> Load:
+        """Add a load; what it says is checked now."""
+        if not isinstance(load, Load):
+            raise ModelError(f"{load!r} is not a load such as kane.Motor or kane.Force")
+        effect = load.effect()
+        for connection, effort in effect.efforts:
+            if connection.child.model is not self:
+                raise ModelError(f"joint {connection.name!r} belongs to another model")
+            self.scalar(effort, f"a {type(load).__name__} at joint {connection.name!r}")
+        for wrench in effect.wrenches:
+            if wrench.point.body.model is not self:
+                raise ModelError(f"body {wrench.point.body.name!r} belongs to another model")
+        self.loads.append(load)
+        return load
+
+    def frame(
+        self, name: str, body: Body, *, at: Sequence[Scalar] = ORIGIN, orientation: Rotation | None = None
+    ) -> BodyFrame:
+        """Name a frame fixed in a body: a tool, a sensor, a link that was lumped with the body."""
+        if any(name == b.name for b in self.bodies) or name in self.frames or not name:
+            raise ModelError(f"there is already a body or frame named {name!r}; give another, non-empty name")
+        if body.model is not self:
+            raise ModelError(f"body {body.name!r} belongs to another model")
+        made = BodyFrame(body, triple(self, at, f"the origin of frame {name!r}"), orientation or Rotation.identity())
+        self.frames[name] = made
+        return made
+
+    def coordinates(self, *names: str) -> None:
+        """Set the order of q, where it is not the order of ``connect``; coordinates not named keep theirs, last."""
+        known = [n for c in self.connections for n in c.coordinate_names]
+        for n in names:
+            if n not in known:
+                raise ModelError(f"there is no coordinate {n!r}; {near(n, known)}")
+        if len(set(names)) != len(names):
+            raise ModelError(f"a coordinate is named twice in {names}")
+        self._coordinate_order = names
+
+    @property
+    def ordered_connections(self) -> list[Connection]:
+        """The connections in the order in which their coordinates stand in q."""
+        place = {n: i for i, n in enumerate(self._coordinate_order)}
+        late = len(place)
+        return sorted(self.connections, key=lambda c: min((place.get(n, late) for n in c.coordinate_names), default=late))
+
+    def rate(self, coordinate: str) -> Expr:
+        """The leaf dq/dt of a coordinate."""
+        return self.arena.leaf(RATE, coordinate)
+
+
+def near(name: str, known: Sequence[str]) -> str:
+    """A hint for a mistyped name."""
+    close = difflib.get_close_matches(name, known, n=3)
+    return f"did you mean {', '.join(close)}?" if close else f"known are {', '.join(known) or 'none'}"
