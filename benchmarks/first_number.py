@@ -1,6 +1,6 @@
 """Run as a process of its own: from a model to its first numbers. Prints CPU seconds of every stage as JSON.
 
-usage: python -m benchmarks.first_number (kane|traced) ROBOT
+usage: python -m benchmarks.first_number (kane|traced|pydy) ROBOT
 """
 
 import json
@@ -80,6 +80,26 @@ def traced_first(key: str) -> dict[str, float]:
     return {**watch.laps, "memory": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024}
 
 
+def pydy_first(key: str) -> dict[str, float]:
+    """Model, KanesMethod, PyDy's Cython code, first forward dynamics."""
+    from benchmarks.peers.pinocchio_models import pinocchio
+    from benchmarks.peers.sympy_pydy import kanes_method, require_pydy, right_hand_side
+    from benchmarks.robots import robot_named
+
+    require_pydy()
+    pinocchio()
+    watch = Stopwatch()
+    model = robot_named(key).peer_model()
+    watch.lap("model")
+    method, efforts = kanes_method(model)
+    watch.lap("derive")
+    function = right_hand_side(method, efforts)
+    watch.lap("compile")
+    function(np.full(model.nq + model.nv, 0.5), np.zeros(model.nv))
+    watch.lap("call")
+    return watch.laps
+
+
 if __name__ == "__main__":
-    sides = {"kane": kane_first, "traced": traced_first}
+    sides = {"kane": kane_first, "traced": traced_first, "pydy": pydy_first}
     print(json.dumps(sides[sys.argv[1]](sys.argv[2])))

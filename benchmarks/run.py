@@ -34,7 +34,7 @@ TABLES: dict[str, Callable[[Mode], Table]] = {
 HEAD = """# Benchmarks
 
 Written by `kane bench` (`python -m benchmarks`). Every time is CPU time of the process, all contestants on one core
-with their batches in turn, so that a disturbance meets them alike: the median, and (least-greatest) where there is room.
+with their batches in turn, so that a disturbance meets all alike: the median, and (least-greatest) where there is room.
 Columns headed x are ratios peer / kane, medians over the batches; above 1 kane is the faster.
 """
 
