@@ -91,7 +91,8 @@ def mass_matrix(system: System, natural: Sparse) -> Sparse:
     for (i, j), x in natural.items():
         for a, ca in C[i].items():
             for b, cb in C[j].items():
-                for row, column in {(a, b), (b, a)} if i != j else {(a, b)}:
+                # Two joints that follow the same speed (mimic) put both M_ij and M_ji on its diagonal entry.
+                for row, column in ((a, b), (b, a)) if i != j else ((a, b),):
                     if row >= column:
                         M[row, column] = M.get((row, column), zero) + (ca * cb) * x
     return M
