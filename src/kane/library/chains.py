@@ -1,0 +1,51 @@
+"""Chains and pendulums of any length."""
+
+from __future__ import annotations
+
+from kane.errors import ModelError
+from kane.model.joints import Prismatic, Revolute
+from kane.model.loads import Motor
+from kane.model.model import Model
+
+
+def chain(n: int) -> Model:
+    """n equal bodies 0.1 m apart on revolute joints whose axes are x, y, z in turn; a motor in every joint.
+
+    Each body: 1 kg, mass centre at (0.01, 0.02, 0.05) m, central inertia diag(2, 3, 1) g m^2. Gravity along -z.
+    """
+    _require_positive(n)
+    model = Model(f"chain{n}")
+    parent = model.ground
+    for i in range(n):
+        body = model.body(f"B{i + 1}", mass=1.0, inertia=(2e-3, 3e-3, 1e-3), com=(0.01, 0.02, 0.05))
+        joint = Revolute(f"q{i + 1}", axis="xyz"[i % 3])
+        connection = model.connect(parent, body, joint, at=(0.0, 0.0, 0.1 if i else 0.0))
+        model.load(Motor(connection, model.input(f"tau{i + 1}")))
+        parent = body
+    return model
+
+
+def n_link_pendulum(n: int) -> Model:
+    """A cart on a line along x, pushed by a force, with n point masses on massless links of length l below it.
+
+    q1 [m] is the position of the cart, q2, q3, ... [rad] the angle of each link to the link before. Parameters: cart mass mc,
+    bob mass m [kg], link length l [m], acceleration of free fall g [m/s^2]; input: force F on the cart [N].
+    """
+    _require_positive(n)
+    model = Model(f"pendulum{n}")
+    mc, m, l, g = (model.parameter(name, value) for name, value in (("mc", 1.0), ("m", 1.0), ("l", 1.0), ("g", 9.81)))
+    model.gravity = (0.0, -g, 0.0)
+    cart = model.body("cart", mass=mc)
+    slider = model.connect(model.ground, cart, Prismatic("q1", axis="x"))
+    model.load(Motor(slider, model.input("F")))
+    parent = cart
+    for i in range(n):
+        link = model.body(f"link{i + 1}", mass=m, com=(0.0, -l, 0.0))
+        model.connect(parent, link, Revolute(f"q{i + 2}", axis="z"), at=(0.0, -l, 0.0) if i else (0.0, 0.0, 0.0))
+        parent = link
+    return model
+
+
+def _require_positive(n: int) -> None:
+    if not isinstance(n, int) or n < 1:
+        raise ModelError(f"the number of links must be a whole number of at least 1, not {n!r}")

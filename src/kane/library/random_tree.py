@@ -1,0 +1,57 @@
+"""Random trees for tests: every joint type, arbitrary poses, general inertia."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from kane.errors import ModelError
+from kane.geometry.rotation import Rotation
+from kane.model.joints import Free, Prismatic, Revolute, Spherical
+from kane.model.joints.joint import Joint
+from kane.model.loads import Motor
+from kane.model.model import Model
+
+JointMaker = Callable[[str, tuple[float, float, float]], Joint]
+JOINTS: tuple[JointMaker, ...] = (
+    lambda name, axis: Revolute(name, axis=axis),
+    lambda name, axis: Prismatic(name, axis=axis),
+    lambda name, axis: Spherical(name),
+    lambda name, axis: Free(name),
+)
+
+
+def random_tree(seed: int, bodies: int, *, joints: Sequence[JointMaker] = JOINTS) -> Model:
+    """A tree of bodies, each hung on an earlier one (or the ground) by a random joint in random places.
+
+    Args:
+        seed: of the generator; the same seed gives the same tree.
+        bodies: how many.
+        joints: makers of joints from a name and an axis, drawn from with equal chance.
+    """
+    if bodies < 1:
+        raise ModelError(f"a tree needs at least one body, not {bodies}")
+    random = np.random.default_rng(seed)
+    model = Model(f"tree{seed}_{bodies}", gravity=random.normal(size=3).tolist())
+    for i in range(bodies):
+        J = random.normal(size=(3, 3))
+        J = J @ J.T  # a second-moment matrix, so that the inertia is that of some body
+        inertia = (np.trace(J) * np.eye(3) - J).tolist()
+        com = random.normal(size=3).tolist()
+        body = model.body(f"B{i + 1}", mass=float(random.uniform(0.5, 3.0)), inertia=inertia, com=com)
+        axis = tuple(random.normal(size=3).tolist())
+        joint = joints[int(random.integers(len(joints)))](f"j{i + 1}", axis)
+        parent = model.bodies[int(random.integers(i + 1))]
+        connection = model.connect(
+            parent,
+            body,
+            joint,
+            at=random.normal(size=3).tolist(),
+            orientation=Rotation.quaternion(*random.normal(size=4)),
+            child_at=random.normal(size=3).tolist(),
+            child_orientation=Rotation.quaternion(*random.normal(size=4)),
+        )
+        if joint.one_dof:
+            model.load(Motor(connection, model.input(f"tau{i + 1}")))
+    return model
