@@ -7,6 +7,7 @@ from kane.errors import ImportFileError as ImportFileError
 from kane.errors import KaneError as KaneError
 from kane.errors import ModelError as ModelError
 from kane.errors import SimulationError as SimulationError
+from kane import library as library
 from kane.dynamics.build import LLVM as LLVM
 from kane.dynamics.build import build as build
 from kane.dynamics.dynamics import Dynamics as Dynamics
@@ -27,10 +28,12 @@ from kane.expression.functions import spline as spline
 from kane.expression.functions import sqrt as sqrt
 from kane.expression.functions import tan as tan
 from kane.expression.functions import tanh as tanh
+from kane.expression.interpret import evaluate as evaluate
 from kane.formulation.equations import Equations as Equations
 from kane.formulation.formulate import formulate as formulate
 from kane.formulation.formulate import substitute as substitute
 from kane.geometry.rotation import Rotation as Rotation
+from kane.importers.urdf import load_urdf as load_urdf
 from kane.model.joints import Free as Free
 from kane.model.joints import Prismatic as Prismatic
 from kane.model.joints import Revolute as Revolute
@@ -42,3 +45,6 @@ from kane.model.loads import Motor as Motor
 from kane.model.loads import Spring as Spring
 from kane.model.loads import Torque as Torque
 from kane.model.model import Model as Model
+from kane.simulation.integrators import RK4 as RK4
+from kane.simulation.simulate import simulate as simulate
+from kane.simulation.trajectory import Trajectory as Trajectory

@@ -10,7 +10,7 @@ import numpy as np
 from kane.errors import ExpressionError
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, OPERATIONS, SPLINE
-from kane.expression.traverse import reachable
+from kane.expression.traverse import leaves, reachable
 
 
 class _NumPy:
@@ -55,3 +55,16 @@ def interpret(roots: Sequence[Expr], values: Mapping[Expr, Any], functions: Any 
                 assert meaning is not None
                 known[node] = meaning(functions, *(known[a] for a in node.args))
     return [known[root] for root in roots]
+
+
+def evaluate(expression: Expr, values: Mapping[str, Any]) -> Any:
+    """The value of one expression, for leaves given by name: ``kane.evaluate(M[0][0], {"q1": 0.3})``.
+
+    Raises:
+        ExpressionError: a leaf has no value, or a name is that of no leaf of the expression.
+    """
+    found = {str(leaf.name): leaf for leaf in leaves([expression])}
+    unknown = sorted(set(values) - set(found))
+    if unknown:
+        raise ExpressionError(f"the expression does not depend on {', '.join(unknown)}; it depends on {', '.join(found)}")
+    return interpret([expression], {found[name]: value for name, value in values.items()})[0]

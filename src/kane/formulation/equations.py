@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from kane.codegen.emit_latex import emit_latex
+from kane.codegen.emit_listing import emit_listing
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute as replace_leaves
 from kane.formulation.applied import Applied
 from kane.formulation.composite import Sparse, mass_matrix, natural_mass_matrix
+from kane.formulation.programs import quantity
 from kane.formulation.routes import Routes
 from kane.formulation.counts import OperationTable, count
 from kane.formulation.inverse import along_u, joint_efforts
@@ -119,6 +122,16 @@ class Equations:
     def count(self) -> OperationTable:
         """Exact run-time operations of inverse and forward dynamics, mass matrix, bias and kinematics."""
         return count(self)
+
+    def listing(self, name: str = "rhs") -> str:
+        """A quantity as an analyst would read it: Z1 = ..., Z2 = ..., then qdot and udot (or those of another program)."""
+        found = quantity(self, name)
+        return emit_listing(list(zip(found.names, found.outputs, strict=True)))
+
+    def latex(self, name: str = "rhs") -> str:
+        """The same as a LaTeX align environment."""
+        found = quantity(self, name)
+        return emit_latex(list(zip(found.names, found.outputs, strict=True)))
 
     @cached_property
     def routes(self) -> Routes:

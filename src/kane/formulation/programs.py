@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from kane.codegen.program import Program
 from kane.errors import ModelError
@@ -12,13 +12,20 @@ from kane.expression.node import Expr
 from kane.formulation.energy import energy
 from kane.expression.collector import collector_paused
 from kane.formulation.momentum import momentum
-from kane.formulation.poses import jacobian, poses
+from kane.formulation.poses import jacobian, place_names, poses
 from kane.model.model import near
 
 if TYPE_CHECKING:
     from kane.formulation.equations import Equations
 
-Outputs = Callable[["Equations"], tuple[tuple[Expr, ...], tuple[Expr, ...]]]
+
+
+class Quantity(NamedTuple):
+    """What a program computes: names and expressions of its outputs, and the leaves it reads besides t, q and u."""
+
+    names: Sequence[str]
+    outputs: Sequence[Expr]
+    rest: Sequence[Expr] = ()
 
 
 def lower_triangle(n: int) -> list[tuple[int, int]]:
@@ -26,36 +33,61 @@ def lower_triangle(n: int) -> list[tuple[int, int]]:
     return [(i, j) for i in range(n) for j in range(i + 1)]
 
 
-def _mass_matrix(eqs: Equations) -> tuple[Expr, ...]:
-    return tuple(eqs.mass_matrix[i][j] for i, j in lower_triangle(len(eqs.u)))
+def _rates(leaves: Sequence[Expr]) -> list[str]:
+    return [f"{leaf.name}'" for leaf in leaves]
 
 
-PROGRAMS: dict[str, Outputs] = {
-    "inverse": lambda eqs: (eqs.inverse, eqs.udot),
-    "forward": lambda eqs: (eqs.forward, eqs.inputs),
-    "mass_matrix": lambda eqs: (_mass_matrix(eqs), ()),
-    "bias": lambda eqs: (eqs.bias, ()),
-    "kinematics": lambda eqs: (eqs.kinematics, ()),
-    "rhs": lambda eqs: ((*eqs.kinematics, *eqs.forward), eqs.inputs),
-    "input_matrix": lambda eqs: (tuple(x for row in eqs.input_matrix for x in row), ()),
-    "energy": lambda eqs: (energy(eqs), ()),
-    "momentum": lambda eqs: (momentum(eqs), ()),
-    "poses": lambda eqs: (poses(eqs), ()),
+def _forces(eqs: Equations) -> list[str]:
+    return [f"f_{leaf.name}" for leaf in eqs.u]
+
+
+def _mass_matrix(eqs: Equations) -> Quantity:
+    places = lower_triangle(len(eqs.u))
+    return Quantity([f"M_{i + 1}_{j + 1}" for i, j in places], [eqs.mass_matrix[i][j] for i, j in places])
+
+
+def _input_matrix(eqs: Equations) -> Quantity:
+    names = [f"B_{i + 1}_{j + 1}" for i in range(len(eqs.u)) for j in range(len(eqs.inputs))]
+    return Quantity(names, [x for row in eqs.input_matrix for x in row])
+
+
+def _poses(eqs: Equations) -> Quantity:
+    entries = [*(f"R_{i}{j}" for i in "xyz" for j in "xyz"), "p_x", "p_y", "p_z"]
+    return Quantity([f"{name}_{entry}" for name in place_names(eqs) for entry in entries], poses(eqs))
+
+
+PROGRAMS: dict[str, Callable[["Equations"], Quantity]] = {
+    "rhs": lambda eqs: Quantity(_rates((*eqs.q, *eqs.u)), (*eqs.kinematics, *eqs.forward), eqs.inputs),
+    "kinematics": lambda eqs: Quantity(_rates(eqs.q), eqs.kinematics),
+    "forward": lambda eqs: Quantity(_rates(eqs.u), eqs.forward, eqs.inputs),
+    "inverse": lambda eqs: Quantity(_forces(eqs), eqs.inverse, eqs.udot),
+    "bias": lambda eqs: Quantity(_forces(eqs), eqs.bias),
+    "mass_matrix": _mass_matrix,
+    "input_matrix": _input_matrix,
+    "energy": lambda eqs: Quantity(("kinetic", "potential"), energy(eqs)),
+    "momentum": lambda eqs: Quantity(("P_x", "P_y", "P_z", "H_x", "H_y", "H_z"), momentum(eqs)),
+    "poses": _poses,
 }
 
 
-def program(equations: Equations, name: str) -> Program:
-    """The straight-line program of a named quantity; "jacobian NAME" is that of a body or frame.
+def quantity(equations: Equations, name: str) -> Quantity:
+    """The outputs of a named program; "jacobian NAME" is that of a body or frame.
 
     Raises:
-        ModelError: there is no such quantity, body or frame.
+        ModelError: there is no such program, body or frame.
     """
     with collector_paused():
         if name.startswith("jacobian "):
-            outputs, rest = jacobian(equations, name.removeprefix("jacobian "))
-        elif name in PROGRAMS:
-            outputs, rest = PROGRAMS[name](equations)  # type: ignore[assignment]
-        else:
-            raise ModelError(f"there is no program {name!r}; {near(name, list(PROGRAMS))}")
-        state = (equations.t, *equations.q, *equations.u)
-        return Program(name, outputs, state=state, rest=rest, parameters=equations.parameters)
+            rows = ("w_x", "w_y", "w_z", "v_x", "v_y", "v_z")
+            outputs, point = jacobian(equations, name.removeprefix("jacobian "))
+            return Quantity([f"{row}_{u.name}" for row in rows for u in equations.u], outputs, point)
+        if name in PROGRAMS:
+            return PROGRAMS[name](equations)
+    raise ModelError(f"there is no program {name!r}; {near(name, list(PROGRAMS))}")
+
+
+def program(equations: Equations, name: str) -> Program:
+    """The straight-line program of a named quantity."""
+    found = quantity(equations, name)
+    state = (equations.t, *equations.q, *equations.u)
+    return Program(name, found.outputs, state=state, rest=found.rest, parameters=equations.parameters)
