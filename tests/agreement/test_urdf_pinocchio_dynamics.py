@@ -41,26 +41,25 @@ class Pair:
         self.theirs = pin.buildModelFromUrdf(str(path / name), *root)
         self.data = self.theirs.createData()
         self.random = np.random.default_rng(7)
-        self.columns, self.offset, self.places = self._follow()
+        self.columns = self._columns()
 
-    def _follow(self) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
-        """Their speeds are columns @ ours (mimic joints move by themselves there); offsets of their coordinates."""
+    def _columns(self) -> np.ndarray:
+        """Their speeds are columns @ ours: mimic joints, which follow here, move by themselves there."""
         speeds = {u.name: i for i, u in enumerate(self.equations.u)}
-        columns, offset, places = np.zeros((self.theirs.nv, len(speeds))), np.zeros(self.theirs.nv), {}
-        zeros = {q: 0.0 for q in self.equations.q}
+        columns = np.zeros((self.theirs.nv, len(speeds)))
+        zeros = dict.fromkeys(self.equations.q, 0.0)
         for c in self.ours.connections:
             at = self.theirs.joints[self.theirs.getJointId(c.name)].idx_v
-            places[c.name] = at
             if not c.joint.one_dof:
                 for k, i in enumerate(SPEEDS):
                     columns[at + k, speeds[c.speed_names[i]]] = 1.0
                 continue
-            (offset[at],) = interpret([c.q], zeros)
+            (still,) = interpret([c.q], zeros)
             for other in self.ours.connections:
                 if other.joint.one_dof and other.coordinate_names:
                     (moved,) = interpret([c.q], zeros | {other.q: 1.0})
-                    columns[at, speeds[other.speed_names[0]]] = moved - offset[at]
-        return columns, offset, places
+                    columns[at, speeds[other.speed_names[0]]] = moved - still
+        return columns
 
     def state(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """q in our order, q in theirs, and u, udot in ours."""
@@ -85,10 +84,6 @@ class Pair:
         u, udot = self.random.normal(size=(2, len(self.equations.u)))
         return q, theirs, u, udot
 
-    def damping(self) -> np.ndarray:
-        """Their damping, without that of fixed joints, which they do not read."""
-        return np.asarray(self.theirs.damping)
-
 
 @pytest.fixture(scope="module", params=CASES, ids=[Path(name).stem for name, _ in CASES])
 def pair(request):
@@ -103,7 +98,7 @@ def test_inverse_dynamics_are_those_of_pinocchio(pair):
         values = dict(zip((*e.q, *e.u, *e.udot), (*q, *u, *udot), strict=True))
         ours = np.array(interpret(inverse, values))
         v = pair.columns @ u
-        efforts = pin.rnea(pair.theirs, pair.data, theirs, v, pair.columns @ udot) + pair.damping() * v
+        efforts = pin.rnea(pair.theirs, pair.data, theirs, v, pair.columns @ udot) + np.asarray(pair.theirs.damping) * v
         expected = pair.columns.T @ efforts
         np.testing.assert_allclose(ours, expected, atol=RELATIVE * np.abs(expected).max())
 

@@ -18,7 +18,7 @@ from kane.importers.pose import ORIGIN, MassProperties, Pose, Vector, no_pose, s
 from kane.importers.xml_reader import Element, quote
 
 LARGEST = 1e12
-MAXIMUM_LINKS = 5000
+MAXIMUM_LINKS = 2000
 MAXIMUM_NAME = 200
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _XACRO = re.compile(r"\$\{|\$\(")
