@@ -1,0 +1,307 @@
+"""Programs as C99 source: one function for the parameter stage and one for the rest, no library but <math.h>.
+
+The operations are those of the program in its order, so that without fused multiply-adds (-ffp-contract=off) and with
+the same C library the numbers are those of the interpreter to the last bit. Do not compile with -ffast-math: NaN would
+no longer come out as NaN.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from kane.codegen.intermediates import (
+    ATOM,
+    PRODUCT,
+    SIGNED,
+    SUM,
+    Notation,
+    Piece,
+    Row,
+    equations,
+    function_row,
+    intermediate_names,
+    intermediates,
+    name_of,
+)
+from kane.codegen.program import Program
+from kane.errors import ExpressionError
+from kane.expression.node import Expr
+from kane.expression.operations import (
+    ABS,
+    ACOS,
+    ADD,
+    ASIN,
+    ATAN2,
+    CONSTANT,
+    COS,
+    DIV,
+    EQUAL,
+    EXP,
+    LESS,
+    LESS_EQUAL,
+    LOG,
+    MAX,
+    MIN,
+    MUL,
+    NEG,
+    POW,
+    SELECT,
+    SIGN,
+    SIN,
+    SPLINE,
+    SQRT,
+    SUB,
+    TAN,
+    TANH,
+)
+from kane.expression.spline import PiecewiseCubic
+
+_MAIN = "const double *state, const double *rest, const double *stage, double *out, double *work"
+_STAGE = "const double *parameters, double *stage, double *work"
+_KEYWORDS = (
+    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
+    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof"
+)
+# What the functions themselves use, and what <math.h> or common compilers define as macros.
+_RESERVED = frozenset(
+    (_KEYWORDS + " state rest stage out work parameters sin cos tan asin acos atan2 exp log tanh pow sqrt fabs isnan "
+    "NAN INFINITY HUGE HUGE_VAL HUGE_VALF HUGE_VALL DOMAIN SING OVERFLOW UNDERFLOW PLOSS TLOSS MAXFLOAT "
+    "math_errhandling signgam isfinite isinf isnormal signbit fpclassify unix linux NULL EOF I").split()
+)  # fmt: skip
+
+_TYPES = ("double_t", "float_t")
+
+
+def _infix(sign: str, binding: int) -> Row:
+    # The right operand asks for more: C reads a - b - c from the left, and so must a + (b + c) keep its order.
+    return lambda a, b: Piece(f"{a.within(binding)} {sign} {b.within(binding + 1)}", binding)
+
+
+def _truth(sign: str) -> Row:
+    def row(a: Piece, b: Piece) -> Piece:
+        condition = f"{a.within(SUM)} {sign} {b.within(SUM)}"
+        return Piece(f"({condition} ? 1.0 : 0.0)", condition=condition)
+
+    return row
+
+
+def _select(condition: Piece, a: Piece, b: Piece) -> Piece:
+    return Piece(f"({condition.condition or f'{condition.within(SUM)} != 0.0'} ? {a.text} : {b.text})")
+
+
+ROWS: dict[int, Row] = {
+    ADD: _infix("+", SUM),
+    SUB: _infix("-", SUM),
+    MUL: _infix("*", PRODUCT),
+    DIV: _infix("/", PRODUCT),
+    NEG: lambda a: Piece(f"-{a.within(ATOM)}", SIGNED),
+    POW: function_row("pow"),
+    SQRT: function_row("sqrt"),
+    SIN: function_row("sin"),
+    COS: function_row("cos"),
+    TAN: function_row("tan"),
+    ASIN: function_row("asin"),
+    ACOS: function_row("acos"),
+    ATAN2: function_row("atan2"),
+    EXP: function_row("exp"),
+    LOG: function_row("log"),
+    TANH: function_row("tanh"),
+    ABS: function_row("fabs"),
+    SIGN: function_row("kane_sign"),
+    MIN: function_row("kane_min"),
+    MAX: function_row("kane_max"),
+    LESS: _truth("<"),
+    LESS_EQUAL: _truth("<="),
+    EQUAL: _truth("=="),
+    SELECT: _select,
+    SPLINE: lambda a, table: Piece(f"kane_spline({table}, {a.text})"),
+}
+
+# Functions that C lacks, defined where they are used. A NaN goes through each of them.
+_DEFINITIONS = {
+    SIGN: "static double kane_sign(double x)\n{\n    return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x;\n}\n",
+    MIN: "static double kane_min(double a, double b)\n{\n    return a < b || a != a ? a : b;\n}\n",
+    MAX: "static double kane_max(double a, double b)\n{\n    return a > b || a != a ? a : b;\n}\n",
+    SPLINE: """\
+/* Rows of a table: left end of the piece, then its coefficients from the constant up; the last piece to start at or
+   before x holds, the first one below them all. */
+static double kane_spline(int n, const double (*table)[5], double x)
+{
+    int low = 0, high = n;
+    while (high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        if (table[middle][0] <= x)
+            low = middle;
+        else
+            high = middle;
+    }
+    const double *c = table[low];
+    const double h = x - c[0];
+    return c[1] + h * (c[2] + h * (c[3] + h * c[4]));
+}
+""",
+}
+
+
+def emit_c(programs: Sequence[Program], *, name: str) -> str:
+    """C99 source of programs.
+
+    Each program becomes ``void <name>_<program>_stage(parameters, stage, work)`` and
+    ``void <name>_<program>(state, rest, stage, out, work)``; ``work`` may be null.
+
+    Args:
+        programs: what to compute.
+        name: prefix of the functions; made into an identifier.
+
+    Raises:
+        ExpressionError: two programs have names that become the same identifier.
+    """
+    identifiers = _functions(programs, name)
+    tables: dict[PiecewiseCubic, str] = {}
+    bodies = []
+    used: set[int] = set()
+    for program, identifier in zip(programs, identifiers, strict=True):
+        bodies += [_stage_function(program, identifier, tables), _main_function(program, identifier, tables)]
+        used.update(node.op for node in (*program.instructions, *program.stage_nodes))
+    definitions = [text for op, text in _DEFINITIONS.items() if op in used]
+    splines = [_table(table, word.split()[1]) for table, word in tables.items()]
+    head = f"/* {_remark(name)}: C99, generated by kane. SI units, angles in rad. */\n#include <math.h>\n"
+    return "\n".join([head, *definitions, *splines, *bodies])
+
+
+def emit_c_header(programs: Sequence[Program], *, name: str) -> str:
+    """The C header that declares what ``emit_c`` defines, with the lengths of the arrays as enumeration constants.
+
+    Raises:
+        ExpressionError: two programs have names that become the same identifier.
+    """
+    guard = f"{_identifier(name).upper()}_H"
+    lines = [f"/* {_remark(name)}: generated by kane. */", f"#ifndef {guard}", f"#define {guard}", ""]
+    lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
+    for program, identifier in zip(programs, _functions(programs, name), strict=True):
+        lengths = {
+            "N_STATE": len(program.state),
+            "N_REST": len(program.rest),
+            "N_PARAMETERS": len(program.parameters),
+            "N_STAGE": len(program.stage_outputs),
+            "N_OUT": len(program.outputs),
+            "N_WORK": 0,
+        }
+        constants = [f"    {identifier}_{word} = {length}," for word, length in lengths.items()]
+        lines += ["enum {", *constants, "};", f"void {identifier}_stage({_STAGE});", f"void {identifier}({_MAIN});", ""]
+    return "\n".join([*lines, "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""])
+
+
+def _identifier(text: str) -> str:
+    """``text`` with everything that C does not allow in an identifier made an underscore."""
+    word = re.sub(r"\W", "_", text, flags=re.ASCII)
+    return word if re.match(r"[A-Za-z]", word) and word not in _TYPES else f"v{word}"
+
+
+def _remark(text: str) -> str:
+    """``text`` with everything that could end a comment, or confuse a terminal, made an underscore."""
+    return re.sub(r"[^\w .,:+()\[\]-]", "_", text, flags=re.ASCII)
+
+
+def _functions(programs: Sequence[Program], name: str) -> list[str]:
+    """The identifiers of the main functions, checked to be distinct from each other and from the stage functions."""
+    owner: dict[str, str] = {}
+    identifiers = []
+    for program in programs:
+        identifier = _identifier(f"{name}_{program.name}")
+        for word in (identifier, f"{identifier}_stage"):
+            if word in owner:
+                both = f"the programs {owner[word]!r} and {program.name!r}"
+                raise ExpressionError(f"{both} would both become the C function {word}; rename one")
+            owner[word] = program.name
+        identifiers.append(identifier)
+    return identifiers
+
+
+def _main_function(program: Program, identifier: str, tables: dict[PiecewiseCubic, str]) -> str:
+    sources = {leaf: f"state[{i}]" for i, leaf in enumerate(program.state)}
+    sources |= {leaf: f"rest[{i}]" for i, leaf in enumerate(program.rest)}
+    sources |= {node: f"stage[{i}]" for i, node in enumerate(program.stage_outputs)}
+    body = _body(program.instructions, program.outputs, sources, tables, target="out")
+    return f"/* {_layout(program, 'state', 'rest')} */\nvoid {identifier}({_MAIN})\n{{\n{body}}}\n"
+
+
+def _stage_function(program: Program, identifier: str, tables: dict[PiecewiseCubic, str]) -> str:
+    sources = {leaf: f"parameters[{i}]" for i, leaf in enumerate(program.parameters)}
+    body = _body(program.stage_nodes, program.stage_outputs, sources, tables, target="stage")
+    return f"/* {_layout(program, 'parameters')} */\nvoid {identifier}_stage({_STAGE})\n{{\n{body}}}\n"
+
+
+def _layout(program: Program, *arrays: str) -> str:
+    parts = [_remark(program.name)]
+    for word in arrays:
+        leaves = getattr(program, word)
+        if leaves:
+            parts.append(f"{word}: " + ", ".join(f"{_remark(name_of(leaf))}" for leaf in leaves))
+    return ";\n   ".join(parts)
+
+
+def _body(
+    order: Sequence[Expr],
+    roots: Sequence[Expr],
+    sources: Mapping[Expr, str],
+    tables: dict[PiecewiseCubic, str],
+    *,
+    target: str,
+) -> str:
+    """Statements that read the sources in use, compute the intermediates and store the roots."""
+    computed = set(order)
+    given = dict.fromkeys(a for node in order for a in node.args if a not in computed and a.op != CONSTANT)
+    given.update(dict.fromkeys(root for root in roots if root not in computed and root.op != CONSTANT))
+    words = _local_names(given)
+    notation = Notation(
+        ROWS,
+        lambda node: _constant(node.data) if node.op == CONSTANT else Piece(words[node]),
+        str,
+        lambda table: tables.setdefault(table, f"{len(table.knots)}, kane_spline{len(tables) + 1}"),
+    )
+    names = intermediate_names(intermediates(order, roots), {*words.values(), *_RESERVED})
+    lines, results = equations(order, roots, names, notation)
+    text = [f"const double {words[node]} = {sources[node]};" for node in given]
+    text += [f"const double {name} = {value};" for name, value in lines]
+    text += [f"{target}[{i}] = {value};" for i, value in enumerate(results)]
+    arrays = ("parameters", "work") if target == "stage" else ("state", "rest", "stage", "work")
+    reads = {sources[node].partition("[")[0] for node in given}
+    text += [f"(void){array};" for array in (*arrays, *(() if roots else (target,))) if array not in reads]
+    return "".join(f"    {line}\n" for line in text)
+
+
+def _local_names(given: Iterable[Expr]) -> dict[Expr, str]:
+    """An identifier of its own for every leaf; what was computed in the parameter stage is P1, P2, ..."""
+    names: dict[Expr, str] = {}
+    taken = set(_RESERVED)
+    for number, node in enumerate(given, 1):
+        stem = f"P{number}" if node.args else _identifier(name_of(node))
+        # Names that start with kane_ are ours, those like M_PI and FP_NAN belong to <math.h>.
+        if stem.startswith(("kane_", "M_", "FP_")):
+            stem = f"v_{stem}"
+        word, copy = stem, 1
+        while word in taken:
+            copy += 1
+            word = f"{stem}_{copy}"
+        names[node] = word
+        taken.add(word)
+    return names
+
+
+def _number(value: float) -> str:
+    text = f"{value:.17g}"
+    return text if re.search(r"[.e]", text) else f"{text}.0"
+
+
+def _constant(value: float) -> Piece:
+    return Piece(_number(value), SIGNED if value < 0 else ATOM)
+
+
+def _table(table: PiecewiseCubic, word: str) -> str:
+    # The first piece starts at the second knot's place and holds below it, so the search never looks at its left end.
+    rows: list[Any] = [(knot, *piece) for knot, piece in zip(table.knots, table.coefficients, strict=True)]
+    text = ",\n".join("    {" + ", ".join(map(_number, row)) + "}" for row in rows)
+    return f"static const double {word}[{len(rows)}][5] = {{\n{text},\n}};\n"

@@ -1,0 +1,190 @@
+"""Equations as a LaTeX align environment, with the same intermediates as the listing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kane.codegen.intermediates import (
+    ATOM,
+    COMPARISON,
+    POWER,
+    PRODUCT,
+    SIGNED,
+    SUM,
+    Notation,
+    Piece,
+    Row,
+    equations,
+    intermediate_names,
+    intermediates,
+    name_of,
+    named_pairs,
+)
+from kane.expression.node import Expr
+from kane.expression.operations import (
+    ABS,
+    ACOS,
+    ADD,
+    ASIN,
+    ATAN2,
+    CONSTANT,
+    COS,
+    DIV,
+    EQUAL,
+    EXP,
+    LESS,
+    LESS_EQUAL,
+    LOG,
+    MAX,
+    MIN,
+    MUL,
+    NEG,
+    POW,
+    SELECT,
+    SIGN,
+    SIN,
+    SPLINE,
+    SQRT,
+    SUB,
+    TAN,
+    TANH,
+)
+from kane.expression.traverse import leaves, reachable
+
+_GREEK = re.compile(
+    "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|upsilon|phi|chi|psi|omega"
+    "|Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Upsilon|Phi|Psi|Omega"
+)
+_ESCAPES = {c: "\\" + c for c in "_{}$&#%"} | {
+    "\\": r"\backslash{}",
+    "^": r"\wedge{}",
+    "~": r"\sim{}",
+    " ": r"\ ",
+    "'": r"{'}",
+    "`": r"{'}",
+    '"': r"{''}",
+}
+_PARENTHESES = (r"\left(", r"\right)")
+
+
+def latex_name(name: str) -> str:
+    """A name in mathematics: q1 is q_{1}, tau2 is Greek with an index, x_dot is x with a dot, words stand upright."""
+    stem = re.sub("(?<=.)(_dot)+$", "", name, flags=re.DOTALL)
+    dots = (len(name) - len(stem)) // len("_dot")
+    numbered = re.fullmatch(r"([A-Za-z]+?)([0-9]*)", stem)
+    if numbered and len(numbered[1]) == 1:
+        text = numbered[1]
+    elif numbered and _GREEK.fullmatch(numbered[1]):
+        text = "\\" + numbered[1]
+    else:
+        text, numbered = rf"\mathrm{{{''.join(map(_escaped, stem))}}}", None
+    text = r"\dot{" * dots + text + "}" * dots
+    return f"{text}_{{{numbered[2]}}}" if numbered and numbered[2] else text
+
+
+def _escaped(character: str) -> str:
+    if not (character.isascii() and character.isprintable()):
+        return f"U{ord(character):04X}"
+    return _ESCAPES.get(character, character)
+
+
+def _in(piece: Piece, binding: int) -> str:
+    return piece.within(binding, _PARENTHESES)
+
+
+def _sum(a: Piece, b: Piece) -> Piece:
+    if a.binding == SIGNED:  # a negative constant, which stands first in the graph, reads better last
+        return Piece(f"{_in(b, SUM)} - {a.text[1:]}", SUM)
+    return Piece(f"{_in(a, SUM)} + {_in(b, SUM)}", SUM)
+
+
+def _product(a: Piece, b: Piece) -> Piece:
+    if a is b:
+        return Piece(f"{_in(a, ATOM)}^{{2}}", POWER)
+    return Piece(rf"{_in(a, PRODUCT)} \, {_in(b, PRODUCT)}", PRODUCT)
+
+
+def _function(command: str) -> Row:
+    return lambda *operands: Piece(rf"{command}\left({', '.join(operand.text for operand in operands)}\right)")
+
+
+def _comparison(sign: str) -> Row:
+    def row(a: Piece, b: Piece) -> Piece:
+        text = f"{_in(a, SUM)} {sign} {_in(b, SUM)}"
+        return Piece(text, COMPARISON, condition=text)
+
+    return row
+
+
+def _select(condition: Piece, a: Piece, b: Piece) -> Piece:
+    holds = condition.condition or rf"{_in(condition, SUM)} \neq 0"
+    cases = rf"{a.text} & \mathrm{{if}}\ {holds} \\ {b.text} & \mathrm{{otherwise}}"
+    return Piece(rf"\begin{{cases}} {cases} \end{{cases}}", COMPARISON)
+
+
+ROWS: dict[int, Row] = {
+    ADD: _sum,
+    SUB: lambda a, b: Piece(f"{_in(a, SUM)} - {_in(b, PRODUCT)}", SUM),
+    MUL: _product,
+    DIV: lambda a, b: Piece(rf"\frac{{{a.text}}}{{{b.text}}}", PRODUCT),
+    NEG: lambda a: Piece(f"-{_in(a, PRODUCT)}", SUM),
+    POW: lambda a, b: Piece(f"{_in(a, ATOM)}^{{{b.text}}}", POWER),
+    SQRT: lambda a: Piece(rf"\sqrt{{{a.text}}}", POWER),
+    SIN: _function(r"\sin"),
+    COS: _function(r"\cos"),
+    TAN: _function(r"\tan"),
+    ASIN: _function(r"\arcsin"),
+    ACOS: _function(r"\arccos"),
+    ATAN2: _function(r"\operatorname{atan2}"),
+    EXP: _function(r"\exp"),
+    LOG: _function(r"\ln"),
+    TANH: _function(r"\tanh"),
+    ABS: lambda a: Piece(rf"\left|{a.text}\right|"),
+    SIGN: _function(r"\operatorname{sign}"),
+    MIN: _function(r"\min"),
+    MAX: _function(r"\max"),
+    LESS: _comparison("<"),
+    LESS_EQUAL: _comparison(r"\leq"),
+    EQUAL: _comparison("="),
+    SELECT: _select,
+    SPLINE: lambda a, table: Piece(rf"{table}\left({a.text}\right)"),
+}
+
+
+def _constant(value: float) -> Piece:
+    digits, _, exponent = f"{value:.12g}".partition("e")
+    if exponent:
+        return Piece(rf"{digits} \cdot 10^{{{int(exponent)}}}", SIGNED if value < 0 else PRODUCT)
+    return Piece(digits, SIGNED if value < 0 else ATOM)
+
+
+def _leaf(node: Expr) -> Piece:
+    if node.op == CONSTANT:
+        return _constant(node.data)
+    return Piece(latex_name(name_of(node)))
+
+
+def emit_latex(named_outputs: Mapping[str, Expr] | Iterable[tuple[str, Expr]]) -> str:
+    """The outputs as an ``align`` environment (package amsmath), one equation a line; splines are S_1, S_2, ...
+
+    Args:
+        named_outputs: name and expression of every output, in order.
+
+    Raises:
+        ExpressionError: an output is not an expression.
+    """
+    pairs = named_pairs(named_outputs)
+    roots = [node for _, node in pairs]
+    order = [node for node in reachable(roots) if node.args]
+    taken = [*(name for name, _ in pairs), *map(name_of, leaves(roots))]
+    tables: dict[Any, str] = {}
+    notation = Notation(
+        ROWS, _leaf, latex_name, lambda table: tables.setdefault(table, rf"\mathcal{{S}}_{{{len(tables) + 1}}}")
+    )
+    names = intermediate_names(intermediates(order, roots), taken)
+    lines, results = equations(order, roots, names, notation)
+    rows = [f"{name} &= {value}" for name, value in lines]
+    rows += [f"{latex_name(name)} &= {value}" for (name, _), value in zip(pairs, results, strict=True)]
+    return "\\begin{align}\n" + " \\\\\n".join(rows) + "\n\\end{align}\n" if rows else ""

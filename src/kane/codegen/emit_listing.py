@@ -1,0 +1,133 @@
+"""Equations as an analyst would read them: Z1 = ..., Z2 = ..., then the outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kane.codegen.intermediates import (
+    ATOM,
+    COMPARISON,
+    POWER,
+    PRODUCT,
+    SIGNED,
+    SUM,
+    Notation,
+    Piece,
+    Row,
+    equations,
+    function_row,
+    intermediate_names,
+    intermediates,
+    name_of,
+    named_pairs,
+)
+from kane.expression.node import Expr
+from kane.expression.operations import (
+    ABS,
+    ACOS,
+    ADD,
+    ASIN,
+    ATAN2,
+    CONSTANT,
+    COS,
+    DIV,
+    EQUAL,
+    EXP,
+    LESS,
+    LESS_EQUAL,
+    LOG,
+    MAX,
+    MIN,
+    MUL,
+    NEG,
+    POW,
+    SELECT,
+    SIGN,
+    SIN,
+    SPLINE,
+    SQRT,
+    SUB,
+    TAN,
+    TANH,
+)
+from kane.expression.traverse import leaves, reachable
+
+
+def _sum(a: Piece, b: Piece) -> Piece:
+    if a.binding == SIGNED:  # a negative constant, which stands first in the graph, reads better last
+        return Piece(f"{b.within(SUM)} - {a.text[1:]}", SUM)
+    return Piece(f"{a.within(SUM)} + {b.within(SUM)}", SUM)
+
+
+def _product(a: Piece, b: Piece) -> Piece:
+    if a is b:
+        return Piece(f"{a.within(ATOM)}**2", POWER)
+    return Piece(f"{a.within(PRODUCT)}*{b.within(PRODUCT)}", PRODUCT)
+
+
+def _comparison(sign: str) -> Row:
+    return lambda a, b: Piece(f"{a.within(SUM)} {sign} {b.within(SUM)}", COMPARISON)
+
+
+ROWS: dict[int, Row] = {
+    ADD: _sum,
+    SUB: lambda a, b: Piece(f"{a.within(SUM)} - {b.within(PRODUCT)}", SUM),
+    MUL: _product,
+    DIV: lambda a, b: Piece(f"{a.within(PRODUCT)}/{b.within(SIGNED)}", PRODUCT),
+    NEG: lambda a: Piece(f"-{a.within(PRODUCT)}", SUM),
+    POW: lambda a, b: Piece(f"{a.within(ATOM)}**{b.within(ATOM)}", POWER),
+    SQRT: function_row("sqrt"),
+    SIN: function_row("sin"),
+    COS: function_row("cos"),
+    TAN: function_row("tan"),
+    ASIN: function_row("asin"),
+    ACOS: function_row("acos"),
+    ATAN2: function_row("atan2"),
+    EXP: function_row("exp"),
+    LOG: function_row("log"),
+    TANH: function_row("tanh"),
+    ABS: function_row("abs"),
+    SIGN: function_row("sign"),
+    MIN: function_row("min"),
+    MAX: function_row("max"),
+    LESS: _comparison("<"),
+    LESS_EQUAL: _comparison("<="),
+    EQUAL: _comparison("=="),
+    SELECT: function_row("select"),
+    SPLINE: lambda a, table: Piece(f"{table}({a.text})"),
+}
+
+
+def _leaf(node: Expr) -> Piece:
+    if node.op == CONSTANT:
+        return Piece(f"{node.data:.12g}", SIGNED if node.data < 0 else ATOM)
+    return Piece(name_of(node))
+
+
+def emit_listing(named_outputs: Mapping[str, Expr] | Iterable[tuple[str, Expr]]) -> str:
+    """The outputs as text, one equation a line, what is used more than once under a name of its own.
+
+    A spline is written spline1(x), and its table is summed up in a remark at the end. Constants show 12 digits.
+
+    Args:
+        named_outputs: name and expression of every output, in order.
+
+    Raises:
+        ExpressionError: an output is not an expression.
+    """
+    pairs = named_pairs(named_outputs)
+    roots = [node for _, node in pairs]
+    order = [node for node in reachable(roots) if node.args]
+    taken = [*(name for name, _ in pairs), *map(name_of, leaves(roots))]
+    tables: dict[Any, str] = {}
+    notation = Notation(ROWS, _leaf, str, lambda table: tables.setdefault(table, f"spline{len(tables) + 1}"))
+    names = intermediate_names(intermediates(order, roots), taken)
+    lines, results = equations(order, roots, names, notation)
+    text = [f"{name} = {value}" for name, value in lines]
+    text += [f"{name} = {value}" for (name, _), value in zip(pairs, results, strict=True)]
+    text += [
+        f"# {name}: cubic spline of {len(table.knots) - 1} points from {table.knots[0]:.12g} to {table.knots[-1]:.12g}"
+        for table, name in tables.items()
+    ]
+    return "".join(line + "\n" for line in text)

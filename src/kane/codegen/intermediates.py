@@ -1,0 +1,186 @@
+"""Which nodes of the graph become named intermediates (Kane's Z variables), and how the rest is written in between.
+
+Listing, LaTeX and C differ in notation only: each gives a table of rows and the words for leaves; the choice of what
+gets a line of its own, the names, and where parentheses are needed are decided here, once, in time linear in the graph.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from kane.errors import ExpressionError
+from kane.expression.node import Expr
+from kane.expression.operations import CONSTANT, COORDINATE, COS, NEG, OPERATIONS, SIN
+
+# An expression wider than this, in characters of the listing, gets a line of its own. An operation seldom joins more
+# than two, so lines stay within about twice this width.
+WIDEST_INLINE = 48
+_WIDTH_OF_NAME = 4
+_WIDTH_OF_OPERATOR = 3
+
+# How tightly a written expression holds together; an operand that holds less than its place asks for is parenthesized.
+COMPARISON, SUM, PRODUCT, SIGNED, POWER, ATOM = range(6)
+
+
+class Piece(NamedTuple):
+    """Written text, how tightly it holds together, and how it reads as the condition of a choice, if it can."""
+
+    text: str
+    binding: int = ATOM
+    condition: str = ""
+
+    def within(self, binding: int, parentheses: tuple[str, str] = ("(", ")")) -> str:
+        """The text as an operand in a place that asks for ``binding``."""
+        return self.text if self.binding >= binding else self.text.join(parentheses)
+
+
+Row = Callable[..., Piece]
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How a target writes things.
+
+    Attributes:
+        rows: for every operation, the written form from those of its arguments (and, for splines, the table's name).
+        leaf: the written form of a leaf or constant.
+        symbol: the written form of an intermediate's name.
+        table: the name of a spline's table.
+    """
+
+    rows: Mapping[int, Row]
+    leaf: Callable[[Expr], Piece]
+    symbol: Callable[[str], str]
+    table: Callable[[Any], str]
+
+
+class Equation(NamedTuple):
+    """``name = text``, the name as the notation writes it."""
+
+    name: str
+    text: str
+
+
+def named_pairs(outputs: Mapping[str, Expr] | Iterable[tuple[str, Expr]]) -> list[tuple[str, Expr]]:
+    """The outputs as (name, expression) pairs.
+
+    Raises:
+        ExpressionError: an output is not an expression.
+    """
+    pairs = list(outputs.items() if isinstance(outputs, Mapping) else outputs)
+    for name, node in pairs:
+        if node.__class__ is not Expr:
+            raise ExpressionError(f"the output {name!r} is {node!r}, not an expression; lift it into the arena")
+    return pairs
+
+
+def intermediates(order: Sequence[Expr], roots: Iterable[Expr]) -> list[Expr]:
+    """The nodes that get a line of their own: what is used more than once, and what is too wide to stand in a line.
+
+    Args:
+        order: operations, every one after its arguments; what is not in it counts as given.
+        roots: what is wanted; a root that nothing else uses needs no line besides that of the output.
+    """
+    uses = dict.fromkeys(order, 0)
+    for node in order:
+        for a in node.args:
+            if a in uses:
+                uses[a] += 1
+    wanted = set()
+    for root in roots:
+        if root in uses:
+            uses[root] += 1
+            wanted.add(root)
+    width: dict[Expr, int] = {}
+    named = []
+    for node in order:
+        total = _WIDTH_OF_OPERATOR + sum(width.get(a) or _width_of_leaf(a) for a in set(node.args))
+        if node.op == NEG and total <= _WIDTH_OF_OPERATOR + 2 * _WIDTH_OF_NAME:
+            named_here = False  # a sign before a name is no shorter under a name of its own
+        elif uses[node] > 1:
+            named_here = True
+        else:
+            named_here = total > WIDEST_INLINE and node not in wanted
+        width[node] = _WIDTH_OF_NAME if named_here else total
+        if named_here:
+            named.append(node)
+    return named
+
+
+def _width_of_leaf(node: Expr) -> int:
+    if node.op == CONSTANT:
+        return len(f"{node.data:.12g}")
+    return len(node.name) if not node.args else _WIDTH_OF_NAME
+
+
+def intermediate_names(named: Iterable[Expr], taken: Collection[str]) -> dict[Expr, str]:
+    """s1 and c1 for the sine and cosine of a coordinate q1, else Z1, Z2, ... in order, none of them ``taken``."""
+    in_use = set(taken)
+    prefix = "Z"
+    while any(re.fullmatch(re.escape(prefix) + r"\d+", name) for name in in_use):
+        prefix += "_"
+    names: dict[Expr, str] = {}
+    number = 0
+    for node in named:
+        name = _short_name(node)
+        if name is None or name in in_use:
+            number += 1
+            name = f"{prefix}{number}"
+        names[node] = name
+        in_use.add(name)
+    return names
+
+
+def _short_name(node: Expr) -> str | None:
+    if node.op in (SIN, COS) and node.args[0].op == COORDINATE:
+        numbered = re.fullmatch(r"q([0-9]+)", str(node.args[0].data))
+        if numbered:
+            return ("s" if node.op == SIN else "c") + numbered[1]
+    return None
+
+
+def equations(
+    order: Sequence[Expr], roots: Sequence[Expr], names: Mapping[Expr, str], notation: Notation
+) -> tuple[list[Equation], list[str]]:
+    """The lines of the named nodes, and the texts of the roots.
+
+    Args:
+        order: operations, every one after its arguments.
+        roots: what is wanted.
+        names: of the nodes that have lines of their own.
+        notation: of the target.
+    """
+    pieces: dict[Expr, Piece] = {}
+    leaf = notation.leaf
+    lines = []
+
+    def written(node: Expr) -> Piece:
+        piece = pieces.get(node)
+        if piece is None:
+            piece = pieces[node] = leaf(node)
+        return piece
+
+    for node in order:
+        operands: list[Any] = [written(a) for a in node.args]
+        if node.data is not None:
+            operands.append(notation.table(node.data))
+        piece = notation.rows[node.op](*operands)
+        if node in names:
+            symbol = notation.symbol(names[node])
+            lines.append(Equation(symbol, piece.text))
+            piece = Piece(symbol)
+        pieces[node] = piece
+    return lines, [written(root).text for root in roots]
+
+
+def function_row(word: str) -> Row:
+    """The row word(a, b, ...)."""
+    return lambda *operands: Piece(f"{word}({', '.join(operand.text for operand in operands)})")
+
+
+def name_of(node: Expr) -> str:
+    """The plain name of a leaf: its text, or for a measure its description."""
+    return node.data if isinstance(node.data, str) else f"{OPERATIONS[node.op].name}({node.data})"
