@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,7 +41,8 @@ class CompiledFunction:
         self.n_stage = len(program.stage_outputs)
         self.n_out = len(program.outputs)
         self.n_work = n_work
-        self._engine = engine
+        # Freed from here and not by the garbage collector, which may free the engine's LLVM context before the engine.
+        weakref.finalize(self, engine.close).atexit = False
         self._main = ctypes.CFUNCTYPE(None, *[_POINTER] * 5)(self.address)
         self._stage = ctypes.CFUNCTYPE(None, *[_POINTER] * 3)(self.stage_address)
         self._batch = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[_POINTER] * 5)(self.batch_address)
