@@ -65,7 +65,7 @@ def check_energy(run: kane.Trajectory) -> int:
     """Energy lost = work done against the dampers, the integral of sum c u^2; exit status 1 if not.
 
     Both sides come from steps of 1 ms by methods of fourth order, RK4 and Simpson's rule. The motion has time constants
-    of 0.1 s and more, so each errs by about (1 ms / 0.1 s)^4 = 1e-8 of the energy; a sign or a missing term would show as 1.
+    of 0.1 s and more, so each errs by about (1 ms / 0.1 s)^4 = 1e-8 of the energy; a wrong sign or a missing term by 1.
     """
     lost = run.energy[0] - run.energy[-1]
     damped = simpson(DAMPING * (run.u**2).sum(axis=1), x=run.time)

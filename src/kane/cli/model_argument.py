@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, get_type_hints
 
 import typer
 
@@ -37,7 +38,7 @@ def read_model(text: str, base: Base = Base.fixed) -> kane.Model:
     if text.lower().endswith((".urdf", ".xml")) or Path(text).is_file():
         return kane.load_urdf(Path(text), base=kane.Free("base") if base is Base.free else None)
     name, *arguments = text.split(":")
-    known = {n: getattr(kane.library, n) for n in kane.library.__all__}
+    known = _reference_models()
     if name not in known:
         raise ModelError(
             f"{text!r} is neither a URDF file nor a reference model; reference models are {', '.join(sorted(known))}"
@@ -45,7 +46,13 @@ def read_model(text: str, base: Base = Base.fixed) -> kane.Model:
     return _reference_model(name, known[name], arguments)
 
 
-def _reference_model(name: str, maker: Any, arguments: list[str]) -> kane.Model:
+def _reference_models() -> dict[str, Callable[..., kane.Model]]:
+    """What the library exports and makes a model: nothing else can be reached from the command line."""
+    exported = {name: getattr(kane.library, name) for name in kane.library.__all__}
+    return {name: made for name, made in exported.items() if get_type_hints(made).get("return") is kane.Model}
+
+
+def _reference_model(name: str, maker: Callable[..., kane.Model], arguments: list[str]) -> kane.Model:
     needed = [p.name for p in inspect.signature(maker).parameters.values() if p.default is p.empty]
     try:
         numbers = [int(a) for a in arguments]
