@@ -34,11 +34,14 @@ class Stopwatch:
 
 def kane_first(key: str) -> dict[str, float]:
     """Model, equations, native code, first inverse and forward dynamics by kane."""
+    watch = Stopwatch()
     import kane
+
+    watch.lap("import")
     from benchmarks.robots import robot_named
     from benchmarks.states import random_states
 
-    watch = Stopwatch()
+    watch.lap("benchmark")
     model = robot_named(key).model()
     watch.lap("model")
     equations = kane.formulate(model)

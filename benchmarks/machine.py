@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-PACKAGES = ("kane", "numpy", "numba", "llvmlite", "pin", "casadi", "mujoco", "example-robot-data", "sympy", "pydy")
+PACKAGES = ("numpy", "numba", "llvmlite", "pin", "casadi", "mujoco", "example-robot-data", "sympy", "pydy")
 
 
 def description(core: int) -> str:
@@ -18,7 +18,7 @@ def description(core: int) -> str:
     where = f"{os.cpu_count()} cores, core {core} used, load at the start {load:.1f}"
     lines = [
         f"- {now:%Y-%m-%d %H:%M} UTC, {_processor()}, {where}",
-        f"- {platform.system()} {platform.release()}, Python {platform.python_version()}, {_compiler()}",
+        f"- kane at {_revision()}, Python {platform.python_version()}, {_compiler()}",
         "- " + ", ".join(f"{name} {_version(name)}" for name in PACKAGES),
     ]
     return "\n".join(lines)
@@ -33,6 +33,15 @@ def _processor() -> str:
     fields = {key.strip(): value.strip() for key, value in fields.items()}
     name = fields.get("model name", "unknown processor")
     return f"{name} (family {fields.get('cpu family')}, model {fields.get('model')})"
+
+
+def _revision() -> str:
+    command = ["git", "describe", "--always", "--dirty"]
+    try:
+        result = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "an unknown revision"
+    return result.stdout.strip()
 
 
 def _compiler() -> str:

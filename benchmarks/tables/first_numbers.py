@@ -1,29 +1,18 @@
 """From a model file to the first inverse and forward dynamics, every run in a fresh process."""
 
 from benchmarks.mode import Mode
-from benchmarks.processes import first_numbers, total
+from benchmarks.processes import Laps, first_numbers, total
 from benchmarks.report import Table, ratio, seconds
 from benchmarks.robots import FIVE, UR5, key_of
 
 TITLE = "Model to first number"
-COLUMNS = (
-    "robot",
-    "kane, s",
-    "model",
-    "derive",
-    "compile",
-    "traced + gcc, s",
-    "trace",
-    "gcc",
-    "x",
-    "SymPy + PyDy, s",
-    "x",
-)
+COLUMNS = ("robot", "kane, s", "model", "derive", "compile", "import", "traced + gcc, s", "trace", "gcc", "x")
+COLUMNS += ("SymPy + PyDy, s", "x")
 NOTE = (
     "CPU seconds from reading the model to the first values of inverse and forward dynamics, each run a fresh process "
-    "with its packages imported; medians, of totals with (least-greatest). Traced: Pinocchio and CasADi write C, gcc "
-    "-O3 -march=native compiles it; building the tracing program itself (two minutes of g++) is left out. SymPy + PyDy "
-    "(forward only): KanesMethod, then PyDy's Cython generator."
+    "with its packages imported (kane's own import is the column of that name, not in the total); medians, of totals "
+    "with (least-greatest). Traced: Pinocchio and CasADi write C, gcc -O3 -march=native compiles it; building the tracing "
+    "program itself (two minutes of g++) is left out. SymPy + PyDy (forward of arms): KanesMethod, then PyDy's Cython."
 )
 STAGES = ("model", "derive", "compile", "call")
 BATCHES = 7
@@ -41,14 +30,19 @@ def _row(key: str, title: str, result: Table) -> list[str]:
     sides = ("kane", "traced", "pydy")
     runs = first_numbers(sides, key, BATCHES)
     reasons = {side: run for side, run in runs.items() if isinstance(run, str)}
-    result.notes += [f"{title}: {side} is missing: {reason}" for side, reason in reasons.items()]
+    notes = [f"{side}: {reason}" for side, reason in reasons.items()]
+    result.notes += [note for note in notes if note not in result.notes]
     laps = {side: run for side, run in runs.items() if not isinstance(run, str)}
     totals = {side: total(run, *STAGES) for side, run in laps.items()}
-    cells = [seconds(totals["kane"])] + [f"{total(laps['kane'], stage).median:.3g}" for stage in STAGES[:3]]
+    cells = [seconds(totals["kane"]), *_stages(laps["kane"], (*STAGES[:3], "import"))]
     if "traced" in laps:
-        cells += [seconds(totals["traced"])] + [f"{total(laps['traced'], s).median:.3g}" for s in ("derive", "compile")]
+        cells += [seconds(totals["traced"]), *_stages(laps["traced"], ("derive", "compile"))]
         cells += [ratio(totals["kane"], totals["traced"])]
     else:
         cells += ["missing", "-", "-", "-"]
     pydy = totals.get("pydy")
     return [title, *cells, "missing" if pydy is None else seconds(pydy), ratio(totals["kane"], pydy)]
+
+
+def _stages(runs: list[Laps], names: tuple[str, ...]) -> list[str]:
+    return [f"{total(runs, name).median:.3g}" for name in names]

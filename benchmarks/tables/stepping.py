@@ -20,11 +20,11 @@ from benchmarks.timing import Figure, interleaved
 TITLE = "Runge-Kutta steps of the UR5"
 COLUMNS = ("program", "ns a step", "steps a second", "x", "differs by")
 NOTE = (
-    "Order 4, step 1 ms, motors off, no damping; runs of 10 s, kane's through `kane.simulate` with all it does around "
+    "Order 4, step 1 ms, motors off, no damping; runs of 100 s, kane's through `kane.simulate` with all it does around "
     "the loop. MuJoCo: its rollout in C, contacts and constraints off. x is the peer's time over kane's; the last "
     "column is the largest difference of q and u from kane's after 1 s."
 )
-STEP, STEPS, CHECKED = 1e-3, 10_000, 1_000
+STEP, STEPS, CHECKED = 1e-3, 100_000, 1_000
 START = (0.0, -0.7, 0.9, -0.4, 0.6, 0.0)  # rad, away from any singular or resting pose
 Array = npt.NDArray[np.float64]
 Run = Callable[[int], Array]  # number of steps -> q and u reached, in Pinocchio's order
