@@ -10,9 +10,7 @@ FORBIDDEN_MODULES = {"utils", "util", "common", "helpers", "helper", "base", "mi
 KERNEL_DECORATORS = {"njit", "jit", "cfunc", "intrinsic", "native_loop", "native_inline"}
 
 # Every exception by name, each with its reason. One that is no longer needed fails a test.
-EXCEPTIONS: dict[str, str] = {
-    "expression/construct.py": "constructor-time simplification is one table of rules: one function per operation",
-}
+EXCEPTIONS: dict[str, str] = {}
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 

@@ -13,10 +13,11 @@ from kane.cli.main import app
 from kane.cli.run import file_name
 
 PENDULUM = """<robot name="pendulum">
-  <link name="world"/>
+  <link name="stand"><inertial><mass value="1"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
   <link name="rod"><inertial><origin xyz="0 0 -0.5"/><mass value="2"/>
     <inertia ixx="0.2" iyy="0.2" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="pivot" type="continuous"><parent link="world"/><child link="rod"/>
+  <joint name="pivot" type="continuous"><parent link="stand"/><child link="rod"/>
     <origin rpy="0.5 0 0"/><axis xyz="1 0 0"/></joint>
 </robot>
 """

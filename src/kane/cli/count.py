@@ -23,7 +23,10 @@ def count(
     equations = kane.formulate(read_model(model, base))
     counts = equations.count()
     if as_json:
-        typer.echo(json.dumps({"model": equations.name, "speeds": len(equations.u), "operations": counts}, indent=2))
+        operations = {name: dict(row) for name, row in counts.items()}
+        typer.echo(
+            json.dumps({"model": equations.name, "speeds": len(equations.u), "operations": operations}, indent=2)
+        )
         return
     Console().print(operation_table(f"{equations.name}: {len(equations.u)} speeds", counts))
 

@@ -17,6 +17,7 @@ from kane.cli.model_argument import Base, BaseOption, ModelArgument, read_model
 
 def run(
     model: ModelArgument,
+    *,
     until: Annotated[float, typer.Option(min=0.0, help="Time to simulate [s].")] = 10.0,
     dt: Annotated[float, typer.Option(help="Step [s].")] = 1e-3,
     damping: Annotated[float, typer.Option(min=0.0, help="Damping in every joint [N m s/rad, N s/m].")] = 0.0,
