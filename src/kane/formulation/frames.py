@@ -25,6 +25,9 @@ from kane.model.joints.joint import JointMotion
 # Directions closer than this are parallel; lengths below this share of the model's size are zero (round-off of rotations).
 PARALLEL = 1e-9
 NEGLIGIBLE = 1e-13
+# Below this sine of the angle between two axes their common perpendicular is not used: it lies up to 1/sine times as far
+# away as the joints, and second moments about a point so far off lose twice as many digits as that factor has.
+SKEW = 1e-2
 
 
 @dataclass(frozen=True)
@@ -156,7 +159,7 @@ def _default_x(z: np.ndarray, link: Link) -> np.ndarray:
 
 def _common_perpendicular(z: np.ndarray, found: tuple[Vector, np.ndarray | None]) -> np.ndarray | None:
     p, e = found
-    if e is not None and np.linalg.norm(np.cross(z, e)) > PARALLEL:
+    if e is not None and np.linalg.norm(np.cross(z, e)) > SKEW:
         x = np.cross(z, e)
         return np.asarray(x / np.linalg.norm(x))
     if any(c.__class__ is Expr for c in p):
@@ -196,7 +199,7 @@ def _height(found: tuple[Vector, np.ndarray | None], R_LK: Rotation) -> Any:
     if e is None:
         return p_K[2]
     e_K = R_LK.as_numpy().T @ e
-    return None if abs(e_K[1]) <= PARALLEL else p_K[2] - p_K[1] * float(e_K[2] / e_K[1])
+    return None if abs(e_K[1]) <= SKEW else p_K[2] - p_K[1] * float(e_K[2] / e_K[1])
 
 
 def _step(index: int, links: list[Link], axes: list[_Axes], motion: JointMotion, size: float) -> Step:
