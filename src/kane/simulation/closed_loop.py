@@ -9,16 +9,22 @@ from kane.codegen.jit import compile_program
 from kane.codegen.program import Program
 from kane.errors import ModelError
 from kane.expression.node import Expr
-from kane.expression.operations import INPUT, OPERATIONS, RATE, SPEED
+from kane.expression.operations import OPERATIONS
 from kane.expression.traverse import leaves, substitute
+from kane.formulation.applied import images
+from kane.formulation.equations import Equations
 
 
-def close_loop(rhs: Program, expressions: Mapping[str, Expr]) -> tuple[CompiledFunction, CompiledFunction]:
+def close_loop(
+    equations: Equations, rhs: Program, expressions: Mapping[str, Expr]
+) -> tuple[CompiledFunction, CompiledFunction]:
     """The equations with expressions in place of inputs, and the inputs themselves.
 
     Args:
+        equations: of the model; they give the rates and measures in the expressions.
         rhs: state [t, q, u], rest = inputs, outputs [qdot, udot].
-        expressions: for some of the inputs; of t, q, qdot, u, parameters and the other inputs.
+        expressions: for some of the inputs; of time, coordinates, rates, speeds, measures, parameters
+            and the other inputs.
 
     Returns:
         The program of rhs so closed, which ignores the replaced inputs, and the program of all inputs, with state, rest
@@ -28,7 +34,7 @@ def close_loop(rhs: Program, expressions: Mapping[str, Expr]) -> tuple[CompiledF
         ModelError: an expression belongs to another model, or depends on an input that is replaced itself or on a leaf
             that is not known in the state.
     """
-    replacements = _resolved(rhs, expressions)
+    replacements = _resolved(equations, rhs, expressions)
     outputs = substitute(rhs.outputs, replacements)
     inputs = [replacements.get(leaf, leaf) for leaf in rhs.rest]
     closed, recorded = (
@@ -38,20 +44,19 @@ def close_loop(rhs: Program, expressions: Mapping[str, Expr]) -> tuple[CompiledF
     return compile_program(closed), compile_program(recorded)
 
 
-def _resolved(rhs: Program, expressions: Mapping[str, Expr]) -> dict[Expr, Expr]:
-    """Leaf of each replaced input to its expression, rates of coordinates expressed in the state."""
-    nq = sum(leaf.op != SPEED for leaf in rhs.state) - 1
-    arena = rhs.outputs[0].arena
-    rates = {arena.leaf(RATE, q.name): qdot for q, qdot in zip(rhs.state[1 : 1 + nq], rhs.outputs[:nq], strict=True)}
+def _resolved(equations: Equations, rhs: Program, expressions: Mapping[str, Expr]) -> dict[Expr, Expr]:
+    """Leaf of each replaced input to its expression in leaves that the program knows."""
     for name, expression in expressions.items():
-        if expression.arena is not arena:
+        if expression.arena is not equations.t.arena:
             raise ModelError(f"the expression for the input {name!r} belongs to another model")
-    resolved = dict(zip(expressions, substitute(list(expressions.values()), rates), strict=True))
+    given = list(expressions.values())
+    meaning = {**images(equations.system, given), **equations.baked}
+    resolved = dict(zip(expressions, substitute(given, meaning), strict=True))
     known = {*rhs.state, *rhs.parameters, *(leaf for leaf in rhs.rest if leaf.name not in resolved)}
     for name, expression in resolved.items():
         for leaf in leaves([expression]):
             if leaf not in known:
-                reason = "is itself given by an expression" if leaf.op == INPUT else "is not known from the state"
+                reason = "is itself given by an expression" if leaf in rhs.rest else "is not known in these equations"
                 raise ModelError(
                     f"the expression for the input {name!r} depends on the {OPERATIONS[leaf.op].name} {leaf.name!r}, "
                     f"which {reason}"

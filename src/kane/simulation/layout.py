@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kane.errors import ModelError
+from kane.formulation.equations import Equations
 from kane.simulation.march import Vector
 from kane.simulation.named_vector import named_vector
 
@@ -41,22 +42,21 @@ class Layout:
     quaternions: tuple[int, ...]
 
     @classmethod
-    def of(cls, equations: Any) -> Layout:
+    def of(cls, equations: Equations) -> Layout:
         """The layout of the state of these equations."""
         groups = ("q", "u", "inputs", "parameters")
-        names = {word: tuple(leaf.name for leaf in getattr(equations, word)) for word in groups}
-        defaults = equations.defaults
+        q, u, inputs, parameters = (tuple(leaf.name for leaf in getattr(equations, group)) for group in groups)
         return cls(
             model=equations.name,
-            coordinates=names["q"],
-            speeds=names["u"],
-            inputs=names["inputs"],
-            parameters=names["parameters"],
+            coordinates=q,
+            speeds=u,
+            inputs=inputs,
+            parameters=parameters,
             coordinate_units=tuple(equations.coordinate_units),
             speed_units=tuple(equations.speed_units),
             neutral=tuple(equations.neutral),
-            input_defaults=tuple(defaults.get(name, 0.0) for name in names["inputs"]),
-            parameter_defaults=tuple(defaults[name] for name in names["parameters"]),
+            input_defaults=tuple(equations.defaults[name] for name in inputs),
+            parameter_defaults=tuple(equations.defaults[name] for name in parameters),
             quaternions=tuple(equations.quaternions),
         )
 

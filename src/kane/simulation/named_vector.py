@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from kane.errors import ModelError
+from kane.model.model import near
 from kane.simulation.march import Vector
 
 
@@ -40,9 +40,7 @@ def position(name: Any, names: Sequence[str], what: str) -> int:
     """Where a name stands, or an error that offers the near ones."""
     if name in names:
         return names.index(name)
-    close = difflib.get_close_matches(str(name), names, n=3)
-    hint = f"did you mean {', '.join(close)}?" if close else f"known are {', '.join(names) or 'none'}"
-    raise ModelError(f"there is no {what} {name!r}; {hint}")
+    raise ModelError(f"there is no {what} {name!r}; {near(str(name), names)}")
 
 
 def _number(value: Any, what: str) -> float:

@@ -16,6 +16,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic, register_jitable
 
 
+@intrinsic
 def _call_program(typingctx: Any, address: Any, state: Any, rest: Any, stage: Any, out: Any, work: Any) -> Any:
     """Call ``void f(const double* state, const double* rest, const double* stage, double* out, double* work)``.
 
@@ -46,7 +47,8 @@ def _call_program(typingctx: Any, address: Any, state: Any, rest: Any, stage: An
     return types.void(types.int64, *vectors), emit
 
 
-call_program: Any = intrinsic(_call_program)
+# numba supplies the first argument itself, of which a type checker knows nothing.
+call_program: Any = _call_program
 
 
 class _LoopCache(FunctionCache):

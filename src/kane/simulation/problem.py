@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kane.codegen.compiled import CompiledFunction
+from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError
 from kane.simulation.closed_loop import close_loop
 from kane.simulation.inputs import InputPlan, plan_inputs
@@ -40,14 +41,14 @@ class Problem:
     energy: CompiledFunction
 
     @classmethod
-    def of(cls, dyn: Any, inputs: Any, parameters: Any) -> Problem:
+    def of(cls, dyn: Dynamics, inputs: Any, parameters: Any) -> Problem:
         """The problem that Dynamics, inputs and parameters pose."""
         layout = Layout.of(dyn.equations)
         values = named_vector(parameters, layout.parameters, layout.parameter_defaults, "parameter")
         plan = plan_inputs(inputs, layout.inputs, layout.input_defaults)
         rhs, controls = dyn.function("rhs"), None
         if plan.expressions:
-            rhs, controls = close_loop(rhs.program, plan.expressions)
+            rhs, controls = close_loop(dyn.equations, rhs.program, plan.expressions)
         return cls(layout, values, plan, rhs, controls, dyn.function("energy"))
 
     def march(self, grid: Grid, x: Vector) -> March:
@@ -81,12 +82,10 @@ class Problem:
         if wrong:
             cause = (
                 f"there {', '.join(wrong[:12])} {'is' if len(wrong) == 1 else 'are'} not finite: the mass matrix is "
-                "singular, a load is infinite, or a function left its domain"
+                "singular, a load is infinite, a function left its domain, or the motion ran away"
             )
         else:
-            cause = (
-                f"there its derivative is finite: the step dt = {abs(march.grid.step):.6g} s is too large"
-            )
+            cause = f"there its derivative is finite: the step dt = {abs(march.grid.step):.6g} s is too large"
         return SimulationError(
             f"the state of {self.layout.model!r} stops being finite in the step from t = {march.time:.9g} s, "
             f"{self.layout.describe(march.x)}; {cause}"

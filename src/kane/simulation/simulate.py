@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from kane.dynamics.dynamics import Dynamics
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk4 import RK4
 from kane.simulation.march import fixed_grid
@@ -17,7 +18,7 @@ from kane.simulation.trajectory import Trajectory
 
 
 def simulate(
-    dyn: Any,
+    dyn: Dynamics,
     *,
     until: float,
     q: Any = None,

@@ -45,7 +45,8 @@ def save(dataset: xarray.Dataset, path: str | PathLike[str]) -> None:
     target = Path(path)
     draft = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        dataset.to_netcdf(draft, engine=ENGINE)
+        # No number stands for a missing one: NaN is NaN.
+        dataset.to_netcdf(draft, engine=ENGINE, encoding={word: {"_FillValue": None} for word in NUMBERS})
         os.replace(draft, target)
     finally:
         draft.unlink(missing_ok=True)
@@ -61,15 +62,17 @@ def load(path: str | PathLike[str]) -> xarray.Dataset:
     with open(path, "rb"):
         pass  # what is wrong with the path is told apart from what is wrong with the content
     try:
-        # Nothing is decoded: times are plain seconds, whatever units a file claims.
-        with xarray.open_dataset(path, engine=ENGINE, decode_cf=False) as opened:
+        # Numbers are read as they stand: times are plain seconds, whatever units a file claims.
+        with xarray.open_dataset(path, engine=ENGINE, decode_times=False, mask_and_scale=False) as opened:
             dataset = opened.load()
     except Exception as error:  # h5py and h5netcdf raise whatever a damaged file makes them
         raise ImportFileError(f"{os.fspath(path)!r} cannot be read as NetCDF: {error}") from error
     problem = _problem(dataset)
     if problem:
         raise ImportFileError(f"{os.fspath(path)!r} is not a trajectory saved by kane: {problem}")
-    return dataset.set_coords([word for word in (*WORDS, "time") if word in dataset])
+    # A list of no words has come back as a list of no numbers.
+    dataset = dataset.assign({word: dataset[word].astype(str) for word in WORDS})
+    return dataset.set_coords([*WORDS, "time"])
 
 
 def _problem(dataset: xarray.Dataset) -> str:
@@ -78,7 +81,7 @@ def _problem(dataset: xarray.Dataset) -> str:
         return f"its attribute 'format' is {dataset.attrs.get('format')!r}, not {FORMAT!r}"
     version = dataset.attrs.get("format_version")
     if not isinstance(version, int | np.integer) or version > FORMAT_VERSION:
-        return f"its format version is {version!r}, and this kane reads up to {FORMAT_VERSION}; use a newer kane"
+        return f"its format version is {version}, and this kane reads up to {FORMAT_VERSION}; use a newer kane"
     for name, dimensions in (WORDS | NUMBERS).items():
         if name not in dataset.variables:
             return f"the variable {name!r} is missing"

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 # More lines than this are told apart by a colour scale, not by a legend.
 READABLE_LINES = 12
+LEGEND: dict[str, Any] = {
+    "loc": "upper left",
+    "bbox_to_anchor": (1.0, 1.0),
+    "fontsize": "small",
+    "frameon": False,
+}
 PANEL_SIZE = (9.0, 2.4)  # inches
 
 
@@ -30,9 +36,10 @@ def draw(trajectory: Trajectory) -> Figure:
     for ax, (label, names, values) in zip(axes, panels, strict=False):
         _lines(ax, trajectory.time, names, values)
         ax.set_ylabel(label)
-    energies = {"kinetic": trajectory["kinetic_energy"], "potential": trajectory["potential_energy"]}
-    energies["total"] = trajectory.energy
-    _lines(axes[-1], trajectory.time, list(energies), np.stack(list(energies.values()), axis=1))
+    energies = [trajectory["kinetic_energy"], trajectory["potential_energy"], trajectory.energy]
+    _lines(axes[-1], trajectory.time, ["kinetic", "potential", "total"], np.stack(energies, axis=1))
+    axes[-1].lines[-1].set(linestyle="--", color="black")  # seen where it lies on one of the others
+    axes[-1].legend(**LEGEND)
     axes[-1].set_ylabel("energy [J]")
     axes[-1].set_xlabel("time [s]")
     figure.suptitle(str(dataset.attrs.get("model", "")) + (" (interrupted)" if trajectory.interrupted else ""))
@@ -64,7 +71,7 @@ def _lines(ax: Axes, time: Any, names: list[str], values: Any) -> None:
         bar = ax.figure.colorbar(ends, ax=ax, ticks=[0, len(names) - 1], pad=0.01)
         bar.ax.set_yticklabels([names[0], names[-1]])
     else:
-        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small", frameon=False)
+        ax.legend(**LEGEND)
 
 
 def _distinct(count: int) -> Any:

@@ -1,0 +1,201 @@
+"""Inputs of a simulation in all their forms."""
+
+import numpy as np
+import pytest
+
+import kane
+from kane.simulation.inputs import Held, Interpolated
+
+
+@pytest.fixture(scope="module")
+def cart():
+    """Two masses of 1 kg, sliding freely, each pushed by an input: u1_dot = f1, u2_dot = f2."""
+    model = kane.Model("carts", gravity=(0, 0, 0))
+    slides = []
+    for i in (1, 2):
+        body = model.body(f"cart{i}", mass=1.0)
+        slides.append(model.connect(model.ground, body, kane.Prismatic(f"q{i}", axis="x")))
+        model.load(kane.Motor(slides[-1], model.input(f"f{i}", default=0.25 if i == 2 else 0.0)))
+    gain = model.parameter("gain", 2.0)
+    dyn = kane.build(kane.formulate(model))
+    return dyn, slides, gain, model
+
+
+def run(cart, inputs, **options):
+    return kane.simulate(cart[0], **{"until": 2.0, "dt": 0.01, "every": 1, "inputs": inputs, **options})
+
+
+def test_inputs_that_are_not_given_have_their_defaults(cart):
+    assert run(cart, None).final.u == pytest.approx([0.0, 0.5], abs=1e-14)
+    assert run(cart, {"f1": 1.0}).final.u == pytest.approx([2.0, 0.5], abs=1e-13)
+
+
+@pytest.mark.parametrize("inputs", [[1.0, -2.0], {"f1": 1.0, "f2": -2.0}, np.array([1, -2])])
+def test_constants_accelerate_uniformly(cart, inputs):
+    end = run(cart, inputs).final
+    assert end.u == pytest.approx([2.0, -4.0], abs=1e-13)
+    assert end.q == pytest.approx([2.0, -4.0], abs=1e-13)
+
+
+def test_an_interpolated_table_is_integrated_exactly_where_its_corners_lie_on_steps(cart):
+    # f1 = t up to 1, then 2 - t: the integral over 2 s is 1. RK4 integrates straight lines exactly.
+    result = run(cart, {"f1": ([0.0, 1.0, 2.0], [0.0, 1.0, 0.0])})
+    assert result.final.u[0] == pytest.approx(1.0, abs=1e-13)
+    assert result["f1"] == pytest.approx(1 - np.abs(1 - result.time), abs=1e-13)
+
+
+def test_a_held_table_is_integrated_exactly_where_its_samples_lie_on_steps(cart):
+    rng = np.random.default_rng(4)
+    times = np.arange(0, 2, 0.01) * 1.0  # as users write them: rounded otherwise than the steps
+    values = rng.normal(size=times.size)
+    result = run(cart, {"f1": Held(times, values)})
+    assert result.final.u[0] == pytest.approx(0.01 * values.sum(), abs=1e-13)
+    assert (result["f1"][:-1] == values).all()
+
+
+def test_the_nearest_sample_is_in_force_outside_a_table(cart):
+    for kind in (Held, Interpolated):
+        result = run(cart, {"f1": kind([0.5, 1.0], [1.0, 3.0])})
+        assert result["f1"][0] == 1.0
+        assert result["f1"][-1] == 3.0
+
+
+def test_samples_of_all_inputs_may_be_given_together(cart):
+    times = [0.0, 2.0]
+    together = run(cart, (times, [[0.0, 1.0], [2.0, 1.0]]))
+    apart = run(cart, {"f1": Interpolated(times, [0.0, 2.0]), "f2": 1.0})
+    assert (together.q == apart.q).all()
+
+
+def test_many_tables_of_both_kinds_are_looked_up_each_on_its_own(cart):
+    tables = {"f1": Held([0, 1], [1, -1]), "f2": Interpolated([0, 0.5, 2], [0, 3, 0])}
+    both = run(cart, tables)
+    for name, column in (("f1", 0), ("f2", 1)):
+        alone = run(cart, {name: tables[name]})
+        assert (both.u[:, column] == alone.u[:, column]).all()
+
+
+def test_tables_work_when_time_runs_backwards(cart):
+    tables = {"f1": Held([0, 0.5, 1], [1, -1, 2]), "f2": Interpolated([0, 0.5, 2], [0, 3, 0])}
+    there = run(cart, tables)
+    back = run(cart, tables, start=2.0, until=0.0, q=there.final.q, u=there.final.u)
+    assert back.final.q == pytest.approx([0, 0], abs=1e-13)
+    assert back.u[::-1] == pytest.approx(there.u, abs=1e-13)
+
+
+def test_a_single_sample_is_a_constant(cart):
+    for kind in (Held, Interpolated):
+        assert (run(cart, {"f1": kind([1.0], [3.0])}).q == run(cart, {"f1": 3.0}).q).all()
+
+
+@pytest.mark.parametrize(
+    ("times", "values", "message"),
+    [
+        ([], [], "m > 0"),
+        ([0, 1], [1], "their shapes are"),
+        ([0, 0], [1, 2], "increase strictly"),
+        ([1, 0], [1, 2], "increase strictly"),
+        ([0, 1], [1, np.nan], "not finite"),
+        ([0, "x"], [1, 2], "must be numbers"),
+        ([[0, 1]], [[1, 2]], "their shapes are"),
+    ],
+)
+def test_a_table_that_is_none_is_an_error(times, values, message):
+    for kind in (Held, Interpolated):
+        with pytest.raises(kane.ModelError, match=message):
+            kind(times, values)
+
+
+def test_a_table_of_the_wrong_width_is_an_error(cart):
+    with pytest.raises(kane.ModelError, match=r"\(times, 2\) is needed: f1, f2"):
+        run(cart, Held([0, 1], [[1], [2]]))
+    with pytest.raises(kane.ModelError, match="input 'f1' have shape"):
+        run(cart, {"f1": ([0, 1], [[1, 2], [3, 4]])})
+
+
+def test_an_expression_is_a_controller_compiled_into_the_equations(cart):
+    _, (one, _), gain, model = cart
+    law = {"f1": -gain * one.q - one.qdot, "f2": kane.sin(model.time) * one.q}
+    compiled = run(cart, law, q=[1.0, 0.0])
+    called = run(cart, lambda t, q, u: [-2.0 * q[0] - u[0], np.sin(t) * q[0]], q=[1.0, 0.0])
+    assert compiled.q == pytest.approx(called.q, abs=1e-13)  # roundings of sin and of sums taken in another order
+    assert compiled.inputs == pytest.approx(called.inputs, abs=1e-13)
+    assert compiled["f1"] == pytest.approx(-2 * compiled["q1"] - compiled["u1"], abs=1e-15)
+
+
+def test_a_controller_follows_parameters_of_the_run(cart):
+    _, (one, _), gain, _ = cart
+    a = run(cart, {"f1": -gain * one.q}, q=[1.0, 0.0], parameters={"gain": 5.0})
+    b = run(cart, {"f1": -5.0 * one.q}, q=[1.0, 0.0])
+    assert a.q == pytest.approx(b.q, abs=1e-14)
+
+
+def test_a_controller_may_read_another_input_that_is_a_table(cart):
+    _, (one, _), _, _ = cart
+    reference = cart[0].equations.inputs[1]
+    result = run(cart, {"f1": reference - one.q, "f2": ([0, 2], [0, 1])})
+    assert result["f1"] == pytest.approx(result["f2"] - result["q1"], abs=1e-15)
+    assert result["f2"] == pytest.approx(result.time / 2, abs=1e-15)
+
+
+def test_controllers_that_depend_on_each_other_are_an_error(cart):
+    f1, f2 = cart[0].equations.inputs
+    with pytest.raises(kane.ModelError, match="'f1' depends on the input 'f2', which is itself given by an expression"):
+        run(cart, {"f1": f2 + 1, "f2": f1 + 1})
+
+
+def test_a_controller_of_another_model_is_an_error(cart):
+    other = kane.Model("other")
+    with pytest.raises(kane.ModelError, match="'f1' belongs to another model"):
+        run(cart, {"f1": other.time * 2})
+
+
+def test_a_python_function_gives_what_the_native_loop_gives(cart):
+    table = Held([0, 1], [1, -1])
+    native = run(cart, {"f1": table, "f2": 2.0})
+    slow = run(cart, {"f1": table, "f2": lambda t, q, u: 2.0})
+    whole = run(cart, lambda t, q, u: [1.0 if t < 1.0 - 1e-9 else -1.0, 2.0])
+    assert (slow.q == native.q).all()
+    assert (slow.inputs == native.inputs).all()
+    # The function sees the switch at the end of the step before it: one stage of four, weight h/6, off by 2.
+    assert whole.u[:, 0] == pytest.approx(native.u[:, 0], abs=2 * 0.01 / 6 + 1e-12)
+
+
+def test_a_python_function_sees_copies_it_may_change(cart):
+    def vandal(t, q, u):
+        q[:], u[:] = np.nan, np.nan
+        return [1.0, 0.0]
+
+    assert run(cart, vandal).final.u[0] == pytest.approx(2.0, abs=1e-13)
+
+
+def test_a_python_function_is_called_at_the_four_stages_of_each_step_and_at_each_record(cart):
+    times = []
+
+    def watch(t, q, u):
+        times.append(t)
+        return [0.0, 0.0]
+
+    run(cart, watch, until=0.02)
+    expected = [0, *(0, 0.005, 0.005, 0.01), 0.01, *(0.01, 0.015, 0.015, 0.02), 0.02]
+    assert times == pytest.approx(expected, abs=1e-15)
+
+
+def test_a_python_function_that_returns_nonsense_is_an_error(cart):
+    with pytest.raises(kane.ModelError, match=r"returned shape \(3,\) where \(2,\) is needed; the inputs are f1, f2"):
+        run(cart, lambda t, q, u: [1, 2, 3])
+    with pytest.raises(kane.ModelError, match=r"returned (None|shape)"):
+        run(cart, lambda t, q, u: None)
+
+
+def test_a_python_function_that_returns_nan_ends_the_run_with_an_error(cart):
+    with pytest.raises(kane.SimulationError, match=r"t = 1 s.*u1_dot is not finite"):
+        run(cart, {"f1": lambda t, q, u: np.nan if t > 1.001 else 0.0})
+
+
+def test_an_error_inside_a_python_function_comes_out_as_it_is(cart):
+    def broken(t, q, u):
+        raise ZeroDivisionError("my own")
+
+    with pytest.raises(ZeroDivisionError, match="my own"):
+        run(cart, broken)

@@ -1,0 +1,120 @@
+"""The native loop: compiled once, kept on disk, and no worse off where it cannot be kept."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kane
+from kane.simulation.march import Grid, System, Tables
+from kane.simulation.native_call import call_program, native_loop
+from kane.simulation.native_rk4 import march_rk4
+
+SCRIPT = """
+import kane
+model = kane.Model("pendulum")
+bob = model.body("bob", mass=1.0, com=(0, 0, -1))
+model.connect(model.ground, bob, kane.Revolute("q1", axis="y"))
+run = kane.simulate(kane.build(kane.formulate(model)), until=1.0, q=[1.0])
+from kane.simulation.native_rk4 import march_rk4
+print(run.final.q[0].hex(), sum(march_rk4.stats.cache_hits.values()), sum(march_rk4.stats.cache_misses.values()))
+"""
+
+
+def result_with(cache: Path) -> tuple[str, int, int]:
+    """Final coordinate, cache hits and misses of a short simulation in another process."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(Path(kane.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
+    number, hits, misses = done.stdout.split()
+    return number, int(hits), int(misses)
+
+
+def test_a_second_process_takes_the_loop_from_disk_even_for_another_model(tmp_path):
+    first = result_with(tmp_path)
+    second = result_with(tmp_path)
+    assert first[1:] == (0, 1)
+    assert second[1:] == (1, 0)
+    assert first[0] == second[0]
+
+
+def test_a_damaged_cache_is_compiled_anew(tmp_path):
+    first = result_with(tmp_path)
+    kept = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert kept
+    for path in kept:
+        path.write_bytes(b"not what it was")
+    assert result_with(tmp_path)[0] == first[0]
+
+
+def test_a_cache_that_cannot_be_written_does_no_harm(tmp_path, monkeypatch):
+    blocked = tmp_path / "a file, not a folder"
+    blocked.write_text("")
+
+    def nowhere(function):
+        raise RuntimeError("no locator available")
+
+    monkeypatch.setattr("kane.simulation.native_call._LoopCache", nowhere)
+    loop = native_loop(lambda x: x + 1)
+    assert loop(1) == 2
+    monkeypatch.undo()
+    assert np.isfinite(float.fromhex(result_with(blocked)[0]))
+
+
+def test_a_folder_that_disappears_does_no_harm(tmp_path):
+    import shutil
+
+    from kane.simulation.native_call import _LoopCache
+
+    loop = native_loop(_double)
+    assert isinstance(loop._cache, _LoopCache)
+    loop._cache._cache_file._cache_path = str(tmp_path / "gone" / "missing")
+    loop._cache._cache_file._index_path = str(tmp_path / "gone" / "missing" / "index")
+    shutil.rmtree(tmp_path)
+    assert loop(2.0) == 4.0
+
+
+def _double(x):
+    return 2 * x
+
+
+def test_a_strided_or_single_precision_vector_is_refused():
+    def call(address, state, v):
+        call_program(address, state, v, v, v, v)
+
+    from numba.core.errors import TypingError
+
+    v = np.zeros(2)
+    for wrong, message in ((np.zeros(4)[::2], "contiguous"), (np.zeros(2, np.float32), "float64 vectors")):
+        with pytest.raises(TypingError, match=message):
+            native_loop(call)(0, wrong, v)
+
+
+def test_the_loop_releases_the_interpreter_lock():
+    assert march_rk4.targetoptions["nogil"]
+
+
+def test_the_loop_allocates_nothing_per_step():
+    """Arrays made in the loop would show in numba's own counters."""
+    from numba.core.runtime import rtsys
+
+    model = kane.Model("ball")
+    model.connect(model.ground, model.body("ball", mass=1.0, inertia=(1, 2, 3)), kane.Free("base"))
+    rhs = kane.build(kane.formulate(model)).function("rhs")
+    x = np.zeros(13)
+    x[0] = x[8] = 1.0
+    none = np.zeros(0, np.int64)
+    tables = Tables(none, none, none, none, np.zeros(0), np.zeros(0))
+    quaternions = np.zeros(1, np.int64)
+    system = System(rhs.address, np.zeros(14), np.zeros(0), rhs.stage([]), np.zeros(rhs.n_work), quaternions)
+    grid = Grid(0.0, 1e-3, 1.0, 1000, 10)
+    arrays = (x, *(np.zeros(13) for _ in range(3)), np.zeros((grid.rows, 13)))
+
+    def allocations(first, last):
+        before = rtsys.get_allocation_stats().alloc
+        assert march_rk4(system, (tables, tables), grid, (first, last), arrays) == last
+        return rtsys.get_allocation_stats().alloc - before
+
+    assert allocations(0, 1) == allocations(1, 1000)
