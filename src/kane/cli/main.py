@@ -48,8 +48,9 @@ def options(
 ) -> None:
     """Multibody dynamics by Kane's method.
 
-    MODEL is the path of a URDF file, or the name of a reference model such as stanford_arm; whole-number arguments
-    follow after colons: chain:6. Exit status: 0 done, 1 an error that the message explains, 2 wrong usage.
+    MODEL is the path of a URDF file, or a reference model: stanford_arm, chain:6.
+
+    Exit status: 0 done, 1 an error that the message explains, 2 wrong usage.
     """
 
 
