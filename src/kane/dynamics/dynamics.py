@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,8 +55,9 @@ class Jacobian(NamedTuple):
 class Dynamics:
     """Native code of equations. Every argument may be a batch (..., n); batches broadcast.
 
-    q is always the full set of coordinates (nq) and u the full set of speeds (n), in the order of ``equations.q`` and ``.u``.
-    ``parameters``, where a method takes it, is a dict of values by name that replaces defaults for this call.
+    q is always the full set of coordinates (nq) and u the full set of speeds (n), in the order of ``equations.q`` and
+    ``.u``. ``parameters``, where a method takes it, is a dict of values by name that replaces defaults for this call.
+    Any number of threads may call at once.
 
     Raises:
         ModelError: from every method, for arguments of a wrong shape or unknown names.
@@ -65,6 +68,7 @@ class Dynamics:
         self._compile = compile
         self._functions: dict[str, CompiledFunction] = {}
         self._stages: dict[str, np.ndarray] = {}
+        self._lock = threading.Lock()  # nodes are made, and code compiled, by one thread at a time
 
     @property
     def equations(self) -> Equations:
@@ -77,20 +81,25 @@ class Dynamics:
         return np.array([self._equations.defaults[p.name] for p in self._equations.parameters])
 
     def function(self, name: str) -> CompiledFunction:
-        """The compiled program of a quantity: "forward", "inverse", "rhs" (qdot and udot), "mass_matrix", "energy", ..."""
+        """The compiled program of a quantity: "forward", "inverse", "rhs" (qdot, udot), "mass_matrix", "energy", ..."""
         found = self._functions.get(name)
-        if found is None:
-            found = self._functions[name] = self._compile(program(self._equations, name))
-            self._stages[name] = found.stage(self.parameters)
-        return found
+        if found is not None:
+            return found
+        with self._lock:
+            if name not in self._functions:
+                found = self._compile(program(self._equations, name))
+                self._stages[name] = found.stage(self.parameters)
+                self._functions[name] = found
+            return self._functions[name]
 
     def forward(self, q: Any, u: Any, inputs: Any = None, t: Any = 0.0, *, parameters: Any = None) -> np.ndarray:
         """udot from M udot + bias = B inputs, shape (..., n)."""
-        return self._call("forward", q, u, self._inputs(inputs), t, parameters)
+        return self._call("forward", q, u, self._inputs(inputs), t=t, parameters=parameters)
 
     def inverse(self, q: Any, u: Any, udot: Any, t: Any = 0.0, *, parameters: Any = None) -> np.ndarray:
         """M udot + bias, the generalized forces that the inputs must supply, shape (..., n)."""
-        return self._call("inverse", q, u, udot, t, parameters)
+        udot = self._array(udot, "udot", len(self._equations.u))
+        return self._call("inverse", q, u, udot, t=t, parameters=parameters)
 
     def inputs_for(self, q: Any, u: Any, udot: Any, t: Any = 0.0, *, parameters: Any = None) -> np.ndarray:
         """The inputs with B inputs = M udot + bias, shape (..., m).
@@ -100,9 +109,11 @@ class Dynamics:
         """
         n, m = len(self._equations.u), len(self._equations.inputs)
         if n != m:
-            raise ModelError(f"{n} generalized forces do not determine {m} inputs; use inverse() for the forces themselves")
+            raise ModelError(
+                f"{n} generalized forces do not determine {m} inputs; inverse() gives the forces themselves"
+            )
         needed = self.inverse(q, u, udot, t, parameters=parameters)
-        B = self._call("input_matrix", q, u, (), t, parameters)
+        B = self._call("input_matrix", q, u, t=t, parameters=parameters)
         try:
             return np.linalg.solve(B.reshape(*B.shape[:-1], n, n), needed[..., None])[..., 0]
         except np.linalg.LinAlgError:
@@ -111,7 +122,7 @@ class Dynamics:
     def mass_matrix(self, q: Any, t: Any = 0.0, *, parameters: Any = None) -> np.ndarray:
         """M(q), symmetric, shape (..., n, n)."""
         n = len(self._equations.u)
-        lower = self._call("mass_matrix", q, np.zeros(n), (), t, parameters)
+        lower = self._call("mass_matrix", q, np.zeros(n), t=t, parameters=parameters)
         M = np.empty((*lower.shape[:-1], n, n))
         for k, (i, j) in enumerate(lower_triangle(n)):
             M[..., i, j] = M[..., j, i] = lower[..., k]
@@ -119,25 +130,25 @@ class Dynamics:
 
     def bias(self, q: Any, u: Any, t: Any = 0.0, *, parameters: Any = None) -> np.ndarray:
         """The terms free of udot and inputs, shape (..., n)."""
-        return self._call("bias", q, u, (), t, parameters)
+        return self._call("bias", q, u, t=t, parameters=parameters)
 
     def kinematics(self, q: Any, u: Any, t: Any = 0.0, *, parameters: Any = None) -> np.ndarray:
         """dq/dt, shape (..., nq)."""
-        return self._call("kinematics", q, u, (), t, parameters)
+        return self._call("kinematics", q, u, t=t, parameters=parameters)
 
     def energy(self, q: Any, u: Any, t: Any = 0.0, *, parameters: Any = None) -> Energy:
         """Kinetic energy, and potential energy of gravity and springs [J], shape (...)."""
-        values = self._call("energy", q, u, (), t, parameters)
+        values = self._call("energy", q, u, t=t, parameters=parameters)
         return Energy(values[..., 0], values[..., 1])
 
     def momentum(self, q: Any, u: Any, t: Any = 0.0, *, parameters: Any = None) -> Momentum:
         """Linear momentum, and angular momentum about the origin of N, in N."""
-        values = self._call("momentum", q, u, (), t, parameters)
+        values = self._call("momentum", q, u, t=t, parameters=parameters)
         return Momentum(values[..., :3], values[..., 3:])
 
     def poses(self, q: Any, t: Any = 0.0, *, parameters: Any = None) -> dict[str, Pose]:
         """Orientation and position of every body and named frame, by name."""
-        values = self._call("poses", q, np.zeros(len(self._equations.u)), (), t, parameters)
+        values = self._call("poses", q, np.zeros(len(self._equations.u)), t=t, parameters=parameters)
         found = {}
         for k, name in enumerate(place_names(self._equations)):
             block = values[..., 12 * k : 12 * k + 12]
@@ -148,30 +159,36 @@ class Dynamics:
         self, body: Body | str, q: Any, *, at: Any = (0.0, 0.0, 0.0), t: Any = 0.0, parameters: Any = None
     ) -> Jacobian:
         """Partial angular velocities of a body and partial velocities of its point ``at`` (in the body's frame) [m]."""
+        if isinstance(body, Body) and body.model.arena is not self._equations.system.arena:
+            raise ModelError(f"body {body.name!r} belongs to another model than {self._equations.name!r}")
         name = body.name if isinstance(body, Body) else body
         n = len(self._equations.u)
-        values = self._call(f"jacobian {name}", q, np.zeros(n), at, t, parameters)
+        point = self._array(at, "at", 3)
+        values = self._call(f"jacobian {name}", q, np.zeros(n), point, t=t, parameters=parameters)
         rows = values.reshape(*values.shape[:-1], 6, n)
         return Jacobian(rows[..., :3, :], rows[..., 3:, :])
 
     def rhs(self, t: Any, x: Any, inputs: Any = None) -> np.ndarray:
         """d/dt of the state x = [q, u], shape (..., nq + n); as scipy's solve_ivp wants it."""
-        x = np.asarray(x, float)
         nq = len(self._equations.q)
-        return self._call("rhs", x[..., :nq], x[..., nq:], self._inputs(inputs), t, None)
+        x = self._array(x, "x = [q, u]", nq + len(self._equations.u))
+        return self._call("rhs", x[..., :nq], x[..., nq:], self._inputs(inputs), t=t)
 
-    def _call(self, name: str, q: Any, u: Any, rest: Any, t: Any, parameters: Any) -> np.ndarray:
+    def _call(self, name: str, q: Any, u: Any, rest: Any = (), *, t: Any, parameters: Any = None) -> np.ndarray:
         function = self.function(name)
         stage = self._stages[name] if parameters is None else function.stage(self._values(parameters))
         q = self._array(q, "q", len(self._equations.q))
         u = self._array(u, "u", len(self._equations.u))
-        if q.ndim == u.ndim == 1 and np.ndim(t) == 0:
-            return function(np.concatenate(([t], q, u)), rest, stage)
-        t = np.asarray(t, float)[..., None]
+        t = self._array(np.expand_dims(t, -1), "t", 1)
+        rest = np.asarray(rest, float)
+        if q.ndim == u.ndim == t.ndim == rest.ndim == 1:
+            return function(np.concatenate((t, q, u)), rest, stage)
+        shapes = {"t": t.shape, "q": q.shape, "u": u.shape, "inputs, udot or at": rest.shape}
         try:
-            batch = np.broadcast_shapes(q.shape[:-1], u.shape[:-1], t.shape[:-1])
+            batch = np.broadcast_shapes(*(shape[:-1] for shape in shapes.values()))
         except ValueError:
-            raise ModelError(f"the batches of q {q.shape}, u {u.shape} and t {t.shape[:-1]} do not broadcast") from None
+            given = ", ".join(f"{shape[:-1]} of {word}" for word, shape in shapes.items())
+            raise ModelError(f"the batches {given} do not broadcast; make their leading shapes agree") from None
         state = np.concatenate([np.broadcast_to(a, (*batch, a.shape[-1])) for a in (t, q, u)], axis=-1)
         return function(state, rest, stage)
 
@@ -194,8 +211,12 @@ class Dynamics:
     def _values(self, parameters: Mapping[str, float]) -> np.ndarray:
         names = [p.name for p in self._equations.parameters]
         values = self.parameters
+        if not isinstance(parameters, Mapping):
+            raise ModelError(f"parameters must be a dict of values by name, not {parameters!r}")
         for name, value in parameters.items():
             if name not in names:
                 raise ModelError(f"there is no parameter {name!r}; {near(name, names)}")
+            if not isinstance(value, Real):
+                raise ModelError(f"the parameter {name!r} must be a number, not {value!r}")
             values[names.index(name)] = value
         return values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import Any
 
@@ -69,7 +69,9 @@ class Model:
 
     @gravity.setter
     def gravity(self, value: Sequence[Scalar]) -> None:
-        self._gravity = triple(self, value, "gravity")
+        gravity = triple(self, value, "gravity")
+        require_fixed(gravity, "gravity")
+        self._gravity = gravity
 
     def scalar(self, value: Any, what: str) -> Scalar:
         """``value`` as a finite float or an expression of this model, or an error that names ``what``."""
@@ -79,9 +81,13 @@ class Model:
             return float(value) if value.is_constant else value
         if not isinstance(value, Real) or isinstance(value, bool):
             raise ModelError(f"{what} must be a number or an expression of this model, not {value!r}")
-        if not math.isfinite(value):
-            raise ModelError(f"{what} is {value!r}; give a finite number")
-        return float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number too large for a double
+            number = math.inf
+        if not math.isfinite(number):
+            raise ModelError(f"{what} is {number!r}; give a finite number")
+        return number
 
     def parameter(self, name: str, default: float) -> Expr:
         """A run-time symbol with a default value: may be changed without deriving or compiling again."""
@@ -100,13 +106,15 @@ class Model:
         return self.arena.leaf(kind, name)
 
     def _require_new_symbol(self, name: str) -> None:
-        if not isinstance(name, str) or not name or name != name.strip():
-            raise ModelError(f"{name!r} is not a name; give a non-empty word")
+        require_word(name)
         taken = {"t", *self.parameters, *self.inputs}
         for c in self.connections:
             taken.update(c.coordinate_names, c.speed_names)
         if name in taken:
-            raise ModelError(f"the name {name!r} is already taken by a parameter, input, coordinate or speed")
+            raise ModelError(
+                f"the name {name!r} is already taken by time, a parameter, input, coordinate or speed of this model; "
+                "give another"
+            )
 
     def body(
         self,
@@ -128,13 +136,14 @@ class Model:
             ModelError: name taken; mass, inertia or com not physical or not finite (the nearest valid inertia is
                 offered).
         """
-        if any(name == b.name for b in self.bodies) or name in self.frames or not name:
-            raise ModelError(f"there is already a body or frame named {name!r}; give another, non-empty name")
-        m = self.scalar(mass, f"the mass of body {name!r}")
-        centre = triple(self, com, f"the mass centre of body {name!r}")
-        rows = inertia_matrix(inertia)
-        rows = tuple(triple(self, row, f"the inertia of body {name!r}") for row in rows)
-        check_inertia(name, m, rows)
+        self._require_new_place(name)
+        who = f"body {name!r}"
+        m = self.scalar(mass, f"the mass of {who}")
+        centre = triple(self, com, f"the mass centre of {who}")
+        rows = inertia_matrix(inertia, f"the inertia of {who}")
+        rows = tuple(triple(self, row, f"the inertia of {who}") for row in rows)
+        check_inertia(who, m, rows)
+        require_fixed([m, *centre, *(x for row in rows for x in row)], f"the mass, mass centre or inertia of {who}")
         body = Body(self, name, len(self.bodies), m, centre, rows)  # type: ignore[arg-type]
         self.bodies.append(body)
         return body
@@ -164,40 +173,50 @@ class Model:
             ModelError: foreign bodies, a second parent, a loop, a name taken, a foreign coordinate expression.
         """
         self._require_tree(parent, child)
+        if not isinstance(joint, Joint):
+            raise ModelError(f'{joint!r} is not a joint; give one such as kane.Revolute("q1", axis="z")')
         label = joint.label
-        title = name or (label if isinstance(label, str) else f"{parent.name}_{child.name}")
+        title = name if name is not None else label if isinstance(label, str) else f"{parent.name}_{child.name}"
+        require_word(title)
         if any(title == c.name for c in self.connections):
             raise ModelError(f"there is already a joint named {title!r}; give another name=")
-        coordinate_names, speed_names = self._coordinate_and_speed_names(joint, title)
+        pose_on_parent = self._pose(at, orientation, f"joint {title!r} on {parent.name!r}")
+        pose_on_child = self._pose(child_at, child_orientation, f"joint {title!r} on {child.name!r}")
+        names = self._coordinate_and_speed_names(joint, title)
         if isinstance(label, Expr):
-            self._require_coordinate_expression(label, title)
             coordinates: tuple[Expr, ...] = (label,)
         else:
-            coordinates = tuple(self.arena.leaf(COORDINATE, c) for c in coordinate_names)
-        connection = Connection(
-            title,
-            parent,
-            child,
-            joint,
-            triple(self, at, f"the position of joint {title!r}"),
-            orientation or Rotation.identity(),
-            triple(self, child_at, f"the position of joint {title!r} on {child.name!r}"),
-            child_orientation or Rotation.identity(),
-            coordinates,
-            coordinate_names,
-            speed_names,
-        )
+            coordinates = tuple(self.arena.leaf(COORDINATE, c) for c in names[0])
+        connection = Connection(title, parent, child, joint, *pose_on_parent, *pose_on_child, coordinates, *names)
         self.connections.append(connection)
         return connection
 
+    def _pose(self, at: Sequence[Scalar], orientation: Rotation | None, what: str) -> tuple[Triple, Rotation]:
+        """A position and an orientation that are fixed in a body."""
+        position = triple(self, at, f"the position of {what}")
+        require_fixed(position, f"the position of {what}")
+        if orientation is None:
+            return position, Rotation.identity()
+        if not isinstance(orientation, Rotation):
+            raise ModelError(f"the orientation of {what} must be a kane.Rotation, not {orientation!r}")
+        entries = [self.scalar(x, f"the orientation of {what}") for row in orientation.entries for x in row]
+        require_fixed(entries, f"the orientation of {what}")
+        return position, orientation
+
     def _coordinate_and_speed_names(self, joint: Joint, title: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         label = joint.label
-        if not isinstance(label, str):
-            return (), ()
-        coordinates, speeds = joint.coordinate_names(label), joint.speed_names(label)
-        for symbol in (*coordinates, *speeds):
-            self._require_new_symbol(symbol)
-        return coordinates, speeds
+        if isinstance(label, str):
+            require_word(label)
+            coordinates, speeds = joint.coordinate_names(label), joint.speed_names(label)
+            for symbol in (*coordinates, *speeds):
+                self._require_new_symbol(symbol)
+            return coordinates, speeds
+        if isinstance(label, Expr) and joint.one_dof:
+            self._require_coordinate_expression(label, title)
+        elif joint.nq:
+            cure = "a name, or an expression of other coordinates and time" if joint.one_dof else "a name"
+            raise ModelError(f"the coordinate of joint {title!r} is {label!r}; give {cure}")
+        return (), ()
 
     def _require_coordinate_expression(self, q: Expr, title: str) -> None:
         if q.arena is not self.arena:
@@ -224,21 +243,22 @@ class Model:
         walk: Body | None = parent
         while walk is not None:
             if walk is child:
-                raise ModelError(f"connecting {child.name!r} to {parent.name!r} would make a loop of joints")
+                raise ModelError(
+                    f"connecting {child.name!r} to {parent.name!r} would make a loop of joints; "
+                    "joints form a tree that starts at the ground"
+                )
             walk = parents.get(walk)
 
     def load(self, load: Load) -> Load:
         """Add a load; what it says is checked now."""
         if not isinstance(load, Load):
-            raise ModelError(f"{load!r} is not a load such as kane.Motor or kane.Force")
+            raise ModelError(f"{load!r} is not a load; give one such as kane.Motor(joint, effort)")
         effect = load.effect()
-        for connection, effort in effect.efforts:
-            if connection.child.model is not self:
-                raise ModelError(f"joint {connection.name!r} belongs to another model")
-            self.scalar(effort, f"a {type(load).__name__} at joint {connection.name!r}")
+        for connection, _ in effect.efforts:
+            self._require_own(connection.child, f"joint {connection.name!r}")
         for wrench in effect.wrenches:
-            if wrench.point.body.model is not self:
-                raise ModelError(f"body {wrench.point.body.name!r} belongs to another model")
+            for body in (wrench.point.body, wrench.expressed_in):
+                self._require_own(body, f"body {body.name!r}")
         self.loads.append(load)
         return load
 
@@ -246,13 +266,22 @@ class Model:
         self, name: str, body: Body, *, at: Sequence[Scalar] = ORIGIN, orientation: Rotation | None = None
     ) -> BodyFrame:
         """Name a frame fixed in a body: a tool, a sensor, a link that was lumped with the body."""
-        if any(name == b.name for b in self.bodies) or name in self.frames or not name:
-            raise ModelError(f"there is already a body or frame named {name!r}; give another, non-empty name")
-        if body.model is not self:
-            raise ModelError(f"body {body.name!r} belongs to another model")
-        made = BodyFrame(body, triple(self, at, f"the origin of frame {name!r}"), orientation or Rotation.identity())
+        self._require_new_place(name)
+        if not isinstance(body, Body):
+            raise ModelError(f"frame {name!r} must be fixed in a body of model {self.name!r}, not in {body!r}")
+        self._require_own(body, f"body {body.name!r}")
+        made = BodyFrame(body, *self._pose(at, orientation, f"frame {name!r}"))
         self.frames[name] = made
         return made
+
+    def _require_new_place(self, name: str) -> None:
+        require_word(name)
+        if name in self.frames or any(name == b.name for b in self.bodies):
+            raise ModelError(f"there is already a body or frame named {name!r}; give another name")
+
+    def _require_own(self, body: Body, what: str) -> None:
+        if body.model is not self:
+            raise ModelError(f"{what} belongs to another model, {body.model.name!r}; build everything with one model")
 
     def coordinates(self, *names: str) -> None:
         """Set the order of q, where it is not the order of ``connect``; coordinates not named keep theirs, last."""
@@ -261,7 +290,7 @@ class Model:
             if n not in known:
                 raise ModelError(f"there is no coordinate {n!r}; {near(n, known)}")
         if len(set(names)) != len(names):
-            raise ModelError(f"a coordinate is named twice in {names}")
+            raise ModelError(f"a coordinate is named twice in {names}; name each once")
         self._coordinate_order = names
 
     @property
@@ -269,14 +298,34 @@ class Model:
         """The connections in the order in which their coordinates stand in q."""
         place = {n: i for i, n in enumerate(self._coordinate_order)}
         late = len(place)
-        return sorted(self.connections, key=lambda c: min((place.get(n, late) for n in c.coordinate_names), default=late))
+
+        def first(connection: Connection) -> int:
+            return min((place.get(n, late) for n in connection.coordinate_names), default=late)
+
+        return sorted(self.connections, key=first)
 
     def rate(self, coordinate: str) -> Expr:
         """The leaf dq/dt of a coordinate."""
         return self.arena.leaf(RATE, coordinate)
 
 
-def near(name: str, known: Sequence[str]) -> str:
+def require_word(name: Any) -> None:
+    """Refuse what cannot be a name."""
+    if not isinstance(name, str) or not name or name != name.strip():
+        raise ModelError(f"{name!r} is not a name; give a non-empty word without spaces around it")
+
+
+def require_fixed(values: Iterable[Scalar], what: str) -> None:
+    """Refuse a description of bodies that changes with the motion: its rate of change is in no equation."""
+    wrong = [leaf.name for leaf in leaves([x for x in values if isinstance(x, Expr)]) if leaf.op != PARAMETER]
+    if wrong:
+        raise ModelError(
+            f"{what} depends on {', '.join(wrong)}; it may depend on parameters only. "
+            "For motion use a joint, whose coordinate may be an expression of time and other coordinates"
+        )
+
+
+def near(name: object, known: Sequence[str]) -> str:
     """A hint for a mistyped name."""
-    close = difflib.get_close_matches(name, known, n=3)
+    close = difflib.get_close_matches(str(name), known, n=3)
     return f"did you mean {', '.join(close)}?" if close else f"known are {', '.join(known) or 'none'}"

@@ -55,7 +55,7 @@ class Free(Joint):
         return JointMotion(R_FM, tuple(q[4:]), UNITS + (ZERO,) * 3, (ZERO,) * 3 + UNITS, ZERO, a_t, rates)
 
     def integrate(self, q: np.ndarray, du: np.ndarray) -> np.ndarray:
-        turned = quaternion.integrate(q[..., :4], du[..., :3])
+        turned = quaternion.integrate(q[..., :4], du[..., :3], 1.0)
         return np.concatenate([turned, q[..., 4:] + quaternion.rotate(q[..., :4], du[..., 3:])], axis=-1)
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:

@@ -88,7 +88,10 @@ class Joint(ABC):
         """The motion of M in F."""
 
     def integrate(self, q: np.ndarray, du: np.ndarray) -> np.ndarray:
-        """The coordinates reached from q by the constant speeds du / dt during dt: shapes (..., nq), (..., nu)."""
+        """The coordinates reached from q by the small motion du = u dt: shapes (..., nq), (..., nu).
+
+        To first order in du that is q + qdot dt; beyond it any motion will do that stays on the coordinates' manifold.
+        """
         return q + du
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:

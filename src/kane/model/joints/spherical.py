@@ -49,7 +49,7 @@ class Spherical(Joint):
         return JointMotion(Rotation.quaternion(*q), ZERO, UNITS, (ZERO,) * 3, ZERO, ZERO, rates)
 
     def integrate(self, q: np.ndarray, du: np.ndarray) -> np.ndarray:
-        return quaternion.integrate(q, du)
+        return quaternion.integrate(q, du, 1.0)
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         return quaternion.difference(q0, q1)

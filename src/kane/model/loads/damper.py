@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kane.expression.node import Scalar
 from kane.model.connection import Connection, coordinate_rate
-from kane.model.loads.load import Effect, Load
+from kane.model.loads.load import Effect, Load, acted_on, checked
 
 
 @dataclass(frozen=True)
@@ -22,5 +22,6 @@ class Damper(Load):
     coefficient: Scalar
 
     def effect(self) -> Effect:
-        rate = coordinate_rate(self.connection.require_one_dof("a Damper"))
-        return Effect(efforts=((self.connection, -(self.coefficient * rate)),))
+        rate = coordinate_rate(acted_on(self.connection, "Damper"))
+        coefficient = checked(self.connection, self.coefficient, "coefficient of the Damper")
+        return Effect(efforts=((self.connection, -(coefficient * rate)),))

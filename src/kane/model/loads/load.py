@@ -5,7 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from kane.errors import ModelError
 from kane.expression.node import Expr, Scalar
 from kane.model.body import Body, Point, Triple
 from kane.model.connection import Connection
@@ -46,3 +48,15 @@ class Load(ABC):
         Raises:
             ModelError: it acts on a joint or body that it cannot act on.
         """
+
+
+def acted_on(connection: Any, load: str) -> Expr:
+    """The coordinate on which a load acts, or an error that names the load."""
+    if not isinstance(connection, Connection):
+        raise ModelError(f"a {load} acts on a joint, which Model.connect returns, not on {connection!r}")
+    return connection.require_one_dof(f"a {load}")
+
+
+def checked(connection: Connection, value: Any, what: str) -> Scalar:
+    """A number or an expression of the joint's model, or an error that names ``what`` and the joint."""
+    return connection.child.model.scalar(value, f"the {what} at joint {connection.name!r}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kane.expression.node import Scalar
 from kane.model.connection import Connection
-from kane.model.loads.load import Effect, Load
+from kane.model.loads.load import Effect, Load, acted_on, checked
 
 
 @dataclass(frozen=True)
@@ -22,5 +22,6 @@ class Motor(Load):
     effort: Scalar
 
     def effect(self) -> Effect:
-        q = self.connection.require_one_dof("a Motor")
-        return Effect(efforts=((self.connection, q.arena.lift(self.effort)),))
+        q = acted_on(self.connection, "Motor")
+        effort = checked(self.connection, self.effort, "effort of the Motor")
+        return Effect(efforts=((self.connection, q.arena.lift(effort)),))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kane.expression.node import Scalar
 from kane.model.connection import Connection
-from kane.model.loads.load import Effect, Load
+from kane.model.loads.load import Effect, Load, acted_on, checked
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,10 @@ class Spring(Load):
     rest: Scalar = 0.0
 
     def effect(self) -> Effect:
-        stretch = self.connection.require_one_dof("a Spring") - self.rest
+        q = acted_on(self.connection, "Spring")
+        stretch = q - checked(self.connection, self.rest, "rest of the Spring")
+        stiffness = checked(self.connection, self.stiffness, "stiffness of the Spring")
         return Effect(
-            efforts=((self.connection, -(self.stiffness * stretch)),),
-            potential=0.5 * self.stiffness * stretch * stretch,
+            efforts=((self.connection, -(stiffness * stretch)),),
+            potential=0.5 * stiffness * stretch * stretch,
         )
