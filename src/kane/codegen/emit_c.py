@@ -121,7 +121,7 @@ ROWS: dict[int, Row] = {
 
 # Functions that C lacks, defined where they are used. A NaN goes through each of them.
 _DEFINITIONS = {
-    SIGN: "static double kane_sign(double x)\n{\n    return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x;\n}\n",
+    SIGN: "static double kane_sign(double x)\n{\n    return x != x ? x : (x > 0.0) - (x < 0.0);\n}\n",
     MIN: "static double kane_min(double a, double b)\n{\n    return a < b || a != a ? a : b;\n}\n",
     MAX: "static double kane_max(double a, double b)\n{\n    return a > b || a != a ? a : b;\n}\n",
     SPLINE: """\

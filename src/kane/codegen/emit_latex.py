@@ -100,6 +100,11 @@ def _sum(a: Piece, b: Piece) -> Piece:
     return Piece(f"{_in(a, SUM)} + {_in(b, SUM)}", SUM)
 
 
+def _difference(a: Piece, b: Piece) -> Piece:
+    text, opposite = (f"{_in(x, SUM)} - {_in(y, PRODUCT)}" for x, y in ((a, b), (b, a)))
+    return Piece(text, SUM, opposite=opposite)
+
+
 def _product(a: Piece, b: Piece) -> Piece:
     if a is b:
         return Piece(f"{_in(a, ATOM)}^{{2}}", POWER)
@@ -126,10 +131,10 @@ def _select(condition: Piece, a: Piece, b: Piece) -> Piece:
 
 ROWS: dict[int, Row] = {
     ADD: _sum,
-    SUB: lambda a, b: Piece(f"{_in(a, SUM)} - {_in(b, PRODUCT)}", SUM),
+    SUB: _difference,
     MUL: _product,
     DIV: lambda a, b: Piece(rf"\frac{{{a.text}}}{{{b.text}}}", PRODUCT),
-    NEG: lambda a: Piece(f"-{_in(a, PRODUCT)}", SUM),
+    NEG: lambda a: Piece(a.opposite or f"-{_in(a, PRODUCT)}", SUM),
     POW: lambda a, b: Piece(f"{_in(a, ATOM)}^{{{b.text}}}", POWER),
     SQRT: lambda a: Piece(rf"\sqrt{{{a.text}}}", POWER),
     SIN: _function(r"\sin"),

@@ -60,6 +60,11 @@ def _sum(a: Piece, b: Piece) -> Piece:
     return Piece(f"{a.within(SUM)} + {b.within(SUM)}", SUM)
 
 
+def _difference(a: Piece, b: Piece) -> Piece:
+    text, opposite = (f"{x.within(SUM)} - {y.within(PRODUCT)}" for x, y in ((a, b), (b, a)))
+    return Piece(text, SUM, opposite=opposite)
+
+
 def _product(a: Piece, b: Piece) -> Piece:
     if a is b:
         return Piece(f"{a.within(ATOM)}**2", POWER)
@@ -72,10 +77,10 @@ def _comparison(sign: str) -> Row:
 
 ROWS: dict[int, Row] = {
     ADD: _sum,
-    SUB: lambda a, b: Piece(f"{a.within(SUM)} - {b.within(PRODUCT)}", SUM),
+    SUB: _difference,
     MUL: _product,
     DIV: lambda a, b: Piece(f"{a.within(PRODUCT)}/{b.within(SIGNED)}", PRODUCT),
-    NEG: lambda a: Piece(f"-{a.within(PRODUCT)}", SUM),
+    NEG: lambda a: Piece(a.opposite or f"-{a.within(PRODUCT)}", SUM),
     POW: lambda a, b: Piece(f"{a.within(ATOM)}**{b.within(ATOM)}", POWER),
     SQRT: function_row("sqrt"),
     SIN: function_row("sin"),

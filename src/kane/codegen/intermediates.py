@@ -26,11 +26,19 @@ COMPARISON, SUM, PRODUCT, SIGNED, POWER, ATOM = range(6)
 
 
 class Piece(NamedTuple):
-    """Written text, how tightly it holds together, and how it reads as the condition of a choice, if it can."""
+    """Written text.
+
+    Attributes:
+        text: what to write.
+        binding: how tightly it holds together.
+        condition: how it reads as the condition of a choice, if it can.
+        opposite: how the same with the other sign reads, where that is no longer, and is a sum.
+    """
 
     text: str
     binding: int = ATOM
     condition: str = ""
+    opposite: str = ""
 
     def within(self, binding: int, parentheses: tuple[str, str] = ("(", ")")) -> str:
         """The text as an operand in a place that asks for ``binding``."""
