@@ -138,6 +138,17 @@ def test_a_meaningless_argument_is_an_error_that_names_it(dyn, arguments, messag
         kane.simulate(dyn, **{"until": 1.0, **arguments})
 
 
+def test_equations_that_were_not_built_are_an_error(dyn):
+    with pytest.raises(kane.ModelError, match=r"needs Dynamics, as kane\.build"):
+        kane.simulate(dyn.equations, until=1.0)
+
+
+def test_an_integrator_that_is_none_is_an_error(dyn):
+    for wrong in (kane.RK4, "RK4"):
+        with pytest.raises(kane.ModelError, match=r"give one such as kane\.RK4\(\)"):
+            kane.simulate(dyn, until=1.0, integrator=wrong)
+
+
 def test_a_quaternion_that_is_not_of_length_one_is_an_error_that_names_it(tumbler):
     with pytest.raises(kane.ModelError, match=r"quaternion \(base_qw, base_qx, base_qy, base_qz\) has length 1.4142"):
         kane.simulate(tumbler, until=1.0, q={"base_qx": 1.0})

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kane.dynamics.dynamics import Dynamics
+from kane.errors import ModelError
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk4 import RK4
 from kane.simulation.march import fixed_grid
@@ -57,8 +58,12 @@ def simulate(
         ModelError: an argument is not meaningful.
         SimulationError: the state stopped being finite; the message has the time and the state before.
     """
+    if not isinstance(dyn, Dynamics):
+        raise ModelError(f"simulate needs Dynamics, as kane.build(equations) makes them, not {dyn!r}")
+    method = RK4() if integrator is None else integrator
+    if not isinstance(method, Integrator):
+        raise ModelError(f"the integrator is {method!r}; give one such as kane.RK4()")
     problem = Problem.of(dyn, inputs, parameters)
-    method = integrator or RK4()
     march = problem.march(fixed_grid(start, until, dt, every), problem.layout.initial_state(q, u))
     slow = PythonMarch(method, problem.rhs, problem.plan, march) if problem.plan.needs_python else None
     with ProgressBar(problem.layout.model) as bar:

@@ -77,9 +77,9 @@ class Trajectory:
             ModelError: there is none.
         """
         places: dict[str, tuple[str, int | None]] = {word: (word, None) for word in ENERGIES}
-        for key, dimension in DIMENSIONS.items():
-            for column, word in enumerate(self._values(dimension)):
-                places[str(word)] = (key, column)
+        for variable, dimension in DIMENSIONS.items():
+            for i, word in enumerate(self._values(dimension)):
+                places[str(word)] = (variable, i)
         names = list(places)
         key, column = places[names[position(name, names, "coordinate, speed, input or energy")]]
         return self._values(key) if column is None else self._values(key)[:, column]
