@@ -19,7 +19,7 @@ from kane.expression.arena import Arena
 from kane.expression.derivative import forward
 from kane.expression.functions import cos, maximum, select, sin, spline
 from kane.expression.interpret import interpret
-from kane.expression.operations import COORDINATE, INPUT, OPERATIONS, PARAMETER, SPEED, SPLINE, TIME
+from kane.expression.operations import ACCELERATION, COORDINATE, INPUT, OPERATIONS, PARAMETER, SPEED, SPLINE, TIME
 from kane.expression.spline import PiecewiseCubic
 from kane.expression.traverse import CONSTRUCTORS
 
@@ -233,6 +233,14 @@ def test_a_module_of_many_programs_shares_its_tables_and_an_empty_one_compiles(t
         out = np.empty(1)
         library(f"t_p{i}", np.array([1.5]), None, None, out, None)
         assert out[0] == pytest.approx(2.25 * (i + 1), rel=1e-14)  # the parabola x**2, a few roundings
+
+
+def test_an_acceleration_and_the_speed_whose_name_it_bears_are_told_apart():
+    arena = Arena()
+    u, udot = arena.leaf(SPEED, "u1"), arena.leaf(ACCELERATION, "u1")
+    source = emit_c([Program("p", [u * udot], state=[u], rest=[udot], parameters=[])], name="t")
+    assert "const double u1_dot = rest[0];" in source
+    assert "out[0] = u1 * u1_dot;" in source
 
 
 def test_functions_that_are_not_used_are_not_defined():

@@ -14,7 +14,7 @@ from kane.expression import construct
 from kane.expression.arena import Arena
 from kane.expression.functions import cos, maximum, minimum, select, sin, spline, sqrt
 from kane.expression.interpret import _NumPy, interpret
-from kane.expression.operations import COORDINATE, OPERATIONS, PARAMETER, SPEED, SPLINE
+from kane.expression.operations import ACCELERATION, COORDINATE, OPERATIONS, PARAMETER, RATE, SPEED, SPLINE
 from kane.expression.spline import PiecewiseCubic
 from kane.expression.traverse import CONSTRUCTORS
 
@@ -105,6 +105,9 @@ TEXT = {
     "(q1 < q2)*q3": q3 * (q1 < q2),
     "0.333333333333": ARENA.constant(1 / 3),
     "1e-09*q1": 1e-9 * q1,
+    "2*u1*q1": q1 * (2 * u1),
+    "u1*u1'": u1 * ARENA.leaf(ACCELERATION, "u1"),
+    "q1*q1'": q1 * ARENA.leaf(RATE, "q1"),
     "q1": q1,
 }
 

@@ -202,7 +202,7 @@ def _identifier(text: str) -> str:
 
 def _remark(text: str) -> str:
     """``text`` with everything that could end a comment, or confuse a terminal, made an underscore."""
-    return re.sub(r"[^\w .,:+()\[\]-]", "_", text, flags=re.ASCII)
+    return re.sub(r"[^\w .,:'+()\[\]-]", "_", text, flags=re.ASCII)
 
 
 def _functions(programs: Sequence[Program], name: str) -> list[str]:
@@ -278,7 +278,7 @@ def _local_names(given: Iterable[Expr]) -> dict[Expr, str]:
     names: dict[Expr, str] = {}
     taken = set(_RESERVED)
     for number, node in enumerate(given, 1):
-        stem = f"P{number}" if node.args else _identifier(name_of(node))
+        stem = f"P{number}" if node.args else _identifier(name_of(node).replace("'", "_dot"))
         # Names that start with kane_ are ours, those like M_PI and FP_NAN belong to <math.h>.
         if stem.startswith(("kane_", "M_", "FP_")):
             stem = f"v_{stem}"

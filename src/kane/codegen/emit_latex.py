@@ -21,6 +21,7 @@ from kane.codegen.intermediates import (
     intermediates,
     name_of,
     named_pairs,
+    numbers_first,
 )
 from kane.expression.node import Expr
 from kane.expression.operations import (
@@ -70,9 +71,9 @@ _PARENTHESES = (r"\left(", r"\right)")
 
 
 def latex_name(name: str) -> str:
-    """A name in mathematics: q1 is q_{1}, tau2 is Greek with an index, x_dot is x with a dot, words stand upright."""
-    stem = re.sub("(?<=.)(_dot)+$", "", name, flags=re.DOTALL)
-    dots = (len(name) - len(stem)) // len("_dot")
+    """A name in mathematics: q1 is q_{1}, tau2 is Greek with an index, x_dot and x' have a dot, words stand upright."""
+    found = re.fullmatch(r"(.+?)((?:_dot|')*)", name, flags=re.DOTALL)
+    stem, dots = (found[1], found[2].count("'") + found[2].count("_")) if found else (name, 0)
     numbered = re.fullmatch(r"([A-Za-z]+?)([0-9]*)", stem)
     if numbered and len(numbered[1]) == 1:
         text = numbered[1]
@@ -108,6 +109,7 @@ def _difference(a: Piece, b: Piece) -> Piece:
 def _product(a: Piece, b: Piece) -> Piece:
     if a is b:
         return Piece(f"{_in(a, ATOM)}^{{2}}", POWER)
+    a, b = numbers_first(a, b)
     return Piece(rf"{_in(a, PRODUCT)} \, {_in(b, PRODUCT)}", PRODUCT)
 
 

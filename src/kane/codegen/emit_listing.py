@@ -21,6 +21,7 @@ from kane.codegen.intermediates import (
     intermediates,
     name_of,
     named_pairs,
+    numbers_first,
 )
 from kane.expression.node import Expr
 from kane.expression.operations import (
@@ -68,6 +69,7 @@ def _difference(a: Piece, b: Piece) -> Piece:
 def _product(a: Piece, b: Piece) -> Piece:
     if a is b:
         return Piece(f"{a.within(ATOM)}**2", POWER)
+    a, b = numbers_first(a, b)
     return Piece(f"{a.within(PRODUCT)}*{b.within(PRODUCT)}", PRODUCT)
 
 

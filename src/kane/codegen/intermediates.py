@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from kane.errors import ExpressionError
 from kane.expression.node import Expr
-from kane.expression.operations import CONSTANT, COORDINATE, COS, NEG, OPERATIONS, SIN
+from kane.expression.operations import ACCELERATION, CONSTANT, COORDINATE, COS, NEG, OPERATIONS, RATE, SIN
 
 # An expression wider than this, in characters of the listing, gets a line of its own. An operation seldom joins more
 # than two, so lines stay within about twice this width.
@@ -121,7 +121,7 @@ def intermediates(order: Sequence[Expr], roots: Iterable[Expr]) -> list[Expr]:
 def _width_of_leaf(node: Expr) -> int:
     if node.op == CONSTANT:
         return len(f"{node.data:.12g}")
-    return len(node.name) if not node.args else _WIDTH_OF_NAME
+    return len(name_of(node)) if not node.args else _WIDTH_OF_NAME
 
 
 def intermediate_names(named: Iterable[Expr], taken: Collection[str]) -> dict[Expr, str]:
@@ -190,5 +190,13 @@ def function_row(word: str) -> Row:
 
 
 def name_of(node: Expr) -> str:
-    """The plain name of a leaf: its text, or for a measure its description."""
-    return node.data if isinstance(node.data, str) else f"{OPERATIONS[node.op].name}({node.data})"
+    """The plain name of a leaf; a rate or acceleration, which bears the name of its coordinate or speed, is primed."""
+    if not isinstance(node.data, str):
+        return f"{OPERATIONS[node.op].name}({node.data})"
+    return f"{node.data}'" if node.op in (RATE, ACCELERATION) else node.data
+
+
+def numbers_first(a: Piece, b: Piece) -> tuple[Piece, Piece]:
+    """The factors of a product, exchanged where that lets a numerical factor lead: 2 u1 u2 for u1 (2 u2)."""
+    leads = b.binding == PRODUCT and b.text[0].isdigit() and not a.text[0].isdigit()
+    return (b, a) if leads else (a, b)
