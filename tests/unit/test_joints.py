@@ -153,7 +153,7 @@ def test_speed_units_are_those_of_coordinates_per_second(joint):
 @every_joint
 def test_at_the_neutral_coordinates_M_lies_on_F(joint):
     motion = Example(joint).at(joint.neutral, [0] * joint.nu, [0] * joint.nu)
-    assert (np.eye(3) == motion.R_FM).all()
+    assert difference(motion.R_FM, np.eye(3)) < TOLERANCE
     assert not motion.p_FM.any()
 
 

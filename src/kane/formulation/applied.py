@@ -9,7 +9,7 @@ from typing import Any
 from kane.errors import ExpressionError, ModelError
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
-from kane.expression.operations import INPUT, MEASURE, PARAMETER, RATE, TIME
+from kane.expression.operations import INPUT, MEASURE, OPERATIONS, PARAMETER, RATE, TIME
 from kane.expression.traverse import leaves, substitute
 from kane.formulation.inverse import Wrench
 from kane.formulation.kinematics import angular_velocities, orientations, origin_velocities, origins
@@ -150,7 +150,8 @@ def images(system: System, expressions: Sequence[Expr]) -> dict[Expr, Expr]:
     known = {*system.speeds.q, *system.speeds.u}
     for leaf in wanted:
         if leaf.op not in (PARAMETER, INPUT, TIME, MEASURE) and leaf not in known and leaf not in system.speeds.rates:
-            raise ModelError(f"a load depends on {leaf.name!r}, which is not a coordinate, rate or speed of this model")
+            kind = OPERATIONS[leaf.op].name
+            raise ModelError(f"a load depends on the {kind} {leaf.name!r}, which has no value in this model's equations")
     found = {leaf: system.speeds.rates[leaf] for leaf in wanted if leaf.op == RATE}
     measures = [leaf for leaf in wanted if leaf.op == MEASURE]
     if measures:
