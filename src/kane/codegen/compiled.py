@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ class CompiledFunction:
         void stage_address(const double* parameters, double* stage, double* work)
         void batch_address(int64 n, state, rest, stage, out, work)     n states, one after the other; one stage for all
 
+    ``out`` and ``work`` may overlap nothing else.
+
     Attributes:
         program: what was compiled.
         address, stage_address, batch_address: of the functions above; good as long as this object lives.
@@ -43,6 +46,8 @@ class CompiledFunction:
         self.n_work = n_work
         # Freed from here and not by the garbage collector, which may free the engine's LLVM context before the engine.
         weakref.finalize(self, engine.close).atexit = False
+        self._offsets = tuple(accumulate((self.n_state, self.n_rest, self.n_stage, self.n_out)))
+        self._block = ctypes.c_double * (self._offsets[-1] + n_work + 1)
         self._main = ctypes.CFUNCTYPE(None, *[_POINTER] * 5)(self.address)
         self._stage = ctypes.CFUNCTYPE(None, *[_POINTER] * 3)(self.stage_address)
         self._batch = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[_POINTER] * 5)(self.batch_address)
@@ -77,10 +82,20 @@ class CompiledFunction:
         if stage.ndim != 1:
             raise self._shape("stage", f"({self.n_stage},)", stage.shape)
         if state.ndim == 1 and rest.ndim == 1:
-            out, work = np.empty(self.n_out), np.empty(self.n_work)
-            self._main(*(a.ctypes.data for a in (state, rest, stage, out, work)))
-            return out
+            return self._one(state, rest, stage)
         return self._many(state, rest, stage)
+
+    def _one(self, state: np.ndarray, rest: np.ndarray, stage: np.ndarray) -> np.ndarray:
+        # All arrays in one block of memory: asking NumPy for five addresses takes ten times as long as the call.
+        block: Any = self._block()
+        memory = np.frombuffer(block)
+        rest_at, stage_at, out_at, work_at = self._offsets
+        memory[:rest_at] = state
+        memory[rest_at:stage_at] = rest
+        memory[stage_at:out_at] = stage
+        start = ctypes.addressof(block)
+        self._main(start, start + 8 * rest_at, start + 8 * stage_at, start + 8 * out_at, start + 8 * work_at)
+        return memory[out_at:work_at].copy()
 
     def _many(self, state: np.ndarray, rest: np.ndarray, stage: np.ndarray) -> np.ndarray:
         try:
