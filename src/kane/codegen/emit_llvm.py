@@ -14,8 +14,9 @@ from kane.expression.spline import PiecewiseCubic
 
 MAIN, STAGE, BATCH = "kane_main", "kane_stage", "kane_batch"
 # Operations per function. LLVM's register allocator takes time that grows faster than a function does, but its
-# scheduler interleaves what lies far apart in one function, from which forward dynamics gain. Measured on arms, ANYmal, Talos:
-# against 600, pieces of 1,500 take a tenth longer to compile and run up to a fifth faster; larger ones bring no more.
+# scheduler interleaves what lies far apart in one function, from which forward dynamics gain. Measured on arms, ANYmal
+# and Talos: against 600, pieces of 1,500 take a tenth longer to compile and run up to a fifth faster; larger ones bring
+# no more.
 PIECE = 1500
 _LANES = 8
 
