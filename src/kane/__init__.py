@@ -45,6 +45,9 @@ from kane.model.loads import Motor as Motor
 from kane.model.loads import Spring as Spring
 from kane.model.loads import Torque as Torque
 from kane.model.model import Model as Model
+from kane.simulation.inputs import Held as Held
+from kane.simulation.inputs import Interpolated as Interpolated
 from kane.simulation.integrators import RK4 as RK4
+from kane.simulation.integrators.integrator import Integrator as Integrator
 from kane.simulation.simulate import simulate as simulate
 from kane.simulation.trajectory import Trajectory as Trajectory

@@ -80,6 +80,10 @@ class Dynamics:
         """Default values of the parameters, in the order of ``equations.parameters``."""
         return np.array([self._equations.defaults[p.name] for p in self._equations.parameters])
 
+    def compile(self, program: Program) -> CompiledFunction:
+        """Code for another program of these equations' leaves, by the same target."""
+        return self._compile(program)
+
     def function(self, name: str) -> CompiledFunction:
         """The compiled program of a quantity: "forward", "inverse", "rhs" (qdot, udot), "mass_matrix", "energy", ..."""
         found = self._functions.get(name)
@@ -87,7 +91,7 @@ class Dynamics:
             return found
         with self._lock:
             if name not in self._functions:
-                found = self._compile(program(self._equations, name))
+                found = self.compile(program(self._equations, name))
                 self._stages[name] = found.stage(self.parameters)
                 self._functions[name] = found
             return self._functions[name]

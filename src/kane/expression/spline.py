@@ -8,8 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import CubicSpline
-
 from kane.errors import ExpressionError
 
 
@@ -84,7 +82,9 @@ class PiecewiseCubic:
 def _not_a_knot(xs: np.ndarray, ys: np.ndarray) -> CubicSpline:
     try:
         with np.errstate(all="ignore"):
-            fit = CubicSpline(xs, ys)
+            from scipy.interpolate import CubicSpline  # here: importing scipy takes as long as all of kane
+
+        fit = CubicSpline(xs, ys)
     except ValueError:  # SciPy's word for slopes that overflow
         fit = None
     if fit is None or not np.isfinite(fit.c).all():

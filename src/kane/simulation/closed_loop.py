@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kane.codegen.compiled import CompiledFunction
-from kane.codegen.jit import compile_program
 from kane.codegen.program import Program
+from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.operations import OPERATIONS
@@ -15,14 +15,11 @@ from kane.formulation.applied import images
 from kane.formulation.equations import Equations
 
 
-def close_loop(
-    equations: Equations, rhs: Program, expressions: Mapping[str, Expr]
-) -> tuple[CompiledFunction, CompiledFunction]:
+def close_loop(dyn: Dynamics, expressions: Mapping[str, Expr]) -> tuple[CompiledFunction, CompiledFunction]:
     """The equations with expressions in place of inputs, and the inputs themselves.
 
     Args:
-        equations: of the model; they give the rates and measures in the expressions.
-        rhs: state [t, q, u], rest = inputs, outputs [qdot, udot].
+        dyn: its program "rhs" has state [t, q, u], rest = inputs, outputs [qdot, udot].
         expressions: for some of the inputs; of time, coordinates, rates, speeds, measures, parameters
             and the other inputs.
 
@@ -34,14 +31,15 @@ def close_loop(
         ModelError: an expression belongs to another model, or depends on an input that is replaced itself or on a leaf
             that is not known in the state.
     """
-    replacements = _resolved(equations, rhs, expressions)
+    rhs = dyn.function("rhs").program
+    replacements = _resolved(dyn.equations, rhs, expressions)
     outputs = substitute(rhs.outputs, replacements)
     inputs = [replacements.get(leaf, leaf) for leaf in rhs.rest]
     closed, recorded = (
         Program(name, out, state=rhs.state, rest=rhs.rest, parameters=rhs.parameters)
         for name, out in ((f"{rhs.name} in closed loop", outputs), (f"inputs of {rhs.name}", inputs))
     )
-    return compile_program(closed), compile_program(recorded)
+    return dyn.compile(closed), dyn.compile(recorded)
 
 
 def _resolved(equations: Equations, rhs: Program, expressions: Mapping[str, Expr]) -> dict[Expr, Expr]:

@@ -48,7 +48,7 @@ class Problem:
         plan = plan_inputs(inputs, layout.inputs, layout.input_defaults)
         rhs, controls = dyn.function("rhs"), None
         if plan.expressions:
-            rhs, controls = close_loop(dyn.equations, rhs.program, plan.expressions)
+            rhs, controls = close_loop(dyn, plan.expressions)
         return cls(layout, values, plan, rhs, controls, dyn.function("energy"))
 
     def march(self, grid: Grid, x: Vector) -> March:
