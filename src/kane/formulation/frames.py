@@ -22,7 +22,8 @@ from kane.geometry.factor import Elementary, Factor
 from kane.geometry.rotation import Rotation
 from kane.model.joints.joint import JointMotion
 
-# Directions closer than this are parallel; lengths below this share of the model's size are zero (round-off of rotations).
+# A distance or first moment across an axis that is below this gives no direction for x; lengths below NEGLIGIBLE times the
+# model's size are zero (round-off of rotations).
 PARALLEL = 1e-9
 NEGLIGIBLE = 1e-13
 # Below this sine of the angle between two axes their common perpendicular is not used: it lies up to 1/sine times as far
@@ -189,6 +190,8 @@ def _principal_direction(z: np.ndarray, link: Link) -> np.ndarray | None:
 
 
 def _with_axes(x: np.ndarray, z: np.ndarray) -> Rotation:
+    x = x - (x @ z) * z  # the small rest of a long vector is normal to z to few digits only
+    x = x / np.linalg.norm(x)
     return Rotation.matrix(np.column_stack([x, np.cross(z, x), z]).tolist())
 
 
@@ -241,7 +244,7 @@ def _foot(p: Vector, index: int, links: list[Link], axes: list[_Axes]) -> tuple[
         return p, mine.offset
     assert link.connection is not None
     e = (above.inverse() @ link.R_PF @ link.connection.R_CM.inverse()).as_numpy() @ mine.turns
-    e = np.where(np.abs(e) <= PARALLEL, 0.0, e)
+    e = np.where(np.abs(e) <= 10 * NEGLIGIBLE, 0.0, e)
     k = int(np.argmax(np.abs(e)))
     t = -p[k] * (1.0 / float(e[k]))
     p = tuple(0.0 if i == k else p[i] + t * float(e[i]) if e[i] else p[i] for i in range(3))  # type: ignore[assignment]

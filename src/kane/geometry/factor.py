@@ -220,15 +220,18 @@ def zxz_angles(rows: Matrix) -> tuple[float, float, float]:
 
     beta is in (-pi/2, pi/2]; where alpha is 0 or pi it is 0. Angles within 1e-10 of a multiple of pi/2 are snapped.
     """
-    (r00, _, r02), (r10, _, r12), (r20, r21, r22) = rows
+    (r00, r01, r02), (r10, r11, r12), (r20, r21, r22) = rows
     sine = math.hypot(r20, r21)
     if sine <= _SNAP:
         # Rz(beta) Rx(0) Rz(gamma) = Rz(beta + gamma); Rz(beta) Rx(pi) Rz(gamma) = Rx(pi) Rz(gamma - beta).
         return 0.0, 0.0 if r22 > 0.0 else math.pi, _snapped(math.atan2(r10 if r22 > 0.0 else -r10, r00))
-    beta, alpha, gamma = _snapped(math.atan2(r02, -r12)), _snapped(math.atan2(sine, r22)), math.atan2(r20, r21)
+    beta, alpha = _snapped(math.atan2(r02, -r12)), _snapped(math.atan2(sine, r22))
     if beta > math.pi / 2 or beta <= -math.pi / 2:
-        beta, alpha, gamma = _snapped(math.atan2(-r02, r12)), -alpha, math.atan2(-r20, -r21)
-    return beta, alpha, _snapped(gamma)
+        beta, alpha = _snapped(math.atan2(-r02, r12)), -alpha
+    # From the first row of Rz(-beta) R, not from r20 and r21: where alpha is small those hold few digits, and so does
+    # beta, but what beta lacks gamma makes up for.
+    c, s = math.cos(beta), math.sin(beta)
+    return beta, alpha, _snapped(math.atan2(-(c * r01 + s * r11), c * r00 + s * r10))
 
 
 _SNAP = 1e-10
