@@ -192,7 +192,7 @@ def test_forward_dynamics_feel_a_load(load, expected, bare, states):
 
 
 @pytest.mark.parametrize(
-    ("name", "load"), [(name, load) for name, (load, _) in EXAMPLES.items() if "spring" in name], ids=str
+    ("name", "load"), [(name, load) for name, (load, _) in EXAMPLES.items() if "spring" in name], ids=lambda x: x if isinstance(x, str) else "load"
 )
 def test_a_spring_pulls_down_its_potential(name, load, bare, states):
     equations = loaded(load)
@@ -388,7 +388,5 @@ def test_a_load_on_an_acceleration_is_refused_by_its_name():
         x.m.load(Motor(x.turn, udot[0]))
     own = kane.formulate(x.m).udot[0]
     x.m.load(Motor(x.turn, own))
-    with pytest.raises(
-        ModelError, match=r"a load depends on 'u1', which is not a coordinate, rate or speed of this model"
-    ):
+    with pytest.raises(ModelError, match=r"a load depends on the acceleration 'u1', which has no value in these equa"):
         kane.formulate(x.m)

@@ -9,6 +9,7 @@ from kane.codegen.compiled import CompiledFunction
 from kane.codegen.jit import compile_program
 from kane.codegen.program import Program
 from kane.dynamics.dynamics import Dynamics
+from kane.errors import ModelError
 from kane.formulation.equations import Equations
 
 
@@ -38,5 +39,10 @@ def build(equations: Equations, *, target: Target | None = None) -> Dynamics:
     Args:
         equations: from ``formulate``.
         target: what makes code of them; ``LLVM()`` unless given.
+
+    Raises:
+        ModelError: ``equations`` is not what ``formulate`` returns.
     """
+    if not isinstance(equations, Equations):
+        raise ModelError(f"build takes Equations, which kane.formulate(model) returns, not {equations!r}")
     return Dynamics(equations, (target or LLVM()).compile)

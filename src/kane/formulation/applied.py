@@ -43,7 +43,7 @@ class Applied:
         n = len(self.efforts)
         triples = [tuple(new[i : i + 3]) for i in range(n + 1, len(new), 3)]
         wrenches = {k: (triples[2 * i], triples[2 * i + 1]) for i, k in enumerate(keys)}
-        return Applied(tuple(new[:n]), wrenches, new[n])  # type: ignore[arg-type]
+        return Applied(tuple(new[:n]), wrenches, new[n])
 
     def without(self, inputs: Sequence[Expr]) -> Applied:
         """The part that remains when all inputs vanish."""
@@ -71,7 +71,7 @@ class Applied:
             column = [row[j] for row in rows]
             triples = [tuple(column[i : i + 3]) for i in range(n, len(column), 3)]
             wrenches = {k: (triples[2 * i], triples[2 * i + 1]) for i, k in enumerate(keys)}
-            found.append(replace(self, efforts=tuple(column[:n]), wrenches=wrenches))  # type: ignore[arg-type]
+            found.append(replace(self, efforts=tuple(column[:n]), wrenches=wrenches))
         return found
 
 
@@ -151,7 +151,7 @@ def images(system: System, expressions: Sequence[Expr]) -> dict[Expr, Expr]:
     for leaf in wanted:
         if leaf.op not in (PARAMETER, INPUT, TIME, MEASURE) and leaf not in known and leaf not in system.speeds.rates:
             kind = OPERATIONS[leaf.op].name
-            raise ModelError(f"a load depends on the {kind} {leaf.name!r}, which has no value in this model's equations")
+            raise ModelError(f"a load depends on the {kind} {leaf.name!r}, which has no value in these equations")
     found = {leaf: system.speeds.rates[leaf] for leaf in wanted if leaf.op == RATE}
     measures = [leaf for leaf in wanted if leaf.op == MEASURE]
     if measures:
@@ -176,7 +176,7 @@ def _value(system: System, measure: Measure, w: Sequence[Vector], v: Sequence[Ve
     p = position_in_K(system, measure.body, measure.point)
     if measure.kind == POSITION:
         R = orientations(system)
-        p_N = plus(origins(system, R)[link], tuple(dot(row, p) for row in R[link]))  # type: ignore[arg-type]
+        p_N = plus(origins(system, R)[link], tuple(dot(row, p) for row in R[link]))
         return dot(p_N, _carried(system, along.link, 0, direction))
     vector = w[link] if measure.kind == ANGULAR_VELOCITY else plus(v[link], cross(w[link], p))
     return dot(vector, _carried(system, along.link, link, direction))

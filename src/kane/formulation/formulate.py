@@ -25,6 +25,8 @@ def formulate(model: Model) -> Equations:
     Raises:
         ModelError: a body hangs on nothing, a joint moves nothing that has inertia, a load depends on something unknown.
     """
+    if not isinstance(model, Model):
+        raise ModelError(f"formulate takes a kane.Model, not {model!r}")
     with collector_paused():
         system = system_of(model)
         applied = applied_loads(model, system)
