@@ -224,6 +224,16 @@ def test_splines_find_their_piece_at_between_and_beyond_the_knots(points):
     np.testing.assert_allclose(function(where[:, None], [], [])[:, 0], table.value(where), rtol=1e-14, atol=1e-13)
 
 
+def test_the_piece_that_begins_at_a_knot_holds_at_the_knot():
+    # The third derivative jumps there, and is a constant of the table in between: no rounding.
+    jumps = TABLE.derivative().derivative().derivative()
+    arena = Arena()
+    q = arena.leaf(COORDINATE, "q")
+    function = compile_program(Program("jumps", [construct.spline(q, jumps)], state=[q], rest=[], parameters=[]))
+    where = np.array(TABLE.knots)
+    np.testing.assert_array_equal(function(where[:, None], [], [])[:, 0], jumps.value(where))
+
+
 def test_a_chain_of_a_hundred_thousand_additions_compiles_and_adds_up():
     arena = Arena()
     x, y = arena.leaf(COORDINATE, "x"), arena.leaf(COORDINATE, "y")
