@@ -130,6 +130,14 @@ def test_without_fused_operations_c_is_the_interpreter_bit_for_bit(tmp_path):
         np.testing.assert_array_equal(case.by_c(library, state), case.interpreted(state))
 
 
+def test_the_piece_of_a_spline_that_holds_is_the_interpreters(tmp_path):
+    x = Arena().leaf(COORDINATE, "x")
+    case = Case([construct.spline(x, TABLE)], state=[x])
+    library = Library(tmp_path, emit_c([case.program], name="t"), "-ffp-contract=off")
+    for at in (*np.linspace(-2, 3.5, 56), *TABLE.knots, *np.nextafter(TABLE.knots, -math.inf), math.nan):
+        np.testing.assert_array_equal(case.by_c(library, [at]), [TABLE.value(at)])
+
+
 def test_stages_and_arrays_reach_their_places(tmp_path):
     case = arm()
     library = Library(tmp_path, emit_c([case.program], name="t"), "-ffp-contract=off")

@@ -8,6 +8,7 @@ no longer come out as NaN.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -235,12 +236,14 @@ def _stage_function(program: Program, identifier: str, tables: dict[PiecewiseCub
 
 
 def _layout(program: Program, *arrays: str) -> str:
-    parts = [_remark(program.name)]
+    """The text of a comment: name of the program, and what the arrays hold."""
+    lines = [_remark(program.name)]
     for word in arrays:
         leaves = getattr(program, word)
         if leaves:
-            parts.append(f"{word}: " + ", ".join(f"{_remark(name_of(leaf))}" for leaf in leaves))
-    return ";\n   ".join(parts)
+            held = f"{word}: " + ", ".join(_remark(name_of(leaf)) for leaf in leaves)
+            lines += textwrap.wrap(held, 110, subsequent_indent="  ", break_long_words=False)
+    return "\n   ".join(lines)
 
 
 def _body(
