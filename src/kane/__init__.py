@@ -1,53 +1,103 @@
 """Multibody dynamics by Kane's method: describe a mechanism, read its equations, run them as native code."""
 
-from kane.errors import CompileError as CompileError
-from kane.errors import ExpressionError as ExpressionError
-from kane.errors import FrameError as FrameError
-from kane.errors import ImportFileError as ImportFileError
-from kane.errors import KaneError as KaneError
-from kane.errors import ModelError as ModelError
-from kane.errors import SimulationError as SimulationError
-from kane import library as library
-from kane.dynamics.build import LLVM as LLVM
-from kane.dynamics.build import build as build
-from kane.dynamics.dynamics import Dynamics as Dynamics
-from kane.expression.functions import absolute as absolute
-from kane.expression.functions import acos as acos
-from kane.expression.functions import asin as asin
-from kane.expression.functions import atan2 as atan2
-from kane.expression.functions import cos as cos
-from kane.expression.functions import equal as equal
-from kane.expression.functions import exp as exp
-from kane.expression.functions import log as log
-from kane.expression.functions import maximum as maximum
-from kane.expression.functions import minimum as minimum
-from kane.expression.functions import select as select
-from kane.expression.functions import sign as sign
-from kane.expression.functions import sin as sin
-from kane.expression.functions import spline as spline
-from kane.expression.functions import sqrt as sqrt
-from kane.expression.functions import tan as tan
-from kane.expression.functions import tanh as tanh
-from kane.expression.interpret import evaluate as evaluate
-from kane.formulation.equations import Equations as Equations
-from kane.formulation.formulate import formulate as formulate
-from kane.formulation.formulate import substitute as substitute
-from kane.geometry.rotation import Rotation as Rotation
-from kane.importers.urdf import load_urdf as load_urdf
-from kane.model.joints import Free as Free
-from kane.model.joints import Prismatic as Prismatic
-from kane.model.joints import Revolute as Revolute
-from kane.model.joints import Spherical as Spherical
-from kane.model.joints import Weld as Weld
-from kane.model.loads import Damper as Damper
-from kane.model.loads import Force as Force
-from kane.model.loads import Motor as Motor
-from kane.model.loads import Spring as Spring
-from kane.model.loads import Torque as Torque
-from kane.model.model import Model as Model
-from kane.simulation.inputs import Held as Held
-from kane.simulation.inputs import Interpolated as Interpolated
-from kane.simulation.integrators import RK4 as RK4
-from kane.simulation.integrators.integrator import Integrator as Integrator
-from kane.simulation.simulate import simulate as simulate
-from kane.simulation.trajectory import Trajectory as Trajectory
+from kane import library
+from kane.dynamics.build import LLVM, build
+from kane.dynamics.dynamics import Dynamics
+from kane.errors import (
+    CompileError,
+    ExpressionError,
+    FrameError,
+    ImportFileError,
+    KaneError,
+    ModelError,
+    SimulationError,
+)
+from kane.expression.functions import (
+    absolute,
+    acos,
+    asin,
+    atan2,
+    cos,
+    equal,
+    exp,
+    log,
+    maximum,
+    minimum,
+    select,
+    sign,
+    sin,
+    spline,
+    sqrt,
+    tan,
+    tanh,
+)
+from kane.expression.interpret import evaluate
+from kane.formulation.equations import Equations
+from kane.formulation.formulate import formulate, substitute
+from kane.geometry.rotation import Rotation
+from kane.importers.urdf import load_urdf
+from kane.model.joints import Free, Prismatic, Revolute, Spherical, Weld
+from kane.model.loads import Damper, Force, Motor, Spring, Torque
+from kane.model.model import Model
+from kane.simulation.inputs import Held, Interpolated
+from kane.simulation.integrators import RK4
+from kane.simulation.integrators.integrator import Integrator
+from kane.simulation.simulate import simulate
+from kane.simulation.trajectory import Trajectory
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "__version__",
+    "LLVM",
+    "RK4",
+    "CompileError",
+    "Damper",
+    "Dynamics",
+    "Equations",
+    "ExpressionError",
+    "Force",
+    "FrameError",
+    "Free",
+    "Held",
+    "ImportFileError",
+    "Integrator",
+    "Interpolated",
+    "KaneError",
+    "Model",
+    "ModelError",
+    "Motor",
+    "Prismatic",
+    "Revolute",
+    "Rotation",
+    "SimulationError",
+    "Spherical",
+    "Spring",
+    "Torque",
+    "Trajectory",
+    "Weld",
+    "absolute",
+    "acos",
+    "asin",
+    "atan2",
+    "build",
+    "cos",
+    "equal",
+    "evaluate",
+    "exp",
+    "formulate",
+    "library",
+    "load_urdf",
+    "log",
+    "maximum",
+    "minimum",
+    "select",
+    "sign",
+    "simulate",
+    "sin",
+    "spline",
+    "sqrt",
+    "substitute",
+    "tan",
+    "tanh",
+]

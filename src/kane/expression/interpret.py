@@ -66,5 +66,7 @@ def evaluate(expression: Expr, values: Mapping[str, Any]) -> Any:
     found = {str(leaf.name): leaf for leaf in leaves([expression])}
     unknown = sorted(set(values) - set(found))
     if unknown:
-        raise ExpressionError(f"the expression does not depend on {', '.join(unknown)}; it depends on {', '.join(found)}")
+        raise ExpressionError(
+            f"the expression does not depend on {', '.join(unknown)}; it depends on {', '.join(found)}"
+        )
     return interpret([expression], {found[name]: value for name, value in values.items()})[0]

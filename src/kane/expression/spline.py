@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from kane.errors import ExpressionError
+
+if TYPE_CHECKING:
+    from scipy.interpolate import CubicSpline
 
 
 @dataclass(frozen=True)
@@ -80,11 +84,11 @@ class PiecewiseCubic:
 
 
 def _not_a_knot(xs: np.ndarray, ys: np.ndarray) -> CubicSpline:
+    from scipy.interpolate import CubicSpline  # here, because importing it takes as long as importing all of kane
+
     try:
         with np.errstate(all="ignore"):
-            from scipy.interpolate import CubicSpline  # here: importing scipy takes as long as all of kane
-
-        fit = CubicSpline(xs, ys)
+            fit = CubicSpline(xs, ys)
     except ValueError:  # SciPy's word for slopes that overflow
         fit = None
     if fit is None or not np.isfinite(fit.c).all():

@@ -52,7 +52,7 @@ class Articulated:
         """Two subtrees on one link."""
         H = tuple(plus(a, b) for a, b in zip(self.H, other.H, strict=True))
         p = plus(self.p[0], other.p[0]), plus(self.p[1], other.p[1])
-        return Articulated(six_plus(self.I, other.I), H, six_plus(self.A, other.A), p)  # type: ignore[arg-type]
+        return Articulated(six_plus(self.I, other.I), H, six_plus(self.A, other.A), p)
 
     def rows(self) -> Symmetric:
         """The 6 x 6 matrix, lower triangle."""
@@ -72,7 +72,7 @@ class Articulated:
         I = (M[0][0], M[1][1], M[2][2], M[1][0], M[2][0], M[2][1])
         A = (M[3][3], M[4][4], M[5][5], M[4][3], M[5][3], M[5][4])
         H = tuple((M[3][i], M[4][i], M[5][i]) for i in range(3))
-        return cls(I, H, A, ((p[0], p[1], p[2]), (p[3], p[4], p[5])))  # type: ignore[arg-type]
+        return cls(I, H, A, ((p[0], p[1], p[2]), (p[3], p[4], p[5])))
 
     def seen_from_parent(self, step: Step) -> Articulated:
         """The same relation about O_P in the parent's K."""
@@ -88,7 +88,7 @@ class Articulated:
             return self
         xx, yy, zz, xy, xz, yz = self.A
         across = [cross(d, column) for column in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))]
-        H = tuple(plus(row, tuple(column[i] for column in across)) for i, row in enumerate(self.H))  # type: ignore[arg-type]
+        H = tuple(plus(row, tuple(column[i] for column in across)) for i, row in enumerate(self.H))
         # Row i of H is column i of H^T, so that [d x] H^T has columns d x H[i].
         old = [cross(d, row) for row in self.H]
         new = [cross(d, row) for row in H]
@@ -102,7 +102,7 @@ class Articulated:
             I[5] + old[1][2] + new[2][1],
         )
         n, f = self.p
-        return Articulated(moved, H, self.A, (plus(n, cross(d, f)), f))  # type: ignore[arg-type]
+        return Articulated(moved, H, self.A, (plus(n, cross(d, f)), f))
 
 
 Elimination = tuple[int, list[Any], Spatial, Any, Any]  # natural speed, its direction, U, 1/D, remaining effort
@@ -111,7 +111,8 @@ Elimination = tuple[int, list[Any], Spatial, Any, Any]  # natural speed, its dir
 def articulated_forward(system: System, efforts: Sequence[Any], wrenches: Sequence[tuple[Vector, Vector]]) -> list[Any]:
     """Natural accelerations, less their remainders, under joint efforts.
 
-    Accelerations are counted from those of the remainder motion (udot = 0), so that no velocity term is left in the sweep.
+    Accelerations are counted from those of the remainder motion (udot = 0), so that no velocity term is left in the
+    sweep.
 
     Args:
         system: the tree; each natural speed is one generalized speed.
@@ -145,12 +146,13 @@ def _eliminated(
         rest = efforts[k] - _dot(s, p)
         done.append((k, s, U, inverse, rest))
         if carried or count + 1 < len(columns):
-            _deflate(M, p, s, U, inverse, rest)
+            _deflate(M, p, done[-1])
     return Articulated.of_rows(M, p), done
 
 
-def _deflate(M: Symmetric, p: Spatial, s: Sequence[Any], U: Spatial, inverse: Any, rest: Any) -> None:
+def _deflate(M: Symmetric, p: Spatial, elimination: Elimination) -> None:
     """M - U U^T / D and p + U rest / D; along a coordinate direction the result is exactly zero."""
+    _, s, U, inverse, rest = elimination
     along = [i for i, x in enumerate(s) if not is_zero(x)]
     unit = along[0] if len(along) == 1 and s[along[0]] in (1.0, -1.0) else None
     scaled = [0.0 if is_zero(x) or i == unit else x * inverse for i, x in enumerate(U)]

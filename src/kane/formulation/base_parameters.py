@@ -47,19 +47,21 @@ def _clean_vector(v: Vector, mass: Any) -> Vector:
     """Components that are round-off of the change of frame are zero."""
     numbers = [abs(x) for x in v if isinstance(x, float)]
     size = max([*numbers, abs(mass) if isinstance(mass, float) else 0.0])
-    return tuple(0.0 if isinstance(x, float) and abs(x) <= 10 * NEGLIGIBLE * size else x for x in v)  # type: ignore[return-value]
+    return tuple(0.0 if isinstance(x, float) and abs(x) <= 10 * NEGLIGIBLE * size else x for x in v)
 
 
 def _clean_six(J: Six) -> Six:
     numbers = [abs(x) for x in J if isinstance(x, float)]
     size = max(numbers, default=0.0)
-    return tuple(0.0 if isinstance(x, float) and abs(x) <= 10 * NEGLIGIBLE * size else x for x in J)  # type: ignore[return-value]
+    return tuple(0.0 if isinstance(x, float) and abs(x) <= 10 * NEGLIGIBLE * size else x for x in J)
 
 
 def regrouped(parameters: list[MassParameters], links: list[Link], steps: list[Step]) -> list[MassParameters]:
-    """Base inertial parameters: what moves with a link but acts as if it were fixed in the parent is given to the parent.
+    """Base inertial parameters: what moves with a link but acts as if it were fixed in the parent is given to the
+    parent.
 
-    For a turning joint that is all mass on the axis: m, m z and J_zz = integral z^2 dm. For a sliding joint it is the second
+    For a turning joint that is all mass on the axis: m, m z and J_zz = integral z^2 dm. For a sliding joint it is the
+        second
     moment, which does not feel the sliding. For a ball joint it is the mass, at the centre. Equations of motion are
     unchanged; forces in the joints are not those of the original links.
 
@@ -97,6 +99,6 @@ def _on_axis(step: Step, m: Any, mz: Any, zz: Any) -> MassParameters:
     if not (is_zero(mz) and is_zero(zz) and step.d == ZERO):
         z = step.R.apply((0.0, 0.0, 1.0))
         p = plus(p, times(step.d[2], z))
-    J = six_plus(tuple(m * x for x in square_of(p)), symmetric_product(p, times(mz, z)))  # type: ignore[arg-type]
-    J = six_plus(J, tuple(zz * x for x in square_of(z)))  # type: ignore[arg-type]
+    J = six_plus(tuple(m * x for x in square_of(p)), symmetric_product(p, times(mz, z)))
+    J = six_plus(J, tuple(zz * x for x in square_of(z)))
     return MassParameters(m, plus(times(m, p), times(mz, z)), J)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from kane.expression.operations import COST_CLASSES
 from kane.formulation.programs import program

@@ -13,10 +13,10 @@ from kane.expression.node import Expr
 from kane.expression.traverse import substitute as replace_leaves
 from kane.formulation.applied import Applied
 from kane.formulation.composite import Sparse, mass_matrix, natural_mass_matrix
-from kane.formulation.programs import quantity
-from kane.formulation.routes import Routes
 from kane.formulation.counts import OperationTable, count
 from kane.formulation.inverse import along_u, joint_efforts
+from kane.formulation.programs import quantity
+from kane.formulation.routes import Routes
 from kane.formulation.spatial import ZERO
 from kane.formulation.system import System
 from kane.model.body import BodyFrame
@@ -124,7 +124,9 @@ class Equations:
         return count(self)
 
     def listing(self, name: str = "rhs") -> str:
-        """A quantity as an analyst would read it: Z1 = ..., Z2 = ..., then qdot and udot (or those of another program)."""
+        """A quantity as an analyst would read it: Z1 = ..., Z2 = ..., then qdot and udot (or those of another
+        program).
+        """
         found = quantity(self, name)
         return emit_listing(list(zip(found.names, found.outputs, strict=True)))
 
@@ -146,5 +148,3 @@ class Equations:
         """Expressions with the parameters that were substituted for good replaced."""
         lifted = [self.system.arena.lift(x) for x in expressions]
         return tuple(replace_leaves(lifted, self.baked) if self.baked else lifted)
-
-

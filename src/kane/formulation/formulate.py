@@ -23,7 +23,8 @@ def formulate(model: Model) -> Equations:
     A snapshot: everything declared so far is in force in the result, and nothing declared later is.
 
     Raises:
-        ModelError: a body hangs on nothing, a joint moves nothing that has inertia, a load depends on something unknown.
+        ModelError: a body hangs on nothing, a joint moves nothing that has inertia, a load depends on something
+            unknown.
     """
     if not isinstance(model, Model):
         raise ModelError(f"formulate takes a kane.Model, not {model!r}")
@@ -60,6 +61,8 @@ def substitute(equations: Equations, **values: Any) -> Equations:
     Raises:
         ModelError: a name is neither a parameter nor an input, or a parameter is given an expression of the motion.
     """
+    if not isinstance(equations, Equations):
+        raise ModelError(f"substitute takes Equations, which kane.formulate(model) returns, not {equations!r}")
     system = equations.system
     leaves = {leaf.name: leaf for leaf in (*equations.parameters, *equations.inputs)}
     for name in values:
@@ -83,4 +86,6 @@ def substitute(equations: Equations, **values: Any) -> Equations:
 def _require_parameters_only(constants: dict[Expr, Expr], equations: Equations) -> None:
     for leaf, value in constants.items():
         if not value.is_constant:
-            raise ModelError(f"the parameter {leaf.name!r} of {equations.name!r} can only be replaced by a number, not {value!r}")
+            raise ModelError(
+                f"the parameter {leaf.name!r} of {equations.name!r} can only be replaced by a number, not {value!r}"
+            )

@@ -1,7 +1,8 @@
 """Computational frames K: for each link the frame in which the recursions cost the fewest operations.
 
 For a turning joint z lies on its axis, x along the common perpendicular to the axis of the next turning joint, and the
-origin on that perpendicular, so that the step from one link to the next is a rotation about x, a rotation about z, and one
+origin on that perpendicular, so that the step from one link to the next is a rotation about x, a rotation about z,
+and one
 displacement along each (Hartenberg and Denavit; Angeles et al. 1988, Sec. 3.1). A sliding link keeps the axes of its
 parent. Everything else keeps the joint frame M. The choice changes no result; results are given in the user's frames.
 """
@@ -22,11 +23,13 @@ from kane.geometry.factor import Elementary, Factor
 from kane.geometry.rotation import Rotation
 from kane.model.joints.joint import JointMotion
 
-# A distance or first moment across an axis that is below this gives no direction for x; lengths below NEGLIGIBLE times the
+# A distance or first moment across an axis that is below this gives no direction for x; lengths below NEGLIGIBLE
+# times the
 # model's size are zero (round-off of rotations).
 PARALLEL = 1e-9
 NEGLIGIBLE = 1e-13
-# Below this sine of the angle between two axes their common perpendicular is not used: it lies up to 1/sine times as far
+# Below this sine of the angle between two axes their common perpendicular is not used: it lies up to 1/sine times as
+# far
 # away as the joints, and second moments about a point so far off lose twice as many digits as that factor has.
 SKEW = 1e-2
 
@@ -208,7 +211,9 @@ def _height(found: tuple[Vector, np.ndarray | None], R_LK: Rotation) -> Any:
 def _step(index: int, links: list[Link], axes: list[_Axes], motion: JointMotion, size: float) -> Step:
     link, mine, above = links[index], axes[index], axes[links[index].parent]
     connection = link.connection
-    assert connection is not None and mine.R_LK is not None and above.R_LK is not None
+    assert connection is not None
+    assert mine.R_LK is not None
+    assert above.R_LK is not None
     parent_origin = _origin(links[link.parent], above)
     R_KF = above.R_LK.inverse() @ link.R_PF
     R_MK = connection.R_CM.inverse() @ mine.R_LK
@@ -247,7 +252,7 @@ def _foot(p: Vector, index: int, links: list[Link], axes: list[_Axes]) -> tuple[
     e = np.where(np.abs(e) <= 10 * NEGLIGIBLE, 0.0, e)
     k = int(np.argmax(np.abs(e)))
     t = -p[k] * (1.0 / float(e[k]))
-    p = tuple(0.0 if i == k else p[i] + t * float(e[i]) if e[i] else p[i] for i in range(3))  # type: ignore[assignment]
+    p = tuple(0.0 if i == k else p[i] + t * float(e[i]) if e[i] else p[i] for i in range(3))
     if mine.may_slide:
         mine.offset = (0.0, 0.0, t)
         return p, ZERO
@@ -262,7 +267,7 @@ def _unit_cleaned(v: Vector) -> Vector:
     """Components of a constant direction, exact where they are 0 or 1 up to round-off."""
     if any(x.__class__ is Expr for x in v):
         return v
-    return tuple(float(round(x)) if abs(x - round(x)) < NEGLIGIBLE * 10 else x for x in v)  # type: ignore[return-value]
+    return tuple(float(round(x)) if abs(x - round(x)) < NEGLIGIBLE * 10 else x for x in v)
 
 
 # Brings z to the axis of a variable factor.
@@ -274,7 +279,9 @@ _TO_AXIS = {
 
 
 def canonical(R: Rotation) -> Rotation:
-    """The same rotation with constants as Rz Rx Rz and variable elementary factors about z, so that neighbours merge."""
+    """The same rotation with constants as Rz Rx Rz and variable elementary factors about z, so that neighbours
+    merge.
+    """
     factors: list[Factor] = []
     constant = Rotation.identity()
     for factor in R.factors:

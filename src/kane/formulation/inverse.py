@@ -17,7 +17,8 @@ Wrench = tuple[Vector, Vector]
 def inverse_dynamics(system: System, udot: Sequence[Any], applied: dict[int, Wrench]) -> list[Expr]:
     """M udot + inertia terms free of udot - applied wrenches, as generalized forces along u.
 
-    With Kane's F*_r = -sum over bodies of (v_r . m a + w_r . (I alpha + w x I w)), this is -F*_r, less the F_r of the wrenches.
+    With Kane's F*_r = -sum over bodies of (v_r . m a + w_r . (I alpha + w x I w)), this is -F*_r, less the F_r of the
+    wrenches.
 
     Args:
         system: the tree.
@@ -27,7 +28,9 @@ def inverse_dynamics(system: System, udot: Sequence[Any], applied: dict[int, Wre
     Source: Angeles, Ma & Rojas 1988, Eqs. 42-51, for trees and joints of any freedom.
     """
     speeds = system.speeds
-    natural = [dot(tuple(row.values()), [udot[j] for j in row]) + a for row, a in zip(speeds.C, speeds.a_t, strict=True)]
+    natural = [
+        dot(tuple(row.values()), [udot[j] for j in row]) + a for row, a in zip(speeds.C, speeds.a_t, strict=True)
+    ]
     w = angular_velocities(system)
     fields = accelerations(system, w, natural)
     forces = [inertia_wrench(m, field, v) for m, field, v in zip(system.masses, fields, w, strict=True)]
@@ -68,8 +71,8 @@ def inertia_wrench(mass: MassParameters, field: Acceleration, w: Vector) -> Wren
         return (ZERO if is_zero(mass.m) else times(mass.m, field.a)), ZERO
     f = tuple(dot(row, mass.mc) for row in field.W)
     if not is_zero(mass.m):
-        f = plus(times(mass.m, field.a), f)  # type: ignore[arg-type]
-    return f, plus(_moment(mass, field, w), cross(mass.mc, field.a))  # type: ignore[return-value]
+        f = plus(times(mass.m, field.a), f)
+    return f, plus(_moment(mass, field, w), cross(mass.mc, field.a))
 
 
 def _moment(mass: MassParameters, field: Acceleration, w: Vector) -> Vector:

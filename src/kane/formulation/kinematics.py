@@ -65,7 +65,8 @@ def _natural(system: System, index: int) -> list[Expr]:
 
 
 def accelerations(system: System, w: Sequence[Vector], natural: Sequence[Any]) -> list[Acceleration]:
-    """Acceleration fields outwards from the ground, which is given the acceleration -g (Angeles et al., Eqs. 11, 18, 20, 51).
+    """Acceleration fields outwards from the ground, which is given the acceleration -g (Angeles et al., Eqs. 11, 18,
+    20, 51).
 
     Args:
         w: angular velocities of the links.
@@ -112,7 +113,7 @@ def orientations(system: System) -> list[Square]:
     R: list[Square] = [((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
     for index in range(1, len(system.links)):
         rows = R[system.links[index].parent]
-        R.append(tuple(system.steps[index].R.apply_inverse(row) for row in rows))  # type: ignore[arg-type]
+        R.append(tuple(system.steps[index].R.apply_inverse(row) for row in rows))
     return R
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kane.errors import ModelError
+from kane.formulation.spatial import ZERO, ZERO_SIX, Vector, minus, plus, shifted_moment, six_plus, square_of, times
 from kane.geometry.inertia import second_moment, six
 from kane.geometry.rotation import Rotation
-from kane.formulation.spatial import ZERO, ZERO_SIX, Vector, minus, plus, shifted_moment, six_plus, square_of, times
 from kane.geometry.scalars import Six
 from kane.model.body import Body
 from kane.model.connection import Connection
@@ -106,7 +106,7 @@ def _hang(connection: Connection, links: list[Link], places: dict[int, Place]) -
 def moments(body: Body) -> tuple[Vector, Six]:
     """First moment m p_BoBcm and second moment about Bo, in the body frame [kg m, kg m^2]."""
     central = six(second_moment(body.inertia))
-    return times(body.mass, body.com), six_plus(central, tuple(body.mass * x for x in square_of(body.com)))  # type: ignore[arg-type]
+    return times(body.mass, body.com), six_plus(central, tuple(body.mass * x for x in square_of(body.com)))
 
 
 def _require_inertia(links: list[Link]) -> None:
@@ -120,8 +120,8 @@ def _require_inertia(links: list[Link]) -> None:
         assert link.connection is not None
         if empty[index] and link.connection.speed_names:
             raise ModelError(
-                f"joint {link.connection.name!r} moves {link.body.name!r} and what hangs on it, which have neither mass "
-                "nor inertia, so that its motion is undetermined; give them mass, or weld the joint"
+                f"joint {link.connection.name!r} moves {link.body.name!r} and what hangs on it, which have neither "
+                "mass nor inertia, so that its motion is undetermined; give them mass, or weld the joint"
             )
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kane.errors import ModelError
 from kane.expression.node import Expr
@@ -25,7 +24,9 @@ def place_names(equations: Equations) -> tuple[str, ...]:
 
 
 def poses(equations: Equations) -> tuple[Expr, ...]:
-    """R_NB by rows and p_NoBo in N of every body and named frame: 12 expressions each, in the order of ``place_names``."""
+    """R_NB by rows and p_NoBo in N of every body and named frame: 12 expressions each, in the order of
+    ``place_names``.
+    """
     system = equations.system
     R = orientations(system)
     p = origins(system, R)
@@ -54,7 +55,7 @@ def jacobian(equations: Equations, name: str) -> tuple[list[Expr], tuple[Expr, .
     link = system.places[body].link
     R = orientations(system)
     p = origins(system, R)
-    from_Bo = plus(at, R_BP.apply(point))  # type: ignore[arg-type]
+    from_Bo = plus(at, R_BP.apply(point))
     P = _point(p[link], R[link], position_in_K(system, body, from_Bo))
     n = len(equations.u)
     columns: list[list[object]] = [[0.0] * 6 for _ in range(n)]
@@ -82,7 +83,7 @@ def _place(equations: Equations, name: str) -> tuple[int, Vector, Rotation]:
 
 
 def _turned(R: Square, v: Sequence[object]) -> Vector:
-    return ZERO if all(is_zero(x) for x in v) else tuple(dot(row, v) for row in R)  # type: ignore[return-value]
+    return ZERO if all(is_zero(x) for x in v) else tuple(dot(row, v) for row in R)
 
 
 def _point(p: Vector, R: Square, r: Vector) -> Vector:

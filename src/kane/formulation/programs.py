@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from collections.abc import Callable, Sequence
-
+from kane.codegen.factor import factor
 from kane.codegen.program import Program
 from kane.errors import ModelError
+from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
 from kane.formulation.energy import energy
-from kane.expression.collector import collector_paused
 from kane.formulation.momentum import momentum
 from kane.formulation.poses import jacobian, place_names, poses
 from kane.model.model import near
 
 if TYPE_CHECKING:
     from kane.formulation.equations import Equations
-
 
 
 class Quantity(NamedTuple):
@@ -56,7 +55,7 @@ def _poses(eqs: Equations) -> Quantity:
     return Quantity([f"{name}_{entry}" for name in place_names(eqs) for entry in entries], poses(eqs))
 
 
-PROGRAMS: dict[str, Callable[["Equations"], Quantity]] = {
+PROGRAMS: dict[str, Callable[[Equations], Quantity]] = {
     "rhs": lambda eqs: Quantity(_rates((*eqs.q, *eqs.u)), (*eqs.kinematics, *eqs.forward), eqs.inputs),
     "kinematics": lambda eqs: Quantity(_rates(eqs.q), eqs.kinematics),
     "forward": lambda eqs: Quantity(_rates(eqs.u), eqs.forward, eqs.inputs),
@@ -90,4 +89,4 @@ def program(equations: Equations, name: str) -> Program:
     """The straight-line program of a named quantity."""
     found = quantity(equations, name)
     state = (equations.t, *equations.q, *equations.u)
-    return Program(name, found.outputs, state=state, rest=found.rest, parameters=equations.parameters)
+    return Program(name, factor(found.outputs), state=state, rest=found.rest, parameters=equations.parameters)

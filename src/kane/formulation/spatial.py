@@ -6,17 +6,18 @@ Symmetric 3 x 3 matrices are six scalars in the order xx, yy, zz, xy, xz, yz.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT
 from kane.geometry.factor import Elementary, General
 from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import Six
 
-Vector = tuple[Any, Any, Any]
+Vector: TypeAlias = tuple[Any, ...]
 ZERO: Vector = (0.0, 0.0, 0.0)
 ZERO_SIX: Six = (0.0,) * 6
-Square = tuple[Vector, Vector, Vector]
+Square: TypeAlias = tuple[Vector, ...]
 
 
 def is_zero(x: Any) -> bool:
@@ -84,7 +85,7 @@ def six_times(S: Six, v: Vector) -> Vector:
 
 def six_plus(a: Six, b: Six) -> Six:
     """a + b."""
-    return tuple(x + y for x, y in zip(a, b, strict=True))  # type: ignore[return-value]
+    return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
 def symmetric_product(a: Vector, b: Vector) -> Six:
@@ -132,7 +133,7 @@ def rotate_square(R: Rotation, H: Square) -> Square:
 
 def _rotate_general(factor: General, H: Square) -> Square:
     rows = tuple(zip(*(factor.apply(column) for column in zip(*H, strict=True)), strict=True))
-    return tuple(factor.apply(row) for row in rows)  # type: ignore[arg-type, return-value]
+    return tuple(factor.apply(row) for row in rows)
 
 
 def _rotate_elementary(factor: Elementary, H: Square) -> Square:
@@ -153,4 +154,4 @@ def _rotate_elementary(factor: Elementary, H: Square) -> Square:
         w, v = s * twist, c * twist
         out[i][i], out[j][j] = H[i][i] + w, H[j][j] - w
         out[i][j], out[j][i] = -(v + H[j][i]), -(v + H[i][j])
-    return tuple(tuple(r) for r in out)  # type: ignore[return-value]
+    return tuple(tuple(r) for r in out)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from kane.geometry.scalars import Number, Triple
 
 Array: TypeAlias = "np.ndarray"
-Quadruple: TypeAlias = "tuple[Number, Number, Number, Number]"
+Quadruple: TypeAlias = "tuple[Number, ...]"
 
 
 def product(p: ArrayLike, q: ArrayLike) -> Array:

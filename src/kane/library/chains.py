@@ -28,7 +28,8 @@ def chain(n: int) -> Model:
 def n_link_pendulum(n: int) -> Model:
     """A cart on a line along x, pushed by a force, with n point masses on massless links of length l below it.
 
-    q1 [m] is the position of the cart, q2, q3, ... [rad] the angle of each link to the link before. Parameters: cart mass mc,
+    q1 [m] is the position of the cart, q2, q3, ... [rad] the angle of each link to the link before. Parameters: cart
+    mass mc,
     bob mass m [kg], link length l [m], acceleration of free fall g [m/s^2]; input: force F on the cart [N].
     """
     _require_positive(n)

@@ -27,7 +27,8 @@ GRAVITY = 9.81
 def stanford_arm() -> Model:
     """The arm with coordinates q1, ..., q6 as in the paper: q6 [m] is the slide, the others are angles [rad].
 
-    A turns about the vertical n2 by q1, B about b1 by q2, C slides along c2 by q6, D turns about d2 by q3, E about e1 by
+    A turns about the vertical n2 by q1, B about b1 by q2, C slides along c2 by q6, D turns about d2 by q3, E about e1
+    by
     q4, F about f2 by q5. A motor in each joint, inputs tau1, ..., tau5 [N m] and sigma [N], all by one rule: the inner
     body acts on the outer, positive along the coordinate. The paper's tau2, ..., tau5 and sigma have the other sign
     (``stanford_arm_feedback`` takes care of that).
@@ -37,9 +38,7 @@ def stanford_arm() -> Model:
     model = Model("stanford_arm", gravity=(0.0, -GRAVITY, 0.0))
     L = LENGTHS
     bodies = {
-        name: model.body(
-            name, mass=mass, inertia=inertia, com=(0.0, {"E": L["L6"], "F": L["L3"]}.get(name, 0.0), 0.0)
-        )
+        name: model.body(name, mass=mass, inertia=inertia, com=(0.0, {"E": L["L6"], "F": L["L3"]}.get(name, 0.0), 0.0))
         for name, (mass, inertia) in BODIES.items()
     }
     A, B, C, D, E, F = bodies.values()
@@ -65,19 +64,20 @@ def _in_order(joints: tuple[Connection, ...]) -> list[Connection]:
 def stanford_arm_feedback(model: Model, **gains: float) -> dict[str, Expr]:
     """The feedback laws of Eqs. 128-133 for the inputs of ``stanford_arm``: inputs by name.
 
-    They bring the arm to q1 = ... = q5 = pi/3, q6 = 0.1 m in about 10 s. Start from q2 = pi/2: q2 = 0 is singular in the
+    They bring the arm to q1 = ... = q5 = pi/3, q6 = 0.1 m in about 10 s. Start from q2 = pi/2: q2 = 0 is singular in
+    the
     paper's speeds, and "q_r(0) = 0 for all r" contradicts its own Fig. 3.
 
     Args:
         model: from ``stanford_arm``.
-        gains: k1, ..., k12 that replace the paper's [N m/rad, N m s/rad; k11 in N/m, k12 in N s/m], and q1, ..., q6 for other
+        gains: k1, ..., k12 that replace the paper's [N m/rad, N m s/rad; k11 in N/m, k12 in N s/m], and q1, ..., q6
+            for other
             targets.
 
     Source: Kane & Levinson 1983, Eqs. 128-133; all but tau1 with the sign reversed (ERRATA).
     """
-    k: dict[str, Any] = dict(
-        k1=3.0, k2=5.0, k3=1.0, k4=3.0, k5=0.3, k6=0.6, k7=0.3, k8=0.6, k9=0.25, k10=0.25, k11=30.0, k12=41.0
-    )
+    values = (3.0, 5.0, 1.0, 3.0, 0.3, 0.6, 0.3, 0.6, 0.25, 0.25, 30.0, 41.0)
+    k: dict[str, Any] = {f"k{i}": value for i, value in enumerate(values, start=1)}
     target = {**{f"q{i}": 1.0471975511965976 for i in range(1, 6)}, "q6": 0.1}
     unknown = sorted(set(gains) - set(k) - set(target))
     if unknown:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from kane.errors import ModelError
 from kane.expression.node import Expr, Scalar
@@ -14,7 +14,7 @@ from kane.geometry.rotation import Rotation
 if TYPE_CHECKING:
     from kane.model.model import Model
 
-Triple = tuple[Scalar, Scalar, Scalar]
+Triple: TypeAlias = tuple[Scalar, ...]
 POSITION, VELOCITY, ANGULAR_VELOCITY = "position", "velocity", "angular velocity"
 
 
@@ -26,7 +26,7 @@ def triple(model: Model, values: Sequence[Scalar], what: str) -> Triple:
         raise ModelError(f"{what} must be three numbers or expressions, not {values!r}") from None
     if len(listed) != 3:
         raise ModelError(f"{what} must be three numbers or expressions; got {len(listed)}")
-    return tuple(model.scalar(v, what) for v in listed)  # type: ignore[return-value]
+    return tuple(model.scalar(v, what) for v in listed)
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class Model:
         self.frames: dict[str, BodyFrame] = {}
         self.notes: list[str] = []
         self._coordinate_order: tuple[str, ...] = ()
-        self.gravity = gravity  # type: ignore[assignment]
+        self.gravity = gravity
 
     @property
     def ground(self) -> Body:

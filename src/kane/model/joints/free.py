@@ -23,8 +23,6 @@ class Free(Joint):
     """
 
     name: str = "base"
-    nq: ClassVar[int] = 7
-    nu: ClassVar[int] = 6
     coordinate_units: ClassVar[tuple[str, ...]] = ("1",) * 4 + ("m",) * 3
     speed_units: ClassVar[tuple[str, ...]] = ("rad/s",) * 3 + ("m/s",) * 3
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from kane.errors import ModelError
 from kane.expression.node import Expr, Scalar
 from kane.geometry.rotation import Rotation
 
-Vector = tuple[Scalar, Scalar, Scalar]
+Vector: TypeAlias = tuple[Scalar, ...]
 ZERO: Vector = (0.0, 0.0, 0.0)
 
 
@@ -38,22 +38,35 @@ class JointMotion:
     v_FM_u: tuple[Vector, ...]
     alpha_t: Vector
     a_t: Vector
-    kinematics: tuple[Expr, ...]
+    kinematics: tuple[Scalar, ...]
 
 
 @dataclass(frozen=True)
 class Joint(ABC):
     """A kind of joint: how many coordinates and speeds, how M moves in F, how coordinates advance.
 
-    Class attributes:
-        nq, nu: numbers of coordinates and natural speeds.
-        coordinate_units, speed_units: one unit each.
+    Its numbers of coordinates and natural speeds are those of their units.
     """
 
-    nq: ClassVar[int]
-    nu: ClassVar[int]
-    coordinate_units: ClassVar[tuple[str, ...]]
-    speed_units: ClassVar[tuple[str, ...]]
+    @property
+    @abstractmethod
+    def coordinate_units(self) -> tuple[str, ...]:
+        """One unit for every coordinate."""
+
+    @property
+    @abstractmethod
+    def speed_units(self) -> tuple[str, ...]:
+        """One unit for every natural speed."""
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return len(self.coordinate_units)
+
+    @property
+    def nu(self) -> int:
+        """Number of natural speeds."""
+        return len(self.speed_units)
 
     @property
     def one_dof(self) -> bool:
@@ -62,7 +75,7 @@ class Joint(ABC):
 
     @property
     def neutral(self) -> tuple[float, ...]:
-        """The coordinates at which M coincides with F."""
+        """The coordinates that a simulation starts from: M coincides with F there, but for joints of the user's own."""
         return (0.0,) * self.nq
 
     @property
@@ -72,20 +85,37 @@ class Joint(ABC):
 
     @property
     @abstractmethod
-    def label(self) -> str | Expr | None:
-        """The name the user gave the coordinate(s), or the expression that takes their place."""
+    def label(self) -> str | tuple[str, ...] | Expr | None:
+        """The name the user gave the joint or its coordinate, one name per coordinate, or an expression in its place."""
 
     @abstractmethod
     def coordinate_names(self, name: str) -> tuple[str, ...]:
-        """Names of the nq coordinates of a joint named ``name``."""
+        """Names of the nq coordinates: made from ``name`` (the label where it is one name, else the connection's)."""
 
     @abstractmethod
     def speed_names(self, name: str) -> tuple[str, ...]:
-        """Names of the nu speeds."""
+        """Names of the nu speeds, likewise."""
 
     @abstractmethod
     def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
         """The motion of M in F."""
+
+    def check(self, q: Sequence[Expr], parameters: Mapping[Expr, float], who: str) -> None:
+        """Refuse a joint that cannot move as its coordinates say; called by ``connect`` before anything is added.
+
+        Args:
+            q: the coordinates, leaves or an expression.
+            parameters: default values of the model's parameters.
+            who: the joint, in words.
+
+        Raises:
+            ModelError: naming the joint and the cure.
+        """
+        return
+
+    def singular_at(self, q: np.ndarray) -> str | None:
+        """Why the motion is undetermined at the coordinates q, shape (nq,), and the cure; None where it is not."""
+        return None
 
     def integrate(self, q: np.ndarray, du: np.ndarray) -> np.ndarray:
         """The coordinates reached from q by the small motion du = u dt: shapes (..., nq), (..., nu).

@@ -22,8 +22,6 @@ class Prismatic(Joint):
 
     q: str | Expr
     axis: str | tuple[float, float, float] = "z"
-    nq: ClassVar[int] = 1
-    nu: ClassVar[int] = 1
     coordinate_units: ClassVar[tuple[str, ...]] = ("m",)
     speed_units: ClassVar[tuple[str, ...]] = ("m/s",)
 

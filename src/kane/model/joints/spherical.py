@@ -21,8 +21,6 @@ class Spherical(Joint):
     """M turns freely about Mo = Fo: q = unit quaternion (w, x, y, z) of M in F, u = w_FM measured in M [rad/s]."""
 
     name: str
-    nq: ClassVar[int] = 4
-    nu: ClassVar[int] = 3
     coordinate_units: ClassVar[tuple[str, ...]] = ("1",) * 4
     speed_units: ClassVar[tuple[str, ...]] = ("rad/s",) * 3
 

@@ -15,8 +15,6 @@ from kane.model.joints.joint import ZERO, Joint, JointMotion
 class Weld(Joint):
     """M stays on F: R_FM = 1, p_FM = 0."""
 
-    nq: ClassVar[int] = 0
-    nu: ClassVar[int] = 0
     coordinate_units: ClassVar[tuple[str, ...]] = ()
     speed_units: ClassVar[tuple[str, ...]] = ()
 
