@@ -20,7 +20,7 @@ def first_number(side: str, key: str) -> Laps | str:
     command = [sys.executable, "-m", "benchmarks.first_number", side, key]
     result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     if result.returncode != 0:
-        return result.stderr.strip().splitlines()[-1].partition("Error: ")[2]
+        return result.stderr.strip().splitlines()[-1].split("Error: ", 1)[-1]
     return dict(json.loads(result.stdout.splitlines()[-1]))
 
 

@@ -44,8 +44,13 @@ def kanes_method(model: Any) -> tuple[Any, Any]:
     return method, efforts
 
 
+def _exact(value: float) -> float | int:
+    """0, 1 and -1 as integers, which SymPy simplifies; within the digits that files print."""
+    return round(value) if abs(value - round(value)) < 1e-9 else float(value)
+
+
 def _vector(frame: Any, values: Any) -> Any:
-    return sum((float(v) * axis for v, axis in zip(values, (frame.x, frame.y, frame.z), strict=True)), 0 * frame.x)
+    return sum((_exact(v) * axis for v, axis in zip(values, (frame.x, frame.y, frame.z), strict=True)), 0 * frame.x)
 
 
 def _joint(model: Any, i: int, parent: tuple[Any, Any], motion: tuple[Any, Any], ground: Any) -> Any:
@@ -58,7 +63,9 @@ def _joint(model: Any, i: int, parent: tuple[Any, Any], motion: tuple[Any, Any],
     placement = model.jointPlacements[i]
     fixed = frame
     if not np.array_equal(placement.rotation, np.eye(3)):
-        fixed = frame.orientnew(f"F{i}", "DCM", Matrix(placement.rotation.tolist()))
+        fixed = frame.orientnew(
+            f"F{i}", "DCM", Matrix([[_exact(entry) for entry in row] for row in placement.rotation])
+        )
         fixed.set_ang_vel(frame, 0)
     axis = _vector(fixed, joint_axis(model.joints[i]))
     start = point.locatenew(f"F{i}o", _vector(frame, placement.translation))

@@ -11,11 +11,13 @@ COLUMNS += ("SymPy + PyDy, s", "x")
 NOTE = (
     "CPU seconds from reading the model to the first values of inverse and forward dynamics, each run a fresh process "
     "with its packages imported (kane's own import is the column of that name, not in the total); medians, of totals "
-    "with (least-greatest). Traced: Pinocchio and CasADi write C, gcc -O3 -march=native compiles it; building the tracing "
-    "program itself (two minutes of g++) is left out. SymPy + PyDy (forward of arms): KanesMethod, then PyDy's Cython."
+    "with (least-greatest). Traced: Pinocchio and CasADi write C, gcc -O3 -march=native compiles it; building the "
+    "tracing program itself (two minutes of g++) is left out. SymPy + PyDy (forward only): KanesMethod, then PyDy's "
+    "Cython."
 )
 STAGES = ("model", "derive", "compile", "call")
 BATCHES = 7
+SYMPY_ROBOTS = ("stanford", "ur5")  # the Panda takes the better part of a minute a run
 
 
 def table(mode: Mode) -> Table:
@@ -27,7 +29,7 @@ def table(mode: Mode) -> Table:
 
 
 def _row(key: str, title: str, result: Table) -> list[str]:
-    sides = ("kane", "traced", "pydy")
+    sides = ("kane", "traced", "pydy") if key in SYMPY_ROBOTS else ("kane", "traced")
     runs = first_numbers(sides, key, BATCHES)
     reasons = {side: run for side, run in runs.items() if isinstance(run, str)}
     notes = [f"{side}: {reason}" for side, reason in reasons.items()]
@@ -41,7 +43,8 @@ def _row(key: str, title: str, result: Table) -> list[str]:
     else:
         cells += ["missing", "-", "-", "-"]
     pydy = totals.get("pydy")
-    return [title, *cells, "missing" if pydy is None else seconds(pydy), ratio(totals["kane"], pydy)]
+    absent = "missing" if key in SYMPY_ROBOTS else "-"
+    return [title, *cells, absent if pydy is None else seconds(pydy), ratio(totals["kane"], pydy)]
 
 
 def _stages(runs: list[Laps], names: tuple[str, ...]) -> list[str]:
