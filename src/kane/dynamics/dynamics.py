@@ -201,7 +201,7 @@ class Dynamics:
         try:
             array = np.asarray(values, float)
         except (TypeError, ValueError):
-            raise ModelError(f"{word} must be {length} numbers, not {values!r}") from None
+            raise ModelError(f"{word} must be {length} number{'s' * (length != 1)}, not {values!r}") from None
         if array.ndim == 0 or array.shape[-1] != length:
             raise ModelError(f"{word} must have shape (..., {length}), got {array.shape}")
         return array
