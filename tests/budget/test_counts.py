@@ -1,0 +1,104 @@
+"""Exact operation counts of the reference models, and ceilings that they stay under.
+
+The counts stand in counts.json. After a change that is meant to change them:
+
+    PYTHONPATH=src:tests python tests/budget/test_counts.py
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+from oracles.general_arm import general_arm
+from oracles.robots import anymal, panda, talos, ur5
+
+import kane
+from kane.library import chain, stanford_arm
+
+TABLE = Path(__file__).with_name("counts.json")
+UPDATE = "if that is meant, write the table anew: PYTHONPATH=src:tests python tests/budget/test_counts.py"
+MODELS = {
+    "general 6R": lambda: general_arm(6),
+    "general 7R": lambda: general_arm(7),
+    "Stanford Arm": stanford_arm,
+    "UR5": ur5,
+    "Panda": panda,
+    "ANYmal C": anymal,
+    "Talos reduced": talos,
+    "chain 10": lambda: chain(10),
+}
+# Multiplications, additions and divisions measured feasible by experiment (architecture, section 5).
+CEILINGS = {
+    ("general 6R", "inverse"): (454, 359, 0),
+    ("general 6R", "forward"): (959, 827, 6),
+    ("general 7R", "forward"): (1250, 1067, 6),
+    ("Stanford Arm", "inverse"): (150, 104, 0),
+    ("Stanford Arm", "forward"): (323, 254, 5),
+}
+# Pinocchio's algorithms traced through CasADi (architecture, section 5): the strongest peer, to be under in every cell.
+TRACED = {
+    ("Stanford Arm", "inverse"): (270, 199, 0),
+    ("Stanford Arm", "forward"): (571, 426, 21),
+    ("UR5", "inverse"): (327, 237, 0),
+    ("UR5", "forward"): (728, 536, 21),
+    ("Panda", "inverse"): (665, 553, 0),
+    ("Panda", "forward"): (1404, 1221, 32),
+    ("ANYmal C", "inverse"): (1637, 1370, 0),
+    ("ANYmal C", "forward"): (3745, 3351, 116),
+    ("Talos reduced", "inverse"): (3305, 2774, 0),
+    ("Talos reduced", "forward"): (7214, 6226, 234),
+}
+
+
+@cache
+def counts(name):
+    """Every row of the table of a model's equations."""
+    return {program: dict(row) for program, row in kane.formulate(MODELS[name]()).count().items()}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_operation_counts_are_those_of_the_table(name):
+    """Up is a regression; down is progress that the table should know of."""
+    table = json.loads(TABLE.read_text())[name]
+    changes = [
+        f"{name}, {program}, {kind}: {table.get(program, {}).get(kind)} in the table, {number} now"
+        for program, row in counts(name).items()
+        for kind, number in row.items()
+        if table.get(program, {}).get(kind) != number
+    ]
+    assert not changes, "\n".join([*changes, UPDATE])
+
+
+def test_the_table_has_no_rows_of_models_that_are_gone():
+    assert list(json.loads(TABLE.read_text())) == list(MODELS), UPDATE
+
+
+@pytest.mark.parametrize(("cell", "ceiling"), CEILINGS.items(), ids=str)
+def test_counts_are_at_or_under_what_was_measured_feasible(cell, ceiling):
+    row = counts(cell[0])[cell[1]]
+    assert (row["mul"] <= ceiling[0], row["add"] <= ceiling[1], row["div"] <= ceiling[2]) == (True,) * 3, row
+
+
+@pytest.mark.parametrize(("cell", "ceiling"), TRACED.items(), ids=str)
+def test_counts_are_under_those_of_pinocchio_traced_to_straight_line_code(cell, ceiling):
+    row = counts(cell[0])[cell[1]]
+    below = row["mul"] < ceiling[0], row["add"] < ceiling[1], row["div"] <= ceiling[2]
+    assert below == (True,) * 3, row
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_each_angle_has_one_sine_and_one_cosine(name):
+    """No more trigonometry than two functions a turning joint, and none that is not real dynamics (sqrt, exp, ...)."""
+    model = MODELS[name]()
+    angles = sum(isinstance(c.joint, kane.Revolute) for c in model.connections)
+    for row in counts(name).values():
+        assert row["trig"] <= 2 * angles
+        assert row["other"] == 0
+
+
+if __name__ == "__main__":
+    TABLE.write_text(json.dumps({name: counts(name) for name in MODELS}, indent=1) + "\n")
+    print(f"wrote {TABLE}")
