@@ -36,6 +36,7 @@ from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate, substitute
 from kane.geometry.rotation import Rotation
 from kane.importers.urdf import load_urdf
+from kane.model.drawing import draw
 from kane.model.joints import Free, Prismatic, Revolute, Spherical, Weld
 from kane.model.loads import Damper, Force, Motor, Spring, Torque
 from kane.model.model import Model
@@ -48,7 +49,6 @@ from kane.simulation.trajectory import Trajectory
 __version__ = "0.1.0"
 
 __all__ = [
-    "__version__",
     "LLVM",
     "RK4",
     "CompileError",
@@ -76,12 +76,14 @@ __all__ = [
     "Torque",
     "Trajectory",
     "Weld",
+    "__version__",
     "absolute",
     "acos",
     "asin",
     "atan2",
     "build",
     "cos",
+    "draw",
     "equal",
     "evaluate",
     "exp",

@@ -17,6 +17,7 @@ from kane.geometry.inertia import check_inertia, inertia_matrix
 from kane.geometry.rotation import Rotation
 from kane.model.body import Body, BodyFrame, Triple, triple
 from kane.model.connection import Connection
+from kane.model.drawing import graph_text, html
 from kane.model.joints.joint import Joint
 from kane.model.loads.load import Load
 
@@ -187,6 +188,8 @@ class Model:
             coordinates: tuple[Expr, ...] = (label,)
         else:
             coordinates = tuple(self.arena.leaf(COORDINATE, c) for c in names[0])
+        defaults = {self.arena.leaf(PARAMETER, p): value for p, value in self.parameters.items()}
+        joint.check(coordinates, defaults, f"joint {title!r}")
         connection = Connection(title, parent, child, joint, *pose_on_parent, *pose_on_child, coordinates, *names)
         self.connections.append(connection)
         return connection
@@ -205,11 +208,15 @@ class Model:
 
     def _coordinate_and_speed_names(self, joint: Joint, title: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         label = joint.label
-        if isinstance(label, str):
-            require_word(label)
-            coordinates, speeds = joint.coordinate_names(label), joint.speed_names(label)
-            for symbol in (*coordinates, *speeds):
+        if isinstance(label, (str, tuple)):
+            stem = label if isinstance(label, str) else title
+            require_word(stem)
+            coordinates, speeds = joint.coordinate_names(stem), joint.speed_names(stem)
+            symbols = (*coordinates, *speeds)
+            for symbol in symbols:
                 self._require_new_symbol(symbol)
+            if len(set(symbols)) != len(symbols):
+                raise ModelError(f"two of the names {', '.join(symbols)} of joint {title!r} are the same; give others")
             return coordinates, speeds
         if isinstance(label, Expr) and joint.one_dof:
             self._require_coordinate_expression(label, title)
@@ -261,6 +268,12 @@ class Model:
                 self._require_own(body, f"body {body.name!r}")
         self.loads.append(load)
         return load
+
+    def __str__(self) -> str:
+        return graph_text(self)
+
+    def _repr_html_(self) -> str:
+        return html(self)
 
     def frame(
         self, name: str, body: Body, *, at: Sequence[Scalar] = ORIGIN, orientation: Rotation | None = None
