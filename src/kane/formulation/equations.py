@@ -12,6 +12,7 @@ from kane.codegen.emit_listing import emit_listing
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute as replace_leaves
 from kane.formulation.applied import Applied
+from kane.formulation.body_tree import BodyTree
 from kane.formulation.composite import Sparse, mass_matrix, natural_mass_matrix
 from kane.formulation.counts import OperationTable, count
 from kane.formulation.inverse import along_u, joint_efforts
@@ -32,6 +33,7 @@ class Equations:
         name: of the model.
         system: links, speeds and mass parameters that the routes work on.
         applied: loads other than gravity.
+        tree: the bodies as declared, and the loads on them: what the explicit route works on.
         parameters, inputs: leaves, in the order of the run-time arrays.
         t: the leaf of time.
         defaults: default value of every parameter and input, by name.
@@ -46,6 +48,7 @@ class Equations:
     name: str
     system: System
     applied: Applied
+    tree: BodyTree
     parameters: tuple[Expr, ...]
     inputs: tuple[Expr, ...]
     t: Expr

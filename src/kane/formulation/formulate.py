@@ -11,6 +11,7 @@ from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute as replace_leaves
 from kane.formulation.applied import applied_loads, images
+from kane.formulation.body_tree import body_tree
 from kane.formulation.equations import Equations
 from kane.formulation.speeds import leaves_of
 from kane.formulation.system import system_of
@@ -38,6 +39,7 @@ def formulate(model: Model) -> Equations:
         name=model.name,
         system=system,
         applied=applied,
+        tree=body_tree(model, system.speeds),
         parameters=parameters,
         inputs=inputs,
         t=t,
@@ -77,6 +79,7 @@ def substitute(equations: Equations, **values: Any) -> Equations:
     return replace(
         equations,
         applied=equations.applied.replaced(forces),
+        tree=equations.tree.replaced(forces),
         parameters=tuple(p for p in equations.parameters if p not in constants),
         inputs=tuple(i for i in equations.inputs if i not in forces),
         baked={**equations.baked, **constants},

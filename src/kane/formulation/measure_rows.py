@@ -1,0 +1,71 @@
+"""Measure numbers of partial velocities as rows over the speeds: M = rows^T weights rows.
+
+Two bodies that share an angular velocity, or whose mass centres have a velocity component in common, share a row, and
+their masses or moments of inertia are added before anything is multiplied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kane.expression.node import Expr
+from kane.formulation.spatial import is_zero
+from kane.formulation.velocity_forms import VelocityForm
+
+Row = dict[int, Any]
+
+
+class MeasureRows:
+    """Rows {speed: coefficient}, each once, and the symmetric weights between them."""
+
+    def __init__(self) -> None:
+        self._rows: list[Row] = []
+        self._known: dict[tuple[tuple[int, Any], ...], int] = {}
+        self._weights: dict[tuple[int, int], Any] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def places(self, form: VelocityForm) -> list[int | None]:
+        """Where the three components of a vector's partial velocities stand; None for what is zero."""
+        return [self._place({r: v[i] for r, v in form.u.items() if not is_zero(v[i])}) for i in range(3)]
+
+    def _place(self, row: Row) -> int | None:
+        if not row:
+            return None
+        key = tuple(sorted((r, ("node", x.id) if x.__class__ is Expr else ("number", x)) for r, x in row.items()))
+        if key not in self._known:
+            self._known[key] = len(self._rows)
+            self._rows.append(row)
+        return self._known[key]
+
+    def weigh(self, places: Sequence[int | None], weights: Sequence[Sequence[Any]]) -> None:
+        """Put a symmetric 3 x 3 matrix (inertia, or mass) on three rows."""
+        for i, a in zip(places, weights, strict=True):
+            for j, x in zip(places, a, strict=True):
+                if i is not None and j is not None and not is_zero(x):
+                    self._weights[i, j] = self._weights.get((i, j), 0.0) + x
+
+    def mass_entries(self) -> dict[tuple[int, int], Any]:
+        """M_rs = sum over rows i, j of row_i[r] weight_ij row_j[s], s <= r."""
+        momenta: list[Row] = [{} for _ in self._rows]
+        for (i, j), weight in self._weights.items():
+            for s, x in self._rows[j].items():
+                momenta[i][s] = momenta[i].get(s, 0.0) + weight * x
+        M: dict[tuple[int, int], Any] = {}
+        for row, momentum in zip(self._rows, momenta, strict=True):
+            for r, x in row.items():
+                for s, y in momentum.items():
+                    if s <= r and not is_zero(y):
+                        M[r, s] = M.get((r, s), 0.0) + x * y
+        return M
+
+    def projected(self, loads: Sequence[Any], n: int) -> list[Any]:
+        """Sum over rows of row[r] load, for each of n speeds."""
+        totals: list[Any] = [0.0] * n
+        for row, load in zip(self._rows, loads, strict=True):
+            if not is_zero(load):
+                for r, x in row.items():
+                    totals[r] = totals[r] + x * load
+        return totals
