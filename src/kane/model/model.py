@@ -300,7 +300,7 @@ class Model:
         """Set the order of q, where it is not the order of ``connect``; coordinates not named keep theirs, last."""
         known = [n for c in self.connections for n in c.coordinate_names]
         for n in names:
-            if n not in known:
+            if not isinstance(n, str) or n not in known:
                 raise ModelError(f"there is no coordinate {n!r}; {near(n, known)}")
         if len(set(names)) != len(names):
             raise ModelError(f"a coordinate is named twice in {names}; name each once")

@@ -1,7 +1,15 @@
 """Joints: one contract (``joint.Joint``), one file per kind."""
 
+from kane.model.joints.custom import CustomJoint as CustomJoint
+from kane.model.joints.cylindrical import Cylindrical as Cylindrical
 from kane.model.joints.free import Free as Free
+from kane.model.joints.gimbal import Gimbal as Gimbal
+from kane.model.joints.gimbal_speeds import AngleRates as AngleRates
+from kane.model.joints.gimbal_speeds import MeasureNumbers as MeasureNumbers
+from kane.model.joints.planar import Planar as Planar
 from kane.model.joints.prismatic import Prismatic as Prismatic
 from kane.model.joints.revolute import Revolute as Revolute
+from kane.model.joints.screw import Screw as Screw
 from kane.model.joints.spherical import Spherical as Spherical
+from kane.model.joints.universal import Universal as Universal
 from kane.model.joints.weld import Weld as Weld

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -86,7 +86,7 @@ class Joint(ABC):
     @property
     @abstractmethod
     def label(self) -> str | tuple[str, ...] | Expr | None:
-        """The name the user gave the joint or its coordinate, one name per coordinate, or an expression in its place."""
+        """The name of the joint or its coordinate, a name for each coordinate, or an expression in its place."""
 
     @abstractmethod
     def coordinate_names(self, name: str) -> tuple[str, ...]:
