@@ -22,6 +22,11 @@ class Table:
     rows: list[Sequence[str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    def note(self, text: str) -> None:
+        """Adds a sentence below the table, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
     def markdown(self) -> str:
         """The table with its heading, columns aligned so that it reads well as plain text too."""
         cells = [[*self.columns], *[[*row] for row in self.rows]]

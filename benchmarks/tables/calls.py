@@ -28,7 +28,7 @@ def _rows(robot: Robot, mode: Mode, result: Table) -> None:
     ours = Ours.of(robot)
     peers = peers_or_reason(robot, ours)
     if isinstance(peers, str):
-        result.notes.append(f"{robot.title}: no peers: {peers}")
+        result.note(f"No peers: {peers}.")
     for name in ("inverse", "forward"):
         result.rows.append([robot.title, name, *_cells(name, ours, peers, mode)])
     if isinstance(peers, Peers):

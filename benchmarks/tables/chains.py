@@ -40,7 +40,7 @@ def _derivation_row(n: int, result: Table) -> list[str]:
     cells += [seconds(total(ours, lap)) for lap in ("derive", "compile")]
     cells.append(f"{total(ours, 'memory').median / 1e6:.0f}")
     if isinstance(peer, str):
-        result.notes.append(f"{n} joints: traced C is missing: {peer}")
+        result.note(f"No traced C: {peer}.")
     if not isinstance(peer, list):
         return [str(n), *cells, "-", "-"]
     both = total(ours, "derive", "compile"), total(peer, "derive", "compile")
@@ -60,7 +60,7 @@ def running(mode: Mode) -> Table:
         if isinstance(peers, Peers):
             peers.close()
         else:
-            result.notes.append(f"{n} joints: no peers: {peers}")
+            result.note(f"No peers: {peers}.")
     return result
 
 

@@ -31,7 +31,7 @@ def _row(robot: Robot, result: Table) -> list[str]:
         model = robot.peer_model()
         peer = count_operations(source_of(text_of(model)).read_text())
     except PeerMissingError as missing:
-        result.notes.append(f"{robot.title}: not traced: {missing}")
+        result.note(f"Not traced: {missing}.")
         return [robot.title, operations(counts["inverse"]), "missing", operations(counts["forward"]), "missing", "-"]
     cells = [operations(side[name]) for name in counts for side in (counts, peer)]
     return [robot.title, *cells, _beyond(counts, peer)]

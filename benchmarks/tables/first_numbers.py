@@ -6,8 +6,8 @@ from benchmarks.report import Table, ratio, seconds
 from benchmarks.robots import FIVE, UR5, key_of
 
 TITLE = "Model to first number"
-COLUMNS = ("robot", "kane, s", "model", "derive", "compile", "import", "traced + gcc, s", "trace", "gcc", "x")
-COLUMNS += ("SymPy + PyDy, s", "x")
+COLUMNS = ["robot", "kane, s", "model", "derive", "compile", "import", "traced + gcc, s", "trace", "gcc", "x"]
+COLUMNS += ["SymPy + PyDy, s", "x"]
 NOTE = (
     "CPU seconds from reading the model to the first values of inverse and forward dynamics, each run a fresh process "
     "with its packages imported (kane's own import is the column of that name, not in the total); medians, of totals "
@@ -31,9 +31,9 @@ def table(mode: Mode) -> Table:
 def _row(key: str, title: str, result: Table) -> list[str]:
     sides = ("kane", "traced", "pydy") if key in SYMPY_ROBOTS else ("kane", "traced")
     runs = first_numbers(sides, key, BATCHES)
-    reasons = {side: run for side, run in runs.items() if isinstance(run, str)}
-    notes = [f"{side}: {reason}" for side, reason in reasons.items()]
-    result.notes += [note for note in notes if note not in result.notes]
+    for side, reason in runs.items():
+        if isinstance(reason, str):
+            result.note(f"No {side}: {reason}.")
     laps = {side: run for side, run in runs.items() if not isinstance(run, str)}
     totals = {side: total(run, *STAGES) for side, run in laps.items()}
     cells = [seconds(totals["kane"]), *_stages(laps["kane"], (*STAGES[:3], "import"))]

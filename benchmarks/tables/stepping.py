@@ -1,7 +1,6 @@
 """Classical Runge-Kutta steps of the UR5 falling under gravity: kane, traced C, MuJoCo."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -57,24 +56,32 @@ def _batch(run: Run) -> Callable[[int], None]:
 
 def _runs(result: Table) -> dict[str, Run]:
     dynamics = kane.build(kane.formulate(UR5.model()))
-    n = len(START)
-    order: Any = np.arange(n)
-    runs: dict[str, Run] = {}
-
-    def ours(steps: int) -> Array:
-        run = kane.simulate(dynamics, until=steps * STEP, dt=STEP, every=steps, q=np.array(START))
-        return np.concatenate([run.q[-1][order], run.u[-1][order]])
-
-    runs["kane"] = ours
     try:
         model = UR5.peer_model()
-        order = layout(dynamics.equations, model).q
-        x = np.concatenate([np.array(START)[order], np.zeros(n)])
-        runs["traced C"] = _traced(Traced.of(text_of(model), n, n), x)
-        runs["MuJoCo"] = MujocoSteps(model, STEP, x).run
     except PeerMissingError as missing:
-        result.notes.append(f"Missing: {missing}")
+        result.note(f"No peers: {missing}.")
+        return {"kane": _ours(dynamics, np.arange(len(START)))}
+    order = layout(dynamics.equations, model).q
+    x = np.concatenate([np.array(START)[order], np.zeros(len(START))])
+    runs = {"kane": _ours(dynamics, order)}
+    makers: dict[str, Callable[[], Run]] = {
+        "traced C": lambda: _traced(Traced.of(text_of(model), len(START), len(START)), x),
+        "MuJoCo": lambda: MujocoSteps(model, STEP, x).run,
+    }
+    for name, make in makers.items():
+        try:
+            runs[name] = make()
+        except PeerMissingError as missing:
+            result.note(f"No {name}: {missing}.")
     return runs
+
+
+def _ours(dynamics: kane.Dynamics, order: npt.NDArray[np.intp]) -> Run:
+    def run(steps: int) -> Array:
+        done = kane.simulate(dynamics, until=steps * STEP, dt=STEP, every=steps, q=np.array(START))
+        return np.concatenate([done.q[-1][order], done.u[-1][order]])
+
+    return run
 
 
 def _traced(traced: Traced, start: Array) -> Run:
