@@ -12,11 +12,25 @@ import pytest
 
 from kane.errors import ModelError
 from kane.expression.arena import Arena
+from kane.expression.functions import cos, sin
 from kane.expression.interpret import interpret
 from kane.expression.operations import COORDINATE, SPEED
 from kane.geometry.rotation import Rotation
 from kane.model import joints
-from kane.model.joints import Free, Prismatic, Revolute, Spherical, Weld
+from kane.model.joints import (
+    CustomJoint,
+    Cylindrical,
+    Free,
+    Gimbal,
+    MeasureNumbers,
+    Planar,
+    Prismatic,
+    Revolute,
+    Screw,
+    Spherical,
+    Universal,
+    Weld,
+)
 from kane.model.joints.joint import Joint, default_speed_name
 from kane.model.model import Model
 
@@ -29,6 +43,35 @@ EXAMPLES = {
     "prismatic along a skew axis": Prismatic("q1", axis=(0.3, 0.0, -4.0)),
     "spherical": Spherical("ball"),
     "free": Free("base"),
+    "cylindrical": Cylindrical("nut", axis="x"),
+    "cylindrical about a skew axis": Cylindrical("nut", axis=(1.0, 2.0, -0.5)),
+    "universal": Universal("hook"),
+    "universal backwards": Universal("hook", axis1="-z", axis2="x"),
+    "universal about skew axes": Universal("hook", axis1=(1.0, 2.0, -0.5), axis2=(2.0, -1.0, 0.0)),
+    "planar": Planar("cart"),
+    "planar normal to y": Planar("cart", axis="-y"),
+    "planar on a slope": Planar("cart", axis=(0.2, -0.4, 2.0)),
+    "screw": Screw("q1", metres_per_radian=0.3),
+    "screw about a skew axis, left-handed": Screw("q1", axis=(1.0, 2.0, -0.5), metres_per_radian=-0.2),
+    "gimbal of one angle": Gimbal("ring", "y"),
+    "gimbal of one angle, measure numbers": Gimbal("ring", "2", speeds=MeasureNumbers()),
+    **{f"gimbal {axes}": Gimbal("ring", axes) for axes in ("xy", "31", "xyz", "213", "zxz", "121")},
+    **{
+        f"gimbal {axes}, measure numbers": Gimbal("ring", axes, speeds=MeasureNumbers())
+        for axes in ("xy", "31", "yx", "xyz", "213", "zyx")
+    },
+    "custom, a door that rises": CustomJoint(
+        "q1", lambda q: Rotation.about("z", q), lambda q: (0, 0, 0.3 * q * sin(q))
+    ),
+    "custom, of three coordinates": CustomJoint(
+        ("elbow_a", "elbow_b", "elbow_c"),
+        lambda a, b, c: Rotation.euler("xyz", a, a * b, c) @ Rotation.about((1.0, 2.0, 2.0), b),
+        lambda a, b, c: (a * c, sin(b), c + a * a),
+        units=("rad", "rad", "m"),
+    ),
+    "custom, by a matrix": CustomJoint(
+        "q1", lambda q: Rotation.matrix([[cos(q), 0, sin(q)], [0, 1, 0], [-sin(q), 0, cos(q)]]), lambda q: (q, 0, -q)
+    ),
 }
 
 every_joint = pytest.mark.parametrize("joint", EXAMPLES.values(), ids=EXAMPLES.keys())
@@ -239,8 +282,9 @@ def test_difference_undoes_integrate(joint, shape):
     assert reached.shape == q.shape
     found = joint.difference(q, reached)
     assert found.shape == du.shape
-    # A rotation vector of up to 2 rad through the sine of its half: a few units in the last place of 1.
-    np.testing.assert_allclose(found, du, atol=2e-15, rtol=4e-15)
+    # A rotation vector of up to 2 rad through the sine of its half, angles of a gimbal of up to 10 rad: a few units in
+    # the last place of those.
+    np.testing.assert_allclose(found, du, atol=8e-15, rtol=4e-15)
 
 
 @every_joint

@@ -62,8 +62,8 @@ def regrouped(parameters: list[MassParameters], links: list[Link], steps: list[S
 
     For a turning joint that is all mass on the axis: m, m z and J_zz = integral z^2 dm. For a sliding joint it is the
         second
-    moment, which does not feel the sliding. For a ball joint it is the mass, at the centre. Equations of motion are
-    unchanged; forces in the joints are not those of the original links.
+    moment, which does not feel the sliding. For any other joint that turns about a point (ball, universal, gimbal) it is
+    the mass, at that point. Equations of motion are unchanged; forces in the joints are not those of the original links.
 
     Source: after Gautier & Khalil 1990, in terms of first and second moments instead of moments of inertia.
     """
@@ -83,12 +83,13 @@ def regrouped(parameters: list[MassParameters], links: list[Link], steps: list[S
 def _shared(step: Step, own: MassParameters) -> tuple[MassParameters, MassParameters] | None:
     """What the link keeps, in its K, and what goes to the parent, in the parent's K."""
     xx, yy, zz, xy, xz, yz = own.J
-    if step.w_u == ((0.0, 0.0, 1.0),) and not any(step.v_u[0]):
+    about_a_point = all(is_zero(x) for v in step.v_u for x in v)
+    if step.w_u == ((0.0, 0.0, 1.0),) and about_a_point:
         kept = MassParameters(0.0, (own.mc[0], own.mc[1], 0.0), (xx, yy, 0.0, xy, xz, yz))
         return kept, _on_axis(step, own.m, own.mc[2], zz)
-    if step.w_u == (ZERO,) and not step.R.factors:
+    if all(w == ZERO for w in step.w_u) and not step.R.factors:
         return MassParameters(own.m, own.mc, ZERO_SIX), MassParameters(0.0, ZERO, own.J)
-    if len(step.w_u) == 3 and not any(any(v) for v in step.v_u) and step.d == ZERO:
+    if about_a_point and step.d == ZERO:
         return MassParameters(0.0, own.mc, own.J), _on_axis(step, own.m, 0.0, 0.0)
     return None
 

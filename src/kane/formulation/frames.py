@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from kane.expression.interpret import interpret
 from kane.expression.node import Expr
+from kane.expression.traverse import leaves
 from kane.formulation.links import Link
 from kane.formulation.spatial import ZERO, Vector, is_zero, minus, plus
 from kane.formulation.speeds import Speeds
@@ -32,6 +34,8 @@ NEGLIGIBLE = 1e-13
 # far
 # away as the joints, and second moments about a point so far off lose twice as many digits as that factor has.
 SKEW = 1e-2
+# A value of angles and parameters at which a rotation is looked at; any will do.
+SOMEWHERE = 0.7
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ def _size(links: list[Link]) -> float:
 
 
 def _axes(link: Link, motion: JointMotion) -> _Axes:
-    """A joint of one constant direction turns or slides; directions are brought from M to L."""
+    """A joint of one direction, constant and the same in M and F, turns or slides; it is brought from M to L."""
     assert link.connection is not None
     R_CM = link.connection.R_CM
     if len(motion.w_FM_u) != 1 or not (R_CM.is_constant and link.R_PF.is_constant):
@@ -102,9 +106,19 @@ def _axes(link: Link, motion: JointMotion) -> _Axes:
         return _Axes()
     turns, slides = any(w), any(v)
     direction = R_CM.as_numpy() @ np.array(w if turns else v)
-    if turns and not slides:
+    if turns and not slides and _keeps(motion.R_FM, w):
         return _Axes(turns=direction)
-    return _Axes(slides=direction) if slides and not turns else _Axes()
+    return _Axes(slides=direction) if slides and not turns and not motion.R_FM.factors else _Axes()
+
+
+def _keeps(R_FM: Rotation, axis: Vector) -> bool:
+    """Whether the axis about which M turns, which stays where it is in F, has the same components in F as in M."""
+    if len(R_FM.factors) == 1 and isinstance(R_FM.factors[0], Elementary):
+        return True
+    differences = [x - a for x, a in zip(R_FM.apply(axis), axis, strict=True)]
+    unknown = [x for x in differences if x.__class__ is Expr]
+    found = interpret(unknown, dict.fromkeys(leaves(unknown), SOMEWHERE))
+    return all(abs(x) <= PARALLEL for x in (*found, *(x for x in differences if x.__class__ is not Expr)))
 
 
 def _main_child(link: Link, links: list[Link]) -> int | None:

@@ -1,0 +1,110 @@
+"""A joint of the user's own: the pose is given, the velocities follow by differentiation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kane.errors import ModelError
+from kane.expression.node import Expr
+from kane.expression.operations import COORDINATE, PARAMETER
+from kane.expression.traverse import leaves, substitute
+from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import settled, triple
+from kane.model.joints.joint import ZERO, Joint, JointMotion, Vector, default_speed_name
+from kane.model.joints.pose_check import require_joint
+from kane.model.joints.pose_motion import motion_of_pose
+
+
+@dataclass(frozen=True)
+class CustomJoint(Joint):
+    """M moves in F as two functions of the coordinates say; u = dq/dt.
+
+    A door that rises as it opens:
+
+        CustomJoint("q1", lambda q: Rotation.about("z", q), lambda q: (0, 0, 0.02 * q * q))
+
+    Attributes:
+        q: name of the coordinate or a tuple of names; for one coordinate also an expression of others and of time.
+        orientation: R_FM of the coordinates, a Rotation of expressions; None for none.
+        position: p_FM of the coordinates, three expressions, in F [m]; None for none.
+        units: of the coordinates; rad unless given.
+    """
+
+    q: str | tuple[str, ...] | Expr
+    orientation: Callable[..., Rotation] | None = None
+    position: Callable[..., Sequence[Any]] | None = None
+    units: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.q, (str, Expr)):
+            object.__setattr__(self, "q", tuple(self.q))
+        count = len(self.q) if isinstance(self.q, tuple) else 1
+        object.__setattr__(self, "units", tuple(self.units) or ("rad",) * count)
+        if not count or len(self.units) != count:
+            raise ModelError(f"the custom joint {self.q!r} has {len(self.units)} units; give one for every coordinate")
+
+    @property
+    def coordinate_units(self) -> tuple[str, ...]:
+        return self.units
+
+    @property
+    def speed_units(self) -> tuple[str, ...]:
+        return tuple(f"{unit}/s" for unit in self.units)
+
+    @property
+    def label(self) -> str | tuple[str, ...] | Expr:
+        return self.q
+
+    def coordinate_names(self, name: str) -> tuple[str, ...]:
+        return self.q if isinstance(self.q, tuple) else (name,)
+
+    def speed_names(self, name: str) -> tuple[str, ...]:
+        return tuple(map(default_speed_name, self.coordinate_names(name)))
+
+    def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
+        own = own_leaves(q)
+        found = motion_of_pose(*self.pose(own), own, u)
+        if all(a is b for a, b in zip(own, q, strict=True)):
+            return found
+        images = dict(zip(own, q, strict=True))
+
+        def moved(v: Vector) -> Vector:
+            return settled(substitute([q[0].arena.lift(x) for x in v], images))
+
+        R_FM, p_FM = self.pose(q)
+        w_u, v_u = tuple(map(moved, found.w_FM_u)), tuple(map(moved, found.v_FM_u))
+        return replace(
+            found, R_FM=R_FM, p_FM=p_FM, w_FM_u=w_u, v_FM_u=v_u, alpha_t=moved(found.alpha_t), a_t=moved(found.a_t)
+        )
+
+    def pose(self, q: Sequence[Expr]) -> tuple[Rotation, Vector]:
+        """R_FM and p_FM, checked.
+
+        Raises:
+            ModelError: the functions give something else, or something that does not depend on q and parameters alone.
+        """
+        R_FM = Rotation.identity() if self.orientation is None else self.orientation(*q)
+        if not isinstance(R_FM, Rotation):
+            raise ModelError(f"the orientation of the custom joint {self.q!r} is {R_FM!r}; return a kane.Rotation")
+        if self.position is None:
+            return R_FM, ZERO
+        return R_FM, triple(self.position(*q), f"the position of the custom joint {self.q!r}")
+
+    def check(self, q: Sequence[Expr], parameters: Mapping[Expr, float], who: str) -> None:
+        own = own_leaves(q)
+        R_FM, p_FM = self.pose(own)
+        entries = [x for row in (*R_FM.entries, p_FM) for x in row if isinstance(x, Expr)]
+        foreign = [x.name for x in leaves(entries) if x.op != PARAMETER and x not in own]
+        if foreign:
+            raise ModelError(
+                f"the pose of {who} depends on {', '.join(foreign)}; it may depend on its own coordinates and on "
+                "parameters only. Give more coordinates, or as its coordinate an expression of time and others"
+            )
+        require_joint(motion_of_pose(R_FM, p_FM, own, own), own, parameters, who)
+
+
+def own_leaves(q: Sequence[Expr]) -> tuple[Expr, ...]:
+    """The coordinates where they are leaves, else leaves in their place, to differentiate by."""
+    return tuple(x if x.op == COORDINATE else x.arena.leaf(COORDINATE, "coordinate of a custom joint") for x in q)

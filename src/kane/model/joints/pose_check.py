@@ -1,0 +1,59 @@
+"""Whether a pose that a user wrote down is that of a joint: tried out at random coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from kane.errors import ModelError
+from kane.expression.interpret import interpret
+from kane.expression.node import Expr
+from kane.model.joints.joint import JointMotion
+
+# Coordinates are tried at these sizes, so that functions of a small domain have a value at some.
+SIZES = (3.0, 1.0, 0.3, 0.03, 0.003)
+TRIALS = 6
+# Of R^T R - 1 and of the smallest singular value of the velocity map with columns of length 1: far above rounding.
+ROUNDING = 1e-8
+
+
+def require_joint(motion: JointMotion, q: Sequence[Expr], parameters: Mapping[Expr, float], who: str) -> None:
+    """Refuse a matrix that is no rotation, and coordinates that do not each move M in a way of their own.
+
+    Raises:
+        ModelError: in words about ``who``.
+    """
+    R, W = _values(motion, q, parameters)
+    finite = np.isfinite(W).all(axis=(1, 2)) & np.isfinite(R).all(axis=(1, 2))
+    if not finite.any():
+        raise ModelError(f"the pose of {who} or its derivatives are not finite wherever they were tried")
+    R, W = R[finite], W[finite]
+    if np.abs(R.transpose(0, 2, 1) @ R - np.eye(3)).max() > ROUNDING or np.linalg.det(R).min() < 0.0:
+        raise ModelError(f"the orientation of {who} is no rotation matrix; build it from Rotation.about or .euler")
+    lengths = np.linalg.norm(W, axis=1, keepdims=True)
+    scaled = W / np.where(lengths > ROUNDING, lengths, 1.0)
+    _, sizes, directions = np.linalg.svd(scaled)
+    smallest = sizes[:, -1] if len(q) <= 6 else np.zeros(len(W))
+    best = int(np.argmax(smallest))
+    if smallest[best] > ROUNDING:
+        return
+    idle = [leaf.name for leaf, share in zip(q, directions[best, -1], strict=True) if abs(share) > ROUNDING]
+    raise ModelError(
+        f"the velocity map of {who} is rank-deficient everywhere: "
+        + (f"{' and '.join(idle)} move M in the same way" if len(idle) > 1 else f"{idle[0]} does not move M")
+        + "; leave a coordinate out, or correct the pose"
+    )
+
+
+def _values(motion: JointMotion, q: Sequence[Expr], parameters: Mapping[Expr, float]) -> tuple[np.ndarray, np.ndarray]:
+    """R_FM (trials, 3, 3) and the velocity map (trials, 6, n) at random coordinates."""
+    random = np.random.default_rng(0)
+    tried = np.concatenate([size * random.uniform(-1.0, 1.0, (TRIALS, len(q))) for size in SIZES])
+    entries = [x for row in motion.R_FM.entries for x in row]
+    entries += [x for k in range(3) for x in (column[k] for column in motion.w_FM_u)]
+    entries += [x for k in range(3) for x in (column[k] for column in motion.v_FM_u)]
+    lift = q[0].arena.lift
+    found = interpret([lift(x) for x in entries], dict(zip(q, tried.T, strict=True)) | dict(parameters))
+    numbers = np.stack([np.broadcast_to(x, len(tried)) for x in found], axis=-1)
+    return numbers[:, :9].reshape(-1, 3, 3), numbers[:, 9:].reshape(-1, 6, len(q))

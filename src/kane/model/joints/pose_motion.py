@@ -1,0 +1,77 @@
+"""The motion of a joint from its pose, by differentiation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kane.expression.derivative import forward
+from kane.expression.node import Expr, Scalar
+from kane.geometry.factor import Elementary, Factor
+from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import cross, dot, settled
+from kane.model.joints.joint import ZERO, JointMotion, Vector
+
+Columns = tuple[Vector, ...]
+
+
+def motion_of_pose(R_FM: Rotation, p_FM: Vector, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
+    """The motion with u = dq/dt of a joint given by R_FM(q) and p_FM(q).
+
+    Factor by factor, R' = R F: w'_u = F^T w_u + f_u and alpha_t' = F^T alpha_t + (F^T w) x f + (df_u/dt) u, where f_u
+    are the partial angular velocities of F alone, from F^T dF/dq. v_u = R^T dp/dq and a_t = R^T (d(dp/dq)/dt) u.
+
+    Args:
+        q: coordinate leaves, at least one.
+        u: their rates.
+    """
+    w_u: Columns = (ZERO,) * len(q)
+    alpha_t = ZERO
+    for factor in R_FM.factors:
+        w_u = tuple(factor.apply_inverse(column) for column in w_u)
+        alpha_t = factor.apply_inverse(alpha_t)
+        if factor.is_constant:
+            continue
+        own = _turning(factor, q)
+        alpha_t = _sum(alpha_t, cross(_along(w_u, u), _along(own, u)), _along(_changes(own, q, u), u))
+        w_u = tuple(_sum(a, b) for a, b in zip(w_u, own, strict=True))
+    slopes = _slopes(p_FM, q)
+    v_u = tuple(R_FM.apply_inverse(column) for column in slopes)
+    a_t = R_FM.apply_inverse(_along(_changes(slopes, q, u), u))
+    w_u, v_u = tuple(map(settled, w_u)), tuple(map(settled, v_u))
+    return JointMotion(R_FM, p_FM, w_u, v_u, settled(alpha_t), settled(a_t), tuple(u))
+
+
+def _turning(factor: Factor, q: Sequence[Expr]) -> Columns:
+    """Partial angular velocities of one factor, in its moving frame: vee(F^T dF/dq)."""
+    if isinstance(factor, Elementary):
+        rates = [slope for (slope,) in _slopes((factor.angle,), q)]
+        return tuple(tuple(rate if k == factor.axis else 0.0 for k in range(3)) for rate in rates)
+    x, y, z = zip(*factor.rows, strict=True)  # the axes of the moving frame
+    columns = []
+    for slope in _slopes([entry for row in factor.rows for entry in row], q):
+        dx, dy, dz = slope[0::3], slope[1::3], slope[2::3]
+        columns.append((dot(z, dy), dot(x, dz), dot(y, dx)))
+    return tuple(columns)
+
+
+def _slopes(values: Sequence[Scalar], q: Sequence[Expr]) -> Columns:
+    """d values/dq, one column for every coordinate."""
+    lift = q[0].arena.lift
+    lifted = [lift(x) for x in values]
+    return tuple(settled(forward(lifted, {x: lift(1.0)})) for x in q)
+
+
+def _changes(columns: Columns, q: Sequence[Expr], u: Sequence[Expr]) -> Columns:
+    """d columns/dt along dq/dt = u."""
+    lift = q[0].arena.lift
+    rates = dict(zip(q, u, strict=True))
+    return tuple(settled(forward([lift(x) for x in column], rates)) for column in columns)
+
+
+def _along(columns: Columns, u: Sequence[Expr]) -> Vector:
+    """Sum of columns[r] u[r]."""
+    return tuple(dot(row, u) for row in zip(*columns, strict=True))
+
+
+def _sum(*vectors: Vector) -> Vector:
+    return tuple(sum(components) for components in zip(*vectors, strict=True))

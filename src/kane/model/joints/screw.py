@@ -1,0 +1,61 @@
+"""Turning about an axis and advancing along it in proportion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kane.errors import ModelError
+from kane.expression.node import Expr
+from kane.expression.operations import PARAMETER
+from kane.expression.traverse import leaves
+from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import Number, scalar
+from kane.model.joints.joint import ZERO, Joint, JointMotion, axis_components, default_speed_name
+
+
+@dataclass(frozen=True)
+class Screw(Joint):
+    """M turns by the angle q about an axis fixed in F and M and slides h q along it, u = dq/dt.
+
+    R_FM = rotation(axis, q), p_FM = axis h q, w_FM = axis u, v_FMo = axis h u; h > 0 is a right-handed thread.
+
+    Attributes:
+        q: name of the coordinate [rad], or an expression of other coordinates and time.
+        axis: "x", "y", "z", "-x", ... or three numbers.
+        metres_per_radian: h, the lead of the thread divided by 2 pi [m/rad]; a number or an expression of parameters.
+    """
+
+    q: str | Expr
+    axis: str | tuple[float, float, float] = "z"
+    metres_per_radian: Number = 0.0
+    coordinate_units: ClassVar[tuple[str, ...]] = ("rad",)
+    speed_units: ClassVar[tuple[str, ...]] = ("rad/s",)
+
+    def __post_init__(self) -> None:
+        axis_components(self.axis)
+        h = scalar(self.metres_per_radian, "metres_per_radian of a screw")
+        moving = [leaf.name for leaf in leaves([h]) if leaf.op != PARAMETER] if isinstance(h, Expr) else []
+        if moving or (not isinstance(h, Expr) and h == 0.0):
+            wrong = f"depends on {moving[0]}" if moving else "is zero"
+            raise ModelError(
+                f"metres_per_radian of the screw {self.q!r} {wrong}; give the lead divided by 2 pi, a number or an "
+                "expression of parameters (without lead: Revolute)"
+            )
+
+    @property
+    def label(self) -> str | Expr:
+        return self.q
+
+    def coordinate_names(self, name: str) -> tuple[str, ...]:
+        return (name,)
+
+    def speed_names(self, name: str) -> tuple[str, ...]:
+        return (default_speed_name(name),)
+
+    def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
+        axis = axis_components(self.axis)
+        slide = tuple(self.metres_per_radian * a for a in axis)
+        p_FM = tuple(h * q[0] for h in slide)
+        return JointMotion(Rotation.about(axis, q[0]), p_FM, (axis,), (slide,), ZERO, ZERO, (u[0],))

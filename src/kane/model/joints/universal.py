@@ -1,0 +1,52 @@
+"""Turning about two perpendicular axes: Hooke's joint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kane.errors import ModelError
+from kane.expression.node import Expr
+from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import cross
+from kane.model.joints.joint import ZERO, JointMotion, axis_components
+from kane.model.joints.rate_joint import RateJoint
+
+# Cosine of the angle between axes that count as perpendicular: they are given as decimal numbers.
+PERPENDICULAR = 1e-6
+
+
+@dataclass(frozen=True)
+class Universal(RateJoint):
+    """M turns about an axis fixed in F, then about one fixed in M: q = two angles [rad], u = dq/dt.
+
+    R_FM = R1 R2 = rotation(axis1, q0) rotation(axis2, q1), w_FM = R2^T axis1 u0 + axis2 u1 in M.
+
+    Attributes:
+        q: name of the joint (coordinates name_1 and name_2), or the two names.
+        axis1: of the first angle, fixed in F: "x", "y", "z", "-x", ... or three numbers.
+        axis2: of the second, fixed in M; perpendicular to the first.
+    """
+
+    axis1: str | tuple[float, float, float] = "x"
+    axis2: str | tuple[float, float, float] = "y"
+    coordinate_units: ClassVar[tuple[str, ...]] = ("rad", "rad")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if abs(np.dot(axis_components(self.axis1), axis_components(self.axis2))) > PERPENDICULAR:
+            raise ModelError(
+                f"the axes {self.axis1!r} and {self.axis2!r} of a universal joint are not perpendicular; give "
+                "perpendicular ones, or two Revolute joints with a massless body between them"
+            )
+
+    def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
+        first, second = axis_components(self.axis1), axis_components(self.axis2)
+        R1, R2 = Rotation.about(first, q[0]), Rotation.about(second, q[1])
+        carried = R2.apply_inverse(first)
+        # The first axis moves in M at -axis2 u1 x carried.
+        alpha_t = cross(tuple(x * u[0] for x in carried), tuple(x * u[1] for x in second))
+        return JointMotion(R1 @ R2, ZERO, (carried, second), (ZERO, ZERO), alpha_t, ZERO, tuple(u))
