@@ -35,6 +35,8 @@ from kane.expression.interpret import evaluate
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate, substitute
 from kane.geometry.rotation import Rotation
+from kane.importers.dh import DHLink, from_dh
+from kane.importers.dh_conventions import AngelesDH, DHConvention, ModifiedDH, StandardDH
 from kane.importers.urdf import load_urdf
 from kane.model.drawing import draw
 from kane.model.joints import Free, Prismatic, Revolute, Spherical, Weld
@@ -51,7 +53,10 @@ __version__ = "0.1.0"
 __all__ = [
     "LLVM",
     "RK4",
+    "AngelesDH",
     "CompileError",
+    "DHConvention",
+    "DHLink",
     "Damper",
     "Dynamics",
     "Equations",
@@ -66,6 +71,7 @@ __all__ = [
     "KaneError",
     "Model",
     "ModelError",
+    "ModifiedDH",
     "Motor",
     "Prismatic",
     "Revolute",
@@ -73,6 +79,7 @@ __all__ = [
     "SimulationError",
     "Spherical",
     "Spring",
+    "StandardDH",
     "Torque",
     "Trajectory",
     "Weld",
@@ -88,6 +95,7 @@ __all__ = [
     "evaluate",
     "exp",
     "formulate",
+    "from_dh",
     "library",
     "load_urdf",
     "log",

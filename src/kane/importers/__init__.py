@@ -1,3 +1,9 @@
 """Models from files and tables of other programs."""
 
+from kane.importers.dh import DHLink as DHLink
+from kane.importers.dh import from_dh as from_dh
+from kane.importers.dh_conventions import AngelesDH as AngelesDH
+from kane.importers.dh_conventions import DHConvention as DHConvention
+from kane.importers.dh_conventions import ModifiedDH as ModifiedDH
+from kane.importers.dh_conventions import StandardDH as StandardDH
 from kane.importers.urdf import load_urdf as load_urdf
