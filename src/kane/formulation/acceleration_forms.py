@@ -72,6 +72,6 @@ class Accelerations:
         motion = self.velocities
         return plus(self.origin(k), self._from(k, motion.bases[k][1], motion.arm(k, point))) if k else self.ground
 
-    def forget(self, k: int) -> None:
-        """Of the point Mo of a member, whose bases are to change."""
-        self._sliding.pop(k, None)
+    def forget(self) -> None:
+        """Accelerations of points, when bases have changed."""
+        self._sliding = {0: self.ground}

@@ -16,6 +16,7 @@ from kane.formulation.body_tree import BodyTree
 from kane.formulation.composite import Sparse, mass_matrix, natural_mass_matrix
 from kane.formulation.counts import OperationTable, count
 from kane.formulation.inverse import along_u, joint_efforts
+from kane.formulation.partial_velocities import PartialVelocities, partial_velocities
 from kane.formulation.programs import quantity
 from kane.formulation.routes import Routes
 from kane.formulation.spatial import ZERO
@@ -125,6 +126,10 @@ class Equations:
     def count(self) -> OperationTable:
         """Exact run-time operations of inverse and forward dynamics, mass matrix, bias and kinematics."""
         return count(self)
+
+    def partial_velocities(self) -> PartialVelocities:
+        """Partial velocities of bodies and points, with F_r and F*_r by body and by load: tables that print as such."""
+        return partial_velocities(self)
 
     def listing(self, name: str = "rhs") -> str:
         """A quantity as an analyst would read it: Z1 = ..., Z2 = ..., then qdot and udot (or those of another

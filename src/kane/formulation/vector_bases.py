@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from kane.expression.node import Expr
@@ -16,6 +17,8 @@ from kane.formulation.velocity_forms import Velocities
 
 # With more speeds than this each body's velocities stay along its own axes: trying costs O(n^3) nodes.
 MANY_SPEEDS = 40
+# With no more bodies than this each choice is tried once more when all others are known.
+MANY_BODIES = 12
 
 
 def with_cheapest_bases(tree: BodyTree, speeds: Speeds, ground: Vector) -> Velocities:
@@ -26,16 +29,33 @@ def with_cheapest_bases(tree: BodyTree, speeds: Speeds, ground: Vector) -> Veloc
     remainders = Accelerations(motion, speeds.a_t, ground)
     done = Operations()
     for k in range(1, len(tree.members)):
-        trials = {}
-        for bases in dict.fromkeys(_candidates(motion, k)):
-            motion.use(k, bases)
-            remainders.forget(k)
-            trials[bases] = done.added_by(_terms(motion, remainders, k))
-        best = min(trials, key=trials.__getitem__)
-        motion.use(k, best)
-        remainders.forget(k)
+        _use_best(motion, remainders, k, partial(_added, done, motion, remainders, k))
         done.add(_terms(motion, remainders, k))
+    if len(tree.members) <= MANY_BODIES:
+        for k in range(1, len(tree.members)):
+            _use_best(motion, remainders, k, partial(_total, motion, remainders))
     return motion
+
+
+def _use_best(motion: Velocities, remainders: Accelerations, k: int, cost: Callable[[], int]) -> None:
+    """Give a member the bases of least cost; on a draw those it has, else those named first."""
+    trials = {}
+    for bases in dict.fromkeys((motion.bases[k], *_candidates(motion, k))):
+        motion.use(k, bases)
+        remainders.forget()
+        trials[bases] = cost()
+    motion.use(k, min(trials, key=trials.__getitem__))
+    remainders.forget()
+
+
+def _added(done: Operations, motion: Velocities, remainders: Accelerations, k: int) -> int:
+    return done.added_by(_terms(motion, remainders, k))
+
+
+def _total(motion: Velocities, remainders: Accelerations) -> int:
+    """Cost of all mass centres together."""
+    every = [x for k in range(1, len(motion.tree.members)) for x in _terms(motion, remainders, k)]
+    return Operations().added_by(every)
 
 
 def _candidates(motion: Velocities, k: int) -> Iterator[tuple[int, int]]:

@@ -190,6 +190,6 @@ class Velocities:
         return self.origin(k).plus(self.angular(k, self.bases[k][1]).cross(self.arm(k, point)))
 
     def use(self, k: int, bases: tuple[int, int]) -> None:
-        """Choose the bases of a member whose followers have not been asked for."""
+        """Choose the bases of a member: Y any that precedes it, X that or any after it up to the member's own."""
         self.bases[k] = bases
-        self._sliding.pop(k, None)
+        self._sliding = {0: NOTHING}
