@@ -192,7 +192,9 @@ def test_forward_dynamics_feel_a_load(load, expected, bare, states):
 
 
 @pytest.mark.parametrize(
-    ("name", "load"), [(name, load) for name, (load, _) in EXAMPLES.items() if "spring" in name], ids=lambda x: x if isinstance(x, str) else "load"
+    ("name", "load"),
+    [(name, load) for name, (load, _) in EXAMPLES.items() if "spring" in name],
+    ids=lambda x: x if isinstance(x, str) else "load",
 )
 def test_a_spring_pulls_down_its_potential(name, load, bare, states):
     equations = loaded(load)
