@@ -21,7 +21,9 @@ def floating(seed):
     m = kane.Model("floating", gravity=(0.3, -0.2, -9.81))
     random = np.random.default_rng(seed)
     root = m.body("root", mass=2.0, inertia=(0.3, 0.4, 0.5, 0.01, 0.02, 0.03), com=(0.1, 0.2, 0.3))
-    m.connect(m.ground, root, kane.Free("base"), at=(1.0, 2.0, 3.0), orientation=kane.Rotation.euler("xyz", 0.3, 0.4, 0.5))
+    m.connect(
+        m.ground, root, kane.Free("base"), at=(1.0, 2.0, 3.0), orientation=kane.Rotation.euler("xyz", 0.3, 0.4, 0.5)
+    )
     for k, joint in enumerate((kane.Revolute("q1", axis=(1.0, 2.0, 3.0)), kane.Spherical("ball"))):
         arm = m.body(f"arm{k}", mass=1.0, inertia=(0.1, 0.2, 0.25), com=random.normal(size=3).tolist())
         at, turn = random.normal(size=3).tolist(), kane.Rotation.quaternion(*random.normal(size=4))

@@ -65,7 +65,9 @@ def serial(sequence, seed):
         J = random.normal(size=(3, 3))
         J = J @ J.T
         inertia = (np.trace(J) * np.eye(3) - J).tolist()
-        body = model.body(f"B{k}", mass=float(random.uniform(0.5, 2.0)), inertia=inertia, com=random.normal(size=3).tolist())
+        body = model.body(
+            f"B{k}", mass=float(random.uniform(0.5, 2.0)), inertia=inertia, com=random.normal(size=3).tolist()
+        )
         joint = maker[letter](f"j{k}", tuple(random.normal(size=3).tolist()))
         pose = dict(
             at=random.normal(size=3).tolist(),

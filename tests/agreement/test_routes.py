@@ -84,7 +84,11 @@ def test_columns_of_the_mass_matrix_are_differences_of_inverse_dynamics(equation
 
 
 def test_bias_is_inverse_dynamics_at_rest_accelerations(equations, state):
-    close(evaluated(equations, "bias", state), evaluated(equations, "inverse", state, np.zeros(len(equations.u))), ROUNDING)
+    close(
+        evaluated(equations, "bias", state),
+        evaluated(equations, "inverse", state, np.zeros(len(equations.u))),
+        ROUNDING,
+    )
 
 
 def test_inverse_dynamics_after_forward_dynamics_give_back_the_inputs(equations, state):
@@ -158,7 +162,9 @@ def test_parameters_substituted_for_good_give_what_the_value_gives():
     expected = dyn.inverse(state.q, state.u, state.udot, parameters=numbers)
     close(other.inverse(state.q, state.u, state.udot), expected, ROUNDING)
     close(other.mass_matrix(state.q), dyn.mass_matrix(state.q, parameters=numbers), ROUNDING)
-    close(other.momentum(state.q, state.u).angular, dyn.momentum(state.q, state.u, parameters=numbers).angular, ROUNDING)
+    close(
+        other.momentum(state.q, state.u).angular, dyn.momentum(state.q, state.u, parameters=numbers).angular, ROUNDING
+    )
 
 
 def test_the_order_of_coordinates_permutes_the_equations_and_nothing_else():
@@ -189,7 +195,9 @@ def welded(split):
         b = m.body("b", mass=1.5, inertia=(0.3, 0.2, 0.3), com=(0.0, 0.1, 0.0))
         m.connect(mount, b, kane.Revolute("q2", axis="x"))
         c = m.body("c", mass=0.5, inertia=(0.01, 0.02, 0.02), com=(0.05, 0.0, 0.0))
-        m.connect(b, c, kane.Weld(), at=(0.4, 0.0, 0.1), child_at=(0.1, 0.0, 0.0), child_orientation=turn.inverse(), name="w")
+        m.connect(
+            b, c, kane.Weld(), at=(0.4, 0.0, 0.1), child_at=(0.1, 0.0, 0.0), child_orientation=turn.inverse(), name="w"
+        )
         end = m.body("end", mass=0.7, inertia=(0.1, 0.1, 0.1))
         m.connect(c, end, kane.Revolute("q3"), at=(0.0, 0.2, 0.0))
         return m
@@ -206,7 +214,10 @@ def lumped(turn):
     """Mass, mass centre and central inertia of b and c together, by the parallel-axis theorem."""
     R = turn.as_numpy()
     p = np.array([0.4, 0.0, 0.1]) + R @ (np.array([0.05, 0.0, 0.0]) - [0.1, 0.0, 0.0])
-    parts = [(1.5, np.array([0.0, 0.1, 0.0]), np.diag([0.3, 0.2, 0.3])), (0.5, p, R @ np.diag([0.01, 0.02, 0.02]) @ R.T)]
+    parts = [
+        (1.5, np.array([0.0, 0.1, 0.0]), np.diag([0.3, 0.2, 0.3])),
+        (0.5, p, R @ np.diag([0.01, 0.02, 0.02]) @ R.T),
+    ]
     com = sum(m * x for m, x, _ in parts) / 2.0
     inertia = sum(I + m * ((x - com) @ (x - com) * np.eye(3) - np.outer(x - com, x - com)) for m, x, I in parts)
     return dict(mass=2.0, com=com.tolist(), inertia=(0.5 * (inertia + inertia.T)).tolist())
@@ -244,7 +255,7 @@ def test_mimic_joints_project_the_equations_of_the_free_ones():
     q1, q3 = leaf(COORDINATE, "q1"), leaf(COORDINATE, "q3")
     bound = followers(m, -2.0 * q1 + 0.3, sin(q3) + 0.5 * q1)
     s = random_state(bound, np.random.default_rng(1))
-    (a, b), (ua, ub) = s.q, s.u
+    (a, b), (_ua, ub) = s.q, s.u
     C = np.array([[1.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.5, np.cos(b)]])
     full = type(s)(
         np.array([a, -2.0 * a + 0.3, b, np.sin(b) + 0.5 * a]),

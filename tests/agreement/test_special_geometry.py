@@ -44,8 +44,14 @@ class Drawer:
     def place(self):
         return [self.length() for _ in range(3)]
 
+    def angle(self):
+        value = self.pick(ANGLES)
+        if not self.symbolic or self.random.random() < 0.7:
+            return value
+        return self.model.parameter(f"angle{len(self.model.parameters)}", value)
+
     def orientation(self):
-        made = kane.Rotation.about(self.pick("xyz"), self.pick(ANGLES))
+        made = kane.Rotation.about(self.pick("xyz"), self.angle())
         if self.random.random() < 0.3:
             made = made @ kane.Rotation.about(self.pick("xyz"), self.pick(ANGLES))
         return made @ kane.Rotation.about(self.random.normal(size=3).tolist(), self.tilt) if self.tilt else made
@@ -80,6 +86,23 @@ def tree(drawer, n):
     bodies = [drawer.hang(drawer.model.ground, "B0", (Revolute, Prismatic, Spherical, Free))]
     for k in range(1, n):
         bodies.append(drawer.hang(drawer.pick(bodies[-3:]), f"B{k}", (Revolute, Revolute, Prismatic, Spherical)))
+    return drawer.model
+
+
+def massless_mounts(drawer, n):
+    """Every joint but the last of a cluster carries a body without mass, as the crosses of universal joints do."""
+    parent = drawer.model.ground
+    for k in range(n):
+        for letter in "ab":
+            mount = drawer.model.body(f"mount {k}{letter}", mass=0.0)
+            joint = Revolute(f"q{k}{letter}", axis=drawer.pick(AXES[:3]) if letter == "a" else AXES[8])
+            keywords = dict(at=drawer.place(), orientation=drawer.orientation())
+            connection = drawer.model.connect(parent, mount, joint, **keywords)
+            drawer.model.load(kane.Motor(connection, drawer.model.input(f"tau {k}{letter}")))
+            parent = mount
+        body = drawer.body(f"body {k}")
+        drawer.model.connect(parent, body, kane.Weld(), at=drawer.place(), orientation=drawer.orientation())
+        parent = body
     return drawer.model
 
 
@@ -120,7 +143,15 @@ def test_chains_and_trees_with_parameters_for_lengths_have_pinocchios_dynamics(s
         check(tree(Drawer((300 + seed, part), symbolic=True), 4), seed)
 
 
-@pytest.mark.parametrize("tilt", [1e-14, 1e-12, 3e-11, 2e-10, 1e-9, 3e-9, 1e-8, 1e-7, 3.67e-6, 1e-4, 9.9e-3, 1.01e-2, 0.03])
+@pytest.mark.parametrize("symbolic", [False, True], ids=["numbers", "parameters"])
+@pytest.mark.parametrize("seed", range(6))
+def test_massless_bodies_between_joints_have_pinocchios_dynamics(seed, symbolic):
+    check(massless_mounts(Drawer((800 + seed, 0), symbolic=symbolic), 2), seed)
+
+
+@pytest.mark.parametrize(
+    "tilt", [1e-14, 1e-12, 3e-11, 2e-10, 1e-9, 3e-9, 1e-8, 1e-7, 3.67e-6, 1e-4, 9.9e-3, 1.01e-2, 0.03]
+)
 def test_axes_that_are_not_quite_parallel_lose_no_digits(tilt):
     for part in range(6):
         check(chain(Drawer((400, part), tilt=tilt), 4), part, SNAPPED if tilt < 1e-6 else ROUNDING)
@@ -146,7 +177,9 @@ def test_every_pair_of_axes_with_a_slide_after_it_has_pinocchios_dynamics(first,
     for symbolic in (False, True):
         drawer = Drawer((7, AXES.index(first), AXES.index(second)), symbolic=symbolic)
         m, parent = drawer.model, drawer.model.ground
-        for k, joint in enumerate((Revolute("q1", first), Revolute("q2", second), Prismatic("q3", first), Revolute("q4", second))):
+        for k, joint in enumerate(
+            (Revolute("q1", first), Revolute("q2", second), Prismatic("q3", first), Revolute("q4", second))
+        ):
             body = drawer.body(f"B{k}")
             c = m.connect(parent, body, joint, at=drawer.place(), child_at=drawer.place())
             m.load(kane.Motor(c, m.input(f"tau{k}")))
@@ -208,3 +241,29 @@ def test_the_unit_of_length_does_not_matter(scale):
         )
         drawer.model.gravity = tuple(scale * g for g in drawer.model.gravity)
         check(chain(drawer, 5, (Revolute,)), part)
+
+
+def point_mass_on_its_axis():
+    m = kane.Model("point")
+    m.connect(m.ground, m.body("point", mass=1.0), Revolute("q1"))
+    return m
+
+
+def repeated_joint(n):
+    """Two joints about one axis with nothing between them, n times."""
+    m = kane.Model("repeated")
+    parent = m.ground
+    for k in range(n):
+        mount = m.body(f"mount{k}", mass=0.0)
+        m.connect(parent, mount, Revolute(f"q{k}a", axis="x"), at=(0.1, 0.2, 0.3))
+        parent = m.body(f"body{k}", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.0, 0.3, 0.1))
+        m.connect(mount, parent, Revolute(f"q{k}b", axis="x"), at=(0.4, 0.0, 0.0))
+    return m
+
+
+@pytest.mark.parametrize("make", [point_mass_on_its_axis, lambda: repeated_joint(1), lambda: repeated_joint(40)])
+def test_joints_that_can_move_without_inertia_moving_are_named_when_accelerations_are_asked_for(make):
+    equations = kane.formulate(make())
+    assert len(equations.inverse) == len(equations.u)
+    with pytest.raises(kane.ModelError, match="inertia"):
+        _ = equations.forward

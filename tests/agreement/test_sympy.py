@@ -18,7 +18,9 @@ INERTIAS = ((0.1, 0.2, 0.15), (0.03, 0.05, 0.06), (0.01, 0.02, 0.025))
 def in_kane():
     """Turns about y, turns about x, slides along y."""
     m = kane.Model("arm", gravity=(0.0, -9.81, 0.0))
-    a, b, c = (m.body(n, mass=M, inertia=I, com=(0.1, 0.2, 0.05)) for n, M, I in zip("abc", MASSES, INERTIAS, strict=True))
+    a, b, c = (
+        m.body(n, mass=M, inertia=I, com=(0.1, 0.2, 0.05)) for n, M, I in zip("abc", MASSES, INERTIAS, strict=True)
+    )
     j1 = m.connect(m.ground, a, kane.Revolute("q1", axis="y"))
     j2 = m.connect(a, b, kane.Revolute("q2", axis="x"), at=(0.3, 0.4, 0.0))
     j3 = m.connect(b, c, kane.Prismatic("q3", axis="y"), at=(0.0, 0.1, 0.2))

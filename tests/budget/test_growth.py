@@ -10,7 +10,7 @@ from kane.expression.operations import PARAMETER
 from kane.expression.traverse import count
 from kane.library import chain
 
-# The axes of the chain repeat after three joints, so that a length more by a multiple of three costs a multiple of one number.
+# The axes of the chain repeat after three joints: three joints more cost the same wherever they are added.
 LENGTHS = (10, 31, 100, 301)
 KINDS = ("mul", "add", "div", "trig")
 

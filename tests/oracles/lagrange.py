@@ -1,9 +1,9 @@
 """Lagrange's equations from each joint's R_FM and p_FM alone: no velocity map, no remainders, no recursion.
 
 T and V are written in the coordinates and their rates, velocities found as time derivatives of positions and angular
-velocities from R^T dR/dt. The speeds are what they are said to mean: rates of single coordinates, or w_FM and v_FM in M,
-read off R_FM and p_FM too. Unit quaternions stay on their sphere because motions are taken along it: what T and V are off
-the sphere makes no difference to the projected equations.
+velocities from R^T dR/dt. The speeds are what they are said to mean: rates of single coordinates, or w_FM and v_FM in
+M, read off R_FM and p_FM too. Unit quaternions stay on their sphere because motions are taken along it: what T and V
+are off the sphere makes no difference to the projected equations.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from oracles.numbers import State, interpreted, values_of
 
 from kane.expression.derivative import gradient, total_time_derivative
 from kane.expression.operations import INPUT
 from kane.formulation.equations import Equations
-from kane.model.joints import Weld
+from kane.model.joints import Gimbal, Weld
 from kane.model.model import Model
+from oracles.numbers import State, interpreted, values_of
 
 Rows = list[list[Any]]
 
@@ -68,11 +68,22 @@ class LagrangeTwin:
         for c in model.connections:
             if c.joint.one_dof:
                 named |= {s: self.rates[q] for s, q in zip(c.speed_names, c.coordinates, strict=False)}
+            elif c.speed_names and self._speeds_are_rates(c):
+                named |= {s: self.rates[q] for s, q in zip(c.speed_names, c.coordinates, strict=True)}
+            elif isinstance(c.joint, Gimbal):  # name_wx: the measure number along x
+                turning = dict(zip("xyz", self._turning(self._relative(c)[0]), strict=True))
+                named |= {s: turning[s[-1]] for s in c.speed_names}
             elif c.speed_names:
                 R, p = self._relative(c)
                 velocity = product(transposed(R), [[x] for x in self._derivative(p)])
                 named |= dict(zip(c.speed_names, [*self._turning(R), *(row[0] for row in velocity)], strict=False))
         return [self.lift(named[u.name]) for u in self.equations.u]
+
+    @staticmethod
+    def _speeds_are_rates(c: Any) -> bool:
+        u = tuple(c.child.model.arena.leaf(INPUT, f"unused {k}") for k in range(c.joint.nu))
+        rates = c.joint.motion(c.coordinates, u).kinematics
+        return len(rates) == len(u) and all(a is b for a, b in zip(rates, u, strict=True))
 
     def _relative(self, c: Any) -> tuple[Rows, list[Any]]:
         if isinstance(c.joint, Weld):
@@ -82,7 +93,9 @@ class LagrangeTwin:
         return [list(row) for row in motion.R_FM.entries], list(motion.p_FM)
 
     def _energies(self, model: Model) -> tuple[Any, Any]:
-        places: dict[str, tuple[Rows, list[Any]]] = {"ground": ([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]], [0.0, 0.0, 0.0])}
+        places: dict[str, tuple[Rows, list[Any]]] = {
+            "ground": ([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]], [0.0, 0.0, 0.0])
+        }
         waiting = list(model.connections)
         kinetic = potential = self.lift(0.0)
         while waiting:

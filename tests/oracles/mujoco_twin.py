@@ -6,12 +6,12 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from oracles.numbers import State
 
 from kane.formulation.equations import Equations
 from kane.model.joints import Free, Prismatic, Revolute, Spherical
 from kane.model.joints.joint import axis_components
 from kane.model.model import Model
+from oracles.numbers import State
 
 KINDS = {Revolute: "hinge", Prismatic: "slide", Spherical: "ball", Free: "free"}
 
@@ -73,7 +73,8 @@ class MujocoTwin:
                 self.data.qpos[a : a + 4] = [q[0], *(R_CM @ q[1:])]
                 T[v : v + 3, columns] = R_CM
             else:
-                assert np.allclose(R_CM, np.eye(3)) and not any(c.p_CM)
+                assert np.allclose(R_CM, np.eye(3))
+                assert not any(c.p_CM)
                 self._free(c, q, a)
                 R = self._matrix(self.data.qpos[a + 3 : a + 7])
                 T[v : v + 3, columns[3:]], T[v + 3 : v + 6, columns[:3]] = R, np.eye(3)

@@ -12,20 +12,25 @@ from kane.expression.interpret import interpret
 from kane.expression.operations import COORDINATE, RATE
 from kane.expression.traverse import leaves, substitute
 from kane.formulation.equations import Equations
-from kane.model.joints import Free, Prismatic, Revolute, Spherical, Weld
+from kane.model.joints import Free, Gimbal, Prismatic, Revolute, Screw, Spherical, Universal, Weld
 from kane.model.joints.joint import axis_components
 from kane.model.model import Model
 from oracles.numbers import State
 
-# Their order of a joint's coordinates and speeds in ours: their quaternion is (x, y, z, w), their free joint has position
-# and linear velocity first.
-COORDINATES = {1: (0,), 4: (1, 2, 3, 0), 7: (4, 5, 6, 1, 2, 3, 0)}
-SPEEDS = {1: (0,), 3: (0, 1, 2), 6: (3, 4, 5, 0, 1, 2)}
+# Their order of a joint's coordinates and speeds in ours: their quaternion is (x, y, z, w), their free joint has
+# position and linear velocity first.
+COORDINATES = {1: (0,), 2: (0, 1), 3: (0, 1, 2), 4: (1, 2, 3, 0), 7: (4, 5, 6, 1, 2, 3, 0)}
+SPEEDS = {1: (0,), 2: (0, 1), 3: (0, 1, 2), 6: (3, 4, 5, 0, 1, 2)}
 MODELS = {
     Revolute: lambda joint: pin.JointModelRevoluteUnaligned(np.array(axis_components(joint.axis))),
     Prismatic: lambda joint: pin.JointModelPrismaticUnaligned(np.array(axis_components(joint.axis))),
     Spherical: lambda joint: pin.JointModelSpherical(),
     Free: lambda joint: pin.JointModelFreeFlyer(),
+    Screw: lambda joint: pin.JointModelHelicalUnaligned(np.array(axis_components(joint.axis)), joint.metres_per_radian),
+    Universal: lambda joint: pin.JointModelUniversal(
+        np.array(axis_components(joint.axis1)), np.array(axis_components(joint.axis2))
+    ),
+    Gimbal: lambda joint: {(2, 1, 0): pin.JointModelSphericalZYX}[joint.axes](),
 }
 
 
@@ -103,16 +108,14 @@ class PinocchioTwin:
         return C, c0, rest
 
     def _followed(self, q: Any, state: State, column: dict[str, int]) -> tuple[np.ndarray, float, float]:
-        """The rows of C and c and the remainder of a coordinate that is an expression of revolute and prismatic ones."""
+        """Row of C, c and remainder of a coordinate that is an expression of revolute and prismatic ones."""
         e = self.equations
         speed = {n: s for c, _ in self.joints for n, s in zip(c.coordinate_names, c.speed_names, strict=False)}
         own = [x for x in leaves([q]) if x.op == COORDINATE]
         rates = {x: q.arena.leaf(RATE, x.data) for x in own}
-        values = self._values(state) | {
-            rate: state.u[column[speed[x.data]]] for x, rate in rates.items()
-        }
+        values = self._values(state) | {rate: state.u[column[speed[x.data]]] for x, rate in rates.items()}
         first = total_time_derivative([q], rates)
-        at_rest = substitute(first, {rate: q.arena.zero for rate in rates.values()})
+        at_rest = substitute(first, dict.fromkeys(rates.values(), q.arena.zero))
         second = total_time_derivative(first, rates)
         row = np.zeros(len(e.u))
         if own:
@@ -170,4 +173,6 @@ class PinocchioTwin:
         J = J.reshape(6, -1) @ C  # of one column they make a vector
         oMi = self.data.oMi[index]
         arm = oMi.rotation @ (place.act(at))
-        return np.vstack([J[3:], J[:3] - np.array([[0, -arm[2], arm[1]], [arm[2], 0, -arm[0]], [-arm[1], arm[0], 0]]) @ J[3:]])
+        return np.vstack(
+            [J[3:], J[:3] - np.array([[0, -arm[2], arm[1]], [arm[2], 0, -arm[0]], [-arm[1], arm[0], 0]]) @ J[3:]]
+        )

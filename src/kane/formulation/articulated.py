@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kane.errors import ModelError
 from kane.formulation.base_parameters import MassParameters
 from kane.formulation.frames import Step
 from kane.formulation.spatial import (
@@ -142,12 +143,23 @@ def _eliminated(
     for count, (k, w, v) in enumerate(zip(columns, step.w_u, step.v_u, strict=True)):
         s = [*w, *plus(v, cross(w, step.d))]
         U = _product(M, s)
-        inverse = 1 / _dot(s, U)
+        moved = _dot(s, U)
+        if is_zero(moved):
+            raise ModelError(
+                f"joint {_name(system, index)!r} can move without anything that has inertia moving; give inertia to "
+                "the bodies beyond it, or take out a joint that repeats another"
+            )
+        inverse = 1 / moved
         rest = efforts[k] - _dot(s, p)
         done.append((k, s, U, inverse, rest))
         if carried or count + 1 < len(columns):
             _deflate(M, p, done[-1])
     return Articulated.of_rows(M, p), done
+
+
+def _name(system: System, index: int) -> str:
+    connection = system.links[index].connection
+    return connection.name if connection else ""
 
 
 def _deflate(M: Symmetric, p: Spatial, elimination: Elimination) -> None:

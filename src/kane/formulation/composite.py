@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.base_parameters import MassParameters
 from kane.formulation.spatial import (
@@ -106,6 +107,9 @@ def solve(M: Sparse, b: Sequence[Any], order: Sequence[int]) -> list[Expr]:
         b: right-hand side.
         order: an order of the unknowns in which those of parents precede those of children.
 
+    Raises:
+        ModelError: M is singular whatever the state.
+
     Source: the branch-induced sparsity of Featherstone 2005, found here from the zeros.
     """
     place = {unknown: p for p, unknown in enumerate(order)}
@@ -118,7 +122,13 @@ def solve(M: Sparse, b: Sequence[Any], order: Sequence[int]) -> list[Expr]:
     inverses: list[Any] = [None] * len(order)
     for k in range(len(order) - 1, -1, -1):
         row = rows[k]
-        inverses[k] = 1 / row.pop(k)
+        pivot = row.pop(k, 0.0)
+        if is_zero(pivot):
+            raise ModelError(
+                f"the mass matrix is singular in every state: speed {order[k] + 1} of u can change without anything that "
+                "has inertia moving; give inertia to the bodies beyond its joint, or take out a joint that repeats another"
+            )
+        inverses[k] = 1 / pivot
         scaled = {i: m * inverses[k] for i, m in row.items()}
         for i, m in scaled.items():
             for j in (j for j in row if j <= i):
