@@ -9,6 +9,7 @@ import numpy as np
 
 from kane.errors import ModelError
 from kane.formulation.equations import Equations
+from kane.model.joints.joint import Joint
 from kane.simulation.march import Vector
 from kane.simulation.named_vector import named_vector
 
@@ -27,6 +28,7 @@ class Layout:
         neutral: q where nothing is said.
         input_defaults, parameter_defaults: values where nothing is said.
         quaternions: where in q each unit quaternion starts.
+        joints: those that have coordinates, in the order of q.
     """
 
     model: str
@@ -40,6 +42,7 @@ class Layout:
     input_defaults: tuple[float, ...]
     parameter_defaults: tuple[float, ...]
     quaternions: tuple[int, ...]
+    joints: tuple[Joint, ...]
 
     @classmethod
     def of(cls, equations: Equations) -> Layout:
@@ -58,18 +61,33 @@ class Layout:
             input_defaults=tuple(equations.defaults[name] for name in inputs),
             parameter_defaults=tuple(equations.defaults[name] for name in parameters),
             quaternions=tuple(equations.quaternions),
+            joints=tuple(c.joint for c in equations.system.speeds.motion if c.coordinate_names),
         )
 
     def initial_state(self, q: Any, u: Any) -> Vector:
         """x = [q, u] from what the user gave; the neutral configuration at rest where nothing is given.
 
         Raises:
-            ModelError: unknown name, wrong shape, a value that is not finite, a quaternion that is not of length one.
+            ModelError: unknown name, wrong shape, a value that is not finite, a quaternion that is not of length one,
+                angles at which a gimbal is singular.
         """
         coordinates = named_vector(q, self.coordinates, self.neutral, "coordinate")
         for start in self.quaternions:
             coordinates[start : start + 4] = self._unit(coordinates[start : start + 4], start)
+        singular = self.singular(coordinates, within=1e-6)
+        if singular:
+            raise ModelError(f"{self.model!r} cannot start there: {singular}")
         return np.concatenate([coordinates, named_vector(u, self.speeds, [0.0] * len(self.speeds), "speed")])
+
+    def singular(self, x: Vector, *, within: float) -> str | None:
+        """Which joint is singular at or near the state, why, and the cure; None if none is."""
+        start = 0
+        for joint in self.joints:
+            found = joint.singular_at(x[start : start + joint.nq], within=within)
+            if found is not None:
+                return f"({', '.join(self.coordinates[start : start + joint.nq])}): {found}"
+            start += joint.nq
+        return None
 
     def _unit(self, quaternion: Vector, start: int) -> Vector:
         length = float(np.linalg.norm(quaternion))

@@ -19,12 +19,16 @@ from kane.simulation.named_vector import named_vector
 from kane.simulation.trajectory import Trajectory
 from kane.simulation.trajectory_record import Record
 
+# A joint this near to its singularity [rad or m] is named as what may have made a run fail.
+NEAR_SINGULAR = 0.1
+
 
 @dataclass(frozen=True)
 class Problem:
     """x' = f(t, x), with all that f depends on.
 
     Attributes:
+        dyn: where everything comes from.
         layout: names and units.
         parameters: values.
         plan: what drives the inputs.
@@ -33,6 +37,7 @@ class Problem:
         energy: the program of kinetic and potential energy.
     """
 
+    dyn: Dynamics
     layout: Layout
     parameters: Vector
     plan: InputPlan
@@ -49,7 +54,7 @@ class Problem:
         rhs, controls = dyn.function("rhs"), None
         if plan.expressions:
             rhs, controls = close_loop(dyn, plan.expressions)
-        return cls(layout, values, plan, rhs, controls, dyn.function("energy"))
+        return cls(dyn, layout, values, plan, rhs, controls, dyn.function("energy"))
 
     def march(self, grid: Grid, x: Vector) -> March:
         """A march over the grid from the state x.
@@ -78,6 +83,7 @@ class Problem:
         state = np.concatenate([[march.time], march.x])
         slope = self.rhs(state, march.system.inputs, march.system.stage)
         names = self.layout.coordinates + self.layout.speeds
+        singular = self.layout.singular(march.x, within=NEAR_SINGULAR)
         wrong = [f"{name}_dot" for name, value in zip(names, slope, strict=True) if not np.isfinite(value)]
         if wrong:
             cause = (
@@ -88,7 +94,7 @@ class Problem:
             cause = f"there its derivative is finite: the step dt = {abs(march.grid.step):.6g} s is too large"
         return SimulationError(
             f"the state of {self.layout.model!r} stops being finite in the step from t = {march.time:.9g} s, "
-            f"{self.layout.describe(march.x)}; {cause}"
+            f"{self.layout.describe(march.x)}; {cause}" + (f"; {singular}" if singular else "")
         )
 
     def trajectory(self, march: March, inputs: Any, attributes: Mapping[str, Any]) -> Trajectory:
@@ -99,4 +105,4 @@ class Problem:
         if self.controls is not None:
             given = self.controls(states, given, self.controls.stage(self.parameters))
         energy = self.energy(states, given[:, : self.energy.n_rest], self.energy.stage(self.parameters))
-        return Trajectory(Record(self.layout, states, given, energy, self.parameters).dataset(attributes))
+        return Trajectory(Record(self.layout, states, given, energy, self.parameters).dataset(attributes), self.dyn)

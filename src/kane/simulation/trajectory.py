@@ -5,6 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kane.errors import ModelError
 from kane.simulation.march import Vector
 from kane.simulation.named_vector import position
 
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
+
+    from kane.dynamics.dynamics import Dynamics
+    from kane.simulation.audit import Audit
 
 DIMENSIONS = {"q": "coordinate", "u": "speed", "inputs": "input"}
 ENERGIES = ("kinetic_energy", "potential_energy")
@@ -31,9 +35,10 @@ class Trajectory:
     ``trajectory["q1"]`` is the course of one coordinate, speed, input or energy by its name.
     """
 
-    def __init__(self, dataset: xarray.Dataset) -> None:
-        """Wrap a dataset of the form that ``simulate`` makes and ``load`` checks."""
+    def __init__(self, dataset: xarray.Dataset, dyn: Dynamics | None = None) -> None:
+        """Wrap a dataset of the form that ``simulate`` makes and ``load`` checks; ``dyn`` is what was simulated."""
         self._dataset = dataset
+        self._dyn = dyn
 
     @property
     def time(self) -> Vector:
@@ -98,6 +103,22 @@ class Trajectory:
 
         return draw(self)
 
+    def audit(self, dyn: Dynamics | None = None) -> Audit:
+        """Constants of motion, found from the equations, and how well this run kept them.
+
+        Args:
+            dyn: what was simulated; known unless the trajectory was loaded from a file.
+
+        Raises:
+            ModelError: the trajectory was loaded and ``dyn`` is not given.
+        """
+        from kane.simulation.audit import audit
+
+        known = dyn or self._dyn
+        if known is None:
+            raise ModelError("a trajectory from a file does not hold its equations; use run.audit(dyn)")
+        return audit(self, known)
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write a NetCDF file, readable by ``Trajectory.load`` and by anything that reads HDF5.
 
@@ -126,6 +147,6 @@ class Trajectory:
     def __repr__(self) -> str:
         times = self.time
         return (
-            f"<Trajectory of {self._dataset.attrs.get('model')!r}: {len(times)} states from {times[0]:.6g} s to "
+            f"<{type(self).__name__} of {self._dataset.attrs.get('model')!r}: {len(times)} states from {times[0]:.6g} s to "
             f"{times[-1]:.6g} s, {self.q.shape[1]} coordinates, {self.u.shape[1]} speeds>"
         )

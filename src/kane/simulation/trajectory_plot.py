@@ -23,30 +23,40 @@ LEGEND: dict[str, Any] = {
 PANEL_SIZE = (9.0, 2.4)  # inches
 
 
+Panel = tuple[str, list[str], Any]  # label of the axis, names, values (times, names)
+
+
 def draw(trajectory: Trajectory) -> Figure:
     """Coordinates and speeds over time, those of one unit on one pair of axes, and the energies below.
 
     The figure belongs to no window: show it in a notebook, or ``savefig`` it.
     """
     dataset = trajectory.to_xarray()
-    panels = _by_unit(dataset, "q", "coordinate") + _by_unit(dataset, "u", "speed")
-    width, height = PANEL_SIZE
-    figure = Figure(figsize=(width, height * (len(panels) + 1)), layout="constrained")
-    axes = np.atleast_1d(figure.subplots(len(panels) + 1, 1, sharex=True))
-    for ax, (label, names, values) in zip(axes, panels, strict=False):
-        _lines(ax, trajectory.time, names, values)
-        ax.set_ylabel(label)
     energies = [trajectory["kinetic_energy"], trajectory["potential_energy"], trajectory.energy]
-    _lines(axes[-1], trajectory.time, ["kinetic", "potential", "total"], np.stack(energies, axis=1))
-    axes[-1].lines[-1].set(linestyle="--", color="black")  # seen where it lies on one of the others
-    axes[-1].legend(**LEGEND)
-    axes[-1].set_ylabel("energy [J]")
-    axes[-1].set_xlabel("time [s]")
-    figure.suptitle(str(dataset.attrs.get("model", "")) + (" (interrupted)" if trajectory.interrupted else ""))
+    panels = by_unit(dataset, "q", "coordinate") + by_unit(dataset, "u", "speed")
+    panels.append(("energy [J]", ["kinetic", "potential", "total"], np.stack(energies, axis=1)))
+    title = str(dataset.attrs.get("model", "")) + (" (interrupted)" if trajectory.interrupted else "")
+    figure = draw_panels(title, trajectory.time, panels)
+    lowest = figure.axes[len(panels) - 1]
+    lowest.lines[-1].set(linestyle="--", color="black")  # seen where it lies on one of the others
+    lowest.legend(**LEGEND)
     return figure
 
 
-def _by_unit(dataset: Any, variable: str, dimension: str) -> list[tuple[str, list[str], Any]]:
+def draw_panels(title: str, time: Any, panels: list[Panel]) -> Figure:
+    """Panels one below the other over the same time."""
+    width, height = PANEL_SIZE
+    figure = Figure(figsize=(width, height * len(panels)), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(len(panels), 1, sharex=True))
+    for ax, (label, names, values) in zip(axes, panels, strict=True):
+        _lines(ax, time, names, values)
+        ax.set_ylabel(label)
+    axes[-1].set_xlabel("time [s]")
+    figure.suptitle(title)
+    return figure
+
+
+def by_unit(dataset: Any, variable: str, dimension: str) -> list[Panel]:
     """(label of the axis, names, values (times, names)) for each unit, in order of first appearance."""
     units = [str(unit) for unit in dataset[f"{dimension}_units"].to_numpy()]
     names = [str(name) for name in dataset[dimension].to_numpy()]

@@ -1,0 +1,107 @@
+"""Constants of motion: found from the equations, watched along a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from kane.codegen.program import Program
+from kane.dynamics.dynamics import Dynamics
+from kane.expression.collector import collector_paused
+from kane.expression.derivative import total_time_derivative
+from kane.formulation.energy import energy
+from kane.formulation.momentum import momentum
+
+if TYPE_CHECKING:
+    from kane.simulation.trajectory import Trajectory
+
+NAMES = ("energy", "P_x", "P_y", "P_z", "H_x", "H_y", "H_z")
+UNITS = ("J", *["kg m/s"] * 3, *["kg m^2/s"] * 3)
+# Quantities of one kind are measured against the largest of them.
+KINDS = ((0,), (1, 2, 3), (4, 5, 6))
+# A rate below this share of its natural size is round-off of terms that cancel; one that is a rate is far above it.
+ROUND_OFF = 1e-8
+TRIALS = 16
+
+
+class Constant(NamedTuple):
+    """A constant of motion along a run.
+
+    Attributes:
+        name: energy, a component of linear momentum P or of angular momentum H about the origin of N.
+        unit: of the values.
+        initial: its first value.
+        drift: the largest distance from the first value.
+        relative: drift over the largest magnitude, along the run, of the quantities of its kind (the whole of P or H).
+    """
+
+    name: str
+    unit: str
+    initial: float
+    drift: float
+    relative: float
+
+
+class Audit(tuple[Constant, ...]):
+    """The constants of motion of a run; prints as a table."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        if not self:
+            return "no constant of motion among energy, linear and angular momentum"
+        head = f"{'constant':10}{'unit':>10}{'initial':>16}{'drift':>12}{'relative':>12}"
+        rows = [f"{c.name:10}{c.unit:>10}{c.initial:16.9g}{c.drift:12.2e}{c.relative:12.2e}" for c in self]
+        return "\n".join([head, *rows])
+
+
+def audit(run: Trajectory, dyn: Dynamics) -> Audit:
+    """Find which of energy, linear and angular momentum the motion must keep, and how well it kept them.
+
+    A quantity is a constant of motion if its exact time derivative vanishes at random states, with the run's inputs at
+    random strengths: an input that is zero all along stays zero. That is Kane & Levinson's check of H.n2 with tau1 = 0.
+
+    Source: Kane & Levinson 1983, Eqs. 134-138.
+    """
+    equations = dyn.equations
+    with collector_paused():
+        kinetic, potential = energy(equations)
+        values = (kinetic + potential, *momentum(equations))
+        changes = dict(zip((*equations.q, *equations.u), (*equations.kinematics, *equations.forward), strict=True))
+        rates = total_time_derivative(values, changes)
+        state = (equations.t, *equations.q, *equations.u)
+        program = Program(
+            "constants of motion",
+            (*values, *rates, kinetic, potential),
+            state=state,
+            rest=equations.inputs,
+            parameters=equations.parameters,
+        )
+    function = dyn.compile(program)
+    stage = function.stage(run.to_xarray()["parameters"].to_numpy())
+    states = np.column_stack([run.time, run.q, run.u])
+    along = function(states, run.inputs, stage)
+    found = []
+    trials = function(*_perturbed(run, equations.quaternions), stage)
+    speed = 1.0 + np.abs(trials[:, 14:15])  # the kinetic energy: rates grow with it
+    for kind in KINDS:
+        size = np.abs(along[:, kind]).max()
+        natural = np.abs(trials[:, kind]).max() + np.abs(trials[:, 14:]).max()
+        for k in kind:
+            if np.abs(trials[:, 7 + k : 8 + k] / speed).max() <= ROUND_OFF * natural:
+                drift = float(np.abs(along[:, k] - along[0, k]).max())
+                found.append(Constant(NAMES[k], UNITS[k], float(along[0, k]), drift, drift / size if size else 0.0))
+    return Audit(found)
+
+
+def _perturbed(run: Trajectory, quaternions: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Random states about those of the run, and its inputs at random strengths."""
+    random = np.random.default_rng(0)
+    rows = random.integers(len(run), size=TRIALS)
+    q = run.q[rows] + random.normal(size=(TRIALS, run.q.shape[1]))
+    for start in quaternions:
+        q[:, start : start + 4] /= np.linalg.norm(q[:, start : start + 4], axis=1, keepdims=True)
+    u = run.u[rows] + random.normal(size=(TRIALS, run.u.shape[1]))
+    strengths = random.uniform(0.5, 1.5, size=(TRIALS, run.inputs.shape[1]))
+    return np.column_stack([run.time[rows], q, u]), run.inputs[rows] * strengths
