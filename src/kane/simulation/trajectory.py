@@ -145,8 +145,8 @@ class Trajectory:
         return self._dataset[name].to_numpy()
 
     def __repr__(self) -> str:
-        times = self.time
+        times, kind = self.time, type(self).__name__
         return (
-            f"<{type(self).__name__} of {self._dataset.attrs.get('model')!r}: {len(times)} states from {times[0]:.6g} s to "
+            f"<{kind} of {self._dataset.attrs.get('model')!r}: {len(times)} states from {times[0]:.6g} s to "
             f"{times[-1]:.6g} s, {self.q.shape[1]} coordinates, {self.u.shape[1]} speeds>"
         )
