@@ -39,9 +39,25 @@ from kane.importers.dh import DHLink, from_dh
 from kane.importers.dh_conventions import AngelesDH, DHConvention, ModifiedDH, StandardDH
 from kane.importers.urdf import load_urdf
 from kane.model.drawing import draw
-from kane.model.joints import Free, Prismatic, Revolute, Spherical, Weld
+from kane.model.joints import (
+    AngleRates,
+    CustomJoint,
+    Cylindrical,
+    Free,
+    Gimbal,
+    MeasureNumbers,
+    Planar,
+    Prismatic,
+    Revolute,
+    Screw,
+    Spherical,
+    Universal,
+    Weld,
+)
 from kane.model.loads import Damper, Force, Motor, Spring, Torque
 from kane.model.model import Model
+from kane.simulation.follow import follow
+from kane.simulation.followed_motion import FollowedMotion
 from kane.simulation.inputs import Held, Interpolated
 from kane.simulation.integrators import RK4
 from kane.simulation.integrators.integrator import Integrator
@@ -54,34 +70,43 @@ __all__ = [
     "LLVM",
     "RK4",
     "AngelesDH",
+    "AngleRates",
     "CompileError",
+    "CustomJoint",
+    "Cylindrical",
     "DHConvention",
     "DHLink",
     "Damper",
     "Dynamics",
     "Equations",
     "ExpressionError",
+    "FollowedMotion",
     "Force",
     "FrameError",
     "Free",
+    "Gimbal",
     "Held",
     "ImportFileError",
     "Integrator",
     "Interpolated",
     "KaneError",
+    "MeasureNumbers",
     "Model",
     "ModelError",
     "ModifiedDH",
     "Motor",
+    "Planar",
     "Prismatic",
     "Revolute",
     "Rotation",
+    "Screw",
     "SimulationError",
     "Spherical",
     "Spring",
     "StandardDH",
     "Torque",
     "Trajectory",
+    "Universal",
     "Weld",
     "__version__",
     "absolute",
@@ -94,6 +119,7 @@ __all__ = [
     "equal",
     "evaluate",
     "exp",
+    "follow",
     "formulate",
     "from_dh",
     "library",
