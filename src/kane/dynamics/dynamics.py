@@ -200,7 +200,7 @@ class Dynamics:
     def _array(values: Any, word: str, length: int) -> np.ndarray:
         try:
             array = np.asarray(values, float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ModelError(f"{word} must be {length} number{'s' * (length != 1)}, not {values!r}") from None
         if array.ndim == 0 or array.shape[-1] != length:
             raise ModelError(f"{word} must have shape (..., {length}), got {array.shape}")
@@ -222,5 +222,5 @@ class Dynamics:
                 raise ModelError(f"there is no parameter {name!r}; {near(name, names)}")
             if not isinstance(value, Real):
                 raise ModelError(f"the parameter {name!r} must be a number, not {value!r}")
-            values[names.index(name)] = value
+            values[names.index(name)] = self._array([value], f"the parameter {name!r}", 1)[0]
         return values
