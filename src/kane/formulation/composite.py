@@ -126,8 +126,8 @@ def solve(M: Sparse, b: Sequence[Any], order: Sequence[int]) -> list[Expr]:
         if is_zero(pivot):
             raise ModelError(
                 f"the mass matrix is singular in every state: speed {order[k] + 1} of u can change without anything "
-                "that has inertia moving; give inertia to the bodies beyond its joint, or take out a joint that repeats "
-                "another"
+                "that has inertia moving; give inertia to the bodies beyond its joint, or take out a joint that "
+                "repeats another"
             )
         inverses[k] = 1 / pivot
         scaled = {i: m * inverses[k] for i, m in row.items()}
