@@ -11,6 +11,7 @@ from kane.errors import ImportFileError, ModelError
 from kane.expression.interpret import interpret
 from kane.importers.urdf import load_urdf
 from kane.model.joints.free import Free
+from kane.model.joints.planar import Planar
 from kane.model.joints.prismatic import Prismatic
 from kane.model.joints.revolute import Revolute
 from kane.model.loads.damper import Damper
@@ -186,11 +187,14 @@ def test_wrong_locks_are_refused():
     assert len(load_urdf(floating, lock=["f"]).bodies) == 1
 
 
-def test_a_planar_joint_is_refused_unless_locked():
-    text = robot(*map(link, "ab"), joint("slide", "a", "b", "planar"))
-    message = refusal(text)
-    assert "'slide' is planar" in message
-    assert "lock=['slide']" in message
+def test_a_planar_joint_moves_in_the_plane_normal_to_its_axis_unless_locked():
+    text = robot(*map(link, "ab"), joint("slide", "a", "b", "planar", '<axis xyz="0 2 0"/><dynamics damping="1"/>'))
+    model = load_urdf(text)
+    connection = model.connections[0]
+    assert connection.joint == Planar("slide", (0.0, 1.0, 0.0))
+    assert connection.coordinate_names == ("slide_x", "slide_y", "slide_angle")
+    assert model.loads == []
+    assert "damping 1.0 of a planar joint is left out" in model.notes[0]
     assert load_urdf(text, lock=["slide"]).frames["b"].body.name == "ground"
 
 

@@ -11,6 +11,7 @@ from kane.geometry.rotation import Rotation
 from kane.importers.pose import ORIGIN, Pose, Vector, no_pose
 from kane.model.joints.free import Free
 from kane.model.joints.joint import Joint
+from kane.model.joints.planar import Planar
 from kane.model.joints.prismatic import Prismatic
 from kane.model.joints.revolute import Revolute
 
@@ -23,7 +24,7 @@ class JointKind:
 
     Attributes:
         freedoms: degrees of freedom.
-        make: the joint of kane from its coordinate (name or expression) and axis; None where kane has none yet.
+        make: the joint of kane from its coordinate (name or expression) and axis; None for joints that do not move.
         locked: pose of the child in the joint frame at a value of the single coordinate, from axis and value.
     """
 
@@ -58,11 +59,16 @@ def _floating(name: Coordinate, axis: Vector) -> Joint:
     return Free(name)
 
 
+def _planar(name: Coordinate, axis: Vector) -> Joint:
+    assert isinstance(name, str), "only joints of one freedom follow others"
+    return Planar(name, axis)
+
+
 JOINT_KINDS: dict[str, JointKind] = {
     "fixed": JointKind(0, None, _unmoved),
     "revolute": JointKind(1, _revolute, _turned),
     "continuous": JointKind(1, _revolute, _turned),
     "prismatic": JointKind(1, _prismatic, _shifted),
     "floating": JointKind(6, _floating, _unmoved),
-    "planar": JointKind(3, None, _unmoved),
+    "planar": JointKind(3, _planar, _unmoved),
 }

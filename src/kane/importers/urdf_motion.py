@@ -37,7 +37,7 @@ def joint_motions(robot: Description, lock: Mapping[str, float]) -> dict[str, Mo
 
     Raises:
         ImportFileError: mimic joints that go round in a circle, follow a joint that is not there or has not one
-            freedom; a planar joint that is not locked.
+            freedom, or have more than one freedom themselves.
     """
     known: dict[str, Motion] = {}
     for joint in robot.joints.values():
@@ -67,12 +67,6 @@ def _own_motion(joint: JointEntry, lock: Mapping[str, float]) -> Motion | None:
         return Welded(value)
     if kind.freedoms == 0:
         return Welded()
-    if kind.make is None:
-        raise about(
-            joint.place,
-            f"joint {quote(joint.name)} is {joint.kind}, which kane has no joint for; replace it in the file by two "
-            f"prismatic and one revolute joint, or lock it: lock=[{joint.name!r}]",
-        )
     if joint.mimic is None:
         return Following(joint.name)
     if kind.freedoms != 1:

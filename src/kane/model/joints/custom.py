@@ -39,6 +39,8 @@ class CustomJoint(Joint):
 
     def __post_init__(self) -> None:
         if not isinstance(self.q, (str, Expr)):
+            if not isinstance(self.q, (tuple, list)):
+                raise ModelError(f"the coordinates of a custom joint are named {self.q!r}; give a name, or several")
             object.__setattr__(self, "q", tuple(self.q))
         count = len(self.q) if isinstance(self.q, tuple) else 1
         object.__setattr__(self, "units", tuple(self.units) or ("rad",) * count)

@@ -16,8 +16,6 @@ from kane.model.joints.joint import JointMotion
 from kane.model.joints.rate_joint import RateJoint
 
 _AXES = {"x": 0, "y": 1, "z": 2, "1": 0, "2": 1, "3": 2}
-# Closer than this to the singularity [rad], a third of the digits of the motion are lost.
-TOO_CLOSE = 1e-5
 
 
 @dataclass(frozen=True)
@@ -86,8 +84,8 @@ class Gimbal(RateJoint):
         """Where the axes of the first and third turn are parallel (Tait-Bryan: 90 deg; proper Euler angles: 0)."""
         return 0.0 if len(self.axes) == 3 and self.axes[0] == self.axes[2] else math.pi / 2
 
-    def singular_at(self, q: np.ndarray) -> str | None:
-        if self.distance_to_singularity(q) >= TOO_CLOSE:
+    def singular_at(self, q: np.ndarray, *, within: float = 1e-6) -> str | None:
+        if self.distance_to_singularity(q) > within:
             return None
         where = "0 or 180 deg" if self._singular_angle == 0.0 else "90 or -90 deg"
         return (

@@ -113,8 +113,12 @@ class Joint(ABC):
         """
         return
 
-    def singular_at(self, q: np.ndarray) -> str | None:
-        """Why the motion is undetermined at the coordinates q, shape (nq,), and the cure; None where it is not."""
+    def singular_at(self, q: np.ndarray, *, within: float = 1e-6) -> str | None:
+        """Why the motion is undetermined at or near the coordinates q, shape (nq,), and the cure; None where it is not.
+
+        Args:
+            within: how near [rad or m]. At 1e-6 the mass matrix has lost twelve of its sixteen digits.
+        """
         return None
 
     def integrate(self, q: np.ndarray, du: np.ndarray) -> np.ndarray:

@@ -24,11 +24,12 @@ def require_joint(motion: JointMotion, q: Sequence[Expr], parameters: Mapping[Ex
     Raises:
         ModelError: in words about ``who``.
     """
-    R, W = _values(motion, q, parameters)
-    finite = np.isfinite(W).all(axis=(1, 2)) & np.isfinite(R).all(axis=(1, 2))
+    values = _values(motion, q, parameters)
+    finite = np.isfinite(values).all(axis=1)
     if not finite.any():
         raise ModelError(f"the pose of {who} or its derivatives are not finite wherever they were tried")
-    R, W = R[finite], W[finite]
+    values = values[finite]
+    R, W = values[:, 3:12].reshape(-1, 3, 3), values[:, 12:].reshape(-1, 6, len(q))
     if np.abs(R.transpose(0, 2, 1) @ R - np.eye(3)).max() > ROUNDING or np.linalg.det(R).min() < 0.0:
         raise ModelError(f"the orientation of {who} is no rotation matrix; build it from Rotation.about or .euler")
     lengths = np.linalg.norm(W, axis=1, keepdims=True)
@@ -46,14 +47,13 @@ def require_joint(motion: JointMotion, q: Sequence[Expr], parameters: Mapping[Ex
     )
 
 
-def _values(motion: JointMotion, q: Sequence[Expr], parameters: Mapping[Expr, float]) -> tuple[np.ndarray, np.ndarray]:
-    """R_FM (trials, 3, 3) and the velocity map (trials, 6, n) at random coordinates."""
+def _values(motion: JointMotion, q: Sequence[Expr], parameters: Mapping[Expr, float]) -> np.ndarray:
+    """Rows of p_FM, R_FM (3 x 3) and the velocity map (6 x n), one for each of the coordinates that are tried."""
     random = np.random.default_rng(0)
     tried = np.concatenate([size * random.uniform(-1.0, 1.0, (TRIALS, len(q))) for size in SIZES])
-    entries = [x for row in motion.R_FM.entries for x in row]
-    entries += [x for k in range(3) for x in (column[k] for column in motion.w_FM_u)]
-    entries += [x for k in range(3) for x in (column[k] for column in motion.v_FM_u)]
+    entries = [*motion.p_FM, *(x for row in motion.R_FM.entries for x in row)]
+    for columns in (motion.w_FM_u, motion.v_FM_u):
+        entries.extend(column[k] for k in range(3) for column in columns)
     lift = q[0].arena.lift
     found = interpret([lift(x) for x in entries], dict(zip(q, tried.T, strict=True)) | dict(parameters))
-    numbers = np.stack([np.broadcast_to(x, len(tried)) for x in found], axis=-1)
-    return numbers[:, :9].reshape(-1, 3, 3), numbers[:, 9:].reshape(-1, 6, len(q))
+    return np.stack([np.broadcast_to(x, len(tried)) for x in found], axis=-1)
