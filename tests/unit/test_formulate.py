@@ -379,3 +379,23 @@ def test_a_force_on_a_mimic_joint_is_felt_by_the_joint_that_it_mimics():
     m.load(Force(second.child.point((0.0, 1.0, 0.0)), (-4.0, 0.0, 0.0), expressed_in=second.child))
     eqs = kane.formulate(m)
     np.testing.assert_allclose(value(eqs.bias, eqs, q=[0.3], u=[0.0]), [-8.0], **TOLERANCE)
+
+
+def test_a_load_without_value_at_zero_input_is_named_where_the_bias_is_wanted():
+    m = Model()
+    hinge = m.connect(m.ground, m.body("B", mass=1.0, inertia=(1.0, 1.0, 1.0)), Revolute("q1"))
+    m.load(kane.Motor(hinge, 1 / m.input("tau")))
+    eqs = kane.formulate(m)
+    with pytest.raises(ModelError, match="a load has no value where the inputs are zero .* forward dynamics"):
+        eqs.bias  # noqa: B018
+    assert kane.build(eqs).forward([0.0], [0.0], [2.0])[0] == 0.5
+
+
+def test_substitute_refuses_what_is_of_another_model_and_names_the_symbol():
+    m, other = Model(), Model()
+    m.connect(m.ground, m.body("B", mass=m.parameter("m", 1.0), com=(1.0, 0.0, 0.0)), Revolute("q1"))
+    eqs = kane.formulate(m)
+    with pytest.raises(ModelError, match="'m' cannot be replaced by .*another model"):
+        kane.substitute(eqs, m=other.parameter("k", 1.0))
+    with pytest.raises(ModelError, match="'m' cannot be replaced by nan: .* not finite"):
+        kane.substitute(eqs, m=float("nan"))

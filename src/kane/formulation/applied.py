@@ -46,8 +46,18 @@ class Applied:
         return Applied(tuple(new[:n]), wrenches, new[n])
 
     def without(self, inputs: Sequence[Expr]) -> Applied:
-        """The part that remains when all inputs vanish."""
-        return self.replaced({i: i.arena.zero for i in inputs}) if inputs else self
+        """The part that remains when all inputs vanish.
+
+        Raises:
+            ModelError: a load has no value there, such as 1 / input.
+        """
+        try:
+            return self.replaced({i: i.arena.zero for i in inputs}) if inputs else self
+        except ExpressionError as error:
+            raise ModelError(
+                f"a load has no value where the inputs are zero ({error}), so that there is no bias without inputs; "
+                "forward dynamics and simulation are available"
+            ) from None
 
     def coefficients(self, inputs: Sequence[Expr]) -> list[Applied]:
         """For each input, the loads per unit of it.

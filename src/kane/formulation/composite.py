@@ -99,13 +99,14 @@ def mass_matrix(system: System, natural: Sparse) -> Sparse:
     return M
 
 
-def solve(M: Sparse, b: Sequence[Any], order: Sequence[int]) -> list[Expr]:
+def solve(M: Sparse, b: Sequence[Any], order: Sequence[int], names: Sequence[str]) -> list[Expr]:
     """x with M x = b by M = L^T D L, eliminating in reverse of ``order``: on a tree, parents first, nothing fills in.
 
     Args:
         M: entries (i, j), j <= i; what is missing or constant zero is skipped.
         b: right-hand side.
         order: an order of the unknowns in which those of parents precede those of children.
+        names: of the speeds that belong to the unknowns, for messages.
 
     Raises:
         ModelError: M is singular whatever the state.
@@ -125,7 +126,7 @@ def solve(M: Sparse, b: Sequence[Any], order: Sequence[int]) -> list[Expr]:
         pivot = row.pop(k, 0.0)
         if is_zero(pivot):
             raise ModelError(
-                f"the mass matrix is singular in every state: speed {order[k] + 1} of u can change without anything "
+                f"the mass matrix is singular in every state: the speed {names[order[k]]!r} can change without anything "
                 "that has inertia moving; give inertia to the bodies beyond its joint, or take out a joint that "
                 "repeats another"
             )

@@ -131,7 +131,7 @@ class ExplicitEquations(Equations):
     def forward(self) -> tuple[Expr, ...]:
         needed = self.explicit_route.needed([0.0] * len(self.u), self._loaded)
         order = list(dict.fromkeys(r for row in self.system.speeds.C for r in row))
-        return self.baked_in(solve(self._mass_entries, [-x for x in needed], order))
+        return self.baked_in(solve(self._mass_entries, [-x for x in needed], order, [leaf.name for leaf in self.u]))
 
     @cached_property
     def input_matrix(self) -> tuple[tuple[Expr, ...], ...]:

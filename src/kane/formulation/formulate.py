@@ -6,7 +6,8 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
-from kane.errors import ModelError
+from kane.errors import ExpressionError, ModelError
+from kane.expression.arena import Arena
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute as replace_leaves
@@ -70,7 +71,7 @@ def substitute(equations: Equations, **values: Any) -> Equations:
     for name in values:
         if name not in leaves:
             raise ModelError(f"there is no parameter or input {name!r}; {near(name, list(leaves))}")
-    given = {leaves[name]: system.arena.lift(value) for name, value in values.items()}
+    given = {leaves[name]: _lifted(name, value, system.arena) for name, value in values.items()}
     expressions = list(given.values())
     resolved = dict(zip(given, replace_leaves(expressions, images(system, expressions)), strict=True))
     forces = {leaf: x for leaf, x in resolved.items() if leaf in equations.inputs}
@@ -84,6 +85,16 @@ def substitute(equations: Equations, **values: Any) -> Equations:
         inputs=tuple(i for i in equations.inputs if i not in forces),
         baked={**equations.baked, **constants},
     )
+
+
+def _lifted(name: str, value: Any, arena: Arena) -> Expr:
+    try:
+        lifted = arena.lift(value)
+    except ExpressionError as error:
+        raise ModelError(f"{name!r} cannot be replaced by {value!r}: {error}") from None
+    if lifted.arena is not arena:
+        raise ModelError(f"{name!r} cannot be replaced by {value!r}, which belongs to another model")
+    return lifted
 
 
 def _require_parameters_only(constants: dict[Expr, Expr], equations: Equations) -> None:

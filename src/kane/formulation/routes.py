@@ -65,7 +65,7 @@ class Routes:
         M = mass_matrix(system, natural_mass_matrix(system))
         needed = self.inverse([0.0] * len(system.speeds.u), applied)
         order = list(dict.fromkeys(j for row in system.speeds.C for j in row))
-        return solve(M, [-x for x in needed], order)
+        return solve(M, [-x for x in needed], order, [leaf.name for leaf in system.speeds.u])
 
     def _articulated(self, applied: Applied) -> list[Any]:
         system = self.chosen

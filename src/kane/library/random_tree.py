@@ -30,8 +30,10 @@ def random_tree(seed: int, bodies: int, *, joints: Sequence[JointMaker] = JOINTS
         bodies: how many.
         joints: makers of joints from a name and an axis, drawn from with equal chance.
     """
-    if bodies < 1:
-        raise ModelError(f"a tree needs at least one body, not {bodies}")
+    if not isinstance(bodies, int) or bodies < 1:
+        raise ModelError(f"the number of bodies must be a whole number of at least 1, not {bodies!r}")
+    if not isinstance(seed, int) or seed < 0:
+        raise ModelError(f"the seed must be a whole number that is not negative, not {seed!r}")
     random = np.random.default_rng(seed)
     model = Model(f"tree{seed}_{bodies}", gravity=random.normal(size=3).tolist())
     for i in range(bodies):

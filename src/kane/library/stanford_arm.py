@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kane.errors import ModelError
 from kane.expression.functions import cos, sin
 from kane.expression.node import Expr
 from kane.model.connection import Connection
@@ -81,7 +82,7 @@ def stanford_arm_feedback(model: Model, **gains: float) -> dict[str, Expr]:
     target = {**{f"q{i}": 1.0471975511965976 for i in range(1, 6)}, "q6": 0.1}
     unknown = sorted(set(gains) - set(k) - set(target))
     if unknown:
-        raise TypeError(f"no gains named {', '.join(unknown)}; there are k1, ..., k12 and q1, ..., q6")
+        raise ModelError(f"there are no gains named {', '.join(unknown)}; there are k1, ..., k12 and q1, ..., q6")
     k.update({name: value for name, value in gains.items() if name in k})
     target.update({name: value for name, value in gains.items() if name in target})
     joint = {c.name: c for c in model.connections}
