@@ -321,7 +321,7 @@ def test_substitutions_compose():
         (lambda e, m, o: {"p": None}, r"None is neither a number nor an expression of this model"),
         (lambda e, m, o: {"p": e.q[0]}, r"the parameter 'p' of 'model' can only be replaced by a number, not q1"),
         (lambda e, m, o: {"p": m.time}, r"the parameter 'p' of 'model' can only be replaced by a number, not t"),
-        (lambda e, m, o: {"tau": 2 * o}, r"belong to different models; build every expression from the parameters"),
+        (lambda e, m, o: {"tau": 2 * o}, r"which belongs to another model"),
         (lambda e, m, o: {"tau": e.udot[0]}, r"a load depends on the acceleration 'u1', which has no value"),
     ],
 )
@@ -386,7 +386,7 @@ def test_a_load_without_value_at_zero_input_is_named_where_the_bias_is_wanted():
     hinge = m.connect(m.ground, m.body("B", mass=1.0, inertia=(1.0, 1.0, 1.0)), Revolute("q1"))
     m.load(kane.Motor(hinge, 1 / m.input("tau")))
     eqs = kane.formulate(m)
-    with pytest.raises(ModelError, match="a load has no value where the inputs are zero .* forward dynamics"):
+    with pytest.raises(ModelError, match=r"a load has no value where the inputs are zero .* forward dynamics"):
         eqs.bias  # noqa: B018
     assert kane.build(eqs).forward([0.0], [0.0], [2.0])[0] == 0.5
 
@@ -395,7 +395,7 @@ def test_substitute_refuses_what_is_of_another_model_and_names_the_symbol():
     m, other = Model(), Model()
     m.connect(m.ground, m.body("B", mass=m.parameter("m", 1.0), com=(1.0, 0.0, 0.0)), Revolute("q1"))
     eqs = kane.formulate(m)
-    with pytest.raises(ModelError, match="'m' cannot be replaced by .*another model"):
+    with pytest.raises(ModelError, match=r"'m' cannot be replaced by .*another model"):
         kane.substitute(eqs, m=other.parameter("k", 1.0))
-    with pytest.raises(ModelError, match="'m' cannot be replaced by nan: .* not finite"):
+    with pytest.raises(ModelError, match=r"'m' cannot be replaced by nan: .* not finite"):
         kane.substitute(eqs, m=float("nan"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kane.formulation.frames import NEGLIGIBLE, Step
+from kane.formulation.frames import Step
 from kane.formulation.links import Link
 from kane.formulation.spatial import (
     ZERO,
@@ -20,6 +20,10 @@ from kane.formulation.spatial import (
     times,
 )
 from kane.geometry.scalars import Six
+
+# What turning moments to another frame leaves of an exact zero, as a share of the largest of them: some ten roundings.
+# A long thin body's moment about its axis may be a share of 1e-12 of the others, and real.
+ROUND_OFF = 4e-15
 
 
 @dataclass(frozen=True)
@@ -47,13 +51,13 @@ def _clean_vector(v: Vector, mass: Any) -> Vector:
     """Components that are round-off of the change of frame are zero."""
     numbers = [abs(x) for x in v if isinstance(x, float)]
     size = max([*numbers, abs(mass) if isinstance(mass, float) else 0.0])
-    return tuple(0.0 if isinstance(x, float) and abs(x) <= 10 * NEGLIGIBLE * size else x for x in v)
+    return tuple(0.0 if isinstance(x, float) and abs(x) <= ROUND_OFF * size else x for x in v)
 
 
 def _clean_six(J: Six) -> Six:
     numbers = [abs(x) for x in J if isinstance(x, float)]
     size = max(numbers, default=0.0)
-    return tuple(0.0 if isinstance(x, float) and abs(x) <= 10 * NEGLIGIBLE * size else x for x in J)
+    return tuple(0.0 if isinstance(x, float) and abs(x) <= ROUND_OFF * size else x for x in J)
 
 
 def regrouped(parameters: list[MassParameters], links: list[Link], steps: list[Step]) -> list[MassParameters]:
@@ -61,9 +65,9 @@ def regrouped(parameters: list[MassParameters], links: list[Link], steps: list[S
     parent.
 
     For a turning joint that is all mass on the axis: m, m z and J_zz = integral z^2 dm. For a sliding joint it is the
-        second
-    moment, which does not feel the sliding. For any other joint that turns about a point (ball, universal, gimbal) it is
-    the mass, at that point. Equations of motion are unchanged; forces in the joints are not those of the original links.
+    second moment, which does not feel the sliding. For any other joint that turns about a point (ball, universal,
+    gimbal) it is the mass, at that point. Equations of motion are unchanged; forces in the joints are not those of the
+    original links.
 
     Source: after Gautier & Khalil 1990, in terms of first and second moments instead of moments of inertia.
     """

@@ -25,14 +25,12 @@ from kane.geometry.factor import Elementary, Factor
 from kane.geometry.rotation import Rotation
 from kane.model.joints.joint import JointMotion
 
-# A distance or first moment across an axis that is below this gives no direction for x; lengths below NEGLIGIBLE
-# times the
-# model's size are zero (round-off of rotations).
+# A distance or first moment across an axis that is below PARALLEL gives no direction for x; lengths below NEGLIGIBLE
+# times the model's size are zero (round-off of rotations).
 PARALLEL = 1e-9
 NEGLIGIBLE = 1e-13
 # Below this sine of the angle between two axes their common perpendicular is not used: it lies up to 1/sine times as
-# far
-# away as the joints, and second moments about a point so far off lose twice as many digits as that factor has.
+# far away as the joints, and second moments about a point so far off lose twice as many digits as that factor has.
 SKEW = 1e-2
 # A value of angles and parameters at which a rotation is looked at; any will do.
 SOMEWHERE = 0.7
@@ -91,7 +89,9 @@ def computational_frames(links: list[Link], speeds: Speeds) -> list[Step]:
 
 
 def _size(links: list[Link]) -> float:
-    lengths = [x for k in links if k.connection for x in (*k.p_PF, *k.connection.p_CM) if x.__class__ is not Expr]
+    # Not the places of joints on the ground: they are taken as they are, and may be far from the origin.
+    places = [(*(k.p_PF if k.parent else ()), *k.connection.p_CM) for k in links if k.connection]
+    lengths = [x for place in places for x in place if x.__class__ is not Expr]
     return max((abs(x) for x in lengths), default=0.0) or 1.0
 
 
