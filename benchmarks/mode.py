@@ -8,7 +8,7 @@ class Mode:
     """What a run of the benchmarks covers.
 
     Attributes:
-        quick: the arms and short chains only, and no peer that would first have to be built.
+        quick: the arms and short chains only.
         batches: samples per figure.
     """
 

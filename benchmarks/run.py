@@ -69,7 +69,9 @@ def main(argv: Sequence[str]) -> int:
 
 def _options(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="kane beside its peers.")
-    parser.add_argument("--quick", action="store_true", help="arms and short chains only, under two minutes")
+    parser.add_argument(
+        "--quick", action="store_true", help="arms and short chains only, a minute once the peers are built"
+    )
     parser.add_argument("--only", choices=TABLES, action="append", help="this table alone; may be given again")
     parser.add_argument("--core", type=int, help="core to measure on (the first allowed one)")
     parser.add_argument("--output", type=Path, help=f"file to write (a full run writes {RESULTS.name} here)")
