@@ -267,3 +267,32 @@ def test_joints_that_can_move_without_inertia_moving_are_named_when_acceleration
     assert len(equations.inverse) == len(equations.u)
     with pytest.raises(kane.ModelError, match="inertia"):
         _ = equations.forward
+
+
+@pytest.mark.parametrize("far", [1e3, 1e7, 1.5e11])
+def test_a_mechanism_far_from_the_origin_keeps_its_small_lengths(far):
+    found = []
+    for distance in (0.0, far):
+        m = kane.Model("far", gravity=(0.0, 0.0, 0.0))
+        parent = m.ground
+        for k in range(3):
+            body = m.body(f"b{k}", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.01, 0.0, 0.002))
+            at = (0.01, 0.003, 0.0) if k else (distance, 0.0, 0.0)
+            m.connect(parent, body, Revolute(f"q{k}", axis="zxz"[k]), at=at)
+            parent = body
+        e = kane.formulate(m)
+        found.append(mass_matrix(e, random_state(e, np.random.default_rng(1))))
+    close(found[1], found[0], ROUNDING)
+
+
+@pytest.mark.parametrize("length", [1.0, 100.0, 1e4])
+def test_a_long_thin_body_keeps_its_moment_about_its_axis(length):
+    m = kane.Model("tether")
+    reel = m.body("reel", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    m.connect(m.ground, reel, Revolute("q1", axis="x"))
+    tether = m.body("tether", mass=1.0, inertia=(length**2 / 12, length**2 / 12, 1e-6), com=(0.0, 0.0, length / 2))
+    m.connect(reel, tether, Revolute("q2", axis="z"))
+    e = kane.formulate(m)
+    M = mass_matrix(e, random_state(e, np.random.default_rng(1)))
+    # The moment is half the difference of sums of second moments of the size of length^2.
+    assert M[1, 1] == pytest.approx(1e-6, rel=1e-6, abs=4e-16 * length**2)
