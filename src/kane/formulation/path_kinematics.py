@@ -155,7 +155,7 @@ class PathKinematics:
             rows, columns = slice(3 * b, 3 * b + 3), self.natural(joint)
             if self.Gamma[joint].shape[1]:
                 turning = self.R[joint] @ self.Gamma[joint]
-                Omega[rows, columns] = self.R[body].T @ turning
+                Omega[rows, columns] = self.Gamma[joint] if body == joint else self.R[body].T @ turning
                 arm = self.p[body] - self.joint_points[joint]
                 V[rows, columns] = np.cross(turning.T, arm).T + self.Delta[joint]
         return Omega @ self.C, V @ self.C

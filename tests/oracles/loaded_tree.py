@@ -1,0 +1,40 @@
+"""Trees with everything in them: every joint, a weld, followers and prescribed motion, and every load with measures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+import kane
+from kane.expression.functions import cos, sin
+from kane.library import random_tree
+from kane.library.random_tree import JOINTS
+
+
+def loaded_tree(seed: int, bodies: int, *, joints: Sequence = JOINTS) -> kane.Model:
+    """A random tree on which a moved, a following and a welded body hang, under springs, dampers, forces and torques."""
+    model = random_tree(seed, bodies, joints=joints)
+    random = np.random.default_rng(1000 + seed)
+    first = model.body("first", mass=1.2, inertia=(0.3, 0.4, 0.5, 0.01, 0.02, 0.03), com=(0.1, 0.2, 0.3))
+    q = model.connect(model.bodies[1], first, kane.Revolute("p", axis="y"), at=(0.1, 0.0, 0.2))
+    moved = kane.Prismatic(0.3 * sin(2.0 * model.time), axis=(1.0, 2.0, 0.5))
+    shaker = model.body("shaker", mass=0.7, inertia=(0.1, 0.1, 0.1), com=(0.0, 0.1, 0.0))
+    model.connect(first, shaker, moved, at=(0.2, 0.1, 0.0), name="moved")
+    follower = model.body("follower", mass=0.4, inertia=(0.1, 0.2, 0.15))
+    gear = kane.Revolute(-2.0 * q.q + 0.2 * cos(q.q), axis="x")
+    geared = model.connect(shaker, follower, gear, at=(0.3, 0.0, 0.1), name="gear")
+    tool = model.body("tool", mass=0.3, inertia=(0.02, 0.03, 0.04), com=(0.0, 0.0, 0.1))
+    turn = kane.Rotation.euler("xyz", 0.3, 0.4, 0.5)
+    model.connect(follower, tool, kane.Weld(), at=(0.0, 0.2, 0.0), orientation=turn, child_at=(0.1, 0.0, 0.0), name="weld")
+    model.load(kane.Spring(q, 3.0, rest=0.2))
+    model.load(kane.Damper(q, 0.5))
+    model.load(kane.Motor(geared, model.input("geared", 0.4)))
+    P = tool.point((0.1, -0.2, 0.3))
+    push = model.input("push", 0.7)
+    drag = -0.3 * P.velocity.dot(first.x)
+    height = P.position.dot(model.ground.z)
+    model.load(kane.Force(P, (push, drag, 0.5 * height), first, reaction=model.bodies[1].point((0.3, 0.1, 0.0))))
+    spin = tool.angular_velocity.dot(shaker.y)
+    model.load(kane.Torque(follower, (random.normal(), -0.2 * spin, push * q.qdot), tool, reaction=shaker))
+    return model
