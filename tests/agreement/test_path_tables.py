@@ -44,10 +44,12 @@ def test_path_tables_give_the_equations_of_the_recursive_route(name):
 
 
 def spacecraft(order=("G1", "G2", "G3", "G4")):
-    """The tree of the paper; its gimbals are a ball, a hinge and a slide here, the joints that make every column kind."""
+    """The tree of the paper, with a ball, a hinge and a slide for its gimbals: every kind of column."""
     m = kane.Model("craft", gravity=(0.0, 0.0, 0.0))
     B = [
-        m.body(f"B{i + 1}", mass=1.0 + i, inertia=(0.3 + i, 0.4 + i, 0.5 + i, 0.01, 0.02, 0.03), com=(0.1, 0.2, 0.3 * i))
+        m.body(
+            f"B{i + 1}", mass=1.0 + i, inertia=(0.3 + i, 0.4 + i, 0.5 + i, 0.01, 0.02, 0.03), com=(0.1, 0.2, 0.3 * i)
+        )
         for i in range(5)
     ]
     turn = kane.Rotation.euler("xyz", 0.1, 0.2, 0.3)
@@ -66,9 +68,12 @@ def spacecraft(order=("G1", "G2", "G3", "G4")):
 
 def test_the_path_tables_are_those_of_the_paper():
     """Stoneking 2008: B1 to B5 down, B1 to B5 and (B1), G1 to G4 across."""
-    expected = np.array([[1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [1, 0, 1, 1, 0], [1, 0, 1, 0, 1]], dtype=bool)
+    expected = np.array(
+        [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [1, 0, 1, 1, 0], [1, 0, 1, 0, 1]], dtype=bool
+    )
     tables = path_tables(spacecraft())
-    assert tables.bodies == ("B1", "B2", "B3", "B4", "B5") and tables.joints == ("root", "G1", "G2", "G3", "G4")
+    assert tables.bodies == ("B1", "B2", "B3", "B4", "B5")
+    assert tables.joints == ("root", "G1", "G2", "G3", "G4")
     np.testing.assert_array_equal(tables.body_path, expected)
     np.testing.assert_array_equal(tables.joint_path, expected)
     lines = str(tables).splitlines()
@@ -77,7 +82,7 @@ def test_the_path_tables_are_those_of_the_paper():
 
 
 def test_the_tables_differ_when_joints_are_declared_in_another_order():
-    """"To see this, swap the labels for G3 and G4.\""""
+    """Stoneking 2008: "they differ in general. (To see this, swap the labels for G3 and G4.)" """
     tables = path_tables(spacecraft(("G1", "G2", "G4", "G3")))
     assert tables.joints == ("root", "G1", "G2", "G4", "G3")
     row = tables.bodies.index("B4")
@@ -92,7 +97,8 @@ def test_the_papers_speeds_stand_in_the_papers_order_with_its_unit_blocks():
     m = spacecraft()
     tables = path_tables(m, speeds="paper")
     names = tables.speed_names
-    assert names[:3] == ("w_NB1_x", "w_NB1_y", "w_NB1_z") and names[-3:] == ("v_NB1cm_x", "v_NB1cm_y", "v_NB1cm_z")
+    assert names[:3] == ("w_NB1_x", "w_NB1_y", "w_NB1_z")
+    assert names[-3:] == ("v_NB1cm_x", "v_NB1cm_y", "v_NB1cm_z")
     e = kane.formulate(m)
     s = random_state(e, np.random.default_rng(3))
     n = tables.evaluate(s.q, s.u)
@@ -119,7 +125,7 @@ def test_the_papers_speeds_and_the_models_describe_one_motion():
 
 
 def test_a_tree_without_a_free_root_has_no_papers_speeds():
-    with pytest.raises(kane.ModelError, match="free|Free"):
+    with pytest.raises(kane.ModelError, match=r"on a kane\.Free joint"):
         path_tables(stanford_arm(), speeds="paper")
 
 

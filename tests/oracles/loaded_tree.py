@@ -13,7 +13,7 @@ from kane.library.random_tree import JOINTS
 
 
 def loaded_tree(seed: int, bodies: int, *, joints: Sequence = JOINTS) -> kane.Model:
-    """A random tree on which a moved, a following and a welded body hang, under springs, dampers, forces and torques."""
+    """A random tree on which a moved, a following and a welded body hang, under loads of every kind."""
     model = random_tree(seed, bodies, joints=joints)
     random = np.random.default_rng(1000 + seed)
     first = model.body("first", mass=1.2, inertia=(0.3, 0.4, 0.5, 0.01, 0.02, 0.03), com=(0.1, 0.2, 0.3))
@@ -26,7 +26,9 @@ def loaded_tree(seed: int, bodies: int, *, joints: Sequence = JOINTS) -> kane.Mo
     geared = model.connect(shaker, follower, gear, at=(0.3, 0.0, 0.1), name="gear")
     tool = model.body("tool", mass=0.3, inertia=(0.02, 0.03, 0.04), com=(0.0, 0.0, 0.1))
     turn = kane.Rotation.euler("xyz", 0.3, 0.4, 0.5)
-    model.connect(follower, tool, kane.Weld(), at=(0.0, 0.2, 0.0), orientation=turn, child_at=(0.1, 0.0, 0.0), name="weld")
+    model.connect(
+        follower, tool, kane.Weld(), at=(0.0, 0.2, 0.0), orientation=turn, child_at=(0.1, 0.0, 0.0), name="weld"
+    )
     model.load(kane.Spring(q, 3.0, rest=0.2))
     model.load(kane.Damper(q, 0.5))
     model.load(kane.Motor(geared, model.input("geared", 0.4)))

@@ -16,7 +16,7 @@ from kane.geometry.rotation import Rotation
 from kane.model.body import Body
 from kane.model.connection import Connection
 from kane.model.joints.joint import JointMotion
-from kane.model.loads.load import Effect, Load, Wrench
+from kane.model.loads.load import Effect, Load
 from kane.model.model import Model
 
 
@@ -72,7 +72,8 @@ class BodyTree:
     def joined(self, k: int) -> Joined:
         """The joint of member k > 0."""
         member = self.members[k]
-        assert member.connection is not None and member.motion is not None
+        assert member.connection is not None
+        assert member.motion is not None
         return Joined(member.connection, member.motion)
 
     def place(self, body: Body) -> int:
@@ -118,7 +119,7 @@ def _where(effect: Effect) -> str:
 
 def expressions(effect: Effect) -> list[Expr]:
     """Every expression of an effect but its potential energy."""
-    listed = [e for _, e in effect.efforts]
+    listed: list[object] = [e for _, e in effect.efforts]
     listed += [x for w in effect.wrenches for x in (*w.force, *w.torque)]
     return [x for x in listed if isinstance(x, Expr)]
 
@@ -133,7 +134,7 @@ def _replaced(effect: Effect, values: Mapping[Expr, Expr]) -> Effect:
 
     efforts = [(c, changed(e)) for c, e in effect.efforts]
     wrenches = [
-        Wrench(w.point, tuple(map(changed, w.force)), tuple(map(changed, w.torque)), w.expressed_in)  # type: ignore[arg-type]
+        replace(w, force=tuple(map(changed, w.force)), torque=tuple(map(changed, w.torque)))  # type: ignore[arg-type]
         for w in effect.wrenches
     ]
     return Effect(efforts, wrenches, effect.potential)  # type: ignore[arg-type]

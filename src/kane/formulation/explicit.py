@@ -1,7 +1,8 @@
 """The explicit route: Kane's dynamical equations from partial velocities, with udot in evidence.
 
-M_rs = sum over bodies of (m v_NBcm_u[r] . v_NBcm_u[s] + w_NB_u[r] . I w_NB_u[s]) and M udot + bias = -(F_r + F*_r), all in the
-user's own body frames, with central inertias about mass centres. It shares nothing with the recursive route but the joints.
+M_rs = sum of m v_NBcm_u[r] . v_NBcm_u[s] + w_NB_u[r] . I w_NB_u[s] over bodies, M udot + bias = -(F_r + F*_r), all in the
+user's own body frames, with central inertias about mass centres. It shares nothing with the recursive route but the
+joints.
 
 Source: Kane & Levinson 1983.
 """
@@ -33,7 +34,6 @@ from kane.formulation.measure_rows import MeasureRows
 from kane.formulation.spatial import Vector, dot, is_zero, times
 from kane.formulation.system import System
 from kane.formulation.vector_bases import with_cheapest_bases
-from kane.formulation.velocity_forms import Velocities
 from kane.model.model import Model
 
 # Rows, and the vector whose measure numbers stand on them.
@@ -95,7 +95,9 @@ class ExplicitRoute:
     def _inertia(self, udot: Sequence[Any]) -> Iterator[_Standing]:
         """I alpha + w x I w on the rows of w, m a on those of v."""
         speeds = self.velocities.speeds
-        natural = [dot(tuple(row.values()), [udot[r] for r in row]) + a for row, a in zip(speeds.C, speeds.a_t, strict=True)]
+        natural = [
+            dot(tuple(row.values()), [udot[r] for r in row]) + a for row, a in zip(speeds.C, speeds.a_t, strict=True)
+        ]
         motion = Accelerations(self.velocities, natural, self._ground)
         for k, member in enumerate(self._tree.members[1:], start=1):
             yield self._turning[k], inertia_torque(motion, k)
@@ -139,7 +141,9 @@ class ExplicitEquations(Equations):
         try:
             rows, _ = linear_coefficients(forces, self.inputs)
         except ExpressionError as error:
-            raise ModelError(f"a load is not linear in the inputs ({error}), so that there is no input matrix") from None
+            raise ModelError(
+                f"a load is not linear in the inputs ({error}), so that there is no input matrix"
+            ) from None
         return tuple(self.baked_in(row) for row in rows)
 
     @cached_property
@@ -158,8 +162,8 @@ class ExplicitEquations(Equations):
 def explicit(source: Model | Equations) -> ExplicitEquations:
     """The equations of a model by the explicit route; everything that takes equations takes these.
 
-    The result is that of ``formulate`` to round-off. It costs O(n^3) operations where the recursive route costs O(n) to O(n^2),
-    and for a few bodies is read more easily: ``listing()`` follows the analyst's way.
+    The result is that of ``formulate`` to round-off. It costs O(n^3) operations where the recursive route costs O(n) to
+    O(n^2), and for a few bodies is read more easily: ``listing()`` follows the analyst's way.
 
     Args:
         source: a model, or equations made from one.

@@ -1,8 +1,8 @@
 """Generalized inertia forces F*_r and generalized active forces F_r, by body and by load.
 
-F*_r = -sum over bodies of (w_NB_u[r] . T + v_NBcm_u[r] . m a_NBcm) with T = I alpha + w x I w about the mass centre, and
-F_r = sum of w_NB_u[r] . t + v_NP_u[r] . f over torques t on bodies B and forces f at points P (Kane & Levinson 1983, Eqs. 78,
-79, 90).
+F*_r = -sum over bodies of (w_NB_u[r] . T + v_NBcm_u[r] . m a_NBcm) with T = I alpha + w x I w about the mass centre,
+and F_r = sum of w_NB_u[r] . t + v_NP_u[r] . f over torques t on bodies B and forces f at points P (Kane & Levinson
+1983, Eqs. 78, 79, 90).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kane.expression.traverse import leaves
 from kane.formulation.acceleration_forms import Accelerations
 from kane.formulation.body_tree import BodyTree, expressions
 from kane.formulation.spatial import ZERO, Vector, cross, dot, minus, plus, times
-from kane.formulation.velocity_forms import VelocityForm, Velocities, turned
+from kane.formulation.velocity_forms import Velocities, VelocityForm, turned
 from kane.model.body import ANGULAR_VELOCITY, POSITION, Measure
 
 
@@ -92,8 +92,8 @@ def applied_wrenches(motion: Velocities, tree: BodyTree) -> Iterator[Applied]:
         for w in effect.wrenches:
             k, frame = tree.place(w.point.body), tree.place(w.expressed_in)
             if k:
-                force = turned(motion.rotation(motion.bases[k][1], frame), tuple(w.force))  # type: ignore[arg-type]
-                torque = turned(motion.rotation(k, frame), tuple(w.torque))  # type: ignore[arg-type]
+                force = turned(motion.rotation(motion.bases[k][1], frame), w.force)
+                torque = turned(motion.rotation(k, frame), w.torque)
                 yield Applied(title, k, w.point.position_in_body, force, torque)
 
 
@@ -130,7 +130,9 @@ def resolved(motion: Velocities, tree: BodyTree) -> BodyTree:
             values[leaf] = leaf.arena.lift(_measured(motion, leaf.data))
         elif leaf not in known and leaf.op not in (PARAMETER, INPUT, TIME, RATE):
             kind = OPERATIONS[leaf.op].name
-            raise ModelError(f"a load depends on the {kind} {leaf.name!r}, which has no value in this model's equations")
+            raise ModelError(
+                f"a load depends on the {kind} {leaf.name!r}, which has no value in this model's equations"
+            )
     return tree.replaced(values)
 
 

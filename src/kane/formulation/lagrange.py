@@ -1,12 +1,13 @@
 """Lagrange's equations, from energies by differentiation: the witness that knows no velocity map and no remainder.
 
-Of each joint only R_FM(q) and p_FM(q) are used, and dq/dt = kinematics(q, u, t), which says what the speeds mean. Velocities of
-mass centres are time derivatives of positions, angular velocities come from R^T dR/dt. With L = T - V in q and dq/dt,
+Of each joint only R_FM(q) and p_FM(q) are used, and dq/dt = kinematics(q, u, t), which says what the speeds mean.
+Velocities of mass centres are time derivatives of positions, angular velocities come from R^T dR/dt. With L = T - V in
+q and dq/dt,
 
     N^T (d/dt dL/d(dq/dt) - dL/dq - Q) = 0,  dq/dt = N(q, t) u + n(q, t),
 
-where Q dq is the work of the loads. The projection by N takes care of quaternions: every column of N lies along their unit
-sphere, so that what T and V are off the sphere makes no difference.
+where Q dq is the work of the loads. The projection by N takes care of quaternions: every column of N lies along their
+unit sphere, so that what T and V are off the sphere makes no difference.
 """
 
 from __future__ import annotations
@@ -22,7 +23,17 @@ from kane.errors import ModelError
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import forward, gradient, linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
-from kane.expression.operations import ACCELERATION, COORDINATE, INPUT, MEASURE, OPERATIONS, PARAMETER, RATE, SPEED, TIME
+from kane.expression.operations import (
+    ACCELERATION,
+    COORDINATE,
+    INPUT,
+    MEASURE,
+    OPERATIONS,
+    PARAMETER,
+    RATE,
+    SPEED,
+    TIME,
+)
 from kane.expression.traverse import leaves, substitute
 from kane.geometry.rotation import Rotation
 from kane.model.body import ANGULAR_VELOCITY, POSITION, Body, Measure
@@ -102,7 +113,9 @@ class _Lagrangian:
         while waiting:
             ready = [c for c in waiting if c.parent in found]
             if not ready:
-                raise ModelError(f"body {waiting[0].parent.name!r} hangs on nothing; connect it to a parent or the ground")
+                raise ModelError(
+                    f"body {waiting[0].parent.name!r} hangs on nothing; connect it to a parent or the ground"
+                )
             for c in ready:
                 R_NP, p = found[c.parent]
                 motion = self._joint(c)
@@ -161,7 +174,9 @@ class _Lagrangian:
                 found.append(leaf)
             elif leaf not in known and leaf.op not in (PARAMETER, INPUT, TIME):
                 kind = OPERATIONS[leaf.op].name
-                raise ModelError(f"a load depends on the {kind} {leaf.name!r}, which has no value in this model's equations")
+                raise ModelError(
+                    f"a load depends on the {kind} {leaf.name!r}, which has no value in this model's equations"
+                )
         return found
 
     def _measured(self, measure: Measure) -> Any:

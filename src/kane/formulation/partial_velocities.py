@@ -1,4 +1,4 @@
-"""Partial velocities and generalized forces laid out as an analyst's tables: bodies and points by generalized speeds."""
+"""Partial velocities and generalized forces as an analyst's tables: bodies and points by generalized speeds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kane.formulation.generalized_forces import (
 from kane.formulation.spatial import ZERO, dot, is_zero
 from kane.formulation.table_text import Table, html_of, text_of
 from kane.formulation.vector_bases import with_cheapest_bases
-from kane.formulation.velocity_forms import VelocityForm, Velocities
+from kane.formulation.velocity_forms import Velocities, VelocityForm
 from kane.geometry.frame import Frame
 from kane.geometry.vector import Vector
 
@@ -150,9 +150,9 @@ class PartialVelocities:
 
 
 def partial_velocities(equations: Equations) -> PartialVelocities:
-    """Partial angular velocities of the bodies, partial velocities of mass centres and of points at which loads act; F_r, F*_r.
+    """Partial (angular) velocities of bodies, mass centres and points at which loads act; F_r and F*_r.
 
-    w_NB = sum w_NB_u[r] u[r] + w_NB_t and v_NP = sum v_NP_u[r] u[r] + v_NP_t. Each vector is given in the basis that makes
+    w_NB = sum w_NB_u[r] u[r] + w_NB_t and v_NP = sum v_NP_u[r] u[r] + v_NP_t. Each vector is in the basis that makes
     the equations of motion cheapest, and named with it.
 
     Source: Kane & Levinson 1983, Eqs. 23-27, 44-47, 78-95; Gillespie 2003, Tables 2 and 4.
@@ -221,7 +221,9 @@ class _Tables:
     def inertia(self) -> GeneralizedForces:
         speeds = self.motion.speeds
         udot = speeds.udot
-        natural = [dot(tuple(row.values()), [udot[r] for r in row]) + a for row, a in zip(speeds.C, speeds.a_t, strict=True)]
+        natural = [
+            dot(tuple(row.values()), [udot[r] for r in row]) + a for row, a in zip(speeds.C, speeds.a_t, strict=True)
+        ]
         motion = Accelerations(self.motion, natural)
         found = [(INERTIA, self.frames[k].name, inertia_forces(motion, k)) for k in range(1, len(self.frames))]
         return self._forces("F*", found)

@@ -128,7 +128,7 @@ class PathKinematics:
 
     def _move(self, k: int) -> None:
         """Velocities and remainder accelerations across the joint: the paper's, with sliding added."""
-        member, joint, i = self.tree.members[k], self.tree.joined(k), self.tree.members[k].parent
+        joint, i = self.tree.joined(k), self.tree.members[k].parent
         R_CM, own = matrix(joint.connection.R_CM), self.natural(k)
         sigma, rest = _vector(self.speeds.natural[own]), _vector(self.speeds.a_t[own])
         turning = self.Gamma[k] @ sigma if len(sigma) else _vector((0.0,) * 3)
@@ -146,7 +146,7 @@ class PathKinematics:
         self.a_r.append(a + np.cross(self.R[k] @ self.alpha_r[k], r_o) + np.cross(w_o, np.cross(w_o, r_o)))
 
     def partials(self, joint_path: Array, outer: Sequence[int]) -> tuple[Array, Array]:
-        """Omega and V, by inspection of the joint path table, whose columns are the joints inward of the members ``outer``."""
+        """Omega and V, by inspection of the joint path table, whose columns are the joints inward of ``outer``."""
         bodies, total = len(self.tree.members) - 1, self.C.shape[0]
         Omega = np.full((3 * bodies, total), 0.0, dtype=object)
         V = Omega.copy()

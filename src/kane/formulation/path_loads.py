@@ -31,7 +31,9 @@ def with_values(tree: BodyTree, found: PathKinematics) -> BodyTree:
             values[leaf] = leaf.arena.lift(_measured(found, leaf.data))
         elif leaf not in known and leaf.op not in (PARAMETER, INPUT, TIME):
             kind = OPERATIONS[leaf.op].name
-            raise ModelError(f"a load depends on the {kind} {leaf.name!r}, which has no value in this model's equations")
+            raise ModelError(
+                f"a load depends on the {kind} {leaf.name!r}, which has no value in this model's equations"
+            )
     return tree.replaced(values)
 
 

@@ -1,10 +1,11 @@
 """Path tables of a tree, and Kane's equation assembled from them: COEF udot = RHS.
 
-COEF = Omega^T I Omega + V^T m V and RHS = Omega^T (T - I alpha_r - w x H) + V^T (F - m a_r), with the angular quantities of a
-body along its own axes and linear ones along those of N. Omega and V are read off the joint path table: joint k moves body b
-where k is in the path of b, by ^bC^o Gamma_k and by ^NC^o (Gamma_k x r + Delta_k), with o the outer body of the joint, r from
-the joint's point to the mass centre of b, Gamma_k the matrix of joint partials, and Delta_k the same for sliding, which the
-joints of the paper do not have. Plain 3 x 3 matrices from the joints' own motion; nothing is shared with the other routes.
+COEF = Omega^T I Omega + V^T m V and RHS = Omega^T (T - I alpha_r - w x H) + V^T (F - m a_r), angular quantities of a
+body along its own axes and linear ones along those of N. Omega and V are read off the joint path table: joint k moves
+body b where k is in the path of b, by ^bC^o Gamma_k and by ^NC^o (Gamma_k x r + Delta_k), with o the outer body of the
+joint, r from the joint's point to the mass centre of b, Gamma_k the matrix of joint partials, and Delta_k the same for
+sliding, which the joints of the paper do not have. Plain 3 x 3 matrices from the joints' own motion; nothing is shared
+with the other routes.
 
 Source: Stoneking 2008.
 """
@@ -146,9 +147,9 @@ def path_tables(model: Model, *, speeds: str = "model") -> PathTables:
 
     Args:
         model: a tree of bodies.
-        speeds: "model" for the model's own u, in its order; "paper" for the paper's speeds and order, where one root body
-            moves freely from the ground: angular velocity of the root body along its axes, speeds of the joints, velocity of
-            the root's mass centre along the axes of N.
+        speeds: "model" for the model's own u, in its order; "paper" for the paper's speeds and order, where one root
+            body moves freely from the ground: angular velocity of the root body along its axes, speeds of the joints,
+            velocity of the root's mass centre along the axes of N.
 
     Raises:
         ModelError: the paper's speeds are asked for, and the tree has no free root; or ``speeds`` is neither word.

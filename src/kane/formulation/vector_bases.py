@@ -103,7 +103,7 @@ class Operations:
 
 
 def _cost(node: Expr) -> int:
-    if all(a.op == PARAMETER or not a.args and a.is_constant for a in node.args):
+    if all(a.op == PARAMETER or (not a.args and a.is_constant) for a in node.args):
         return 0
     kind = OPERATIONS[node.op].cost
     return DIVISION if kind == "div" else int(kind in ("mul", "add"))

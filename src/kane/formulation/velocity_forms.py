@@ -1,7 +1,7 @@
 """Angular velocities and velocities in two forms at once: whole measure numbers, and linear in the speeds.
 
-As in Kane & Levinson 1983: the implicit form (whole measure numbers) goes into products, the explicit one (coefficients of
-u) gives the partial velocities. Each vector is measured along the axes of one body; which one is a matter of cost.
+As in Kane & Levinson 1983: the implicit form (whole measure numbers) goes into products, the explicit one (coefficients
+of u) gives the partial velocities. Each vector is measured along the axes of one body; which one is a matter of cost.
 """
 
 from __future__ import annotations
@@ -68,25 +68,31 @@ def _settled(v: Vector) -> Vector:
     return ZERO if all(is_zero(x) for x in v) else v
 
 
-def turned(R: Rotation, v: Vector) -> Vector:
+def turned(R: Rotation, v: Sequence[Any]) -> Vector:
     """R v; a constant direction that a factor leaves as it was stays exactly so."""
     if v is ZERO:
         return ZERO
+    found: Any = tuple(v)
     for factor in reversed(R.factors):
-        v = factor.apply(v)  # type: ignore[assignment]
-        if not any(x.__class__ is Expr for x in v):
-            size = max(abs(x) for x in v)
-            v = tuple(0.0 if abs(x) <= ROUNDING * size else x for x in v)  # type: ignore[assignment]
-            v = tuple(float(round(x)) if abs(abs(x) - 1.0) <= ROUNDING else x for x in v)  # type: ignore[assignment]
-    return v
+        found = factor.apply(found)
+        if not any(x.__class__ is Expr for x in found):
+            found = _cleaned(found)
+    return found
+
+
+def _cleaned(v: Sequence[float]) -> Vector:
+    size = max(abs(x) for x in v)
+    kept = [0.0 if abs(x) <= ROUNDING * size else x for x in v]
+    x, y, z = (float(round(x)) if abs(abs(x) - 1.0) <= ROUNDING else x for x in kept)
+    return x, y, z
 
 
 class Velocities:
     """w_NB and v_NP of the bodies and points of a tree, derived on demand and kept.
 
     Attributes:
-        bases: for each member, along whose axes the displacement from its parent is added (Y), and along whose axes its own
-            points' velocities are given (X): Y is one of the parent's bases, X the body, its parent, or Y.
+        bases: for each member, along whose axes the displacement from its parent is added (Y), and along whose axes its
+            own points' velocities are given (X): Y is one of the parent's bases, X the body, its parent, or Y.
     """
 
     def __init__(self, tree: BodyTree, speeds: Speeds) -> None:
