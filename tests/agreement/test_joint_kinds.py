@@ -29,6 +29,8 @@ from kane import (
 )
 from kane.expression.functions import cos, sin
 from kane.expression.operations import COORDINATE
+from kane.formulation.explicit import explicit
+from kane.formulation.path_tables import path_tables
 from kane.library import random_tree
 from kane.library.random_tree import JOINTS
 
@@ -235,3 +237,18 @@ def check_with_lagrange(model, seed):
 def test_a_joint_between_others_has_lagranges_equations(joint):
     check_with_lagrange(random_tree(8, 2, joints=(joint, JOINTS[0])), 3)
     check_with_lagrange(random_tree(1, 1, joints=(joint,)), 4)
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_the_explicit_route_and_the_path_tables_know_every_joint(seed):
+    model = random_tree(seed, 8, joints=(*JOINTS, *LAGRANGES.values()))
+    e = kane.formulate(model)
+    state = random_state(e, np.random.default_rng(seed))
+    M, needed, bias = mass_matrix(e, state), evaluated(e, "inverse", state), evaluated(e, "bias", state)
+    other = explicit(model)
+    close(mass_matrix(other, state), M, ROUNDING)
+    close(evaluated(other, "inverse", state), needed, ROUNDING)
+    inputs = {leaf.name: x for leaf, x in zip(e.inputs, state.inputs, strict=True)}
+    tables = path_tables(model).evaluate(state.q, state.u, t=state.t, values=inputs)
+    close(tables.COEF, M, ROUNDING)
+    close(tables.RHS, input_matrix(e, state) @ state.inputs - bias, ROUNDING)

@@ -85,7 +85,7 @@ def test_measure_numbers_are_named_by_axis_unless_coordinates_have_numbers():
         (lambda: Gimbal("j", "x2z"), "'x2z' is no sequence of axes"),
         (lambda: Gimbal("j", "xyw"), "'xyw' is no sequence of axes"),
         (lambda: Gimbal("j", 123), "123 is no sequence of axes"),
-        (lambda: Gimbal("j", speeds="rates"), "give kane.AngleRates() or kane.MeasureNumbers()"),
+        (lambda: Gimbal("j", speeds="rates"), "give kane.AngleRates() or MeasureNumbers()"),
         (lambda: Gimbal(("a", "b"), "xyz"), "its 3 coordinates: 1, 2, 3"),
         (lambda: CustomJoint(("a", "b"), units=("m",)), "has 1 units; give one for every coordinate"),
         (lambda: CustomJoint(()), "has 0 units"),

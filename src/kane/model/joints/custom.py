@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from kane.errors import ModelError
 from kane.expression.node import Expr
-from kane.expression.operations import COORDINATE, PARAMETER
-from kane.expression.traverse import leaves, substitute
+from kane.expression.operations import PARAMETER
+from kane.expression.traverse import leaves
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import settled, triple
+from kane.geometry.scalars import triple
 from kane.model.joints.joint import ZERO, Joint, JointMotion, Vector, default_speed_name
 from kane.model.joints.pose_check import require_joint
-from kane.model.joints.pose_motion import motion_of_pose
+from kane.model.joints.pose_motion import motion_of_pose, moved_to, own_leaves
 
 
 @dataclass(frozen=True)
@@ -68,18 +68,7 @@ class CustomJoint(Joint):
     def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
         own = own_leaves(q)
         found = motion_of_pose(*self.pose(own), own, u)
-        if all(a is b for a, b in zip(own, q, strict=True)):
-            return found
-        images = dict(zip(own, q, strict=True))
-
-        def moved(v: Vector) -> Vector:
-            return settled(substitute([q[0].arena.lift(x) for x in v], images))
-
-        R_FM, p_FM = self.pose(q)
-        w_u, v_u = tuple(map(moved, found.w_FM_u)), tuple(map(moved, found.v_FM_u))
-        return replace(
-            found, R_FM=R_FM, p_FM=p_FM, w_FM_u=w_u, v_FM_u=v_u, alpha_t=moved(found.alpha_t), a_t=moved(found.a_t)
-        )
+        return found if own == tuple(q) else moved_to(found, dict(zip(own, q, strict=True)), *self.pose(q))
 
     def pose(self, q: Sequence[Expr]) -> tuple[Rotation, Vector]:
         """R_FM and p_FM, checked.
@@ -105,8 +94,3 @@ class CustomJoint(Joint):
                 "parameters only. Give more coordinates, or as its coordinate an expression of time and others"
             )
         require_joint(motion_of_pose(R_FM, p_FM, own, own), own, parameters, who)
-
-
-def own_leaves(q: Sequence[Expr]) -> tuple[Expr, ...]:
-    """The coordinates where they are leaves, else leaves in their place, to differentiate by."""
-    return tuple(x if x.op == COORDINATE else x.arena.leaf(COORDINATE, "coordinate of a custom joint") for x in q)

@@ -41,9 +41,7 @@ class Gimbal(RateJoint):
                 'leave one of them out or give another, such as "zxz" or "xyz"'
             )
         if not isinstance(self.speeds, GimbalSpeeds):
-            raise ModelError(
-                f"the speeds of a gimbal are {self.speeds!r}; give kane.AngleRates() or kane.MeasureNumbers()"
-            )
+            raise ModelError(f"the speeds of a gimbal are {self.speeds!r}; give kane.AngleRates() or MeasureNumbers()")
         super().__post_init__()
 
     @property

@@ -13,7 +13,6 @@ from kane.geometry.factor import Elementary
 from kane.geometry.rotation import Rotation
 from kane.model.joints.joint import ZERO, JointMotion, default_speed_name
 from kane.model.joints.pose_motion import motion_of_pose
-from kane.model.joints.spherical import UNITS
 
 
 class GimbalSpeeds(ABC):
@@ -47,66 +46,12 @@ class AngleRates(GimbalSpeeds):
         return len(axes) == 3
 
     def motion(self, axes: tuple[int, ...], q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
-        return motion_of_pose(_rotation(axes, q), ZERO, q, u)
+        return motion_of_pose(rotation_of(axes, q), ZERO, q, u)
 
     def matrix(self, axes: tuple[int, ...], q: np.ndarray) -> np.ndarray:
         return np.broadcast_to(np.eye(len(axes)), (*q.shape, len(axes)))
 
 
-@dataclass(frozen=True)
-class MeasureNumbers(GimbalSpeeds):
-    """u = measure numbers of w_FM in M: x, y, z for three angles, those along the axes of the sequence for fewer.
-
-    The equations of motion are as simple as those of a ball joint; dq/dt is infinite at the singularity.
-    """
-
-    def names(self, name: str, coordinates: tuple[str, ...], axes: tuple[int, ...]) -> tuple[str, ...]:
-        if all(c[:1] == "q" and c[1:].isdigit() for c in coordinates):
-            return tuple(map(default_speed_name, coordinates))
-        return tuple(f"{name}_w{'xyz'[k]}" for k in _measured(axes))
-
-    def singular(self, axes: tuple[int, ...]) -> bool:
-        return len(axes) > 1
-
-    def motion(self, axes: tuple[int, ...], q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
-        R_FM = _rotation(axes, q)
-        if len(axes) == 1:
-            return JointMotion(R_FM, ZERO, (UNITS[axes[0]],), (ZERO,), ZERO, ZERO, tuple(u))
-        second = Elementary(axes[1], q[1])
-        first = second.apply_inverse(UNITS[axes[0]])  # the first axis, after the second turn
-        if len(axes) == 2:
-            return _of_two(R_FM, axes, first, u)
-        # w after the second turn is first q0' + (second axis) q1' + (third axis) q2'; the other axis feels q0' alone.
-        w, other = Elementary(axes[2], q[2]).apply(tuple(u)), 3 - axes[1] - axes[2]
-        rate = w[other] / first[other]
-        rates = (rate, w[axes[1]], w[axes[2]] - first[axes[2]] * rate)
-        return JointMotion(R_FM, ZERO, UNITS, (ZERO,) * 3, ZERO, ZERO, rates)
-
-    def matrix(self, axes: tuple[int, ...], q: np.ndarray) -> np.ndarray:
-        W = np.zeros((*q.shape[:-1], 3, len(axes)))
-        for r, k in enumerate(axes):
-            i, j = (k + 1) % 3, (k + 2) % 3
-            c, s = np.cos(q[..., r, None]), np.sin(q[..., r, None])
-            a, b = W[..., i, :r].copy(), W[..., j, :r].copy()
-            W[..., i, :r], W[..., j, :r] = c * a + s * b, c * b - s * a
-            W[..., k, r] = 1.0
-        return W[..., _measured(axes), :]
-
-
-def _measured(axes: tuple[int, ...]) -> list[int]:
-    return [0, 1, 2] if len(axes) == 3 else list(axes)
-
-
-def _rotation(axes: tuple[int, ...], q: Sequence[Expr]) -> Rotation:
+def rotation_of(axes: tuple[int, ...], q: Sequence[Expr]) -> Rotation:
+    """R_FM = R1(q0) R2(q1) R3(q2)."""
     return Rotation(tuple(Elementary(k, angle) for k, angle in zip(axes, q, strict=True)))
-
-
-def _of_two(R_FM: Rotation, axes: tuple[int, ...], first: tuple[Expr | float, ...], u: Sequence[Expr]) -> JointMotion:
-    """w along the third axis is t u0, where t = sign tan q1 and dt/dt = sign (1 + t^2) u1."""
-    third = 3 - axes[0] - axes[1]
-    sign = 1.0 if axes[0] == (axes[1] + 2) % 3 else -1.0
-    t = first[third] / first[axes[0]]
-    carried = tuple(t if k == third else x for k, x in enumerate(UNITS[axes[0]]))
-    alpha_t = tuple((sign + sign * (t * t)) * u[0] * u[1] if k == third else 0.0 for k in range(3))
-    rates = (u[0] / first[axes[0]], u[1])
-    return JointMotion(R_FM, ZERO, (carried, UNITS[axes[1]]), (ZERO, ZERO), alpha_t, ZERO, rates)

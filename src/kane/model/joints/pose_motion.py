@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from kane.expression.derivative import forward
 from kane.expression.node import Expr, Scalar
+from kane.expression.operations import COORDINATE
+from kane.expression.traverse import substitute
 from kane.geometry.factor import Elementary, Factor
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import cross, dot, settled
@@ -39,6 +42,23 @@ def motion_of_pose(R_FM: Rotation, p_FM: Vector, q: Sequence[Expr], u: Sequence[
     a_t = R_FM.apply_inverse(_along(_changes(slopes, q, u), u))
     w_u, v_u = tuple(map(settled, w_u)), tuple(map(settled, v_u))
     return JointMotion(R_FM, p_FM, w_u, v_u, settled(alpha_t), settled(a_t), tuple(u))
+
+
+def own_leaves(q: Sequence[Expr]) -> tuple[Expr, ...]:
+    """The coordinates where they are leaves, else leaves in their place, to differentiate by."""
+    return tuple(x if x.op == COORDINATE else x.arena.leaf(COORDINATE, "coordinate of a custom joint") for x in q)
+
+
+def moved_to(motion: JointMotion, images: Mapping[Expr, Expr], R_FM: Rotation, p_FM: Vector) -> JointMotion:
+    """The motion with expressions in place of its coordinates; R_FM and p_FM with them."""
+
+    def moved(v: Vector) -> Vector:
+        return settled(substitute([arena.lift(x) for x in v], images))
+
+    arena = next(iter(images)).arena
+    w_u, v_u = tuple(map(moved, motion.w_FM_u)), tuple(map(moved, motion.v_FM_u))
+    remainders = {"alpha_t": moved(motion.alpha_t), "a_t": moved(motion.a_t)}
+    return replace(motion, R_FM=R_FM, p_FM=p_FM, w_FM_u=w_u, v_FM_u=v_u, **remainders)
 
 
 def _turning(factor: Factor, q: Sequence[Expr]) -> Columns:
