@@ -242,7 +242,7 @@ def test_a_chain_of_a_hundred_thousand_additions_compiles_and_adds_up():
         total = total + (y, x)[i % 2]
     program = Program("chain", [total], state=[x, y], rest=[], parameters=[])
     function = compile_program(program)
-    assert function.n_work < 2 * len(program.instructions) / emit_llvm.PIECE + 2
+    assert function.n_work < 2 * len(program.instructions) / emit_llvm.PIECE_OF_LONG + 2
     # Whole numbers add without rounding.
     assert function([3.0, 5.0], [], [])[0] == 3.0 * 50_001 + 5.0 * 50_000
 

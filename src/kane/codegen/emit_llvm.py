@@ -16,8 +16,10 @@ MAIN, STAGE, BATCH = "kane_main", "kane_stage", "kane_batch"
 # Operations per function. LLVM's register allocator takes time that grows faster than a function does, but its
 # scheduler interleaves what lies far apart in one function, from which forward dynamics gain. Measured on arms, ANYmal
 # and Talos: against 600, pieces of 1,500 take a tenth longer to compile and run up to a fifth faster; larger ones bring
-# no more.
+# no more. Programs of many pieces have nothing left to interleave: on chains of 100 joints, pieces of 700 take 40 % less
+# to compile than pieces of 1,500, and run as fast or faster.
 PIECE = 1500
+LONG_PROGRAM, PIECE_OF_LONG = 10_000, 700
 _LANES = 8
 
 
@@ -36,14 +38,20 @@ class Module:
     symbols: tuple[str, ...]
 
 
-def emit_llvm(program: Program, *, fused: bool = True, piece: int = PIECE) -> Module:
+def piece_for(program: Program) -> int:
+    """About how many operations a function of this program should hold."""
+    return PIECE_OF_LONG if len(program.instructions) > LONG_PROGRAM else PIECE
+
+
+def emit_llvm(program: Program, *, fused: bool = True, piece: int | None = None) -> Module:
     """Write a program as LLVM text.
 
     Args:
         program: what to compute.
         fused: whether the machine has a fused multiply-add.
-        piece: about how many operations one function may hold.
+        piece: about how many operations one function may hold; ``piece_for`` unless given.
     """
+    piece = piece or piece_for(program)
     shared = _Shared()
     state = {leaf: ("state", i) for i, leaf in enumerate(program.state)}
     rest = {leaf: ("rest", i) for i, leaf in enumerate(program.rest)}

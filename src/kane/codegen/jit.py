@@ -9,7 +9,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from kane.codegen.compiled import CompiledFunction
-from kane.codegen.emit_llvm import BATCH, MAIN, PIECE, STAGE, Module, emit_llvm
+from kane.codegen.emit_llvm import BATCH, MAIN, STAGE, Module, emit_llvm
 from kane.codegen.program import Program
 from kane.errors import CompileError
 
@@ -18,12 +18,12 @@ from kane.errors import CompileError
 OPTIMIZATION_LEVEL = 1
 
 
-def compile_program(program: Program, *, piece: int = PIECE) -> CompiledFunction:
+def compile_program(program: Program, *, piece: int | None = None) -> CompiledFunction:
     """Compile a program for the machine at hand.
 
     Args:
         program: what to compute.
-        piece: about how many operations one native function may hold.
+        piece: about how many operations one native function may hold; by the length of the program unless given.
 
     Raises:
         CompileError: LLVM refused the program, or a function of the C library was not found.
