@@ -16,8 +16,8 @@ MAIN, STAGE, BATCH = "kane_main", "kane_stage", "kane_batch"
 # Operations per function. LLVM's register allocator takes time that grows faster than a function does, but its
 # scheduler interleaves what lies far apart in one function, from which forward dynamics gain. Measured on arms, ANYmal
 # and Talos: against 600, pieces of 1,500 take a tenth longer to compile and run up to a fifth faster; larger ones bring
-# no more. Programs of many pieces have nothing left to interleave: on chains of 100 joints, pieces of 700 take 40 % less
-# to compile than pieces of 1,500, and run as fast or faster.
+# no more. Programs of many pieces have nothing left to interleave: on chains of 100 joints, pieces of 700 take 40 %
+# less time to compile than pieces of 1,500, and run as fast or faster.
 PIECE = 1500
 LONG_PROGRAM, PIECE_OF_LONG = 10_000, 700
 _LANES = 8
