@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from oracles.loaded_tree import loaded_tree
+from oracles.loaded_tree import EVERY_JOINT, loaded_tree
 from oracles.numbers import close, evaluated, input_matrix, mass_matrix, random_state
 
 import kane
@@ -12,7 +12,6 @@ from kane.codegen.program import Program
 from kane.formulation.explicit import explicit
 from kane.formulation.programs import program
 from kane.library import chain, n_link_pendulum, random_tree, stanford_arm
-from kane.library.random_tree import JOINTS
 
 # Both routes multiply the same numbers of order one, in some hundred products for each entry; neither differentiates.
 ROUNDING = 1e-12
@@ -22,7 +21,8 @@ MODELS = {
     "chain of crossing axes": lambda: chain(5),
     **{f"tree {seed}": lambda seed=seed: random_tree(seed, 4) for seed in range(4)},
     **{f"loaded tree {seed}": lambda seed=seed: loaded_tree(seed, 2) for seed in range(4)},
-    **{f"joint {k}": lambda k=k: random_tree(k, 2, joints=JOINTS[k : k + 1]) for k in range(len(JOINTS))},
+    **{f"joint {k}": lambda k=k: random_tree(k, 2, joints=EVERY_JOINT[k : k + 1]) for k in range(len(EVERY_JOINT))},
+    **{f"every joint {k}": lambda k=k: loaded_tree(k, 5, joints=EVERY_JOINT) for k in range(3)},
 }
 
 

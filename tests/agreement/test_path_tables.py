@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from oracles.loaded_tree import loaded_tree
+from oracles.loaded_tree import EVERY_JOINT, loaded_tree
 from oracles.numbers import State, close, evaluated, interpreted, mass_matrix, random_state, values_of
 
 import kane
 from kane.expression.derivative import total_time_derivative
 from kane.formulation.path_tables import path_tables
 from kane.library import n_link_pendulum, random_tree, stanford_arm
-from kane.library.random_tree import JOINTS
 
 # Both routes multiply the same numbers of order one, in some hundred products for each entry.
 ROUNDING = 1e-12
@@ -20,7 +19,8 @@ MODELS = {
     "pendulum with parameters": lambda: n_link_pendulum(3),
     **{f"tree {seed}": lambda seed=seed: random_tree(seed, 4) for seed in range(4)},
     **{f"loaded tree {seed}": lambda seed=seed: loaded_tree(seed, 2) for seed in range(4)},
-    **{f"joint {k}": lambda k=k: random_tree(k, 2, joints=JOINTS[k : k + 1]) for k in range(len(JOINTS))},
+    **{f"joint {k}": lambda k=k: random_tree(k, 2, joints=EVERY_JOINT[k : k + 1]) for k in range(len(EVERY_JOINT))},
+    **{f"every joint {k}": lambda k=k: loaded_tree(k, 5, joints=EVERY_JOINT) for k in range(3)},
 }
 
 

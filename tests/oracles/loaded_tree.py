@@ -12,6 +12,29 @@ from kane.library import random_tree
 from kane.library.random_tree import JOINTS
 
 
+def knee(name, axis):
+    """A joint of the user's: two coordinates, a matrix, a path."""
+    return kane.CustomJoint(
+        (f"{name}_bend", f"{name}_slip"),
+        lambda a, b: kane.Rotation.matrix([[cos(a + b), 0, sin(a + b)], [0, 1, 0], [-sin(a + b), 0, cos(a + b)]]),
+        lambda a, b: (0.2 * cos(a), 0.1 * a * b, b * b + b),
+        units=("rad", "m"),
+    )
+
+
+EVERY_JOINT = (
+    *JOINTS,
+    lambda name, axis: kane.Universal(name, "z", "-y"),
+    lambda name, axis: kane.Planar(name, axis),
+    lambda name, axis: kane.Cylindrical(name, axis),
+    lambda name, axis: kane.Screw(name, axis, metres_per_radian=0.4),
+    lambda name, axis: kane.Gimbal(name, "213"),
+    lambda name, axis: kane.Gimbal(name, "zxz", speeds=kane.MeasureNumbers()),
+    lambda name, axis: kane.Gimbal(name, "xy", speeds=kane.MeasureNumbers()),
+    knee,
+)
+
+
 def loaded_tree(seed: int, bodies: int, *, joints: Sequence = JOINTS) -> kane.Model:
     """A random tree on which a moved, a following and a welded body hang, under loads of every kind."""
     model = random_tree(seed, bodies, joints=joints)
