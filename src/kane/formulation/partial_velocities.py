@@ -114,6 +114,7 @@ class PartialVelocities:
     Attributes:
         name: of the model.
         speeds: names of u.
+        frames: by name, "N" and the bodies: ``vector.express(table.frames["N"])``.
         angular_velocities, mass_centres: w_NB and v_NBcm by body.
         points: v_NP by load, where a load acts on a body elsewhere than at its mass centre.
         generalized_active_forces: F_r by load and body.
@@ -122,6 +123,7 @@ class PartialVelocities:
 
     name: str
     speeds: tuple[str, ...]
+    frames: Mapping[str, Frame]
     angular_velocities: Mapping[str, Partials]
     mass_centres: Mapping[str, Partials]
     points: Mapping[str, Partials]
@@ -164,6 +166,7 @@ def partial_velocities(equations: Equations) -> PartialVelocities:
     return PartialVelocities(
         name=equations.name,
         speeds=tuple(u.name for u in equations.u),
+        frames={frame.name: frame for frame in tables.frames},
         angular_velocities={m.body.name: tables.angular(k) for k, m in enumerate(members, start=1)},
         mass_centres={m.body.name: tables.mass_centre(k) for k, m in enumerate(members, start=1)},
         points=tables.points(),
