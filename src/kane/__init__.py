@@ -1,6 +1,8 @@
 """Multibody dynamics by Kane's method: describe a mechanism, read its equations, run them as native code."""
 
 from kane import library
+from kane.analysis.certificate import Certificate, certify
+from kane.analysis.inverse_kinematics import inverse_kinematics
 from kane.dynamics.build import LLVM, build
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import (
@@ -71,6 +73,7 @@ __all__ = [
     "RK4",
     "AngelesDH",
     "AngleRates",
+    "Certificate",
     "CompileError",
     "CustomJoint",
     "Cylindrical",
@@ -114,6 +117,7 @@ __all__ = [
     "asin",
     "atan2",
     "build",
+    "certify",
     "cos",
     "draw",
     "equal",
@@ -122,6 +126,7 @@ __all__ = [
     "follow",
     "formulate",
     "from_dh",
+    "inverse_kinematics",
     "library",
     "load_urdf",
     "log",

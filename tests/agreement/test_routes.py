@@ -56,7 +56,7 @@ def test_base_parameters_differ_from_the_plain_ones(equations):
 def test_composite_and_articulated_inertias_give_one_acceleration(equations, state):
     M = mass_matrix(equations, state)
     routes = equations.routes
-    both = [routes._composite(equations.applied), routes._articulated(equations.applied)]
+    both = [routes.composite(equations.applied), routes.articulated(equations.applied)]
     values = values_of(equations, state)
     first, second = (interpreted(equations, x, values) for x in both)
     close(first, second, ROUNDING * np.linalg.cond(M))

@@ -27,7 +27,7 @@ def inverse(n):
 
 def articulated(n):
     e = kane.formulate(chain(n))
-    return totals(e.routes._articulated(e.applied))
+    return totals(e.routes.articulated(e.applied))
 
 
 @pytest.mark.parametrize("what", [inverse, articulated])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,8 +16,8 @@ from kane.formulation.kinematics import angular_velocities, orientations, origin
 from kane.formulation.spatial import ZERO, Vector, cross, dot, minus, plus
 from kane.formulation.system import System
 from kane.model.body import ANGULAR_VELOCITY, POSITION, Measure
-from kane.model.loads import load
-from kane.model.model import Model
+from kane.model.loads.load import Load
+from kane.model.loads.load import Wrench as PointWrench
 
 
 @dataclass(frozen=True)
@@ -85,17 +85,17 @@ class Applied:
         return found
 
 
-def applied_loads(model: Model, system: System) -> Applied:
-    """Collect and resolve the loads of a model.
+def applied_loads(loads: Iterable[Load], system: System) -> Applied:
+    """Collect and resolve loads.
 
     Raises:
         ModelError: a load depends on something that has no value in these equations.
     """
-    arena = model.arena
+    arena = system.arena
     efforts = [arena.zero] * len(system.speeds.C)
     wrenches: dict[int, Wrench] = {}
     potential = arena.zero
-    for declared in model.loads:
+    for declared in loads:
         effect = declared.effect()
         for connection, effort in effect.efforts:
             k = system.speeds.first[connection]
@@ -110,7 +110,7 @@ def applied_loads(model: Model, system: System) -> Applied:
     return found.replaced(resolved_leaves(system, found))
 
 
-def _on_link(system: System, wrench: load.Wrench) -> tuple[int, Vector, Vector]:
+def _on_link(system: System, wrench: PointWrench) -> tuple[int, Vector, Vector]:
     """Link, force and moment about O_K in K."""
     body = wrench.point.body
     place, frame = system.places[body.index], system.places[wrench.expressed_in.index]

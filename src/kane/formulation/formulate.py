@@ -32,7 +32,7 @@ def formulate(model: Model) -> Equations:
         raise ModelError(f"formulate takes a kane.Model, not {model!r}")
     with collector_paused():
         system = system_of(model)
-        applied = applied_loads(model, system)
+        applied = applied_loads(model.loads, system)
     parameters, inputs, t = leaves_of(model)
     joints = [c for c in system.speeds.motion if c.coordinate_names]
     starts = dict(zip(joints, accumulate((c.joint.nq for c in joints), initial=0), strict=False))

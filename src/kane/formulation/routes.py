@@ -55,19 +55,21 @@ class Routes:
         if not speeds.u:
             return []
         if not speeds.plain:
-            return self._composite(applied)
+            return self.composite(applied)
         if len(speeds.C) > MANY_SPEEDS:
-            return self._articulated(applied)
-        return min(self._composite(applied), self._articulated(applied), key=cost)
+            return self.articulated(applied)
+        return min(self.composite(applied), self.articulated(applied), key=cost)
 
-    def _composite(self, applied: Applied) -> list[Any]:
+    def composite(self, applied: Applied) -> list[Any]:
+        """udot by composite inertias and a sparse solve; any speeds."""
         system = self.chosen
         M = mass_matrix(system, natural_mass_matrix(system))
         needed = self.inverse([0.0] * len(system.speeds.u), applied)
         order = list(dict.fromkeys(j for row in system.speeds.C for j in row))
         return solve(M, [-x for x in needed], order, [leaf.name for leaf in system.speeds.u])
 
-    def _articulated(self, applied: Applied) -> list[Any]:
+    def articulated(self, applied: Applied) -> list[Any]:
+        """udot by articulated inertias; each natural speed is one generalized speed."""
         system = self.chosen
         w = angular_velocities(system)
         fields = accelerations(system, w, system.speeds.a_t)
