@@ -1,6 +1,6 @@
 """The explicit route: Kane's dynamical equations from partial velocities, with udot in evidence.
 
-M_rs = sum over bodies of m v_NBcm_u[r] . v_NBcm_u[s] + w_NB_u[r] . I w_NB_u[s], and M udot + bias = -(F_r + F*_r), in the
+M_rs = sum over bodies of m v_NBcm_u[r] . v_NBcm_u[s] + w_NB_u[r] . I w_NB_u[s], M udot + bias = -(F_r + F*_r), in the
 user's own body frames, with central inertias about mass centres. Of the recursive route it shares the joints' motion
 and the speeds, and nothing else.
 

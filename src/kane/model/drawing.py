@@ -64,7 +64,9 @@ def html(model: Model) -> str:
 
 
 def draw(model: Model) -> str:
-    """The kinematic graph as a picture, SVG: bodies in boxes, from the ground rightwards, joints on the lines between."""
+    """The kinematic graph as a picture, SVG: bodies in boxes, from the ground rightwards, joints on the lines
+    between.
+    """
     place = _places(model, _children(model))
     columns = range(1 + max(column for column, _ in place.values()))
     widths = [max(LETTER * len(body.name) + 16 for body, (k, _) in place.items() if k == column) for column in columns]
