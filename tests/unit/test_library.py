@@ -10,6 +10,7 @@ from kane import ModelError, library
 from kane.library import chain, n_link_pendulum, random_tree, stanford_arm, stanford_arm_feedback
 
 FREE = ["qw", "qx", "qy", "qz", "x", "y", "z"]
+SIX = [f"q{i}" for i in range(1, 7)]
 MODELS = {
     "chain": (lambda: chain(4), ["q1", "q2", "q3", "q4"], ["tau1", "tau2", "tau3", "tau4"]),
     "one link": (lambda: chain(1), ["q1"], ["tau1"]),
@@ -24,6 +25,24 @@ MODELS = {
         ["j1", *(f"j2_{x}" for x in FREE), *(f"j3_{x}" for x in FREE), "j4", *(f"j5_q{x}" for x in "wxyz")],
         ["tau1", "tau4"],
     ),
+    "Stanford Arm by its table": (library.stanford_arm_dh, SIX, [f"tau{i}" for i in range(1, 7)]),
+    "six-axis arm": (library.six_axis_arm, SIX, [f"tau{i}" for i in range(1, 7)]),
+    "spacecraft": (
+        library.spacecraft_tree,
+        [
+            *(f"root_q{x}" for x in "wxyz"),
+            *("G1_1", "G1_2", "G1_3"),
+            *(f"G2_q{x}" for x in "wxyz"),
+            *("G3", "G4_1", "G4_2", "x", "y", "z"),
+        ],
+        [],
+    ),
+    "wrist": (library.wrist, ["q1", "q2", "q3"], ["T1", "T2", "T3", "F1", "F2", "F3"]),
+    "wrist in measure numbers": (
+        lambda: library.wrist(kane.MeasureNumbers()),
+        ["q1", "q2", "q3"],
+        ["T1", "T2", "T3", "F1", "F2", "F3"],
+    ),
 }
 every_model = pytest.mark.parametrize(("make", "coordinates", "inputs"), MODELS.values(), ids=MODELS.keys())
 
@@ -34,7 +53,8 @@ def pendulums():
 
 
 def test_every_exported_model_is_in_this_suite():
-    assert set(library.__all__) == {"chain", "n_link_pendulum", "random_tree", "stanford_arm", "stanford_arm_feedback"}
+    made = {"chain", "n_link_pendulum", "random_tree", "six_axis_arm", "spacecraft_tree", "stanford_arm"}
+    assert set(library.__all__) == made | {"stanford_arm_dh", "stanford_arm_feedback", "wrist"}
 
 
 @every_model
