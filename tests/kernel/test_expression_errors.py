@@ -12,8 +12,8 @@ from kane.expression.arena import Arena
 from kane.expression.check import check
 from kane.expression.functions import acos, asin, atan2, exp, log, select, sqrt
 from kane.expression.interpret import interpret
-from kane.expression.operations import COORDINATE, PARAMETER
-from kane.expression.traverse import CONSTRUCTORS, OPERATIONS
+from kane.expression.operations import COORDINATE, OPERATIONS, PARAMETER
+from kane.expression.traverse import CONSTRUCTORS
 
 
 @pytest.fixture

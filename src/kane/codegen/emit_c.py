@@ -28,35 +28,8 @@ from kane.codegen.intermediates import (
 )
 from kane.codegen.program import Program
 from kane.errors import ExpressionError
+from kane.expression import operations as ops
 from kane.expression.node import Expr
-from kane.expression.operations import (
-    ABS,
-    ACOS,
-    ADD,
-    ASIN,
-    ATAN2,
-    CONSTANT,
-    COS,
-    DIV,
-    EQUAL,
-    EXP,
-    LESS,
-    LESS_EQUAL,
-    LOG,
-    MAX,
-    MIN,
-    MUL,
-    NEG,
-    POW,
-    SELECT,
-    SIGN,
-    SIN,
-    SPLINE,
-    SQRT,
-    SUB,
-    TAN,
-    TANH,
-)
 from kane.expression.spline import PiecewiseCubic
 
 _MAIN = "const double *state, const double *rest, const double *stage, double *out, double *work"
@@ -93,39 +66,39 @@ def _select(condition: Piece, a: Piece, b: Piece) -> Piece:
 
 
 ROWS: dict[int, Row] = {
-    ADD: _infix("+", SUM),
-    SUB: _infix("-", SUM),
-    MUL: _infix("*", PRODUCT),
-    DIV: _infix("/", PRODUCT),
-    NEG: lambda a: Piece(f"-{a.within(ATOM)}", SIGNED),
-    POW: function_row("pow"),
-    SQRT: function_row("sqrt"),
-    SIN: function_row("sin"),
-    COS: function_row("cos"),
-    TAN: function_row("tan"),
-    ASIN: function_row("asin"),
-    ACOS: function_row("acos"),
-    ATAN2: function_row("atan2"),
-    EXP: function_row("exp"),
-    LOG: function_row("log"),
-    TANH: function_row("tanh"),
-    ABS: function_row("fabs"),
-    SIGN: function_row("kane_sign"),
-    MIN: function_row("kane_min"),
-    MAX: function_row("kane_max"),
-    LESS: _truth("<"),
-    LESS_EQUAL: _truth("<="),
-    EQUAL: _truth("=="),
-    SELECT: _select,
-    SPLINE: lambda a, table: Piece(f"kane_spline({table}, {a.text})"),
+    ops.ADD: _infix("+", SUM),
+    ops.SUB: _infix("-", SUM),
+    ops.MUL: _infix("*", PRODUCT),
+    ops.DIV: _infix("/", PRODUCT),
+    ops.NEG: lambda a: Piece(f"-{a.within(ATOM)}", SIGNED),
+    ops.POW: function_row("pow"),
+    ops.SQRT: function_row("sqrt"),
+    ops.SIN: function_row("sin"),
+    ops.COS: function_row("cos"),
+    ops.TAN: function_row("tan"),
+    ops.ASIN: function_row("asin"),
+    ops.ACOS: function_row("acos"),
+    ops.ATAN2: function_row("atan2"),
+    ops.EXP: function_row("exp"),
+    ops.LOG: function_row("log"),
+    ops.TANH: function_row("tanh"),
+    ops.ABS: function_row("fabs"),
+    ops.SIGN: function_row("kane_sign"),
+    ops.MIN: function_row("kane_min"),
+    ops.MAX: function_row("kane_max"),
+    ops.LESS: _truth("<"),
+    ops.LESS_EQUAL: _truth("<="),
+    ops.EQUAL: _truth("=="),
+    ops.SELECT: _select,
+    ops.SPLINE: lambda a, table: Piece(f"kane_spline({table}, {a.text})"),
 }
 
 # Functions that C lacks, defined where they are used. A NaN goes through each of them.
 _DEFINITIONS = {
-    SIGN: "static double kane_sign(double x)\n{\n    return x != x ? x : (x > 0.0) - (x < 0.0);\n}\n",
-    MIN: "static double kane_min(double a, double b)\n{\n    return a < b || a != a ? a : b;\n}\n",
-    MAX: "static double kane_max(double a, double b)\n{\n    return a > b || a != a ? a : b;\n}\n",
-    SPLINE: """\
+    ops.SIGN: "static double kane_sign(double x)\n{\n    return x != x ? x : (x > 0.0) - (x < 0.0);\n}\n",
+    ops.MIN: "static double kane_min(double a, double b)\n{\n    return a < b || a != a ? a : b;\n}\n",
+    ops.MAX: "static double kane_max(double a, double b)\n{\n    return a > b || a != a ? a : b;\n}\n",
+    ops.SPLINE: """\
 /* Rows of a table: left end of the piece, then its coefficients from the constant up; the last piece to start at or
    before x holds, the first one below them all. */
 static double kane_spline(int n, const double (*table)[5], double x)
@@ -256,12 +229,12 @@ def _body(
 ) -> str:
     """Statements that read the sources in use, compute the intermediates and store the roots."""
     computed = set(order)
-    given = dict.fromkeys(a for node in order for a in node.args if a not in computed and a.op != CONSTANT)
-    given.update(dict.fromkeys(root for root in roots if root not in computed and root.op != CONSTANT))
+    given = dict.fromkeys(a for node in order for a in node.args if a not in computed and a.op != ops.CONSTANT)
+    given.update(dict.fromkeys(root for root in roots if root not in computed and root.op != ops.CONSTANT))
     words = _local_names(given)
     notation = Notation(
         ROWS,
-        lambda node: _constant(node.data) if node.op == CONSTANT else Piece(words[node]),
+        lambda node: _constant(node.data) if node.op == ops.CONSTANT else Piece(words[node]),
         str,
         lambda table: tables.setdefault(table, f"{len(table.knots)}, kane_spline{len(tables) + 1}"),
     )

@@ -23,35 +23,8 @@ from kane.codegen.intermediates import (
     named_pairs,
     numbers_first,
 )
+from kane.expression import operations as ops
 from kane.expression.node import Expr
-from kane.expression.operations import (
-    ABS,
-    ACOS,
-    ADD,
-    ASIN,
-    ATAN2,
-    CONSTANT,
-    COS,
-    DIV,
-    EQUAL,
-    EXP,
-    LESS,
-    LESS_EQUAL,
-    LOG,
-    MAX,
-    MIN,
-    MUL,
-    NEG,
-    POW,
-    SELECT,
-    SIGN,
-    SIN,
-    SPLINE,
-    SQRT,
-    SUB,
-    TAN,
-    TANH,
-)
 from kane.expression.traverse import leaves, reachable
 
 _GREEK = re.compile(
@@ -132,31 +105,31 @@ def _select(condition: Piece, a: Piece, b: Piece) -> Piece:
 
 
 ROWS: dict[int, Row] = {
-    ADD: _sum,
-    SUB: _difference,
-    MUL: _product,
-    DIV: lambda a, b: Piece(rf"\frac{{{a.text}}}{{{b.text}}}", PRODUCT),
-    NEG: lambda a: Piece(a.opposite or f"-{_in(a, PRODUCT)}", SUM),
-    POW: lambda a, b: Piece(f"{_in(a, ATOM)}^{{{b.text}}}", POWER),
-    SQRT: lambda a: Piece(rf"\sqrt{{{a.text}}}", POWER),
-    SIN: _function(r"\sin"),
-    COS: _function(r"\cos"),
-    TAN: _function(r"\tan"),
-    ASIN: _function(r"\arcsin"),
-    ACOS: _function(r"\arccos"),
-    ATAN2: _function(r"\operatorname{atan2}"),
-    EXP: _function(r"\exp"),
-    LOG: _function(r"\ln"),
-    TANH: _function(r"\tanh"),
-    ABS: lambda a: Piece(rf"\left|{a.text}\right|"),
-    SIGN: _function(r"\operatorname{sign}"),
-    MIN: _function(r"\min"),
-    MAX: _function(r"\max"),
-    LESS: _comparison("<"),
-    LESS_EQUAL: _comparison(r"\leq"),
-    EQUAL: _comparison("="),
-    SELECT: _select,
-    SPLINE: lambda a, table: Piece(rf"{table}\left({a.text}\right)"),
+    ops.ADD: _sum,
+    ops.SUB: _difference,
+    ops.MUL: _product,
+    ops.DIV: lambda a, b: Piece(rf"\frac{{{a.text}}}{{{b.text}}}", PRODUCT),
+    ops.NEG: lambda a: Piece(a.opposite or f"-{_in(a, PRODUCT)}", SUM),
+    ops.POW: lambda a, b: Piece(f"{_in(a, ATOM)}^{{{b.text}}}", POWER),
+    ops.SQRT: lambda a: Piece(rf"\sqrt{{{a.text}}}", POWER),
+    ops.SIN: _function(r"\sin"),
+    ops.COS: _function(r"\cos"),
+    ops.TAN: _function(r"\tan"),
+    ops.ASIN: _function(r"\arcsin"),
+    ops.ACOS: _function(r"\arccos"),
+    ops.ATAN2: _function(r"\operatorname{atan2}"),
+    ops.EXP: _function(r"\exp"),
+    ops.LOG: _function(r"\ln"),
+    ops.TANH: _function(r"\tanh"),
+    ops.ABS: lambda a: Piece(rf"\left|{a.text}\right|"),
+    ops.SIGN: _function(r"\operatorname{sign}"),
+    ops.MIN: _function(r"\min"),
+    ops.MAX: _function(r"\max"),
+    ops.LESS: _comparison("<"),
+    ops.LESS_EQUAL: _comparison(r"\leq"),
+    ops.EQUAL: _comparison("="),
+    ops.SELECT: _select,
+    ops.SPLINE: lambda a, table: Piece(rf"{table}\left({a.text}\right)"),
 }
 
 
@@ -168,7 +141,7 @@ def _constant(value: float) -> Piece:
 
 
 def _leaf(node: Expr) -> Piece:
-    if node.op == CONSTANT:
+    if node.op == ops.CONSTANT:
         return _constant(node.data)
     return Piece(latex_name(name_of(node)))
 

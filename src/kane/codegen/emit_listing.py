@@ -23,35 +23,8 @@ from kane.codegen.intermediates import (
     named_pairs,
     numbers_first,
 )
+from kane.expression import operations as ops
 from kane.expression.node import Expr
-from kane.expression.operations import (
-    ABS,
-    ACOS,
-    ADD,
-    ASIN,
-    ATAN2,
-    CONSTANT,
-    COS,
-    DIV,
-    EQUAL,
-    EXP,
-    LESS,
-    LESS_EQUAL,
-    LOG,
-    MAX,
-    MIN,
-    MUL,
-    NEG,
-    POW,
-    SELECT,
-    SIGN,
-    SIN,
-    SPLINE,
-    SQRT,
-    SUB,
-    TAN,
-    TANH,
-)
 from kane.expression.traverse import leaves, reachable
 
 
@@ -78,36 +51,36 @@ def _comparison(sign: str) -> Row:
 
 
 ROWS: dict[int, Row] = {
-    ADD: _sum,
-    SUB: _difference,
-    MUL: _product,
-    DIV: lambda a, b: Piece(f"{a.within(PRODUCT)}/{b.within(SIGNED)}", PRODUCT),
-    NEG: lambda a: Piece(a.opposite or f"-{a.within(PRODUCT)}", SUM),
-    POW: lambda a, b: Piece(f"{a.within(ATOM)}**{b.within(ATOM)}", POWER),
-    SQRT: function_row("sqrt"),
-    SIN: function_row("sin"),
-    COS: function_row("cos"),
-    TAN: function_row("tan"),
-    ASIN: function_row("asin"),
-    ACOS: function_row("acos"),
-    ATAN2: function_row("atan2"),
-    EXP: function_row("exp"),
-    LOG: function_row("log"),
-    TANH: function_row("tanh"),
-    ABS: function_row("abs"),
-    SIGN: function_row("sign"),
-    MIN: function_row("min"),
-    MAX: function_row("max"),
-    LESS: _comparison("<"),
-    LESS_EQUAL: _comparison("<="),
-    EQUAL: _comparison("=="),
-    SELECT: function_row("select"),
-    SPLINE: lambda a, table: Piece(f"{table}({a.text})"),
+    ops.ADD: _sum,
+    ops.SUB: _difference,
+    ops.MUL: _product,
+    ops.DIV: lambda a, b: Piece(f"{a.within(PRODUCT)}/{b.within(SIGNED)}", PRODUCT),
+    ops.NEG: lambda a: Piece(a.opposite or f"-{a.within(PRODUCT)}", SUM),
+    ops.POW: lambda a, b: Piece(f"{a.within(ATOM)}**{b.within(ATOM)}", POWER),
+    ops.SQRT: function_row("sqrt"),
+    ops.SIN: function_row("sin"),
+    ops.COS: function_row("cos"),
+    ops.TAN: function_row("tan"),
+    ops.ASIN: function_row("asin"),
+    ops.ACOS: function_row("acos"),
+    ops.ATAN2: function_row("atan2"),
+    ops.EXP: function_row("exp"),
+    ops.LOG: function_row("log"),
+    ops.TANH: function_row("tanh"),
+    ops.ABS: function_row("abs"),
+    ops.SIGN: function_row("sign"),
+    ops.MIN: function_row("min"),
+    ops.MAX: function_row("max"),
+    ops.LESS: _comparison("<"),
+    ops.LESS_EQUAL: _comparison("<="),
+    ops.EQUAL: _comparison("=="),
+    ops.SELECT: function_row("select"),
+    ops.SPLINE: lambda a, table: Piece(f"{table}({a.text})"),
 }
 
 
 def _leaf(node: Expr) -> Piece:
-    if node.op == CONSTANT:
+    if node.op == ops.CONSTANT:
         return Piece(f"{node.data:.12g}", SIGNED if node.data < 0 else ATOM)
     return Piece(name_of(node))
 

@@ -5,36 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from kane.errors import ExpressionError
+from kane.expression import operations as ops
 from kane.expression.construct import cos, less_equal, log, power, select, sign, sin, spline, sqrt
 from kane.expression.node import Expr
-from kane.expression.operations import (
-    ABS,
-    ACOS,
-    ADD,
-    ASIN,
-    ATAN2,
-    COS,
-    DIV,
-    EQUAL,
-    EXP,
-    LESS,
-    LESS_EQUAL,
-    LOG,
-    MAX,
-    MIN,
-    MUL,
-    NEG,
-    POW,
-    SELECT,
-    SIGN,
-    SIN,
-    SPLINE,
-    SQRT,
-    SUB,
-    TAN,
-    TANH,
-    TIME,
-)
 from kane.expression.traverse import leaves, reachable, rebuild
 
 Rule = Callable[[Expr], tuple["Expr | None", ...]]
@@ -60,36 +33,36 @@ def _atan2(r: Expr) -> tuple[Expr, ...]:
 # Functions that choose: (condition, a, b) with the node equal to a where the condition holds, else to b. Derivatives
 # make the same choice, so that what is not chosen may be undefined.
 CHOICES: dict[int, Callable[[Expr], tuple[Expr, ...]]] = {
-    MIN: lambda r: (less_equal(r.args[0], r.args[1]), *r.args),
-    MAX: lambda r: (less_equal(r.args[1], r.args[0]), *r.args),
-    SELECT: lambda r: r.args,
+    ops.MIN: lambda r: (less_equal(r.args[0], r.args[1]), *r.args),
+    ops.MAX: lambda r: (less_equal(r.args[1], r.args[0]), *r.args),
+    ops.SELECT: lambda r: r.args,
 }
 
 # Partial derivatives of the other nodes with respect to each argument; None where it is zero. Functions with steps
 # (abs, sign, comparisons) have the derivative of the branch that is taken.
 PARTIALS: dict[int, Rule] = {
-    ADD: lambda r: (r.arena.one, r.arena.one),
-    SUB: lambda r: (r.arena.one, -r.arena.one),
-    MUL: lambda r: (r.args[1], r.args[0]),
-    DIV: _quotient,
-    NEG: lambda r: (-r.arena.one,),
-    POW: _power,
-    SQRT: lambda r: (0.5 / r,),
-    SIN: lambda r: (cos(r.args[0]),),
-    COS: lambda r: (-sin(r.args[0]),),
-    TAN: lambda r: (1 + r * r,),
-    ASIN: lambda r: (1 / sqrt(1 - r.args[0] * r.args[0]),),
-    ACOS: lambda r: (-1 / sqrt(1 - r.args[0] * r.args[0]),),
-    ATAN2: _atan2,
-    EXP: lambda r: (r,),
-    LOG: lambda r: (1 / r.args[0],),
-    TANH: lambda r: (1 - r * r,),
-    ABS: lambda r: (sign(r.args[0]),),
-    SIGN: lambda r: (None,),
-    LESS: lambda r: (None, None),
-    LESS_EQUAL: lambda r: (None, None),
-    EQUAL: lambda r: (None, None),
-    SPLINE: lambda r: (spline(r.args[0], r.data.derivative()),),
+    ops.ADD: lambda r: (r.arena.one, r.arena.one),
+    ops.SUB: lambda r: (r.arena.one, -r.arena.one),
+    ops.MUL: lambda r: (r.args[1], r.args[0]),
+    ops.DIV: _quotient,
+    ops.NEG: lambda r: (-r.arena.one,),
+    ops.POW: _power,
+    ops.SQRT: lambda r: (0.5 / r,),
+    ops.SIN: lambda r: (cos(r.args[0]),),
+    ops.COS: lambda r: (-sin(r.args[0]),),
+    ops.TAN: lambda r: (1 + r * r,),
+    ops.ASIN: lambda r: (1 / sqrt(1 - r.args[0] * r.args[0]),),
+    ops.ACOS: lambda r: (-1 / sqrt(1 - r.args[0] * r.args[0]),),
+    ops.ATAN2: _atan2,
+    ops.EXP: lambda r: (r,),
+    ops.LOG: lambda r: (1 / r.args[0],),
+    ops.TANH: lambda r: (1 - r * r,),
+    ops.ABS: lambda r: (sign(r.args[0]),),
+    ops.SIGN: lambda r: (None,),
+    ops.LESS: lambda r: (None, None),
+    ops.LESS_EQUAL: lambda r: (None, None),
+    ops.EQUAL: lambda r: (None, None),
+    ops.SPLINE: lambda r: (spline(r.args[0], r.data.derivative()),),
 }
 
 
@@ -157,7 +130,7 @@ def _shares(node: Expr, bar: Expr) -> list[tuple[Expr, Expr]]:
 
 def total_time_derivative(roots: Sequence[Expr], rates: Mapping[Expr, Expr]) -> list[Expr]:
     """d root/dt along motions in which each leaf x changes at ``rates[x]``; time changes at 1, other leaves stay."""
-    clocks = {leaf: leaf.arena.one for leaf in leaves(roots) if leaf.op == TIME}
+    clocks = {leaf: leaf.arena.one for leaf in leaves(roots) if leaf.op == ops.TIME}
     return forward(roots, clocks | dict(rates))
 
 
@@ -196,21 +169,21 @@ def _linear_form(node: Expr, forms: Mapping[Expr, _Form]) -> _Form:
 
 
 def _combined(node: Expr, parts: Sequence[_Form]) -> _Form:
-    if node.op == NEG:
+    if node.op == ops.NEG:
         return {j: -c for j, c in parts[0][0].items()}, -parts[0][1]
-    if node.op in (ADD, SUB):
-        signed = 1 if node.op == ADD else -1
+    if node.op in (ops.ADD, ops.SUB):
+        signed = 1 if node.op == ops.ADD else -1
         total = dict(parts[0][0])
         for j, c in parts[1][0].items():
             total[j] = total[j] + signed * c if j in total else signed * c
         return total, parts[0][1] + signed * parts[1][1]
-    if node.op == MUL and not (parts[0][0] and parts[1][0]):
+    if node.op == ops.MUL and not (parts[0][0] and parts[1][0]):
         (form, rest), factor = (parts[0], parts[1][1]) if parts[0][0] else (parts[1], parts[0][1])
         return {j: c * factor for j, c in form.items()}, rest * factor
-    if node.op == DIV and not parts[1][0]:
+    if node.op == ops.DIV and not parts[1][0]:
         divisor = parts[1][1]
         return {j: c / divisor for j, c in parts[0][0].items()}, parts[0][1] / divisor
-    if node.op == SELECT and not parts[0][0]:
+    if node.op == ops.SELECT and not parts[0][0]:
         columns = parts[1][0].keys() | parts[2][0].keys()
         zero, test = node.arena.zero, parts[0][1]
         mixed = {j: select(test, parts[1][0].get(j, zero), parts[2][0].get(j, zero)) for j in sorted(columns)}

@@ -6,27 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kane.expression import construct
+from kane.expression import operations as ops
 from kane.expression.interpret import _NumPy
 from kane.expression.node import Expr, Scalar
-from kane.expression.operations import (
-    ABS,
-    ACOS,
-    ASIN,
-    ATAN2,
-    COS,
-    EQUAL,
-    EXP,
-    LOG,
-    MAX,
-    MIN,
-    OPERATIONS,
-    SELECT,
-    SIGN,
-    SIN,
-    SQRT,
-    TAN,
-    TANH,
-)
 from kane.expression.spline import PiecewiseCubic
 
 
@@ -35,31 +17,31 @@ def _public(op: int, constructor: Callable[..., Expr], doc: str) -> Callable[...
         for a in args:
             if isinstance(a, Expr):
                 return constructor(*(a.arena.lift(x) for x in args))
-        meaning = OPERATIONS[op].meaning
+        meaning = ops.OPERATIONS[op].meaning
         assert meaning is not None
         return float(meaning(_NumPy, *args))
 
-    function.__name__ = function.__qualname__ = OPERATIONS[op].name
+    function.__name__ = function.__qualname__ = ops.OPERATIONS[op].name
     function.__doc__ = doc
     return function
 
 
-sin = _public(SIN, construct.sin, "sin x, x in rad.")
-cos = _public(COS, construct.cos, "cos x, x in rad.")
-tan = _public(TAN, construct.tan, "tan x, x in rad.")
-asin = _public(ASIN, construct.asin, "arcsin x in [-pi/2, pi/2] rad.")
-acos = _public(ACOS, construct.acos, "arccos x in [0, pi] rad.")
-atan2 = _public(ATAN2, construct.atan2, "atan2(y, x): angle in (-pi, pi] rad of the point (x, y).")
-exp = _public(EXP, construct.exp, "e to the power x.")
-log = _public(LOG, construct.log, "Natural logarithm of x.")
-sqrt = _public(SQRT, construct.sqrt, "Square root of x.")
-tanh = _public(TANH, construct.tanh, "Hyperbolic tangent of x.")
-absolute = _public(ABS, construct.absolute, "|x|.")
-sign = _public(SIGN, construct.sign, "-1, 0 or 1 with the sign of x.")
-minimum = _public(MIN, construct.minimum, "The smaller of x and y; NaN if either is.")
-maximum = _public(MAX, construct.maximum, "The larger of x and y; NaN if either is.")
-equal = _public(EQUAL, construct.equal, "1 where x = y, else 0 (Python's == compares structure).")
-select = _public(SELECT, construct.select, "select(condition, a, b): a where the condition is not zero, else b.")
+sin = _public(ops.SIN, construct.sin, "sin x, x in rad.")
+cos = _public(ops.COS, construct.cos, "cos x, x in rad.")
+tan = _public(ops.TAN, construct.tan, "tan x, x in rad.")
+asin = _public(ops.ASIN, construct.asin, "arcsin x in [-pi/2, pi/2] rad.")
+acos = _public(ops.ACOS, construct.acos, "arccos x in [0, pi] rad.")
+atan2 = _public(ops.ATAN2, construct.atan2, "atan2(y, x): angle in (-pi, pi] rad of the point (x, y).")
+exp = _public(ops.EXP, construct.exp, "e to the power x.")
+log = _public(ops.LOG, construct.log, "Natural logarithm of x.")
+sqrt = _public(ops.SQRT, construct.sqrt, "Square root of x.")
+tanh = _public(ops.TANH, construct.tanh, "Hyperbolic tangent of x.")
+absolute = _public(ops.ABS, construct.absolute, "|x|.")
+sign = _public(ops.SIGN, construct.sign, "-1, 0 or 1 with the sign of x.")
+minimum = _public(ops.MIN, construct.minimum, "The smaller of x and y; NaN if either is.")
+maximum = _public(ops.MAX, construct.maximum, "The larger of x and y; NaN if either is.")
+equal = _public(ops.EQUAL, construct.equal, "1 where x = y, else 0 (Python's == compares structure).")
+select = _public(ops.SELECT, construct.select, "select(condition, a, b): a where the condition is not zero, else b.")
 
 
 def spline(x: Scalar, abscissae: Sequence[float], ordinates: Sequence[float]) -> Any:

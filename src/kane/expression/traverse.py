@@ -5,64 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kane.expression import construct
+from kane.expression import operations as ops
 from kane.expression.node import Expr
-from kane.expression.operations import (
-    ABS,
-    ACOS,
-    ADD,
-    ASIN,
-    ATAN2,
-    CONSTANT,
-    COS,
-    COST_CLASSES,
-    DIV,
-    EQUAL,
-    EXP,
-    LESS,
-    LESS_EQUAL,
-    LOG,
-    MAX,
-    MIN,
-    MUL,
-    NEG,
-    OPERATIONS,
-    POW,
-    SELECT,
-    SIGN,
-    SIN,
-    SPLINE,
-    SQRT,
-    SUB,
-    TAN,
-    TANH,
-)
 
 CONSTRUCTORS: dict[int, Callable[..., Expr]] = {
-    ADD: construct.add,
-    SUB: construct.sub,
-    MUL: construct.mul,
-    DIV: construct.div,
-    NEG: construct.neg,
-    POW: construct.power,
-    SQRT: construct.sqrt,
-    SIN: construct.sin,
-    COS: construct.cos,
-    TAN: construct.tan,
-    ASIN: construct.asin,
-    ACOS: construct.acos,
-    ATAN2: construct.atan2,
-    EXP: construct.exp,
-    LOG: construct.log,
-    TANH: construct.tanh,
-    ABS: construct.absolute,
-    SIGN: construct.sign,
-    MIN: construct.minimum,
-    MAX: construct.maximum,
-    LESS: construct.less,
-    LESS_EQUAL: construct.less_equal,
-    EQUAL: construct.equal,
-    SELECT: construct.select,
-    SPLINE: construct.spline,
+    ops.ADD: construct.add,
+    ops.SUB: construct.sub,
+    ops.MUL: construct.mul,
+    ops.DIV: construct.div,
+    ops.NEG: construct.neg,
+    ops.POW: construct.power,
+    ops.SQRT: construct.sqrt,
+    ops.SIN: construct.sin,
+    ops.COS: construct.cos,
+    ops.TAN: construct.tan,
+    ops.ASIN: construct.asin,
+    ops.ACOS: construct.acos,
+    ops.ATAN2: construct.atan2,
+    ops.EXP: construct.exp,
+    ops.LOG: construct.log,
+    ops.TANH: construct.tanh,
+    ops.ABS: construct.absolute,
+    ops.SIGN: construct.sign,
+    ops.MIN: construct.minimum,
+    ops.MAX: construct.maximum,
+    ops.LESS: construct.less,
+    ops.LESS_EQUAL: construct.less_equal,
+    ops.EQUAL: construct.equal,
+    ops.SELECT: construct.select,
+    ops.SPLINE: construct.spline,
 }
 
 
@@ -80,7 +51,7 @@ def reachable(roots: Iterable[Expr]) -> list[Expr]:
 
 def leaves(roots: Iterable[Expr]) -> list[Expr]:
     """The leaves that the roots depend on, constants left out, oldest first."""
-    return [node for node in reachable(roots) if not node.args and node.op != CONSTANT]
+    return [node for node in reachable(roots) if not node.args and node.op != ops.CONSTANT]
 
 
 def rebuild(node: Expr, args: Sequence[Expr]) -> Expr:
@@ -112,11 +83,15 @@ def count(roots: Iterable[Expr], free: Iterable[int] = ()) -> dict[str, int]:
         free: kinds of leaves whose functions are not counted (parameters, when they are computed once).
     """
     hoisted: set[Expr] = set()
-    totals = dict.fromkeys(COST_CLASSES, 0)
+    totals = dict.fromkeys(ops.COST_CLASSES, 0)
     kinds = set(free)
     for node in reachable(roots):
-        if node.op in kinds or (node.op == CONSTANT) or (node.args and kinds and all(a in hoisted for a in node.args)):
+        if (
+            node.op in kinds
+            or (node.op == ops.CONSTANT)
+            or (node.args and kinds and all(a in hoisted for a in node.args))
+        ):
             hoisted.add(node)
-        elif OPERATIONS[node.op].cost:
-            totals[OPERATIONS[node.op].cost] += 1
+        elif ops.OPERATIONS[node.op].cost:
+            totals[ops.OPERATIONS[node.op].cost] += 1
     return totals
