@@ -126,9 +126,9 @@ def solve(M: Sparse, b: Sequence[Any], order: Sequence[int], names: Sequence[str
         pivot = row.pop(k, 0.0)
         if is_zero(pivot):
             raise ModelError(
-                f"the mass matrix is singular in every state: the speed {names[order[k]]!r} can change without anything "
-                "that has inertia moving; give inertia to the bodies beyond its joint, or take out a joint that "
-                "repeats another"
+                f"the mass matrix is singular in every state: the speed {names[order[k]]!r} can change without "
+                "anything that has inertia moving; give inertia to the bodies beyond its joint, or take out a joint "
+                "that repeats another"
             )
         inverses[k] = 1 / pivot
         scaled = {i: m * inverses[k] for i, m in row.items()}
