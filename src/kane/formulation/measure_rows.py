@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kane.expression.node import Expr
+from kane.expression.operations import NEG
 from kane.formulation.spatial import is_zero
 from kane.formulation.velocity_forms import VelocityForm
 
@@ -49,23 +50,52 @@ class MeasureRows:
 
     def mass_entries(self) -> dict[tuple[int, int], Any]:
         """M_rs = sum over rows i, j of row_i[r] weight_ij row_j[s], s <= r."""
-        momenta: list[Row] = [{} for _ in self._rows]
-        for (i, j), weight in self._weights.items():
-            for s, x in self._rows[j].items():
-                momenta[i][s] = momenta[i].get(s, 0.0) + weight * x
+        coupled = {i for i, j in self._weights if i != j}
         M: dict[tuple[int, int], Any] = {}
-        for row, momentum in zip(self._rows, momenta, strict=True):
-            for r, x in row.items():
+        for i, momentum in self._momenta(coupled).items():
+            for r, x in self._rows[i].items():
                 for s, y in momentum.items():
                     if s <= r and not is_zero(y):
                         M[r, s] = M.get((r, s), 0.0) + x * y
+        for (r, s, x, y), weight in self._pairs(coupled).items():
+            M[r, s] = M.get((r, s), 0.0) + x * (weight * y)
         return M
 
+    def _momenta(self, coupled: set[int]) -> dict[int, Row]:
+        """Of the rows that weights couple with others: sum over j of weight_ij row_j."""
+        found: dict[int, Row] = {i: {} for i in sorted(coupled)}
+        for (i, j), weight in self._weights.items():
+            if i in coupled:
+                for s, x in self._rows[j].items():
+                    found[i][s] = found[i].get(s, 0.0) + weight * x
+        return found
+
+    def _pairs(self, coupled: set[int]) -> dict[tuple[int, int, Any, Any], Any]:
+        """Of all other rows: weights of the products x y in M_rs, added where several rows give the same product."""
+        found: dict[tuple[int, int, Any, Any], Any] = {}
+        for (i, _), weight in self._weights.items():
+            if i not in coupled:
+                for r, x in self._rows[i].items():
+                    for s, y in self._rows[i].items():
+                        if s <= r:
+                            (a, m), (b, n) = _unsigned(x), _unsigned(y)
+                            key = (r, s, m, n)
+                            found[key] = found.get(key, 0.0) + (weight if a == b else -weight)
+        return found
+
     def projected(self, loads: Sequence[Any], n: int) -> list[Any]:
-        """Sum over rows of row[r] load, for each of n speeds."""
-        totals: list[Any] = [0.0] * n
+        """Sum over rows of row[r] load, for each of n speeds; what rows have in common multiplies a sum of loads."""
+        shared: list[dict[Any, Any]] = [{} for _ in range(n)]
         for row, load in zip(self._rows, loads, strict=True):
             if not is_zero(load):
                 for r, x in row.items():
-                    totals[r] = totals[r] + x * load
-        return totals
+                    sign, size = _unsigned(x)
+                    shared[r][size] = shared[r].get(size, 0.0) + (load if sign > 0 else -load)
+        return [sum((x * load for x, load in terms.items()), 0.0) for terms in shared]
+
+
+def _unsigned(x: Any) -> tuple[int, Any]:
+    """Sign and size of a number, or of an expression that is the negative of another."""
+    if x.__class__ is Expr:
+        return (-1, x.args[0]) if x.op == NEG else (1, x)
+    return (-1, -x) if x < 0 else (1, x)
