@@ -25,6 +25,9 @@ def draw(name: str, title: str, time: np.ndarray, curves: dict[str, np.ndarray])
         ax.plot(time, values, color="black")
         ax.set_ylabel(label)
         ax.grid(alpha=0.3)
+        if np.ptp(values) < 1e-3:
+            ax.set_ylim(-1, 1)  # nothing but rounding: the hand does not turn, its mass centre is on the last axis
+    figure.supxlabel("t [s]")
     figure.suptitle(title)
     figure.savefig(OUT / name)
 

@@ -25,8 +25,8 @@ def main() -> None:
 
     figure = Figure(figsize=(8, 7), layout="constrained")
     (angles, slide) = figure.subplots(2, 1, sharex=True)
-    for i, style in zip((1, 2, 4, 5, 6), ("-", "--", "-.", ":", ":"), strict=True):
-        angles.plot(motion.time, np.degrees(motion[f"q{i}"]), style, label=f"theta {i}")
+    angles.plot(motion.time, np.degrees(motion["q1"]), label="theta 1, 4, 5, 6")
+    angles.plot(motion.time, np.degrees(motion["q2"]), "--", label="theta 2")
     slide.plot(motion.time, motion["q3"])
     angles.set_ylabel("angle [deg]")
     angles.legend()
@@ -41,6 +41,7 @@ def main() -> None:
         ax.plot(motion.time, motion[f"tau{i}"], color="black")
         ax.set_ylabel(f"tau {i} [{'N' if i == 3 else 'N m'}]")
         ax.grid(alpha=0.3)
+    figure.supxlabel("t [s]")
     figure.suptitle("Angeles et al., Fig. 5: driving torques and force of Example 1")
     figure.savefig(OUT / "angeles_fig5.png")
 

@@ -129,18 +129,23 @@ class _Search:
         """The q that was reached."""
         share, error = FIRST_SHARE, self._error(target, q)
         for _ in range(iterations):
-            if self._small(target, error, tolerance) or share > MOST_SHARE:
-                break
-            jacobian = self.dyn.jacobian(self.name, q, at=self.point, **self.options)
-            J = target.rows(jacobian.angular, jacobian.linear)
-            damping = share * float(error @ error) * np.eye(len(error))
-            trial = self._moved(q, J.T @ np.linalg.lstsq(J @ J.T + damping, error, rcond=None)[0])
+            small = self._small(target, error, tolerance)
+            trial = self._step(target, q, error, 0.0 if small else share)
             left = self._error(target, trial)
-            if np.linalg.norm(left) < np.linalg.norm(error):
-                q, error, share = trial, left, max(share / 10.0, LEAST_SHARE)
-            else:
-                share *= 10.0
+            better = bool(np.linalg.norm(left) < np.linalg.norm(error))
+            if better:
+                q, error = trial, left
+            if small or share > MOST_SHARE:
+                break  # after a step more than needed, so that what is left varies smoothly along a path
+            share = max(share / 10.0, LEAST_SHARE) if better else share * 10.0
         return q
+
+    def _step(self, target: Target, q: Array, error: Array, share: float) -> Array:
+        """One damped Newton step; of all du that do the same the smallest."""
+        jacobian = self.dyn.jacobian(self.name, q, at=self.point, **self.options)
+        J = target.rows(jacobian.angular, jacobian.linear)
+        damping = share * float(error @ error) * np.eye(len(error))
+        return self._moved(q, J.T @ np.linalg.lstsq(J @ J.T + damping, error, rcond=None)[0])
 
     def missing(self, target: Target, q: Array, tolerance: float) -> str:
         """How far q is from the target, in words; nothing where it is there."""
