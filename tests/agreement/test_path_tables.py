@@ -11,6 +11,7 @@ import kane
 from kane.expression.derivative import total_time_derivative
 from kane.formulation.path_tables import path_tables
 from kane.library import n_link_pendulum, random_tree, stanford_arm
+from kane.library.spacecraft_tree import spacecraft_tree
 
 # Both routes multiply the same numbers of order one, in some hundred products for each entry.
 ROUNDING = 1e-12
@@ -145,3 +146,30 @@ def test_wrong_arguments_are_named():
         tables.evaluate([0.0] * 3, [0.0] * 3, values={"nothing": 1.0})
     with pytest.raises(kane.ModelError, match="papers"):
         path_tables(n_link_pendulum(2), speeds="papers")
+
+
+def test_a_root_carried_by_bodies_without_mass_has_the_papers_tables_and_speeds():
+    """The library's spacecraft slides along N and turns on a ball: its own speeds are the paper's already."""
+    m = spacecraft_tree(gravity=(0.1, -0.2, 0.3))
+    own, paper = path_tables(m), path_tables(m, speeds="paper")
+    assert paper.bodies == ("B1", "B2", "B3", "B4", "B5")
+    assert paper.joints == ("root", "G1", "G2", "G3", "G4")
+    assert len(own.bodies) == 8
+    e = kane.formulate(m)
+    s = random_state(e, np.random.default_rng(5))
+    a, b = own.evaluate(s.q, s.u), paper.evaluate(s.q, s.u)
+    close(b.COEF, a.COEF, ROUNDING)
+    close(b.RHS, a.RHS, ROUNDING)
+    close(interpreted(e, paper.speeds, values_of(e, s)), s.u, ROUNDING)
+    np.testing.assert_array_equal(b.V[:3, -3:], np.eye(3))
+
+
+def test_loads_on_what_carries_the_root_are_refused_the_papers_speeds():
+    m = spacecraft_tree()
+    m.load(kane.Force(m.bodies[1].point(), (1.0, 0.0, 0.0)))
+    with pytest.raises(kane.ModelError, match="only carries the root"):
+        path_tables(m, speeds="paper")
+    n = spacecraft_tree()
+    n.load(kane.Motor(n.connections[0], 1.0))
+    with pytest.raises(kane.ModelError, match="along a coordinate of the root"):
+        path_tables(n, speeds="paper")

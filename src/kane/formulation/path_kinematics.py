@@ -14,7 +14,6 @@ from kane.formulation.body_tree import BodyTree
 from kane.formulation.spatial import is_zero
 from kane.formulation.speeds import Speeds
 from kane.geometry.rotation import Rotation
-from kane.model.joints import Free
 
 Array = np.ndarray
 
@@ -46,6 +45,7 @@ class PathKinematics:
         Gamma: joint partials of rotation, along the outer body's axes, one column for each natural speed.
         Delta: joint partials of sliding, along N.
         C: natural speeds of the joints over the columns of the equations (natural x Nu).
+        first: the first body in the tables: with the paper's columns the root, else the first of all.
         names, values: of the columns.
     """
 
@@ -62,6 +62,7 @@ class PathKinematics:
     Gamma: list[Array] = field(default_factory=list)
     Delta: list[Array] = field(default_factory=list)
     C: Array = field(init=False)
+    first: int = field(init=False)
     names: tuple[str, ...] = field(init=False)
     values: tuple[Expr, ...] = field(init=False)
 
@@ -77,39 +78,76 @@ class PathKinematics:
             series.append(zero)
         self.Gamma.append(columns_of([]))
         self.Delta.append(columns_of([]))
+        self.first = self._root() if self.papers else 1
         for k in range(1, len(self.tree.members)):
             self._place(k)
             self._move(k)
-            if k == 1 and self.papers:
-                self._use_papers_root()
+            if self.papers and k == self.first:
+                self._use_papers_root(k)
 
-    def _use_papers_root(self) -> None:
+    def _root(self) -> int:
+        """The body that six freedoms from the ground move, by one joint or through bodies without mass.
+
+        Raises:
+            ModelError: there is no such body, or more hangs on the way to it.
+        """
+        members, freedoms = self.tree.members, 0
+        for k, member in enumerate(members[1:], start=1):
+            hanging = sum(m.parent == k - 1 for m in members[1:])
+            weighs = [members[k - 1].body.mass, *(x for row in members[k - 1].body.inertia for x in row)]
+            if hanging != 1 or not all(map(is_zero, weighs)) or member.connection is None:
+                break
+            freedoms += len(member.connection.speed_names)
+            if freedoms == 6:
+                return k
+        raise ModelError(
+            "the speeds of the paper need one root body that moves freely from the ground, such as on a kane.Free "
+            'joint; use speeds="model"'
+        )
+
+    def _use_papers_root(self, k: int) -> None:
         """Angular velocity of the root body along its axes first, velocity of its mass centre along those of N last.
 
         Raises:
-            ModelError: not one body hangs on the ground by a free joint, or another joint follows it.
+            ModelError: another joint follows the root's coordinates, or a load acts on its joints.
         """
-        connection = self.tree.joined(1).connection
-        if not isinstance(connection.joint, Free) or sum(m.parent == 0 for m in self.tree.members) != 2:
-            raise ModelError('the speeds of the paper need one root body on a kane.Free joint; use speeds="model"')
-        root = [r for r, u in enumerate(self.speeds.u) if u.name in connection.speed_names]
+        carried = [m.connection for m in self.tree.members[1 : k + 1] if m.connection is not None]
+        names = {name for c in carried for name in c.speed_names}
+        root = [r for r, u in enumerate(self.speeds.u) if u.name in names]
         others = [r for r in range(len(self.speeds.u)) if r not in root]
-        rest = [k for k in range(len(self.C)) if k not in range(*self.natural(1).indices(len(self.C)))]
-        if any(not is_zero(self.C[k, r]) for k in rest for r in root):
+        rows = [n for n in range(len(self.C)) if not self._first(1) <= n < self._first(1) + 6]
+        if any(not is_zero(self.C[n, r]) for n in rows for r in root):
             raise ModelError('a joint follows the coordinates of the root body; use speeds="model"')
-        self.C = self.C[:, [*root[:3], *others, *root[3:]]]
-        self.joint_points[1] = self.p[1]
-        self.Gamma[1] = np.eye(3, 6).astype(object)
-        self.Delta[1] = np.eye(3, 6, k=3).astype(object)
-        self.alpha_r[1] = self.a_r[1] = _vector((0.0,) * 3)
-        body = self.tree.members[1].body.name
+        if any(c in carried for _, effect in self.tree.loads for c, _ in effect.efforts):
+            raise ModelError('a load acts along a coordinate of the root body; use speeds="model"')
+        C = np.full_like(self.C, 0.0)
+        C[rows, 3:-3] = self.C[np.ix_(rows, others)]
+        for i, column in enumerate((0, 1, 2, -3, -2, -1)):
+            C[self._first(1) + i, column] = 1.0
+        self.C = C
+        for j in range(1, k):
+            self.Gamma[j] = self.Delta[j] = columns_of([])
+        self.joint_points[k] = self.p[k]
+        self.Gamma[k] = np.eye(3, 6).astype(object)
+        self.Delta[k] = np.eye(3, 6, k=3).astype(object)
+        self.alpha_r[k] = self.a_r[k] = _vector((0.0,) * 3)
+        body = self.tree.members[k].body.name
         turning, sliding = ([f"{x}_{axis}" for axis in "xyz"] for x in (f"w_N{body}", f"v_N{body}cm"))
         self.names = (*turning, *(self.names[r] for r in others), *sliding)
-        self.values = (*self.w[1], *(self.values[r] for r in others), *self.v[1])
+        self.values = (*self.w[k], *(self.values[r] for r in others), *self.v[k])
+
+    def _first(self, k: int) -> int:
+        """The first natural speed of a member's joint, or of all joints of the paper's root."""
+        return self.tree.members[1 if self.papers and k <= self.first else k].first
 
     def natural(self, k: int) -> slice:
         """The natural speeds of a member's joint among all."""
         first = self.tree.members[k].first
+        return slice(first, first + self.Gamma[k].shape[1])
+
+    def columns(self, k: int) -> slice:
+        """The columns, before C, that a member's joint contributes."""
+        first = self._first(k)
         return slice(first, first + self.Gamma[k].shape[1])
 
     def _place(self, k: int) -> None:
@@ -147,12 +185,12 @@ class PathKinematics:
 
     def partials(self, joint_path: Array, outer: Sequence[int]) -> tuple[Array, Array]:
         """Omega and V, by inspection of the joint path table, whose columns are the joints inward of ``outer``."""
-        bodies, total = len(self.tree.members) - 1, self.C.shape[0]
+        bodies, total = len(self.tree.members) - self.first, self.C.shape[0]
         Omega = np.full((3 * bodies, total), 0.0, dtype=object)
         V = Omega.copy()
         for b, j in np.argwhere(joint_path):
-            body, joint = int(b) + 1, outer[j]
-            rows, columns = slice(3 * b, 3 * b + 3), self.natural(joint)
+            body, joint = int(b) + self.first, outer[j]
+            rows, columns = slice(3 * b, 3 * b + 3), self.columns(joint)
             if self.Gamma[joint].shape[1]:
                 turning = self.R[joint] @ self.Gamma[joint]
                 Omega[rows, columns] = self.Gamma[joint] if body == joint else self.R[body].T @ turning

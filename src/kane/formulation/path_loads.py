@@ -55,7 +55,11 @@ def _arm(found: PathKinematics, k: int, point: Sequence[Any]) -> np.ndarray:
 
 
 def forces_and_torques(tree: BodyTree, found: PathKinematics, gravity: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """F along N and T about mass centres along body axes, 3 for each body but the ground."""
+    """F along N and T about mass centres along body axes, 3 for each body in the tables.
+
+    Raises:
+        ModelError: a load acts on a body that is left out of the tables.
+    """
     members = tree.members
     F = [np.array([m.body.mass * g for g in gravity], dtype=object) for m in members]
     T = [np.full(3, 0.0, dtype=object) for _ in members]
@@ -66,7 +70,11 @@ def forces_and_torques(tree: BodyTree, found: PathKinematics, gravity: Sequence[
             F[k] = F[k] + force
             moment = torque + np.cross(_arm(found, k, wrench.point.position_in_body), force)
             T[k] = T[k] + found.R[k].T @ moment
-    return np.concatenate(F[1:]), np.concatenate(T[1:])
+            if 0 < k < found.first:
+                raise ModelError(
+                    f'a load acts on {members[k].body.name!r}, which only carries the root; use speeds="model"'
+                )
+    return np.concatenate(F[found.first :]), np.concatenate(T[found.first :])
 
 
 def generalized_efforts(tree: BodyTree, found: PathKinematics) -> np.ndarray:

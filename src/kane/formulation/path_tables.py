@@ -149,10 +149,12 @@ def path_tables(model: Model, *, speeds: str = "model") -> PathTables:
         model: a tree of bodies.
         speeds: "model" for the model's own u, in its order; "paper" for the paper's speeds and order, where one root
             body moves freely from the ground: angular velocity of the root body along its axes, speeds of the joints,
-            velocity of the root's mass centre along the axes of N.
+            velocity of the root's mass centre along the axes of N. The root may move by a kane.Free joint, or through
+            bodies without mass, which are left out of the tables then.
 
     Raises:
-        ModelError: the paper's speeds are asked for, and the tree has no free root; or ``speeds`` is neither word.
+        ModelError: the paper's speeds are asked for, and the tree has no free root, or loads act on what carries it;
+            or ``speeds`` is neither word.
 
     Source: Stoneking 2008.
     """
@@ -172,18 +174,23 @@ class _PathAssembly:
 
     @cached_property
     def outer(self) -> list[int]:
-        """The member that each joint moves, joints in the order in which they were declared."""
-        return [self.tree.place(c.child) for c in self.model.connections]
+        """The member that each joint moves, joints in the order in which they were declared, the paper's root first."""
+        places = [self.tree.place(c.child) for c in self.model.connections]
+        first = self.kinematics.first
+        return places if first == 1 else [first, *(k for k in places if k > first)]
 
     def paths(self, columns: Sequence[int]) -> np.ndarray:
         """Rows: bodies; columns: the members asked for; whether these lie on the way from the ground to the body."""
-        return np.array([[k in m.path for k in columns] for m in self.tree.members[1:]], dtype=bool)
+        return np.array(
+            [[k in m.path for k in columns] for m in self.tree.members[self.kinematics.first :]], dtype=bool
+        )
 
     def matrices(self) -> PathMatrices:
-        k, bodies = self.kinematics, [m.body for m in self.tree.members[1:]]
+        k, first = self.kinematics, self.kinematics.first
+        bodies = [m.body for m in self.tree.members[first:]]
         Omega, V = k.partials(self.paths(self.outer), self.outer)
         I, m = (_block_diagonal(x) for x in ([b.inertia for b in bodies], [np.diag([b.mass] * 3) for b in bodies]))
-        w, alpha_r, a_r = (np.concatenate(x) for x in (k.w[1:], k.alpha_r[1:], k.a_r[1:]))
+        w, alpha_r, a_r = (np.concatenate(x[first:]) for x in (k.w, k.alpha_r, k.a_r))
         H = I @ w
         gyric = np.concatenate([np.cross(w[i : i + 3], H[i : i + 3]) for i in range(0, len(w), 3)])
         loaded = with_values(self.tree, k)
@@ -195,12 +202,12 @@ class _PathAssembly:
         return PathMatrices(*(self.lift(x) for x in arrays))
 
     def tables(self) -> PathTables:
-        members = self.tree.members[1:]
+        first, members = self.kinematics.first, self.tree.members
         parameters, inputs, t = leaves_of(self.model)
         return PathTables(
-            bodies=tuple(m.body.name for m in members),
-            joints=tuple(c.name for c in self.model.connections),
-            body_path=self.paths(range(1, len(members) + 1)),
+            bodies=tuple(m.body.name for m in members[first:]),
+            joints=tuple(self.tree.joined(k).connection.name for k in self.outer),
+            body_path=self.paths(range(first, len(members))),
             joint_path=self.paths(self.outer),
             speed_names=self.kinematics.names,
             speeds=tuple(self.lift(self.kinematics.values)),
