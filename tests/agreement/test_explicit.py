@@ -45,9 +45,9 @@ def test_the_input_matrix_of_the_explicit_route_is_that_of_the_recursive_one(nam
 
 
 def test_a_large_tree_keeps_each_body_in_its_own_axes_and_agrees():
-    e = kane.formulate(random_tree(5, 18))
+    e = kane.formulate(random_tree(5, 8, joints=(lambda name, axis: kane.Free(name),)))
     x, s = explicit(e), random_state(e, np.random.default_rng(9))
-    assert [b[1] for b in x.explicit_route.velocities.bases] == list(range(19))
+    assert [b[1] for b in x.explicit_route.velocities.bases] == list(range(9))
     close(evaluated(x, "bias", s), evaluated(e, "bias", s), ROUNDING)
     close(mass_matrix(x, s), mass_matrix(e, s), ROUNDING)
 
