@@ -26,7 +26,8 @@ def general_arm(n: int, *, coincident: bool) -> dict[str, int]:
     rows = []
     for i in range(n):
         alpha, a, b, mass = random.uniform(0.2, 1.0, 4) * (0.0 if coincident and i == 0 else 1.0)
-        com, inertia = random.uniform(0.1, 0.2, 3), np.diag([2.0, 2.1, 2.2]) + random.uniform(0.01, 0.02)
+        com, moments, products = random.uniform(0.1, 0.2, 3), random.uniform(2.0, 2.5, 3), random.uniform(0.1, 0.2, 3)
+        inertia = (*moments, *products)
         rows.append(dict(alpha=alpha, a=a, b=b, theta=0.0, mass=mass or 1.0, com=com, inertia=inertia))
     return kane.formulate(kane.from_dh(rows, convention="angeles")).count()["inverse"]
 

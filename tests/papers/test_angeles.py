@@ -184,8 +184,8 @@ def test_the_driving_torques_of_example_2_are_static_at_both_ends_and_do_the_wor
         np.testing.assert_allclose(motion.inputs[k], dyn.bias(motion.q[k], np.zeros(6)), rtol=0, atol=1e-2)
     work = np.trapezoid((motion.inputs * motion.u).sum(axis=1), motion.time)
     gained = motion["potential_energy"][-1] - motion["potential_energy"][0]
-    # The power and its slope vanish at both ends, so that the trapezoidal rule errs by h^4/720 of the change of its third
-    # derivative: (5 ms)^4/720 times some 1e5 W/s^3.
+    # The power and its slope vanish at both ends, so that the trapezoidal rule errs by h^4/720 of the change of its
+    # third derivative: (5 ms)^4/720 times some 1e5 W/s^3.
     assert work == pytest.approx(gained, abs=1e-6)
     # The hand's mass centre is on the last axis, and it does not turn.
     assert np.abs(motion["tau6"]).max() < 1e-5
@@ -195,25 +195,32 @@ def test_the_driving_torques_of_example_2_are_static_at_both_ends_and_do_the_wor
 
 
 def general_arm(n, *, coincident):
-    """n revolute joints in general position; with Z0 = Z1 and O0 = O1 where ``coincident``."""
-    rows = [dict(alpha=a, a=x, b=b, theta=0.0, joint=k, mass=m, com=c, inertia=i)
-            for a, x, b, k, m, c, i in random_rows("R" * n, 5)]  # fmt: skip
+    """n revolute joints in general position, no parameter zero; with Z0 = Z1 and O0 = O1 where ``coincident``."""
+    products = np.random.default_rng(6).uniform(0.05, 0.1, (n, 3))
+    rows = [
+        dict(alpha=alpha, a=a, b=b, theta=0.0, joint=kind, mass=mass, com=com, inertia=(*moments, *product))
+        for (alpha, a, b, kind, mass, com, moments), product in zip(random_rows("R" * n, 5), products, strict=True)
+    ]
     if coincident:
         rows[0].update(alpha=0.0, a=0.0, b=0.0)
-    return kane.formulate(kane.from_dh(rows, convention="angeles"))
+    return kane.formulate(kane.from_dh(rows, convention="angeles")).count()["inverse"]
 
 
-@pytest.mark.parametrize(("coincident", "mul", "add"), [(False, 521, 435), (True, 513, 432)])
-def test_six_axes_take_fewer_operations_than_the_paper_counts(coincident, mul, add):
-    count = general_arm(6, coincident=coincident).count()["inverse"]
-    assert count["mul"] < mul
-    assert count["add"] < add
+@pytest.mark.parametrize(
+    ("coincident", "printed", "reached"), [(False, (521, 435), (378, 316)), (True, (513, 432), (373, 312))]
+)
+def test_six_axes_take_fewer_operations_than_the_paper_counts(coincident, printed, reached):
+    """The second bound is what this library has reached, for it not to be lost."""
+    count = general_arm(6, coincident=coincident)
+    for word, theirs, before in zip(("mul", "add"), printed, reached, strict=True):
+        assert count[word] <= before < theirs
 
 
 def test_a_joint_takes_fewer_operations_than_the_paper_counts():
-    few, many = (general_arm(n, coincident=False).count()["inverse"] for n in (6, 9))
-    assert many["mul"] - few["mul"] < 3 * 105
-    assert many["add"] - few["add"] < 3 * 90
+    """105 multiplications and 90 additions there; 81 and 69 have been reached."""
+    few, many = (general_arm(n, coincident=False) for n in (6, 9))
+    assert many["mul"] - few["mul"] <= 3 * 81
+    assert many["add"] - few["add"] <= 3 * 69
 
 
 def test_the_stanford_arm_takes_fewer_operations_than_kane_and_levinson_counted():

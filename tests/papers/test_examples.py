@@ -16,7 +16,7 @@ PRINTED = {
     "kane_levinson": "sigma:    0.0000",
     "angeles_stanford_arm": "",
     "angeles_six_axis": "starts at [1.32455 0.      1.23764] and ends at [1.32455 0.5     1.23764]",
-    "angeles_table1": "81n - 108",
+    "angeles_table1": "kane, Z0 = Z1",
     "stoneking_spacecraft": "angular momentum: relative drift",
     "gillespie_wrist": "u1' = ",
 }

@@ -117,6 +117,33 @@ def test_an_arm_on_a_moving_base_has_pinocchios_inverse_dynamics(convention):
     np.testing.assert_allclose(dyn.inputs_for(q, u, udot, at), expected, rtol=0, atol=ROUNDING * np.abs(expected).max())
 
 
+def test_a_convention_of_ones_own_may_be_given():
+    """Frames as in the modified convention, angles in degrees: the name of a convention is short for such an object."""
+
+    class InDegrees(kane.DHConvention):
+        name = "degrees"
+
+        def placement(self, alpha, a, d, theta, *, prismatic):
+            radians = np.radians((alpha, theta))
+            return kane.ModifiedDH().placement(radians[0], a, d, radians[1], prismatic=prismatic)
+
+    rows = table("RPR", 2)
+    in_degrees = [row | {k: np.degrees(row[k]) for k in ("alpha", "theta")} for row in rows]
+    given = [(rows, "modified"), (rows, kane.ModifiedDH()), (in_degrees, InDegrees())]
+    q, u, udot = np.random.default_rng(1).normal(size=(3, 3))
+    named, object_, own = (
+        kane.build(kane.formulate(kane.from_dh(t, convention=c))).inverse(q, u, udot) for t, c in given
+    )
+    np.testing.assert_array_equal(named, object_)
+    np.testing.assert_allclose(named, own, rtol=0, atol=ROUNDING * np.abs(named).max())
+
+
+def test_rows_may_be_given_as_links():
+    row = table("R", 2)[0]
+    model = kane.from_dh([kane.DHLink(**row)], convention="standard")
+    assert model.bodies[1].mass == row["mass"]
+
+
 def test_angles_that_are_multiples_of_ninety_degrees_cost_no_operations():
     flat = dict(alpha=np.pi, a=0.0, d=0.0, theta=-np.pi / 2, mass=1.0, inertia=(1.0, 2.0, 2.5))
     count = kane.formulate(kane.from_dh([flat, flat], convention="modified")).count()

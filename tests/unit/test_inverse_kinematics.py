@@ -156,3 +156,5 @@ def test_inverse_kinematics_needs_dynamics_and_a_body(six):
         kane.inverse_kinematics(kane.library.six_axis_arm(), "link6", position=(0.0, 0.0, 0.0))
     with pytest.raises(kane.ModelError, match="link7"):
         kane.inverse_kinematics(six, "link7", position=(0.0, 0.0, 0.0))
+    with pytest.raises(kane.ModelError, match="another model"):
+        kane.inverse_kinematics(six, kane.library.six_axis_arm().bodies[1], position=(0.0, 0.0, 0.0))

@@ -88,6 +88,8 @@ def inverse_kinematics(
         raise ModelError(f"inverse_kinematics needs Dynamics, as kane.build(equations) makes them, not {dyn!r}")
     targets, single = _targets(position, orientation)
     point = named_vector(at, ("x", "y", "z"), (0.0, 0.0, 0.0), "component of at")
+    if isinstance(body, Body) and body.model.arena is not dyn.equations.t.arena:
+        raise ModelError(f"body {body.name!r} belongs to another model than {dyn.equations.name!r}")
     name = body.name if isinstance(body, Body) else body
     known = place_names(dyn.equations)
     if name not in known:
