@@ -299,7 +299,7 @@ BAD = {
     ),
     "motor at six freedoms": (
         lambda x: Motor(next(c for c in x.m.connections if c.name == "free"), 1.0),
-        r"a Motor acts along one coordinate, but joint 'free' is Free; use kane.Force or kane.Torque on its bodies",
+            r"a Motor acts along one coordinate, but joint 'free' is Free; give one of its coordinates, .*Torque",
     ),
     "damper at a weld": (
         lambda x: Damper(x.m.connections[0], 1.0),
@@ -392,3 +392,37 @@ def test_a_load_on_an_acceleration_is_refused_by_its_name():
     x.m.load(Motor(x.turn, own))
     with pytest.raises(ModelError, match=r"a load depends on the acceleration 'u1', which has no value in these equa"):
         kane.formulate(x.m)
+
+
+def test_loads_act_along_one_coordinate_of_a_joint_that_has_several():
+    """A cross with two angles against the same two revolute joints with a massless body between: an equal motion."""
+
+    def loaded(m, first, second):
+        m.load(kane.Motor(first, m.input("tau1")))
+        m.load(kane.Spring(second, 2.0, 0.3))
+        m.load(kane.Damper(second, 0.7))
+        return kane.build(kane.formulate(m))
+
+    def tip(m):
+        return m.body("tip", mass=1.5, inertia=(0.2, 0.3, 0.4), com=(0.1, 0.2, 0.3))
+
+    one, two = Model(), Model()
+    cross = one.connect(one.ground, tip(one), kane.Universal(("q1", "q2"), axis1="x", axis2="y"))
+    middle = two.body("middle", mass=0.0)
+    first = two.connect(two.ground, middle, Revolute("q1", axis="x"))
+    second = two.connect(middle, tip(two), Revolute("q2", axis="y"))
+    a, b = loaded(one, cross["q1"], cross["q2"]), loaded(two, first, second)
+    state = [0.4, -0.2], [1.1, 0.6], [0.9]
+    # The same physics in two ways; both to round-off of terms of order ten.
+    np.testing.assert_allclose(a.forward(*state), b.forward(*state), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(a.energy(*state[:2]), b.energy(*state[:2]), rtol=1e-12, atol=1e-13)
+    assert kane.certify(one).holds
+
+
+def test_a_coordinate_whose_rate_is_no_speed_takes_no_motor():
+    m = Model()
+    ball = m.connect(m.ground, m.body("B", mass=1.0, inertia=(1.0, 1.0, 1.0)), kane.Spherical("ball"))
+    with pytest.raises(ModelError, match=r"a Motor acts along one coordinate whose rate is a speed, .*'ball'.*Torque"):
+        m.load(kane.Motor(ball["ball_qw"], 1.0))
+    with pytest.raises(ModelError, match=r"joint 'ball' has no coordinate 'q7'"):
+        ball["q7"]

@@ -97,8 +97,8 @@ def applied_loads(loads: Iterable[Load], system: System) -> Applied:
     potential = arena.zero
     for declared in loads:
         effect = declared.effect()
-        for connection, effort in effect.efforts:
-            k = system.speeds.first[connection]
+        for along, effort in effect.efforts:
+            k = system.speeds.first[along.connection] + along.place
             efforts[k] = efforts[k] + effort
         for wrench in effect.wrenches:
             link, f, n = _on_link(system, wrench)

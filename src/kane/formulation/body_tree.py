@@ -113,7 +113,7 @@ def _titled(loads: list[Load]) -> Iterator[tuple[str, Effect]]:
 
 
 def _where(effect: Effect) -> str:
-    names = [c.name for c, _ in effect.efforts] + [w.point.body.name for w in effect.wrenches]
+    names = [along.connection.name for along, _ in effect.efforts] + [w.point.body.name for w in effect.wrenches]
     return ", ".join(dict.fromkeys(names))
 
 

@@ -101,9 +101,9 @@ def joint_efforts(motion: Velocities, tree: BodyTree) -> Iterator[tuple[str, str
     """Title, joint and F_r of every effort along a joint's coordinate."""
     speeds = motion.speeds
     for title, effect in tree.loads:
-        for connection, effort in effect.efforts:
-            row = speeds.C[speeds.first[connection]]
-            yield title, connection.name, [row[r] * effort if r in row else 0.0 for r in range(len(speeds.u))]
+        for along, effort in effect.efforts:
+            row = speeds.C[speeds.first[along.connection] + along.place]
+            yield title, along.connection.name, [row[r] * effort if r in row else 0.0 for r in range(len(speeds.u))]
 
 
 def about_mass_centre(motion: Velocities, applied: Applied) -> tuple[Vector, Vector]:

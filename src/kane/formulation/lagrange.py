@@ -156,8 +156,8 @@ class _Lagrangian:
         total = self.model.arena.zero
         for load in self.model.loads:
             effect = load.effect()
-            for connection, effort in effect.efforts:
-                total = total + effort * forward([connection.coordinates[0]], self.virtual)[0]
+            for along, effort in effect.efforts:
+                total = total + effort * forward([along.q], self.virtual)[0]
             for w in effect.wrenches:
                 frame, body = self.poses[w.expressed_in][0], w.point.body
                 moved = self._changed(self._point(body, w.point.position_in_body), self.virtual, virtual=True)

@@ -118,7 +118,7 @@ class PathKinematics:
         rows = [n for n in range(len(self.C)) if not self._first(1) <= n < self._first(1) + 6]
         if any(not is_zero(self.C[n, r]) for n in rows for r in root):
             raise ModelError('a joint follows the coordinates of the root body; use speeds="model"')
-        if any(c in carried for _, effect in self.tree.loads for c, _ in effect.efforts):
+        if any(along.connection in carried for _, effect in self.tree.loads for along, _ in effect.efforts):
             raise ModelError('a load acts along a coordinate of the root body; use speeds="model"')
         C = np.full_like(self.C, 0.0)
         C[rows, 3:-3] = self.C[np.ix_(rows, others)]

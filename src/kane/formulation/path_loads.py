@@ -81,7 +81,7 @@ def generalized_efforts(tree: BodyTree, found: PathKinematics) -> np.ndarray:
     """Efforts along joint coordinates as generalized forces, one for each column."""
     total = np.full(found.C.shape[1], 0.0, dtype=object)
     for _, effect in tree.loads:
-        for connection, effort in effect.efforts:
-            row = found.C[found.speeds.first[connection]]
+        for along, effort in effect.efforts:
+            row = found.C[found.speeds.first[along.connection] + along.place]
             total = total + np.array([c * effort for c in row], dtype=object)
     return total

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kane.errors import ModelError
 from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
-from kane.expression.operations import COORDINATE, RATE, TIME
+from kane.expression.operations import COORDINATE, RATE, SPEED, TIME
 from kane.expression.traverse import leaves
 from kane.geometry.rotation import Rotation
 from kane.model.body import Body, Triple
@@ -52,17 +52,63 @@ class Connection:
         rates = tuple(coordinate_rate(q) for q in self.coordinates)
         return rates[0] if self.joint.one_dof else rates
 
-    def require_one_dof(self, what: str) -> Expr:
-        """The single coordinate, or an error saying that ``what`` needs a revolute or prismatic joint."""
-        if not self.joint.one_dof:
-            raise ModelError(
-                f"{what} acts along one coordinate, but joint {self.name!r} is {type(self.joint).__name__}; "
-                "use kane.Force or kane.Torque on its bodies"
-            )
-        return self.coordinates[0]
+    def __getitem__(self, coordinate: str) -> JointCoordinate:
+        """One coordinate of a joint that has several, for loads that act along it: ``kane.Motor(ring["q2"], tau)``.
+
+        Raises:
+            ModelError: the joint has no such coordinate.
+        """
+        if coordinate not in self.coordinate_names:
+            raise ModelError(f"joint {self.name!r} has no coordinate {coordinate!r}, but {self.coordinate_names}")
+        return JointCoordinate(self, self.coordinate_names.index(coordinate))
 
     def __repr__(self) -> str:
         return f"Connection({self.name!r}: {self.parent.name!r} -> {self.child.name!r}, {type(self.joint).__name__})"
+
+
+@dataclass(frozen=True)
+class JointCoordinate:
+    """One coordinate of a joint: what a motor, spring or damper acts along.
+
+    Attributes:
+        connection: the joint.
+        place: of the coordinate among those of the joint, and of the natural speed that is its rate.
+    """
+
+    connection: Connection
+    place: int = 0
+
+    @property
+    def name(self) -> str:
+        """Of the coordinate, where it has one, else of the joint."""
+        names = self.connection.coordinate_names
+        return names[self.place] if names else self.connection.name
+
+    @property
+    def q(self) -> Expr:
+        """The coordinate: a leaf, or an expression of others."""
+        return self.connection.coordinates[self.place]
+
+    @property
+    def qdot(self) -> Expr:
+        """Its rate, in rate leaves that ``formulate`` resolves."""
+        return coordinate_rate(self.q)
+
+    def require_rate(self, load: str) -> None:
+        """Refuse coordinates whose rates are not speeds of the joint: a quaternion, a gimbal with measure numbers.
+
+        Raises:
+            ModelError: naming the load, the joint and what to use instead.
+        """
+        joint, coordinates = self.connection.joint, self.connection.coordinates
+        arena = coordinates[0].arena
+        speeds = [arena.leaf(SPEED, name) for name in joint.speed_names(self.connection.name)]
+        if joint.nq == joint.nu and joint.motion(coordinates, speeds).kinematics[self.place] is speeds[self.place]:
+            return
+        raise ModelError(
+            f"a {load} acts along one coordinate whose rate is a speed, which joint {self.connection.name!r} "
+            f"({type(joint).__name__}) does not have there; use kane.Force or kane.Torque on its bodies"
+        )
 
 
 def coordinate_rate(q: Expr) -> Expr:

@@ -261,8 +261,8 @@ class Model:
         if not isinstance(load, Load):
             raise ModelError(f"{load!r} is not a load; give one such as kane.Motor(joint, effort)")
         effect = load.effect()
-        for connection, _ in effect.efforts:
-            self._require_own(connection.child, f"joint {connection.name!r}")
+        for along, _ in effect.efforts:
+            self._require_own(along.connection.child, f"joint {along.connection.name!r}")
         for wrench in effect.wrenches:
             for body in (wrench.point.body, wrench.expressed_in):
                 self._require_own(body, f"body {body.name!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kane.expression.node import Scalar
-from kane.model.connection import Connection, coordinate_rate
+from kane.model.connection import Connection, JointCoordinate
 from kane.model.loads.load import Effect, Load, acted_on, checked
 
 
@@ -14,14 +14,14 @@ class Damper(Load):
     """Effort -c dq/dt along a joint coordinate.
 
     Attributes:
-        connection: a revolute or prismatic joint.
+        connection: a joint with one coordinate, or one coordinate of a joint: ``joint["q2"]``.
         coefficient: c [N m s/rad or N s/m].
     """
 
-    connection: Connection
+    connection: Connection | JointCoordinate
     coefficient: Scalar
 
     def effect(self) -> Effect:
-        rate = coordinate_rate(acted_on(self.connection, "Damper"))
-        coefficient = checked(self.connection, self.coefficient, "coefficient of the Damper")
-        return Effect(efforts=((self.connection, -(coefficient * rate)),))
+        along = acted_on(self.connection, "Damper")
+        coefficient = checked(along, self.coefficient, "coefficient of the Damper")
+        return Effect(efforts=((along, -(coefficient * along.qdot)),))

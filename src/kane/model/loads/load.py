@@ -10,7 +10,7 @@ from typing import Any
 from kane.errors import ModelError
 from kane.expression.node import Expr, Scalar
 from kane.model.body import Body, Point, Triple
-from kane.model.connection import Connection
+from kane.model.connection import Connection, JointCoordinate
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Effect:
         potential: potential energy whose negative gradient is (part of) the load [J]; 0 where there is none.
     """
 
-    efforts: Sequence[tuple[Connection, Expr]] = ()
+    efforts: Sequence[tuple[JointCoordinate, Expr]] = ()
     wrenches: Sequence[Wrench] = ()
     potential: Scalar = field(default=0.0)
 
@@ -50,13 +50,25 @@ class Load(ABC):
         """
 
 
-def acted_on(connection: Any, load: str) -> Expr:
-    """The coordinate on which a load acts, or an error that names the load."""
-    if not isinstance(connection, Connection):
-        raise ModelError(f"a {load} acts on a joint, which Model.connect returns, not on {connection!r}")
-    return connection.require_one_dof(f"a {load}")
+def acted_on(target: Any, load: str) -> JointCoordinate:
+    """The coordinate along which a load acts: a joint's only one, or ``joint["name"]``.
+
+    Raises:
+        ModelError: naming the load and the joint.
+    """
+    if isinstance(target, Connection):
+        if not target.coordinates or len(target.coordinates) > 1:
+            raise ModelError(
+                f"a {load} acts along one coordinate, but joint {target.name!r} is {type(target.joint).__name__}; "
+                f'give one of its coordinates, {target.name}["..."], or use kane.Force or kane.Torque on its bodies'
+            )
+        target = JointCoordinate(target)
+    if not isinstance(target, JointCoordinate):
+        raise ModelError(f"a {load} acts on a joint, which Model.connect returns, not on {target!r}")
+    target.require_rate(load)
+    return target
 
 
-def checked(connection: Connection, value: Any, what: str) -> Scalar:
+def checked(along: JointCoordinate, value: Any, what: str) -> Scalar:
     """A number or an expression of the joint's model, or an error that names ``what`` and the joint."""
-    return connection.child.model.scalar(value, f"the {what} at joint {connection.name!r}")
+    return along.connection.child.model.scalar(value, f"the {what} at joint {along.connection.name!r}")

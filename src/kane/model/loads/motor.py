@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kane.expression.node import Scalar
-from kane.model.connection import Connection
+from kane.model.connection import Connection, JointCoordinate
 from kane.model.loads.load import Effect, Load, acted_on, checked
 
 
@@ -14,14 +14,14 @@ class Motor(Load):
     """The parent acts on the child with an effort along the joint coordinate.
 
     Attributes:
-        connection: a revolute or prismatic joint.
+        connection: a joint with one coordinate, or one coordinate of a joint: ``joint["q2"]``.
         effort: torque [N m] or force [N], positive along q: an input, a number, or any expression (a controller).
     """
 
-    connection: Connection
+    connection: Connection | JointCoordinate
     effort: Scalar
 
     def effect(self) -> Effect:
-        q = acted_on(self.connection, "Motor")
-        effort = checked(self.connection, self.effort, "effort of the Motor")
-        return Effect(efforts=((self.connection, q.arena.lift(effort)),))
+        along = acted_on(self.connection, "Motor")
+        effort = checked(along, self.effort, "effort of the Motor")
+        return Effect(efforts=((along, along.q.arena.lift(effort)),))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kane.expression.node import Scalar
-from kane.model.connection import Connection
+from kane.model.connection import Connection, JointCoordinate
 from kane.model.loads.load import Effect, Load, acted_on, checked
 
 
@@ -14,20 +14,20 @@ class Spring(Load):
     """Effort -k (q - rest) along a joint coordinate, with potential energy k (q - rest)^2 / 2.
 
     Attributes:
-        connection: a revolute or prismatic joint.
+        connection: a joint with one coordinate, or one coordinate of a joint: ``joint["q2"]``.
         stiffness: k [N m/rad or N/m].
         rest: coordinate at which the effort vanishes [rad or m].
     """
 
-    connection: Connection
+    connection: Connection | JointCoordinate
     stiffness: Scalar
     rest: Scalar = 0.0
 
     def effect(self) -> Effect:
-        q = acted_on(self.connection, "Spring")
-        stretch = q - checked(self.connection, self.rest, "rest of the Spring")
-        stiffness = checked(self.connection, self.stiffness, "stiffness of the Spring")
+        along = acted_on(self.connection, "Spring")
+        stretch = along.q - checked(along, self.rest, "rest of the Spring")
+        stiffness = checked(along, self.stiffness, "stiffness of the Spring")
         return Effect(
-            efforts=((self.connection, -(stiffness * stretch)),),
+            efforts=((along, -(stiffness * stretch)),),
             potential=0.5 * stiffness * stretch * stretch,
         )
