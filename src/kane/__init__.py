@@ -3,6 +3,7 @@
 from kane import library
 from kane.analysis.certificate import Certificate, certify
 from kane.analysis.inverse_kinematics import inverse_kinematics
+from kane.analysis.power_ledger import PowerLedger, power_ledger
 from kane.dynamics.build import LLVM, build
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import (
@@ -35,7 +36,10 @@ from kane.expression.functions import (
 )
 from kane.expression.interpret import evaluate
 from kane.formulation.equations import Equations
+from kane.formulation.explicit import explicit
 from kane.formulation.formulate import formulate, substitute
+from kane.formulation.lagrange import lagrange
+from kane.formulation.path_tables import path_tables
 from kane.geometry.rotation import Rotation
 from kane.importers.dh import DHLink, from_dh
 from kane.importers.dh_conventions import AngelesDH, DHConvention, ModifiedDH, StandardDH
@@ -99,6 +103,7 @@ __all__ = [
     "ModifiedDH",
     "Motor",
     "Planar",
+    "PowerLedger",
     "Prismatic",
     "Revolute",
     "Rotation",
@@ -123,15 +128,19 @@ __all__ = [
     "equal",
     "evaluate",
     "exp",
+    "explicit",
     "follow",
     "formulate",
     "from_dh",
     "inverse_kinematics",
+    "lagrange",
     "library",
     "load_urdf",
     "log",
     "maximum",
     "minimum",
+    "path_tables",
+    "power_ledger",
     "select",
     "sign",
     "simulate",
