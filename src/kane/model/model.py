@@ -51,6 +51,8 @@ class Model:
         self.frames: dict[str, BodyFrame] = {}
         self.notes: list[str] = []
         self._coordinate_order: tuple[str, ...] = ()
+        self._symbols = {"t"}  # names of time, parameters, inputs, coordinates and speeds
+        self._parents: dict[Body, Body] = {}
         self.gravity = gravity
 
     @property
@@ -104,14 +106,12 @@ class Model:
         if isinstance(value, Expr):
             raise ModelError(f"the default of {name!r} must be a number, not the expression {value!r}")
         table[name] = value
+        self._symbols.add(name)
         return self.arena.leaf(kind, name)
 
     def _require_new_symbol(self, name: str) -> None:
         require_word(name)
-        taken = {"t", *self.parameters, *self.inputs}
-        for c in self.connections:
-            taken.update(c.coordinate_names, c.speed_names)
-        if name in taken:
+        if name in self._symbols:
             raise ModelError(
                 f"the name {name!r} is already taken by time, a parameter, input, coordinate or speed of this model; "
                 "give another"
@@ -192,6 +192,8 @@ class Model:
         joint.check(coordinates, defaults, f"joint {title!r}")
         connection = Connection(title, parent, child, joint, *pose_on_parent, *pose_on_child, coordinates, *names)
         self.connections.append(connection)
+        self._symbols.update(*names)
+        self._parents[child] = parent
         return connection
 
     def _pose(self, at: Sequence[Scalar], orientation: Rotation | None, what: str) -> tuple[Triple, Rotation]:
@@ -241,10 +243,9 @@ class Model:
                 raise ModelError(f"{body!r} is not a body of model {self.name!r}")
         if child is self.ground:
             raise ModelError("the ground cannot be a child; swap parent and child")
-        parents = {c.child: c.parent for c in self.connections}
-        if child in parents:
+        if child in self._parents:
             raise ModelError(
-                f"body {child.name!r} already hangs on {parents[child].name!r}; a second joint would close a loop, "
+                f"body {child.name!r} already hangs on {self._parents[child].name!r}; a second joint would close a loop, "
                 "which is a constraint, not a joint of the tree"
             )
         walk: Body | None = parent
@@ -254,7 +255,7 @@ class Model:
                     f"connecting {child.name!r} to {parent.name!r} would make a loop of joints; "
                     "joints form a tree that starts at the ground"
                 )
-            walk = parents.get(walk)
+            walk = self._parents.get(walk)
 
     def load(self, load: Load) -> Load:
         """Add a load; what it says is checked now."""
