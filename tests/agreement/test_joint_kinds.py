@@ -32,7 +32,7 @@ from kane.expression.operations import COORDINATE
 from kane.formulation.explicit import explicit
 from kane.formulation.path_tables import path_tables
 from kane.library import random_tree
-from kane.library.random_tree import JOINTS
+from kane.library.random_tree import PLAIN_JOINTS
 
 # Some hundred products of numbers of order one on each side: 1e4 roundings of 1.1e-16.
 ROUNDING = 1e-12
@@ -174,7 +174,7 @@ def test_a_tree_of_every_joint_is_a_tree_of_single_joints():
 
 
 THEIRS = (
-    *JOINTS,
+    *PLAIN_JOINTS,
     lambda name, axis: Universal(name, axis, np.cross(axis, (0.3, 1.0, 0.2)).tolist()),
     lambda name, axis: Screw(name, axis, metres_per_radian=0.4),
     lambda name, axis: Gimbal(name, "zyx"),
@@ -235,13 +235,13 @@ def check_with_lagrange(model, seed):
 
 @pytest.mark.parametrize("joint", LAGRANGES.values(), ids=LAGRANGES.keys())
 def test_a_joint_between_others_has_lagranges_equations(joint):
-    check_with_lagrange(random_tree(8, 2, joints=(joint, JOINTS[0])), 3)
+    check_with_lagrange(random_tree(8, 2, joints=(joint, PLAIN_JOINTS[0])), 3)
     check_with_lagrange(random_tree(1, 1, joints=(joint,)), 4)
 
 
 @pytest.mark.parametrize("seed", [2, 3])
 def test_the_explicit_route_and_the_path_tables_know_every_joint(seed):
-    model = random_tree(seed, 8, joints=(*JOINTS, *LAGRANGES.values()))
+    model = random_tree(seed, 8, joints=(*PLAIN_JOINTS, *LAGRANGES.values()))
     e = kane.formulate(model)
     state = random_state(e, np.random.default_rng(seed))
     M, needed, bias = mass_matrix(e, state), evaluated(e, "inverse", state), evaluated(e, "bias", state)

@@ -12,11 +12,11 @@ from oracles.numbers import close, evaluated, input_matrix, mass_matrix, random_
 import kane
 from kane.expression.functions import cos, sin
 from kane.library import chain, n_link_pendulum, random_tree, stanford_arm
-from kane.library.random_tree import JOINTS
+from kane.library.random_tree import PLAIN_JOINTS
 
 # Derivatives on the graph are exact; some thousand products of numbers of order one on Lagrange's side.
 ROUNDING = 1e-11
-REVOLUTE, PRISMATIC, BALL, FREE = JOINTS
+REVOLUTE, PRISMATIC, BALL, FREE = PLAIN_JOINTS
 
 
 def check(model, seed):

@@ -9,9 +9,9 @@ from oracles.numbers import close, evaluated, input_matrix, mass_matrix, random_
 
 import kane
 from kane.library import chain, random_tree, stanford_arm
-from kane.library.random_tree import JOINTS
+from kane.library.random_tree import PLAIN_JOINTS
 
-REVOLUTE, PRISMATIC, BALL, _ = JOINTS
+REVOLUTE, PRISMATIC, BALL, _ = PLAIN_JOINTS
 # MuJoCo finds principal axes of the inertias by rotations until what is left is below 1e-12.
 PRINCIPAL = 1e-10
 

@@ -11,11 +11,11 @@ from oracles.pinocchio_twin import PinocchioTwin
 
 import kane
 from kane.library import random_tree
-from kane.library.random_tree import JOINTS
+from kane.library.random_tree import PLAIN_JOINTS
 
 # Both programs sum some hundred products of numbers of order one: 1e4 roundings of 1.1e-16.
 ROUNDING = 1e-12
-REVOLUTE, PRISMATIC, BALL, FREE = JOINTS
+REVOLUTE, PRISMATIC, BALL, FREE = PLAIN_JOINTS
 SEQUENCES = ["".join(s) for n in (1, 2, 3) for s in product("RP", repeat=n)]
 TREES = [(seed, bodies) for seed, bodies in enumerate((1, 1, 2, 2, 3, 3, 4, 5, 6, 8))]
 LONG_TREES = [(seed, bodies) for seed in range(20, 32) for bodies in (4, 7, 12)]
@@ -91,7 +91,7 @@ def test_chains_of_all_short_sequences_of_joints_have_pinocchios_dynamics(sequen
 
 @pytest.mark.parametrize(("seed", "bodies"), TREES)
 def test_random_trees_have_pinocchios_dynamics(seed, bodies):
-    case = Case(random_tree(seed, bodies), seed)
+    case = Case(random_tree(seed, bodies, joints=PLAIN_JOINTS), seed)
     case.check_dynamics()
     case.check_measures()
 
@@ -99,7 +99,7 @@ def test_random_trees_have_pinocchios_dynamics(seed, bodies):
 @pytest.mark.slow
 @pytest.mark.parametrize(("seed", "bodies"), LONG_TREES)
 def test_many_random_trees_have_pinocchios_dynamics(seed, bodies):
-    case = Case(random_tree(seed, bodies), seed)
+    case = Case(random_tree(seed, bodies, joints=PLAIN_JOINTS), seed)
     case.check_dynamics()
     case.check_measures()
 
@@ -110,7 +110,7 @@ def test_chains_of_twelve_have_pinocchios_dynamics(sequence):
 
 
 def test_native_code_gives_pinocchios_numbers():
-    case = Case(random_tree(6, 4), 6)
+    case = Case(random_tree(6, 4, joints=PLAIN_JOINTS), 6)
     dyn, s, twin = kane.build(case.equations), case.state, case.twin
     M = dyn.mass_matrix(s.q)
     close(dyn.inverse(s.q, s.u, s.udot), twin.inverse(s), ROUNDING)

@@ -14,11 +14,11 @@ from kane.expression.derivative import total_time_derivative
 from kane.expression.functions import tanh
 from kane.formulation.programs import quantity
 from kane.library import n_link_pendulum, random_tree, stanford_arm
-from kane.library.random_tree import JOINTS
+from kane.library.random_tree import PLAIN_JOINTS
 
 # Some hundred products of numbers of order one; what cancels is of the size it is measured against.
 ROUNDING = 1e-11
-REVOLUTE, PRISMATIC, BALL, FREE = JOINTS
+REVOLUTE, PRISMATIC, BALL, FREE = PLAIN_JOINTS
 
 
 def floating(seed, bodies, gravity):
@@ -26,7 +26,7 @@ def floating(seed, bodies, gravity):
     kinds = iter([FREE])
 
     def joint(name, axis):
-        return next(kinds, JOINTS[(seed + len(name) + int(name[1:])) % 3])(name, axis)
+        return next(kinds, PLAIN_JOINTS[(seed + len(name) + int(name[1:])) % 3])(name, axis)
 
     model = random_tree(seed, bodies, joints=(joint,))
     for c in model.connections[1:]:

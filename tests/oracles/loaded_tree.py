@@ -9,7 +9,7 @@ import numpy as np
 import kane
 from kane.expression.functions import cos, sin
 from kane.library import random_tree
-from kane.library.random_tree import JOINTS
+from kane.library.random_tree import PLAIN_JOINTS
 
 
 def knee(name, axis):
@@ -23,7 +23,7 @@ def knee(name, axis):
 
 
 EVERY_JOINT = (
-    *JOINTS,
+    *PLAIN_JOINTS,
     lambda name, axis: kane.Universal(name, "z", "-y"),
     lambda name, axis: kane.Planar(name, axis),
     lambda name, axis: kane.Cylindrical(name, axis),
@@ -35,7 +35,7 @@ EVERY_JOINT = (
 )
 
 
-def loaded_tree(seed: int, bodies: int, *, joints: Sequence = JOINTS) -> kane.Model:
+def loaded_tree(seed: int, bodies: int, *, joints: Sequence = PLAIN_JOINTS) -> kane.Model:
     """A random tree on which a moved, a following and a welded body hang, under loads of every kind."""
     model = random_tree(seed, bodies, joints=joints)
     random = np.random.default_rng(1000 + seed)

@@ -9,6 +9,7 @@ import kane
 from kane import Model, ModelError, Motor, Revolute
 from kane.expression.interpret import interpret
 from kane.library import chain, n_link_pendulum, random_tree
+from kane.library.random_tree import PLAIN_JOINTS
 
 # Two branches, one of them Free - Revolute - Spherical.
 SEED, BODIES = 13, 5
@@ -16,7 +17,7 @@ SEED, BODIES = 13, 5
 
 @pytest.fixture(scope="module")
 def tree_model():
-    model = random_tree(SEED, BODIES)
+    model = random_tree(SEED, BODIES, joints=PLAIN_JOINTS)
     assert {type(c.joint).__name__ for c in model.connections} == {"Revolute", "Prismatic", "Spherical", "Free"}
     # A named frame, on the last body.
     model.frame("tool", model.bodies[-1], at=(0.1, -0.2, 0.3), orientation=kane.Rotation.euler("xyz", 0.3, 0.4, 0.5))

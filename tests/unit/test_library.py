@@ -8,6 +8,7 @@ import pytest
 import kane
 from kane import ModelError, library
 from kane.library import chain, n_link_pendulum, random_tree, stanford_arm, stanford_arm_feedback
+from kane.library.random_tree import PLAIN_JOINTS
 
 FREE = ["qw", "qx", "qy", "qz", "x", "y", "z"]
 SIX = [f"q{i}" for i in range(1, 7)]
@@ -21,7 +22,7 @@ MODELS = {
         ["tau1", "tau2", "tau3", "tau4", "tau5", "sigma"],
     ),
     "random tree": (
-        lambda: random_tree(10, 5),
+        lambda: random_tree(10, 5, joints=PLAIN_JOINTS),
         ["j1", *(f"j2_{x}" for x in FREE), *(f"j3_{x}" for x in FREE), "j4", *(f"j5_q{x}" for x in "wxyz")],
         ["tau1", "tau4"],
     ),

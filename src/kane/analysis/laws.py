@@ -13,7 +13,7 @@ from kane.formulation.equations import Equations
 from kane.formulation.kinematics import angular_velocities, orientations, origin_velocities, origins
 from kane.formulation.momentum import momentum
 from kane.formulation.spatial import ZERO, Vector, cross, dot, plus, times
-from kane.model.model import Model
+from kane.model.loads.load import Load
 
 
 def prescribes_motion(equations: Equations) -> bool:
@@ -23,16 +23,17 @@ def prescribes_motion(equations: Equations) -> bool:
     )
 
 
-def energy_rate(model: Model, equations: Equations) -> tuple[Expr, list[tuple[str, Expr]]]:
-    """d/dt of kinetic energy and potential energy of gravity, and the power of each load of the model, by its title [W]."""
+def energy_rate(equations: Equations) -> Expr:
+    """d/dt of the kinetic energy and the potential energy of gravity [W], along the motion; springs are loads here."""
     kinetic, potential = energy(equations)
     total = kinetic + potential - equations.baked_in((equations.applied.potential,))[0]
     (rate,) = total_time_derivative([total], _motion(equations))
-    ledger = []
-    for k, load in enumerate(model.loads, start=1):
-        applied = applied_loads([load], equations.system)
-        ledger.append((f"{k} {type(load).__name__}", equations.baked_in((power(equations, applied),))[0]))
-    return rate, ledger
+    return rate
+
+
+def load_power(equations: Equations, load: Load) -> Expr:
+    """The power of one load of the model [W]; a spring's as well."""
+    return equations.baked_in((power(equations, applied_loads([load], equations.system)),))[0]
 
 
 def power(equations: Equations, applied: Applied) -> Expr:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 import kane
 from kane.cli.bench import bench
+from kane.cli.check import check
 from kane.cli.count import count
 from kane.cli.run import run
 from kane.errors import KaneError
@@ -31,6 +32,7 @@ class Commands(typer.core.TyperGroup):
 app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False)
 app.command()(run)
 app.command()(count)
+app.command()(check)
 app.command()(bench)
 
 
@@ -50,7 +52,7 @@ def options(
 
     MODEL is the path of a URDF file, or a reference model: stanford_arm, chain:6.
 
-    Exit status: 0 done, 1 an error that the message explains, 2 wrong usage.
+    Exit status: 0 done, 1 an error that the message explains or a certificate that fails, 2 wrong usage.
     """
 
 

@@ -1,4 +1,4 @@
-"""Random trees for tests: every joint type, arbitrary poses, general inertia."""
+"""Random trees for tests: every kind of joint, arbitrary poses, general inertia."""
 
 from __future__ import annotations
 
@@ -7,18 +7,63 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from kane.errors import ModelError
+from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
-from kane.model.joints import Free, Prismatic, Revolute, Spherical
+from kane.geometry.scalars import cross
+from kane.model.joints import (
+    CustomJoint,
+    Cylindrical,
+    Free,
+    Gimbal,
+    MeasureNumbers,
+    Planar,
+    Prismatic,
+    Revolute,
+    Screw,
+    Spherical,
+    Universal,
+)
 from kane.model.joints.joint import Joint
 from kane.model.loads import Motor
 from kane.model.model import Model
 
 JointMaker = Callable[[str, tuple[float, float, float]], Joint]
-JOINTS: tuple[JointMaker, ...] = (
+
+
+def _universal(name: str, axis: tuple[float, float, float]) -> Joint:
+    """About the axis, then about one normal to it."""
+    least = min(range(3), key=lambda k: abs(axis[k]))
+    return Universal(name, axis, cross(axis, tuple(float(k == least) for k in range(3))))
+
+
+def _cam(name: str, axis: tuple[float, float, float]) -> Joint:
+    """A joint such as a user writes: turning about the axis raises M along it, on a slope that can be set."""
+
+    def position(turn: Expr, lift: Expr) -> tuple[Expr, ...]:
+        return tuple(a * (lift + 0.1 * turn * turn + 0.2 * turn * lift) for a in axis)
+
+    names = (f"{name}_turn", f"{name}_lift")
+    return CustomJoint(names, lambda turn, lift: Rotation.about(axis, turn), position, ("rad", "m"))
+
+
+# One coordinate, or a quaternion: what every program for multibody dynamics has.
+PLAIN_JOINTS: tuple[JointMaker, ...] = (
     lambda name, axis: Revolute(name, axis=axis),
     lambda name, axis: Prismatic(name, axis=axis),
     lambda name, axis: Spherical(name),
     lambda name, axis: Free(name),
+)
+# Every kind that moves. None is singular in its neutral position: gimbals of three turns have three different axes.
+JOINTS: tuple[JointMaker, ...] = (
+    *PLAIN_JOINTS,
+    _universal,
+    lambda name, axis: Cylindrical(name, axis),
+    lambda name, axis: Planar(name, axis),
+    lambda name, axis: Screw(name, axis, metres_per_radian=0.4),
+    lambda name, axis: Gimbal(name, "zyx"),
+    lambda name, axis: Gimbal(name, "213", speeds=MeasureNumbers()),
+    lambda name, axis: Gimbal(name, "xy", speeds=MeasureNumbers()),
+    _cam,
 )
 
 
@@ -28,7 +73,7 @@ def random_tree(seed: int, bodies: int, *, joints: Sequence[JointMaker] = JOINTS
     Args:
         seed: of the generator; the same seed gives the same tree.
         bodies: how many.
-        joints: makers of joints from a name and an axis, drawn from with equal chance.
+        joints: makers of joints from a name and an axis, drawn from with equal chance; every kind unless given.
     """
     if not isinstance(bodies, int) or bodies < 1:
         raise ModelError(f"the number of bodies must be a whole number of at least 1, not {bodies!r}")

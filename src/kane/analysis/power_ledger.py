@@ -1,0 +1,99 @@
+"""Where energy comes from and where it goes: the power of every load, and the rate of the energy they change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kane.analysis.laws import energy_rate, load_power
+from kane.codegen.compiled import CompiledFunction
+from kane.codegen.emit_listing import emit_listing
+from kane.codegen.jit import compile_program
+from kane.codegen.program import Program
+from kane.errors import ModelError
+from kane.expression.collector import collector_paused
+from kane.expression.node import Expr
+from kane.formulation.equations import Equations
+from kane.formulation.formulate import formulate
+from kane.model.model import Model
+
+if TYPE_CHECKING:
+    import xarray
+
+    from kane.simulation.trajectory import Trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class PowerLedger:
+    """Power of every load of a model; prints as a listing.
+
+    Attributes:
+        equations: of the model.
+        loads: power of each load by its title, springs included [W].
+        rate: d/dt of the kinetic energy and the potential energy of gravity [W]: the sum of all powers, but for what
+            moves joints whose coordinates are prescribed in time.
+    """
+
+    equations: Equations
+    loads: dict[str, Expr]
+    rate: Expr
+
+    def along(self, run: Trajectory) -> xarray.Dataset:
+        """The ledger at every recorded state of a run.
+
+        Returns:
+            ``power`` (time, load), ``energy_rate`` (time) and ``imbalance`` (time) = energy_rate - sum of power [W].
+            The imbalance is round-off, or the power of what prescribes motion where the model has that.
+
+        Raises:
+            ModelError: the run is of another model.
+        """
+        import xarray  # takes half a second, with pandas, that only a result should pay
+
+        e, recorded = self.equations, run.to_xarray()
+        kinds = (("coordinate", e.q), ("speed", e.u), ("input", e.inputs), ("parameter", e.parameters))
+        for kind, leaves in kinds:
+            theirs, ours = recorded[kind].to_numpy().tolist(), [leaf.name for leaf in leaves]
+            if theirs != ours:
+                raise ModelError(f"the run has the {kind}s {theirs}, the ledger of {e.name!r} {ours}; give a run of it")
+        stage = self._function.stage(recorded["parameters"].to_numpy())
+        found = self._function(np.column_stack([run.time, run.q, run.u]), run.inputs, stage)
+        watts, titles = {"units": "W"}, np.array([*self.loads], dtype=object)
+        return xarray.Dataset(
+            data_vars={
+                "power": (("time", "load"), found[:, 1:], watts),
+                "energy_rate": ("time", found[:, 0], watts),
+                "imbalance": ("time", found[:, 0] - found[:, 1:].sum(axis=1), watts),
+            },
+            coords={"time": ("time", run.time, {"units": "s"}), "load": ("load", titles)},
+        )
+
+    @cached_property
+    def _function(self) -> CompiledFunction:
+        e = self.equations
+        outputs, state = (self.rate, *self.loads.values()), (e.t, *e.q, *e.u)
+        program = Program("power ledger", outputs, state=state, rest=e.inputs, parameters=e.parameters)
+        return compile_program(program)
+
+    def __str__(self) -> str:
+        return emit_listing([("energy rate", self.rate), *self.loads.items()])
+
+
+def power_ledger(model: Model) -> PowerLedger:
+    """The power of every load of a model, and the rate of its energy.
+
+    Raises:
+        ModelError: the model does not formulate.
+    """
+    with collector_paused():
+        return ledger_of(model, formulate(model))
+
+
+def ledger_of(model: Model, equations: Equations) -> PowerLedger:
+    """The power ledger of a model that was just formulated."""
+    titles = [title for title, _ in equations.tree.loads]
+    loads = {title: load_power(equations, load) for title, load in zip(titles, model.loads, strict=True)}
+    return PowerLedger(equations, loads, energy_rate(equations))

@@ -1,0 +1,56 @@
+"""kane check: the certificate of a model."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+import kane
+from kane.cli.model_argument import Base, BaseOption, ModelArgument, read_model
+
+
+def check(
+    model: ModelArgument,
+    *,
+    states: Annotated[int, typer.Option(min=1, help="How many random states.")] = 4,
+    seed: Annotated[int, typer.Option(min=0, help="Of the states.")] = 0,
+    base: BaseOption = Base.fixed,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Check the equations of MODEL: independent derivations agree, laws of nature hold; exit status 1 if not."""
+    described = read_model(model, base)
+    certificate = kane.certify(described, states=states, seed=seed)
+    if as_json:
+        typer.echo(json.dumps(certificate_record(described.name, certificate, states=states, seed=seed), indent=2))
+    else:
+        Console(soft_wrap=True).print(certificate_table(f"{described.name}: {states} states, seed {seed}", certificate))
+    raise typer.Exit(exit_status(certificate))
+
+
+def exit_status(certificate: kane.Certificate) -> int:
+    """0 when the certificate holds, 1 when something disagrees."""
+    return 0 if certificate.holds else 1
+
+
+def certificate_table(title: str, certificate: kane.Certificate) -> Table:
+    """A certificate as a table: one row for every claim."""
+    table = Table(title=Text(title), title_justify="left")
+    for column in ("claim", "digits", "", "remark"):
+        table.add_column(column, justify="right" if column == "digits" else "left")
+    for finding in certificate:
+        digits = "" if finding.digits is None else f"{finding.digits:.1f}"
+        table.add_row(*map(Text, (finding.claim, digits, finding.verdict, finding.remark)))
+    return table
+
+
+def certificate_record(name: str, certificate: kane.Certificate, *, states: int, seed: int) -> dict[str, Any]:
+    """A certificate as what JSON can hold; digits are null where a claim does not apply."""
+    findings = [
+        {"claim": f.claim, "digits": f.digits, "verdict": f.verdict, "remark": f.remark} for f in certificate
+    ]
+    return {"model": name, "states": states, "seed": seed, "holds": certificate.holds, "claims": findings}
