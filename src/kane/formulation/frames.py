@@ -66,7 +66,6 @@ class _Axes:
 
     turns: np.ndarray | None = None
     slides: np.ndarray | None = None
-    z: np.ndarray | None = None
     R_LK: Rotation | None = None
     offset: Vector = ZERO  # from Mo to O_K, in K
     may_slide: bool = False  # whether O_K may be anywhere on the axis
