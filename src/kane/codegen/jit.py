@@ -4,46 +4,86 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import hashlib
 from typing import Any
 
+import llvmlite
 import llvmlite.binding as llvm
 
 from kane.codegen.compiled import CompiledFunction
 from kane.codegen.emit_llvm import BATCH, MAIN, STAGE, Module, emit_llvm
+from kane.codegen.object_cache import ObjectCache, environment_cache
 from kane.codegen.program import Program
 from kane.errors import CompileError
 
 # Measured on programs of 1,000 to 12,000 operations: level 1 makes code as fast as levels 2 and 3 do, in less time, and
 # level 0 code half as fast; passes on the LLVM text (SLP vectorizer included) take long and find nothing.
 OPTIMIZATION_LEVEL = 1
+LAYOUT = 1  # of what is kept on disk; a new number for anything new in how text becomes code, besides the settings above
 
 
-def compile_program(program: Program, *, piece: int | None = None) -> CompiledFunction:
-    """Compile a program for the machine at hand.
+def compile_program(program: Program, *, piece: int | None = None, cached: bool = True) -> CompiledFunction:
+    """Compile a program for the machine at hand, or take its code from the cache on disk.
 
     Args:
         program: what to compute.
         piece: about how many operations one native function may hold; by the length of the program unless given.
+        cached: whether code is kept on disk (see ``environment_cache``).
 
     Raises:
         CompileError: LLVM refused the program, or a function of the C library was not found.
     """
+    cache = environment_cache() if cached else None
     machine = _target_machine()
-    return _load(program, emit_llvm(program, fused=_fuses(machine), piece=piece), machine)
+    return _load(program, emit_llvm(program, fused=_fuses(machine), piece=piece), machine, cache)
 
 
-def _load(program: Program, module: Module, machine: Any) -> CompiledFunction:
+def _load(program: Program, module: Module, machine: Any, cache: ObjectCache | None = None) -> CompiledFunction:
     for symbol in module.symbols:
         _bind(symbol)
     try:
-        parsed = llvm.parse_assembly(module.text, llvm.create_context())
-        parsed.triple = machine.triple
-        engine = llvm.create_mcjit_compiler(parsed, machine)
-        engine.finalize_object()
+        engine = _engine(module.text, machine, cache)
         addresses = [engine.get_function_address(name) for name in (MAIN, STAGE, BATCH)]
     except RuntimeError as error:
         raise CompileError(f"LLVM could not compile {program.name!r}: {error}") from error
     return CompiledFunction(program, addresses, n_work=module.n_work, engine=engine)
+
+
+def _engine(text: str, machine: Any, cache: ObjectCache | None) -> Any:
+    """The code of a module, in memory and ready to run; the machine is used up."""
+    if cache is None:
+        code = _object_code(text, machine)
+    else:
+        code = cache.get(_origin(text, machine), lambda: _object_code(text, machine))
+    # An engine is made with a module, so it gets an empty one; what is added to it later is copied.
+    engine = llvm.create_mcjit_compiler(_parsed("", machine), machine)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine
+
+
+def _object_code(text: str, machine: Any) -> bytes:
+    return machine.emit_object(_parsed(text, machine))
+
+
+def _parsed(text: str, machine: Any) -> Any:
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.triple = machine.triple
+    return module
+
+
+def _origin(text: str, machine: Any) -> dict[str, object]:
+    """Everything that decides what ``_object_code`` returns; ``_target_machine`` holds the rest of its settings."""
+    return {
+        "text": hashlib.sha256(text.encode()).hexdigest(),
+        "triple": machine.triple,
+        "cpu": llvm.get_host_cpu_name(),
+        "features": llvm.get_host_cpu_features().flatten(),
+        "optimization": OPTIMIZATION_LEVEL,
+        "llvm": ".".join(map(str, llvm.llvm_version_info)),
+        "llvmlite": llvmlite.__version__,
+        "layout": LAYOUT,
+    }
 
 
 def _fuses(machine: Any) -> bool:
