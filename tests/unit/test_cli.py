@@ -1,6 +1,7 @@
 """The command line: what it prints and writes, and how it says no."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -9,6 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 import kane
+from kane.analysis.certificate import Finding
+from kane.cli.check import exit_status
 from kane.cli.main import app
 from kane.cli.run import file_name
 
@@ -37,7 +40,7 @@ def call(*arguments):
 def test_help_names_every_command():
     done = call("--help")
     assert done.exit_code == 0
-    assert all(word in done.stdout for word in ("run", "count", "bench", "--version"))
+    assert all(word in done.stdout for word in ("run", "count", "check", "bench", "--version"))
 
 
 def test_without_arguments_there_is_help():
@@ -70,6 +73,42 @@ def test_a_free_base_adds_six_speeds(pendulum):
 
 def test_a_reference_model_takes_whole_numbers_after_colons():
     assert json.loads(call("count", "chain:3", "--json").stdout)["speeds"] == 3
+
+
+def test_check_prints_the_certificate_and_is_content(pendulum):
+    done = call("check", pendulum, "--states", 2, "--seed", 5)
+    assert done.exit_code == 0, done.output
+    assert all(word in done.stdout for word in ("pendulum: 2 states, seed 5", "Lagrange", "holds", "n/a"))
+    assert "FAILS" not in done.stdout
+
+
+def test_a_certificate_as_json_is_that_of_the_model(pendulum):
+    done = call("check", pendulum, "--json", "--seed", 2)
+    record = json.loads(done.stdout)
+    expected = kane.certify(kane.load_urdf(pendulum), seed=2)
+    assert {k: record[k] for k in ("model", "states", "seed", "holds")} == {
+        "model": "pendulum", "states": 4, "seed": 2, "holds": True
+    }  # fmt: skip
+    assert [(c["claim"], c["digits"], c["remark"]) for c in record["claims"]] == [tuple(f) for f in expected]
+
+
+def test_a_certificate_that_fails_is_exit_status_1(tmp_path):
+    """A needle that turns about itself has a mass matrix of zero."""
+    path = tmp_path / "needle.urdf"
+    path.write_text(re.sub(r'(i\w\w)="0[.0-9]*"', r'\1="0"', PENDULUM).replace('xyz="0 0 -0.5"', 'xyz="0.5 0 0"'))
+    done = call("check", path)
+    assert done.exit_code == 1
+    assert "FAILS" in done.stdout
+    assert "singular" in done.stdout
+    record = json.loads(call("check", path, "--json").stdout)
+    assert record["holds"] is False
+    assert {"FAILS", "holds", "n/a"} == {claim["verdict"] for claim in record["claims"]}
+
+
+def test_one_claim_that_fails_is_enough():
+    right, idle, wrong = Finding("a", 12.0), Finding("b", None, "why"), Finding("c", 7.9)
+    assert exit_status(kane.Certificate([right, idle])) == 0
+    assert exit_status(kane.Certificate([right, wrong, idle])) == 1
 
 
 def test_run_writes_a_trajectory_and_a_picture(pendulum, tmp_path):
@@ -118,7 +157,14 @@ def test_a_folder_that_cannot_be_made_is_an_error(pendulum, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["count"], ["fly"], ["count", "chain:2", "--colour"], ["run", "chain:2", "--until", "x"]]
+    "arguments",
+    [
+        ["count"],
+        ["fly"],
+        ["count", "chain:2", "--colour"],
+        ["run", "chain:2", "--until", "x"],
+        ["check", "chain:2", "--states", "0"],
+    ],
 )
 def test_wrong_usage_is_exit_status_2(arguments):
     assert call(*arguments).exit_code == 2

@@ -50,7 +50,5 @@ def certificate_table(title: str, certificate: kane.Certificate) -> Table:
 
 def certificate_record(name: str, certificate: kane.Certificate, *, states: int, seed: int) -> dict[str, Any]:
     """A certificate as what JSON can hold; digits are null where a claim does not apply."""
-    findings = [
-        {"claim": f.claim, "digits": f.digits, "verdict": f.verdict, "remark": f.remark} for f in certificate
-    ]
+    findings = [{"claim": f.claim, "digits": f.digits, "verdict": f.verdict, "remark": f.remark} for f in certificate]
     return {"model": name, "states": states, "seed": seed, "holds": certificate.holds, "claims": findings}

@@ -9,7 +9,6 @@ import numpy as np
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import cross
 from kane.model.joints import (
     CustomJoint,
     Cylindrical,
@@ -32,8 +31,9 @@ JointMaker = Callable[[str, tuple[float, float, float]], Joint]
 
 def _universal(name: str, axis: tuple[float, float, float]) -> Joint:
     """About the axis, then about one normal to it."""
-    least = min(range(3), key=lambda k: abs(axis[k]))
-    return Universal(name, axis, cross(axis, tuple(float(k == least) for k in range(3))))
+    least = int(np.argmin(np.abs(axis)))
+    x, y, z = np.cross(axis, np.eye(3)[least]).tolist()
+    return Universal(name, axis, (x, y, z))
 
 
 def _cam(name: str, axis: tuple[float, float, float]) -> Joint:
