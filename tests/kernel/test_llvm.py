@@ -284,13 +284,13 @@ def test_a_program_without_operations_copies_and_one_without_outputs_does_nothin
 
 
 def test_text_that_llvm_refuses_is_a_compile_error(monkeypatch):
-    monkeypatch.setitem(emit_llvm.EMITTERS, MUL, lambda r, a, b: f"  {r} = nonsense {a}, {b}")
+    monkeypatch.setitem(emit_llvm.EMITTERS, MUL, lambda k, r, a, b: f"  {r} = nonsense {a}, {b}")
     with pytest.raises(CompileError, match="LLVM could not compile 'smooth'"):
         compile_program(smooth_program(terms=30))
 
 
 def test_a_missing_library_function_is_a_compile_error(monkeypatch):
-    monkeypatch.setitem(emit_llvm.EMITTERS, NEG, lambda r, a: f"  {r} = call double @no_such_function(double {a})")
+    monkeypatch.setitem(emit_llvm.EMITTERS, NEG, lambda k, r, a: f"  {r} = call double @no_such_function(double {a})")
     monkeypatch.setitem(emit_llvm.LIBRARY, "no_such_function", 1)
     arena = Arena()
     q = arena.leaf(COORDINATE, "q")

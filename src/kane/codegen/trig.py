@@ -2,14 +2,14 @@
 
 An angle x up to LARGEST in size is reduced by n = round(2 x / pi) to r = x - n pi/2, |r| <= pi/4, with pi/2 in parts
 subtracted one after the other; two polynomials give sin r and cos r, and n mod 4 says which is which and their signs.
-Larger angles, infinities and NaN go to the C library one by one.
+Larger angles, infinities and NaN go to the C library one by one; they leave the results of the others as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kane.codegen.llvm_operations import hexadecimal
+from kane.codegen.lanes import Lanes
 
 # Beyond this size n times the parts of pi/2 would no longer be exact enough.
 LARGEST = 1.0e6
@@ -48,11 +48,6 @@ def sincos_name(lanes: int) -> str:
     return "@sincos" if lanes == 1 else f"@sincos{lanes}"
 
 
-def sincos_type(lanes: int) -> str:
-    """The LLVM type of ``lanes`` doubles."""
-    return "double" if lanes == 1 else f"<{lanes} x double>"
-
-
 def sincos_functions(lanes: Sequence[int], *, fused: bool) -> str:
     """LLVM text of the functions for the given numbers of lanes.
 
@@ -66,30 +61,25 @@ def sincos_functions(lanes: Sequence[int], *, fused: bool) -> str:
 class _Function:
     """Writer of one function, line by line."""
 
-    def __init__(self, lanes: int, fused: bool) -> None:
-        self.lanes = lanes
+    def __init__(self, width: int, fused: bool) -> None:
+        self.lanes = Lanes(width)
+        self.type = self.lanes.type
         self.fused = fused
-        self.type = sincos_type(lanes)
-        self.integer = "i64" if lanes == 1 else f"<{lanes} x i64>"
-        self.bits = "i1" if lanes == 1 else f"<{lanes} x i1>"
-        self.suffix = "f64" if lanes == 1 else f"v{lanes}f64"
         self.lines: list[str] = []
         self.temporaries = 0
 
     def text(self) -> str:
-        self._test()
-        self._fast()
-        self._slow_scalar() if self.lanes == 1 else self._slow_lanes()
-        declarations = []
-        if self.lanes > 1:
-            declarations.append(f"declare {self.type} @llvm.fabs.{self.suffix}({self.type})")
-        if self.fused:
-            declarations.append(f"declare {self.type} @llvm.fma.{self.suffix}({self.type}, {self.type}, {self.type})")
-        if self.lanes > 1:
-            declarations.append(f"declare i1 @llvm.vector.reduce.and.v{self.lanes}i1({self.bits})")
-        pair = f"{{ {self.type}, {self.type} }}"
-        head = f"define internal {pair} {sincos_name(self.lanes)}({self.type} %x) noinline nounwind {{"
-        return "\n".join([*declarations, head, *self.lines, "}"])
+        sine, cosine = self._fast()
+        small = self._test()
+        self._return(sine, cosine)
+        self.lines.append("slow:")
+        if self.lanes.width == 1:
+            self._slow_scalar()
+        else:
+            self._slow_lanes(sine, cosine, small)
+        name = sincos_name(self.lanes.width)
+        head = f"define internal {self.lanes.pair} {name}({self.type} %x) noinline nounwind {{"
+        return "\n".join([head, *self.lines, "}"])
 
     def _line(self, text: str) -> str:
         self.temporaries += 1
@@ -97,16 +87,11 @@ class _Function:
         self.lines.append(f"  {name} = {text}")
         return name
 
-    def _splat(self, element: str, value: str) -> str:
-        if self.lanes == 1:
-            return value
-        return "<" + ", ".join([f"{element} {value}"] * self.lanes) + ">"
-
     def _number(self, value: float) -> str:
-        return self._splat("double", hexadecimal(value))
+        return self.lanes.number(value)
 
     def _whole(self, value: int) -> str:
-        return self._splat("i64", str(value))
+        return self.lanes.splat("i64", str(value))
 
     def _times(self, a: str, b: str) -> str:
         return self._line(f"fmul {self.type} {a}, {b}")
@@ -115,7 +100,7 @@ class _Function:
         """a b + c, rounded once if the machine can."""
         if self.fused:
             t = self.type
-            return self._line(f"call {t} @llvm.fma.{self.suffix}({t} {a}, {t} {b}, {t} {c})")
+            return self._line(f"call {t} @llvm.fma.{self.lanes.suffix}({t} {a}, {t} {b}, {t} {c})")
         return self._line(f"fadd {self.type} {self._times(a, b)}, {c}")
 
     def _polynomial(self, z: str, z2: str, c: Sequence[float]) -> str:
@@ -123,13 +108,15 @@ class _Function:
         low, middle, high = (self._fma(z, self._number(c[i + 1]), self._number(c[i])) for i in (0, 2, 4))
         return self._fma(z2, self._fma(z2, high, middle), low)
 
-    def _test(self) -> None:
-        size = self._line(f"call {self.type} @llvm.fabs.{self.suffix}({self.type} %x)")
-        small = self._line(f"fcmp ole {self.type} {size}, {self._number(LARGEST)}")
-        if self.lanes > 1:
-            small = self._line(f"call i1 @llvm.vector.reduce.and.v{self.lanes}i1({self.bits} {small})")
+    def _test(self) -> str:
+        """Branch to ``slow`` unless every angle is small; returns which ones are."""
+        size = self._line(f"call {self.type} @llvm.fabs.{self.lanes.suffix}({self.type} %x)")
+        small = every = self._line(f"fcmp ole {self.type} {size}, {self._number(LARGEST)}")
+        if self.lanes.width > 1:
+            every = self._line(f"call i1 @llvm.vector.reduce.and.v{self.lanes.width}i1({self.lanes.bits} {small})")
         likely = '!prof !{!"branch_weights", i32 1048576, i32 1}'
-        self.lines += [f"  br i1 {small}, label %fast, label %slow, {likely}", "fast:"]
+        self.lines += [f"  br i1 {every}, label %fast, label %slow, {likely}", "fast:"]
+        return small
 
     def _reduce(self) -> tuple[str, str]:
         """The remainder r, and n in the low bits of integers."""
@@ -138,56 +125,62 @@ class _Function:
         r = "%x"
         for part in _PARTS_FUSED if self.fused else _PARTS_PLAIN:
             r = self._fma(n, self._number(-part), r)
-        return r, self._line(f"bitcast {self.type} {shifted} to {self.integer}")
+        return r, self._line(f"bitcast {self.type} {shifted} to {self.lanes.integer}")
 
-    def _fast(self) -> None:
+    def _fast(self) -> tuple[str, str]:
+        """Sine and cosine of small angles; of others, anything."""
         r, n = self._reduce()
         z = self._times(r, r)
         z2 = self._times(z, z)
         sine = self._fma(self._times(z, r), self._polynomial(z, z2, _SINE), r)
         tail = self._fma(z, self._polynomial(z, z2, _COSINE), self._number(-0.5))
         cosine = self._fma(z, tail, self._number(1.0))
-        odd = self._line(f"trunc {self.integer} {n} to {self.bits}")
-        first = self._line(f"select {self.bits} {odd}, {self.type} {cosine}, {self.type} {sine}")
-        second = self._line(f"select {self.bits} {odd}, {self.type} {sine}, {self.type} {cosine}")
-        ahead = self._line(f"add {self.integer} {n}, {self._whole(1)}")
-        self._return(self._signed(first, n), self._signed(second, ahead))
+        odd = self._line(f"trunc {self.lanes.integer} {n} to {self.lanes.bits}")
+        first = self._line(f"select {self.lanes.bits} {odd}, {self.type} {cosine}, {self.type} {sine}")
+        second = self._line(f"select {self.lanes.bits} {odd}, {self.type} {sine}, {self.type} {cosine}")
+        ahead = self._line(f"add {self.lanes.integer} {n}, {self._whole(1)}")
+        return self._signed(first, n), self._signed(second, ahead)
 
     def _signed(self, value: str, n: str) -> str:
         """The value with its sign changed where bit 1 of n is set."""
-        bit = self._line(f"and {self.integer} {n}, {self._whole(2)}")
-        sign = self._line(f"shl {self.integer} {bit}, {self._whole(62)}")
-        raw = self._line(f"bitcast {self.type} {value} to {self.integer}")
-        changed = self._line(f"xor {self.integer} {raw}, {sign}")
-        return self._line(f"bitcast {self.integer} {changed} to {self.type}")
+        bit = self._line(f"and {self.lanes.integer} {n}, {self._whole(2)}")
+        sign = self._line(f"shl {self.lanes.integer} {bit}, {self._whole(62)}")
+        raw = self._line(f"bitcast {self.type} {value} to {self.lanes.integer}")
+        changed = self._line(f"xor {self.lanes.integer} {raw}, {sign}")
+        return self._line(f"bitcast {self.lanes.integer} {changed} to {self.type}")
 
     def _return(self, sine: str, cosine: str) -> None:
-        pair = f"{{ {self.type}, {self.type} }}"
+        pair = self.lanes.pair
         half = self._line(f"insertvalue {pair} poison, {self.type} {sine}, 0")
         whole = self._line(f"insertvalue {pair} {half}, {self.type} {cosine}, 1")
         self.lines.append(f"  ret {pair} {whole}")
 
     def _slow_scalar(self) -> None:
-        self.lines.append("slow:")
         self._return(self._line("call double @sin(double %x)"), self._line("call double @cos(double %x)"))
 
-    def _slow_lanes(self) -> None:
+    def _slow_lanes(self, sine: str, cosine: str, small: str) -> None:
         t = self.type
         self.lines += [
-            "slow:",
             "  br label %next",
             "next:",
-            "  %i = phi i32 [ 0, %slow ], [ %j, %next ]",
-            f"  %s = phi {t} [ zeroinitializer, %slow ], [ %s1, %next ]",
-            f"  %c = phi {t} [ zeroinitializer, %slow ], [ %c1, %next ]",
+            "  %i = phi i32 [ 0, %slow ], [ %j, %after ]",
+            f"  %s = phi {t} [ {sine}, %slow ], [ %s2, %after ]",
+            f"  %c = phi {t} [ {cosine}, %slow ], [ %c2, %after ]",
+            f"  %small = extractelement {self.lanes.bits} {small}, i32 %i",
+            "  br i1 %small, label %after, label %large",
+            "large:",
             f"  %xi = extractelement {t} %x, i32 %i",
             "  %si = call double @sin(double %xi)",
             "  %ci = call double @cos(double %xi)",
             f"  %s1 = insertelement {t} %s, double %si, i32 %i",
             f"  %c1 = insertelement {t} %c, double %ci, i32 %i",
+            "  br label %after",
+            "after:",
+            f"  %s2 = phi {t} [ %s, %next ], [ %s1, %large ]",
+            f"  %c2 = phi {t} [ %c, %next ], [ %c1, %large ]",
             "  %j = add i32 %i, 1",
-            f"  %done = icmp eq i32 %j, {self.lanes}",
+            f"  %done = icmp eq i32 %j, {self.lanes.width}",
             "  br i1 %done, label %finish, label %next",
             "finish:",
         ]
-        self._return("%s1", "%c1")
+        self._return("%s2", "%c2")
