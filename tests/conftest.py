@@ -7,6 +7,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+# Tests compile what they test, and leave the user's cache alone; those of the cache have folders of their own.
+os.environ["KANE_CACHE"] = "off"
 
 # No deadlines: native code is compiled on first use, on machines shared with others. A failure prints its seed.
 settings.register_profile(

@@ -10,16 +10,21 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+from kane.codegen.batches import LaneCode
 from kane.codegen.compiled import CompiledFunction
-from kane.codegen.emit_llvm import BATCH, MAIN, STAGE, Module, emit_llvm
+from kane.codegen.emit_llvm import BATCH, BATCH_EACH, LANES, MAIN, ROWS, STAGE, STAGES, Module, emit_lanes, emit_llvm
+from kane.codegen.lanes import Lanes
 from kane.codegen.object_cache import ObjectCache, environment_cache
 from kane.codegen.program import Program
 from kane.errors import CompileError
+from kane.expression.collector import collector_paused
 
 # Measured on programs of 1,000 to 12,000 operations: level 1 makes code as fast as levels 2 and 3 do, in less time, and
 # level 0 code half as fast; passes on the LLVM text (SLP vectorizer included) take long and find nothing.
 OPTIMIZATION_LEVEL = 1
-LAYOUT = 1  # of what is kept on disk; a new number for anything new in how text becomes code, besides the settings above
+LAYOUT = (
+    1  # of what is kept on disk; a new number for anything new in how text becomes code, besides the settings above
+)
 
 
 def compile_program(program: Program, *, piece: int | None = None, cached: bool = True) -> CompiledFunction:
@@ -35,7 +40,9 @@ def compile_program(program: Program, *, piece: int | None = None, cached: bool 
     """
     cache = environment_cache() if cached else None
     machine = _target_machine()
-    return _load(program, emit_llvm(program, fused=_fuses(machine), piece=piece), machine, cache)
+    with collector_paused():
+        module = emit_llvm(program, fused=_fuses(machine), piece=piece)
+    return _load(program, module, machine, cache)
 
 
 def _load(program: Program, module: Module, machine: Any, cache: ObjectCache | None = None) -> CompiledFunction:

@@ -8,6 +8,7 @@ import json
 import os
 import secrets
 import stat
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -18,6 +19,7 @@ from kane.errors import CompileError
 SWITCH, FOLDER = "KANE_CACHE", "KANE_CACHE_DIR"
 CAPACITY = 256 * 2**20  # bytes; forward dynamics of a humanoid take a quarter of a megabyte
 ENTRY, UNFINISHED = ".kane-object", ".kane-unfinished"
+ABANDONED = 3600  # seconds, after which whoever began a file will not finish it
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -121,7 +123,7 @@ def _open_folder(path: Path) -> int:
     Raises:
         OSError: not to be made or opened, a link, another user's, or open to others.
     """
-    if os.open not in os.supports_dir_fd or not hasattr(os, "geteuid"):
+    if not hasattr(os, "geteuid"):
         raise OSError(errno.ENOTSUP, "this system does not tell who may write to a folder")
     if not path.is_absolute():
         raise OSError(errno.EINVAL, "the path is not absolute")
@@ -192,14 +194,16 @@ def _replace(folder: int, name: str, data: bytes) -> None:
 
 
 def _evict(folder: int, capacity: int) -> None:
-    """Remove the oldest of our files until the rest fits; leave those of others that lie in the same folder."""
+    """Remove the oldest entries until the rest fits, and what crashed processes left; no file that is not of here."""
     found = []
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.endswith((ENTRY, UNFINISHED)):
-                with suppress(FileNotFoundError):  # another process may be at the same work
-                    about = entry.stat(follow_symlinks=False)
-                    found.append((about.st_mtime_ns, about.st_size, entry.name))
+    with os.scandir(folder) as files:
+        for file in files:
+            with suppress(FileNotFoundError):  # another process may be at the same work
+                about = file.stat(follow_symlinks=False)
+                if file.name.endswith(ENTRY):
+                    found.append((about.st_mtime_ns, about.st_size, file.name))
+                elif file.name.endswith(UNFINISHED) and about.st_mtime < time.time() - ABANDONED:
+                    os.unlink(file.name, dir_fd=folder)
     excess = sum(size for _, size, _ in found) - capacity
     for _, size, name in sorted(found):
         if excess <= 0:

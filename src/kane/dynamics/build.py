@@ -20,9 +20,16 @@ class Target(Protocol):
         """Code for a program."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LLVM:
-    """Native code in this process."""
+    """Native code in this process.
+
+    Attributes:
+        cache: whether code is kept on disk for the next process. The environment decides where: KANE_CACHE_DIR names a
+            folder other than the user's cache folder, KANE_CACHE=off switches the cache off.
+    """
+
+    cache: bool = True
 
     def compile(self, program: Program) -> CompiledFunction:
         """Native code for a program.
@@ -30,7 +37,7 @@ class LLVM:
         Raises:
             CompileError: LLVM cannot make code for this machine.
         """
-        return compile_program(program)
+        return compile_program(program, cached=self.cache)
 
 
 def build(equations: Equations, *, target: Target | None = None) -> Dynamics:
