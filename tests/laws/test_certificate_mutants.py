@@ -108,9 +108,11 @@ RIGHT = Sandbox({})
 
 
 def changed(subject, right):
-    """Whether a mutant moves in another way; None where it cannot run."""
+    """Whether a mutant moves in another way, or says that it cannot; None where it cannot run."""
     try:
         a, b = motion(subject), motion(right)
+    except kane.KaneError:
+        return True
     except CANNOT_RUN:
         return None
     return a.shape != b.shape or not np.allclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True)

@@ -110,7 +110,7 @@ def _replacements(node: ast.AST) -> Iterator[ast.AST]:
     elif isinstance(node, ast.Constant) and isinstance(node.value, float) and node.value:
         yield ast.UnaryOp(ast.USub(), node)
     elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        yield ast.Subscript(node.value, ast.Constant(node.slice.value + 1), node.ctx)
+        yield ast.Subscript(node.value, ast.Constant(node.slice.value - 1), node.ctx)
     elif isinstance(node, ast.IfExp):
         yield ast.IfExp(node.test, node.orelse, node.body)
     elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple) and len(node.targets[0].elts) > 2:
