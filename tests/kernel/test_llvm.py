@@ -169,10 +169,8 @@ def test_wrong_shapes_are_named_with_what_was_expected():
         function(state, 1.0, stage)
     with pytest.raises(ModelError, match=r"stage must have shape"):
         function(state, rest, np.append(stage, 0.0))
-    with pytest.raises(ModelError, match=r"stage must have shape"):
-        function(state, rest, stage[None])
-    with pytest.raises(ModelError, match=r"parameters must have shape \(4,\), got \(2, 4\)"):
-        function.stage(np.ones((2, 4)))
+    with pytest.raises(ModelError, match=r"parameters must have shape \(\.\.\., 4\), got \(2, 3\)"):
+        function.stage(np.ones((2, 3)))
     with pytest.raises(ModelError, match=r"state \(2,\) and rest \(3,\) do not broadcast"):
         function(np.ones((2, 7)), np.ones((3, 3)), stage)
     with pytest.raises(ModelError, match="state must be numbers"):

@@ -210,7 +210,7 @@ class _Unit:
     def write(self, nodes: Sequence[Expr], together: Sequence[Expr], outputs: Sequence[Expr], piece: int) -> None:
         steps = _steps(nodes, together, contracted(nodes, outputs) if self.shared.fused else {})
         size = -(-len(steps) // max(1, -(-len(steps) // piece))) or 1
-        pieces = [steps[i : i + size] for i in range(0, len(steps), size)] or [()]
+        pieces = [steps[i : i + size] for i in range(0, len(steps), size)] or [steps]
         self._assign_slots(pieces)
         direct = self._sort_outputs(steps, outputs)
         if len(pieces) == 1:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import hashlib
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import llvmlite
@@ -27,33 +29,72 @@ LAYOUT = (
 )
 
 
-def compile_program(program: Program, *, piece: int | None = None, cached: bool = True) -> CompiledFunction:
+def compile_program(
+    program: Program,
+    *,
+    piece: int | None = None,
+    cached: bool = True,
+    lanes: bool | None = None,
+    threads: int | None = None,
+) -> CompiledFunction:
     """Compile a program for the machine at hand, or take its code from the cache on disk.
 
     Args:
         program: what to compute.
         piece: about how many operations one native function may hold; by the length of the program unless given.
         cached: whether code is kept on disk (see ``environment_cache``).
+        lanes: whether batches are computed several states side by side; once it pays unless given.
+        threads: how many may work on one batch; as many as there are processors unless given.
 
     Raises:
         CompileError: LLVM refused the program, or a function of the C library was not found.
     """
     cache = environment_cache() if cached else None
     machine = _target_machine()
+    width = lane_width()
+    compile_lanes = partial(_load_lanes, program, Lanes(width), piece=piece, cache=cache)
     with collector_paused():
         module = emit_llvm(program, fused=_fuses(machine), piece=piece)
-    return _load(program, module, machine, cache)
+    able = compile_lanes if width > 1 and lanes is not False else None
+    return _load(program, module, machine, cache, lanes=able, eager=bool(lanes), threads=threads)
 
 
-def _load(program: Program, module: Module, machine: Any, cache: ObjectCache | None = None) -> CompiledFunction:
+def lane_width() -> int:
+    """How many doubles the registers of this machine hold where lanes pay: 8 (AVX-512), 4 (AVX2) or 1."""
+    features = llvm.get_host_cpu_features()
+    if features.get("avx512f", False):
+        return 8
+    return 4 if features.get("avx2", False) and features.get("fma", False) else 1
+
+
+def _load(
+    program: Program, module: Module, machine: Any, cache: ObjectCache | None = None, **options: Any
+) -> CompiledFunction:
+    engine, addresses = _linked(program, module, (MAIN, STAGE, BATCH, BATCH_EACH, STAGES), machine, cache)
+    return CompiledFunction(program, addresses, n_work=module.n_work, engine=engine, **options)
+
+
+def _load_lanes(
+    program: Program, lanes: Lanes, each: bool, *, piece: int | None = None, cache: ObjectCache | None = None
+) -> LaneCode:
+    machine = _target_machine()
+    with collector_paused():
+        module = emit_lanes(program, lanes, each=each, fused=_fuses(machine), piece=piece)
+    engine, addresses = _linked(program, module, (LANES, ROWS), machine, cache)
+    return LaneCode(program, addresses, width=lanes.width, each=each, n_work=module.n_work, engine=engine)
+
+
+def _linked(
+    program: Program, module: Module, names: Sequence[str], machine: Any, cache: ObjectCache | None
+) -> tuple[Any, list[int]]:
+    """The engine that holds the code of a module, and the addresses of its functions."""
     for symbol in module.symbols:
         _bind(symbol)
     try:
         engine = _engine(module.text, machine, cache)
-        addresses = [engine.get_function_address(name) for name in (MAIN, STAGE, BATCH)]
+        return engine, [engine.get_function_address(name) for name in names]
     except RuntimeError as error:
         raise CompileError(f"LLVM could not compile {program.name!r}: {error}") from error
-    return CompiledFunction(program, addresses, n_work=module.n_work, engine=engine)
 
 
 def _engine(text: str, machine: Any, cache: ObjectCache | None) -> Any:

@@ -48,10 +48,10 @@ def rows_text(
 
         void name(int64 n, const Source* sources, const double* stage, double* out, double* work)
 
-    with ``struct Source { const double* first; int64 stride; }``, the stride in bytes from state to state, or 0: one for
-    each of the ``segments``. ``stage`` is not read if ``each``. A last block that is not full goes back to overlap the
-    one before; fewer states than a block are computed one by one, in all lanes. Either way every state gets the bits
-    it would get in any other place.
+    with ``struct Source { const double* first; int64 stride; }``, the stride in bytes from state to state, or 0: one
+    for each of the ``segments``. ``stage`` is not read if ``each``. A last block that is not full goes back to overlap
+    the one before; fewer states than a block are computed one by one, in all lanes. Either way every state gets the
+    bits it would get in any other place.
 
     Args:
         name: of the function.
@@ -103,7 +103,7 @@ class _Rows:
             [
                 f"declare {t} @llvm.masked.load.v{w}f64.p0(ptr, i32 immarg, {bits}, {t})",
                 f"declare void @llvm.masked.store.v{w}f64.p0({t}, ptr, i32 immarg, {bits})",
-                f"define void @{name}(i64 %n, ptr %sources, ptr %stage, ptr noalias %out, ptr noalias %work) nounwind {{",
+                f"define void @{name}(i64 %n, ptr %sources, ptr %stage, ptr noalias %out, ptr %work) nounwind {{",
                 *self.lines,
                 "  %after = add i64 %i, %step",
                 "  %over = icmp sgt i64 %after, %last",
@@ -187,9 +187,8 @@ class _Rows:
         for first, count in self._blocks(self.n_out):
             columns = []
             for c in range(count):
-                columns.append(
-                    self._line(f"load {t}, ptr {self._buffer('out', first + c)}, align {8 * self.lanes.width}")
-                )
+                place = self._buffer("out", first + c)
+                columns.append(self._line(f"load {t}, ptr {place}, align {8 * self.lanes.width}"))
             columns += ["poison"] * (self.lanes.width - count)
             for row, values in zip(rows, self._transposed(columns), strict=True):
                 self._store(self._at(row, 8 * first), values, count)
