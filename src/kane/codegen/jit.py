@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import hashlib
 from collections.abc import Sequence
 from functools import partial
@@ -24,9 +23,8 @@ from kane.expression.collector import collector_paused
 # Measured on programs of 1,000 to 12,000 operations: level 1 makes code as fast as levels 2 and 3 do, in less time, and
 # level 0 code half as fast; passes on the LLVM text (SLP vectorizer included) take long and find nothing.
 OPTIMIZATION_LEVEL = 1
-LAYOUT = (
-    1  # of what is kept on disk; a new number for anything new in how text becomes code, besides the settings above
-)
+# Of what is kept on disk: a new number for anything new in how text becomes code that ``_origin`` does not say.
+LAYOUT = 1
 
 
 def compile_program(
@@ -158,11 +156,17 @@ def _bind(symbol: str) -> None:
     """Make a function of the C library known to LLVM, which by itself sees the symbols of the process only."""
     if llvm.address_of_symbol(symbol):
         return
-    for name in (None, ctypes.util.find_library("m"), ctypes.util.find_library("msvcrt")):
+    for name in (None, "m", "msvcrt"):  # the process itself first: looking for a library starts processes
         try:
-            address = ctypes.cast(getattr(ctypes.CDLL(name), symbol), ctypes.c_void_p).value
+            address = ctypes.cast(getattr(ctypes.CDLL(name and _library(name)), symbol), ctypes.c_void_p).value
         except (AttributeError, OSError, TypeError):
             continue
         llvm.add_symbol(symbol, address)
         return
     raise CompileError(f"the C library of this system has no {symbol!r} that LLVM could call")
+
+
+def _library(name: str) -> str | None:
+    import ctypes.util  # here, because it takes milliseconds and is hardly ever needed
+
+    return ctypes.util.find_library(name)

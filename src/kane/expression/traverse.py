@@ -83,15 +83,18 @@ def count(roots: Iterable[Expr], free: Iterable[int] = ()) -> dict[str, int]:
         free: kinds of leaves whose functions are not counted (parameters, when they are computed once).
     """
     hoisted: set[Expr] = set()
-    totals = dict.fromkeys(ops.COST_CLASSES, 0)
+    uses = [0] * len(ops.OPERATIONS)
     kinds = set(free)
+    hoists = bool(kinds)
+    kinds.add(ops.CONSTANT)
     for node in reachable(roots):
-        if (
-            node.op in kinds
-            or (node.op == ops.CONSTANT)
-            or (node.args and kinds and all(a in hoisted for a in node.args))
-        ):
+        args = node.args
+        if (hoists and hoisted.issuperset(args)) if args else node.op in kinds:
             hoisted.add(node)
-        elif ops.OPERATIONS[node.op].cost:
-            totals[ops.OPERATIONS[node.op].cost] += 1
+        else:
+            uses[node.op] += 1
+    totals = dict.fromkeys(ops.COST_CLASSES, 0)
+    for operation, n in zip(ops.OPERATIONS, uses, strict=True):
+        if operation.cost:
+            totals[operation.cost] += n
     return totals

@@ -89,4 +89,5 @@ def program(equations: Equations, name: str) -> Program:
     """The straight-line program of a named quantity."""
     found = quantity(equations, name)
     state = (equations.t, *equations.q, *equations.u)
-    return Program(name, factor(found.outputs), state=state, rest=found.rest, parameters=equations.parameters)
+    with collector_paused():
+        return Program(name, factor(found.outputs), state=state, rest=found.rest, parameters=equations.parameters)
