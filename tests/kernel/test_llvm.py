@@ -4,11 +4,11 @@ import gc
 import inspect
 import itertools
 import math
-import random
 import threading
 
 import numpy as np
 import pytest
+from oracles.random_programs import OPERATION_CODES, TABLE, leaves_of, random_arrays, random_program, smooth_program
 
 from kane.codegen import emit_llvm
 from kane.codegen.jit import compile_program
@@ -19,56 +19,19 @@ from kane.expression.arena import Arena
 from kane.expression.interpret import interpret
 from kane.expression.operations import (
     ADD,
-    CONSTANT,
     COORDINATE,
     EQUAL,
-    INPUT,
     LESS,
     LESS_EQUAL,
     MUL,
     NEG,
     OPERATIONS,
-    PARAMETER,
     SELECT,
-    SPEED,
     SPLINE,
     SUB,
-    TIME,
 )
 from kane.expression.spline import PiecewiseCubic
 from kane.expression.traverse import CONSTRUCTORS, reachable
-
-TABLE = PiecewiseCubic.through([-1.5, -0.5, 0.1, 1.0, 2.5], [0.3, -1.0, 0.7, 0.2, 1.1])
-OPERATION_CODES = [op for op, row in enumerate(OPERATIONS) if row.arity]
-
-
-def leaves_of(arena):
-    state = [arena.leaf(TIME, "t")]
-    state += [arena.leaf(COORDINATE, f"q{i}") for i in range(3)] + [arena.leaf(SPEED, f"u{i}") for i in range(3)]
-    return state, [arena.leaf(INPUT, f"tau{i}") for i in range(3)], [arena.leaf(PARAMETER, f"p{i}") for i in range(4)]
-
-
-def random_program(seed, operations):
-    """A program in which every node is an output, so that each operation can be judged by its own arguments."""
-    source = random.Random(seed)
-    arena = Arena()
-    state, rest, parameters = leaves_of(arena)
-    pool = [*state, *rest, *parameters]
-    frequent = [op for op in OPERATION_CODES if OPERATIONS[op].name in ("add", "sub", "mul")]
-    while len(arena.nodes) < operations:
-        op = source.choice(frequent if source.random() < 0.5 else OPERATION_CODES)
-        args = [source.choice(pool[-60:]) for _ in range(OPERATIONS[op].arity)]
-        if len(args) == 2 and source.random() < 0.15:
-            args[source.randrange(2)] = arena.constant(source.uniform(-2, 2))
-        pool.append(construct.spline(args[0], TABLE) if op == SPLINE else CONSTRUCTORS[op](*args))
-    outputs = [n for n in reachable(pool) if n.op != CONSTANT]
-    return Program("random", outputs, state=state, rest=rest, parameters=parameters)
-
-
-def random_arrays(function, seed, batch=()):
-    source = np.random.default_rng(seed)
-    lengths = function.n_state, function.n_rest
-    return [source.standard_normal((*batch, n)) for n in lengths], source.standard_normal(function.n_parameters)
 
 
 def rounding(node, expected, values):
@@ -116,19 +79,6 @@ def test_every_operation_does_to_its_native_arguments_what_the_interpreter_does(
 
 def test_every_operation_has_a_row():
     assert sorted(emit_llvm.EMITTERS) == OPERATION_CODES
-
-
-def smooth_program(*, terms=300, seed=5):
-    """Bounded sums of products of everything, a few outputs: errors of it all together stay near round-off."""
-    source = random.Random(seed)
-    arena = Arena()
-    state, rest, parameters = leaves_of(arena)
-    pool = [*state, *rest, *parameters, *(f(x) for x in state for f in (construct.sin, construct.cos))]
-    for _ in range(terms):
-        a, b, c = (source.choice(pool[-40:]) for _ in range(3))
-        pool.append(construct.tanh(a * b - c) if source.random() < 0.05 else (a * b + c) * 0.5)
-    outputs = [*pool[-6:], state[1], parameters[2], arena.constant(2.5), pool[-1], parameters[0] * parameters[1]]
-    return Program("smooth", outputs, state=state, rest=rest, parameters=parameters)
 
 
 @pytest.mark.parametrize("piece", [1, 50, 600])

@@ -143,8 +143,9 @@ class _Function:
 
     def _signed(self, value: str, n: str) -> str:
         """The value with its sign changed where bit 1 of n is set."""
-        bit = self._line(f"and {self.lanes.integer} {n}, {self._whole(2)}")
-        sign = self._line(f"shl {self.lanes.integer} {bit}, {self._whole(62)}")
+        # Shifted first: machines with three-argument logic do the rest in one operation.
+        moved = self._line(f"shl {self.lanes.integer} {n}, {self._whole(62)}")
+        sign = self._line(f"and {self.lanes.integer} {moved}, {self._whole(-(2**63))}")
         raw = self._line(f"bitcast {self.type} {value} to {self.lanes.integer}")
         changed = self._line(f"xor {self.lanes.integer} {raw}, {sign}")
         return self._line(f"bitcast {self.lanes.integer} {changed} to {self.type}")

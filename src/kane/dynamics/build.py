@@ -27,9 +27,14 @@ class LLVM:
     Attributes:
         cache: whether code is kept on disk for the next process. The environment decides where: KANE_CACHE_DIR names a
             folder other than the user's cache folder, KANE_CACHE=off switches the cache off.
+        lanes: whether batches are computed several states side by side in the registers; once it pays unless given.
+            The results are the same to the last bit.
+        threads: how many may work on one batch; as many as there are processors unless given.
     """
 
     cache: bool = True
+    lanes: bool | None = None
+    threads: int | None = None
 
     def compile(self, program: Program) -> CompiledFunction:
         """Native code for a program.
@@ -37,7 +42,7 @@ class LLVM:
         Raises:
             CompileError: LLVM cannot make code for this machine.
         """
-        return compile_program(program, cached=self.cache)
+        return compile_program(program, cached=self.cache, lanes=self.lanes, threads=self.threads)
 
 
 def build(equations: Equations, *, target: Target | None = None) -> Dynamics:

@@ -56,7 +56,8 @@ class Dynamics:
     """Native code of equations. Every argument may be a batch (..., n); batches broadcast.
 
     q is always the full set of coordinates (nq) and u the full set of speeds (n), in the order of ``equations.q`` and
-    ``.u``. ``parameters``, where a method takes it, is a dict of values by name that replaces defaults for this call.
+    ``.u``. ``parameters``, where a method takes it, is a dict of values by name that replaces defaults for this call;
+    a value may be an array (...), one for each state of the batch.
     Any number of threads may call at once.
 
     Raises:
@@ -181,20 +182,21 @@ class Dynamics:
     def _call(self, name: str, q: Any, u: Any, rest: Any = (), *, t: Any, parameters: Any = None) -> np.ndarray:
         function = self.function(name)
         stage = self._stages[name] if parameters is None else function.stage(self._values(parameters))
-        q = self._array(q, "q", len(self._equations.q))
-        u = self._array(u, "u", len(self._equations.u))
-        t = self._array(np.expand_dims(t, -1), "t", 1)
+        parts = {
+            "t": self._array(np.expand_dims(t, -1), "t", 1),
+            "q": self._array(q, "q", len(self._equations.q)),
+            "u": self._array(u, "u", len(self._equations.u)),
+        }
         rest = np.asarray(rest, float)
-        if q.ndim == u.ndim == t.ndim == rest.ndim == 1:
-            return function(np.concatenate((t, q, u)), rest, stage)
-        shapes = {"t": t.shape, "q": q.shape, "u": u.shape, "inputs, udot or at": rest.shape}
+        shapes = {word: a.shape[:-1] for word, a in {**parts, "inputs, udot or at": rest}.items()}
+        if stage.ndim > 1:
+            shapes["parameters"] = stage.shape[:-1]
         try:
-            batch = np.broadcast_shapes(*(shape[:-1] for shape in shapes.values()))
+            np.broadcast_shapes(*shapes.values())
         except ValueError:
-            given = ", ".join(f"{shape[:-1]} of {word}" for word, shape in shapes.items())
+            given = ", ".join(f"{shape} of {word}" for word, shape in shapes.items())
             raise ModelError(f"the batches {given} do not broadcast; make their leading shapes agree") from None
-        state = np.concatenate([np.broadcast_to(a, (*batch, a.shape[-1])) for a in (t, q, u)], axis=-1)
-        return function(state, rest, stage)
+        return function.join(tuple(parts.values()), rest, stage)
 
     @staticmethod
     def _array(values: Any, word: str, length: int) -> np.ndarray:
@@ -212,15 +214,32 @@ class Dynamics:
             return np.array([self._equations.defaults[i.name] for i in leaves])
         return self._array(inputs, "inputs", len(leaves))
 
-    def _values(self, parameters: Mapping[str, float]) -> np.ndarray:
-        names = [p.name for p in self._equations.parameters]
-        values = self.parameters
+    def _values(self, parameters: Mapping[str, Any]) -> np.ndarray:
+        """All parameters, the given ones replaced, shape (..., n): the batches of the given values broadcast."""
         if not isinstance(parameters, Mapping):
             raise ModelError(f"parameters must be a dict of values by name, not {parameters!r}")
+        names = [p.name for p in self._equations.parameters]
+        given = {}
         for name, value in parameters.items():
             if name not in names:
                 raise ModelError(f"there is no parameter {name!r}; {near(name, names)}")
-            if not isinstance(value, Real):
-                raise ModelError(f"the parameter {name!r} must be a number, not {value!r}")
-            values[names.index(name)] = self._array([value], f"the parameter {name!r}", 1)[0]
+            given[names.index(name)] = self._number(value, name)
+        try:
+            batch = np.broadcast_shapes(*(value.shape for value in given.values()))
+        except ValueError:
+            shapes = ", ".join(f"{np.shape(value)} of {name!r}" for name, value in parameters.items())
+            raise ModelError(f"the batches {shapes} of the parameters do not broadcast") from None
+        values = np.broadcast_to(self.parameters, (*batch, len(names))).copy()
+        for place, value in given.items():
+            values[..., place] = value
         return values
+
+    @staticmethod
+    def _number(value: Any, name: str) -> np.ndarray:
+        array = np.asarray(value)
+        if array.dtype.kind not in "iuf" and not isinstance(value, Real):
+            raise ModelError(f"the parameter {name!r} must be a number, not {value!r}, or an array of numbers")
+        try:
+            return array.astype(float)
+        except (TypeError, ValueError, OverflowError):
+            raise ModelError(f"the parameter {name!r} must be a number, not {value!r}, in double precision") from None
