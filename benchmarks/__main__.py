@@ -1,4 +1,4 @@
-"""Runs the benchmarks: `python -m benchmarks [--quick] [--only TABLE]`."""
+"""Runs the benchmarks: `python -m benchmarks [--quick] [--only TABLE] [--readme]`."""
 
 import sys
 

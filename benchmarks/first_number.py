@@ -4,32 +4,13 @@ usage: python -m benchmarks.first_number (kane|traced|pydy) ROBOT
 """
 
 import json
-import resource
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 
-
-class Stopwatch:
-    """CPU time of this process and the children it has waited for, lap by lap."""
-
-    def __init__(self) -> None:
-        self.laps: dict[str, float] = {}
-        self._last = self._now()
-
-    @staticmethod
-    def _now() -> float:
-        children = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return time.process_time() + children.ru_utime + children.ru_stime
-
-    def lap(self, name: str) -> None:
-        """Books the time since the last lap under a name [s]."""
-        now = self._now()
-        self.laps[name] = now - self._last
-        self._last = now
+from benchmarks.stopwatch import Stopwatch
 
 
 def _greatest_memory() -> float:
@@ -94,19 +75,20 @@ def traced_first(key: str) -> dict[str, float]:
 def pydy_first(key: str) -> dict[str, float]:
     """Model, KanesMethod, PyDy's Cython code, first forward dynamics."""
     from benchmarks.peers.pinocchio_models import pinocchio
-    from benchmarks.peers.sympy_pydy import kanes_method, require_pydy, right_hand_side
+    from benchmarks.peers.sympy_arms import kanes_method
+    from benchmarks.peers.sympy_pydy import require_pydy, right_hand_side
     from benchmarks.robots import robot_named
 
     require_pydy()
     pinocchio()
     watch = Stopwatch()
-    model = robot_named(key).peer_model()
+    tree = robot_named(key).numbers()
     watch.lap("model")
-    method, efforts = kanes_method(model)
+    method, efforts, numbers = kanes_method(tree)
     watch.lap("derive")
-    function = right_hand_side(method, efforts)
+    function = right_hand_side(method, efforts, numbers)
     watch.lap("compile")
-    function(np.full(model.nq + model.nv, 0.5), np.zeros(model.nv))
+    function(np.full(2 * len(efforts), 0.5), np.zeros(len(efforts)))
     watch.lap("call")
     return watch.laps
 

@@ -11,17 +11,34 @@ from pathlib import Path
 PACKAGES = ("numpy", "numba", "llvmlite", "pin", "casadi", "mujoco", "example-robot-data", "sympy", "pydy")
 
 
-def description(core: int) -> str:
-    """Date, machine, versions, as lines of Markdown."""
-    now = datetime.datetime.now(datetime.UTC)
-    load = os.getloadavg()[0]
-    where = f"{os.cpu_count()} cores, core {core} used, load at the start {load:.1f}"
-    lines = [
-        f"- {now:%Y-%m-%d %H:%M} UTC, {_processor()}, {where}",
-        f"- kane at {_revision()}, Python {platform.python_version()}, {_compiler()}",
-        "- " + ", ".join(f"{name} {_version(name)}" for name in PACKAGES),
-    ]
-    return "\n".join(lines)
+class Conditions:
+    """Date, machine and versions as lines of Markdown, and the load of the machine during the run.
+
+    Args:
+        core: on which everything is measured.
+    """
+
+    def __init__(self, core: int) -> None:
+        self._core, self._start = core, datetime.datetime.now(datetime.UTC)
+        self._loads = [os.getloadavg()[0]]
+        self._revision = _revision()  # before the run writes its results
+
+    def sample(self) -> None:
+        """Takes down the load average of the last minute."""
+        self._loads.append(os.getloadavg()[0])
+
+    def lines(self) -> list[str]:
+        """What holds so far."""
+        minutes = (datetime.datetime.now(datetime.UTC) - self._start).total_seconds() / 60
+        loads = self._loads
+        load = f"{min(loads):.1f} to {max(loads):.1f}, mean {sum(loads) / len(loads):.1f}"
+        return [
+            f"{self._start:%Y-%m-%d %H:%M} UTC, {_processor()}",
+            f"{os.cpu_count()} cores, core {self._core} used, {minutes:.0f} minutes",
+            f"load average during the run {load} (this run alone makes 1)",
+            f"kane at {self._revision}, Python {platform.python_version()}, {_compiler()}",
+            ", ".join(f"{name} {_version(name)}" for name in PACKAGES),
+        ]
 
 
 def _processor() -> str:

@@ -10,11 +10,13 @@ class Mode:
     Attributes:
         quick: the arms and short chains only.
         batches: samples per figure.
+        processes: samples per figure where each takes a process of its own.
     """
 
     quick: bool
     batches: int
+    processes: int
 
 
-FULL = Mode(quick=False, batches=9)
-QUICK = Mode(quick=True, batches=7)
+FULL = Mode(quick=False, batches=9, processes=5)
+QUICK = Mode(quick=True, batches=7, processes=3)

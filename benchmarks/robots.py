@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import kane
 from benchmarks import trees
-from benchmarks.peers.pinocchio_models import model_of_tree, model_of_urdf
+from benchmarks.peers.pinocchio_models import model_of_tree, model_of_urdf, tree_of
 from benchmarks.peers.toolchain import PeerMissingError
 from kane.geometry.rotation import Rotation
 
@@ -25,6 +25,9 @@ class Robot(Protocol):
 
     def peer_model(self) -> Any:
         """Described to Pinocchio."""
+
+    def numbers(self) -> trees.Tree:
+        """Described to SymPy."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,10 @@ class NumberedRobot:
     def peer_model(self) -> Any:
         """Described to Pinocchio."""
         return model_of_tree(self.tree)
+
+    def numbers(self) -> trees.Tree:
+        """Described to SymPy."""
+        return self.tree
 
 
 @dataclass(frozen=True)
@@ -97,6 +104,14 @@ class UrdfRobot:
     def peer_model(self) -> Any:
         """Described to Pinocchio."""
         return model_of_urdf(self.path(), free=self.free, locked=self.locked)
+
+    def numbers(self) -> trees.Tree:
+        """Described to SymPy, as Pinocchio reads the file.
+
+        Raises:
+            PeerMissingError: Pinocchio is not installed, or the robot is not an arm.
+        """
+        return tree_of(self.peer_model(), self.title)
 
 
 STANFORD = NumberedRobot(trees.stanford_arm())

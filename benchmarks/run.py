@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,15 +13,17 @@ sys.path[:0] = [
     path for path in (str(ROOT), str(ROOT / "src")) if path not in sys.path
 ]  # run as a file, or not installed
 
-from benchmarks import machine  # noqa: E402
+from benchmarks import machine, readme  # noqa: E402
 from benchmarks.mode import FULL, QUICK, Mode  # noqa: E402
 from benchmarks.peers import pinocchio_native, traced  # noqa: E402
 from benchmarks.peers.toolchain import PeerMissingError  # noqa: E402
 from benchmarks.report import Table  # noqa: E402
-from benchmarks.tables import calls, chains, counts, first_numbers, stepping  # noqa: E402
+from benchmarks.results import Results  # noqa: E402
+from benchmarks.tables import calls, chains, counts, derivation, first_numbers, stepping  # noqa: E402
 from benchmarks.timing import pin_to_core  # noqa: E402
 
-RESULTS = Path(__file__).parent / "RESULTS.md"
+FOLDER = Path(__file__).parent
+MARKDOWN, NUMBERS = "RESULTS.md", "results.json"
 TABLES: dict[str, Callable[[Mode], Table]] = {
     "counts": counts.table,
     "literature": counts.literature,
@@ -30,17 +32,13 @@ TABLES: dict[str, Callable[[Mode], Table]] = {
     "chains": chains.derivation,
     "chain-calls": chains.running,
     "steps": stepping.table,
+    "derivation": derivation.table,
+    "certificate": derivation.certificate,
 }
-HEAD = """# Benchmarks
-
-Written by `kane bench` (`python -m benchmarks`). Every time is CPU time of the process, all contestants on one core
-with their batches in turn, so that a disturbance meets all alike: the median, and (least-greatest) where there is room.
-Columns headed x are ratios peer / kane, medians over the batches; above 1 kane is the faster.
-"""
 
 
 def main(argv: Sequence[str]) -> int:
-    """Runs the tables, prints them, and after a full run writes RESULTS.md.
+    """Runs the tables and prints them; a full run writes RESULTS.md, results.json and the figures of README.md.
 
     Args:
         argv: options, without the program's name.
@@ -49,22 +47,36 @@ def main(argv: Sequence[str]) -> int:
         0; a missing peer is reported in the tables and is no failure.
     """
     options = _options(argv)
-    mode = QUICK if options.quick else FULL
+    if options.readme:
+        readme.rewrite(ROOT / "README.md", Results.load(FOLDER / NUMBERS))
+        return 0
     _build_peers()
     core = min(os.sched_getaffinity(0)) if options.core is None else options.core
-    text = f"{HEAD}\n{machine.description(core)}\n"
     pin_to_core(core)
-    print(text, flush=True)
-    for name in options.only or TABLES:
-        start = time.monotonic()
-        section = TABLES[name](mode).markdown()
-        print(section, flush=True)
-        print(f"({name}: {time.monotonic() - start:.0f} s)\n", file=sys.stderr, flush=True)
-        text += f"\n{section}"
-    output = options.output or (None if options.quick or options.only else RESULTS)
-    if output is not None:
-        output.write_text(text)
+    results = _measure(options.only or TABLES, QUICK if options.quick else FULL, machine.Conditions(core))
+    full = not (options.quick or options.only)
+    folder = options.output or (FOLDER if full else None)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        results.save(folder / NUMBERS)
+        (folder / MARKDOWN).write_text(results.markdown())
+    if folder == FOLDER:
+        readme.rewrite(ROOT / "README.md", results)
     return 0
+
+
+def _measure(names: Iterable[str], mode: Mode, conditions: machine.Conditions) -> Results:
+    results = Results()
+    print(*conditions.lines(), "", sep="\n", flush=True)
+    for name in names:
+        start = time.monotonic()
+        results.tables[name] = TABLES[name](mode)
+        conditions.sample()
+        print(results.tables[name].markdown(), flush=True)
+        print(f"({name}: {time.monotonic() - start:.0f} s)\n", file=sys.stderr, flush=True)
+    results.conditions = conditions.lines()
+    print(results.slower(), flush=True)
+    return results
 
 
 def _options(argv: Sequence[str]) -> argparse.Namespace:
@@ -74,7 +86,12 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--only", choices=TABLES, action="append", help="this table alone; may be given again")
     parser.add_argument("--core", type=int, help="core to measure on (the first allowed one)")
-    parser.add_argument("--output", type=Path, help=f"file to write (a full run writes {RESULTS.name} here)")
+    parser.add_argument(
+        "--output", type=Path, help=f"folder for {MARKDOWN} and {NUMBERS} (a full run writes them beside this program)"
+    )
+    parser.add_argument(
+        "--readme", action="store_true", help=f"measure nothing: write the figures of README.md from {NUMBERS}"
+    )
     return parser.parse_args(argv)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.toolchain import PeerMissingError
-from benchmarks.trees import Link, Tree
+from benchmarks.trees import Link, Row, Tree
 
 
 def pinocchio() -> ModuleType:
@@ -51,6 +51,39 @@ def model_of_tree(tree: Tree) -> Any:
 def _matrix(link: Link) -> Any:
     xx, yy, zz, xy, xz, yz = link.inertia
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def tree_of(model: Any, name: str) -> Tree:
+    """The numbers of a tree of revolute and prismatic joints about axes of their frames.
+
+    Raises:
+        PeerMissingError: a joint is of another kind.
+    """
+    gravity = _row(model.gravity.linear)
+    return Tree(name, tuple(_link(model, i) for i in range(1, model.njoints)), gravity=gravity)
+
+
+def _link(model: Any, i: int) -> Link:
+    kind, placement, inertia = joint_kind(model.joints[i]), model.jointPlacements[i], model.inertias[i]
+    if len(kind) != 2 or kind[0] not in "RP" or kind[1] not in "XYZ":
+        raise PeerMissingError(f"measured for arms only, not for a joint {kind}")
+    J = inertia.inertia
+    return Link(
+        name=model.names[i],
+        kind=kind[0],
+        axis=kind[1].lower(),
+        parent=model.parents[i] - 1,
+        position=_row(placement.translation),
+        rotation=(_row(placement.rotation[0]), _row(placement.rotation[1]), _row(placement.rotation[2])),
+        mass=float(inertia.mass),
+        centre=_row(inertia.lever),
+        inertia=(*_row(np.diag(J)), *_row((J[0, 1], J[0, 2], J[1, 2]))),
+    )
+
+
+def _row(values: Any) -> Row:
+    x, y, z = (float(value) for value in values)
+    return x, y, z
 
 
 def joint_kind(joint: Any) -> str:

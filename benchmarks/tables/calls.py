@@ -1,10 +1,12 @@
 """One call in a native loop over 64 random states: kane, Pinocchio traced to C, Pinocchio in C++."""
 
+from collections.abc import Callable
+
 from benchmarks.contest import AGREEMENT, Ours, Peers, fastest, peers_or_reason
 from benchmarks.mode import Mode
-from benchmarks.report import Table, nanoseconds, ratio
+from benchmarks.report import Table, nanoseconds
 from benchmarks.robots import ARMS, FIVE, Robot
-from benchmarks.timing import interleaved
+from benchmarks.timing import Figure, interleaved
 
 TITLE = "One call in a native loop"
 COLUMNS = ("robot", "dynamics", "kane, ns", "traced C, ns", "x", "Pinocchio C++, ns", "x", "differs by")
@@ -30,26 +32,31 @@ def _rows(robot: Robot, mode: Mode, result: Table) -> None:
     if isinstance(peers, str):
         result.note(f"No peers: {peers}.")
     for name in ("inverse", "forward"):
-        result.rows.append([robot.title, name, *_cells(name, ours, peers, mode)])
+        figures = _figures(name, ours, peers, mode)
+        cells = _cells(f"{robot.title}, {name}", figures, result)
+        result.rows.append([robot.title, name, *cells, _verdict(name, ours, peers)])
     if isinstance(peers, Peers):
         peers.close()
 
 
-def _cells(name: str, ours: Ours, peers: Peers | str, mode: Mode) -> list[str]:
-    contestants = {"kane": ours.loops[name].run}
-    if isinstance(peers, str):
-        figure = interleaved(contestants, batches=mode.batches)["kane"]
-        return [nanoseconds(figure), *["missing", "-"] * 2, "-"]
-    figures = interleaved({**contestants, **peers.contestants(name)}, batches=mode.batches)
-    kane, traced = figures["kane"], figures["traced"]
+def _figures(name: str, ours: Ours, peers: Peers | str, mode: Mode) -> dict[str, Figure]:
+    contestants: dict[str, Callable[[int], object]] = {"kane": ours.loops[name].run}
+    if isinstance(peers, Peers):
+        contestants |= peers.contestants(name)
+    return interleaved(contestants, batches=mode.batches)
+
+
+def _cells(case: str, figures: dict[str, Figure], result: Table) -> list[str]:
+    kane, traced = figures["kane"], figures.get("traced")
+    if traced is None:
+        return [nanoseconds(kane), *["missing", "-"] * 2]
     native = figures[fastest(figures, ["rnea", "aba WORLD", "aba LOCAL"])]
+    cells = [nanoseconds(traced), result.ratio(case, "traced C", kane, traced)]
+    return [nanoseconds(kane), *cells, nanoseconds(native), result.ratio(case, "Pinocchio C++", kane, native)]
+
+
+def _verdict(name: str, ours: Ours, peers: Peers | str) -> str:
+    if isinstance(peers, str):
+        return "-"
     difference = peers.disagreement(name, ours)
-    verdict = f"{difference:.0e}" + ("" if difference < AGREEMENT else " DISAGREES")
-    return [
-        nanoseconds(kane),
-        nanoseconds(traced),
-        ratio(kane, traced),
-        nanoseconds(native),
-        ratio(kane, native),
-        verdict,
-    ]
+    return f"{difference:.0e}" + ("" if difference < AGREEMENT else " DISAGREES")

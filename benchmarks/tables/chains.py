@@ -5,14 +5,13 @@ from collections.abc import Callable
 from benchmarks.contest import Ours, Peers, fastest, peers_or_reason
 from benchmarks.mode import Mode
 from benchmarks.processes import first_numbers, total
-from benchmarks.report import Table, nanoseconds, ratio, seconds
+from benchmarks.report import Table, nanoseconds, seconds
 from benchmarks.robots import chain
-from benchmarks.timing import Figure, interleaved
+from benchmarks.timing import interleaved
 
 LENGTHS = (10, 30, 100, 300)
 QUICK_LENGTHS = (10,)
 LONGEST_TRACED = 30
-BATCHES = 7
 
 
 def derivation(mode: Mode) -> Table:
@@ -25,13 +24,13 @@ def derivation(mode: Mode) -> Table:
         f"not compiled beyond {LONGEST_TRACED} joints: gcc takes minutes there."
     )
     for n in QUICK_LENGTHS if mode.quick else LENGTHS:
-        result.rows.append(_derivation_row(n, result))
+        result.rows.append(_derivation_row(n, mode, result))
     return result
 
 
-def _derivation_row(n: int, result: Table) -> list[str]:
+def _derivation_row(n: int, mode: Mode, result: Table) -> list[str]:
     sides = ("kane", "traced") if n <= LONGEST_TRACED else ("kane",)
-    runs = first_numbers(sides, f"chain-{n}", BATCHES)
+    runs = first_numbers(sides, f"chain-{n}", mode.processes)
     ours, peer = runs["kane"], runs.get("traced")
     if isinstance(ours, str):
         raise RuntimeError(f"kane failed on a chain of {n} joints: {ours}")
@@ -44,7 +43,7 @@ def _derivation_row(n: int, result: Table) -> list[str]:
     if not isinstance(peer, list):
         return [str(n), *cells, "-", "-"]
     both = total(ours, "derive", "compile"), total(peer, "derive", "compile")
-    return [str(n), *cells, seconds(both[1]), ratio(*both)]
+    return [str(n), *cells, seconds(both[1]), result.ratio(f"{n} joints", "traced C + gcc", *both)]
 
 
 def running(mode: Mode) -> Table:
@@ -56,7 +55,7 @@ def running(mode: Mode) -> Table:
         ours = Ours.of(chain(n))
         peers = peers_or_reason(chain(n), ours, trace=n <= LONGEST_TRACED)
         for name in ("inverse", "forward"):
-            result.rows.append([str(n), name, *_running_cells(name, ours, peers, mode)])
+            result.rows.append([str(n), name, *_running_cells((n, name), ours, peers, mode, result)])
         if isinstance(peers, Peers):
             peers.close()
         else:
@@ -64,19 +63,17 @@ def running(mode: Mode) -> Table:
     return result
 
 
-def _running_cells(name: str, ours: Ours, peers: Peers | str, mode: Mode) -> list[str]:
+def _running_cells(which: tuple[int, str], ours: Ours, peers: Peers | str, mode: Mode, result: Table) -> list[str]:
+    (n, name), case = which, f"{which[0]} joints, {which[1]}"
     contestants: dict[str, Callable[[int], object]] = {"kane": ours.loops[name].run}
     if isinstance(peers, Peers):
         contestants |= peers.contestants(name)
     figures = interleaved(contestants, batches=mode.batches)
     kane, traced = figures["kane"], figures.get("traced")
-    cells = [nanoseconds(kane), f"{kane.median * 1e9 / len(ours.dynamics.equations.u):.1f}"]
-    cells += _beside(kane, traced)
+    cells = [nanoseconds(kane), f"{kane.median * 1e9 / n:.1f}"]
+    cells += ["-", "-"] if traced is None else [nanoseconds(traced), result.ratio(case, "traced C", kane, traced)]
     if not isinstance(peers, Peers):
         return [*cells, "missing", "-", "-"]
     native = figures[fastest(figures, ["rnea", "aba WORLD", "aba LOCAL"])]
-    return [*cells, *_beside(kane, native), f"{peers.disagreement(name, ours):.0e}"]
-
-
-def _beside(kane: Figure, peer: Figure | None) -> list[str]:
-    return ["-", "-"] if peer is None else [nanoseconds(peer), ratio(kane, peer)]
+    cells += [nanoseconds(native), result.ratio(case, "Pinocchio C++", kane, native)]
+    return [*cells, f"{peers.disagreement(name, ours):.0e}"]

@@ -33,6 +33,9 @@ def _row(robot: Robot, result: Table) -> list[str]:
     except PeerMissingError as missing:
         result.note(f"Not traced: {missing}.")
         return [robot.title, operations(counts["inverse"]), "missing", operations(counts["forward"]), "missing", "-"]
+    for name in counts:
+        ours_all, theirs_all = (sum(side[name].values()) for side in (counts, peer))
+        result.compare_counts(f"{robot.title}, {name}", "traced C", ours_all, theirs_all)
     cells = [operations(side[name]) for name in counts for side in (counts, peer)]
     return [robot.title, *cells, _beyond(counts, peer)]
 
@@ -53,6 +56,8 @@ def literature(mode: Mode) -> Table:
         for robot in (general_arm(n), chain(n)):
             count = Ours.of(robot).count("inverse")
             pairs.append((count["mul"], count["add"]))
+        for kind, pair in zip(("generic arm", "chain"), pairs, strict=True):
+            result.compare_counts(f"{kind} of {n} joints, inverse", "formula of 1988", sum(pair), sum(bound))
         held = all(m <= bound[0] and a <= bound[1] for m, a in pairs)
         cells = ["/".join(map(str, pair)) for pair in (*pairs, bound)]
         result.rows.append([str(n), *cells, "yes" if held else "NO"])

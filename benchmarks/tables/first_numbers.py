@@ -2,8 +2,8 @@
 
 from benchmarks.mode import Mode
 from benchmarks.processes import Laps, first_numbers, total
-from benchmarks.report import Table, ratio, seconds
-from benchmarks.robots import FIVE, UR5, key_of
+from benchmarks.report import Table, seconds
+from benchmarks.robots import FIVE, UR5, Robot, key_of
 
 TITLE = "Model to first number"
 COLUMNS = ["robot", "kane, s", "model", "derive", "compile", "import", "traced + gcc, s", "trace", "gcc", "x"]
@@ -16,7 +16,6 @@ NOTE = (
     "Cython."
 )
 STAGES = ("model", "derive", "compile", "call")
-BATCHES = 7
 SYMPY_ROBOTS = ("stanford", "ur5")  # the Panda takes the better part of a minute a run
 
 
@@ -24,13 +23,14 @@ def table(mode: Mode) -> Table:
     """Measures the robots of the mode."""
     result = Table(TITLE, COLUMNS, notes=[NOTE])
     for robot in (UR5,) if mode.quick else FIVE:
-        result.rows.append(_row(key_of(robot), robot.title, result))
+        result.rows.append(_row(robot, mode, result))
     return result
 
 
-def _row(key: str, title: str, result: Table) -> list[str]:
+def _row(robot: Robot, mode: Mode, result: Table) -> list[str]:
+    key, title = key_of(robot), robot.title
     sides = ("kane", "traced", "pydy") if key in SYMPY_ROBOTS else ("kane", "traced")
-    runs = first_numbers(sides, key, BATCHES)
+    runs = first_numbers(sides, key, mode.processes)
     for side, reason in runs.items():
         if isinstance(reason, str):
             result.note(f"No {side}: {reason}.")
@@ -39,12 +39,13 @@ def _row(key: str, title: str, result: Table) -> list[str]:
     cells = [seconds(totals["kane"]), *_stages(laps["kane"], (*STAGES[:3], "import"))]
     if "traced" in laps:
         cells += [seconds(totals["traced"]), *_stages(laps["traced"], ("derive", "compile"))]
-        cells += [ratio(totals["kane"], totals["traced"])]
+        cells += [result.ratio(title, "traced C + gcc", totals["kane"], totals["traced"])]
     else:
         cells += ["missing", "-", "-", "-"]
     pydy = totals.get("pydy")
     absent = "missing" if key in SYMPY_ROBOTS else "-"
-    return [title, *cells, absent if pydy is None else seconds(pydy), ratio(totals["kane"], pydy)]
+    times = result.ratio(title, "SymPy + PyDy", totals["kane"], pydy)
+    return [title, *cells, absent if pydy is None else seconds(pydy), times]
 
 
 def _stages(runs: list[Laps], names: tuple[str, ...]) -> list[str]:

@@ -11,7 +11,7 @@ from benchmarks.peers.mujoco_steps import MujocoSteps
 from benchmarks.peers.pinocchio_models import text_of
 from benchmarks.peers.toolchain import PeerMissingError
 from benchmarks.peers.traced import Traced
-from benchmarks.report import Table, nanoseconds, ratio
+from benchmarks.report import Table, nanoseconds
 from benchmarks.robots import UR5
 from benchmarks.states import layout
 from benchmarks.timing import Figure, interleaved
@@ -41,7 +41,7 @@ def table(mode: Mode) -> Table:
     reference = runs["kane"](CHECKED)
     for name, figure in figures.items():
         difference = f"{np.abs(runs[name](CHECKED) - reference).max():.0e}"
-        cells = ["", ""] if name == "kane" else [ratio(figures["kane"], figure), difference]
+        cells = ["", ""] if name == "kane" else [result.ratio("UR5", name, figures["kane"], figure), difference]
         result.rows.append([name, nanoseconds(figure), f"{1 / figure.median:,.0f}", *cells])
     return result
 

@@ -1,0 +1,110 @@
+"""States side by side: kane in lanes, kane one by one, and the 8-wide build of Pinocchio traced to C."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.contest import AGREEMENT, Ours
+from benchmarks.kane_loop import block_loop
+from benchmarks.mode import Mode
+from benchmarks.peers.pinocchio_models import text_of
+from benchmarks.peers.toolchain import PeerMissingError
+from benchmarks.peers.traced_lanes import WIDTH, TracedLanes, blocks
+from benchmarks.report import Table
+from benchmarks.robots import ARMS, FIVE, Robot
+from benchmarks.states import layout
+from benchmarks.timing import Figure, interleaved
+from kane.codegen.batches import LaneCode
+
+Array = npt.NDArray[np.float64]
+Contestants = dict[str, Callable[[int], object]]
+TITLE = "A state among many, one core"
+COLUMNS = ("robot", "dynamics", "kane alone, ns", "kane, blocks, ns", "kane, rows, ns", "traced C x 8, ns", "x", "differs by")
+NOTE = (
+    "Medians (least-greatest) of CPU time a state. Alone: one call a state. Blocks: 64 states in blocks laid out value "
+    "by value, which is how traced C gets them too: its numbers are gcc's vectors of 8 doubles, sine and cosine those "
+    "of libmvec, -O3 -march=native. Rows: 4,096 states one after the other as users hand them over, turned and turned "
+    "back on the way, called from Python. x: traced C over kane, both in blocks."
+)
+ROWS = 4096
+
+
+def table(mode: Mode) -> Table:
+    """Measures the robots of the mode."""
+    result = Table(TITLE, COLUMNS, notes=[NOTE])
+    for robot in ARMS if mode.quick else FIVE:
+        ours = Ours.of(robot)
+        try:
+            peer: _Peer | None = _Peer(robot, ours)
+        except PeerMissingError as missing:
+            peer = None
+            result.note(f"No peer: {missing}.")
+        for name in ("inverse", "forward"):
+            result.rows.append([robot.title, name, *_cells(name, ours, peer, mode)])
+    return result
+
+
+class _Peer:
+    """The traced C of one robot with the states of kane."""
+
+    def __init__(self, robot: Robot, ours: Ours) -> None:
+        model = robot.peer_model()
+        self.order = layout(ours.dynamics.equations, model)
+        self.code = TracedLanes(text_of(model), model.nq, model.nv)
+        s, order = ours.states, self.order
+        q, v = blocks(s.q[:, order.q]), blocks(s.u[:, order.u])
+        last = {"inverse": s.udot[:, order.u], "forward": order.peer_efforts(s.efforts)}
+        self.states = {name: (q, v, blocks(x)) for name, x in last.items()}
+
+    def run(self, name: str, calls: int) -> Array:
+        """Results of "inverse" or "forward", in blocks."""
+        return self.code.loop(name, calls, self.states[name])
+
+
+def _cells(name: str, ours: Ours, peer: _Peer | None, mode: Mode) -> list[str]:
+    loop = ours.loops[name]
+    code = loop.function.lanes()
+    if code is None:
+        return ["-", "no lanes here", *["-"] * 4]
+    state, rest, stage = loop.inputs
+    out = blocks(np.zeros((len(state), loop.function.n_out)))
+    run = block_loop(code, blocks(state), blocks(rest), stage, out)
+    contestants: Contestants = {"alone": loop.run, "blocks": run, "rows": _rows(ours, name, code)}
+    if peer is not None:
+        contestants["traced"] = partial(peer.run, name)
+    figures = interleaved(contestants, batches=mode.batches)
+    a_state = {key: _each(f, {"alone": 1, "rows": ROWS}.get(key, WIDTH)) for key, f in figures.items()}
+    cells = [_nanoseconds(a_state[key]) for key in ("alone", "blocks", "rows")]
+    if peer is None:
+        return [*cells, "missing", "-", "-"]
+    run(len(out))
+    theirs, size = peer.run(name, len(out)), np.abs(out).max(axis=1, keepdims=True)
+    difference = float((np.abs(theirs - out[:, peer.order.u]) / size).max())
+    verdict = f"{difference:.0e}" + ("" if difference < AGREEMENT else " DISAGREES")
+    return [*cells, _nanoseconds(a_state["traced"]), f"{a_state['blocks'].times(a_state['traced']):.2f}", verdict]
+
+
+def _rows(ours: Ours, name: str, code: LaneCode) -> Callable[[int], object]:
+    """The states many times over, one after the other, in as many calls of native code."""
+    loop = ours.loops[name]
+    state, rest, stage = loop.inputs
+    times = ROWS // len(state)
+    out = np.empty((ROWS, loop.function.n_out))
+    start = code.ranges((np.tile(state, (times, 1)),), np.tile(rest, (times, 1)), stage, batch=(ROWS,), out=out)
+    native = start()
+
+    def run(calls: int) -> None:
+        for _ in range(calls):
+            native(0, ROWS)
+
+    return run
+
+
+def _each(figure: Figure, states: int) -> Figure:
+    return Figure(tuple(sample / states for sample in figure.samples))
+
+
+def _nanoseconds(figure: Figure) -> str:
+    return f"{figure.median * 1e9:.1f} ({figure.low * 1e9:.1f}-{figure.high * 1e9:.1f})"
