@@ -40,6 +40,19 @@ def source_of_text(text: str | bytes) -> Source:
     return Source("<text>", data, encoding)
 
 
+def given_source(source: str | bytes | os.PathLike[str], root: str | os.PathLike[str] | None, what: str) -> Source:
+    """What an importer was given: a text (bytes, or a str that begins with "<"), or the path of a file inside ``root``.
+
+    Raises:
+        ImportFileError: neither, or the file cannot be read; ``what`` says which file was expected.
+    """
+    if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<")):
+        return source_of_text(source)
+    if not isinstance(source, (str, os.PathLike)):
+        raise ImportFileError(f"{source!r} is neither a path nor a text; give the path of {what}")
+    return read_source(source, root)
+
+
 def read_source(path: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> Source:
     """The bytes of one regular file that lies inside ``root``.
 

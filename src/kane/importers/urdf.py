@@ -9,7 +9,7 @@ from kane.errors import ImportFileError, ModelError
 from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE
 from kane.importers.pose import NO_MASS, MassProperties
-from kane.importers.source_file import Source, read_source, source_of_text
+from kane.importers.source_file import given_source
 from kane.importers.urdf_description import Description, JointEntry, read_description
 from kane.importers.urdf_joints import JOINT_KINDS
 from kane.importers.urdf_motion import joint_motions, read_lock
@@ -58,7 +58,7 @@ def load_urdf(
     """
     if base is not None and not isinstance(base, Joint):
         raise ModelError(f"base= is {base!r}; give a joint such as kane.Free(), or None to fix the root link")
-    text = _source(source, root)
+    text = given_source(source, root, "a URDF file")
     robot = read_description(read_xml(text), text.name, JOINT_KINDS)
     lumps = lump_links(robot, joint_motions(robot, read_lock(robot, lock)))
     allowed = _read_repair(robot, repair)
@@ -71,14 +71,6 @@ def load_urdf(
         return _model(robot, lumps, masses, base)
     except ModelError as error:
         raise ImportFileError(f"{robot.source}: {error}") from None
-
-
-def _source(source: str | bytes | os.PathLike[str], root: str | os.PathLike[str] | None) -> Source:
-    if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<")):
-        return source_of_text(source)
-    if not isinstance(source, (str, os.PathLike)):
-        raise ImportFileError(f"{source!r} is neither a path nor a text; give the path of a URDF file")
-    return read_source(source, root)
 
 
 def _read_repair(robot: Description, repair: Iterable[str]) -> Collection[str]:

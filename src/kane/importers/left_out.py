@@ -1,0 +1,52 @@
+"""What an importer leaves out: said in notes, or refused where it is essential."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kane.errors import ImportFileError, ModelError
+from kane.model.model import near
+
+
+class LeftOut:
+    """The parts of a file that are not modelled.
+
+    Attributes:
+        notes: what they are, in words.
+    """
+
+    def __init__(self, kinds: Mapping[str, str], essential: Iterable[str]) -> None:
+        """Start with nothing left out.
+
+        Args:
+            kinds: of parts that may be left out, and what they are.
+            essential: those without which the model is not wanted.
+
+        Raises:
+            ModelError: an essential kind is unknown.
+        """
+        self.notes: list[str] = []
+        self._kinds = kinds
+        self._essential = {essential} if isinstance(essential, str) else set(essential)
+        for kind in self._essential:
+            if kind not in kinds:
+                raise ModelError(f"essential= has {kind!r}, which is no kind of part; {near(kind, list(kinds))}")
+
+    def add(self, kind: str, place: str, what: str) -> None:
+        """Leave a part out.
+
+        Args:
+            kind: of part.
+            place: where it is, for the error.
+            what: it is, and what comes of leaving it out.
+
+        Raises:
+            ImportFileError: parts of this kind are essential.
+        """
+        if kind in self._essential:
+            rest = sorted(self._essential - {kind})
+            raise ImportFileError(
+                f"{place}: {what}. kane does not model {self._kinds[kind]}, which are declared essential; to import "
+                f"the model without them give essential={tuple(rest)!r}"
+            )
+        self.notes.append(what)

@@ -1,0 +1,111 @@
+"""What an MJCF file says once MuJoCo has resolved defaults, angles, frames and inferred inertia: plain numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kane.geometry.rotation import Rotation
+from kane.importers.pose import MassProperties, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class JointEntry:
+    """A joint B_k of a body: the body moves as by J_1 J_2 ..., each about or along an axis fixed in the body.
+
+    Attributes:
+        kind: "free", "ball", "slide" or "hinge".
+        at: anchor in the body [m]; ``axis``: in the body.
+        reference: coordinate in the pose that the file draws [rad or m].
+        stiffness, rest: of its spring; ``damping``, ``armature``, ``friction``: per freedom, SI units.
+        curved: whether spring or damper is not linear.
+        limited: whether its coordinate or the force of its actuators has limits.
+    """
+
+    name: str
+    kind: str
+    at: Vector
+    axis: Vector
+    reference: float
+    stiffness: float
+    rest: float
+    damping: float
+    armature: float
+    friction: float
+    curved: bool
+    limited: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BodyEntry:
+    """A body B, ``parent`` the index of A among the bodies: R_AB and p_AoBo_A [m] when its joints are at reference.
+
+    Attributes:
+        weightless: the share of its weight that is taken off it (gravcomp).
+        mocap: whether it is moved from outside.
+    """
+
+    name: str
+    parent: int
+    orientation: Rotation
+    position: Vector
+    mass: MassProperties
+    joints: tuple[JointEntry, ...]
+    weightless: float
+    mocap: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SiteEntry:
+    """A frame fixed in a body."""
+
+    name: str
+    body: int
+    orientation: Rotation
+    position: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class ActuatorEntry:
+    """An actuator: force = gain c + bias, c its input, acting with ``gear`` on a joint or at a site.
+
+    gain and bias are (constant, factor of the length, factor of its rate), the length being gear times the coordinate.
+
+    Attributes:
+        through: "joint", "jointinparent" or "site".
+        target: index among all joints, or among sites.
+        gear: six numbers.
+        gain, bias: three numbers; None for laws of another sort.
+        dynamics: "none", or the kind of dynamics that its activation has.
+        control_range, force_range: or None.
+        extra: what else it has that is not modelled.
+    """
+
+    name: str
+    through: str
+    target: int
+    gear: tuple[float, ...]
+    gain: Vector | None
+    bias: Vector | None
+    dynamics: str
+    control_range: tuple[float, float] | None
+    force_range: tuple[float, float] | None
+    extra: str
+
+
+@dataclass(frozen=True)
+class MjcfDescription:
+    """A whole file; bodies[0] is the world, parents come before children.
+
+    Attributes:
+        disabled: what it switches off: "SPRING", "DAMPER", "ACTUATION", ...
+        fluid: whether bodies move in one.
+    """
+
+    name: str
+    source: str
+    gravity: Vector
+    bodies: list[BodyEntry]
+    sites: list[SiteEntry]
+    actuators: list[ActuatorEntry]
+    disabled: frozenset[str]
+    fluid: bool

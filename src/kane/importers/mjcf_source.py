@@ -1,0 +1,274 @@
+"""MJCF text made safe for MuJoCo's parser, which opens whatever file a text names: only what dynamics needs is kept.
+
+What MuJoCo gets is written anew from a list of elements that are allowed, every element on its line in the original, so
+that messages point to the right place. Files that it is to read are handed over in memory under names of our own.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+from kane.errors import ImportFileError
+from kane.importers.left_out import LeftOut
+from kane.importers.source_file import Source, read_source
+from kane.importers.xml_reader import Element, quote, read_xml
+
+# What may be left out, by kind.
+KINDS = {
+    "contact": "contacts",
+    "pair": "contact pairs that are listed one by one",
+    "equality": "equality constraints",
+    "tendon": "tendons",
+    "friction": "dry friction in joints",
+    "limit": "limits of joints, controls and forces",
+    "actuator": "actuators of this sort",
+    "spring": "springs of this sort",
+    "armature": "armature of joints with several freedoms",
+    "fluid": "forces of a fluid",
+    "flexible": "flexible bodies",
+    "plugin": "plugins",
+    "mocap": "bodies moved from outside",
+    "keyframe": "keyframes",
+    "sensor": "sensors",
+}
+# Sections that stand for something that acts, by the kind it is.
+_ACTING = {"equality": "equality", "tendon": "tendon", "deformable": "flexible", "extension": "plugin",
+           "keyframe": "keyframe", "sensor": "sensor"}  # fmt: skip
+_PASSIVE = ("size", "visual", "statistic", "custom")
+_BODY_PARTS = {"composite": "flexible", "flexcomp": "flexible", "plugin": "plugin"}
+_UNSEEN = ("camera", "light")
+_DEFAULTS_LEFT_OUT = ("material", "texture", "camera", "light", "pair", "equality", "tendon", "plugin")
+# Attributes of the compiler that name folders, or that would merge or drop bodies.
+_COMPILER_LEFT_OUT = ("meshdir", "texturedir", "assetdir", "strippath", "fusestatic", "discardvisual")
+_OTHER_TRANSMISSIONS = ("tendon", "body", "cranksite", "slidersite", "refsite")
+MOST_COPIES = 10_000
+
+
+@dataclass
+class SafeText:
+    """MJCF text that names no file but those in ``assets``.
+
+    Attributes:
+        name: of the source, for messages.
+        text: what MuJoCo may read.
+        assets: files in memory, by the names used in the text.
+    """
+
+    name: str
+    text: str
+    assets: dict[str, bytes] = field(default_factory=dict)
+
+
+def safe_text(source: Source, root: str | os.PathLike[str] | None, left_out: LeftOut) -> SafeText:
+    """What of an MJCF text matters for dynamics, as text that MuJoCo may read.
+
+    Raises:
+        ImportFileError: the text is not well-formed, has a document type, includes other files, or needs a mesh that is
+            not inside ``root``; or something essential would be left out.
+    """
+    top = read_xml(source)
+    if top.tag != "mujoco":
+        raise top.fault(f"the outermost element is <{quote(top.tag)}>, not <mujoco>; check that this is an MJCF file")
+    _refuse_other_files(top, 1)
+    cleaned = _Cleaner(top, left_out).cleaned()
+    folder = Path(source.name).parent if source.name != "<text>" else None
+    assets = _mesh_files(top, cleaned, folder, root)
+    return SafeText(source.name, "".join(_written(cleaned)), assets)
+
+
+def every(element: Element) -> Iterator[Element]:
+    """An element and all inside it."""
+    yield element
+    for child in element.children:
+        yield from every(child)
+
+
+def _refuse_other_files(element: Element, copies: int) -> None:
+    """Refuse what brings in other files, and copies beyond measure."""
+    if element.tag in ("include", "attach") or (element.tag == "model" and "file" in element.attributes):
+        raise element.fault(
+            f"<{element.tag}> brings in another file and is refused; put its content into this file (MuJoCo writes a "
+            "model as one file: mujoco.MjSpec.from_file(path).to_xml())"
+        )
+    if element.tag == "replicate":
+        copies *= _whole(element, "count")
+        if copies > MOST_COPIES:
+            raise element.fault(f"<replicate> makes more than {MOST_COPIES} copies; make fewer")
+    for child in element.children:
+        _refuse_other_files(child, copies)
+
+
+def _whole(element: Element, attribute: str) -> int:
+    text = element.attributes.get(attribute, "1").strip()
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        raise element.fault(f"{attribute}={quote(text)} of <{element.tag}> is no whole number; give one")
+    return int(text)
+
+
+class _Cleaner:
+    """Copies what matters, and says what is left out."""
+
+    def __init__(self, top: Element, left_out: LeftOut) -> None:
+        self.top = top
+        self.left_out = left_out
+        compilers = [e.attributes for e in top.children if e.tag == "compiler"]
+        self.infers_always = any(a.get("inertiafromgeom") == "true" for a in compilers)
+
+    def cleaned(self) -> Element:
+        rows = {
+            "compiler": self.compiler,
+            "option": lambda e: [e],
+            "default": self.defaults,
+            "asset": lambda e: [replace(e, children=[self.plain(c) for c in e.children if c.tag == "mesh"])],
+            "worldbody": self.world,
+            "actuator": self.actuators,
+            "contact": self.contacts,
+        }
+        made = replace(self.top, children=[])
+        for section in self.top.children:
+            if section.tag in rows:
+                made.children.extend(rows[section.tag](section))
+            elif section.tag in _ACTING:
+                self.section_left_out(section)
+            elif section.tag not in _PASSIVE:
+                raise section.fault(f"<{quote(section.tag)}> is not a part of MJCF that kane knows; remove it")
+        return made
+
+    def section_left_out(self, section: Element) -> None:
+        if section.tag == "sensor" and section.children:
+            self.left_out.add("sensor", section.place, f"{len(section.children)} sensors are left out")
+            return
+        for part in section.children:
+            name = f" {quote(part.attributes['name'])}" if "name" in part.attributes else ""
+            self.left_out.add(_ACTING[section.tag], part.place, f"{section.tag} <{part.tag}>{name} is left out")
+
+    def compiler(self, element: Element) -> list[Element]:
+        attributes = {k: v for k, v in element.attributes.items() if k not in _COMPILER_LEFT_OUT}
+        # Lengths of muscles would be found by simulating the model, and muscles are left out.
+        still = Element("lengthrange", {"mode": "none"}, element.place)
+        return [replace(element, attributes=attributes, children=[still])]
+
+    def defaults(self, element: Element) -> list[Element]:
+        kept = [c for c in element.children if c.tag not in _DEFAULTS_LEFT_OUT]
+        inner = [d for c in kept for d in (self.defaults(c) if c.tag == "default" else [self.plain(c)])]
+        return [replace(element, children=inner)]
+
+    def plain(self, element: Element) -> Element:
+        """An element without looks and plugins."""
+        for child in element.children:
+            if child.tag == "plugin":
+                self.left_out.add("plugin", child.place, f"a plugin of <{element.tag}> is left out")
+        attributes = {k: v for k, v in element.attributes.items() if k != "material"}
+        return replace(element, attributes=attributes, children=[])
+
+    def world(self, element: Element) -> list[Element]:
+        geoms = [e for e in every(element) if e.tag == "geom" and not _touches_nothing(e)]
+        if geoms:
+            what = f"{len(geoms)} geoms touch nothing: bodies pass through each other and through the floor"
+            self.left_out.add("contact", geoms[0].place, what)
+        return [self.body(element, keeps_geoms=False)]
+
+    def body(self, element: Element, *, keeps_geoms: bool) -> Element:
+        """A body, or a frame or replicate inside it, with what matters of it."""
+        children = []
+        for child in element.children:
+            if child.tag == "body":
+                inferred = self.infers_always or not any(e.tag == "inertial" for e in child.children)
+                children.append(self.body(child, keeps_geoms=inferred))
+            elif child.tag in ("frame", "replicate"):
+                children.append(self.body(child, keeps_geoms=keeps_geoms))
+            elif child.tag in _BODY_PARTS:
+                self.left_out.add(_BODY_PARTS[child.tag], child.place, f"<{child.tag}> is left out")
+            elif child.tag not in _UNSEEN and (child.tag != "geom" or keeps_geoms):
+                children.append(self.plain(child))
+        return replace(element, children=children)
+
+    def actuators(self, element: Element) -> list[Element]:
+        kept = []
+        for actuator in element.children:
+            through = [word for word in _OTHER_TRANSMISSIONS if word in actuator.attributes]
+            if through or actuator.tag in ("muscle", "adhesion", "plugin"):
+                name = quote(actuator.attributes.get("name", ""))
+                how = f" through a {through[0]}" if through else ""
+                what = f"actuator <{actuator.tag}> {name}{how} is left out, with its input"
+                self.left_out.add("actuator", actuator.place, what)
+            else:
+                kept.append(self.plain(actuator))
+        return [replace(element, children=kept)]
+
+    def contacts(self, element: Element) -> list[Element]:
+        for pair in element.children:
+            if pair.tag == "pair":
+                both = " and ".join(quote(pair.attributes.get(word, "?")) for word in ("geom1", "geom2"))
+                self.left_out.add("pair", pair.place, f"the contact of geoms {both} is left out: they touch nothing")
+        return []
+
+
+def _touches_nothing(geom: Element) -> bool:
+    return all(geom.attributes.get(word) == "0" for word in ("contype", "conaffinity"))
+
+
+def _mesh_files(
+    top: Element, cleaned: Element, folder: Path | None, root: str | os.PathLike[str] | None
+) -> dict[str, bytes]:
+    """Read the meshes from which inertia is inferred, and give them names of our own; the others are dropped."""
+    compiler: dict[str, str] = {}
+    for element in top.children:
+        if element.tag == "compiler":
+            compiler.update(element.attributes)
+    wanted = {e.attributes["mesh"] for e in every(cleaned) if e.tag == "geom" and "mesh" in e.attributes}
+    files: dict[str, bytes] = {}
+    for asset in [e for e in cleaned.children if e.tag == "asset"]:
+        kept = []
+        for mesh in asset.children:
+            file = mesh.attributes.get("file")
+            name = mesh.attributes.get("name", PurePosixPath(file.replace("\\", "/")).stem if file else "")
+            if name not in wanted:
+                continue
+            attributes = {**mesh.attributes, "name": name}
+            if file is not None:
+                attributes["file"] = f"mesh{len(files)}{PurePosixPath(file).suffix}"
+                files[attributes["file"]] = _mesh_file(mesh, _place(file, compiler), folder, root)
+            kept.append(replace(mesh, attributes=attributes))
+        asset.children[:] = kept
+    return files
+
+
+def _place(file: str, compiler: Mapping[str, str]) -> PurePosixPath:
+    """The path of a mesh file from the folder of the model."""
+    path = PurePosixPath(file.replace("\\", "/"))
+    if compiler.get("strippath") == "true":
+        path = PurePosixPath(path.name)
+    return PurePosixPath(compiler.get("meshdir", compiler.get("assetdir", ""))) / path
+
+
+def _mesh_file(mesh: Element, path: PurePosixPath, folder: Path | None, root: str | os.PathLike[str] | None) -> bytes:
+    start = folder if folder is not None else Path(root) if root is not None else None
+    if start is None:
+        raise mesh.fault(
+            f"inertia is to be inferred from the mesh {quote(str(path))}, but a text has no folder; give root= the "
+            "folder of the file, or the bodies <inertial>"
+        )
+    try:
+        return read_source(start / path, start if root is None else root).data
+    except ImportFileError as error:
+        raise mesh.fault(f"inertia is to be inferred from a mesh, but: {error}") from None
+
+
+def _written(element: Element, at: list[int] | None = None) -> Iterator[str]:
+    """The text of an element; each starts on its line in the original, which ``at`` counts."""
+    at = at if at is not None else [1]
+    line = int(element.place.rsplit(":", 2)[1])
+    if line > at[0]:
+        yield "\n" * (line - at[0])
+        at[0] = line
+    words = "".join(f' {k}="{html.escape(v)}"'.replace("\n", "&#10;") for k, v in element.attributes.items())
+    yield f"<{element.tag}{words}>"
+    for child in element.children:
+        yield from _written(child, at)
+    yield f"</{element.tag}>"

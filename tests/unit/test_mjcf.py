@@ -1,0 +1,186 @@
+"""MJCF import: what is refused, what is listed as left out, and how things are named."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+import kane
+from kane.errors import ImportFileError, ModelError
+from kane.importers.mjcf import load_mjcf
+from kane.importers.mjcf_source import KINDS, safe_text
+
+PENDULUM = (
+    '<body name="rod"><joint name="q1" axis="0 1 0"/>'
+    '<inertial mass="1" pos="0 0 -1" diaginertia="1 1 1"/>{inside}</body>'
+)
+
+
+def file(*sections, inside="", world=""):
+    return f"<mujoco>{''.join(sections)}<worldbody>{world}{PENDULUM.format(inside=inside)}</worldbody></mujoco>"
+
+
+def refused(text, match, **options):
+    with pytest.raises(ImportFileError, match=match) as found:
+        load_mjcf(text, **options)
+    return str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (file('<include file="/etc/hostname"/>'), "<include> brings in another file and is refused"),
+        (file(inside='<include file="part.xml"/>'), "<include> brings in another file"),
+        (file('<asset><model name="m" file="other.xml"/></asset>'), "<model> brings in another file"),
+        (file(inside='<attach model="m" prefix="p"/>'), "<attach> brings in another file"),
+        ('<!DOCTYPE mujoco SYSTEM "http://x/y">' + file(), "document type"),
+        ('<!DOCTYPE m [<!ENTITY a SYSTEM "file:///etc/passwd">]>' + file(), "document type"),
+        ("<?php x ?>" + file(), "processing instruction"),
+        ('<robot name="r"/>', "not <mujoco>"),
+        ("<mujoco>", "not well-formed"),
+        (file("<unknown/>"), "not a part of MJCF"),
+        (file(world='<replicate count="100"><replicate count="101"/></replicate>'), "more than 10000 copies"),
+        (file(world='<replicate count="1e9"/>'), "no whole number"),
+        (file(inside="<body>" * 70 + "</body>" * 70), "nested deeper"),
+    ],
+)
+def test_what_is_hostile_or_no_mjcf_is_refused_before_mujoco_sees_it(monkeypatch, text, words):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    refused(text, words)
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        '<asset><texture name="t" type="2d" file="/etc/hostname"/><material name="m" texture="t"/></asset>',
+        '<asset><hfield name="h" file="/etc/hostname" size="1 1 1 1"/><mesh name="m" file="/etc/x.stl"/></asset>',
+        '<asset><skin name="s" file="/etc/hostname"/></asset>',
+        '<visual><global fovy="3"/></visual><custom><text name="a" data="b"/></custom><statistic extent="1"/>',
+        '<compiler meshdir="/etc" texturedir="/etc" assetdir="/etc"/>',
+        '<extension><plugin plugin="/tmp/evil.so"/></extension>',
+    ],
+)
+def test_files_that_dynamics_does_not_need_are_never_named_to_mujoco(section):
+    text = file(section, inside='<geom type="mesh" mesh="m" material="m"/><light/><camera/>')
+    handed_over = safe_text(kane.importers.source_file.source_of_text(text), None, Collecting())
+    assert not any(word in handed_over.text for word in ("file=", "dir=", "/etc", "/tmp", "material", "<geom"))
+    assert load_mjcf(text).name == "MuJoCo Model"
+
+
+class Collecting(kane.importers.left_out.LeftOut):
+    def __init__(self):
+        super().__init__(KINDS, ())
+
+
+MESH = """<mujoco><compiler meshdir="{folder}"/><asset><mesh name="m" file="{file}"/></asset>
+<worldbody><body><joint/><geom type="mesh" mesh="m"/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize(("folder", "name"), [("..", "secret.obj"), ("", "../secret.obj"), ("/etc", "hostname.obj")])
+def test_a_mesh_outside_the_root_is_refused(tmp_path, folder, name):
+    (tmp_path / "secret.obj").write_text("v 0 0 0")
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (inner / "model.xml").write_text(MESH.format(folder=folder, file=name))
+    refused(inner / "model.xml", "inertia is to be inferred from a mesh, but: .* outside of the folder")
+
+
+def test_a_mesh_behind_a_link_that_leads_out_is_refused(tmp_path):
+    (tmp_path / "secret.obj").write_text("v 0 0 0")
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (inner / "link.obj").symlink_to(tmp_path / "secret.obj")
+    (inner / "model.xml").write_text(MESH.format(folder="", file="link.obj"))
+    refused(inner / "model.xml", "outside of the folder")
+
+
+def test_a_text_has_no_folder_for_meshes():
+    refused(MESH.format(folder="", file="m.obj"), "a text has no folder; give root=")
+
+
+def test_what_mujoco_refuses_is_an_error_that_names_the_line_of_the_file():
+    text = "<mujoco>\n\n<worldbody>\n<body>\n\n<joint type='foo'/></body></worldbody></mujoco>"
+    assert "line 6" in refused(text, "MuJoCo does not accept it: .*invalid keyword")
+
+
+@pytest.mark.parametrize("number", ["inf", "nan", "1e400"])
+def test_numbers_that_are_not_finite_are_refused(number):
+    refused(file().replace('mass="1"', f'mass="{number}"'), r"finite|MuJoCo does not accept it")
+    refused(file().replace('pos="0 0 -1"', f'pos="0 {number} -1"'), r"finite|MuJoCo does not accept it")
+
+
+def test_without_mujoco_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    refused(file(), r"pip install 'kane\[mjcf\]'")
+
+
+LEFT_OUT = {
+    "contact": file(inside='<geom size="0.1"/>'),
+    "equality": file('<equality><joint joint1="q1"/></equality>'),
+    "tendon": file('<tendon><fixed name="t"><joint joint="q1" coef="1"/></fixed></tendon>'),
+    "friction": file().replace('axis="0 1 0"', 'axis="0 1 0" frictionloss="0.3"'),
+    "limit": file().replace('axis="0 1 0"', 'axis="0 1 0" range="-1 1"'),
+    "actuator": file('<actuator><muscle joint="q1"/></actuator>'),
+    "spring": file(inside='<body name="b"><joint type="ball" stiffness="2"/><geom size="0.1"/></body>'),
+    "armature": file(inside='<body name="b"><joint type="ball" armature="2"/><geom size="0.1"/></body>'),
+    "fluid": file('<option density="1.2"/>'),
+    "plugin": file('<extension><plugin plugin="p"/></extension>'),
+    "mocap": file(world='<body name="m" mocap="true"/>'),
+    "keyframe": file('<keyframe><key name="k" qpos="1"/></keyframe>'),
+    "sensor": file('<sensor><jointpos joint="q1"/></sensor>'),
+}
+
+
+@pytest.mark.parametrize("kind", LEFT_OUT)
+def test_what_is_left_out_is_listed_or_refused_where_it_is_essential(kind):
+    assert load_mjcf(file()).notes == []
+    assert load_mjcf(LEFT_OUT[kind]).notes
+    refused(
+        LEFT_OUT[kind], r"declared essential; to import the model without them give essential=\(\)", essential=[kind]
+    )
+    assert kane.formulate(load_mjcf(LEFT_OUT[kind])).u
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("pair", file('<contact><pair geom1="a" geom2="b"/></contact>', inside='<geom name="a" size="1"/>')),
+        ("flexible", file(inside='<flexcomp name="f" type="grid" count="3 3 1" spacing="1 1 1"/>')),
+        ("flexible", file("<deformable><flex name='f'/></deformable>")),
+    ],
+)
+def test_pairs_that_are_listed_and_flexible_bodies_are_essential_unless_said_otherwise(kind, text):
+    refused(text, r"<text>:1:\d+: .*declared essential")
+    assert load_mjcf(text, essential=()).notes
+
+
+def test_every_kind_that_can_be_left_out_is_tried():
+    assert set(LEFT_OUT) | {"pair", "flexible"} == set(KINDS)
+
+
+def test_an_unknown_essential_kind_is_an_error():
+    with pytest.raises(ModelError, match="essential= has 'contacts', which is no kind of part; did you mean contact"):
+        load_mjcf(file(), essential=["contacts"])
+
+
+def test_names_that_clash_in_kane_are_made_different():
+    text = file(
+        '<actuator><motor name="q1" joint="q1"/><motor name="q1_dot" joint="q1"/><motor joint="q1"/></actuator>',
+        inside='<site name="rod"/><body name="ground"><joint/><geom size="0.1"/></body>',
+    ).replace("u1", "q1_dot")
+    model = load_mjcf(text)
+    assert list(model.inputs) == ["q1_control", "q1_dot", "control_q1"]
+    assert [b.name for b in model.bodies] == ["ground", "rod", "ground_body"]
+    assert list(model.frames) == ["rod_site"]
+    assert [c.name for c in model.connections] == ["q1", "ground_body_hinge"]
+
+
+def test_a_range_of_force_holds_and_springs_and_actuators_can_be_switched_off_in_the_file():
+    motor = '<actuator><motor name="m" joint="q1" forcelimited="true" forcerange="-2 3"/></actuator>'
+    dynamics = kane.build(kane.formulate(load_mjcf(file(motor))))
+    at_rest = [float(dynamics.forward([0.0], [0.0], [m])[0]) for m in (-9.0, 1.0, 9.0)]
+    assert at_rest == pytest.approx([-1.0, 0.5, 1.5])  # the moment of inertia about the joint is 2 kg m^2
+    off = load_mjcf(file('<option><flag actuation="disable"/></option>', motor))
+    assert (off.inputs, len(off.loads)) == ({}, 0)
+    assert "switches actuators off" in off.notes[0]
