@@ -1,5 +1,6 @@
 """A native loop over a compiled program of kane, as the peers have theirs: one call a state, no Python inside."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
+from kane.codegen.batches import LaneCode
 from kane.codegen.compiled import CompiledFunction
 
 Array = npt.NDArray[np.float64]
@@ -61,6 +63,25 @@ class KaneLoop:
         self._pointers = np.array([array.ctypes.data for array in self._arrays])
         self._strides = np.array([8 * function.n_state, 8 * function.n_rest, 8 * function.n_out, n])
 
+    @property
+    def inputs(self) -> tuple[Array, Array, Array]:
+        """State, rest and stage."""
+        state, rest, stage = self._arrays[:3]
+        return state, rest, stage
+
     def run(self, calls: int) -> None:
         """Makes that many calls."""
         _loop(self.function.address, calls, self._pointers, self._strides)
+
+
+def block_loop(code: LaneCode, state: Array, rest: Array, stage: Array, out: Array) -> Callable[[int], None]:
+    """A function run(calls) that calls the code of lanes over blocks (N, k, width) in turn."""
+    work = np.zeros(code.n_work)
+    arrays = (state, rest, stage, out, work)
+    pointers = np.array([array.ctypes.data for array in arrays])
+    strides = np.array([array[0].nbytes for array in (state, rest, out)] + [len(state)])
+
+    def run(calls: int, _kept: object = arrays) -> None:
+        _loop(code.address, calls, pointers, strides)
+
+    return run

@@ -21,7 +21,16 @@ from kane.codegen.batches import LaneCode
 Array = npt.NDArray[np.float64]
 Contestants = dict[str, Callable[[int], object]]
 TITLE = "A state among many, one core"
-COLUMNS = ("robot", "dynamics", "kane alone, ns", "kane, blocks, ns", "kane, rows, ns", "traced C x 8, ns", "x", "differs by")
+COLUMNS = (
+    "robot",
+    "dynamics",
+    "kane alone, ns",
+    "kane, blocks, ns",
+    "kane, rows, ns",
+    "traced C x 8, ns",
+    "x",
+    "differs by",
+)
 NOTE = (
     "Medians (least-greatest) of CPU time a state. Alone: one call a state. Blocks: 64 states in blocks laid out value "
     "by value, which is how traced C gets them too: its numbers are gcc's vectors of 8 doubles, sine and cosine those "
