@@ -15,6 +15,7 @@ from kane.errors import (
     ModelError,
     SimulationError,
 )
+from kane.exporters import CSource, JAXSource, LaTeXDocument, Listing, NumPySource, export
 from kane.expression.functions import (
     absolute,
     acos,
@@ -43,6 +44,7 @@ from kane.formulation.path_tables import path_tables
 from kane.geometry.rotation import Rotation
 from kane.importers.dh import DHLink, from_dh
 from kane.importers.dh_conventions import AngelesDH, DHConvention, ModifiedDH, StandardDH
+from kane.importers.mjcf import load_mjcf
 from kane.importers.urdf import load_urdf
 from kane.model.drawing import draw
 from kane.model.joints import (
@@ -62,10 +64,11 @@ from kane.model.joints import (
 )
 from kane.model.loads import Damper, Force, Motor, Spring, Torque
 from kane.model.model import Model
+from kane.simulation.events import Event, Occurrence
 from kane.simulation.follow import follow
 from kane.simulation.followed_motion import FollowedMotion
 from kane.simulation.inputs import Held, Interpolated
-from kane.simulation.integrators import RK4
+from kane.simulation.integrators import BDF, RK4, RK5, RK8, Gauss4, Midpoint
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.simulate import simulate
 from kane.simulation.trajectory import Trajectory
@@ -73,10 +76,14 @@ from kane.simulation.trajectory import Trajectory
 __version__ = "0.1.0"
 
 __all__ = [
+    "BDF",
     "LLVM",
     "RK4",
+    "RK5",
+    "RK8",
     "AngelesDH",
     "AngleRates",
+    "CSource",
     "Certificate",
     "CompileError",
     "CustomJoint",
@@ -86,22 +93,30 @@ __all__ = [
     "Damper",
     "Dynamics",
     "Equations",
+    "Event",
     "ExpressionError",
     "FollowedMotion",
     "Force",
     "FrameError",
     "Free",
+    "Gauss4",
     "Gimbal",
     "Held",
     "ImportFileError",
     "Integrator",
     "Interpolated",
+    "JAXSource",
     "KaneError",
+    "LaTeXDocument",
+    "Listing",
     "MeasureNumbers",
+    "Midpoint",
     "Model",
     "ModelError",
     "ModifiedDH",
     "Motor",
+    "NumPySource",
+    "Occurrence",
     "Planar",
     "PowerLedger",
     "Prismatic",
@@ -129,12 +144,14 @@ __all__ = [
     "evaluate",
     "exp",
     "explicit",
+    "export",
     "follow",
     "formulate",
     "from_dh",
     "inverse_kinematics",
     "lagrange",
     "library",
+    "load_mjcf",
     "load_urdf",
     "log",
     "maximum",

@@ -32,7 +32,7 @@ def close_loop(dyn: Dynamics, expressions: Mapping[str, Expr]) -> tuple[Compiled
             that is not known in the state.
     """
     rhs = dyn.function("rhs").program
-    replacements = _resolved(dyn.equations, rhs, expressions)
+    replacements = resolved(dyn.equations, rhs, expressions)
     outputs = substitute(rhs.outputs, replacements)
     inputs = [replacements.get(leaf, leaf) for leaf in rhs.rest]
     closed, recorded = (
@@ -42,8 +42,12 @@ def close_loop(dyn: Dynamics, expressions: Mapping[str, Expr]) -> tuple[Compiled
     return dyn.compile(closed), dyn.compile(recorded)
 
 
-def _resolved(equations: Equations, rhs: Program, expressions: Mapping[str, Expr]) -> dict[Expr, Expr]:
-    """Leaf of each replaced input to its expression in leaves that the program knows."""
+def resolved(equations: Equations, rhs: Program, expressions: Mapping[str, Expr]) -> dict[Expr, Expr]:
+    """Leaf of each replaced input to its expression in leaves that the program knows.
+
+    Raises:
+        ModelError: as ``close_loop``.
+    """
     for name, expression in expressions.items():
         if expression.arena is not equations.t.arena:
             raise ModelError(f"the expression for the input {name!r} belongs to another model")

@@ -1,21 +1,34 @@
-"""A run in the making: the system, its inputs over time, the grid of steps, the rows recorded so far."""
+"""A run in the making: the system, its inputs over time, the course of steps and records, what has been recorded."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane.errors import ModelError
 
+if TYPE_CHECKING:
+    from kane.codegen.compiled import CompiledFunction
+    from kane.codegen.program import Program
+    from kane.simulation.python_inputs import PythonInputs
+
 Vector = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# Unless told otherwise about this many states are kept: plenty for a picture, little to store.
-USUAL_ROWS = 10_000
+# Places in ``Store.clock``: the time of x, the next step to try, the last error over the tolerance, and the step before
+# it was cut short to end at a stop.
+TIME, NEXT_STEP, LAST_ERROR, UNCUT_STEP = range(4)
+# Places in ``Store.counts``.
+DONE, ROWS, FOUND, STOP, EVALUATIONS, REJECTED, STARTED, ENDED = range(8)
+
+# An interpolated step is probed for events at this many equal parts.
+PROBES = 4
 
 
 class System(NamedTuple):
@@ -56,71 +69,81 @@ class Tables(NamedTuple):
     values: Vector
 
 
-class Grid(NamedTuple):
-    """The steps of a fixed-step run: t_k = start + k step, the last one ending at ``until``.
+class Course(NamedTuple):
+    """Where a run goes from, to and through.
 
-    Times are products and not sums, so that they do not drift and do not depend on where a run was cut in chunks.
+    Fixed steps lie at t_k = start + k step, the last one ending at ``until``. Times are products and not sums, so that
+    they do not drift and do not depend on where a run was cut in chunks.
 
     Attributes:
         start, until: first and last time [s].
-        step: step size [s], negative when time runs backwards.
-        steps: how many.
-        every: every how many of them the state is recorded; the last state always is.
+        step: length of fixed steps [s], negative when time runs backwards; zero where the integrator chooses.
+        steps: how many fixed steps.
+        every: every how many steps the state is recorded (the last state always is); zero: at ``times``.
+        times: of the records, the first one included, in the order of the run [s].
+        stops: times at which steps have to end, because an input is not smooth there; the last is ``until`` [s].
     """
 
     start: float
-    step: float
     until: float
+    step: float
     steps: int
     every: int
-
-    @property
-    def row_times(self) -> Vector:
-        """Time of every recorded state [s]."""
-        times = self.start + self.step * self.every * np.arange(self.rows, dtype=float)
-        times[-1] = self.until
-        return times
-
-    @property
-    def rows(self) -> int:
-        """How many states are recorded, the first included."""
-        return -(-self.steps // self.every) + 1
-
-    def rows_at(self, step: int) -> int:
-        """How many states are recorded once ``step`` steps are done."""
-        return self.rows if step == self.steps else step // self.every + 1
-
-    def time(self, k: int) -> float:
-        """The time after k steps [s]."""
-        return self.until if k == self.steps else self.start + k * self.step
-
-    def interval(self, k: int) -> tuple[float, float]:
-        """Start and length of step k [s]."""
-        t = self.start + k * self.step
-        return t, self.step if k + 1 < self.steps else self.until - t
+    times: Vector
+    stops: Vector
 
 
-def fixed_grid(start: float, until: float, dt: float, every: int | None) -> Grid:
-    """The grid from start to until with steps of dt, of which the last may be shorter.
+class Watch(NamedTuple):
+    """Expressions whose sign changes are looked for, as a compiled program with its arrays; one entry an event.
 
-    Raises:
-        ModelError: a time is not finite, dt is not positive or too small, every is not a positive whole number.
+    Attributes:
+        address: of the program with state [t, q, u], rest = inputs, out = the expressions.
+        stage, out, work: its arrays.
+        signs: the last sign of each that was not zero; zero before there was one.
+        directions: 1 for changes to positive only, -1 to negative only, 0 for both.
+        terminal: 1 where the run ends.
+        roots: scratch, where in a step each one changes sign.
     """
-    for word, value in (("start", start), ("until", until), ("dt", dt)):
-        if not math.isfinite(value):
-            raise ModelError(f"{word} is {value!r}; give a finite number of seconds")
-    if not dt > 0.0:
-        raise ModelError(f"dt is {dt!r}; give a positive step (time runs backwards where until lies before start)")
-    latest = max(abs(start), abs(until))
-    if latest + dt / 2 == latest:
-        raise ModelError(f"dt = {dt!r} s is lost in the rounding of times near {latest!r} s; enlarge dt")
-    # A span of a whole number of steps, up to rounding, has no tiny step at its end.
-    steps = math.ceil(abs(until - start) / dt * (1.0 - 1e-12))
-    if every is None:
-        every = max(1, -(-steps // USUAL_ROWS))
-    if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
-        raise ModelError(f"every is {every!r}; give a whole number of steps, 1 or more")
-    return Grid(float(start), math.copysign(dt, until - start), float(until), steps, int(every))
+
+    address: int
+    stage: Vector
+    out: Vector
+    work: Vector
+    signs: Vector
+    directions: Vector
+    terminal: Vector
+    roots: Vector
+
+
+class Store(NamedTuple):
+    """What moves in a run, and all that survives from one chunk of steps to the next.
+
+    Attributes:
+        x: the state [q, u].
+        y, z: scratch of its length.
+        slopes: derivatives at the stages of a step, (stages, nx); the first is that at x, once ``counts[STARTED]``.
+        clock: time and step sizes, see TIME, NEXT_STEP, LAST_ERROR, UNCUT_STEP.
+        counts: see DONE, ROWS, FOUND, STOP, EVALUATIONS, REJECTED, STARTED, ENDED.
+        rows: recorded states [t, q, u].
+        found: events [number of the event, t, q, u].
+    """
+
+    x: Vector
+    y: Vector
+    z: Vector
+    slopes: NDArray[np.float64]
+    clock: Vector
+    counts: Indices
+    rows: NDArray[np.float64]
+    found: NDArray[np.float64]
+
+
+class Status(IntEnum):
+    """How a chunk of steps ended; native loops return the number."""
+
+    GOING = 0
+    NOT_FINITE = 1
+    STUCK = 2
 
 
 @dataclass(slots=True)
@@ -128,36 +151,86 @@ class March:
     """The state of a run, advanced chunk by chunk.
 
     Attributes:
-        system, grid: what is integrated, and over which steps.
+        system: what is integrated.
         tables: the sampled inputs, held and interpolated.
-        x: the state [q, u] after ``done`` steps.
-        rows: the recorded states, (rows, nx).
-        done: how many steps have been taken.
+        course: over which steps, and what is recorded.
+        watch: events.
+        store: what moves.
+        rhs: the program of the system, and ``compile``, which makes others of its leaves.
+        parameters: values.
+        slow: what calls the inputs that are Python functions.
+        memory: what an integrator keeps from chunk to chunk that is no array.
     """
 
     system: System
     tables: tuple[Tables, Tables]
-    grid: Grid
-    x: Vector
-    rows: NDArray[np.float64]
-    done: int = 0
+    course: Course
+    watch: Watch
+    store: Store
+    rhs: CompiledFunction
+    compile: Callable[[Program], CompiledFunction]
+    parameters: Vector
+    slow: PythonInputs | None = None
+    memory: Any = None
 
     @property
-    def finished(self) -> bool:
-        """Whether ``until`` has been reached."""
-        return self.done == self.grid.steps
+    def x(self) -> Vector:
+        """The state [q, u] at ``time``."""
+        return self.store.x
 
     @property
     def time(self) -> float:
         """The time of x [s]."""
-        return self.grid.time(self.done)
+        return float(self.store.clock[TIME])
 
     @property
-    def recorded(self) -> int:
-        """How many states have been recorded."""
-        return self.grid.rows_at(self.done)
+    def finished(self) -> bool:
+        """Whether ``until`` or a terminal event has been reached."""
+        return bool(self.store.counts[ENDED]) or self.time == self.course.until
+
+    @property
+    def fraction(self) -> float:
+        """How much of the way to ``until`` is done."""
+        span = self.course.until - self.course.start
+        return 1.0 if self.finished else (self.time - self.course.start) / span
+
+    def make_room(self, steps: int, stages: int) -> None:
+        """Enlarge the arrays where ``steps`` more steps of so many stages might not fit."""
+        store, counts = self.store, self.store.counts
+        wanted = counts[ROWS] + (steps // self.course.every + 2 if self.course.every else 0)
+        if len(store.rows) < wanted:
+            store = store._replace(rows=_enlarged(store.rows, max(2 * len(store.rows), wanted)))
+        wanted = counts[FOUND] + PROBES * len(self.watch.out) * steps
+        if len(store.found) < wanted and len(self.watch.out):
+            store = store._replace(found=_enlarged(store.found, max(2 * len(store.found), wanted)))
+        if len(store.slopes) < stages:
+            store = store._replace(slopes=np.zeros((stages, len(store.x))))
+        self.store = store
 
     def states(self) -> NDArray[np.float64]:
         """The recorded states [t, q, u], (recorded, 1 + nx)."""
-        n = self.recorded
-        return np.column_stack([self.grid.row_times[:n], self.rows[:n]])
+        return self.store.rows[: self.store.counts[ROWS]].copy()
+
+    def occurrences(self) -> NDArray[np.float64]:
+        """The events found [number, t, q, u], in the order of the run."""
+        found = self.store.found[: self.store.counts[FOUND]]
+        order = np.argsort(found[:, 1] * math.copysign(1.0, self.course.until - self.course.start), kind="stable")
+        return found[order]
+
+
+def new_store(start: float, x: Vector, rows: int) -> Store:
+    """The store of a run that starts from x, with room for so many records, the first one made."""
+    n = len(x)
+    clock, counts = np.zeros(4), np.zeros(8, dtype=np.int64)
+    clock[TIME], counts[ROWS] = start, 1
+    record = _enlarged(np.concatenate([[start], x])[None, :], rows)
+    return Store(x.copy(), np.zeros(n), np.zeros(n), np.zeros((0, n)), clock, counts, record, np.empty((0, 2 + n)))
+
+
+def _enlarged(rows: NDArray[np.float64], length: int) -> NDArray[np.float64]:
+    try:
+        larger = np.empty((length, rows.shape[1]))
+    except (MemoryError, ValueError):
+        raise ModelError(f"{length} states do not fit in memory; enlarge every, or leave it out") from None
+    larger[: len(rows)] = rows
+    return larger

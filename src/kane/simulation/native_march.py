@@ -1,11 +1,12 @@
-"""What the native loops of all integrators share: look-up of sampled inputs, unit quaternions, finite states."""
+"""What the native loops of all integrators share: inputs, slopes, unit quaternions, interpolation, records."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from kane.simulation.native_call import native_inline
+from kane.simulation.march import DONE, ENDED, ROWS
+from kane.simulation.native_call import call_program, native_inline
 
 
 @native_inline
@@ -66,3 +67,79 @@ def is_finite(x: Any) -> bool:
     for i in range(x.size):
         total += x[i] * 0.0
     return total == 0.0
+
+
+@native_inline
+def slope(system: Any, interpolated: Any, t: float, x: Any, out: Any) -> None:
+    """Write f(t, x) with the inputs of time t; held ones stay as they are."""
+    if interpolated.column.size > 0:
+        interpolate(interpolated, t, system.inputs)
+    state = system.state
+    state[0] = t
+    for i in range(x.size):
+        state[1 + i] = x[i]
+    call_program(system.address, state, system.inputs, system.stage, out, system.work)
+
+
+@native_inline
+def between(store: Any, dense: Any, h: float, theta: float, quaternions: Any, out: Any) -> None:
+    """Write the state at the part theta of the step of h seconds that starts from x.
+
+    x + h sum_j k_j b_j(theta), where b_j(theta) = sum_m dense[j, m] theta^(m + 1).
+    """
+    x, slopes = store.x, store.slopes
+    for i in range(x.size):
+        out[i] = 0.0
+    for j in range(dense.shape[0]):
+        weight = 0.0
+        for m in range(dense.shape[1] - 1, -1, -1):
+            weight = (weight + dense[j, m]) * theta
+        for i in range(x.size):
+            out[i] += weight * slopes[j, i]
+    for i in range(x.size):
+        out[i] = x[i] + h * out[i]
+    normalise(out, quaternions)
+
+
+@native_inline
+def write_row(store: Any, t: float, x: Any) -> None:
+    """Record the state x at time t."""
+    row = store.counts[ROWS]
+    store.rows[row, 0] = t
+    for i in range(x.size):
+        store.rows[row, 1 + i] = x[i]
+    store.counts[ROWS] = row + 1
+
+
+@native_inline
+def wants_rows_within(store: Any, course: Any, t1: float) -> bool:
+    """Whether a record lies strictly before the end t1 of the step."""
+    row = store.counts[ROWS]
+    return bool(course.every == 0 and row < course.times.size and (t1 - course.times[row]) * _way(course) > 0.0)
+
+
+@native_inline
+def record(store: Any, course: Any, dense: Any, span: Any, quaternions: Any) -> None:
+    """Record what the step passes: store.x to store.y, span = its start, its length and its end.
+
+    The end may lie before start + length, where an event ended the run: it is then recorded.
+    """
+    t, h, t1 = span
+    last = store.counts[ENDED] > 0 or t1 == course.until
+    if course.every > 0:
+        if last or (store.counts[DONE] + 1) % course.every == 0:
+            write_row(store, t1, store.y)
+        return
+    while wants_rows_within(store, course, t1):
+        at = course.times[store.counts[ROWS]]
+        between(store, dense, h, (at - t) / h, quaternions, store.z)
+        write_row(store, at, store.z)
+    row = store.counts[ROWS]
+    if last or (row < course.times.size and course.times[row] == t1):
+        write_row(store, t1, store.y)
+
+
+@native_inline
+def _way(course: Any) -> float:
+    """1 where time runs forwards, -1 where backwards."""
+    return 1.0 if course.until >= course.start else -1.0

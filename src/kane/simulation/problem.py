@@ -1,21 +1,25 @@
-"""What is simulated: compiled equations with their inputs and parameter values."""
+"""What is simulated: compiled equations with their inputs, events and parameter values."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kane.codegen.compiled import CompiledFunction
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError, SimulationError
-from kane.simulation.closed_loop import close_loop
+from kane.errors import SimulationError
+from kane.simulation.closed_loop import close_loop, resolved
+from kane.simulation.events import Event, compile_events, crowded, event_names, watch_for
 from kane.simulation.inputs import InputPlan, plan_inputs
+from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.layout import Layout
-from kane.simulation.march import Grid, March, System, Vector
+from kane.simulation.march import FOUND, Course, March, Status, System, Vector, new_store
 from kane.simulation.named_vector import named_vector
+from kane.simulation.python_inputs import PythonInputs
+from kane.simulation.run import Advance, Outcome
 from kane.simulation.trajectory import Trajectory
 from kane.simulation.trajectory_record import Record
 
@@ -32,8 +36,10 @@ class Problem:
         layout: names and units.
         parameters: values.
         plan: what drives the inputs.
+        events: what is looked for.
         rhs: the program of f, expressions put in place of inputs.
         controls: the program of all inputs, where some are expressions.
+        signals: the program of the events, where there are any.
         energy: the program of kinetic and potential energy.
     """
 
@@ -41,68 +47,119 @@ class Problem:
     layout: Layout
     parameters: Vector
     plan: InputPlan
+    events: Sequence[Event]
     rhs: CompiledFunction
     controls: CompiledFunction | None
+    signals: CompiledFunction | None
     energy: CompiledFunction
 
     @classmethod
-    def of(cls, dyn: Dynamics, inputs: Any, parameters: Any) -> Problem:
-        """The problem that Dynamics, inputs and parameters pose."""
+    def of(cls, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> Problem:
+        """The problem that Dynamics, inputs, parameters and events pose."""
         layout = Layout.of(dyn.equations)
         values = named_vector(parameters, layout.parameters, layout.parameter_defaults, "parameter")
         plan = plan_inputs(inputs, layout.inputs, layout.input_defaults)
-        rhs, controls = dyn.function("rhs"), None
+        rhs, controls, laws = dyn.function("rhs"), None, {}
         if plan.expressions:
+            laws = resolved(dyn.equations, rhs.program, plan.expressions)
             rhs, controls = close_loop(dyn, plan.expressions)
-        return cls(dyn, layout, values, plan, rhs, controls, dyn.function("energy"))
+        unknown = [name for i, name in enumerate(layout.inputs) if plan.function is not None or i in plan.functions]
+        signals = compile_events(dyn, events, laws, unknown)
+        return cls(dyn, layout, values, plan, tuple(events), rhs, controls, signals, dyn.function("energy"))
 
-    def march(self, grid: Grid, x: Vector) -> March:
-        """A march over the grid from the state x.
+    def march(self, course: Course, x: Vector) -> March:
+        """A march over the course from the state x.
 
         Raises:
             ModelError: the record does not fit in memory.
         """
-        rhs = self.rhs
+        rhs, plan = self.rhs, self.plan
         system = System(
             rhs.address,
             np.zeros(rhs.n_state),
-            self.plan.constants.copy(),
+            plan.constants.copy(),
             rhs.stage(self.parameters),
             np.zeros(rhs.n_work),
             np.array(self.layout.quaternions, dtype=np.int64),
         )
-        try:
-            rows = np.empty((grid.rows, len(x)))
-        except (MemoryError, ValueError):
-            raise ModelError(f"{grid.rows} states do not fit in memory; enlarge every, or leave it out") from None
-        rows[0] = x
-        return March(system, self.plan.tables(), grid, x, rows)
+        slow = None
+        if plan.needs_python:
+            slow = PythonInputs(rhs, plan, system, len(self.layout.coordinates))
+            system = system._replace(address=slow.address)
+        rows = -(-course.steps // course.every) if course.every else len(course.times)
+        store = new_store(course.start, x, rows + 2)
+        return March(
+            system=system,
+            tables=plan.tables(),
+            course=course,
+            watch=watch_for(self.events, self.signals, self.parameters),
+            store=store,
+            rhs=rhs,
+            compile=self.dyn.compile,
+            parameters=self.parameters,
+            slow=slow,
+        )
 
-    def failure(self, march: March) -> SimulationError:
-        """Why the state did not stay finite in the step that the march could not take."""
+    def advance(self, method: Integrator) -> Advance:
+        """The method's ``advance``; raises what input functions raised, and where an event happens without end."""
+
+        def advance(march: March, steps: int) -> Status:
+            before = march.store.counts[FOUND]
+            status = method.advance(march, steps)
+            if march.slow is not None:
+                march.slow.raise_kept()
+            if march.store.counts[FOUND] > before:
+                self._check_accumulation(march)
+            return status
+
+        return advance
+
+    def failure(self, march: March, outcome: Outcome) -> SimulationError:
+        """Why the march could not take its next step."""
         state = np.concatenate([[march.time], march.x])
         slope = self.rhs(state, march.system.inputs, march.system.stage)
         names = self.layout.coordinates + self.layout.speeds
         singular = self.layout.singular(march.x, within=NEAR_SINGULAR)
         wrong = [f"{name}_dot" for name, value in zip(names, slope, strict=True) if not np.isfinite(value)]
+        what = "stops being finite in the step"
         if wrong:
             cause = (
                 f"there {', '.join(wrong[:12])} {'is' if len(wrong) == 1 else 'are'} not finite: the mass matrix is "
                 "singular, a load is infinite, a function left its domain, or the motion ran away"
             )
+        elif outcome is Outcome.NOT_FINITE:
+            cause = f"there its derivative is finite: the step dt = {abs(march.course.step):.6g} s is too large"
         else:
-            cause = f"there its derivative is finite: the step dt = {abs(march.grid.step):.6g} s is too large"
+            what = "cannot be followed"
+            cause = (
+                "there no step is short enough for the tolerances: the motion runs away or the accelerations jump "
+                "again and again, as with friction that reverses (make it smooth), or the tolerances are below rounding"
+            )
         return SimulationError(
-            f"the state of {self.layout.model!r} stops being finite in the step from t = {march.time:.9g} s, "
+            f"the state of {self.layout.model!r} {what} from t = {march.time:.9g} s, "
             f"{self.layout.describe(march.x)}; {cause}" + (f"; {singular}" if singular else "")
         )
 
-    def trajectory(self, march: March, inputs: Any, attributes: Mapping[str, Any]) -> Trajectory:
-        """What was recorded, with inputs (found here unless given) and energies."""
-        states = march.states()
+    def _check_accumulation(self, march: March) -> None:
+        course, found = march.course, march.store.found[: march.store.counts[FOUND]]
+        number = crowded(found, abs(course.until - course.start))
+        if number is not None:
+            raise SimulationError(
+                f"the event {event_names(self.events)[number]!r} of {self.layout.model!r} happens again and again at "
+                f"t = {march.time:.9g} s, {self.layout.describe(march.x)}; make it terminal, or give it a direction"
+            )
+
+    def trajectory(self, march: March, attributes: Mapping[str, Any]) -> Trajectory:
+        """What was recorded, with inputs and energies."""
+        course, states = march.course, march.states()
         times = states[:, 0]
-        given = self.plan.sampled(times, times + march.grid.step / 2) if inputs is None else inputs[: len(states)]
+        middle = times + course.step / 2 if course.step else np.nextafter(times, course.until)
+        given = self.plan.sampled(times, middle)
+        if march.slow is not None:
+            given = march.slow.rows(states, given)
         if self.controls is not None:
             given = self.controls(states, given, self.controls.stage(self.parameters))
         energy = self.energy(states, given[:, : self.energy.n_rest], self.energy.stage(self.parameters))
-        return Trajectory(Record(self.layout, states, given, energy, self.parameters).dataset(attributes), self.dyn)
+        record = Record(self.layout, states, given, energy, self.parameters)
+        found = (event_names(self.events), march.occurrences())
+        return Trajectory(replace(record, events=found).dataset(attributes), self.dyn)

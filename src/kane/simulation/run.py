@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable
 from enum import Enum
 
-from kane.simulation.march import March
+from kane.simulation.march import March, Status
 
 # Wall time of a chunk [s]: short enough to answer Ctrl-C at once, long enough for the call to cost nothing.
 CHUNK_SECONDS = 0.05
 FIRST_CHUNK = 64
 
-Advance = Callable[[March, int], bool]
+Advance = Callable[[March, int], Status]
 
 
 class Outcome(Enum):
@@ -21,6 +21,10 @@ class Outcome(Enum):
     FINISHED = "finished"
     INTERRUPTED = "interrupted"
     NOT_FINITE = "not finite"
+    STUCK = "stuck"
+
+
+FAILURES = {Status.NOT_FINITE: Outcome.NOT_FINITE, Status.STUCK: Outcome.STUCK}
 
 
 def run_march(march: March, advance: Advance, progress: Callable[[float], None]) -> Outcome:
@@ -28,19 +32,21 @@ def run_march(march: March, advance: Advance, progress: Callable[[float], None])
 
     Args:
         march: moved in place.
-        advance: takes up to so many steps; False where the state stops being finite.
+        advance: takes up to so many steps.
         progress: told the fraction done after each chunk.
 
     Returns:
-        FINISHED, INTERRUPTED by Ctrl-C, or NOT_FINITE: the next step leads to infinity or to no number.
+        FINISHED; INTERRUPTED by Ctrl-C; NOT_FINITE: the next step leads to infinity or to no number; STUCK: it would
+        have to be shorter than times are told apart.
     """
     chunk = FIRST_CHUNK
     try:
         while not march.finished:
             began = time.perf_counter()
-            if not advance(march, chunk):
-                return Outcome.NOT_FINITE
-            progress(march.done / march.grid.steps)
+            status = advance(march, chunk)
+            if status is not Status.GOING:
+                return FAILURES[status]
+            progress(march.fraction)
             # The first call may compile or load the loop: let the size recover from what that makes of it.
             scale = CHUNK_SECONDS / max(time.perf_counter() - began, 1e-9)
             chunk = max(1, int(chunk * min(max(scale, 0.5), 8.0)))

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
+from kane.simulation.course import fixed_course, free_course, record_times
+from kane.simulation.events import Event
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk4 import RK4
-from kane.simulation.march import fixed_grid
+from kane.simulation.integrators.rk8 import RK8
+from kane.simulation.march import Course
 from kane.simulation.problem import Problem
 from kane.simulation.progress import ProgressBar
-from kane.simulation.python_march import PythonMarch
 from kane.simulation.run import Outcome, run_march
 from kane.simulation.trajectory import Trajectory
+
+USUAL_STEP = 1e-3  # s, of fixed steps
 
 
 def simulate(
@@ -25,9 +29,11 @@ def simulate(
     q: Any = None,
     u: Any = None,
     inputs: Any = None,
-    dt: float = 1e-3,
-    every: int | None = None,
     integrator: Integrator | None = None,
+    dt: float | None = None,
+    times: Any = None,
+    every: int | None = None,
+    events: Sequence[Event] = (),
     parameters: Any = None,
     start: float = 0.0,
     progress: Callable[[float], None] | None = None,
@@ -43,10 +49,15 @@ def simulate(
             pair (times, values), which is interpolated; or a dict from some of the names to numbers, samples or
             expressions of the model (controllers, compiled into the equations).
             Also a Python function of (t, q, u) that returns the inputs, in place of all or in the dict: a slow path,
-            some hundred times slower, because each of the integrator's stages calls it.
-        dt: step of a fixed-step integrator [s]; the last step is shortened to end exactly at ``until``.
-        every: every how many steps the state is recorded; by default so that some 10,000 states are.
-        integrator: RK4() by default.
+            some hundred times slower, because each of the integrator's stages calls it, and so does each record. One
+            that jumps, as a digital controller does, wants fixed steps between its jumps: give ``dt``.
+        integrator: RK8(), which chooses its steps for a relative error of 1e-9; RK4() where ``dt`` is given.
+        dt: step of a fixed-step integrator, 1e-3 by default [s]; the last step ends exactly at ``until``.
+        times: at which states are recorded besides the first and the last, from start to until [s]; steps do not end
+            there, the integrator interpolates. By default 1,000 equal parts of the run.
+        every: in place of times: every how many steps the state is recorded. With fixed steps the default is this, so
+            that some 10,000 states are.
+        events: sign changes to be found; the run ends at one that is terminal.
         parameters: array, or dict from some of the names to numbers; defaults for the others.
         start: first time [s].
         progress: called with the fraction done every 50 ms or so; by default a bar on terminals, for long runs.
@@ -56,22 +67,43 @@ def simulate(
 
     Raises:
         ModelError: an argument is not meaningful.
-        SimulationError: the state stopped being finite; the message has the time and the state before.
+        SimulationError: the state stopped being finite, no step is short enough, or an event does not end; the message
+            has the time and the state before.
     """
     if not isinstance(dyn, Dynamics):
         raise ModelError(f"simulate needs Dynamics, as kane.build(equations) makes them, not {dyn!r}")
-    method = RK4() if integrator is None else integrator
-    if not isinstance(method, Integrator):
-        raise ModelError(f"the integrator is {method!r}; give one such as kane.RK4()")
-    problem = Problem.of(dyn, inputs, parameters)
-    march = problem.march(fixed_grid(start, until, dt, every), problem.layout.initial_state(q, u))
-    slow = PythonMarch(method, problem.rhs, problem.plan, march) if problem.plan.needs_python else None
+    method = _method(integrator, dt)
+    problem = Problem.of(dyn, inputs, parameters, events)
+    course = _course(method, problem, (start, until), dt=dt, times=times, every=every)
+    march = problem.march(course, problem.layout.initial_state(q, u))
     with ProgressBar(problem.layout.model) as bar:
-        outcome = run_march(march, slow.advance if slow else method.advance, progress or bar)
-    if outcome is Outcome.NOT_FINITE:
-        raise problem.failure(march)
-    attributes = {"integrator": method.name, "dt": float(dt), "interrupted": int(outcome is Outcome.INTERRUPTED)}
+        outcome = run_march(march, problem.advance(method), progress or bar)
+    if outcome in (Outcome.NOT_FINITE, Outcome.STUCK):
+        raise problem.failure(march, outcome)
+    attributes = {"integrator": method.name, "dt": abs(course.step), **method.settings}
+    attributes["interrupted"] = int(outcome is Outcome.INTERRUPTED)
     if outcome is Outcome.INTERRUPTED:
         attributes["message"] = f"interrupted at t = {march.time:.9g} s of {until:.9g} s"
         warnings.warn(f"the simulation of {problem.layout.model!r} was {attributes['message']}", stacklevel=2)
-    return problem.trajectory(march, slow.input_rows if slow else None, attributes)
+    return problem.trajectory(march, attributes)
+
+
+def _method(integrator: Integrator | None, dt: float | None) -> Integrator:
+    method = integrator if integrator is not None else RK8() if dt is None else RK4()
+    if not isinstance(method, Integrator):
+        raise ModelError(f"the integrator is {method!r}; give one such as kane.RK8()")
+    if dt is not None and not method.fixed:
+        raise ModelError(f"dt = {dt!r}, but {method.name} chooses its steps; leave dt out, or set its max_step")
+    return method
+
+
+def _course(
+    method: Integrator, problem: Problem, span: tuple[float, float], *, dt: float | None, times: Any, every: int | None
+) -> Course:
+    start, until = span
+    if times is not None and every is not None:
+        raise ModelError("times and every both say when to record; leave one of them out")
+    wanted = record_times(times, start, until)
+    if method.fixed:
+        return fixed_course(start, until, USUAL_STEP if dt is None else dt, every, wanted)
+    return free_course(start, until, every, wanted, problem.plan.tables())

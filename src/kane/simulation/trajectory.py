@@ -6,6 +6,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kane.errors import ModelError
+from kane.simulation.events import Occurrence
 from kane.simulation.march import Vector
 from kane.simulation.named_vector import position
 
@@ -69,6 +70,14 @@ class Trajectory:
     def final(self) -> State:
         """The last recorded state."""
         return State(float(self.time[-1]), self.q[-1].copy(), self.u[-1].copy())
+
+    @property
+    def events(self) -> tuple[Occurrence, ...]:
+        """The events that happened, in the order of the run."""
+        if "event_time" not in self._dataset:
+            return ()
+        parts = (self._values(f"event_{word}") for word in ("name", "time", "q", "u"))
+        return tuple(Occurrence(str(name), float(time), q, u) for name, time, q, u in zip(*parts, strict=True))
 
     @property
     def interrupted(self) -> bool:

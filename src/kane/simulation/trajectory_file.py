@@ -46,7 +46,8 @@ def save(dataset: xarray.Dataset, path: str | PathLike[str]) -> None:
     draft = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         # No number stands for a missing one: NaN is NaN.
-        dataset.to_netcdf(draft, engine=ENGINE, encoding={word: {"_FillValue": None} for word in NUMBERS})
+        numbers = [word for word, values in dataset.variables.items() if values.dtype == np.float64]
+        dataset.to_netcdf(draft, engine=ENGINE, encoding={word: {"_FillValue": None} for word in numbers})
         os.replace(draft, target)
     finally:
         draft.unlink(missing_ok=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +30,7 @@ class Record:
         inputs: (times, inputs).
         energy: kinetic and potential [J], (times, 2).
         parameters: values.
+        events: names, and what was found, [number of the name, t, q, u].
     """
 
     layout: Layout
@@ -37,6 +38,7 @@ class Record:
     inputs: NDArray[np.float64]
     energy: NDArray[np.float64]
     parameters: Vector
+    events: tuple[tuple[str, ...], NDArray[np.float64]] = field(default_factory=lambda: ((), np.zeros((0, 0))))
 
     def dataset(self, attributes: Mapping[str, Any]) -> xarray.Dataset:
         """Everything under its name, with units; ``attributes`` say how the run was made."""
@@ -46,7 +48,8 @@ class Record:
         nq = len(layout.coordinates)
         joules = {"units": "J"}
         return xarray.Dataset(
-            data_vars={
+            data_vars=self._events()
+            | {
                 "q": (("time", "coordinate"), states[:, 1 : 1 + nq], {"long_name": "coordinates"}),
                 "u": (("time", "speed"), states[:, 1 + nq :], {"long_name": "generalized speeds"}),
                 "inputs": (("time", "input"), self.inputs, {"long_name": "inputs"}),
@@ -65,6 +68,19 @@ class Record:
             },
             attrs={"format": FORMAT, "format_version": FORMAT_VERSION, "model": layout.model, **attributes},
         )
+
+    def _events(self) -> dict[str, Any]:
+        """Variables of what was found; none where nothing was."""
+        names, found = self.events
+        if not len(found):
+            return {}
+        nq = len(self.layout.coordinates)
+        return {
+            "event_name": ("event", _words(tuple(names[int(number)] for number in found[:, 0]))),
+            "event_time": ("event", found[:, 1], {"units": "s"}),
+            "event_q": (("event", "coordinate"), found[:, 2 : 2 + nq], {"long_name": "coordinates at events"}),
+            "event_u": (("event", "speed"), found[:, 2 + nq :], {"long_name": "generalized speeds at events"}),
+        }
 
 
 def _words(words: tuple[str, ...]) -> NDArray[np.object_]:

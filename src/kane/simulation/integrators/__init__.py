@@ -1,3 +1,8 @@
 """Integrators: one contract (``integrator.Integrator``), one file per method."""
 
+from kane.simulation.integrators.gauss4 import Gauss4 as Gauss4
+from kane.simulation.integrators.midpoint import Midpoint as Midpoint
 from kane.simulation.integrators.rk4 import RK4 as RK4
+from kane.simulation.integrators.rk5 import RK5 as RK5
+from kane.simulation.integrators.rk8 import RK8 as RK8
+from kane.simulation.integrators.sundae import BDF as BDF

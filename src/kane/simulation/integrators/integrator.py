@@ -3,48 +3,41 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import ClassVar
 
-from kane.simulation.march import March, Vector
-
-Slope = Callable[[float, Vector], Vector]
+from kane.simulation.march import March, Status
 
 
 class Integrator(ABC):
     """A method for x' = f(t, x), x = [q, u].
 
-    ``step`` is the definition of the method and serves where f needs Python; ``advance`` is the same method as a native
-    loop. Whatever else a method does between two recorded states is its own affair inside ``advance``: steps of its own
-    choice, each row of the march filled from its dense output; a stop at an event; projection onto constraints, as
-    ``native_march.normalise`` does for unit quaternions. The march holds all that survives from one call to the next.
+    Whatever a method does between two recorded states is its own affair inside ``advance``: steps of its own choice,
+    rows of the record filled from its interpolant, a stop at an event, unit quaternions (``native_march.normalise``).
+    The march holds all that survives from one call to the next, so that a run cut into chunks is the whole run.
 
     Class attributes:
-        order: the global error falls as dt**order.
+        order: the global error falls as the step to this power.
+        fixed: whether the steps have the length dt that the user gives.
     """
 
     order: ClassVar[int]
+    fixed: ClassVar[bool]
 
     @property
     def name(self) -> str:
         """The word that trajectories are labelled with."""
         return type(self).__name__
 
-    @abstractmethod
-    def step(self, slope: Slope, t: float, x: Vector, h: float) -> Vector:
-        """The state a step of h seconds after the state x of time t, quaternions not yet normalised.
-
-        Args:
-            slope: f.
-            t: time [s].
-            x: state, (nx,); left as it is.
-            h: length of the step [s], negative when time runs backwards.
-        """
+    @property
+    def settings(self) -> dict[str, float]:
+        """Numbers that trajectories are labelled with."""
+        return {}
 
     @abstractmethod
-    def advance(self, march: March, steps: int) -> bool:
-        """Take up to ``steps`` steps of the march's grid natively: move x and done, fill the rows passed.
+    def advance(self, march: March, steps: int) -> Status:
+        """Take up to ``steps`` steps: move the march's x and clock, fill the rows and events passed.
 
         Returns:
-            False where the next step does not end in a finite state; x is then the last finite one.
+            NOT_FINITE where the next step does not end in a finite state, STUCK where it would have to be shorter than
+            times are told apart; x is then the last state that was reached.
         """

@@ -1,0 +1,140 @@
+"""Events: sign changes of expressions of a model, looked for along a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.codegen.compiled import CompiledFunction
+from kane.codegen.program import Program
+from kane.dynamics.dynamics import Dynamics
+from kane.errors import ModelError
+from kane.expression.node import Expr
+from kane.expression.operations import OPERATIONS
+from kane.expression.traverse import leaves, substitute
+from kane.formulation.applied import images
+from kane.formulation.equations import Equations
+from kane.simulation.march import Vector, Watch
+
+# So many occurrences of one event in a row, within this share of the run, are an accumulation that will not end.
+IN_A_ROW = 100
+CROWDED = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """The times at which an expression changes its sign.
+
+    A zero that is touched and not crossed is no event, and neither is a start at zero. A step is looked at in four
+    equal parts: two changes within one part of a step may go unseen; ``max_step`` makes steps shorter.
+
+    Attributes:
+        expression: of coordinates, speeds, rates, measures, time, parameters and inputs.
+        direction: +1 for changes from negative to positive, -1 for the others, 0 for both.
+        terminal: whether the run ends there.
+        name: what the trajectory calls it; by default "event 1", "event 2", ...
+
+    Raises:
+        ModelError: not an expression, another direction.
+    """
+
+    expression: Expr
+    direction: int = 0
+    terminal: bool = False
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.expression, Expr):
+            raise ModelError(f"an event needs an expression of the model, not {self.expression!r}")
+        if self.direction not in (-1, 0, 1):
+            raise ModelError(f"the direction of an event is {self.direction!r}; give +1, -1 or 0")
+
+
+class Occurrence(NamedTuple):
+    """An event that happened: its name, time [s], coordinates and speeds; just after the change of sign."""
+
+    name: str
+    time: float
+    q: Vector
+    u: Vector
+
+
+def event_names(events: Sequence[Event]) -> tuple[str, ...]:
+    """Names of the events, those without one numbered.
+
+    Raises:
+        ModelError: not events, or two of one name.
+    """
+    for event in events:
+        if not isinstance(event, Event):
+            raise ModelError(f"events must be kane.Event(expression, ...), not {event!r}")
+    names = tuple(event.name or f"event {i + 1}" for i, event in enumerate(events))
+    for name in names:
+        if names.count(name) > 1:
+            raise ModelError(f"two events are called {name!r}; give them names of their own")
+    return names
+
+
+def compile_events(
+    dyn: Dynamics, events: Sequence[Event], controls: Mapping[Expr, Expr], unknown: Sequence[str]
+) -> CompiledFunction | None:
+    """The expressions of the events as a native program; None where there are none.
+
+    Args:
+        dyn: what is simulated.
+        events: what is looked for.
+        controls: leaf of an input to the expression in its place.
+        unknown: names of inputs whose values native code does not know: Python functions.
+
+    Raises:
+        ModelError: an event belongs to another model, or depends on what is not known in the state.
+    """
+    names = event_names(events)
+    if not names:
+        return None
+    rhs = dyn.function("rhs").program
+    outputs = _resolved(dyn.equations, events, controls)
+    known = {*rhs.state, *rhs.parameters, *(leaf for leaf in rhs.rest if leaf.name not in unknown)}
+    for name, output in zip(names, outputs, strict=True):
+        for leaf in leaves([output]):
+            if leaf not in known:
+                raise ModelError(
+                    f"the event {name!r} depends on the {OPERATIONS[leaf.op].name} {leaf.name!r}, which is not known "
+                    "from time, coordinates, speeds and inputs (a Python function is not known to native code)"
+                )
+    return dyn.compile(Program("events", outputs, state=rhs.state, rest=rhs.rest, parameters=rhs.parameters))
+
+
+def watch_for(events: Sequence[Event], function: CompiledFunction | None, parameters: Vector) -> Watch:
+    """The events for native loops; good as long as ``function``, which ``compile_events`` made, lives."""
+    n = len(events)
+    none = np.zeros(0)
+    address, stage, work = 0, none, none
+    if function is not None:
+        address, stage, work = function.address, function.stage(parameters), np.zeros(function.n_work)
+    directions = np.array([float(event.direction) for event in events])
+    terminal = np.array([float(event.terminal) for event in events])
+    return Watch(address, stage, np.zeros(n), work, np.zeros(n), directions, terminal, np.zeros(n))
+
+
+def crowded(found: NDArray[np.float64], span: float) -> int | None:
+    """The number of an event that happens again and again within almost no time; None where there is none."""
+    for number in np.unique(found[:, 0]):
+        times = found[found[:, 0] == number, 1][-IN_A_ROW:]
+        if len(times) == IN_A_ROW and abs(times[-1] - times[0]) < CROWDED * span:
+            return int(number)
+    return None
+
+
+def _resolved(equations: Equations, events: Sequence[Event], controls: Mapping[Expr, Expr]) -> list[Expr]:
+    """The expressions in leaves that programs know."""
+    given = [event.expression for event in events]
+    for name, expression in zip(event_names(events), given, strict=True):
+        if expression.arena is not equations.t.arena:
+            raise ModelError(f"the event {name!r} belongs to another model")
+    outputs = substitute(given, {**images(equations.system, given), **equations.baked})
+    return substitute(outputs, controls) if controls else outputs

@@ -1,0 +1,145 @@
+"""Explicit Runge-Kutta methods: a table of coefficients each, one native loop for all."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.errors import ModelError
+from kane.simulation.integrators.integrator import Integrator
+from kane.simulation.march import March, Status
+
+if TYPE_CHECKING:
+    from kane.simulation.native_explicit import Scheme
+
+Row = Mapping[int, float]
+# A tolerance below this asks for digits that double precision does not have.
+FINEST = 1e-14
+
+
+@dataclass(frozen=True)
+class Tableau:
+    """Coefficients of a method; rows name the entries that are not zero.
+
+    Attributes:
+        nodes: where in the step each stage lies; up to ``last``, then those of the interpolant.
+        rows: weights of the slopes before each stage; row ``last`` is the result of the step.
+        last: the stage at the end of the step.
+        errors: weights of the slopes in two estimates of the error; empty where there is none.
+        interpolant: weights of the slopes in the terms of the interpolant after the first three.
+        exponent: 1 over the order of the error estimate in the step.
+    """
+
+    nodes: Sequence[float]
+    rows: Sequence[Row]
+    last: int
+    errors: tuple[Row, Row] = ({}, {})
+    interpolant: Sequence[Row] = ()
+    exponent: float = 0.0
+
+
+class Explicit(Integrator):
+    """An explicit Runge-Kutta method."""
+
+    @property
+    @abstractmethod
+    def tableau(self) -> Tableau:
+        """Its coefficients."""
+
+    def advance(self, march: March, steps: int) -> Status:
+        from kane.simulation.native_explicit import march_explicit  # numba takes 0.3 s that only a simulation pays
+
+        scheme = self._scheme()
+        march.make_room(steps, len(scheme.nodes))
+        status = march_explicit(march.system, march.tables, march.course, march.watch, march.store, scheme, steps)
+        return Status(status)
+
+    def _scheme(self) -> Scheme:
+        return scheme(self)
+
+
+class Adaptive(Explicit):
+    """An explicit method that chooses its steps so that the error of each stays within tolerances.
+
+    The error of every component of x must be below atol + rtol |x|. Orientation errors are measured as rotation
+    vectors, against atol + rtol: in the tangent space, where a quaternion counts as three angles.
+    """
+
+    rtol: float
+    atol: float
+    max_step: float
+
+    fixed = False
+
+    def __post_init__(self) -> None:
+        for word in ("rtol", "atol", "max_step"):
+            value = getattr(self, word)
+            if not isinstance(value, int | float) or not value > 0.0:
+                raise ModelError(f"{word} of {self.name} is {value!r}; give a positive number")
+        if self.rtol < FINEST and self.atol < FINEST:
+            raise ModelError(
+                f"rtol = {self.rtol!r} and atol = {self.atol!r} of {self.name} are below the rounding of double "
+                f"precision; give one of them {FINEST} or more"
+            )
+        if self.rtol < FINEST:
+            object.__setattr__(self, "rtol", FINEST)
+
+    @property
+    def settings(self) -> dict[str, float]:
+        return {"rtol": float(self.rtol), "atol": float(self.atol)}
+
+
+@cache
+def scheme(method: Explicit) -> Scheme:
+    """The arrays of a method for the native loop."""
+    from kane.simulation.native_explicit import Scheme
+
+    table = method.tableau
+    n = len(table.rows)
+    tolerances: Any = [float(getattr(method, word, math.inf)) for word in ("rtol", "atol", "max_step")]
+    return Scheme(
+        _matrix(table.rows, n),
+        np.array(table.nodes, dtype=float),
+        table.last,
+        _matrix(table.errors, n),
+        dense_weights(table),
+        table.exponent,
+        0.3,
+        *tolerances,
+    )
+
+
+def dense_weights(table: Tableau) -> NDArray[np.float64]:
+    """The interpolant as polynomials: the state at the part s of the step is x + h sum_jm w[j, m] s^(m + 1) k_j.
+
+    Built as x + s (F0 + (1 - s) (F1 + s (F2 + (1 - s) (F3 + ...)))) with F0 the whole increment, F1 = h k_0 - F0 and
+    F2 = 2 F0 - h (k_0 + k_last), which fit values and slopes at both ends, then the rows of the table.
+
+    Source: Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I, II.6.
+    """
+    n = len(table.rows)
+    whole, begin, end = _matrix([table.rows[table.last], {0: 1.0}, {table.last: 1.0}], n)
+    terms = [whole, begin - whole, 2 * whole - begin - end, *_matrix(table.interpolant, n)]
+    weights = np.zeros((n, len(terms)))
+    basis = np.zeros(len(terms) + 1)
+    basis[1] = 1.0
+    for k, term in enumerate(terms):
+        weights += np.outer(term, basis[1:])
+        shifted = np.concatenate([[0.0], basis[:-1]])
+        basis = basis - shifted if k % 2 == 0 else shifted
+    return weights
+
+
+def _matrix(rows: Sequence[Row], n: int) -> NDArray[np.float64]:
+    matrix = np.zeros((len(rows), n))
+    for i, row in enumerate(rows):
+        for j, value in row.items():
+            matrix[i, j] = value
+    return matrix

@@ -1,0 +1,31 @@
+"""Gauss's method of two stages."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kane.simulation.integrators.explicit import Tableau
+from kane.simulation.integrators.implicit import Implicit
+
+ROOT = math.sqrt(3.0) / 6.0
+TABLEAU = Tableau(
+    nodes=(0.0, 0.5 - ROOT, 0.5 + ROOT, 1.0),
+    rows=({}, {1: 0.25, 2: 0.25 - ROOT}, {1: 0.25 + ROOT, 2: 0.25}, {1: 0.5, 2: 0.5}),
+    last=3,
+)
+
+
+@dataclass(frozen=True)
+class Gauss4(Implicit):
+    """Gauss's method of two stages with fixed steps: order four, symmetric, kind to the energy.
+
+    Source: Hairer, Lubich & Wanner, Geometric Numerical Integration, II.1 and VI.4.
+    """
+
+    order: ClassVar[int] = 4
+
+    @property
+    def tableau(self) -> Tableau:
+        return TABLEAU

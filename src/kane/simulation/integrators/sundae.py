@@ -1,0 +1,197 @@
+"""Stiff motions: CVODE's backward differentiation formulas, through scikit-sundae (extra "stiff")."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from kane.codegen.compiled import CompiledFunction
+from kane.codegen.program import Program
+from kane.errors import ModelError
+from kane.expression.collector import collector_paused
+from kane.expression.derivative import forward
+from kane.simulation.integrators.integrator import Integrator
+from kane.simulation.march import EVALUATIONS, STOP, March, Status, Vector
+
+_PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
+# The formulas have orders up to five: so many values besides the first determine the polynomial of a step.
+NODES = np.arange(1, 6) / 5.0
+# From so many states on, linear equations are solved with the zeros of the Jacobian left out.
+SPARSE_FROM = 30
+
+
+@dataclass(frozen=True)
+class BDF(Integrator):
+    """Backward differentiation formulas of orders one to five, steps and order chosen by tolerance.
+
+    For stiff motions: strong dampers, stiff contacts, fast controllers. The Jacobian is exact, derived from the graph,
+    and holds only the entries that are not zero; the dependence of inputs that are Python functions on the state is not
+    in it, which costs steps and no accuracy. Calls pass through Python: for other motions RK5 and RK8 are faster.
+    Quaternions are normalised in the record and else keep their length within the tolerance.
+
+    Attributes:
+        rtol, atol: root mean square over components of the error of a step over atol + rtol |x| stays below one.
+        max_step: no step is longer [s].
+
+    Raises:
+        ModelError: a tolerance or step that is not positive; scikit-sundae is not installed.
+
+    Source: Hindmarsh et al., SUNDIALS, ACM TOMS 31 (2005) 363.
+    """
+
+    rtol: float = 1e-6
+    atol: float = 1e-8
+    max_step: float = math.inf
+
+    order: ClassVar[int] = 5
+    fixed: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for word in ("rtol", "atol", "max_step"):
+            if not getattr(self, word) > 0.0:
+                raise ModelError(f"{word} of BDF is {getattr(self, word)!r}; give a positive number")
+        if self.rtol < 1e-14:
+            raise ModelError(
+                f"rtol = {self.rtol!r} of BDF is below the rounding of double precision; give 1e-14 or more"
+            )
+
+    @property
+    def settings(self) -> dict[str, float]:
+        return {"rtol": float(self.rtol), "atol": float(self.atol)}
+
+    def advance(self, march: March, steps: int) -> Status:
+        from kane.simulation.native_events import pass_step  # imports numba
+
+        march.make_room(steps, len(NODES))
+        store, course = march.store, march.course
+        if march.memory is None:
+            march.memory = _Session(self, march)
+        for _ in range(steps):
+            if march.finished:
+                break
+            t, stop = march.time, float(course.stops[store.counts[STOP]])
+            status, t1 = march.memory.step(stop)
+            if status is not Status.GOING:
+                return status
+            pass_step(march.system, march.tables, course, march.watch, store, DENSE, (t, t1 - t, t1))
+            if t1 == stop and t1 != course.until:
+                store.counts[STOP] += 1
+                march.memory.restart()
+        return Status.GOING
+
+
+class _Session:
+    """A run of CVODE: its solver, and the native functions that it calls."""
+
+    def __init__(self, settings: BDF, march: March) -> None:
+        self._march = march
+        self._jacobian, rows, columns = _jacobian(march)
+        n = len(march.x)
+        self._call, self._entries = _caller(march.system.address, march, n), np.empty(len(rows))
+        stage = self._jacobian.stage(march.parameters)
+        self._slopes = _caller(self._jacobian.address, march, len(rows), stage, self._jacobian.n_work)
+        self._places = (rows, columns)
+        pattern = np.zeros((n, n))
+        pattern[rows, columns] = 1.0
+        options: dict[str, Any] = {"rtol": settings.rtol, "atol": settings.atol, "jacfn": self._fill_dense}
+        if math.isfinite(settings.max_step):
+            options["max_step"] = settings.max_step
+        if n >= SPARSE_FROM:
+            options |= {"linsolver": "sparse", "sparsity": pattern, "jacfn": self._fill_sparse}
+        self._solver = _solver()(self._rates, **options)
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin anew from the state of the march, with the inputs of the time ahead."""
+        from kane.simulation.native_march import hold
+
+        course, store = self._march.course, self._march.store
+        held, _ = self._march.tables
+        hold(held, 0.5 * (self._march.time + course.stops[store.counts[STOP]]), self._march.system.inputs)
+        self._solver.init_step(self._march.time, self._march.x.copy())
+
+    def step(self, stop: float) -> tuple[Status, float]:
+        """One step towards a stop: y and, as increments at NODES, the polynomial of the step are put into the store."""
+        store, t = self._march.store, self._march.time
+        try:
+            done = self._solver.step(stop, method="onestep", tstop=stop)
+        except RuntimeError:
+            return Status.STUCK, t
+        t1 = float(done.t)
+        if not done.success or t1 == t:
+            return Status.STUCK, t
+        store.y[:] = done.y
+        if not np.isfinite(store.y).all():
+            return Status.NOT_FINITE, t
+        for row, node in zip(store.slopes, NODES, strict=False):
+            # The last look is at the end of the step: from where it looked last, the solver goes on.
+            row[:] = (self._solver.step(t1 if node == 1.0 else t + node * (t1 - t)).y - store.x) / (t1 - t)
+        return Status.GOING, t1
+
+    def _rates(self, t: float, y: Vector, yp: Vector) -> None:
+        self._march.store.counts[EVALUATIONS] += 1
+        yp[:] = self._call(t, y)
+
+    def _fill_dense(self, t: float, y: Vector, yp: Vector, jacobian: Any) -> None:
+        jacobian[self._places] = self._slopes(t, y)
+
+    def _fill_sparse(self, t: float, y: Vector, yp: Vector, jacobian: Any) -> None:
+        jacobian[:] = self._slopes(t, y)
+
+
+def _caller(
+    address: int, march: March, n_out: int, stage: Vector | None = None, n_work: int | None = None
+) -> Callable[[float, Vector], Vector]:
+    """A Python function of (t, x) over native code that reads the inputs of the march."""
+    from kane.simulation.native_march import interpolate
+
+    system = march.system
+    stage = system.stage if stage is None else stage
+    work = system.work if n_work is None else np.zeros(n_work)
+    function, out, interpolated = _PROTOTYPE(address), np.empty(n_out), march.tables[1]
+
+    def call(t: float, x: Vector) -> Vector:
+        interpolate(interpolated, t, system.inputs)
+        system.state[0], system.state[1:] = t, x
+        function(*(a.ctypes.data for a in (system.state, system.inputs, stage, out, work)))
+        return out
+
+    return call
+
+
+def _jacobian(march: March) -> tuple[CompiledFunction, Any, Any]:
+    """The entries of df/dx that are not zero as a native program, column after column, and their rows and columns."""
+    program = march.rhs.program
+    entries, rows, columns = [], [], []
+    with collector_paused():
+        for j, leaf in enumerate(program.state[1:]):
+            for i, entry in enumerate(forward(program.outputs, {leaf: leaf.arena.one})):
+                if entry is not leaf.arena.zero:
+                    entries.append(entry)
+                    rows.append(i)
+                    columns.append(j)
+        lists = {"state": program.state, "rest": program.rest, "parameters": program.parameters}
+        function = march.compile(Program(f"Jacobian of {program.name}", entries, **lists))
+    return function, np.array(rows, dtype=np.intp), np.array(columns, dtype=np.intp)
+
+
+def _solver() -> Any:
+    try:
+        from sksundae.cvode import CVODE
+    except ImportError:
+        raise ModelError("BDF needs the package scikit-sundae: pip install 'kane[stiff]'") from None
+    return CVODE
+
+
+def _lagrange() -> Any:
+    """The interpolant of ``native_march.between`` through the start and the values at NODES."""
+    powers = np.vander(NODES, len(NODES) + 1, increasing=True)[:, 1:]
+    return np.ascontiguousarray(np.linalg.inv(powers).T)
+
+
+DENSE = _lagrange()

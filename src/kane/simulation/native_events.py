@@ -1,0 +1,175 @@
+"""Sign changes of expressions within a step, located on its interpolant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kane.simulation.march import DONE, ENDED, FOUND, PROBES, STARTED, TIME
+from kane.simulation.native_call import call_program, native_inline, native_loop
+from kane.simulation.native_march import between, interpolate, normalise, record
+
+# Of a step: where a root is bracketed this closely, its distance from the root is rounding.
+LOCATED = 1e-15
+HALVINGS = 60
+NONE = 2.0
+
+
+@native_inline
+def watched(watch: Any, system: Any, interpolated: Any, t: float, x: Any) -> None:
+    """Evaluate the expressions at time t and state x."""
+    if interpolated.column.size > 0:
+        interpolate(interpolated, t, system.inputs)
+    state = system.state
+    state[0] = t
+    for i in range(x.size):
+        state[1 + i] = x[i]
+    call_program(watch.address, state, system.inputs, watch.stage, watch.out, watch.work)
+
+
+@native_inline
+def first_signs(watch: Any, system: Any, interpolated: Any, t: float, x: Any) -> None:
+    """The signs from which changes are counted; one that is zero is no change when it becomes something."""
+    watched(watch, system, interpolated, t, x)
+    for e in range(watch.out.size):
+        watch.signs[e] = _sign(watch.out[e])
+
+
+@native_loop
+def pass_step(system: Any, tables: Any, course: Any, watch: Any, store: Any, dense: Any, span: Any) -> None:
+    """Events, records and state after a step from store.x to store.y that was taken elsewhere.
+
+    Args:
+        system, tables, course, watch, store: as for the native loops; store.slopes serve the interpolant.
+        dense: the interpolant.
+        span: start, length and end of the step.
+    """
+    _, interpolated = tables
+    t, h, t1 = span
+    normalise(store.y, system.quaternions)
+    if store.counts[STARTED] == 0:
+        store.counts[STARTED] = 1
+        if watch.out.size > 0:
+            first_signs(watch, system, interpolated, t, store.x)
+    if watch.out.size > 0:
+        t1 = find_events(watch, (system, interpolated), store, dense, (t, h, t1))
+    record(store, course, dense, (t, h, t1), system.quaternions)
+    for i in range(store.x.size):
+        store.x[i] = store.y[i]
+    store.clock[TIME] = t1
+    store.counts[DONE] += 1
+
+
+@native_inline
+def find_events(watch: Any, context: Any, store: Any, dense: Any, span: Any) -> float:
+    """Put the events of a step into store.found; a terminal one sets counts[ENDED] and store.y.
+
+    Args:
+        watch: what to look for.
+        context: the System and the interpolated Tables.
+        store: x before, y after the step, slopes of all stages.
+        dense: the interpolant.
+        span: start, length and end of the step.
+
+    Returns:
+        The time at which the step ends.
+    """
+    system, _ = context
+    t, h, t1 = span
+    for probe in range(1, PROBES + 1):
+        theta = probe / PROBES
+        _probe(watch, context, store, dense, (t, h, t1), theta)
+        end = NONE
+        for e in range(watch.out.size):
+            sign = _sign(watch.out[e])
+            watch.roots[e] = NONE
+            if sign == 0.0:
+                continue
+            if watch.signs[e] * sign < 0.0 and watch.directions[e] * sign >= 0.0:
+                watch.roots[e] = sign
+            watch.signs[e] = sign
+        for e in range(watch.out.size):
+            if watch.roots[e] != NONE:
+                low, theta_e = theta - 1.0 / PROBES, theta
+                watch.roots[e] = _locate(watch, context, store, dense, (t, h, t1), (e, watch.roots[e], low, theta_e))
+                if watch.terminal[e] > 0.0:
+                    end = min(end, watch.roots[e])
+        for e in range(watch.out.size):
+            if watch.roots[e] <= min(end, 1.0):
+                _keep(watch, context, store, dense, (t, h, t1), e)
+        if end <= 1.0:
+            store.counts[ENDED] = 1
+            if end < 1.0:
+                between(store, dense, h, end, system.quaternions, store.z)
+                for i in range(store.y.size):
+                    store.y[i] = store.z[i]
+                return t + end * h
+            return t1
+    return t1
+
+
+@native_inline
+def _sign(value: float) -> float:
+    return 1.0 if value > 0.0 else (-1.0 if value < 0.0 else 0.0)
+
+
+@native_inline
+def _at(store: Any, dense: Any, span: Any, theta: float, quaternions: Any) -> float:
+    """Write the state at the part theta of the step into store.z; its time."""
+    t, h, t1 = span
+    if theta == 1.0:
+        for i in range(store.y.size):
+            store.z[i] = store.y[i]
+        return t1
+    between(store, dense, h, theta, quaternions, store.z)
+    return t + theta * h
+
+
+@native_inline
+def _probe(watch: Any, context: Any, store: Any, dense: Any, span: Any, theta: float) -> None:
+    system, interpolated = context
+    at = _at(store, dense, span, theta, system.quaternions)
+    watched(watch, system, interpolated, at, store.z)
+
+
+@native_inline
+def _locate(watch: Any, context: Any, store: Any, dense: Any, span: Any, change: Any) -> float:
+    """The first place of the bracket at which expression e has its new sign, by regula falsi (Illinois) and halving.
+
+    What comes after the root, not what comes before it, so that a run that goes on from there does not find it again.
+    """
+    e, sign, low, high = change
+    _probe(watch, context, store, dense, span, high)
+    above = watch.out[e] * sign
+    _probe(watch, context, store, dense, span, low)
+    below = watch.out[e] * sign
+    side = 0
+    for k in range(HALVINGS):
+        if high - low <= LOCATED:
+            break
+        theta = 0.5 * (low + high)
+        if k % 3 != 2 and below < 0.0 < above:
+            theta = min(max((low * above - high * below) / (above - below), low), high)
+        _probe(watch, context, store, dense, span, theta)
+        value = watch.out[e] * sign
+        if value > 0.0:
+            high, above = theta, value
+            if side == 1:
+                below *= 0.5
+            side = 1
+        else:
+            low, below = theta, value
+            if side == -1:
+                above *= 0.5
+            side = -1
+    return high
+
+
+@native_inline
+def _keep(watch: Any, context: Any, store: Any, dense: Any, span: Any, e: int) -> None:
+    system, _ = context
+    row = store.counts[FOUND]
+    store.found[row, 0] = e
+    store.found[row, 1] = _at(store, dense, span, watch.roots[e], system.quaternions)
+    for i in range(store.z.size):
+        store.found[row, 2 + i] = store.z[i]
+    store.counts[FOUND] = row + 1

@@ -1,0 +1,273 @@
+"""The native loop of explicit Runge-Kutta methods, of fixed steps and of steps that the error controls."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.simulation.march import (
+    DONE,
+    ENDED,
+    EVALUATIONS,
+    LAST_ERROR,
+    NEXT_STEP,
+    REJECTED,
+    STARTED,
+    STOP,
+    TIME,
+    UNCUT_STEP,
+    Vector,
+)
+from kane.simulation.native_call import native_inline, native_loop
+from kane.simulation.native_events import find_events, first_signs
+from kane.simulation.native_march import hold, is_finite, normalise, record, slope, wants_rows_within
+
+GOING, NOT_FINITE, STUCK = range(3)  # as in march.Status
+# Step control: a step aims below the tolerance, and changes by no more than these factors.
+SAFETY, SHRINK, GROW = 0.9, 0.2, 8.0
+ROUNDING = 2.0**-52
+
+
+class Scheme(NamedTuple):
+    """An explicit Runge-Kutta method as arrays, with the tolerances of a run.
+
+    Attributes:
+        coefficients: row s has the weights of the slopes before it in stage s, (stages, stages). Row ``last`` is the
+            result of the step, whose slope is the first one of the next step; later rows serve the interpolant.
+        nodes: where in the step the stages lie, (stages,).
+        last: number of the stage at the end of the step.
+        errors: weights of the slopes in two error estimates, (2, stages); zero where steps are fixed.
+        dense: the interpolant, see ``native_march.between``, (stages, powers).
+        exponent: the step goes as the error to the power of minus this.
+        memory: the share of it by which the error of the step before counts, for PI control.
+        rtol, atol: tolerances.
+        largest: no step is longer [s].
+    """
+
+    coefficients: NDArray[np.float64]
+    nodes: Vector
+    last: int
+    errors: NDArray[np.float64]
+    dense: NDArray[np.float64]
+    exponent: float
+    memory: float
+    rtol: float
+    atol: float
+    largest: float
+
+
+@native_loop
+def march_explicit(system: Any, tables: Any, course: Any, watch: Any, store: Any, scheme: Any, steps: int) -> int:
+    """Take up to so many steps, rejected ones included.
+
+    Args:
+        system: a System.
+        tables: the sampled inputs, held and interpolated, each a Tables.
+        course: a Course.
+        watch: a Watch.
+        store: a Store with room for the records and events of these steps.
+        scheme: a Scheme.
+        steps: how many.
+
+    Returns:
+        A march.Status; x is always the last state that was reached.
+    """
+    held, interpolated = tables
+    x, y, _, slopes, clock, counts, _, _ = store
+    last, free = scheme.last, course.step == 0.0
+    for _ in range(steps):
+        if counts[ENDED] > 0 or clock[TIME] == course.until:
+            break
+        t = clock[TIME]
+        if counts[STARTED] == 0 or held.column.size > 0:
+            if held.column.size > 0:
+                ahead = course.stops[counts[STOP]] if free else _fixed_step(course, counts)[1]
+                hold(held, 0.5 * (t + ahead), system.inputs)
+            slope(system, interpolated, t, x, slopes[0])
+            counts[EVALUATIONS] += 1
+        if counts[STARTED] == 0:
+            counts[STARTED] = 1
+            if watch.out.size > 0:
+                first_signs(watch, system, interpolated, t, x)
+            if free:
+                _first_step(system, interpolated, course, store, scheme)
+        h, t1 = _free_step(course, clock, counts, scheme.largest) if free else _fixed_step(course, counts)
+        _stages(system, interpolated, store, scheme, t, h, t1)
+
+        if not is_finite(y) and not free:
+            return NOT_FINITE
+        if free:
+            error = _error(store, scheme, h, system.quaternions)
+            if not error <= 1.0:
+                factor = max(SHRINK, SAFETY * error**-scheme.exponent) if error < math.inf else SHRINK
+                clock[NEXT_STEP] = clock[UNCUT_STEP] = h * factor
+                clock[LAST_ERROR] = 1.0
+                counts[REJECTED] += 1
+                if abs(h * factor) <= 4.0 * ROUNDING * max(abs(course.start), abs(course.until)):
+                    return STUCK
+                continue
+            _accept(clock, counts, scheme, h, error, t1 == course.stops[counts[STOP]])
+
+        extend = watch.out.size > 0 or wants_rows_within(store, course, t1)
+        if extend and last + 1 < slopes.shape[0]:
+            _extra_stages(system, interpolated, store, scheme, t, h)
+        end = t1
+        if watch.out.size > 0:
+            end = find_events(watch, (system, interpolated), store, scheme.dense, (t, h, t1))
+        record(store, course, scheme.dense, (t, h, end), system.quaternions)
+        for i in range(x.size):
+            x[i] = y[i]
+            slopes[0, i] = slopes[last, i]
+        clock[TIME] = end
+        counts[DONE] += 1
+    return GOING
+
+
+@native_inline
+def _fixed_step(course: Any, counts: Any) -> tuple[float, float]:
+    """Length and end of the next step of the grid."""
+    k = counts[DONE] + 1
+    if k < course.steps:
+        return course.step, course.start + k * course.step
+    return course.until - (course.start + (k - 1) * course.step), course.until
+
+
+@native_inline
+def _free_step(course: Any, clock: Any, counts: Any, largest: float) -> tuple[float, float]:
+    """Length and end of the step to try: the wanted one, or what ends at the next stop, in two halves if need be."""
+    t, h, stop = clock[TIME], clock[NEXT_STEP], course.stops[counts[STOP]]
+    if abs(h) > largest:
+        h = math.copysign(largest, h)
+    clock[UNCUT_STEP] = h
+    left = stop - t
+    if abs(left) <= 1.0000001 * abs(h):
+        return left, stop
+    if abs(left) < 2.0 * abs(h):
+        h = 0.5 * left
+    return h, t + h
+
+
+@native_inline
+def _accept(clock: Any, counts: Any, scheme: Any, h: float, error: float, at_stop: bool) -> None:
+    """The next step by PI control, no shorter than what was wanted before this one was cut to end at a stop."""
+    error = max(error, 1e-10)
+    share = scheme.exponent * scheme.memory
+    factor = SAFETY * error ** (0.75 * share - scheme.exponent) * clock[LAST_ERROR] ** share
+    wanted = h * min(GROW, max(SHRINK, factor))
+    uncut = clock[UNCUT_STEP]
+    clock[NEXT_STEP] = uncut if abs(h) < abs(uncut) and abs(wanted) < abs(uncut) else wanted
+    clock[LAST_ERROR] = max(error, 1e-4)
+    if at_stop and counts[STOP] + 1 < 2**62:
+        counts[STOP] += 1
+
+
+@native_inline
+def _stages(system: Any, interpolated: Any, store: Any, scheme: Any, t: float, h: float, t1: float) -> None:
+    """Fill the slopes up to the last stage; y is then the end of the step, its quaternions of length one."""
+    last = scheme.last
+    for s in range(1, last + 1):
+        _combine(store, scheme, s, h, store.y)
+        if s == last:
+            normalise(store.y, system.quaternions)
+            slope(system, interpolated, t1, store.y, store.slopes[s])
+        else:
+            slope(system, interpolated, t + scheme.nodes[s] * h, store.y, store.slopes[s])
+    store.counts[EVALUATIONS] += last
+
+
+@native_inline
+def _extra_stages(system: Any, interpolated: Any, store: Any, scheme: Any, t: float, h: float) -> None:
+    """Fill the slopes that only the interpolant needs."""
+    for s in range(scheme.last + 1, store.slopes.shape[0]):
+        _combine(store, scheme, s, h, store.z)
+        slope(system, interpolated, t + scheme.nodes[s] * h, store.z, store.slopes[s])
+        store.counts[EVALUATIONS] += 1
+
+
+@native_inline
+def _combine(store: Any, scheme: Any, s: int, h: float, out: Any) -> None:
+    """x + h sum of the slopes before stage s with their weights."""
+    x, slopes = store.x, store.slopes
+    for i in range(x.size):
+        out[i] = x[i]
+    for j in range(s):
+        weight = h * scheme.coefficients[s, j]
+        if weight != 0.0:
+            for i in range(x.size):
+                out[i] += weight * slopes[j, i]
+
+
+@native_inline
+def _error(store: Any, scheme: Any, h: float, quaternions: Any) -> float:
+    """The estimated error of the step over the tolerance.
+
+    The largest over the components, each over atol + rtol |x|. The error e of a quaternion p counts as the rotation
+    vector 2 Im(conj(p) e), over atol + rtol: three angles, against one radian; along p, where normalising removes it,
+    it does not count. Two estimates E5 and E3 combine as E5^2 / sqrt(E5^2 + E3^2 / 100) [Hairer, Norsett & Wanner,
+    Solving Ordinary Differential Equations I, II.10].
+    """
+    fine = _size(store, scheme, h, quaternions, 0)
+    if not fine < math.inf:
+        return math.inf
+    if fine == 0.0:
+        return 0.0
+    coarse = _size(store, scheme, h, quaternions, 1)
+    return fine * (fine / math.sqrt(fine * fine + 0.01 * coarse * coarse))
+
+
+@native_inline
+def _size(store: Any, scheme: Any, h: float, quaternions: Any, estimate: int) -> float:
+    """One estimate of the error over the tolerance; infinite where it is no number."""
+    x, y, z, slopes = store.x, store.y, store.z, store.slopes
+    rtol, atol = scheme.rtol, scheme.atol
+    for i in range(x.size):
+        z[i] = 0.0
+    for j in range(scheme.last + 1):
+        weight = h * scheme.errors[estimate, j]
+        if weight != 0.0:
+            for i in range(x.size):
+                z[i] += weight * slopes[j, i]
+    if not (is_finite(z) and is_finite(y)):
+        return math.inf
+    largest = 0.0
+    for start in quaternions:
+        w, a, b, c = y[start], y[start + 1], y[start + 2], y[start + 3]
+        ew, ea, eb, ec = z[start], z[start + 1], z[start + 2], z[start + 3]
+        rotation = max(
+            abs(w * ea - a * ew - b * ec + c * eb),
+            abs(w * eb - b * ew - c * ea + a * ec),
+            abs(w * ec - c * ew - a * eb + b * ea),
+        )
+        largest = max(largest, 2.0 * rotation / (atol + rtol))
+        z[start] = z[start + 1] = z[start + 2] = z[start + 3] = 0.0
+    for i in range(x.size):
+        largest = max(largest, abs(z[i]) / (atol + rtol * max(abs(x[i]), abs(y[i]))))
+    return largest
+
+
+@native_inline
+def _first_step(system: Any, interpolated: Any, course: Any, store: Any, scheme: Any) -> None:
+    """A first step whose explicit Euler and second-order terms are small [Hairer, Norsett & Wanner, II.4]."""
+    x, y, clock, slopes = store.x, store.y, store.clock, store.slopes
+    d0, d1 = 0.0, 0.0
+    for i in range(x.size):
+        scale = scheme.atol + scheme.rtol * abs(x[i])
+        d0, d1 = max(d0, abs(x[i]) / scale), max(d1, abs(slopes[0, i]) / scale)
+    h = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
+    span = course.until - course.start
+    h = math.copysign(min(h if h < math.inf else 1e-6, abs(span)), span)
+    for i in range(x.size):
+        y[i] = x[i] + h * slopes[0, i]
+    slope(system, interpolated, clock[TIME] + h, y, slopes[1])
+    store.counts[EVALUATIONS] += 1
+    d2 = 0.0
+    for i in range(x.size):
+        d2 = max(d2, abs(slopes[1, i] - slopes[0, i]) / (scheme.atol + scheme.rtol * abs(x[i])) / abs(h))
+    steepest = max(d1, d2)
+    second = max(1e-6, abs(h) * 1e-3) if steepest <= 1e-15 else (0.01 / steepest) ** scheme.exponent
+    first = min(100.0 * abs(h), second) if second < math.inf else abs(h)
+    clock[NEXT_STEP] = math.copysign(min(first, abs(span)), span)
+    clock[LAST_ERROR] = 1.0

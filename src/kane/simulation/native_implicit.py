@@ -1,0 +1,111 @@
+"""The native loop of implicit Runge-Kutta methods of fixed steps, solved by iteration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kane.simulation.march import DONE, ENDED, EVALUATIONS, STARTED, TIME
+from kane.simulation.native_call import native_inline, native_loop
+from kane.simulation.native_events import find_events, first_signs
+from kane.simulation.native_march import hold, is_finite, normalise, record, slope
+
+GOING, NOT_FINITE = range(2)  # as in march.Status
+ITERATIONS = 100
+ROUNDING = 2.0**-52
+# Below this share of the state, iterations that come no closer have met rounding.
+NEAR = 1e-12
+
+
+@native_loop
+def march_implicit(system: Any, tables: Any, course: Any, watch: Any, store: Any, scheme: Any, steps: int) -> int:
+    """Take up to so many steps.
+
+    Slopes: row 0 at the start of the step, then the stages, which depend on one another, then at the end.
+
+    Args:
+        system: a System.
+        tables: the sampled inputs, held and interpolated, each a Tables.
+        course: a Course of fixed steps.
+        watch: a Watch.
+        store: a Store with room for the records and events of these steps.
+        scheme: a Scheme.
+        steps: how many.
+
+    Returns:
+        A march.Status: NOT_FINITE where the iteration does not converge, the step being too long for it.
+    """
+    held, interpolated = tables
+    x, y, _, slopes, clock, counts, _, _ = store
+    last = scheme.last
+    for _ in range(steps):
+        if counts[ENDED] > 0 or clock[TIME] == course.until:
+            break
+        t, k = clock[TIME], counts[DONE] + 1
+        h, t1 = course.step, course.start + k * course.step
+        if k == course.steps:
+            h, t1 = course.until - t, course.until
+        if held.column.size > 0:
+            hold(held, t + 0.5 * h, system.inputs)
+        if counts[STARTED] == 0 or held.column.size > 0:
+            slope(system, interpolated, t, x, slopes[0])
+        if counts[STARTED] == 0:
+            counts[STARTED] = 1
+            if watch.out.size > 0:
+                first_signs(watch, system, interpolated, t, x)
+        for s in range(1, last):
+            for i in range(x.size):
+                slopes[s, i] = slopes[0, i]
+
+        if not _solve(system, interpolated, store, scheme, t, h):
+            return NOT_FINITE
+        _stage(store, scheme, last, h)
+        normalise(y, system.quaternions)
+        if not is_finite(y):
+            return NOT_FINITE
+        slope(system, interpolated, t1, y, slopes[last])
+        counts[EVALUATIONS] += 1
+
+        end = t1
+        if watch.out.size > 0:
+            end = find_events(watch, (system, interpolated), store, scheme.dense, (t, h, t1))
+        record(store, course, scheme.dense, (t, h, end), system.quaternions)
+        for i in range(x.size):
+            x[i] = y[i]
+            slopes[0, i] = slopes[last, i]
+        clock[TIME] = end
+        counts[DONE] += 1
+    return GOING
+
+
+@native_inline
+def _solve(system: Any, interpolated: Any, store: Any, scheme: Any, t: float, h: float) -> bool:
+    """Iterate the slopes of the stages until only rounding moves them; whether that came about."""
+    x, y, z, slopes = store.x, store.y, store.z, store.slopes
+    before = 1e300
+    for _ in range(ITERATIONS):
+        change, size = 0.0, 0.0
+        for s in range(1, scheme.last):
+            _stage(store, scheme, s, h)
+            slope(system, interpolated, t + scheme.nodes[s] * h, y, z)
+            store.counts[EVALUATIONS] += 1
+            if not is_finite(z):
+                return False
+            for i in range(x.size):
+                change = max(change, abs(h * (z[i] - slopes[s, i])))
+                size = max(size, abs(y[i]))
+                slopes[s, i] = z[i]
+        if change <= ROUNDING * size or (change >= before and change <= NEAR * size):
+            return True
+        before = change
+    return False
+
+
+@native_inline
+def _stage(store: Any, scheme: Any, s: int, h: float) -> None:
+    """y = x + h sum of the slopes of the stages with their weights in row s."""
+    x, y, slopes = store.x, store.y, store.slopes
+    for i in range(x.size):
+        total = 0.0
+        for j in range(1, scheme.last):
+            total += scheme.coefficients[s, j] * slopes[j, i]
+        y[i] = x[i] + h * total
