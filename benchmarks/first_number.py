@@ -1,15 +1,18 @@
 """Run as a process of its own: from a model to its first numbers. Prints CPU seconds of every stage as JSON.
 
-usage: python -m benchmarks.first_number (kane|traced|pydy) ROBOT
+usage: python -m benchmarks.first_number (kane|again|traced|pydy) ROBOT
 """
 
 import json
+import os
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.peers.toolchain import CACHE
 from benchmarks.stopwatch import Stopwatch
 
 
@@ -22,8 +25,14 @@ def _greatest_memory() -> float:
     return 1024 * float(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")))
 
 
-def kane_first(key: str) -> dict[str, float]:
-    """Model, equations, native code, first inverse and forward dynamics by kane."""
+def kane_first(key: str, *, again: bool = False) -> dict[str, float]:
+    """Model, equations, native code, first inverse and forward dynamics by kane.
+
+    Args:
+        key: of the robot.
+        again: whether native code is taken from where an earlier process left it.
+    """
+    os.environ["KANE_CACHE_DIR"] = str(CACHE / "objects")
     watch = Stopwatch()
     import kane
 
@@ -37,7 +46,7 @@ def kane_first(key: str) -> dict[str, float]:
     equations = kane.formulate(model)
     assert len(equations.inverse) == len(equations.forward)  # both are derived when asked for
     watch.lap("derive")
-    dynamics = kane.build(equations)
+    dynamics = kane.build(equations, target=kane.LLVM(cache=again))
     functions = [dynamics.function("inverse"), dynamics.function("forward")]
     watch.lap("compile")
     states = random_states(equations, 1)
@@ -94,5 +103,5 @@ def pydy_first(key: str) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    sides = {"kane": kane_first, "traced": traced_first, "pydy": pydy_first}
+    sides = {"kane": kane_first, "again": partial(kane_first, again=True), "traced": traced_first, "pydy": pydy_first}
     print(json.dumps(sides[sys.argv[1]](sys.argv[2])))

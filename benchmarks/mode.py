@@ -19,4 +19,4 @@ class Mode:
 
 
 FULL = Mode(quick=False, batches=9, processes=5)
-QUICK = Mode(quick=True, batches=7, processes=3)
+QUICK = Mode(quick=True, batches=7, processes=2)

@@ -17,6 +17,7 @@ MAIN = (
     ("Panda 7R: operations of inverse dynamics", "counts", "Panda 7R, inverse"),
     ("Panda 7R: operations of forward dynamics", "counts", "Panda 7R, forward"),
     ("UR5: from its file to the first numbers", "first", "UR5"),
+    ("UR5: the same with kane's native code on disk", "first", "UR5, again"),
     ("Talos, free base: from its file to the first numbers", "first", "Talos reduced, free base"),
     ("Chain of 30 joints: equations and native code", "chains", "30 joints"),
     ("UR5: one Runge-Kutta step", "steps", "UR5"),

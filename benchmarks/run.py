@@ -82,7 +82,9 @@ def _measure(names: Iterable[str], mode: Mode, conditions: machine.Conditions) -
 def _options(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="kane beside its peers.")
     parser.add_argument(
-        "--quick", action="store_true", help="arms and short chains only, a minute once the peers are built"
+        "--quick",
+        action="store_true",
+        help="arms and short chains only, less than two minutes once the peers are built",
     )
     parser.add_argument("--only", choices=TABLES, action="append", help="this table alone; may be given again")
     parser.add_argument("--core", type=int, help="core to measure on (the first allowed one)")
