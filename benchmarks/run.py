@@ -44,12 +44,11 @@ def main(argv: Sequence[str]) -> int:
         argv: options, without the program's name.
 
     Returns:
-        0; a missing peer is reported in the tables and is no failure.
+        0; a missing peer is reported in the tables and is no failure. 1 where README.md could not be written.
     """
     options = _options(argv)
     if options.readme:
-        readme.rewrite(ROOT / "README.md", Results.load(FOLDER / NUMBERS))
-        return 0
+        return _rewrite_readme()
     _build_peers()
     core = min(os.sched_getaffinity(0)) if options.core is None else options.core
     pin_to_core(core)
@@ -60,8 +59,15 @@ def main(argv: Sequence[str]) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         results.save(folder / NUMBERS)
         (folder / MARKDOWN).write_text(results.markdown())
-    if folder == FOLDER:
-        readme.rewrite(ROOT / "README.md", results)
+    return _rewrite_readme() if folder == FOLDER else 0
+
+
+def _rewrite_readme() -> int:
+    try:
+        readme.rewrite(ROOT / "README.md", Results.load(FOLDER / NUMBERS))
+    except (FileNotFoundError, ValueError) as error:
+        print(f"README.md is as it was: {error}", file=sys.stderr)
+        return 1
     return 0
 
 
