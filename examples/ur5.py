@@ -1,6 +1,6 @@
 """The UR5, from its URDF to native equations of motion and a simulation with an energy balance.
 
-Run by `make demo`. Files go to out/: trajectory (NetCDF), plot (PNG), equations as a listing and as C.
+Run by `make demo`. Files go to out/: trajectory (NetCDF), plot (PNG), equations as a listing and as C with a CMake project.
 """
 
 import sys
@@ -13,8 +13,6 @@ from scipy.integrate import simpson
 
 import kane
 from kane.cli.count import operation_table
-from kane.codegen.emit_c import emit_c
-from kane.formulation.programs import program
 
 OUT = Path("out")
 DAMPING = 0.5  # N m s/rad, in every joint
@@ -57,11 +55,12 @@ def main() -> int:
     print(f"read {read - started:.3f} s, derive {derived - read:.3f} s, build and first call {built - derived:.3f} s,")
     print(f"load numba and integrator {loaded - built:.3f} s, simulate {UNTIL:g} s in {finished - loaded:.3f} s")
 
-    run.save(OUT / "ur5.nc")
-    run.plot().savefig(OUT / "ur5.png")
-    (OUT / "ur5_equations.txt").write_text(eqs.listing())
-    (OUT / "ur5.c").write_text(emit_c([program(eqs, "forward"), program(eqs, "inverse")], name="ur5"))
-    print(f"wrote {', '.join(sorted(str(path) for path in OUT.glob('ur5*')))}")
+    files = [OUT / "ur5.nc", OUT / "ur5.png"]
+    run.save(files[0])
+    run.plot().savefig(files[1])
+    files += kane.export(eqs, OUT, kane.Listing(), quantities=["rhs"])
+    files += kane.export(eqs, OUT / "c", kane.CSource(), quantities=["forward", "inverse"])
+    print(f"wrote {', '.join(map(str, files))}")
     return check_energy(run)
 
 

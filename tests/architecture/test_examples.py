@@ -17,7 +17,8 @@ def test_the_demo_runs_and_writes_trajectory_plot_and_equations(root, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "energy lost" in done.stdout
-    assert {p.name for p in (tmp_path / "out").iterdir()} == {"ur5.nc", "ur5.png", "ur5_equations.txt", "ur5.c"}
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {"ur5.nc", "ur5.png", "ur5.txt", "c"}
+    assert {p.name for p in (tmp_path / "out" / "c").iterdir()} == {"ur5.c", "ur5.h", "main.c", "CMakeLists.txt"}
 
 
 def test_the_demo_fails_where_energy_is_lost_without_a_damper(root, capsys):

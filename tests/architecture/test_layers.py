@@ -9,7 +9,7 @@ LAYERS = (
     ("geometry", "codegen"),
     ("model",),
     ("formulation", "importers"),
-    ("library", "dynamics"),
+    ("library", "dynamics", "exporters"),
     ("simulation",),
     ("analysis", "sweep", "viewer"),
     ("haptics",),

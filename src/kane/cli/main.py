@@ -13,6 +13,7 @@ import kane
 from kane.cli.bench import bench
 from kane.cli.check import check
 from kane.cli.count import count
+from kane.cli.export import export
 from kane.cli.run import run
 from kane.errors import KaneError
 
@@ -33,6 +34,7 @@ app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False)
 app.command()(run)
 app.command()(count)
 app.command()(check)
+app.command()(export)
 app.command()(bench)
 
 
@@ -50,7 +52,8 @@ def options(
 ) -> None:
     """Multibody dynamics by Kane's method.
 
-    MODEL is the path of a URDF file, or a reference model: stanford_arm, chain:6.
+    MODEL is the path of a URDF or MJCF file; of a Python file that defines `model`, a kane.Model or a function that
+    returns one (the file is executed); or a reference model: stanford_arm, chain:6.
 
     Exit status: 0 done, 1 an error that the message explains or a certificate that fails, 2 wrong usage.
     """

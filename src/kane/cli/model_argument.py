@@ -1,7 +1,8 @@
-"""The MODEL argument of every command: a URDF path, or a reference model by name."""
+"""The MODEL argument of every command: a file (URDF, MJCF, Python), or a reference model by name."""
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 from collections.abc import Callable
 from enum import StrEnum
@@ -11,10 +12,17 @@ from typing import Annotated, get_type_hints
 import typer
 
 import kane
-from kane.errors import ModelError
+from kane.errors import ImportFileError, ModelError
+from kane.importers.source_file import read_source
+from kane.importers.xml_reader import read_xml
 
 ModelArgument = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A URDF file, or a reference model: stanford_arm, chain:6, ...")
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="A URDF or MJCF file; a Python file that defines `model` (it is executed); or a reference model: "
+        "stanford_arm, chain:6, ...",
+    ),
 ]
 
 
@@ -33,17 +41,43 @@ def read_model(text: str, base: Base = Base.fixed) -> kane.Model:
 
     Raises:
         ModelError: neither a file nor a reference model, or arguments that the reference model does not take.
-        ImportFileError: the file is not a URDF that kane understands.
+        ImportFileError: the file does not describe a model that kane understands.
     """
-    if text.lower().endswith((".urdf", ".xml")) or Path(text).is_file():
-        return kane.load_urdf(Path(text), base=kane.Free("base") if base is Base.free else None)
+    path = Path(text)
+    if path.suffix.lower() == ".py":
+        return _python_model(path)
+    if path.suffix.lower() in (".urdf", ".xml", ".mjcf") or path.is_file():
+        return _described_model(path, base)
     name, *arguments = text.split(":")
     known = _reference_models()
     if name not in known:
         raise ModelError(
-            f"{text!r} is neither a URDF file nor a reference model; reference models are {', '.join(sorted(known))}"
+            f"{text!r} is neither a file nor a reference model; reference models are {', '.join(sorted(known))}"
         )
     return _reference_model(name, known[name], arguments)
+
+
+def _described_model(path: Path, base: Base) -> kane.Model:
+    """A URDF or MJCF, which its outermost element tells apart."""
+    if read_xml(read_source(path)).tag != "mujoco":
+        return kane.load_urdf(path, base=kane.Free("base") if base is Base.free else None)
+    if base is Base.free:
+        raise ImportFileError(f"{path}: --base is for URDF; an MJCF file says by <freejoint/> which bodies are free")
+    return kane.load_mjcf(path)
+
+
+def _python_model(path: Path) -> kane.Model:
+    """What a Python file calls ``model``; the file is executed, as ``python file`` would."""
+    specification = importlib.util.spec_from_file_location("kane_model_file", path)
+    if specification is None or specification.loader is None or not path.is_file():
+        raise ImportFileError(f"{path}: there is no such file; give the path of a Python file that defines `model`")
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    found = getattr(module, "model", None)
+    made = found() if callable(found) else found
+    if not isinstance(made, kane.Model):
+        raise ImportFileError(f"{path}: `model` is {made!r}; define a kane.Model, or a function that returns one")
+    return made
 
 
 def _reference_models() -> dict[str, Callable[..., kane.Model]]:

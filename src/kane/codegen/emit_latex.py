@@ -24,7 +24,7 @@ from kane.codegen.intermediates import (
     numbers_first,
 )
 from kane.expression import operations as ops
-from kane.expression.node import Expr
+from kane.expression.node import Expr, Scalar
 from kane.expression.traverse import leaves, reachable
 
 _GREEK = re.compile(
@@ -53,9 +53,14 @@ def latex_name(name: str) -> str:
     elif numbered and _GREEK.fullmatch(numbered[1]):
         text = "\\" + numbered[1]
     else:
-        text, numbered = rf"\mathrm{{{''.join(map(_escaped, stem))}}}", None
+        text, numbered = latex_text(stem), None
     text = r"\dot{" * dots + text + "}" * dots
     return f"{text}_{{{numbered[2]}}}" if numbered and numbered[2] else text
+
+
+def latex_text(text: str) -> str:
+    """Any text as upright letters of a formula, harmless whatever it holds."""
+    return rf"\mathrm{{{''.join(map(_escaped, text))}}}"
 
 
 def _escaped(character: str) -> str:
@@ -146,11 +151,14 @@ def _leaf(node: Expr) -> Piece:
     return Piece(latex_name(name_of(node)))
 
 
-def emit_latex(named_outputs: Mapping[str, Expr] | Iterable[tuple[str, Expr]]) -> str:
+def emit_latex(
+    named_outputs: Mapping[str, Expr] | Iterable[tuple[str, Expr]], *, symbols: Mapping[str, str] | None = None
+) -> str:
     """The outputs as an ``align`` environment (package amsmath), one equation a line; splines are S_1, S_2, ...
 
     Args:
         named_outputs: name and expression of every output, in order.
+        symbols: what is written for the names of outputs, where ``latex_name`` will not do.
 
     Raises:
         ExpressionError: an output is not an expression.
@@ -166,5 +174,18 @@ def emit_latex(named_outputs: Mapping[str, Expr] | Iterable[tuple[str, Expr]]) -
     names = intermediate_names(intermediates(order, roots), taken)
     lines, results = equations(order, roots, names, notation)
     rows = [f"{name} &= {value}" for name, value in lines]
-    rows += [f"{latex_name(name)} &= {value}" for (name, _), value in zip(pairs, results, strict=True)]
+    words = symbols or {}
+    rows += [f"{words.get(n) or latex_name(n)} &= {value}" for (n, _), value in zip(pairs, results, strict=True)]
     return "\\begin{align}\n" + " \\\\\n".join(rows) + "\n\\end{align}\n" if rows else ""
+
+
+def latex_formula(value: Scalar) -> str:
+    """A number, or a short expression, as a formula without names of its own."""
+    if not isinstance(value, Expr):
+        return _constant(float(value)).text
+    tables: dict[Any, str] = {}
+    notation = Notation(
+        ROWS, _leaf, latex_name, lambda table: tables.setdefault(table, rf"\mathcal{{S}}_{{{len(tables) + 1}}}")
+    )
+    _, (text,) = equations([node for node in reachable([value]) if node.args], [value], {}, notation)
+    return text

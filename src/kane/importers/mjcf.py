@@ -35,10 +35,10 @@ def load_mjcf(
 
     MuJoCo's parser resolves defaults, angles, frames and the inertia inferred from geoms. Joints become free,
     spherical, prismatic and revolute ones, several on one body a chain with massless bodies between them. Coordinates
-    are named like the joints and measured as MuJoCo measures them, but quaternions come before positions, and the speeds
-    of a free body are measured in the body. Sites become named frames. Springs, damping and gravity compensation are
-    loads. Armature of a hinge or slide is a rotor on the ground that turns with the coordinate, which adds to the
-    diagonal of the mass matrix and to nothing else, as in MuJoCo. Every actuator on a joint or site, motors and servos
+    are named like the joints and measured as MuJoCo measures them, but quaternions come before positions, and both
+    velocities of a free body are measured in the body. Sites become named frames. Springs, damping and gravity
+    compensation are loads. Armature of a hinge or slide is a rotor on the ground that turns with the coordinate, which
+    adds to the diagonal of the mass matrix and to nothing else, as in MuJoCo. Every actuator on a joint or site, motors and servos
     alike, has an input named like it; where it has dynamics, the input is its activation.
 
     Left out, and listed in ``model.notes``: contacts, equality constraints, tendons and what acts through them, dry

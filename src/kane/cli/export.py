@@ -1,0 +1,49 @@
+"""kane export: the equations of a model as source code or a document."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import kane
+from kane.cli.model_argument import Base, BaseOption, ModelArgument, read_model
+from kane.exporters.exporter import Exporter
+
+
+class Language(StrEnum):
+    """What equations can be written as."""
+
+    c = "c"
+    numpy = "numpy"
+    jax = "jax"
+    latex = "latex"
+    listing = "listing"
+
+
+EXPORTERS: dict[Language, type[Exporter]] = {
+    Language.c: kane.CSource,
+    Language.numpy: kane.NumPySource,
+    Language.jax: kane.JAXSource,
+    Language.latex: kane.LaTeXDocument,
+    Language.listing: kane.Listing,
+}
+
+
+def export(
+    model: ModelArgument,
+    *,
+    to: Annotated[Language, typer.Option(help="The language.")],
+    out: Annotated[Path, typer.Option(help="Folder for the files; made if it is not there.")] = Path("out"),
+    quantity: Annotated[
+        list[str] | None,
+        typer.Option(help="What to write: forward, inverse, mass_matrix, bias, ...; may be given several times."),
+    ] = None,
+    base: BaseOption = Base.fixed,
+) -> None:
+    """Write the equations of MODEL as C with a CMake project, NumPy, JAX, a LaTeX document or a listing."""
+    equations = kane.formulate(read_model(model, base))
+    for path in kane.export(equations, out, EXPORTERS[to](), quantities=quantity or None):
+        typer.echo(path)

@@ -1,0 +1,38 @@
+"""Python modules for NumPy and JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kane.codegen.emit_jax import emit_jax
+from kane.codegen.emit_numpy import emit_numpy
+from kane.exporters.exporter import Exporter, file_stem, names_of_outputs, programs_of
+from kane.formulation.equations import Equations
+
+
+@dataclass(frozen=True)
+class NumPySource(Exporter):
+    """One Python module that needs NumPy and nothing else: a function of arrays for every quantity.
+
+    ``forward(state, rest, parameters)`` with state = [t, q, u], rest = inputs (udot for "inverse"), parameters at their
+    defaults unless given; leading axes are a batch.
+    """
+
+    def files(self, equations: Equations, quantities: Sequence[str]) -> Mapping[str, str]:
+        programs, outputs = programs_of(equations, quantities), names_of_outputs(equations, quantities)
+        text = emit_numpy(programs, name=equations.name, outputs=outputs, defaults=equations.defaults)
+        return {f"{file_stem(equations)}.py": text}
+
+
+@dataclass(frozen=True)
+class JAXSource(Exporter):
+    """One Python module for JAX (extra ``jax``): pure functions to compile, map and differentiate.
+
+    The functions are those of ``NumPySource``; JAX computes in single precision unless jax_enable_x64 is set.
+    """
+
+    def files(self, equations: Equations, quantities: Sequence[str]) -> Mapping[str, str]:
+        programs, outputs = programs_of(equations, quantities), names_of_outputs(equations, quantities)
+        text = emit_jax(programs, name=equations.name, outputs=outputs, defaults=equations.defaults)
+        return {f"{file_stem(equations)}_jax.py": text}

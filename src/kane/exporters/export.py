@@ -1,0 +1,52 @@
+"""export: equations written into a folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from kane.errors import ModelError
+from kane.exporters.exporter import Exporter
+from kane.formulation.equations import Equations
+
+
+def export(
+    equations: Equations,
+    folder: str | os.PathLike[str],
+    exporter: Exporter,
+    *,
+    quantities: Sequence[str] | None = None,
+) -> list[Path]:
+    """Write equations as source code or a document of another language.
+
+        kane.export(eqs, "out/arm", kane.CSource(), quantities=["forward", "mass_matrix"])
+
+    Args:
+        equations: what ``kane.formulate(model)`` returns.
+        folder: where to write; made if it is not there. Files of the same names are replaced.
+        exporter: ``kane.CSource()``, ``kane.NumPySource()``, ``kane.JAXSource()``, ``kane.LaTeXDocument()`` or
+            ``kane.Listing()``.
+        quantities: what to write: "rhs", "forward", "inverse", "kinematics", "mass_matrix", "bias", "input_matrix",
+            "energy", "momentum", "poses", "jacobian NAME"; what the exporter thinks useful unless given.
+
+    Returns:
+        The paths of the files.
+
+    Raises:
+        ModelError: an argument is not what it should be, or there is no such quantity.
+        OSError: the folder cannot be written.
+    """
+    if not isinstance(equations, Equations):
+        raise ModelError(f"export takes Equations, which kane.formulate(model) returns, not {equations!r}")
+    if not isinstance(exporter, Exporter):
+        raise ModelError(f"{exporter!r} is no exporter; give one such as kane.CSource()")
+    if isinstance(quantities, str):
+        raise ModelError(f"quantities= is {quantities!r}; give a list of names, [{quantities!r}]")
+    wanted = tuple(dict.fromkeys(exporter.quantities(equations) if quantities is None else quantities))
+    files = exporter.files(equations, wanted)
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (place / name).write_text(text, encoding="utf-8")
+    return [place / name for name in files]
