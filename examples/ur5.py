@@ -1,6 +1,7 @@
 """The UR5, from its URDF to native equations of motion and a simulation with an energy balance.
 
-Run by `make demo`. Files go to out/: trajectory (NetCDF), plot (PNG), equations as a listing and as C with a CMake project.
+Run by `make demo`. Files go to out/: trajectory (NetCDF), plot (PNG), equations as a listing and as
+C with a CMake project.
 """
 
 import sys

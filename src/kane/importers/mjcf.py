@@ -38,8 +38,8 @@ def load_mjcf(
     are named like the joints and measured as MuJoCo measures them, but quaternions come before positions, and both
     velocities of a free body are measured in the body. Sites become named frames. Springs, damping and gravity
     compensation are loads. Armature of a hinge or slide is a rotor on the ground that turns with the coordinate, which
-    adds to the diagonal of the mass matrix and to nothing else, as in MuJoCo. Every actuator on a joint or site, motors and servos
-    alike, has an input named like it; where it has dynamics, the input is its activation.
+    adds to the diagonal of the mass matrix and to nothing else, as in MuJoCo. Every actuator on a joint or site, motors
+    and servos alike, has an input named like it; where it has dynamics, the input is its activation.
 
     Left out, and listed in ``model.notes``: contacts, equality constraints, tendons and what acts through them, dry
     friction, limits, muscles, fluids, plugins, flexible bodies, keyframes, sensors.
