@@ -114,7 +114,7 @@ def test_energy_drifts_with_the_fifth_power_of_the_step():
 
 def test_energy_and_momentum_of_a_thrown_body_are_kept():
     dyn = tumbler()
-    run = kane.simulate(dyn, until=2.0, u=THROWN)
+    run = kane.simulate(dyn, until=2.0, u=THROWN, dt=1e-3)
     momentum = dyn.momentum(run.q, run.u)
     assert np.ptp(run.energy) < 1e-10  # 2000 steps of (w h)^6 / 144 are 1e-16; what is seen is rounding, 1e-13
     fall = momentum.linear[:, 2] + 2.0 * 9.81 * run.time
@@ -132,8 +132,8 @@ def test_scipy_integrates_the_same_equations():
 def test_a_run_and_its_reverse_come_back(make):
     dyn = make()
     start = {"q": [2.0]} if make is pendulum else {"u": THROWN}
-    run = kane.simulate(dyn, until=2.0, **start)
-    back = kane.simulate(dyn, start=2.0, until=0.0, q=run.final.q, u=run.final.u).final
+    run = kane.simulate(dyn, until=2.0, dt=1e-3, **start)
+    back = kane.simulate(dyn, start=2.0, until=0.0, dt=1e-3, q=run.final.q, u=run.final.u).final
     # Both ways err by less than 1e-10 at this step, as the order tests show.
     assert back.q == pytest.approx(run.q[0], abs=2e-10)
     assert back.u == pytest.approx(run.u[0], abs=2e-10)

@@ -106,7 +106,7 @@ def march_explicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
                 clock[NEXT_STEP] = clock[UNCUT_STEP] = h * factor
                 clock[LAST_ERROR] = 1.0
                 counts[REJECTED] += 1
-                if abs(h * factor) <= 4.0 * ROUNDING * max(abs(course.start), abs(course.until)):
+                if not abs(h * factor) > 4.0 * ROUNDING * max(abs(course.start), abs(course.until)):
                     return STUCK
                 continue
             _accept(clock, counts, scheme, h, error, t1 == course.stops[counts[STOP]])
@@ -268,6 +268,6 @@ def _first_step(system: Any, interpolated: Any, course: Any, store: Any, scheme:
         d2 = max(d2, abs(slopes[1, i] - slopes[0, i]) / (scheme.atol + scheme.rtol * abs(x[i])) / abs(h))
     steepest = max(d1, d2)
     second = max(1e-6, abs(h) * 1e-3) if steepest <= 1e-15 else (0.01 / steepest) ** scheme.exponent
-    first = min(100.0 * abs(h), second) if second < math.inf else abs(h)
+    first = min(100.0 * abs(h), second) if second > 0.0 and second < math.inf else abs(h)
     clock[NEXT_STEP] = math.copysign(min(first, abs(span)), span)
     clock[LAST_ERROR] = 1.0
