@@ -177,10 +177,24 @@ def test_views_with_gaps_and_transposed_batches_are_read_right():
     np.testing.assert_array_equal(backwards, expected[::-1])
 
 
+def test_results_go_where_they_are_wanted():
+    function = jit.compile_program(smooth_program(terms=30), lanes=True)
+    (state, rest), parameters = random_arrays(function, 2, batch=(3, 6))
+    stage = function.stage(parameters)
+    out = np.zeros((3, 6, function.n_out))
+    assert function(state, rest, stage, out=out) is out
+    np.testing.assert_array_equal(out, function(state, rest, stage))
+    one = np.zeros(function.n_out)
+    np.testing.assert_array_equal(function(state[0, 0], rest[0, 0], stage, out=one), out[0, 0])
+    for wrong in (out[:2], out.astype(np.float32), out[::-1], np.zeros((6, 3, function.n_out)), [0.0]):
+        with pytest.raises(kane.ModelError, match=r"smooth: out must have shape \(3, 6, \d+\), contiguous"):
+            function(state, rest, stage, out=wrong)
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_threads_change_no_bit(threads):
     program = smooth_program()
-    (state, rest), parameters = random_arrays(jit.compile_program(program), 2, batch=(30_011,))
+    (state, rest), parameters = random_arrays(jit.compile_program(program), 2, batch=(60_011,))
     plain = jit.compile_program(program, lanes=False, threads=1)
     assert len(state) > 3 * chunk_for(program), "one chunk: nothing for several threads to do"
     stage = plain.stage(parameters)

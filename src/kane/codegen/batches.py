@@ -16,8 +16,8 @@ from kane.codegen.lane_rows import segments
 from kane.codegen.program import Program
 
 _POINTER = ctypes.c_void_p
-# Operations times states in a chunk: about 0.1 ms of work in eight lanes, a hundred times what calling costs.
-CHUNK_WORK = 2_000_000
+# Operations times states in a chunk: about 0.2 ms of work in eight lanes, a hundred times what calling costs.
+CHUNK_WORK = 4_000_000
 # States per chunk are a multiple of this, so that lanes are full.
 _BLOCK = 8
 

@@ -121,20 +121,22 @@ class CompiledFunction:
                 self._lanes[each] = self._compile_lanes(each)
             return self._lanes[each]
 
-    def __call__(self, state: Any, rest: Any, stage: Any) -> np.ndarray:
+    def __call__(self, state: Any, rest: Any, stage: Any, *, out: np.ndarray | None = None) -> np.ndarray:
         """The outputs, shape (..., n_out).
 
         Args:
             state: t, q, u; shape (..., n_state).
             rest: inputs or whatever the program reads besides; shape (..., n_rest), broadcast against ``state``.
             stage: what ``stage`` returned, shape (..., n_stage), broadcast against ``state``.
+            out: where to put them and what to return, contiguous, apart from all else; memory that has been in use
+                before saves large batches of small programs a third of the time.
 
         Raises:
             ModelError: a shape is another, or the batches do not broadcast.
         """
-        return self.join((self._array(state, "state", self.n_state),), rest, stage)
+        return self.join((self._array(state, "state", self.n_state),), rest, stage, out=out)
 
-    def join(self, parts: Sequence[np.ndarray], rest: Any, stage: Any) -> np.ndarray:
+    def join(self, parts: Sequence[np.ndarray], rest: Any, stage: Any, *, out: np.ndarray | None = None) -> np.ndarray:
         """The outputs for a state in parts (t; q; u), each (..., k), that broadcast; otherwise like a call.
 
         Raises:
@@ -142,7 +144,7 @@ class CompiledFunction:
         """
         rest = self._array(rest, "rest", self.n_rest)
         stage = self._array(stage, "stage", self.n_stage)
-        if rest.ndim == stage.ndim == 1 and all(part.ndim == 1 for part in parts):
+        if out is None and rest.ndim == stage.ndim == 1 and all(part.ndim == 1 for part in parts):
             return self._one(parts[0] if len(parts) == 1 else np.concatenate(parts), rest, stage)
         try:
             batch = np.broadcast_shapes(*(a.shape[:-1] for a in (*parts, rest, stage)))
@@ -151,7 +153,17 @@ class CompiledFunction:
             batches = f"state {state} and rest {rest.shape[:-1]}"
             batches += f" and stage {stage.shape[:-1]}" if stage.ndim > 1 else ""
             raise ModelError(f"{self.program.name}: the batches of {batches} do not broadcast") from None
-        return self._many(parts, rest, stage, batch)
+        return self._many(parts, rest, stage, self._place(out, (*batch, self.n_out)))
+
+    def _place(self, out: np.ndarray | None, shape: tuple[int, ...]) -> np.ndarray:
+        if out is None:
+            return np.empty(shape)
+        fits = (
+            isinstance(out, np.ndarray) and out.dtype == np.float64 and out.flags.c_contiguous and out.flags.writeable
+        )
+        if not fits or out.shape != shape:
+            raise self._shape("out", f"{shape}, contiguous, of double precision", np.shape(out))
+        return out
 
     def _one(self, state: np.ndarray, rest: np.ndarray, stage: np.ndarray) -> np.ndarray:
         # All arrays in one block of memory: asking NumPy for five addresses takes ten times as long as the call.
@@ -165,16 +177,14 @@ class CompiledFunction:
         self._main(start, start + 8 * rest_at, start + 8 * stage_at, start + 8 * out_at, start + 8 * work_at)
         return memory[out_at:work_at].copy()
 
-    def _many(
-        self, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, batch: tuple[int, ...]
-    ) -> np.ndarray:
+    def _many(self, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray) -> np.ndarray:
         each = stage.size != self.n_stage
         stage = stage if each else stage.reshape(self.n_stage)
-        out = np.empty((*batch, self.n_out))
+        batch = out.shape[:-1]
         n = int(np.prod(batch, dtype=np.int64))
         code = self._lanes_when_due(n, each)
         start = code.ranges(parts, rest, stage, batch=batch, out=out) if code else None
-        start = start or self._ranges(parts, rest, stage, batch=batch, out=out)
+        start = start or self._ranges(parts, rest, stage, out)
         in_chunks(n, chunk_for(self.program), self.threads, start)
         return out
 
@@ -189,16 +199,10 @@ class CompiledFunction:
         return code
 
     def _ranges(
-        self,
-        parts: Sequence[np.ndarray],
-        rest: np.ndarray,
-        stage: np.ndarray,
-        *,
-        batch: tuple[int, ...],
-        out: np.ndarray,
+        self, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray
     ) -> Callable[[], Range]:
         """What makes functions that compute states i to j - 1, one after the other."""
-        each = stage.ndim > 1
+        each, batch = stage.ndim > 1, out.shape[:-1]
         arrays = [Columns.dense(parts, batch), Columns.dense([rest], batch)]
         arrays.append(Columns.dense([stage], batch) if each else Columns(stage, 0))
         arrays.append(Columns(out, 8 * self.n_out))
