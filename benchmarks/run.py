@@ -19,7 +19,7 @@ from benchmarks.peers import pinocchio_native, traced  # noqa: E402
 from benchmarks.peers.toolchain import PeerMissingError  # noqa: E402
 from benchmarks.report import Table  # noqa: E402
 from benchmarks.results import Results  # noqa: E402
-from benchmarks.tables import calls, chains, counts, derivation, first_numbers, stepping  # noqa: E402
+from benchmarks.tables import calls, chains, counts, derivation, first_numbers, lanes, stepping  # noqa: E402
 from benchmarks.timing import pin_to_core  # noqa: E402
 
 FOLDER = Path(__file__).parent
@@ -28,6 +28,7 @@ TABLES: dict[str, Callable[[Mode], Table]] = {
     "counts": counts.table,
     "literature": counts.literature,
     "calls": calls.table,
+    "lanes": lanes.table,
     "first": first_numbers.table,
     "chains": chains.derivation,
     "chain-calls": chains.running,

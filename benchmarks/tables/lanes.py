@@ -51,7 +51,7 @@ def table(mode: Mode) -> Table:
             peer = None
             result.note(f"No peer: {missing}.")
         for name in ("inverse", "forward"):
-            result.rows.append([robot.title, name, *_cells(name, ours, peer, mode)])
+            result.rows.append([robot.title, name, *_cells((robot.title, name), ours, peer, mode, result)])
     return result
 
 
@@ -72,27 +72,40 @@ class _Peer:
         return self.code.loop(name, calls, self.states[name])
 
 
-def _cells(name: str, ours: Ours, peer: _Peer | None, mode: Mode) -> list[str]:
+def _cells(case: tuple[str, str], ours: Ours, peer: _Peer | None, mode: Mode, result: Table) -> list[str]:
+    title, name = case
     loop = ours.loops[name]
     code = loop.function.lanes()
-    if code is None:
+    if code is None or code.width != WIDTH:
         return ["-", "no lanes here", *["-"] * 4]
+    out = blocks(np.zeros((len(loop.out), loop.function.n_out)))
+    figures = _figures(name, ours, out, peer, mode)
+    cells = [_nanoseconds(figures[key]) for key in ("alone", "blocks", "rows")]
+    if peer is None:
+        return [*cells, "missing", "-", "-"]
+    ratio = result.ratio(f"{title}, {name}, among many", "traced C x 8", figures["blocks"], figures["traced"])
+    return [*cells, _nanoseconds(figures["traced"]), ratio, _verdict(name, peer, out)]
+
+
+def _figures(name: str, ours: Ours, out: Array, peer: _Peer | None, mode: Mode) -> dict[str, Figure]:
+    """Times of one state; afterwards the blocks ``out`` hold kane's results."""
+    loop = ours.loops[name]
+    code = loop.function.lanes()
+    assert code is not None
     state, rest, stage = loop.inputs
-    out = blocks(np.zeros((len(state), loop.function.n_out)))
     run = block_loop(code, blocks(state), blocks(rest), stage, out)
     contestants: Contestants = {"alone": loop.run, "blocks": run, "rows": _rows(ours, name, code)}
     if peer is not None:
         contestants["traced"] = partial(peer.run, name)
     figures = interleaved(contestants, batches=mode.batches)
-    a_state = {key: _each(f, {"alone": 1, "rows": ROWS}.get(key, WIDTH)) for key, f in figures.items()}
-    cells = [_nanoseconds(a_state[key]) for key in ("alone", "blocks", "rows")]
-    if peer is None:
-        return [*cells, "missing", "-", "-"]
     run(len(out))
+    return {key: _each(f, {"alone": 1, "rows": ROWS}.get(key, WIDTH)) for key, f in figures.items()}
+
+
+def _verdict(name: str, peer: _Peer, out: Array) -> str:
     theirs, size = peer.run(name, len(out)), np.abs(out).max(axis=1, keepdims=True)
     difference = float((np.abs(theirs - out[:, peer.order.u]) / size).max())
-    verdict = f"{difference:.0e}" + ("" if difference < AGREEMENT else " DISAGREES")
-    return [*cells, _nanoseconds(a_state["traced"]), f"{a_state['blocks'].times(a_state['traced']):.2f}", verdict]
+    return f"{difference:.0e}" + ("" if difference < AGREEMENT else " DISAGREES")
 
 
 def _rows(ours: Ours, name: str, code: LaneCode) -> Callable[[int], object]:
