@@ -78,6 +78,17 @@ def test_what_a_file_holds_decides_how_it_is_read(tmp_path, name, text):
     assert speeds(path) == ("swing", 1)
 
 
+def test_what_a_file_has_and_the_model_has_not_is_said_on_standard_error(tmp_path):
+    path = tmp_path / "a.xml"
+    path.write_text(MJCF)
+    done = call("count", path, "--json")
+    assert done.stderr.startswith("note: contacts are left out (geoms: 1)")
+    keys = "".join(f'<key name="k{i}"/>' for i in range(30))
+    path.write_text(MJCF.replace("<worldbody>", f"<keyframe>{keys}</keyframe><worldbody>"))
+    assert done.stdout == call("count", path, "--json").stdout
+    assert "note: and 11 more" in call("count", path).stderr
+
+
 @pytest.mark.parametrize("text", [PYTHON + "model = m\n", PYTHON + "def model():\n    return m\n"])
 def test_a_python_file_defines_model(tmp_path, text):
     path = tmp_path / "swing.py"

@@ -99,6 +99,18 @@ def test_a_text_has_no_folder_for_meshes():
     refused(MESH.format(folder="", file="m.obj"), "a text has no folder; give root=")
 
 
+def test_meshes_of_what_stands_still_are_not_opened():
+    standing = '<body name="table"><geom type="mesh" mesh="m"/><body><geom type="mesh" mesh="m"/></body></body>'
+    model = load_mjcf(file('<asset><mesh name="m" file="missing.obj"/></asset>', world=standing))
+    assert [c.name for c in model.connections] == ["table_weld", "body2_weld", "q1"]
+    refused(
+        file(
+            '<asset><mesh name="m" file="missing.obj"/></asset>', inside=standing.replace("<geom", "<joint/><geom", 1)
+        ),
+        "a text has no folder",
+    )
+
+
 def test_what_mujoco_refuses_is_an_error_that_names_the_line_of_the_file():
     text = "<mujoco>\n\n<worldbody>\n<body>\n\n<joint type='foo'/></body></worldbody></mujoco>"
     assert "line 6" in refused(text, "MuJoCo does not accept it: .*invalid keyword")

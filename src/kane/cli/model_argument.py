@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, get_type_hints
@@ -24,6 +24,9 @@ ModelArgument = Annotated[
         "stanford_arm, chain:6, ...",
     ),
 ]
+
+
+MOST_NOTES = 20  # told one by one
 
 
 class Base(StrEnum):
@@ -47,7 +50,9 @@ def read_model(text: str, base: Base = Base.fixed) -> kane.Model:
     if path.suffix.lower() == ".py":
         return _python_model(path)
     if path.suffix.lower() in (".urdf", ".xml", ".mjcf") or path.is_file():
-        return _described_model(path, base)
+        model = _described_model(path, base)
+        _tell(model.notes)
+        return model
     name, *arguments = text.split(":")
     known = _reference_models()
     if name not in known:
@@ -55,6 +60,14 @@ def read_model(text: str, base: Base = Base.fixed) -> kane.Model:
             f"{text!r} is neither a file nor a reference model; reference models are {', '.join(sorted(known))}"
         )
     return _reference_model(name, known[name], arguments)
+
+
+def _tell(notes: Sequence[str]) -> None:
+    """Say on standard error what the file has and the model has not."""
+    for note in notes[:MOST_NOTES]:
+        typer.echo(f"note: {note}", err=True)
+    if len(notes) > MOST_NOTES:
+        typer.echo(f"note: and {len(notes) - MOST_NOTES} more, in the model's notes", err=True)
 
 
 def _described_model(path: Path, base: Base) -> kane.Model:

@@ -118,6 +118,8 @@ class _Cleaner:
         self.left_out = left_out
         compilers = [e.attributes for e in top.children if e.tag == "compiler"]
         self.infers_always = any(a.get("inertiafromgeom") == "true" for a in compilers)
+        # The mass of what stands still matters for nothing but a total that is given.
+        self.all_mass_counts = any("settotalmass" in a for a in compilers)
 
     def cleaned(self) -> Element:
         rows = {
@@ -169,19 +171,21 @@ class _Cleaner:
     def world(self, element: Element) -> list[Element]:
         geoms = [e for e in every(element) if e.tag == "geom" and not _touches_nothing(e)]
         if geoms:
-            what = f"{len(geoms)} geoms touch nothing: bodies pass through each other and through the floor"
+            what = f"contacts are left out (geoms: {len(geoms)}): bodies pass through each other and through the floor"
             self.left_out.add("contact", geoms[0].place, what)
-        return [self.body(element, keeps_geoms=False)]
+        return [self.body(element, keeps_geoms=False, moves=False)]
 
-    def body(self, element: Element, *, keeps_geoms: bool) -> Element:
-        """A body, or a frame or replicate inside it, with what matters of it."""
+    def body(self, element: Element, *, keeps_geoms: bool, moves: bool) -> Element:
+        """A body, or a frame or replicate inside it, with what matters of it: geoms only where they make inertia."""
         children = []
         for child in element.children:
             if child.tag == "body":
-                inferred = self.infers_always or not any(e.tag == "inertial" for e in child.children)
-                children.append(self.body(child, keeps_geoms=inferred))
+                moved = moves or any(e.tag in ("joint", "freejoint") for e in _of_body(child))
+                inferred = self.infers_always or not any(e.tag == "inertial" for e in _of_body(child))
+                counts = inferred and (moved or self.all_mass_counts)
+                children.append(self.body(child, keeps_geoms=counts, moves=moved))
             elif child.tag in ("frame", "replicate"):
-                children.append(self.body(child, keeps_geoms=keeps_geoms))
+                children.append(self.body(child, keeps_geoms=keeps_geoms, moves=moves))
             elif child.tag in _BODY_PARTS:
                 self.left_out.add(_BODY_PARTS[child.tag], child.place, f"<{child.tag}> is left out")
             elif child.tag not in _UNSEEN and (child.tag != "geom" or keeps_geoms):
@@ -207,6 +211,14 @@ class _Cleaner:
                 both = " and ".join(quote(pair.attributes.get(word, "?")) for word in ("geom1", "geom2"))
                 self.left_out.add("pair", pair.place, f"the contact of geoms {both} is left out: they touch nothing")
         return []
+
+
+def _of_body(body: Element) -> Iterator[Element]:
+    """The parts of a body itself, those in frames too."""
+    for child in body.children:
+        yield child
+        if child.tag == "frame":
+            yield from _of_body(child)
 
 
 def _touches_nothing(geom: Element) -> bool:
