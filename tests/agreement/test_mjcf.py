@@ -77,7 +77,7 @@ FLYER = """<mujoco model="flyer"><compiler angle="radian"/>
 </actuator></mujoco>"""
 
 COPIES = """<mujoco model="copies"><option><flag gravity="disable" spring="disable"/></option>
-<compiler angle="radian" inertiafromgeom="true" settotalmass="7"/>
+<compiler angle="radian" inertiafromgeom="true"/>
 <worldbody>
   <replicate count="3" offset="0.3 0 0" euler="0 0 0.4">
     <body name="leg" childclass="main"><joint name="swing" axis="0 1 0" stiffness="4" damping="0.1"/>

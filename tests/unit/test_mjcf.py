@@ -99,6 +99,30 @@ def test_a_text_has_no_folder_for_meshes():
     refused(MESH.format(folder="", file="m.obj"), "a text has no folder; give root=")
 
 
+def test_what_mujoco_warns_of_is_a_note_and_not_a_file(tmp_path, monkeypatch):
+    mujoco = pytest.importorskip("mujoco")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(kane.importers.mjcf, "_parser", lambda name: Warner(mujoco))
+    assert "MuJoCo says: something is deprecated" in load_mjcf(file()).notes
+    assert mujoco.get_mju_user_warning() is None
+    assert not list(tmp_path.iterdir())
+
+
+class Warner:
+    """MuJoCo, whose parser warns; which attributes are deprecated depends on the version."""
+
+    def __init__(self, mujoco):
+        self._mujoco = mujoco
+        self.MjModel = self
+
+    def __getattr__(self, name):
+        return getattr(self._mujoco, name)
+
+    def from_xml_string(self, text, assets):
+        self._mujoco.get_mju_user_warning()("something\nis deprecated")
+        return self._mujoco.MjModel.from_xml_string(text, assets)
+
+
 def test_meshes_of_what_stands_still_are_not_opened():
     standing = '<body name="table"><geom type="mesh" mesh="m"/><body><geom type="mesh" mesh="m"/></body></body>'
     model = load_mjcf(file('<asset><mesh name="m" file="missing.obj"/></asset>', world=standing))
@@ -116,10 +140,13 @@ def test_what_mujoco_refuses_is_an_error_that_names_the_line_of_the_file():
     assert "line 6" in refused(text, "MuJoCo does not accept it: .*invalid keyword")
 
 
-@pytest.mark.parametrize("number", ["inf", "nan", "1e400"])
-def test_numbers_that_are_not_finite_are_refused(number):
+@pytest.mark.parametrize("number", ["inf", "nan", "-Infinity", "1e400"])
+def test_numbers_that_are_not_finite_are_refused_and_no_log_is_written(number, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     refused(file().replace('mass="1"', f'mass="{number}"'), r"finite|MuJoCo does not accept it")
     refused(file().replace('pos="0 0 -1"', f'pos="0 {number} -1"'), r"finite|MuJoCo does not accept it")
+    assert not list(tmp_path.iterdir())
+    assert load_mjcf(file().replace("rod", "nan")).bodies[1].name == "nan"
 
 
 def test_without_mujoco_the_extra_is_named(monkeypatch):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ def load_mjcf(
     """
     left_out = LeftOut(KINDS, essential)
     text = safe_text(given_source(source, root, "an MJCF file"), root, left_out)
-    description = _described(text, _parser(text.name))
+    description = _described(text, _parser(text.name), left_out.notes)
     try:
         return model_of(description, left_out)
     except ModelError as error:
@@ -74,10 +75,22 @@ def _parser(name: str) -> Any:
     return mujoco
 
 
-def _described(text: SafeText, mujoco: Any) -> MjcfDescription:
+@contextmanager
+def _warnings_noted(mujoco: Any, notes: list[str]) -> Iterator[None]:
+    """Warnings become notes; MuJoCo would write them to a file in the working folder."""
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda text: notes.append(f"MuJoCo says: {' '.join(str(text).split())}"))
+    try:
+        yield
+    finally:
+        mujoco.set_mju_user_warning(before)
+
+
+def _described(text: SafeText, mujoco: Any, notes: list[str]) -> MjcfDescription:
     """The file as MuJoCo understands it."""
     try:
-        m = mujoco.MjModel.from_xml_string(text.text, text.assets)
+        with _warnings_noted(mujoco, notes):
+            m = mujoco.MjModel.from_xml_string(text.text, text.assets)
     except (ValueError, RuntimeError) as error:
         words = " ".join(str(error).split())
         raise ImportFileError(f"{text.name}: MuJoCo does not accept it: {words}; correct the file") from None

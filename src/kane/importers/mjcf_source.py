@@ -47,6 +47,8 @@ _DEFAULTS_LEFT_OUT = ("material", "texture", "camera", "light", "pair", "equalit
 _COMPILER_LEFT_OUT = ("meshdir", "texturedir", "assetdir", "strippath", "fusestatic", "discardvisual")
 _OTHER_TRANSMISSIONS = ("tendon", "body", "cranksite", "slidersite", "refsite")
 MOST_COPIES = 10_000
+_NAMING = ("name", "class", "childclass", "joint", "jointinparent", "site", "mesh", "model", "prefix", "material")
+_NOT_FINITE = re.compile(r"(?:^|\s)[+-]?(?:nan|inf|infinity)(?:\s|$)", re.IGNORECASE)
 
 
 @dataclass
@@ -76,6 +78,7 @@ def safe_text(source: Source, root: str | os.PathLike[str] | None, left_out: Lef
         raise top.fault(f"the outermost element is <{quote(top.tag)}>, not <mujoco>; check that this is an MJCF file")
     _refuse_other_files(top, 1)
     cleaned = _Cleaner(top, left_out).cleaned()
+    _require_finite(cleaned)
     folder = Path(source.name).parent if source.name != "<text>" else None
     assets = _mesh_files(top, cleaned, folder, root)
     return SafeText(source.name, "".join(_written(cleaned)), assets)
@@ -101,6 +104,14 @@ def _refuse_other_files(element: Element, copies: int) -> None:
             raise element.fault(f"<replicate> makes more than {MOST_COPIES} copies; make fewer")
     for child in element.children:
         _refuse_other_files(child, copies)
+
+
+def _require_finite(top: Element) -> None:
+    """Refuse NaN and infinity, some of which MuJoCo lets pass with a line in a file of its own."""
+    for element in every(top):
+        for word, value in element.attributes.items():
+            if word not in _NAMING and _NOT_FINITE.search(value):
+                raise element.fault(f"{word}={quote(value)} of <{element.tag}> is not finite; give finite numbers")
 
 
 def _whole(element: Element, attribute: str) -> int:
