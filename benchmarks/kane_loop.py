@@ -76,7 +76,8 @@ class KaneLoop:
 
 def block_loop(code: LaneCode, state: Array, rest: Array, stage: Array, out: Array) -> Callable[[int], None]:
     """A function run(calls) that calls the code of lanes over blocks (N, k, width) in turn."""
-    work = np.zeros(code.n_work)
+    memory = np.zeros(code.n_work + 8)
+    work = memory[-(memory.ctypes.data // 8) % 8 :]  # at the start of a cache line
     arrays = (state, rest, stage, out, work)
     pointers = np.array([array.ctypes.data for array in arrays])
     strides = np.array([array[0].nbytes for array in (state, rest, out)] + [len(state)])
