@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 
 import kane
-from kane.simulation.march import Grid, System, Tables
+from kane.simulation.course import fixed_course
+from kane.simulation.events import watch_for
+from kane.simulation.integrators.explicit import scheme
+from kane.simulation.march import System, Tables, new_store
 from kane.simulation.native_call import call_program, native_loop
-from kane.simulation.native_rk4 import march_rk4
+from kane.simulation.native_explicit import march_explicit
 
 SCRIPT = """
 import kane
@@ -20,8 +23,9 @@ model = kane.Model("pendulum")
 bob = model.body("bob", mass=1.0, com=(0, 0, -1))
 model.connect(model.ground, bob, kane.Revolute("q1", axis="y"))
 run = kane.simulate(kane.build(kane.formulate(model)), until=1.0, q=[1.0])
-from kane.simulation.native_rk4 import march_rk4
-print(run.final.q[0].hex(), sum(march_rk4.stats.cache_hits.values()), sum(march_rk4.stats.cache_misses.values()))
+from kane.simulation.native_explicit import march_explicit
+stats = march_explicit.stats
+print(run.final.q[0].hex(), sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 
 
@@ -98,7 +102,7 @@ def test_a_strided_or_single_precision_vector_is_refused():
 
 
 def test_the_loop_releases_the_interpreter_lock():
-    assert march_rk4.targetoptions["nogil"]
+    assert march_explicit.targetoptions["nogil"]
 
 
 def test_the_loop_allocates_nothing_per_step():
@@ -116,12 +120,14 @@ def test_the_loop_allocates_nothing_per_step():
     tables = Tables(none, none, none, none, np.zeros(0), np.zeros(0))
     quaternions = np.zeros(1, np.int64)
     system = System(rhs.address, np.zeros(14), np.zeros(0), rhs.stage([]), np.zeros(rhs.n_work), quaternions)
-    grid = Grid(0.0, 1e-3, 1.0, 1000, 10)
-    arrays = (x, *(np.zeros(13) for _ in range(3)), np.zeros((grid.rows, 13)))
+    course = fixed_course(0.0, 1.0, 1e-3, 10, None)
+    store = new_store(0.0, x, 102)._replace(slopes=np.zeros((5, 13)))
+    watch = watch_for((), None, np.zeros(0))
 
-    def allocations(first, last):
+    def allocations(steps):
         before = rtsys.get_allocation_stats().alloc
-        assert march_rk4(system, (tables, tables), grid, (first, last), arrays) == last
+        assert march_explicit(system, (tables, tables), course, watch, store, scheme(kane.RK4()), steps) == 0
         return rtsys.get_allocation_stats().alloc - before
 
-    assert allocations(0, 1) == allocations(1, 1000)
+    assert allocations(1) == allocations(999)
+    assert store.counts[0] == 1000

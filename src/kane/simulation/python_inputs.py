@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ class PythonInputs:
         except BaseException as error:  # Ctrl-C among them
             self._kept = error
         if self._kept is not None:
-            np.frombuffer((ctypes.c_double * self._nx).from_address(out))[:] = np.nan
+            (ctypes.c_double * self._nx).from_address(out)[:] = [math.nan] * self._nx
 
     def _fill(self, values: Vector, state: Vector) -> None:
         """Write what the functions give; they get copies, which they may keep or change."""
