@@ -71,7 +71,9 @@ TABLEAU = Tableau(nodes=NODES, rows=COEFFICIENTS, last=12, errors=(FIFTH, THIRD)
 class RK8(Adaptive):
     """Steps chosen by tolerance: order eight, twelve evaluations a step and three for an interpolant of order seven.
 
-    For tolerances of 1e-7 and below: the method of choice for smooth motions.
+    For tolerances of 1e-7 and below: the method of choice for smooth motions. Where a fast mode that has died out keeps
+    the steps short (a light link with much damping), states between steps err more than those at steps, by up to some
+    hundred tolerances: tighten atol, or record steps (``every=1``).
 
     Attributes:
         rtol, atol: the error of a step stays below atol + rtol |x| in every component, orientations as angles.

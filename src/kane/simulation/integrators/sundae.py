@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -103,7 +104,9 @@ class _Session:
             options["max_step"] = settings.max_step
         if n >= SPARSE_FROM:
             options |= {"linsolver": "sparse", "sparsity": pattern, "jacfn": self._fill_sparse}
-        self._solver = _solver()(self._rates, **options)
+        with warnings.catch_warnings():  # that the pattern gives no approximation, which nobody asked for
+            warnings.filterwarnings("ignore", message="Custom sparse Jacobian")
+            self._solver = _solver()(self._rates, **options)
         self.restart()
 
     def restart(self) -> None:
