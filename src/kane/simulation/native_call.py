@@ -82,9 +82,10 @@ def _sources() -> str:
     return digest.hexdigest()
 
 
-# The loops own no array, so that counting references, which numba does by atomic operations at every call that passes an
-# array on, keeps nothing alive. Without it and with the parts inlined an RK4 step of the UR5 takes 490 ns, with it 1,400.
-_BARE = {"_nrt": False}
+# The loops own no array, so that counting references, which numba does by atomic operations at every call that passes
+# an array on, keeps nothing alive. Without it and with the parts inlined an RK4 step of the UR5 takes 490 ns, with it
+# 1,400.
+_BARE: Any = {"_nrt": False}
 
 
 def native_loop(function: Callable[..., Any]) -> Any:
