@@ -299,7 +299,7 @@ BAD = {
     ),
     "motor at six freedoms": (
         lambda x: Motor(next(c for c in x.m.connections if c.name == "free"), 1.0),
-            r"a Motor acts along one coordinate, but joint 'free' is Free; give one of its coordinates, .*Torque",
+        r"a Motor acts along one coordinate, but joint 'free' is Free; give one of its coordinates, .*Torque",
     ),
     "damper at a weld": (
         lambda x: Damper(x.m.connections[0], 1.0),

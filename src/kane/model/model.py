@@ -245,8 +245,8 @@ class Model:
             raise ModelError("the ground cannot be a child; swap parent and child")
         if child in self._parents:
             raise ModelError(
-                f"body {child.name!r} already hangs on {self._parents[child].name!r}; a second joint would close a loop, "
-                "which is a constraint, not a joint of the tree"
+                f"body {child.name!r} already hangs on {self._parents[child].name!r}; a second joint would close a "
+                "loop, which is a constraint, not a joint of the tree"
             )
         walk: Body | None = parent
         while walk is not None:
