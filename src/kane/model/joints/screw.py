@@ -12,11 +12,12 @@ from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Number, scalar
-from kane.model.joints.joint import ZERO, Joint, JointMotion, axis_components, default_speed_name
+from kane.model.joints.axis_joint import AxisJoint
+from kane.model.joints.joint import ZERO, JointMotion, axis_components
 
 
 @dataclass(frozen=True)
-class Screw(Joint):
+class Screw(AxisJoint):
     """M turns by the angle q about an axis fixed in F and M and slides h q along it, u = dq/dt.
 
     R_FM = rotation(axis, q), p_FM = axis h q, w_FM = axis u, v_FMo = axis h u; h > 0 is a right-handed thread.
@@ -27,14 +28,12 @@ class Screw(Joint):
         metres_per_radian: h, the lead of the thread divided by 2 pi [m/rad]; a number or an expression of parameters.
     """
 
-    q: str | Expr
-    axis: str | tuple[float, float, float] = "z"
     metres_per_radian: Number = 0.0
     coordinate_units: ClassVar[tuple[str, ...]] = ("rad",)
     speed_units: ClassVar[tuple[str, ...]] = ("rad/s",)
 
     def __post_init__(self) -> None:
-        axis_components(self.axis)
+        super().__post_init__()
         h = scalar(self.metres_per_radian, "metres_per_radian of a screw")
         moving = [leaf.name for leaf in leaves([h]) if leaf.op != PARAMETER] if isinstance(h, Expr) else []
         if moving or (not isinstance(h, Expr) and h == 0.0):
@@ -43,16 +42,6 @@ class Screw(Joint):
                 f"metres_per_radian of the screw {self.q!r} {wrong}; give the lead divided by 2 pi, a number or an "
                 "expression of parameters (without lead: Revolute)"
             )
-
-    @property
-    def label(self) -> str | Expr:
-        return self.q
-
-    def coordinate_names(self, name: str) -> tuple[str, ...]:
-        return (name,)
-
-    def speed_names(self, name: str) -> tuple[str, ...]:
-        return (default_speed_name(name),)
 
     def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
         axis = axis_components(self.axis)
