@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -62,10 +63,12 @@ class _LoopCache(FunctionCache):
         self._cache_file._source_stamp = (self._cache_file._source_stamp, _sources())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        try:
-            return super().load_overload(sig, target_context)
-        except Exception:  # a damaged file raises anything at all; the loop is then compiled anew
-            return None
+        found = None
+        with contextlib.suppress(Exception):  # a damaged file raises anything at all; the loop is then compiled anew
+            found = super().load_overload(sig, target_context)
+        if found is None and sys.stderr.isatty():
+            sys.stderr.write("kane: compiling an integrator, once per installation (some ten seconds)\n")
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
