@@ -5,6 +5,7 @@ import math
 import subprocess
 import sys
 
+import jax
 import numpy as np
 import pytest
 from oracles.programs import every_operation, interpreted, loaded, moving
@@ -17,8 +18,6 @@ from kane.expression.derivative import gradient
 from kane.expression.functions import select
 from kane.expression.operations import COORDINATE
 from kane.expression.traverse import CONSTRUCTORS
-
-jax = pytest.importorskip("jax", reason="pip install 'kane[jax]'")
 
 STATE, REST, PARAMETERS = np.array([0.2, 0.4, -0.7, 1.1, 2.0, -3.0, 0.5]), np.array([1.75]), np.array([3.0, 0.4])
 # XLA's sines and its order of adding differ by some units in the last place; no value on the way exceeds 100, and fewer

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 
+import jax
 import numpy as np
 import pytest
 from oracles.numbers import evaluated, random_state
@@ -109,7 +110,7 @@ def test_a_model_without_parameters_named_main_is_built_too(tmp_path):
 @pytest.mark.parametrize("exporter", [kane.NumPySource(), kane.JAXSource()])
 def test_python_modules_have_the_right_numbers_for_batches(equations, state, tmp_path, exporter):
     if isinstance(exporter, kane.JAXSource):
-        pytest.importorskip("jax", reason="pip install 'kane[jax]'").config.update("jax_enable_x64", True)
+        jax.config.update("jax_enable_x64", True)
     (path,) = kane.export(equations, tmp_path, exporter, quantities=QUANTITIES)
     module = loaded(path.read_text())
     for name in QUANTITIES:

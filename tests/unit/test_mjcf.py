@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+import mujoco
 import pytest
 
 import kane
@@ -100,7 +101,6 @@ def test_a_text_has_no_folder_for_meshes():
 
 
 def test_what_mujoco_warns_of_is_a_note_and_not_a_file(tmp_path, monkeypatch):
-    mujoco = pytest.importorskip("mujoco")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(kane.importers.mjcf, "_parser", lambda name: Warner(mujoco))
     assert "MuJoCo says: something is deprecated" in load_mjcf(file()).notes

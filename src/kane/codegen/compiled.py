@@ -129,7 +129,7 @@ class CompiledFunction:
             rest: inputs or whatever the program reads besides; shape (..., n_rest), broadcast against ``state``.
             stage: what ``stage`` returned, shape (..., n_stage), broadcast against ``state``.
             out: where to put them and what to return, contiguous, apart from all else; memory that has been in use
-                before saves large batches of small programs a third of the time.
+                before spares large batches the page faults of fresh memory.
 
         Raises:
             ModelError: a shape is another, or the batches do not broadcast.
