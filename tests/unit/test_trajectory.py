@@ -1,5 +1,8 @@
 """Trajectories: access by name, files, pictures."""
 
+import subprocess
+import sys
+
 import h5netcdf
 import numpy as np
 import pytest
@@ -174,3 +177,25 @@ def test_many_lines_are_told_apart_by_a_colour_scale():
     assert panels[0].get_legend() is None
     assert "q19" in [text.get_text() for ax in figure.axes for text in ax.get_yticklabels()]
     figure.canvas.draw()
+
+
+def test_every_variable_of_a_run_is_the_one_of_its_dataset(run):
+    data = run.to_xarray()
+    for name in ("q", "u", "inputs", "time"):
+        assert (getattr(run, name) == data[name].to_numpy()).all()
+    assert (run["kinetic_energy"] == data["kinetic_energy"].to_numpy()).all()
+
+
+def test_a_simulation_does_not_wait_for_xarray():
+    # Importing it takes half a second, labelling a run as long as 5 s of the Panda: only who asks for labels pays.
+    program = (
+        "import sys, kane\n"
+        "model = kane.Model('ball')\n"
+        "model.connect(model.ground, model.body('ball', mass=1.0, inertia=(1, 2, 3)), kane.Free('base'))\n"
+        "run = kane.simulate(kane.build(kane.formulate(model)), until=0.1)\n"
+        "assert run.q.shape[1] == 7 and run.final.time == 0.1 and 'states' in repr(run)\n"
+        "assert 'xarray' not in sys.modules, 'before labels are asked for'\n"
+        "assert run.to_xarray().sizes['coordinate'] == 7\n"
+        "assert 'xarray' in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

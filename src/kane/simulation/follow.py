@@ -54,14 +54,14 @@ def follow(dyn: Dynamics, *, q: Any, times: Any, parameters: Any = None) -> Foll
         layout = replace(layout, inputs=(), input_defaults=())
     energy = np.stack(dyn.energy(course.value, u, at, parameters=named), axis=-1)
     states = np.column_stack([at, course.value, u])
-    dataset = Record(layout, states, inputs, energy, values).dataset({"inputs_undetermined": reason} if reason else {})
+    run = Record(layout, states, inputs, energy, values).labelled({"inputs_undetermined": reason} if reason else {})
     units = [FORCE_UNITS.get(unit, f"W/({unit})") for unit in layout.speed_units]
-    dataset = dataset.assign_coords(force_units=("speed", np.array(units, dtype=object)))
-    long_names = {"udot": "generalized accelerations", "forces": "generalized forces of the inputs"}
-    parts = {"udot": udot, "forces": forces}
-    return FollowedMotion(
-        dataset.assign({k: (("time", "speed"), v, {"long_name": long_names[k]}) for k, v in parts.items()})
-    )
+    parts = {
+        "udot": (("time", "speed"), udot, {"long_name": "generalized accelerations"}),
+        "forces": (("time", "speed"), forces, {"long_name": "generalized forces of the inputs"}),
+    }
+    coordinates = {**run.coordinates, "force_units": ("speed", np.array(units, dtype=object), {})}
+    return FollowedMotion(replace(run, variables={**run.variables, **parts}, coordinates=coordinates))
 
 
 def _times(times: Any) -> Array:

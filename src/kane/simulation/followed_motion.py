@@ -33,7 +33,7 @@ class FollowedMotion(Trajectory):
         Raises:
             ModelError: the motion does not determine them; ``forces`` it does.
         """
-        reason = self._dataset.attrs.get("inputs_undetermined")
+        reason = self._run.attributes.get("inputs_undetermined")
         if reason:
             raise ModelError(str(reason))
         return super().inputs

@@ -162,4 +162,4 @@ class Problem:
         energy = self.energy(states, given[:, : self.energy.n_rest], self.energy.stage(self.parameters))
         record = Record(self.layout, states, given, energy, self.parameters)
         found = (event_names(self.events), march.occurrences())
-        return Trajectory(replace(record, events=found).dataset(attributes), self.dyn)
+        return Trajectory(replace(record, events=found).labelled(attributes), self.dyn)

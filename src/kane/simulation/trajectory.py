@@ -9,6 +9,7 @@ from kane.errors import ModelError
 from kane.simulation.events import Occurrence
 from kane.simulation.march import Vector
 from kane.simulation.named_vector import position
+from kane.simulation.trajectory_record import Labelled
 
 if TYPE_CHECKING:
     import xarray
@@ -36,9 +37,9 @@ class Trajectory:
     ``trajectory["q1"]`` is the course of one coordinate, speed, input or energy by its name.
     """
 
-    def __init__(self, dataset: xarray.Dataset, dyn: Dynamics | None = None) -> None:
-        """Wrap a dataset of the form that ``simulate`` makes and ``load`` checks; ``dyn`` is what was simulated."""
-        self._dataset = dataset
+    def __init__(self, run: Labelled, dyn: Dynamics | None = None) -> None:
+        """Wrap what ``simulate`` records and ``load`` reads; ``dyn`` is what was simulated."""
+        self._run = run
         self._dyn = dyn
 
     @property
@@ -74,7 +75,7 @@ class Trajectory:
     @property
     def events(self) -> tuple[Occurrence, ...]:
         """The events that happened, in the order of the run."""
-        if "event_time" not in self._dataset:
+        if "event_time" not in self._run:
             return ()
         parts = (self._values(f"event_{word}") for word in ("name", "time", "q", "u"))
         return tuple(Occurrence(str(name), float(time), q, u) for name, time, q, u in zip(*parts, strict=True))
@@ -82,7 +83,7 @@ class Trajectory:
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the run before its time."""
-        return bool(self._dataset.attrs.get("interrupted", 0))
+        return bool(self._run.attributes.get("interrupted", 0))
 
     def __getitem__(self, name: str) -> Vector:
         """The course of the coordinate, speed, input or energy of this name, (times,).
@@ -104,7 +105,7 @@ class Trajectory:
 
     def to_xarray(self) -> xarray.Dataset:
         """A copy as an xarray dataset, for selection by name, statistics and plots of all kinds."""
-        return self._dataset.copy(deep=True)
+        return self._run.dataset.copy(deep=True)
 
     def plot(self) -> Figure:
         """A figure: coordinates and speeds by unit, and the energies, over time."""
@@ -136,7 +137,7 @@ class Trajectory:
         """
         from kane.simulation.trajectory_file import save  # imports xarray
 
-        save(self._dataset, path)
+        save(self._run.dataset, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Trajectory:
@@ -148,14 +149,14 @@ class Trajectory:
         """
         from kane.simulation.trajectory_file import load
 
-        return cls(load(path))
+        return cls(Labelled.of(load(path)))
 
     def _values(self, name: str) -> NDArray[Any]:
-        return self._dataset[name].to_numpy()
+        return self._run.values(name)
 
     def __repr__(self) -> str:
         times, kind = self.time, type(self).__name__
         return (
-            f"<{kind} of {self._dataset.attrs.get('model')!r}: {len(times)} states from {times[0]:.6g} s to "
+            f"<{kind} of {self._run.attributes.get('model')!r}: {len(times)} states from {times[0]:.6g} s to "
             f"{times[-1]:.6g} s, {self.q.shape[1]} coordinates, {self.u.shape[1]} speeds>"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,52 @@ if TYPE_CHECKING:
 # What marks a dataset, and a file, as a trajectory; the number changes when a reader has to know.
 FORMAT = "kane trajectory"
 FORMAT_VERSION = 1
+
+
+# Dimensions (one alone as a word), values, attributes: as xarray takes them.
+Variable = tuple[Any, NDArray[Any], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """The variables of a run under their names. The xarray dataset of them is made when it is asked for.
+
+    Making it takes as long as a simulation of some seconds, and importing xarray half a second.
+
+    Attributes:
+        variables: what was recorded.
+        coordinates: what it is recorded over: times, names, units.
+        attributes: how the run was made.
+    """
+
+    variables: Mapping[str, Variable]
+    coordinates: Mapping[str, Variable]
+    attributes: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, dataset: xarray.Dataset) -> Labelled:
+        """A dataset that is there already; ``dataset`` is the same one."""
+        groups = dataset.data_vars, dataset.coords
+        variables, coordinates = ({str(k): (v.dims, v.to_numpy(), v.attrs) for k, v in g.items()} for g in groups)
+        made = cls(variables, coordinates, dataset.attrs)
+        made.__dict__["dataset"] = dataset
+        return made
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there is a variable or a coordinate of this name."""
+        return name in self.variables or name in self.coordinates
+
+    def values(self, name: str) -> NDArray[Any]:
+        """The values of a variable or a coordinate."""
+        group = self.variables if name in self.variables else self.coordinates
+        return group[name][1]
+
+    @cached_property
+    def dataset(self) -> xarray.Dataset:
+        """Everything, labelled."""
+        import xarray
+
+        return xarray.Dataset(self.variables, self.coordinates, self.attributes)
 
 
 @dataclass(frozen=True)
@@ -40,15 +87,13 @@ class Record:
     parameters: Vector
     events: tuple[tuple[str, ...], NDArray[np.float64]] = field(default_factory=lambda: ((), np.zeros((0, 0))))
 
-    def dataset(self, attributes: Mapping[str, Any]) -> xarray.Dataset:
+    def labelled(self, attributes: Mapping[str, Any]) -> Labelled:
         """Everything under its name, with units; ``attributes`` say how the run was made."""
-        import xarray  # takes half a second, with pandas, that only a result should pay
-
         layout, states = self.layout, self.states
         nq = len(layout.coordinates)
         joules = {"units": "J"}
-        return xarray.Dataset(
-            data_vars=self._events()
+        return Labelled(
+            variables=self._events()
             | {
                 "q": (("time", "coordinate"), states[:, 1 : 1 + nq], {"long_name": "coordinates"}),
                 "u": (("time", "speed"), states[:, 1 + nq :], {"long_name": "generalized speeds"}),
@@ -57,26 +102,26 @@ class Record:
                 "potential_energy": ("time", self.energy[:, 1], joules),
                 "parameters": ("parameter", self.parameters, {"long_name": "parameter values"}),
             },
-            coords={
+            coordinates={
                 "time": ("time", states[:, 0], {"units": "s"}),
-                "coordinate": ("coordinate", _words(layout.coordinates)),
-                "speed": ("speed", _words(layout.speeds)),
-                "input": ("input", _words(layout.inputs)),
-                "parameter": ("parameter", _words(layout.parameters)),
-                "coordinate_units": ("coordinate", _words(layout.coordinate_units)),
-                "speed_units": ("speed", _words(layout.speed_units)),
+                "coordinate": ("coordinate", _words(layout.coordinates), {}),
+                "speed": ("speed", _words(layout.speeds), {}),
+                "input": ("input", _words(layout.inputs), {}),
+                "parameter": ("parameter", _words(layout.parameters), {}),
+                "coordinate_units": ("coordinate", _words(layout.coordinate_units), {}),
+                "speed_units": ("speed", _words(layout.speed_units), {}),
             },
-            attrs={"format": FORMAT, "format_version": FORMAT_VERSION, "model": layout.model, **attributes},
+            attributes={"format": FORMAT, "format_version": FORMAT_VERSION, "model": layout.model, **attributes},
         )
 
-    def _events(self) -> dict[str, Any]:
+    def _events(self) -> dict[str, Variable]:
         """Variables of what was found; none where nothing was."""
         names, found = self.events
         if not len(found):
             return {}
         nq = len(self.layout.coordinates)
         return {
-            "event_name": ("event", _words(tuple(names[int(number)] for number in found[:, 0]))),
+            "event_name": ("event", _words(tuple(names[int(number)] for number in found[:, 0])), {}),
             "event_time": ("event", found[:, 1], {"units": "s"}),
             "event_q": (("event", "coordinate"), found[:, 2 : 2 + nq], {"long_name": "coordinates at events"}),
             "event_u": (("event", "speed"), found[:, 2 + nq :], {"long_name": "generalized speeds at events"}),
