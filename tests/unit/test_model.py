@@ -216,7 +216,7 @@ CONNECTIONS = {
     ),
     "second parent": (
         lambda m: m.connect(body(m, "A"), body(m, "B"), Revolute("q3")),
-        r"body 'B' already hangs on 'A'; a second joint would close a loop, which is a constraint",
+        r"body 'B' already hangs on 'A'; a second joint would close a loop: use Model.close",
     ),
     "loop": (
         lambda m: closed(m),

@@ -14,7 +14,7 @@ from kane.errors import ModelError
 from kane.formulation.poses import place_names
 from kane.geometry.rotation import Rotation
 from kane.model.body import Body
-from kane.model.model import near
+from kane.model.checks import near
 from kane.simulation.layout import Layout
 from kane.simulation.named_vector import named_vector
 

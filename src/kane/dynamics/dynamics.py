@@ -16,7 +16,7 @@ from kane.formulation.equations import Equations
 from kane.formulation.poses import place_names
 from kane.formulation.programs import lower_triangle, program
 from kane.model.body import Body
-from kane.model.model import near
+from kane.model.checks import near
 
 
 class Energy(NamedTuple):

@@ -16,7 +16,8 @@ from kane.formulation.body_tree import body_tree
 from kane.formulation.equations import Equations
 from kane.formulation.speeds import leaves_of
 from kane.formulation.system import system_of
-from kane.model.model import Model, near
+from kane.model.checks import near
+from kane.model.model import Model
 
 
 def formulate(model: Model) -> Equations:

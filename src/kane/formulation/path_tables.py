@@ -28,7 +28,8 @@ from kane.formulation.path_kinematics import PathKinematics
 from kane.formulation.path_loads import forces_and_torques, generalized_efforts, with_values
 from kane.formulation.speeds import Speeds, leaves_of
 from kane.formulation.system import system_of
-from kane.model.model import Model, near
+from kane.model.checks import near
+from kane.model.model import Model
 
 SPEEDS = ("model", "paper")
 

@@ -12,7 +12,7 @@ from kane.formulation.applied import position_in_K
 from kane.formulation.kinematics import orientations, origins
 from kane.formulation.spatial import ZERO, Square, Vector, cross, dot, is_zero, plus, times
 from kane.geometry.rotation import Rotation
-from kane.model.model import near
+from kane.model.checks import near
 
 if TYPE_CHECKING:
     from kane.formulation.equations import Equations

@@ -13,7 +13,7 @@ from kane.expression.node import Expr
 from kane.formulation.energy import energy
 from kane.formulation.momentum import momentum
 from kane.formulation.poses import jacobian, place_names, poses
-from kane.model.model import near
+from kane.model.checks import near
 
 if TYPE_CHECKING:
     from kane.formulation.equations import Equations

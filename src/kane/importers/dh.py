@@ -9,9 +9,10 @@ from typing import Any
 from kane.errors import ModelError
 from kane.importers.dh_conventions import DHConvention, convention_of, finite
 from kane.model.body import Body
+from kane.model.checks import near
 from kane.model.joints import Prismatic, Revolute
 from kane.model.loads import Motor
-from kane.model.model import Model, near
+from kane.model.model import Model
 
 KINDS = {"R": Revolute, "P": Prismatic}
 

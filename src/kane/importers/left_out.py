@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kane.errors import ImportFileError, ModelError
-from kane.model.model import near
+from kane.model.checks import near
 
 
 class LeftOut:

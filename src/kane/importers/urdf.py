@@ -16,11 +16,12 @@ from kane.importers.urdf_motion import joint_motions, read_lock
 from kane.importers.urdf_tree import Lump, lump_links, mass_properties, require_mass
 from kane.importers.xml_reader import quote, read_xml
 from kane.model.body import Body
+from kane.model.checks import near
 from kane.model.connection import Connection
 from kane.model.joints.joint import Joint
 from kane.model.loads.damper import Damper
 from kane.model.loads.motor import Motor
-from kane.model.model import Model, near
+from kane.model.model import Model
 
 
 def load_urdf(

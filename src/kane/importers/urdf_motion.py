@@ -10,7 +10,7 @@ from kane.errors import ImportFileError, ModelError
 from kane.importers.urdf_description import Description, JointEntry, about
 from kane.importers.urdf_joints import JOINT_KINDS
 from kane.importers.xml_reader import quote
-from kane.model.model import near
+from kane.model.checks import near
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from kane.importers.urdf_description import Description, JointEntry, Link, about
 from kane.importers.urdf_joints import JOINT_KINDS
 from kane.importers.urdf_motion import Following, Motion, Welded
 from kane.importers.xml_reader import quote
-from kane.model.model import near
+from kane.model.checks import near
 
 # Faults told at length in one message.
 MOST_FAULTS = 10

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from kane.model.model import Model
 
 Triple: TypeAlias = tuple[Scalar, ...]
-POSITION, VELOCITY, ANGULAR_VELOCITY = "position", "velocity", "angular velocity"
+POSITION, VELOCITY, ANGULAR_VELOCITY, DIRECTION = "position", "velocity", "angular velocity", "direction"
+CONFIGURATION_KINDS = (POSITION, DIRECTION)
 
 
 def triple(model: Model, values: Sequence[Scalar], what: str) -> Triple:
@@ -34,9 +35,10 @@ class Measure:
     """What a measure leaf stands for: a vector quantity of a body or point, dotted with a direction.
 
     Attributes:
-        kind: POSITION or VELOCITY of the point, or ANGULAR_VELOCITY of the body, all in the inertial frame N.
+        kind: POSITION or VELOCITY of the point, or ANGULAR_VELOCITY of the body, all in the inertial frame N; or
+            DIRECTION fixed in the body.
         body: index of the body.
-        point: p_BoP_B [m]; the origin for angular velocities.
+        point: p_BoP_B [m]; the origin for angular velocities; the measure numbers of a direction.
         direction_body: index of the body in which the direction is fixed (0 is the ground).
         direction: measure numbers of the direction in that body's frame.
     """
@@ -57,6 +59,10 @@ class Direction:
 
     body: Body
     components: Triple
+
+    def dot(self, other: Direction) -> Expr:
+        """The scalar product with a direction fixed in another body: for unit vectors the cosine between them."""
+        return VectorMeasure(DIRECTION, self.body, self.components).dot(other)
 
 
 @dataclass(frozen=True)

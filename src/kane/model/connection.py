@@ -52,6 +52,15 @@ class Connection:
         rates = tuple(coordinate_rate(q) for q in self.coordinates)
         return rates[0] if self.joint.one_dof else rates
 
+    @property
+    def speeds(self) -> tuple[Expr, ...]:
+        """The joint's own speeds, leaves that ``formulate`` resolves: rates, or for a ball or free joint the measure
+        numbers of w_FM and v_FMo in M.
+        """
+        if self.speed_names:
+            return tuple(self.coordinates[0].arena.leaf(RATE, name) for name in self.speed_names)
+        return tuple(coordinate_rate(q) for q in self.coordinates)
+
     def __getitem__(self, coordinate: str) -> JointCoordinate:
         """One coordinate of a joint that has several, for loads that act along it: ``kane.Motor(ring["q2"], tau)``.
 

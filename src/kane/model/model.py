@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -12,14 +11,16 @@ from kane.errors import ModelError
 from kane.expression.arena import Arena
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import COORDINATE, INPUT, PARAMETER, RATE, TIME
-from kane.expression.traverse import leaves
 from kane.geometry.inertia import check_inertia, inertia_matrix
 from kane.geometry.rotation import Rotation
 from kane.model.body import Body, BodyFrame, Triple, triple
+from kane.model.checks import near, require_coordinate_expression, require_fixed, require_tree, require_word
 from kane.model.connection import Connection
+from kane.model.constraints import Constraint, Imposed, Welded, row_of
 from kane.model.drawing import graph_text, html
 from kane.model.joints.joint import Joint
 from kane.model.loads.load import Load
+from kane.model.speed_choice import SpeedChoice, checked_choice
 
 ORIGIN = (0.0, 0.0, 0.0)
 
@@ -33,7 +34,9 @@ class Model:
 
     Attributes:
         ground: the body fixed in N.
-        bodies, connections, loads: what has been declared, in order; ``bodies[0]`` is the ground.
+        bodies, connections, loads, constraints: what has been declared, in order; ``bodies[0]`` is the ground.
+        cuts: connections that close loops; their children are massless frames M welded to the bodies they close on.
+        speed_choice: the generalized speeds of the analyst's choice.
         parameters, inputs: name to default value.
         frames: named frames fixed in bodies.
         notes: what an importer left out, in words.
@@ -48,6 +51,9 @@ class Model:
         self.bodies: list[Body] = [Body(self, "ground", 0, 0.0, ORIGIN, none)]
         self.connections: list[Connection] = []
         self.loads: list[Load] = []
+        self.constraints: list[Imposed] = []
+        self.cuts: list[Connection] = []
+        self.speed_choice = SpeedChoice({}, ())
         self.frames: dict[str, BodyFrame] = {}
         self.notes: list[str] = []
         self._coordinate_order: tuple[str, ...] = ()
@@ -173,7 +179,7 @@ class Model:
         Raises:
             ModelError: foreign bodies, a second parent, a loop, a name taken, a foreign coordinate expression.
         """
-        self._require_tree(parent, child)
+        require_tree(self, parent, child, self._parents)
         if not isinstance(joint, Joint):
             raise ModelError(f'{joint!r} is not a joint; give one such as kane.Revolute("q1", axis="z")')
         label = joint.label
@@ -195,6 +201,101 @@ class Model:
         self._symbols.update(*names)
         self._parents[child] = parent
         return connection
+
+    def close(
+        self,
+        parent: Body,
+        child: Body,
+        joint: Joint,
+        *,
+        at: Sequence[Scalar] = ORIGIN,
+        orientation: Rotation | None = None,
+        child_at: Sequence[Scalar] = ORIGIN,
+        child_orientation: Rotation | None = None,
+        name: str | None = None,
+    ) -> Connection:
+        """Close a loop by a joint of any kind between two bodies that already hang on the ground.
+
+        Arguments as for ``connect``. The joint has its coordinates and speeds as any other, and carries motors, springs
+        and dampers; its frame M, a massless body named after it, is welded to the child by six constraints, of which
+        those that the other joints imply are found redundant.
+
+        Raises:
+            ModelError: as ``connect``.
+        """
+        if not isinstance(child, Body) or child.model is not self:
+            raise ModelError(f"{child!r} is not a body of model {self.name!r}")
+        label = joint.label if isinstance(joint, Joint) else None
+        title = name if name is not None else label if isinstance(label, str) else f"{parent.name}_{child.name}"
+        pose = self._pose(child_at, child_orientation, f"joint {title!r} on {child.name!r}")
+        frame = self.body(f"{title}_M", mass=0.0)
+        try:
+            cut = self.connect(parent, frame, joint, at=at, orientation=orientation, name=title)
+        except ModelError:
+            self.bodies.remove(frame)
+            raise
+        self.cuts.append(cut)
+        self.constrain(Welded(frame, child, *pose), name=f"closure of {title}")
+        return cut
+
+    def constrain(self, constraint: Constraint | Expr, *, name: str | None = None) -> Imposed:
+        """Impose a constraint: a Constraint such as kane.Rolling(...), or an expression that shall vanish.
+
+        An expression in which rates, velocities or angular velocities stand is a motion constraint; it need not be
+        integrable. One of coordinates, positions, directions and time is a configuration constraint.
+
+        Args:
+            name: for messages, residuals and reactions; unique.
+
+        Raises:
+            ModelError: a name taken, an expression of another model, or one that restricts nothing.
+        """
+        if isinstance(constraint, Constraint):
+            title = name if name is not None else self._numbered(constraint.title)
+            rows = tuple(constraint.rows())
+        else:
+            title = name if name is not None else self._numbered("constraint")
+            expression = self.scalar(constraint, f"the constraint {title!r}")
+            if not isinstance(expression, Expr):
+                raise ModelError(f"the constraint {title!r} is the number {expression!r}; give an expression")
+            rows = (row_of(expression, title),)
+        require_word(title)
+        if any(title == c.name for c in self.constraints):
+            raise ModelError(f"there is already a constraint named {title!r}; give another name=")
+        for expression in (x for row in rows for x in (row.configuration, row.motion) if x is not None):
+            self.scalar(expression, f"the constraint {title!r}")
+        imposed = Imposed(title, rows)
+        self.constraints.append(imposed)
+        return imposed
+
+    def _numbered(self, title: str) -> str:
+        taken = {c.name for c in self.constraints}
+        titles = (title if k == 1 else f"{title} ({k})" for k in range(1, len(taken) + 2))
+        return next(t for t in titles if t not in taken)
+
+    def speeds(self, *, dependent: Sequence[str] = (), **definitions: Scalar) -> None:
+        """Choose the generalized speeds: u_r = sum Y_rs qdot_s + Z_r.
+
+        Args:
+            dependent: names of the speeds that the motion constraints shall express by the others; chosen at each
+                state unless given.
+            definitions: by name, anything linear in the rates of coordinates: ``joint.qdot``, ``joint.speeds``,
+                measure numbers such as ``B.angular_velocity.dot(B.x)`` and ``P.velocity.dot(A.y)``, and mixtures. Their
+                order is that of u. Without any, the joints' own speeds stay. There may be fewer than the rates when
+                the motion constraints determine the rest.
+
+        Raises:
+            ModelError: a name taken, a definition without rates or of another model.
+
+        Source: Kane & Levinson 1983, Eq. 1; Gillespie 2003, Eqs. 1-2, 51-57, 60.
+        """
+        taken = self._symbols - {n for c in self.connections for n in c.speed_names}
+        given = {name: self.scalar(x, f"the speed {name!r}") for name, x in definitions.items()}
+        for name, x in given.items():
+            require_word(name)
+            if not isinstance(x, Expr):
+                raise ModelError(f"the speed {name!r} is the number {x!r}; give an expression of rates")
+        self.speed_choice = checked_choice(given, dependent, taken)  # type: ignore[arg-type]
 
     def _pose(self, at: Sequence[Scalar], orientation: Rotation | None, what: str) -> tuple[Triple, Rotation]:
         """A position and an orientation that are fixed in a body."""
@@ -221,41 +322,11 @@ class Model:
                 raise ModelError(f"two of the names {', '.join(symbols)} of joint {title!r} are the same; give others")
             return coordinates, speeds
         if isinstance(label, Expr) and joint.one_dof:
-            self._require_coordinate_expression(label, title)
+            require_coordinate_expression(self, label, title)
         elif joint.nq:
             cure = "a name, or an expression of other coordinates and time" if joint.one_dof else "a name"
             raise ModelError(f"the coordinate of joint {title!r} is {label!r}; give {cure}")
         return (), ()
-
-    def _require_coordinate_expression(self, q: Expr, title: str) -> None:
-        if q.arena is not self.arena:
-            raise ModelError(f"the coordinate of joint {title!r} is the expression {q!r} of another model")
-        wrong = [leaf.name for leaf in leaves([q]) if leaf.op not in (COORDINATE, TIME, PARAMETER)]
-        if wrong:
-            raise ModelError(
-                f"the coordinate of joint {title!r} depends on {', '.join(map(str, wrong))}; a coordinate expression "
-                "may use coordinates, parameters and time only"
-            )
-
-    def _require_tree(self, parent: Body, child: Body) -> None:
-        for body in (parent, child):
-            if not isinstance(body, Body) or body.model is not self:
-                raise ModelError(f"{body!r} is not a body of model {self.name!r}")
-        if child is self.ground:
-            raise ModelError("the ground cannot be a child; swap parent and child")
-        if child in self._parents:
-            raise ModelError(
-                f"body {child.name!r} already hangs on {self._parents[child].name!r}; a second joint would close a "
-                "loop, which is a constraint, not a joint of the tree"
-            )
-        walk: Body | None = parent
-        while walk is not None:
-            if walk is child:
-                raise ModelError(
-                    f"connecting {child.name!r} to {parent.name!r} would make a loop of joints; "
-                    "joints form a tree that starts at the ground"
-                )
-            walk = self._parents.get(walk)
 
     def load(self, load: Load) -> Load:
         """Add a load; what it says is checked now."""
@@ -321,25 +392,3 @@ class Model:
     def rate(self, coordinate: str) -> Expr:
         """The leaf dq/dt of a coordinate."""
         return self.arena.leaf(RATE, coordinate)
-
-
-def require_word(name: Any) -> None:
-    """Refuse what cannot be a name."""
-    if not isinstance(name, str) or not name or name != name.strip():
-        raise ModelError(f"{name!r} is not a name; give a non-empty word without spaces around it")
-
-
-def require_fixed(values: Iterable[Scalar], what: str) -> None:
-    """Refuse a description of bodies that changes with the motion: its rate of change is in no equation."""
-    wrong = [leaf.name for leaf in leaves([x for x in values if isinstance(x, Expr)]) if leaf.op != PARAMETER]
-    if wrong:
-        raise ModelError(
-            f"{what} depends on {', '.join(wrong)}; it may depend on parameters only. "
-            "For motion use a joint, whose coordinate may be an expression of time and other coordinates"
-        )
-
-
-def near(name: object, known: Sequence[str]) -> str:
-    """A hint for a mistyped name."""
-    close = difflib.get_close_matches(str(name), known, n=3)
-    return f"did you mean {', '.join(close)}?" if close else f"known are {', '.join(known) or 'none'}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kane.errors import ModelError
-from kane.model.model import near
+from kane.model.checks import near
 from kane.simulation.march import Vector
 
 

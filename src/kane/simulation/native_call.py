@@ -53,14 +53,14 @@ call_program: Any = _call_program
 
 
 class _LoopCache(FunctionCache):
-    """The on-disk cache of one loop: stale when any source of this folder changed, and never a reason to fail.
+    """The on-disk cache of one loop: stale when a source beside it or here changed, and never a reason to fail.
 
     numba looks only at the file of the function itself, so that a loop would survive a change of what it calls.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        self._cache_file._source_stamp = (self._cache_file._source_stamp, _sources())
+        self._cache_file._source_stamp = (self._cache_file._source_stamp, _sources(function.__code__.co_filename))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         found = None
@@ -78,10 +78,11 @@ class _LoopCache(FunctionCache):
 
 
 @functools.cache
-def _sources() -> str:
+def _sources(file: str) -> str:
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
+    for folder in (Path(__file__).parent, Path(file).parent):
+        for path in sorted(folder.glob("*.py")):
+            digest.update(path.read_bytes())
     return digest.hexdigest()
 
 

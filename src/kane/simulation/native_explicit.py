@@ -93,8 +93,8 @@ def march_explicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
             if watch.out.size > 0:
                 first_signs(watch, system, interpolated, t, x)
             if free:
-                _first_step(system, interpolated, course, store, scheme)
-        h, t1 = _free_step(course, clock, counts, scheme.largest) if free else _fixed_step(course, counts)
+                first_step(system, interpolated, course, store, scheme)
+        h, t1 = free_step(course, clock, counts, scheme.largest) if free else _fixed_step(course, counts)
         _stages(system, interpolated, store, scheme, t, h, t1)
 
         if not is_finite(y) and not free:
@@ -102,14 +102,10 @@ def march_explicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
         if free:
             error = _error(store, scheme, h, system.quaternions)
             if not error <= 1.0:
-                factor = max(SHRINK, SAFETY * error**-scheme.exponent) if error < math.inf else SHRINK
-                clock[NEXT_STEP] = clock[UNCUT_STEP] = h * factor
-                clock[LAST_ERROR] = 1.0
-                counts[REJECTED] += 1
-                if not abs(h * factor) > 4.0 * ROUNDING * max(abs(course.start), abs(course.until)):
+                if not reject_step(course, clock, counts, scheme, h, error):
                     return STUCK
                 continue
-            _accept(clock, counts, scheme, h, error, t1 == course.stops[counts[STOP]])
+            accept_step(clock, counts, scheme, h, error, t1 == course.stops[counts[STOP]])
 
         extend = watch.out.size > 0 or wants_rows_within(store, course, t1)
         if extend and last + 1 < slopes.shape[0]:
@@ -136,7 +132,7 @@ def _fixed_step(course: Any, counts: Any) -> tuple[float, float]:
 
 
 @native_inline
-def _free_step(course: Any, clock: Any, counts: Any, largest: float) -> tuple[float, float]:
+def free_step(course: Any, clock: Any, counts: Any, largest: float) -> tuple[float, float]:
     """Length and end of the step to try: the wanted one, or what ends at the next stop, in two halves if need be."""
     t, h, stop = clock[TIME], clock[NEXT_STEP], course.stops[counts[STOP]]
     if abs(h) > largest:
@@ -151,7 +147,7 @@ def _free_step(course: Any, clock: Any, counts: Any, largest: float) -> tuple[fl
 
 
 @native_inline
-def _accept(clock: Any, counts: Any, scheme: Any, h: float, error: float, at_stop: bool) -> None:
+def accept_step(clock: Any, counts: Any, scheme: Any, h: float, error: float, at_stop: bool) -> None:
     """The next step by PI control, no shorter than what was wanted before this one was cut to end at a stop."""
     error = max(error, 1e-10)
     share = scheme.exponent * scheme.memory
@@ -162,6 +158,16 @@ def _accept(clock: Any, counts: Any, scheme: Any, h: float, error: float, at_sto
     clock[LAST_ERROR] = max(error, 1e-4)
     if at_stop and counts[STOP] + 1 < 2**62:
         counts[STOP] += 1
+
+
+@native_inline
+def reject_step(course: Any, clock: Any, counts: Any, scheme: Any, h: float, error: float) -> bool:
+    """A shorter step to try; whether times are still told apart with it."""
+    factor = max(SHRINK, SAFETY * error**-scheme.exponent) if error < math.inf else SHRINK
+    clock[NEXT_STEP] = clock[UNCUT_STEP] = h * factor
+    clock[LAST_ERROR] = 1.0
+    counts[REJECTED] += 1
+    return bool(abs(h * factor) > 4.0 * ROUNDING * max(abs(course.start), abs(course.until)))
 
 
 @native_inline
@@ -210,11 +216,18 @@ def _error(store: Any, scheme: Any, h: float, quaternions: Any) -> float:
     Solving Ordinary Differential Equations I, II.10].
     """
     fine = _size(store, scheme, h, quaternions, 0)
+    if not fine < math.inf or fine == 0.0:
+        return combined_error(fine, 0.0)
+    return combined_error(fine, _size(store, scheme, h, quaternions, 1))
+
+
+@native_inline
+def combined_error(fine: float, coarse: float) -> float:
+    """The error of a step from its two estimates; infinite where the first is no number."""
     if not fine < math.inf:
         return math.inf
     if fine == 0.0:
         return 0.0
-    coarse = _size(store, scheme, h, quaternions, 1)
     return fine * (fine / math.sqrt(fine * fine + 0.01 * coarse * coarse))
 
 
@@ -249,7 +262,7 @@ def _size(store: Any, scheme: Any, h: float, quaternions: Any, estimate: int) ->
 
 
 @native_inline
-def _first_step(system: Any, interpolated: Any, course: Any, store: Any, scheme: Any) -> None:
+def first_step(system: Any, interpolated: Any, course: Any, store: Any, scheme: Any) -> None:
     """A first step whose explicit Euler and second-order terms are small [Hairer, Norsett & Wanner, II.4]."""
     x, y, clock, slopes = store.x, store.y, store.clock, store.slopes
     d0, d1 = 0.0, 0.0

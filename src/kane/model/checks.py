@@ -1,0 +1,72 @@
+"""What is refused when it is declared: names, expressions, loops."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kane.errors import ModelError
+from kane.expression.node import Expr, Scalar
+from kane.expression.operations import COORDINATE, PARAMETER, TIME
+from kane.expression.traverse import leaves
+from kane.model.body import Body
+
+if TYPE_CHECKING:
+    from kane.model.model import Model
+
+
+def require_word(name: Any) -> None:
+    """Refuse what cannot be a name."""
+    if not isinstance(name, str) or not name or name != name.strip():
+        raise ModelError(f"{name!r} is not a name; give a non-empty word without spaces around it")
+
+
+def require_fixed(values: Iterable[Scalar], what: str) -> None:
+    """Refuse a description of bodies that changes with the motion: its rate of change is in no equation."""
+    wrong = [leaf.name for leaf in leaves([x for x in values if isinstance(x, Expr)]) if leaf.op != PARAMETER]
+    if wrong:
+        raise ModelError(
+            f"{what} depends on {', '.join(wrong)}; it may depend on parameters only. "
+            "For motion use a joint, whose coordinate may be an expression of time and other coordinates"
+        )
+
+
+def near(name: object, known: Sequence[str]) -> str:
+    """A hint for a mistyped name."""
+    close = difflib.get_close_matches(str(name), known, n=3)
+    return f"did you mean {', '.join(close)}?" if close else f"known are {', '.join(known) or 'none'}"
+
+
+def require_coordinate_expression(model: Model, q: Expr, title: str) -> None:
+    """Refuse a coordinate expression of another model, or of anything but coordinates, parameters and time."""
+    if q.arena is not model.arena:
+        raise ModelError(f"the coordinate of joint {title!r} is the expression {q!r} of another model")
+    wrong = [leaf.name for leaf in leaves([q]) if leaf.op not in (COORDINATE, TIME, PARAMETER)]
+    if wrong:
+        raise ModelError(
+            f"the coordinate of joint {title!r} depends on {', '.join(map(str, wrong))}; a coordinate expression "
+            "may use coordinates, parameters and time only"
+        )
+
+
+def require_tree(model: Model, parent: Body, child: Body, parents: Mapping[Body, Body]) -> None:
+    """Refuse what would not leave the joints a tree that starts at the ground."""
+    for body in (parent, child):
+        if not isinstance(body, Body) or body.model is not model:
+            raise ModelError(f"{body!r} is not a body of model {model.name!r}")
+    if child is model.ground:
+        raise ModelError("the ground cannot be a child; swap parent and child")
+    if child in parents:
+        raise ModelError(
+            f"body {child.name!r} already hangs on {parents[child].name!r}; a second joint would close a "
+            "loop: use Model.close"
+        )
+    walk: Body | None = parent
+    while walk is not None:
+        if walk is child:
+            raise ModelError(
+                f"connecting {child.name!r} to {parent.name!r} would make a loop of joints; "
+                "joints form a tree that starts at the ground"
+            )
+        walk = parents.get(walk)

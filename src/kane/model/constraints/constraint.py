@@ -1,0 +1,75 @@
+"""The contract that every constraint fulfils."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kane.errors import ModelError
+from kane.expression.node import Expr
+from kane.expression.operations import COORDINATE, MEASURE, PARAMETER, RATE, TIME
+from kane.expression.traverse import leaves
+from kane.model.body import CONFIGURATION_KINDS
+
+
+@dataclass(frozen=True)
+class Row:
+    """One scalar constraint equation; its expressions vanish.
+
+    Attributes:
+        name: what the equation says, such as "no skid" or "x".
+        configuration: of coordinates, positions, directions and time; None for a motion constraint that is not
+            integrated.
+        motion: of rates and velocities besides; None where it is the time derivative of ``configuration``. Given
+            beside ``configuration``, it vanishes exactly where the time derivative does as long as the configuration
+            constraint holds.
+    """
+
+    name: str
+    configuration: Expr | None = None
+    motion: Expr | None = None
+
+
+class Constraint(ABC):
+    """A restriction of the motion or of the configuration of a model."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What is constrained, in words: "rolling of wheel on ground"."""
+
+    @abstractmethod
+    def rows(self) -> Sequence[Row]:
+        """The scalar equations.
+
+        Raises:
+            ModelError: what is constrained cannot be.
+        """
+
+
+@dataclass(frozen=True)
+class Imposed:
+    """A constraint in force in a model: its name there, and its equations."""
+
+    name: str
+    rows: tuple[Row, ...]
+
+
+def row_of(expression: Expr, name: str) -> Row:
+    """The equation expression = 0: of the configuration, or, where rates or velocities stand in it, of the motion.
+
+    Raises:
+        ModelError: nothing that moves stands in it, or something that a constraint cannot depend on.
+    """
+    found = leaves([expression])
+    wrong = [str(leaf.data) for leaf in found if leaf.op not in (COORDINATE, RATE, TIME, PARAMETER, MEASURE)]
+    if wrong:
+        raise ModelError(
+            f"the constraint {name!r} depends on {', '.join(wrong)}; it may depend on coordinates, rates, positions, "
+            "velocities, parameters and time only"
+        )
+    moving = any(x.op == RATE or (x.op == MEASURE and x.data.kind not in CONFIGURATION_KINDS) for x in found)
+    if not moving and not any(x.op in (COORDINATE, MEASURE) for x in found):
+        raise ModelError(f"the constraint {name!r}, {expression!r} = 0, restricts nothing: no coordinate stands in it")
+    return Row(name, motion=expression) if moving else Row(name, configuration=expression)

@@ -1,0 +1,60 @@
+"""Two frames that coincide: what closes a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kane.expression.node import Expr
+from kane.geometry.rotation import Rotation
+from kane.model.body import Body, Direction, Point, Triple
+from kane.model.constraints.constraint import Constraint, Row
+
+AXES = "xyz"
+
+
+@dataclass(frozen=True)
+class Welded(Constraint):
+    """The frame of body A and a frame M fixed in body B coincide: p_AoMo = 0 and R_AM = 1; w_AM = 0 and v_AMo = 0.
+
+    Six equations along the axes of A. Those of the orientation are half the sum of a_i x m_i, which vanishes at
+    R_AM = 1 and there changes as w_AM does; it vanishes at half turns too, which ``assemble`` leaves.
+
+    Attributes:
+        A, B: the bodies.
+        at, orientation: pose of M in B [m].
+    """
+
+    A: Body
+    B: Body
+    at: Triple
+    orientation: Rotation
+
+    @property
+    def title(self) -> str:
+        """What is welded."""
+        return f"weld of {self.A.name} to {self.B.name}"
+
+    def rows(self) -> Sequence[Row]:
+        """Three equations of position, three of orientation."""
+        a = [Direction(self.A, axis) for axis in _AXES]
+        m = [Direction(self.B, tuple(self.orientation.apply(axis))) for axis in _AXES]
+        A, M = Point(self.A, (0.0, 0.0, 0.0)), Point(self.B, self.at)
+        found = []
+        for axis, along in zip(AXES, a, strict=True):
+            gap = M.position.dot(along) - A.position.dot(along)
+            speed = M.velocity.dot(along) - A.velocity.dot(along)
+            found.append(Row(axis, configuration=gap, motion=speed))
+        for i, axis in enumerate(AXES):
+            turn = self.B.angular_velocity.dot(a[i]) - self.A.angular_velocity.dot(a[i])
+            found.append(Row(f"turn about {axis}", configuration=_twist(a, m, i), motion=turn))
+        return found
+
+
+_AXES: tuple[Triple, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+def _twist(a: Sequence[Direction], m: Sequence[Direction], i: int) -> Expr:
+    """Component i of the rotation vector from A to M, to first order: (R_kj - R_jk) / 2."""
+    j, k = (i + 1) % 3, (i + 2) % 3
+    return 0.5 * (a[k].dot(m[j]) - a[j].dot(m[k]))

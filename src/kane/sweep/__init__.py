@@ -1,0 +1,1 @@
+"""Ensembles: one machine from many states, with many inputs and many parameters."""
