@@ -19,7 +19,18 @@ from benchmarks.peers import pinocchio_native, traced  # noqa: E402
 from benchmarks.peers.toolchain import PeerMissingError  # noqa: E402
 from benchmarks.report import Table  # noqa: E402
 from benchmarks.results import Results  # noqa: E402
-from benchmarks.tables import calls, chains, counts, derivation, first_numbers, lanes, stepping  # noqa: E402
+from benchmarks.tables import (
+    accuracy,
+    calls,
+    chains,
+    counts,
+    derivation,
+    first_numbers,
+    lanes,
+    peak,
+    spacecraft,
+    stepping,
+)
 from benchmarks.timing import pin_to_core  # noqa: E402
 
 FOLDER = Path(__file__).parent
@@ -29,10 +40,13 @@ TABLES: dict[str, Callable[[Mode], Table]] = {
     "literature": counts.literature,
     "calls": calls.table,
     "lanes": lanes.table,
+    "peak": peak.table,
     "first": first_numbers.table,
     "chains": chains.derivation,
     "chain-calls": chains.running,
     "steps": stepping.table,
+    "accuracy": accuracy.table,
+    "spacecraft": spacecraft.table,
     "derivation": derivation.table,
     "certificate": derivation.certificate,
 }

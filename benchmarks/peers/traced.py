@@ -116,7 +116,7 @@ class Traced:
         library.bench_work.argtypes = [pointer, pointer]
         library.bench_loop.argtypes = [ctypes.c_int, ctypes.c_long, ctypes.c_long, *[pointer] * 6]
         if steps:
-            library.bench_rk4.argtypes = [ctypes.c_long, ctypes.c_double, *[pointer] * 4]
+            library.bench_rk4.argtypes = [ctypes.c_long, ctypes.c_double, *[pointer] * 5]
         return library
 
     def loop(self, algorithm: str, calls: int, states: tuple[Array, Array, Array]) -> Array:
@@ -131,9 +131,10 @@ class Traced:
         self._library.bench_loop(ALGORITHMS[algorithm], calls, len(q), *pointers)
         return out
 
-    def rk4(self, steps: int, step: float, x: Array, efforts: Array) -> None:
-        """Advances x = (q, v) in place by classical Runge-Kutta steps under constant efforts."""
-        pointers = [array.ctypes.data for array in (x, efforts, *self._work)]
+    def rk4(self, steps: int, step: float, x: Array, *, damping: float = 0.0) -> None:
+        """Advances x = (q, v) in place by classical Runge-Kutta steps, motors off, every joint damped [N m s/rad]."""
+        none, coefficients = np.zeros(self._speeds), np.full(self._speeds, damping)
+        pointers = [array.ctypes.data for array in (x, none, coefficients, *self._work)]
         self._library.bench_rk4(steps, step, *pointers)
 
     def count(self) -> dict[str, dict[str, int]]:

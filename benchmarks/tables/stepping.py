@@ -85,11 +85,9 @@ def _ours(dynamics: kane.Dynamics, order: npt.NDArray[np.intp]) -> Run:
 
 
 def _traced(traced: Traced, start: Array) -> Run:
-    efforts = np.zeros(len(start) // 2)
-
     def run(steps: int) -> Array:
         x = start.copy()
-        traced.rk4(steps, STEP, x, efforts)
+        traced.rk4(steps, STEP, x)
         return x
 
     return run

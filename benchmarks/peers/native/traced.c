@@ -25,10 +25,11 @@ void bench_loop(int algorithm, long calls, long n, const double* q, const double
 }
 
 #if NQ == NV
-static void derivative(const double* x, const double* tau, double* dx, double* w, long long* iw) {
-  const casadi_real* arguments[3] = {x, x + NV, tau};
+static void derivative(const double* x, const double* tau, const double* c, double* dx, double* w, long long* iw) {
+  double efforts[NV];
+  const casadi_real* arguments[3] = {x, x + NV, efforts};
   casadi_real* results[1] = {dx + NV};
-  for (int i = 0; i < NV; i++) dx[i] = x[NV + i];
+  for (int i = 0; i < NV; i++) dx[i] = x[NV + i], efforts[i] = tau[i] - c[i] * x[NV + i];
   forward(arguments, results, iw, w, 0);
 }
 
@@ -36,14 +37,14 @@ static void shifted(double* y, const double* x, double h, const double* dx) {
   for (int i = 0; i < 2 * NV; i++) y[i] = x[i] + h * dx[i];
 }
 
-/* The classical Runge-Kutta method of order 4, x = (q, v), constant efforts tau. */
-void bench_rk4(long steps, double h, double* x, const double* tau, double* w, long long* iw) {
+/* The classical Runge-Kutta method of order 4, x = (q, v), constant efforts tau, damping c v. */
+void bench_rk4(long steps, double h, double* x, const double* tau, const double* c, double* w, long long* iw) {
   double k1[2 * NV], k2[2 * NV], k3[2 * NV], k4[2 * NV], y[2 * NV];
   for (long s = 0; s < steps; s++) {
-    derivative(x, tau, k1, w, iw);
-    shifted(y, x, h / 2, k1), derivative(y, tau, k2, w, iw);
-    shifted(y, x, h / 2, k2), derivative(y, tau, k3, w, iw);
-    shifted(y, x, h, k3), derivative(y, tau, k4, w, iw);
+    derivative(x, tau, c, k1, w, iw);
+    shifted(y, x, h / 2, k1), derivative(y, tau, c, k2, w, iw);
+    shifted(y, x, h / 2, k2), derivative(y, tau, c, k3, w, iw);
+    shifted(y, x, h, k3), derivative(y, tau, c, k4, w, iw);
     for (int i = 0; i < 2 * NV; i++) x[i] += h / 6 * (k1[i] + 2 * (k2[i] + k3[i]) + k4[i]);
   }
 }
