@@ -19,7 +19,7 @@ from benchmarks.peers import pinocchio_native, traced  # noqa: E402
 from benchmarks.peers.toolchain import PeerMissingError  # noqa: E402
 from benchmarks.report import Table  # noqa: E402
 from benchmarks.results import Results  # noqa: E402
-from benchmarks.tables import (
+from benchmarks.tables import (  # noqa: E402
     accuracy,
     calls,
     chains,
