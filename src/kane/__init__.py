@@ -72,6 +72,8 @@ from kane.simulation.integrators import BDF, RK4, RK5, RK8, Gauss4, Midpoint
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.simulate import simulate
 from kane.simulation.trajectory import Trajectory
+from kane.sweep.ensemble import Ensemble
+from kane.sweep.simulate_many import simulate_many
 
 __version__ = "0.1.0"
 
@@ -92,6 +94,7 @@ __all__ = [
     "DHLink",
     "Damper",
     "Dynamics",
+    "Ensemble",
     "Equations",
     "Event",
     "ExpressionError",
@@ -161,6 +164,7 @@ __all__ = [
     "select",
     "sign",
     "simulate",
+    "simulate_many",
     "sin",
     "spline",
     "sqrt",

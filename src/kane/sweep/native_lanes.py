@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.simulation.march import DONE, REJECTED, ROWS, STARTED, TIME, Indices, Store, Vector
+from kane.simulation.march import DONE, REJECTED, STARTED, TIME, Indices, Store, Vector
 from kane.simulation.native_call import call_program, native_inline, native_loop
 from kane.simulation.native_explicit import accept_step, combined_error, first_step, free_step, reject_step
 from kane.simulation.native_march import record, slope, wants_rows_within, write_row
 from kane.sweep.native_vectors import add_slopes, raise_to_errors
+from kane.sweep.trajectories import FINISHED, STUCK
 
 NEXT, END, MORE = range(3)  # places in a queue
 IDLE = -1
-WAITING, FINISHED, STUCK = -1, 0, 2  # how a trajectory stands; STUCK as in march.Status
 
 
 class Block(NamedTuple):
@@ -36,6 +36,7 @@ class Block(NamedTuple):
         sizes: the two error estimates of each lane over the tolerance, (2, lanes).
         clock, counts: as in Store, a row for each lane.
         carries: which trajectory a lane carries, IDLE for none.
+        accepted: whether the step of a lane is accepted.
     """
 
     lanes: tuple[int, ...]
@@ -56,31 +57,7 @@ class Block(NamedTuple):
     clock: NDArray[np.float64]
     counts: NDArray[np.int64]
     carries: Indices
-
-
-class Trajectories(NamedTuple):
-    """All of an ensemble; threads write to different ones.
-
-    Attributes:
-        order: which are computed, one after the other.
-        starts: initial states [q, u], (n, nx).
-        inputs: (n, inputs), or one row for all.
-        stages: values that depend on parameters only, (n, n_stage), or one row for all.
-        rows: the record [t, q, u] of each, (n, times, 1 + nx).
-        last: the last state reached [t, q, u], (n, 1 + nx).
-        steps, rejected: how many, (n,).
-        status: WAITING, FINISHED or STUCK, (n,).
-    """
-
-    order: Indices
-    starts: NDArray[np.float64]
-    inputs: NDArray[np.float64]
-    stages: NDArray[np.float64]
-    rows: NDArray[np.float64]
-    last: NDArray[np.float64]
-    steps: Indices
-    rejected: Indices
-    status: Indices
+    accepted: Indices
 
 
 @native_loop
@@ -118,26 +95,198 @@ def march_lanes(
         _errors(alone[0].quaternions, block, scheme)
         extend = False
         for lane in range(lanes):
-            h, t1 = block.steps[1, lane], block.steps[2, lane]
-            block.chosen[lane] = 0  # from here to the end of the step: whether the step is accepted
-            if block.carries[lane] == IDLE:
-                continue
-            error = combined_error(block.sizes[0, lane], block.sizes[1, lane])
-            clock, counts = block.clock[lane], block.counts[lane]
-            if error <= 1.0:
-                block.chosen[lane] = 1
-            elif not reject_step(course, clock, counts, scheme, h, error):
-                _end(block, trajectories, lane, STUCK)
-        for lane in range(lanes):
-            if block.chosen[lane] == 1:
-                h, t1 = block.steps[1, lane], block.steps[2, lane]
-                error = combined_error(block.sizes[0, lane], block.sizes[1, lane])
-                accept_step(block.clock[lane], block.counts[lane], scheme, h, error, t1 == course.until)
-                trajectory = block.carries[lane]
-                extend = extend or wants_rows_within(_store(alone, block, trajectories, lane, trajectory), course, t1)
-        if extend:
+            block.accepted[lane] = 0
+            if block.carries[lane] != IDLE:
+                extend = _judge(alone, course, block, trajectories, scheme, lane) or extend
+        if extend and scheme.last + 1 < block.slopes.shape[0]:
             _more_stages(block, scheme)
         for lane in range(lanes):
-            if block.steps[0, lane] != block.steps[0, lane]:
-                continue
+            if block.accepted[lane] == 1:
+                _advance(alone, course, block, trajectories, scheme, lane)
     return carried
+
+
+@native_inline
+def _lane(alone: Any, block: Any, trajectories: Any, lane: int) -> Any:
+    """One lane as a Store, without copies but of its scratch."""
+    lanes, single = len(block.lanes), alone[1]
+    return Store(
+        block.x[lane::lanes],
+        block.y[lane::lanes],
+        single.z,
+        block.slopes[:, lane::lanes],
+        block.clock[lane],
+        block.counts[lane],
+        trajectories.rows[block.carries[lane]],
+        single.found,
+    )
+
+
+@native_inline
+def _begin(
+    alone: Any, tables: Any, course: Any, block: Any, trajectories: Any, scheme: Any, lane: int, number: int
+) -> None:
+    """Put a trajectory into a lane: its first slope and first step are those of a run alone."""
+    system, store = alone
+    lanes, n = len(block.lanes), store.x.size
+    inputs = trajectories.inputs[number if trajectories.inputs.shape[0] > 1 else 0]
+    stage = trajectories.stages[number if trajectories.stages.shape[0] > 1 else 0]
+    for i in range(inputs.size):
+        system.inputs[i] = block.rest[i * lanes + lane] = inputs[i]
+    for i in range(stage.size):
+        system.stage[i] = stage[i]
+        if block.each != 0:
+            block.stage[i * lanes + lane] = stage[i]
+    for i in range(n):
+        store.x[i] = trajectories.starts[number, i]
+    store.clock[TIME] = course.start
+    slope(system, tables, course.start, store.x, store.slopes[0])
+    first_step(system, tables, course, store, scheme)
+    for i in range(n):
+        block.x[i * lanes + lane] = store.x[i]
+        block.slopes[0, i * lanes + lane] = store.slopes[0, i]
+    for i in range(store.clock.size):
+        block.clock[lane, i] = store.clock[i]
+    for i in range(store.counts.size):
+        block.counts[lane, i] = 0
+    block.counts[lane, STARTED] = 1
+    block.carries[lane] = number
+    write_row(_lane(alone, block, trajectories, lane), course.start, store.x)
+
+
+@native_inline
+def _end(block: Any, trajectories: Any, lane: int, status: int) -> None:
+    """Take a trajectory out of its lane, and note how it ended."""
+    lanes, number = len(block.lanes), block.carries[lane]
+    trajectories.last[number, 0] = block.clock[lane, TIME]
+    for i in range(trajectories.last.shape[1] - 1):
+        trajectories.last[number, 1 + i] = block.x[i * lanes + lane]
+    trajectories.steps[number] = block.counts[lane, DONE]
+    trajectories.rejected[number] = block.counts[lane, REJECTED]
+    trajectories.status[number] = status
+    block.carries[lane] = IDLE
+
+
+@native_inline
+def _judge(alone: Any, course: Any, block: Any, trajectories: Any, scheme: Any, lane: int) -> bool:
+    """Accept the step of a lane or make it shorter; whether records lie within the step."""
+    h, t1 = block.steps[1, lane], block.steps[2, lane]
+    clock, counts = block.clock[lane], block.counts[lane]
+    error = combined_error(block.sizes[0, lane], block.sizes[1, lane])
+    if not error <= 1.0:
+        if not reject_step(course, clock, counts, scheme, h, error):
+            _end(block, trajectories, lane, STUCK)
+        return False
+    accept_step(clock, counts, scheme, h, error, t1 == course.until)
+    block.accepted[lane] = 1
+    return wants_rows_within(_lane(alone, block, trajectories, lane), course, t1)
+
+
+@native_inline
+def _advance(alone: Any, course: Any, block: Any, trajectories: Any, scheme: Any, lane: int) -> None:
+    """Record what the step of a lane passes, and go to its end."""
+    lanes = len(block.lanes)
+    t, h, t1 = block.steps[0, lane], block.steps[1, lane], block.steps[2, lane]
+    record(_lane(alone, block, trajectories, lane), course, scheme.dense, (t, h, t1), alone[0].quaternions)
+    for i in range(lane, block.x.size, lanes):
+        block.x[i] = block.y[i]
+        block.slopes[0, i] = block.slopes[scheme.last, i]
+    block.clock[lane, TIME] = t1
+    block.counts[lane, DONE] += 1
+    if t1 == course.until:
+        _end(block, trajectories, lane, FINISHED)
+
+
+@native_inline
+def _stages(quaternions: Any, course: Any, block: Any, scheme: Any) -> None:
+    """Choose the steps, and fill the slopes up to the last stage; y is then the end of the steps."""
+    lanes, last = len(block.lanes), scheme.last
+    for lane in range(lanes):
+        block.steps[0, lane] = block.steps[2, lane] = block.clock[lane, TIME]
+        block.steps[1, lane] = 0.0
+        if block.carries[lane] != IDLE:
+            h, t1 = free_step(course, block.clock[lane], block.counts[lane], scheme.largest)
+            block.steps[1, lane], block.steps[2, lane] = h, t1
+    for s in range(1, last + 1):
+        _stage(block, scheme, s)
+        if s == last:
+            _normalise(block, quaternions)
+            for lane in range(lanes):
+                block.state[lane] = block.steps[2, lane]
+            for i in range(block.y.size):
+                block.y[i] = block.state[lanes + i]
+        call_program(block.address, block.state, block.rest, block.stage, block.slopes[s], block.work)
+
+
+@native_inline
+def _more_stages(block: Any, scheme: Any) -> None:
+    """Fill the slopes that only the interpolant needs."""
+    for s in range(scheme.last + 1, block.slopes.shape[0]):
+        _stage(block, scheme, s)
+        call_program(block.address, block.state, block.rest, block.stage, block.slopes[s], block.work)
+
+
+@native_inline
+def _stage(block: Any, scheme: Any, s: int) -> None:
+    """Write the state of a stage, x + h sum of the slopes before it with their weights, and its time."""
+    lanes = len(block.lanes)
+    for lane in range(lanes):
+        block.state[lane] = block.steps[0, lane] + scheme.nodes[s] * block.steps[1, lane]
+    state = block.state[lanes:]
+    for i in range(block.x.size):
+        state[i] = block.x[i]
+    _add(block, scheme.coefficients[s], s, state)
+
+
+@native_inline
+def _add(block: Any, coefficients: Any, count: int, out: Any) -> None:
+    """out += h sum_j coefficients[j] k_j over the first ``count`` slopes."""
+    lanes, terms = len(block.lanes), 0
+    for j in range(count):
+        if coefficients[j] != 0.0:
+            block.chosen[terms] = j
+            for lane in range(lanes):
+                block.weights[terms, lane] = block.steps[1, lane] * coefficients[j]
+            terms += 1
+    add_slopes(block.lanes, out, block.slopes, block.weights, block.chosen, terms, block.x.size // lanes)
+
+
+@native_inline
+def _normalise(block: Any, quaternions: Any) -> None:
+    """Scale each quaternion of the state to length one, see ``native_march.normalise``."""
+    lanes = len(block.lanes)
+    for start in quaternions:
+        for lane in range(lanes):
+            first, length = (1 + start) * lanes + lane, 0.0
+            for i in range(first, first + 4 * lanes, lanes):
+                length += block.state[i] * block.state[i]
+            length = math.sqrt(length)
+            for i in range(first, first + 4 * lanes, lanes):
+                block.state[i] /= length
+
+
+@native_inline
+def _errors(quaternions: Any, block: Any, scheme: Any) -> None:
+    """Both estimates of the error over the tolerance, in every lane; see ``native_explicit``."""
+    lanes, x, y, z = len(block.lanes), block.x, block.y, block.z
+    tolerance = scheme.atol + scheme.rtol
+    for estimate in range(2):
+        sizes = block.sizes[estimate]
+        for i in range(z.size):
+            z[i] = 0.0
+        for lane in range(lanes):
+            sizes[lane] = 0.0
+        _add(block, scheme.errors[estimate], scheme.last + 1, z)
+        for start in quaternions:
+            for lane in range(lanes):
+                i = start * lanes + lane
+                j, k, m = i + lanes, i + 2 * lanes, i + 3 * lanes
+                rotation = max(
+                    abs(y[i] * z[j] - y[j] * z[i] - y[k] * z[m] + y[m] * z[k]),
+                    abs(y[i] * z[k] - y[k] * z[i] - y[m] * z[j] + y[j] * z[m]),
+                    abs(y[i] * z[m] - y[m] * z[i] - y[j] * z[k] + y[k] * z[j]),
+                )
+                total = (z[i] + z[j] + z[k] + z[m]) * 0.0
+                sizes[lane] = max(sizes[lane], 2.0 * rotation / tolerance) if total == 0.0 else math.inf
+                z[i] = z[j] = z[k] = z[m] = 0.0
+        raise_to_errors(block.lanes, sizes, x, y, z, scheme.rtol, scheme.atol, x.size // lanes)

@@ -56,8 +56,9 @@ class _Vectors:
 
     def size(self, value: Any) -> Any:
         """Without sign."""
-        fabs = self.builder.module.declare_intrinsic("llvm.fabs", [self.type])
-        return self.builder.call(fabs, [value])
+        bits = ir.VectorType(_INDEX, self.lanes)
+        mask = ir.Constant(bits, [2**63 - 1] * self.lanes)
+        return self.builder.bitcast(self.builder.and_(self.builder.bitcast(value, bits), mask), self.type)
 
     def larger(self, a: Any, b: Any) -> Any:
         """b where it is the larger, a elsewhere and where b is no number."""

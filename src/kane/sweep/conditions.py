@@ -1,0 +1,159 @@
+"""What differs from trajectory to trajectory: initial states, inputs and parameters, as arrays of one row each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.errors import ModelError
+from kane.expression.node import Expr
+from kane.model.joints.joint import Joint
+from kane.simulation.inputs import Samples
+from kane.simulation.layout import Layout
+from kane.simulation.named_vector import named_vector, position
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The rows of an ensemble of n trajectories.
+
+    Attributes:
+        q, u: initial coordinates and speeds, (n, nq) and (n, nu).
+        inputs: constants; where an expression drives an input its default, (n, inputs) or (1, inputs).
+        parameters: values, (n, parameters) or (1, parameters).
+    """
+
+    q: Array
+    u: Array
+    inputs: Array
+    parameters: Array
+
+    @classmethod
+    def of(cls, layout: Layout, q: Any, u: Any, inputs: Any, parameters: Any) -> Conditions:
+        """Rows from what the user gave; ``inputs`` holds no expressions.
+
+        Raises:
+            ModelError: unknown name, wrong shape, not numbers, numbers of trajectories that differ, or none given.
+        """
+        tables = {
+            "q": _rows(q, layout.coordinates, layout.neutral, "coordinate"),
+            "u": _rows(u, layout.speeds, [0.0] * len(layout.speeds), "speed"),
+            "inputs": _rows(inputs, layout.inputs, layout.input_defaults, "input"),
+            "parameters": _rows(parameters, layout.parameters, layout.parameter_defaults, "parameter"),
+        }
+        lengths = {word: len(rows) for word, (rows, many) in tables.items() if many}
+        if not lengths:
+            raise ModelError(
+                "nothing says how many trajectories there are: give q, u, inputs or parameters one row (or, by name, "
+                "one number) for each; kane.simulate is for a single one"
+            )
+        if len(set(lengths.values())) > 1:
+            found = ", ".join(f"{length} of {word}" for word, length in lengths.items())
+            raise ModelError(f"the numbers of trajectories differ: {found}")
+        n = next(iter(lengths.values()))
+        values = {word: rows for word, (rows, _) in tables.items()}
+        for word in ("q", "u"):
+            values[word] = np.array(np.broadcast_to(values[word], (n, values[word].shape[1])))
+        return cls(**values)
+
+    def __len__(self) -> int:
+        """How many trajectories."""
+        return len(self.q)
+
+    def row(self, word: str, i: int) -> Array:
+        """Trajectory i's row of "inputs" or "parameters"."""
+        rows: Array = getattr(self, word)
+        return rows[i if len(rows) > 1 else 0]
+
+    def settle(self, layout: Layout) -> dict[int, str]:
+        """Make quaternions exactly as long as one; why some trajectories cannot start, by number.
+
+        The reasons are those for which ``simulate`` refuses.
+        """
+        doubtful = ~np.isfinite(np.concatenate([self.q, self.u], axis=1)).all(axis=1)
+        for rows in (self.inputs, self.parameters):
+            doubtful |= ~np.isfinite(rows).all(axis=1)
+        if layout.quaternions or any(type(joint).singular_at is not Joint.singular_at for joint in layout.joints):
+            doubtful[:] = True
+        failures: dict[int, str] = {}
+        for i in np.flatnonzero(doubtful).tolist():
+            try:
+                x = layout.initial_state(self.q[i], self.u[i])
+                named_vector(self.row("inputs", i), layout.inputs, (), "input")
+                named_vector(self.row("parameters", i), layout.parameters, (), "parameter")
+            except ModelError as error:
+                failures[i] = str(error)
+            else:
+                self.q[i] = x[: self.q.shape[1]]
+        return failures
+
+
+def split_inputs(inputs: Any) -> tuple[Any, dict[str, Expr]]:
+    """Constants, and expressions by name.
+
+    Raises:
+        ModelError: samples or Python functions, which lanes cannot look up.
+    """
+    given = inputs if isinstance(inputs, Mapping) else {"": inputs}
+    for name, value in given.items():
+        if callable(value) or isinstance(value, Samples) or (isinstance(value, tuple) and _nested(value)):
+            what = f"the input {name!r}" if name else "inputs"
+            raise ModelError(
+                f"{what} of many trajectories must be numbers or expressions of the model, not {type(value).__name__}: "
+                "give samples as kane.spline(model.time, times, values), and a controller as an expression"
+            )
+    if not isinstance(inputs, Mapping):
+        return inputs, {}
+    expressions = {name: value for name, value in inputs.items() if isinstance(value, Expr)}
+    return {name: value for name, value in inputs.items() if name not in expressions}, expressions
+
+
+def _nested(pair: tuple[Any, ...]) -> bool:
+    """Whether this is a pair (times, values), which ``simulate`` interpolates."""
+    return len(pair) == 2 and all(np.ndim(part) > 0 for part in pair)
+
+
+def _rows(values: Any, names: Sequence[str], default: Sequence[float], what: str) -> tuple[Array, bool]:
+    """Rows of values, and whether the user gave one for each trajectory."""
+    if isinstance(values, Mapping):
+        return _named_rows(values, names, default, what)
+    if values is None:
+        return np.array(default, dtype=float).reshape(1, len(names)), False
+    rows = _numbers(values, f"the {what}s")
+    if rows.ndim not in (1, 2) or rows.shape[-1] != len(names):
+        raise ModelError(
+            f"the {what}s have shape {rows.shape}; ({len(names)},) for all trajectories or (trajectories, "
+            f"{len(names)}) is needed: {', '.join(names)}"
+        )
+    return rows.reshape(-1, len(names)), rows.ndim == 2
+
+
+def _named_rows(
+    values: Mapping[str, Any], names: Sequence[str], default: Sequence[float], what: str
+) -> tuple[Array, bool]:
+    columns = {position(name, names, what): _numbers(value, f"the {what} {name!r}") for name, value in values.items()}
+    for column, array in columns.items():
+        if array.ndim > 1:
+            raise ModelError(f"the {what} {names[column]!r} has shape {array.shape}; give one number a trajectory")
+    lengths = {names[column]: len(array) for column, array in columns.items() if array.ndim}
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{length} of {name!r}" for name, length in lengths.items())
+        raise ModelError(f"the {what}s have different numbers of trajectories: {found}")
+    n = next(iter(lengths.values()), 1)
+    rows = np.tile(np.array(default, dtype=float), (n, 1))
+    for column, array in columns.items():
+        rows[:, column] = array
+    return rows, bool(lengths)
+
+
+def _numbers(values: Any, what: str) -> Array:
+    try:
+        return np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} must be numbers, not {values!r}") from None

@@ -1,0 +1,152 @@
+"""simulate_many: from Dynamics and many initial states, inputs or parameters to an Ensemble."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kane.dynamics.dynamics import Dynamics
+from kane.errors import ModelError
+from kane.simulation.course import free_course, record_times
+from kane.simulation.integrators.explicit import Adaptive
+from kane.simulation.integrators.integrator import Integrator
+from kane.simulation.integrators.rk8 import RK8
+from kane.simulation.march import TIME, Course
+from kane.simulation.problem import Problem
+from kane.simulation.progress import ProgressBar
+from kane.simulation.run import Outcome
+from kane.sweep.conditions import Conditions, split_inputs
+from kane.sweep.ensemble import Ensemble
+from kane.sweep.trajectories import FINISHED, WAITING, Trajectories
+
+
+def simulate_many(
+    dyn: Dynamics,
+    *,
+    until: float,
+    q: Any = None,
+    u: Any = None,
+    inputs: Any = None,
+    parameters: Any = None,
+    integrator: Integrator | None = None,
+    times: Any = None,
+    start: float = 0.0,
+    progress: Callable[[float], None] | None = None,
+) -> Ensemble:
+    """Integrate n trajectories of one model, several side by side in the registers and on several processors.
+
+    Each has steps of its own, and is to the last bit what ``simulate`` makes of it alone, however many threads
+    ``LLVM(threads=...)`` allows. One that fails harms no other: ``Ensemble.failures`` has the reason.
+
+    Args:
+        dyn: what ``kane.build`` returned.
+        until: last time [s]; before ``start``, time runs backwards.
+        q, u: initial coordinates (n, nq) and speeds (n, nu), or one row for all; or a dict from some of the names to
+            numbers or (n,) arrays. What is not given is neutral and at rest.
+        inputs: constants, (n, inputs) or one row for all; or a dict from some of the names to numbers, (n,) arrays or
+            expressions of the model (controllers, compiled into the equations).
+        parameters: as q, for parameters; defaults for those not given.
+        integrator: RK8(), with its relative error of 1e-9, or another that chooses its steps and is explicit.
+        times: at which states are recorded besides the first and the last, from start to until [s]; by default those
+            two alone.
+        start: first time [s].
+        progress: called with the fraction done every 50 ms or so; by default a bar on terminals, for long runs.
+
+    Returns:
+        The ensemble. Ctrl-C ends it early: what was computed is returned, with a warning, and marked interrupted.
+
+    Raises:
+        ModelError: an argument is not meaningful for all trajectories.
+    """
+    if not isinstance(dyn, Dynamics):
+        raise ModelError(f"simulate_many needs Dynamics, as kane.build(equations) makes them, not {dyn!r}")
+    method = integrator if integrator is not None else RK8()
+    if not isinstance(method, Adaptive):
+        raise ModelError(
+            f"the integrator of many trajectories must choose its steps: kane.RK5() or kane.RK8(), not {method!r}"
+        )
+    constants, expressions = split_inputs(inputs)
+    problem = Problem.of(dyn, expressions, None, ())
+    conditions = Conditions.of(problem.layout, q, u, constants, parameters)
+    records = record_times(() if times is None else times, start, until)
+    course = free_course(start, until, None, records, problem.plan.tables())
+    with ProgressBar(problem.layout.model) as bar:
+        return _run(problem, conditions, course, method, progress=progress or bar)
+
+
+def _run(
+    problem: Problem, conditions: Conditions, course: Course, method: Adaptive, *, progress: Callable[[float], None]
+) -> Ensemble:
+    from kane.sweep.crew import Crew  # numba takes 0.3 s that only a simulation pays
+
+    failures = conditions.settle(problem.layout)
+    trajectories = _trajectories(problem, conditions, course, failures)
+    complete = True
+    if course.start != course.until and len(trajectories.order):
+        complete = Crew(problem, course, method, trajectories, len(trajectories.stages) > 1).run(progress)
+    else:
+        trajectories.rows[:, 0, 0], trajectories.rows[:, 0, 1:] = course.start, trajectories.starts
+        trajectories.status[trajectories.order] = FINISHED
+    for i in np.flatnonzero(trajectories.status != FINISHED):
+        if int(i) not in failures:
+            failures[int(i)] = _reason(problem, conditions, course, trajectories, int(i))
+    attributes: dict[str, Any] = {"integrator": method.name, **method.settings, "interrupted": int(not complete)}
+    if not complete:
+        done = int(np.count_nonzero(trajectories.status == FINISHED))
+        attributes["message"] = f"interrupted after {done} of {len(conditions)} trajectories"
+        warnings.warn(f"the ensemble of {problem.layout.model!r} was {attributes['message']}", stacklevel=3)
+    nq = len(problem.layout.coordinates)
+    return Ensemble(
+        time=course.times,
+        q=trajectories.rows[:, :, 1 : 1 + nq],
+        u=trajectories.rows[:, :, 1 + nq :],
+        inputs=conditions.inputs,
+        parameters=conditions.parameters,
+        steps=trajectories.steps,
+        rejected=trajectories.rejected,
+        failures=dict(sorted(failures.items())),
+        layout=problem.layout,
+        attributes=attributes,
+    )
+
+
+def _trajectories(
+    problem: Problem, conditions: Conditions, course: Course, failures: Mapping[int, str]
+) -> Trajectories:
+    """Arrays for the native loop; those that cannot start are left out of its order."""
+    n = len(conditions)
+    starts = np.concatenate([conditions.q, conditions.u], axis=1)
+    try:
+        rows = np.full((n, len(course.times), 1 + starts.shape[1]), math.nan)
+    except (MemoryError, ValueError):
+        raise ModelError(
+            f"{n} trajectories of {len(course.times)} states do not fit in memory; give fewer times, or take fewer "
+            "trajectories at once"
+        ) from None
+    return Trajectories(
+        order=np.array([i for i in range(n) if i not in failures], dtype=np.int64),
+        starts=starts,
+        inputs=conditions.inputs,
+        stages=problem.rhs.stage(conditions.parameters),
+        rows=rows,
+        last=np.zeros((n, 1 + starts.shape[1])),
+        steps=np.zeros(n, np.int64),
+        rejected=np.zeros(n, np.int64),
+        status=np.full(n, WAITING),
+    )
+
+
+def _reason(problem: Problem, conditions: Conditions, course: Course, trajectories: Trajectories, i: int) -> str:
+    """Why trajectory i has no end, in the words of ``simulate``."""
+    if trajectories.status[i] == WAITING:
+        return "interrupted"
+    own = replace(problem, parameters=conditions.row("parameters", i))
+    march = own.march(course, trajectories.last[i, 1:])
+    march.store.clock[TIME] = trajectories.last[i, 0]
+    march.system.inputs[:] = conditions.row("inputs", i)
+    return str(own.failure(march, Outcome.STUCK))
