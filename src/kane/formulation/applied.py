@@ -15,7 +15,7 @@ from kane.formulation.inverse import Wrench
 from kane.formulation.kinematics import angular_velocities, orientations, origin_velocities, origins
 from kane.formulation.spatial import ZERO, Vector, cross, dot, minus, plus
 from kane.formulation.system import System
-from kane.model.body import ANGULAR_VELOCITY, POSITION, Measure
+from kane.model.body import ANGULAR_VELOCITY, DIRECTION, POSITION, Measure
 from kane.model.loads.load import Load
 from kane.model.loads.load import Wrench as PointWrench
 
@@ -114,8 +114,8 @@ def _on_link(system: System, wrench: PointWrench) -> tuple[int, Vector, Vector]:
     """Link, force and moment about O_K in K."""
     body = wrench.point.body
     place, frame = system.places[body.index], system.places[wrench.expressed_in.index]
-    f = _carried(system, frame.link, place.link, frame.R_LB.apply(wrench.force))
-    n = _carried(system, frame.link, place.link, frame.R_LB.apply(wrench.torque))
+    f = carried(system, frame.link, place.link, frame.R_LB.apply(wrench.force))
+    n = carried(system, frame.link, place.link, frame.R_LB.apply(wrench.torque))
     p = position_in_K(system, body.index, wrench.point.position_in_body)
     return place.link, f, plus(n, cross(p, f))
 
@@ -127,7 +127,7 @@ def position_in_K(system: System, body: int, point: Vector) -> Vector:
     return step.R_LK.apply_inverse(minus(plus(place.p_LB, place.R_LB.apply(point)), step.p_LK))
 
 
-def _carried(system: System, start: int, end: int, v: Vector) -> Vector:
+def carried(system: System, start: int, end: int, v: Vector) -> Vector:
     """A vector from frame L of one link to frame K of another, through their common ancestor."""
     v = system.steps[start].R_LK.apply_inverse(v)
     up, down = start, []
@@ -150,8 +150,8 @@ def resolved_leaves(system: System, found: Applied) -> dict[Expr, Expr]:
     return images(system, flat)
 
 
-def images(system: System, expressions: Sequence[Expr]) -> dict[Expr, Expr]:
-    """The value, in q, u and t, of every rate and measure in some expressions.
+def images(system: System, expressions: Sequence[Expr], who: str = "a load") -> dict[Expr, Expr]:
+    """The value, in q, u and t, of every rate and measure in some expressions; ``who`` has them, for messages.
 
     Raises:
         ModelError: an acceleration, or a rate or coordinate of another model's joint, stands in them.
@@ -161,7 +161,7 @@ def images(system: System, expressions: Sequence[Expr]) -> dict[Expr, Expr]:
     for leaf in wanted:
         if leaf.op not in (PARAMETER, INPUT, TIME, MEASURE) and leaf not in known and leaf not in system.speeds.rates:
             kind = OPERATIONS[leaf.op].name
-            raise ModelError(f"a load depends on the {kind} {leaf.name!r}, which has no value in these equations")
+            raise ModelError(f"{who} depends on the {kind} {leaf.name!r}, which has no value in these equations")
     found = {leaf: system.speeds.rates[leaf] for leaf in wanted if leaf.op == RATE}
     measures = [leaf for leaf in wanted if leaf.op == MEASURE]
     if measures:
@@ -183,10 +183,13 @@ def _value(system: System, measure: Measure, w: Sequence[Vector], v: Sequence[Ve
     link = system.places[measure.body].link
     along = system.places[measure.direction_body]
     direction = along.R_LB.apply(measure.direction)
+    if measure.kind == DIRECTION:
+        own = system.places[measure.body].R_LB.apply(measure.point)
+        return dot(carried(system, link, along.link, own), system.steps[along.link].R_LK.apply_inverse(direction))
     p = position_in_K(system, measure.body, measure.point)
     if measure.kind == POSITION:
         R = orientations(system)
         p_N = plus(origins(system, R)[link], tuple(dot(row, p) for row in R[link]))
-        return dot(p_N, _carried(system, along.link, 0, direction))
+        return dot(p_N, carried(system, along.link, 0, direction))
     vector = w[link] if measure.kind == ANGULAR_VELOCITY else plus(v[link], cross(w[link], p))
-    return dot(vector, _carried(system, along.link, link, direction))
+    return dot(vector, carried(system, along.link, link, direction))

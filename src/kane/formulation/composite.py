@@ -105,7 +105,7 @@ def solve(M: Sparse, b: Sequence[Any], order: Sequence[int], names: Sequence[str
     Args:
         M: entries (i, j), j <= i; what is missing or constant zero is skipped.
         b: right-hand side.
-        order: an order of the unknowns in which those of parents precede those of children.
+        order: an order of the unknowns in which those of parents precede those of children; x is zero elsewhere.
         names: of the speeds that belong to the unknowns, for messages.
 
     Raises:
@@ -141,7 +141,7 @@ def solve(M: Sparse, b: Sequence[Any], order: Sequence[int], names: Sequence[str
     for k in range(len(order)):
         for i, m in rows[k].items():
             x[k] = x[k] - m * x[i]
-    out: list[Any] = [None] * len(order)
+    out: list[Any] = [0.0] * len(b)
     for p, unknown in enumerate(order):
         out[unknown] = x[p]
     return out

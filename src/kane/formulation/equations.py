@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from kane.codegen.emit_latex import emit_latex
 from kane.codegen.emit_listing import emit_listing
+from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute as replace_leaves
 from kane.formulation.applied import Applied
 from kane.formulation.body_tree import BodyTree
-from kane.formulation.composite import Sparse, mass_matrix, natural_mass_matrix
+from kane.formulation.composite import Sparse, mass_matrix, natural_mass_matrix, solve
+from kane.formulation.constraint_rows import Equation
 from kane.formulation.counts import OperationTable, count
+from kane.formulation.embedding import Embedding
 from kane.formulation.inverse import along_u, joint_efforts
 from kane.formulation.partial_velocities import PartialVelocities, partial_velocities
 from kane.formulation.programs import quantity
@@ -42,6 +45,8 @@ class Equations:
         coordinate_units, speed_units: one for each q and u.
         neutral: the q at which each joint frame M lies on its F.
         quaternions: where in q each unit quaternion (w, x, y, z) starts.
+        constraints: one equation A u + b = 0 for each row of the constraints in force.
+        embedding: of the constraints on the graph; None without constraints, and where they are embedded in numbers.
         baked: expressions that have taken the place of parameters.
         notes: what an importer left out.
     """
@@ -60,6 +65,8 @@ class Equations:
     speed_units: tuple[str, ...]
     neutral: tuple[float, ...]
     quaternions: tuple[int, ...]
+    constraints: tuple[Equation, ...] = ()
+    embedding: Embedding | None = None
     baked: Mapping[Expr, Expr] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -85,34 +92,99 @@ class Equations:
 
     @cached_property
     def mass_matrix(self) -> tuple[tuple[Expr, ...], ...]:
-        """M, n x n, symmetric: M[i][j] and M[j][i] are one node."""
+        """M, n x n, symmetric: M[i][j] and M[j][i] are one node. Rows and columns of dependent speeds are zero."""
         M, n, zero = self._mass_entries, len(self.u), self.system.arena.zero
+        if self.embedding is not None:
+            M = self.embedding.mass(M)
+        self._require_embedded()
         rows = [[M.get((max(i, j), min(i, j)), zero) for j in range(n)] for i in range(n)]
         flat = self.baked_in([x for row in rows for x in row])
         return tuple(flat[i * n : (i + 1) * n] for i in range(n))
 
     @cached_property
     def bias(self) -> tuple[Expr, ...]:
-        """All terms free of udot and inputs, on the left: velocity terms, gravity, springs, dampers, applied forces."""
-        return self.baked_in(self.routes.inverse([0.0] * len(self.u), self.applied.without(self.inputs)))
+        """All terms free of udot and inputs, on the left: velocity terms, gravity, springs, dampers, applied forces.
+
+        Zero at dependent speeds.
+        """
+        return self.baked_in(self._embedded(self.passive, [0.0] * len(self.u)))
 
     @cached_property
     def inverse(self) -> tuple[Expr, ...]:
-        """M udot + bias: the generalized forces that the inputs must supply, n expressions in udot."""
-        return self.baked_in(self.routes.inverse(self.udot, self.applied.without(self.inputs)))
+        """M udot + bias: the generalized forces that the inputs must supply, n expressions in udot.
+
+        Zero at dependent speeds, whose accelerations follow from the others.
+        """
+        return self.baked_in(self._embedded(self.passive, self.udot))
 
     @cached_property
     def forward(self) -> tuple[Expr, ...]:
-        """udot, n expressions in the inputs."""
-        return self.baked_in(self.routes.forward(self.applied))
+        """udot, n expressions in the inputs; those of dependent speeds included."""
+        if not self.constraints:
+            return self.baked_in(self.unconstrained_forward())
+        needed = self._embedded(self.loaded, [0.0] * len(self.u))
+        assert self.embedding is not None
+        order = [j for j in range(len(self.u)) if j in self.embedding.independent]
+        names = [leaf.name for leaf in self.u]
+        udot = solve(self.embedding.mass(self._mass_entries), [-x for x in needed], order, names)
+        return self.baked_in(self.embedding.accelerations(udot))
 
     @cached_property
     def input_matrix(self) -> tuple[tuple[Expr, ...], ...]:
-        """B, n x m, with M udot + bias = B inputs.
+        """B, n x m, with M udot + bias = B inputs; zero in the rows of dependent speeds.
 
         Raises:
             ModelError: a load is not linear in the inputs.
         """
+        self._require_embedded()
+        columns = self.input_columns()
+        if self.embedding is not None:
+            columns = [self.embedding.forces(column) for column in columns]
+        final = [self.baked_in(column) for column in columns]
+        return tuple(tuple(column[i] for column in final) for i in range(len(self.u)))
+
+    def _embedded(self, needed: Callable[[Sequence[Any]], list[Any]], udot: Sequence[Any]) -> list[Any]:
+        """-(F_r + F*_r) of the independent speeds for their udot, from those of all speeds."""
+        self._require_embedded()
+        if self.embedding is None:
+            return needed(udot)
+        return self.embedding.forces(needed(self.embedding.accelerations(udot)))
+
+    def _require_embedded(self) -> None:
+        if self.constraints and self.embedding is None:
+            raise ModelError(
+                f"the constraints of {self.name!r} are embedded in numbers, at each state ({self.notes_on_embedding}): "
+                "there are no expressions to read; name dependent speeds, model.speeds(dependent=[...]), to have them"
+            )
+
+    @property
+    def notes_on_embedding(self) -> str:
+        """How the constraints are embedded, and why."""
+        if not self.constraints:
+            return "there are no constraints"
+        if self.embedding is None:
+            return "any choice of dependent speeds fails somewhere, or needs divisors that depend on the state"
+        return f"on the graph, dependent are {', '.join(leaf.name for leaf in self.embedding.u)}"
+
+    @cached_property
+    def unconstrained(self) -> Equations:
+        """The same equations before constraints are embedded: all speeds are independent."""
+        return replace(self, constraints=(), embedding=None)
+
+    def passive(self, udot: Sequence[Any]) -> list[Any]:
+        """-(F_r + F*_r) of all speeds, constraints apart, for given udot and without inputs."""
+        return self.routes.inverse(udot, self.applied.without(self.inputs))
+
+    def loaded(self, udot: Sequence[Any]) -> list[Any]:
+        """The same with inputs."""
+        return self.routes.inverse(udot, self.applied)
+
+    def unconstrained_forward(self) -> list[Any]:
+        """udot, constraints apart."""
+        return self.routes.forward(self.applied)
+
+    def input_columns(self) -> list[list[Any]]:
+        """Generalized forces along all speeds per unit of each input, constraints apart."""
         columns = []
         for part in self.applied.coefficients(self.inputs):
             none = [(ZERO, ZERO)] * len(self.system.links)
@@ -120,8 +192,8 @@ class Equations:
                 none[link] = wrench
             carried = joint_efforts(self.system, none)
             efforts = [a + b for a, b in zip(part.efforts, carried, strict=True)]
-            columns.append(self.baked_in(along_u(self.system, efforts)))
-        return tuple(tuple(column[i] for column in columns) for i in range(len(self.u)))
+            columns.append(along_u(self.system, efforts))
+        return columns
 
     def count(self) -> OperationTable:
         """Exact run-time operations of inverse and forward dynamics, mass matrix, bias and kinematics."""
@@ -153,6 +225,8 @@ class Equations:
         return mass_matrix(self.routes.chosen, natural_mass_matrix(self.routes.chosen))
 
     def baked_in(self, expressions: Any) -> tuple[Expr, ...]:
-        """Expressions with the parameters that were substituted for good replaced."""
+        """Expressions with dependent speeds and the parameters that were substituted for good replaced."""
         lifted = [self.system.arena.lift(x) for x in expressions]
+        if self.embedding is not None:
+            lifted = replace_leaves(lifted, {**self.embedding.u, **self.embedding.udot})
         return tuple(replace_leaves(lifted, self.baked) if self.baked else lifted)

@@ -17,7 +17,6 @@ from typing import Any
 from kane.errors import ExpressionError, ModelError
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import linear_coefficients
-from kane.expression.node import Expr
 from kane.formulation.acceleration_forms import Accelerations
 from kane.formulation.body_tree import BodyTree
 from kane.formulation.composite import Sparse, solve
@@ -121,22 +120,18 @@ class ExplicitEquations(Equations):
         with collector_paused():
             return ExplicitRoute(self.system, self.tree)
 
-    @cached_property
-    def bias(self) -> tuple[Expr, ...]:
-        return self.baked_in(self.explicit_route.needed([0.0] * len(self.u), self._passive))
+    def passive(self, udot: Sequence[Any]) -> list[Any]:
+        return self.explicit_route.needed(udot, self._loaded.replaced({i: i.arena.zero for i in self.inputs}))
 
-    @cached_property
-    def inverse(self) -> tuple[Expr, ...]:
-        return self.baked_in(self.explicit_route.needed(self.udot, self._passive))
+    def loaded(self, udot: Sequence[Any]) -> list[Any]:
+        return self.explicit_route.needed(udot, self._loaded)
 
-    @cached_property
-    def forward(self) -> tuple[Expr, ...]:
-        needed = self.explicit_route.needed([0.0] * len(self.u), self._loaded)
+    def unconstrained_forward(self) -> list[Any]:
+        needed = self.loaded([0.0] * len(self.u))
         order = list(dict.fromkeys(r for row in self.system.speeds.C for r in row))
-        return self.baked_in(solve(self._mass_entries, [-x for x in needed], order, [leaf.name for leaf in self.u]))
+        return solve(self._mass_entries, [-x for x in needed], order, [leaf.name for leaf in self.u])
 
-    @cached_property
-    def input_matrix(self) -> tuple[tuple[Expr, ...], ...]:
+    def input_columns(self) -> list[list[Any]]:
         forces = [self.system.arena.lift(x) for x in self.explicit_route.active(self._loaded)]
         try:
             rows, _ = linear_coefficients(forces, self.inputs)
@@ -144,15 +139,11 @@ class ExplicitEquations(Equations):
             raise ModelError(
                 f"a load is not linear in the inputs ({error}), so that there is no input matrix"
             ) from None
-        return tuple(self.baked_in(row) for row in rows)
+        return [list(column) for column in zip(*rows, strict=True)]
 
     @cached_property
     def _loaded(self) -> BodyTree:
         return resolved(self.explicit_route.velocities, self.tree)
-
-    @cached_property
-    def _passive(self) -> BodyTree:
-        return self._loaded.replaced({i: i.arena.zero for i in self.inputs})
 
     @cached_property
     def _mass_entries(self) -> Sparse:

@@ -13,7 +13,10 @@ from kane.expression.node import Expr
 from kane.expression.traverse import substitute as replace_leaves
 from kane.formulation.applied import applied_loads, images
 from kane.formulation.body_tree import body_tree
+from kane.formulation.constraint_rows import constraint_equations
+from kane.formulation.embedding import embed
 from kane.formulation.equations import Equations
+from kane.formulation.probe import Probe
 from kane.formulation.speeds import leaves_of
 from kane.formulation.system import system_of
 from kane.model.checks import near
@@ -34,7 +37,12 @@ def formulate(model: Model) -> Equations:
     with collector_paused():
         system = system_of(model)
         applied = applied_loads(model.loads, system)
-    parameters, inputs, t = leaves_of(model)
+        probe = Probe({**model.parameters, **model.inputs})
+        constraints = constraint_equations(model.constraints, system, probe)
+        parameters, inputs, t = leaves_of(model)
+        embedding = None
+        if constraints:
+            embedding = embed(constraints, system.speeds, model.speed_choice.dependent, probe, t)
     joints = [c for c in system.speeds.motion if c.coordinate_names]
     starts = dict(zip(joints, accumulate((c.joint.nq for c in joints), initial=0), strict=False))
     return Equations(
@@ -52,6 +60,8 @@ def formulate(model: Model) -> Equations:
         speed_units=tuple(unit for c in joints for unit in c.joint.speed_units),
         neutral=tuple(x for c in joints for x in c.joint.neutral),
         quaternions=tuple(starts[c] + c.joint.quaternion_at for c in joints if c.joint.quaternion_at is not None),
+        constraints=constraints,
+        embedding=embedding,
         notes=tuple(model.notes),
     )
 

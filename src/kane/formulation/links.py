@@ -78,7 +78,8 @@ def link_tree(model: Model) -> LinkTree:
         raise ModelError(f"these bodies hang on nothing: {', '.join(loose)}; connect each to a parent or the ground")
     for index in range(len(links) - 1, 0, -1):
         links[links[index].parent].followers += links[index].followers
-    _require_inertia(links)
+    if not model.constraints:  # by constraints what is massless may follow what is not
+        _require_inertia(links)
     return LinkTree(links, places)
 
 

@@ -55,6 +55,32 @@ def _poses(eqs: Equations) -> Quantity:
     return Quantity([f"{name}_{entry}" for name in place_names(eqs) for entry in entries], poses(eqs))
 
 
+def _constraints(eqs: Equations) -> Quantity:
+    """A by rows, then the residual of the motion, A u + b."""
+    rows, zero = eqs.constraints, eqs.system.arena.zero
+    names = [f"{row.name} A_{u.name}" for row in rows for u in eqs.u] + [row.name for row in rows]
+    entries = [row.coefficients.get(j, zero) for row in rows for j in range(len(eqs.u))]
+    return Quantity(names, eqs.unconstrained.baked_in([*entries, *(row.motion for row in rows)]))
+
+
+def _configuration(eqs: Equations) -> Quantity:
+    """The residual of every row that restricts the configuration."""
+    rows = [(row.name, row.configuration) for row in eqs.constraints if row.configuration is not None]
+    return Quantity([name for name, _ in rows], eqs.unconstrained.baked_in([x for _, x in rows]))
+
+
+def _unconstrained(eqs: Equations) -> Quantity:
+    """Of the equations before constraints are embedded: M, one triangle; h with M udot + h = A^T lambda, the inputs
+    in it; what is added to A udot in the time derivative of the constraints; dq/dt.
+    """
+    free, n = eqs.unconstrained, len(eqs.u)
+    mass = _mass_matrix(free)
+    h = free.baked_in(free.loaded([0.0] * n))
+    remainders = free.baked_in([row.remainder for row in eqs.constraints])
+    names = [*mass.names, *(f"h_{x.name}" for x in eqs.u), *(f"{row.name} remainder" for row in eqs.constraints)]
+    return Quantity([*names, *_rates(eqs.q)], [*mass.outputs, *h, *remainders, *free.kinematics], eqs.inputs)
+
+
 PROGRAMS: dict[str, Callable[[Equations], Quantity]] = {
     "rhs": lambda eqs: Quantity(_rates((*eqs.q, *eqs.u)), (*eqs.kinematics, *eqs.forward), eqs.inputs),
     "kinematics": lambda eqs: Quantity(_rates(eqs.q), eqs.kinematics),
@@ -66,6 +92,9 @@ PROGRAMS: dict[str, Callable[[Equations], Quantity]] = {
     "energy": lambda eqs: Quantity(("kinetic", "potential"), energy(eqs)),
     "momentum": lambda eqs: Quantity(("P_x", "P_y", "P_z", "H_x", "H_y", "H_z"), momentum(eqs)),
     "poses": _poses,
+    "constraints": _constraints,
+    "configuration": _configuration,
+    "unconstrained": _unconstrained,
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kane.expression.derivative import linear_coefficients, total_time_derivative
@@ -43,44 +43,58 @@ class Speeds:
     @property
     def plain(self) -> bool:
         """Whether each natural speed is one generalized speed."""
-        return len(self.C) == len(self.u) and all(len(row) == 1 for row in self.C)
+        units = all(len(row) == 1 and all(x is x.arena.one for x in row.values()) for row in self.C)
+        return units and len(self.C) == len(self.u) and all(a is a.arena.zero for a in self.a_t)
 
 
-def speeds_of(model: Model, connections: Sequence[Connection]) -> Speeds:
-    """The speeds of a model whose moving connections are given in tree order."""
+def natural_speeds(model: Model, connections: Sequence[Connection]) -> Speeds:
+    """The joints' own speeds as generalized speeds; the moving connections are given in tree order."""
     arena = model.arena
-    ordered = [c for c in model.ordered_connections if c.coordinate_names]
+    names = [n for c in _moving(model) for n in c.speed_names]
+    # Where the analyst has chosen other speeds, these are rates, in which the choice is expressed.
+    kind = RATE if model.speed_choice.definitions else SPEED
+    leaves = {n: arena.leaf(kind, n) for n in names}
+    return speeds_of(model, connections, leaves, tuple(leaves.values()), names)
+
+
+def speeds_of(
+    model: Model, connections: Sequence[Connection], own: Mapping[str, Expr], u: tuple[Expr, ...], names: Sequence[str]
+) -> Speeds:
+    """Speeds from the joints' own speeds.
+
+    Args:
+        connections: the moving ones, in tree order.
+        own: the joints' own speeds by name, linear in u.
+        u: leaves of the generalized speeds; ``names`` are theirs.
+    """
+    arena, ordered = model.arena, _moving(model)
     q = tuple(arena.leaf(COORDINATE, n) for c in ordered for n in c.coordinate_names)
-    names = [n for c in ordered for n in c.speed_names]
-    u = tuple(arena.leaf(SPEED, n) for n in names)
-    column = {n: j for j, n in enumerate(names)}
+    rates: dict[Expr, Expr] = {arena.leaf(RATE, n): x for n, x in own.items()}
     motion: dict[Connection, JointMotion] = {}
-    rates: dict[Expr, Expr] = {}
     for c in ordered:
-        motion[c] = c.joint.motion(c.coordinates, tuple(u[column[n]] for n in c.speed_names))
+        motion[c] = c.joint.motion(c.coordinates, tuple(own[n] for n in c.speed_names))
         for name, rate in zip(c.coordinate_names, motion[c].kinematics, strict=True):
             rates[arena.leaf(RATE, name)] = arena.lift(rate)
     kinematics = tuple(rates[arena.leaf(RATE, leaf.data)] for leaf in q)
     natural: list[Expr] = []
-    C: list[dict[int, Expr]] = []
-    a_t: list[Expr] = []
     first: dict[Connection, int] = {}
-    changes = dict(zip(q, kinematics, strict=True)) | {model.time: arena.one}
     for c in connections:
-        first[c] = len(C)
+        first[c] = len(natural)
         if c.coordinate_names:
-            natural.extend(u[column[n]] for n in c.speed_names)
-            C.extend({column[n]: arena.one} for n in c.speed_names)
-            a_t.extend(arena.zero for _ in c.speed_names)
-            continue
-        rate = substitute([c.qdot], rates)[0]  # type: ignore[list-item]
-        motion[c] = c.joint.motion(c.coordinates, (rate,))
-        natural.append(rate)
-        row = linear_coefficients([rate], u)[0][0]
-        C.append({j: x for j, x in enumerate(row) if x is not arena.zero})
-        a_t.append(total_time_derivative([rate], changes)[0])
+            natural.extend(own[n] for n in c.speed_names)
+        else:
+            natural.extend(substitute([c.qdot], rates))  # type: ignore[list-item]
+            motion[c] = c.joint.motion(c.coordinates, natural[-1:])
+    changes = dict(zip(q, kinematics, strict=True)) | {model.time: arena.one}
+    rows = linear_coefficients(natural, u)[0] if natural else []
+    C = [{j: x for j, x in enumerate(row) if x is not arena.zero} for row in rows]
+    a_t = total_time_derivative(natural, changes)
     udot = tuple(arena.leaf(ACCELERATION, n) for n in names)
     return Speeds(q, u, udot, kinematics, motion, first, natural, C, a_t, rates)
+
+
+def _moving(model: Model) -> list[Connection]:
+    return [c for c in model.ordered_connections if c.coordinate_names]
 
 
 def leaves_of(model: Model) -> tuple[tuple[Expr, ...], tuple[Expr, ...], Expr]:

@@ -9,7 +9,7 @@ from kane.formulation.base_parameters import MassParameters, mass_parameters, re
 from kane.formulation.frames import Step, computational_frames
 from kane.formulation.links import Link, Place, link_tree
 from kane.formulation.spatial import Vector
-from kane.formulation.speeds import Speeds, speeds_of
+from kane.formulation.speeds import Speeds, natural_speeds
 from kane.model.model import Model
 
 
@@ -50,7 +50,7 @@ def system_of(model: Model) -> System:
     """
     tree = link_tree(model)
     connections = [link.connection for link in tree.links if link.connection is not None]
-    speeds = speeds_of(model, connections)
+    speeds = natural_speeds(model, connections)
     steps = computational_frames(tree.links, speeds)
     masses = mass_parameters(tree.links, steps)
     return System(model.arena, tree.links, tree.places, speeds, steps, masses, model.gravity)

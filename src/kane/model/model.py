@@ -235,7 +235,7 @@ class Model:
             self.bodies.remove(frame)
             raise
         self.cuts.append(cut)
-        self.constrain(Welded(frame, child, *pose), name=f"closure of {title}")
+        self.constrain(Welded(frame, child, *pose, axes=parent), name=f"closure of {title}")
         return cut
 
     def constrain(self, constraint: Constraint | Expr, *, name: str | None = None) -> Imposed:

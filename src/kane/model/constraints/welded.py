@@ -17,18 +17,20 @@ AXES = "xyz"
 class Welded(Constraint):
     """The frame of body A and a frame M fixed in body B coincide: p_AoMo = 0 and R_AM = 1; w_AM = 0 and v_AMo = 0.
 
-    Six equations along the axes of A. Those of the orientation are half the sum of a_i x m_i, which vanishes at
-    R_AM = 1 and there changes as w_AM does; it vanishes at half turns too, which ``assemble`` leaves.
+    Those of the orientation are half the sum of a_i x m_i, which vanishes at R_AM = 1 and there changes as w_AM does;
+    it vanishes at half turns too, which ``assemble`` leaves.
 
     Attributes:
         A, B: the bodies.
         at, orientation: pose of M in B [m].
+        axes: the body along whose axes the equations of position are written.
     """
 
     A: Body
     B: Body
     at: Triple
     orientation: Rotation
+    axes: Body
 
     @property
     def title(self) -> str:
@@ -41,7 +43,7 @@ class Welded(Constraint):
         m = [Direction(self.B, tuple(self.orientation.apply(axis))) for axis in _AXES]
         A, M = Point(self.A, (0.0, 0.0, 0.0)), Point(self.B, self.at)
         found = []
-        for axis, along in zip(AXES, a, strict=True):
+        for axis, along in zip(AXES, (Direction(self.axes, axis) for axis in _AXES), strict=True):
             gap = M.position.dot(along) - A.position.dot(along)
             speed = M.velocity.dot(along) - A.velocity.dot(along)
             found.append(Row(axis, configuration=gap, motion=speed))

@@ -1,0 +1,92 @@
+"""Constraints as linear equations in the speeds: A u + b = 0, and A udot + remainder = 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kane.errors import ExpressionError, ModelError
+from kane.expression.derivative import gradient, linear_coefficients, total_time_derivative
+from kane.expression.node import Expr
+from kane.expression.traverse import substitute
+from kane.formulation.applied import images
+from kane.formulation.probe import Probe
+from kane.formulation.system import System
+from kane.model.constraints import Imposed, Row
+
+# Residuals of geometry [m or rad] and coefficients below this are round-off of what they went through.
+ROUNDING = 1e-11
+
+
+@dataclass(frozen=True)
+class Equation:
+    """One scalar constraint equation in the speeds u.
+
+    Attributes:
+        name: of the constraint, and of the row where it has several.
+        coefficients: row of A, sparse: {column of u: coefficient}; of a motion constraint that is not linear in u, its
+            gradient with respect to u.
+        motion: A u + b, or what stands in its place where it is not linear in u.
+        remainder: what is added to A udot in its time derivative, free of udot.
+        configuration: the residual of the configuration; None for a motion constraint.
+        linear: whether the motion constraint is linear in u.
+    """
+
+    name: str
+    coefficients: dict[int, Expr]
+    motion: Expr
+    remainder: Expr
+    configuration: Expr | None
+    linear: bool
+
+
+def constraint_equations(constraints: Sequence[Imposed], system: System, probe: Probe) -> tuple[Equation, ...]:
+    """The equations of all constraints; rows that hold whatever the motion are left out, as are repeated ones.
+
+    Raises:
+        ModelError: a row cannot hold, or depends on something that has no value in these equations.
+    """
+    found: dict[object, Equation] = {}
+    for imposed in constraints:
+        for row in imposed.rows:
+            name = imposed.name if row.name == imposed.name else f"{imposed.name}: {row.name}"
+            equation = _resolved(row, name, system)
+            if equation.coefficients:
+                found.setdefault((equation.motion, equation.configuration), equation)
+            else:
+                _require_idle(equation, probe)
+    return tuple(found.values())
+
+
+def _resolved(row: Row, name: str, system: System) -> Equation:
+    speeds = system.speeds
+    configuration, motion = _substituted(row, name, system)
+    rates = dict(zip(speeds.q, speeds.kinematics, strict=True))
+    if motion is None:
+        assert configuration is not None
+        motion = total_time_derivative([configuration], rates)[0]
+    linear = True
+    try:
+        (coefficients,), _ = linear_coefficients([motion], speeds.u)
+    except ExpressionError:
+        coefficients, linear = gradient(motion, speeds.u), False
+    remainder = total_time_derivative([motion], rates)[0]
+    sparse = {j: c for j, c in enumerate(coefficients) if not (c.is_constant and abs(float(c)) < ROUNDING)}
+    return Equation(name, sparse, motion, remainder, configuration, linear)
+
+
+def _substituted(row: Row, name: str, system: System) -> Iterator[Expr | None]:
+    given = [x for x in (row.configuration, row.motion) if x is not None]
+    values = iter(substitute(given, images(system, given, f"the constraint {name!r}")))
+    return (None if x is None else next(values) for x in (row.configuration, row.motion))
+
+
+def _require_idle(equation: Equation, probe: Probe) -> None:
+    """A row in which no speed stands must hold by itself."""
+    for residual in (equation.motion, equation.configuration):
+        if residual is not None and not abs(probe([residual])[0]) < ROUNDING:
+            raise ModelError(
+                f"the constraint {equation.name!r} cannot hold: no speed changes its residual, which is "
+                f"{probe([residual])[0]:.6g}; check the geometry (a loop that lies in a plane must close in it), or "
+                "take the constraint out"
+            )

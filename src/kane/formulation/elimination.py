@@ -1,0 +1,132 @@
+"""Sparse elimination of linear equations on the graph, by structure: what is a number is divided by first."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kane.expression.node import Expr
+from kane.expression.operations import PARAMETER
+from kane.expression.traverse import leaves
+from kane.formulation.probe import Probe
+from kane.formulation.spatial import is_zero
+
+# A coefficient smaller than this, beside ones of order one, is zero but for round-off.
+NEGLIGIBLE = 1e-11
+
+
+@dataclass(frozen=True)
+class Row:
+    """sum over columns of coefficients[j] x_j + rest = 0, under a name."""
+
+    name: str
+    coefficients: dict[int, Any]
+    rest: Any
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """Rows in triangular form.
+
+    Attributes:
+        solved: pairs of an unknown and the row that gives it, in the order of elimination: later unknowns stand in
+            earlier rows.
+        left: rows in which no unknown is left.
+        pivots: what was divided by and is not a number.
+    """
+
+    solved: list[tuple[int, Row]]
+    left: list[Row]
+    pivots: list[Expr]
+
+    def values(self) -> dict[int, Row]:
+        """Each unknown by columns that are not unknown: x_p = coefficients . x + rest."""
+        known: dict[int, Row] = {}
+        for p, row in reversed(self.solved):
+            total: dict[int, Any] = {}
+            rest = row.rest
+            for j, c in row.coefficients.items():
+                if j in known:
+                    rest = rest + c * known[j].rest
+                    for i, x in known[j].coefficients.items():
+                        total[i] = total.get(i, 0.0) + c * x
+                elif j != p:
+                    total[j] = total.get(j, 0.0) + c
+            pivot = row.coefficients[p]
+            scaled = {j: -(x / pivot) for j, x in total.items() if not is_zero(x)}
+            known[p] = Row(row.name, scaled, -(rest / pivot))
+        return known
+
+
+def eliminate(rows: Sequence[Row], unknowns: Collection[int], probe: Probe, *, exact: bool = False) -> Elimination:
+    """Triangular form of linear equations in some of their columns.
+
+    Pivots are numbers while there are any, then functions of parameters, then the rest; among equals the one that fills
+    in least (Markowitz 1957), then the last unknown.
+
+    Args:
+        exact: stop where only pivots are left that depend on the state and may vanish.
+    """
+    work, wanted = list(rows), set(unknowns)
+    found = Elimination([], [], [])
+    while work:
+        place = _pivot(work, wanted, probe, exact)
+        if place is None:
+            break
+        r, p = place
+        row = work.pop(r)
+        pivot = row.coefficients[p]
+        if isinstance(pivot, Expr) and not pivot.is_constant:
+            found.pivots.append(pivot)
+        found.solved.append((p, row))
+        wanted.discard(p)
+        work = [_without(other, p, row) if p in other.coefficients else other for other in work]
+    found.left.extend(work)
+    return found
+
+
+def _pivot(rows: Sequence[Row], wanted: set[int], probe: Probe, exact: bool) -> tuple[int, int] | None:
+    many: dict[int, int] = {}
+    for row in rows:
+        for j in row.coefficients:
+            many[j] = many.get(j, 0) + 1
+    best, place = None, None
+    for r, row in enumerate(rows):
+        for j, c in row.coefficients.items():
+            if j not in wanted:
+                continue
+            kind = _kind(c)
+            if (exact and kind > 1) or abs(probe([c])[0]) < NEGLIGIBLE:
+                continue
+            rank = (kind, (len(row.coefficients) - 1) * (many[j] - 1), -j)
+            if best is None or rank < best:
+                best, place = rank, (r, j)
+    return place
+
+
+def _kind(c: Any) -> int:
+    """0 for a number, 1 for a function of parameters, 2 for one of the state."""
+    if not isinstance(c, Expr) or c.is_constant:
+        return 0
+    return 1 if all(leaf.op == PARAMETER for leaf in leaves([c]) if not leaf.is_constant) else 2
+
+
+def _without(row: Row, p: int, by: Row) -> Row:
+    """The row with unknown p eliminated."""
+    factor = row.coefficients[p] / by.coefficients[p]
+    coefficients = {j: c for j, c in row.coefficients.items() if j != p}
+    for j, c in by.coefficients.items():
+        if j != p:
+            x = coefficients.get(j, 0.0) - factor * c
+            if _vanishes(x):
+                coefficients.pop(j, None)
+            else:
+                coefficients[j] = x
+    return Row(row.name, coefficients, row.rest - factor * by.rest)
+
+
+def _vanishes(x: Any) -> bool:
+    if isinstance(x, Expr) and not x.is_constant:
+        return False
+    return abs(float(x)) < NEGLIGIBLE

@@ -1,0 +1,39 @@
+"""Expressions looked at in numbers, at a state picked at random: what vanishes there vanishes everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kane.expression.interpret import interpret
+from kane.expression.node import Expr
+from kane.expression.operations import INPUT, PARAMETER
+from kane.expression.traverse import leaves
+
+# Any state without symmetry will do: an expression that is not zero vanishes there with probability zero.
+SEED = 2003
+
+
+class Probe:
+    """Values of expressions at one random state; parameters have their defaults.
+
+    Args:
+        defaults: of parameters and inputs, by name.
+    """
+
+    def __init__(self, defaults: Mapping[str, float]) -> None:
+        self._defaults = defaults
+        self._random = np.random.default_rng(SEED)
+        self._values: dict[Expr, float] = {}
+
+    def __call__(self, expressions: Sequence[Any]) -> np.ndarray:
+        """Values, shape (len(expressions),); numbers stand for themselves."""
+        nodes = [x for x in expressions if x.__class__ is Expr]
+        for leaf in leaves(nodes):
+            if leaf not in self._values:
+                known = self._defaults.get(leaf.data) if leaf.op in (PARAMETER, INPUT) else None
+                self._values[leaf] = self._random.uniform(0.2, 1.2) if known is None else known
+        found = iter(interpret(nodes, self._values))
+        return np.array([next(found) if x.__class__ is Expr else x for x in expressions], float)
