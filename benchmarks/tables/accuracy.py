@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -121,7 +122,7 @@ def _programs(mode: Mode, result: Table) -> tuple[Array, dict[str, Program]]:
     makers: dict[str, Callable[[], Program]] = {
         "traced C, RK4": lambda: _fixed(_traced(Traced.of(text_of(model), model.nq, model.nv), x)),
         "Pinocchio aba + odeint": lambda: _by_tolerance(partial(odeint, slope, x, SPAN)),
-        "MuJoCo, RK4": lambda: _fixed(lambda n: MujocoSteps(model, SPAN / n, x, damping=DAMPING).run(int(n))),
+        "MuJoCo, RK4": lambda: _fixed(_mujoco(model, x)),
     }
     if mode.quick:
         result.note(NO_PYDY)
@@ -180,6 +181,16 @@ def _traced(traced: Traced, start: Array) -> Callable[[float], Array]:
         x = start.copy()
         traced.rk4(int(steps), SPAN / steps, x, damping=DAMPING)
         return x
+
+    return run
+
+
+def _mujoco(model: Any, start: Array) -> Callable[[float], Array]:
+    prepared = cache(lambda steps: MujocoSteps(model, SPAN / steps, start, damping=DAMPING))
+    prepared(STEPS[0])  # finds out whether MuJoCo is there
+
+    def run(steps: float) -> Array:
+        return prepared(steps).run(int(steps))
 
     return run
 

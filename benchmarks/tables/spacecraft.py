@@ -25,9 +25,9 @@ NOTE = (
     "rates up to 0.02. Classical Runge-Kutta steps of 0.01 s; kane's through `kane.simulate` with all it does around "
     "the loop, MuJoCo's in its rollout in C, contacts and constraints off. Drifts are the largest over 101 states, "
     "relative to the initial value, computed by kane from the states of both; linear momentum is that of all bodies, "
-    "angular momentum about the origin. Differs by: the largest difference from kane's final q and u. Traced C: four "
-    "calls of Pinocchio's aba traced to C a step and nothing else, which any integrator would add to. RK8: steps "
-    "chosen for a tolerance of 1e-9."
+    "angular momentum about the origin; those of steps of 0.01 s are rounding. Differs by: the largest difference from "
+    "kane's final q and u. Traced C: four calls of Pinocchio's aba traced to C a step and nothing else, which any "
+    "integrator would add to. RK8: steps chosen for a tolerance of 1e-9."
 )
 BASILISK = (
     "Basilisk is not measured, because it cannot be installed here. Literature: 6.7 s for its RK4 on this spacecraft, "
