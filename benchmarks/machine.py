@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-PACKAGES = ("numpy", "numba", "llvmlite", "pin", "casadi", "mujoco", "example-robot-data", "sympy", "pydy")
+PACKAGES = ("numpy", "numba", "llvmlite", "pin", "casadi", "mujoco", "example-robot-data", "sympy", "pydy", "scipy")
 
 
 class Conditions:
