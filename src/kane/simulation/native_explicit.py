@@ -271,7 +271,7 @@ def first_step(system: Any, interpolated: Any, course: Any, store: Any, scheme: 
         d0, d1 = max(d0, abs(x[i]) / scale), max(d1, abs(slopes[0, i]) / scale)
     h = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
     span = course.until - course.start
-    h = math.copysign(min(h if h < math.inf else 1e-6, abs(span)), span)
+    h = math.copysign(min(h if 0.0 < h < math.inf else 1e-6, abs(span)), span)  # zero where the slope is infinite
     for i in range(x.size):
         y[i] = x[i] + h * slopes[0, i]
     slope(system, interpolated, clock[TIME] + h, y, slopes[1])

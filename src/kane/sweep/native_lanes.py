@@ -260,7 +260,7 @@ def _normalise(block: Any, quaternions: Any) -> None:
             first, length = (1 + start) * lanes + lane, 0.0
             for i in range(first, first + 4 * lanes, lanes):
                 length += block.state[i] * block.state[i]
-            length = math.sqrt(length)
+            length = math.sqrt(length) if length > 0.0 else math.nan  # zero in idle lanes; dividing by it would raise
             for i in range(first, first + 4 * lanes, lanes):
                 block.state[i] /= length
 
