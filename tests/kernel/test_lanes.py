@@ -187,7 +187,7 @@ def test_results_go_where_they_are_wanted():
     one = np.zeros(function.n_out)
     np.testing.assert_array_equal(function(state[0, 0], rest[0, 0], stage, out=one), out[0, 0])
     for wrong in (out[:2], out.astype(np.float32), out[::-1], np.zeros((6, 3, function.n_out)), [0.0]):
-        with pytest.raises(kane.ModelError, match=r"smooth: out must have shape \(3, 6, \d+\), contiguous"):
+        with pytest.raises(kane.ModelError, match=r"smooth: out must be an array of shape \(3, 6, \d+\), contiguous"):
             function(state, rest, stage, out=wrong)
 
 

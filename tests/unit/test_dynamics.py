@@ -402,3 +402,52 @@ def test_a_target_of_the_users_makes_the_code():
     dyn.forward([0.1], [0.0])
     dyn.mass_matrix([0.0])
     assert compiled == ["forward", "mass_matrix"]
+
+
+def results_with_out():
+    """Methods that fill ``out``, called on a batch of five states of the arm."""
+    dyn = kane.build(kane.formulate(kane.library.stanford_arm()))
+    q, u, a = np.random.default_rng(8).normal(size=(3, 5, 6))
+    return {
+        "forward": lambda **out: dyn.forward(q, u, a, **out),
+        "inverse": lambda **out: dyn.inverse(q, u, a, **out),
+        "bias": lambda **out: dyn.bias(q, u, **out),
+        "kinematics": lambda **out: dyn.kinematics(q, u, **out),
+        "mass_matrix": lambda **out: dyn.mass_matrix(q, **out),
+        "rhs": lambda **out: dyn.rhs(0.0, np.hstack([q, u]), a, **out),
+    }
+
+
+@pytest.mark.parametrize("name", results_with_out())
+def test_out_is_filled_and_returned_with_the_same_bits(name):
+    method = results_with_out()[name]
+    fresh = method()
+    out = np.full_like(fresh, np.nan)
+    assert method(out=out) is out
+    np.testing.assert_array_equal(out, fresh)
+
+
+@pytest.mark.parametrize("name", results_with_out())
+def test_an_out_that_does_not_fit_is_refused_and_says_why(name):
+    method = results_with_out()[name]
+    right = method()
+    wrong = {
+        r"its shape is \(4,": right[:4].copy(),
+        "it holds float32": right.astype(np.float32),
+        "it has gaps": np.repeat(right, 2, axis=-1)[..., ::2],
+        "not list": right.tolist(),
+    }
+    for words, out in wrong.items():
+        with pytest.raises(kane.ModelError, match=words):
+            method(out=out)
+    fixed = right.copy()
+    fixed.flags.writeable = False
+    with pytest.raises(kane.ModelError, match="read-only"):
+        method(out=fixed)
+
+
+def test_an_out_that_is_an_argument_is_refused():
+    dyn = kane.build(kane.formulate(kane.library.stanford_arm()))
+    q, u = np.random.default_rng(8).normal(size=(2, 5, 6))
+    with pytest.raises(kane.ModelError, match="out of forward shares memory with an argument"):
+        dyn.forward(q, u, out=u)

@@ -153,17 +153,7 @@ class CompiledFunction:
             batches = f"state {state} and rest {rest.shape[:-1]}"
             batches += f" and stage {stage.shape[:-1]}" if stage.ndim > 1 else ""
             raise ModelError(f"{self.program.name}: the batches of {batches} do not broadcast") from None
-        return self._many(parts, rest, stage, self._place(out, (*batch, self.n_out)))
-
-    def _place(self, out: np.ndarray | None, shape: tuple[int, ...]) -> np.ndarray:
-        if out is None:
-            return np.empty(shape)
-        fits = (
-            isinstance(out, np.ndarray) and out.dtype == np.float64 and out.flags.c_contiguous and out.flags.writeable
-        )
-        if not fits or out.shape != shape:
-            raise self._shape("out", f"{shape}, contiguous, of double precision", np.shape(out))
-        return out
+        return self._many(parts, rest, stage, result_array(out, (*batch, self.n_out), self.program.name))
 
     def _one(self, state: np.ndarray, rest: np.ndarray, stage: np.ndarray) -> np.ndarray:
         # All arrays in one block of memory: asking NumPy for five addresses takes ten times as long as the call.
@@ -233,3 +223,26 @@ class CompiledFunction:
 
     def __repr__(self) -> str:
         return f"<CompiledFunction {self.program.name!r}: {self.n_state} + {self.n_rest} -> {self.n_out}>"
+
+
+def result_array(out: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
+    """The array to fill: ``out``, or a new one where that is None.
+
+    Raises:
+        ModelError: ``out`` has another shape, or is not a writeable, contiguous array of double precision.
+    """
+    if out is None:
+        return np.empty(shape)
+    wanted = f"{name}: out must be an array of shape {shape}, contiguous, of double precision and writeable"
+    if not isinstance(out, np.ndarray):
+        raise ModelError(f"{wanted}, not {type(out).__name__}")
+    faults = (
+        (out.shape != shape, f"its shape is {out.shape}"),
+        (out.dtype != np.float64, f"it holds {out.dtype}"),
+        (not out.flags.c_contiguous, "it has gaps or another order"),
+        (not out.flags.writeable, "it is read-only"),
+    )
+    found = [words for wrong, words in faults if wrong]
+    if found:
+        raise ModelError(f"{wanted}; {', '.join(found)}")
+    return out
