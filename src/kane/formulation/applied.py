@@ -113,9 +113,9 @@ def applied_loads(loads: Iterable[Load], system: System) -> Applied:
 def _on_link(system: System, wrench: PointWrench) -> tuple[int, Vector, Vector]:
     """Link, force and moment about O_K in K."""
     body = wrench.point.body
-    place, frame = system.places[body.index], system.places[wrench.expressed_in.index]
-    f = carried(system, frame.link, place.link, frame.R_LB.apply(wrench.force))
-    n = carried(system, frame.link, place.link, frame.R_LB.apply(wrench.torque))
+    place = system.places[body.index]
+    f = _from_body(system, wrench.expressed_in.index, place.link, wrench.force)
+    n = _from_body(system, wrench.expressed_in.index, place.link, wrench.torque)
     p = position_in_K(system, body.index, wrench.point.position_in_body)
     return place.link, f, plus(n, cross(p, f))
 
@@ -127,20 +127,10 @@ def position_in_K(system: System, body: int, point: Vector) -> Vector:
     return step.R_LK.apply_inverse(minus(plus(place.p_LB, place.R_LB.apply(point)), step.p_LK))
 
 
-def carried(system: System, start: int, end: int, v: Vector) -> Vector:
-    """A vector from frame L of one link to frame K of another, through their common ancestor."""
-    v = system.steps[start].R_LK.apply_inverse(v)
-    up, down = start, []
-    while end != up:
-        if end > up:
-            down.append(end)
-            end = system.links[end].parent
-        else:
-            v = system.steps[up].R.apply(v)
-            up = system.links[up].parent
-    for index in reversed(down):
-        v = system.steps[index].R.apply_inverse(v)
-    return v
+def _from_body(system: System, body: int, link: int, v: Vector) -> Vector:
+    """A vector from a body's frame to the frame K of a link."""
+    place = system.places[body]
+    return system.carried(place.link, link, system.steps[place.link].R_LK.apply_inverse(place.R_LB.apply(v)))
 
 
 def resolved_leaves(system: System, found: Applied) -> dict[Expr, Expr]:
@@ -181,15 +171,14 @@ def _measured(system: System, measures: Sequence[Expr]) -> dict[Expr, Expr]:
 
 def _value(system: System, measure: Measure, w: Sequence[Vector], v: Sequence[Vector]) -> Any:
     link = system.places[measure.body].link
-    along = system.places[measure.direction_body]
-    direction = along.R_LB.apply(measure.direction)
     if measure.kind == DIRECTION:
-        own = system.places[measure.body].R_LB.apply(measure.point)
-        return dot(carried(system, link, along.link, own), system.steps[along.link].R_LK.apply_inverse(direction))
+        along = system.places[measure.direction_body]
+        own = system.steps[along.link].R_LK.apply_inverse(along.R_LB.apply(measure.direction))
+        return dot(_from_body(system, measure.body, along.link, measure.point), own)
     p = position_in_K(system, measure.body, measure.point)
     if measure.kind == POSITION:
         R = orientations(system)
         p_N = plus(origins(system, R)[link], tuple(dot(row, p) for row in R[link]))
-        return dot(p_N, carried(system, along.link, 0, direction))
+        return dot(p_N, _from_body(system, measure.direction_body, 0, measure.direction))
     vector = w[link] if measure.kind == ANGULAR_VELOCITY else plus(v[link], cross(w[link], p))
-    return dot(vector, carried(system, along.link, link, direction))
+    return dot(vector, _from_body(system, measure.direction_body, link, measure.direction))

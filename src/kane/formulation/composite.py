@@ -8,6 +8,8 @@ from typing import Any
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.base_parameters import MassParameters
+from kane.formulation.inverse import generalized_forces
+from kane.formulation.kinematics import angular_velocities, origin_velocities
 from kane.formulation.spatial import (
     ZERO,
     Vector,
@@ -96,6 +98,23 @@ def mass_matrix(system: System, natural: Sparse) -> Sparse:
                 for row, column in ((a, b), (b, a)) if i != j else ((a, b),):
                     if row >= column:
                         M[row, column] = M.get((row, column), zero) + (ca * cb) * x
+    return M
+
+
+def unit_columns(system: System) -> Sparse:
+    """M column by column: the generalized forces of the momenta that belong to one unit speed at a time.
+
+    Declared angular velocities enter as such, so that what speeds of choice decouple is zero.
+    """
+    C, n = system.speeds.C, len(system.speeds.u)
+    M: Sparse = {}
+    for r in range(n):
+        natural = [row.get(r, 0.0) for row in C]
+        w = angular_velocities(system, natural, [float(j == r) for j in range(n)])
+        v = origin_velocities(system, w, natural)
+        momenta = [_unit_wrench(mass, w_K, v_K) for mass, w_K, v_K in zip(system.masses, w, v, strict=True)]
+        column = generalized_forces(system, momenta)
+        M.update({(i, r): column[i] for i in range(r, n)})
     return M
 
 

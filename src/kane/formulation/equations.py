@@ -14,11 +14,11 @@ from kane.expression.node import Expr
 from kane.expression.traverse import substitute as replace_leaves
 from kane.formulation.applied import Applied
 from kane.formulation.body_tree import BodyTree
-from kane.formulation.composite import Sparse, mass_matrix, natural_mass_matrix, solve
+from kane.formulation.composite import Sparse, solve
 from kane.formulation.constraint_rows import Equation
 from kane.formulation.counts import OperationTable, count
 from kane.formulation.embedding import Embedding
-from kane.formulation.inverse import along_u, joint_efforts
+from kane.formulation.inverse import along_u, generalized_forces
 from kane.formulation.partial_velocities import PartialVelocities, partial_velocities
 from kane.formulation.programs import quantity
 from kane.formulation.routes import Routes
@@ -190,9 +190,9 @@ class Equations:
             none = [(ZERO, ZERO)] * len(self.system.links)
             for link, wrench in part.wrenches.items():
                 none[link] = wrench
-            carried = joint_efforts(self.system, none)
-            efforts = [a + b for a, b in zip(part.efforts, carried, strict=True)]
-            columns.append(along_u(self.system, efforts))
+            on_joints = along_u(self.system, part.efforts)
+            on_links = generalized_forces(self.system, none)
+            columns.append([a + b for a, b in zip(on_joints, on_links, strict=True)])
         return columns
 
     def count(self) -> OperationTable:
@@ -222,7 +222,7 @@ class Equations:
 
     @cached_property
     def _mass_entries(self) -> Sparse:
-        return mass_matrix(self.routes.chosen, natural_mass_matrix(self.routes.chosen))
+        return self.routes.mass
 
     def baked_in(self, expressions: Any) -> tuple[Expr, ...]:
         """Expressions with dependent speeds and the parameters that were substituted for good replaced."""

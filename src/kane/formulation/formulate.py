@@ -16,9 +16,8 @@ from kane.formulation.body_tree import body_tree
 from kane.formulation.constraint_rows import constraint_equations
 from kane.formulation.embedding import embed
 from kane.formulation.equations import Equations
-from kane.formulation.probe import Probe
+from kane.formulation.read_model import probe_of, system_of
 from kane.formulation.speeds import leaves_of
-from kane.formulation.system import system_of
 from kane.model.checks import near
 from kane.model.model import Model
 
@@ -37,7 +36,7 @@ def formulate(model: Model) -> Equations:
     with collector_paused():
         system = system_of(model)
         applied = applied_loads(model.loads, system)
-        probe = Probe({**model.parameters, **model.inputs})
+        probe = probe_of(model)
         constraints = constraint_equations(model.constraints, system, probe)
         parameters, inputs, t = leaves_of(model)
         embedding = None

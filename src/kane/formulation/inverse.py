@@ -32,11 +32,18 @@ def inverse_dynamics(system: System, udot: Sequence[Any], applied: dict[int, Wre
         dot(tuple(row.values()), [udot[j] for j in row]) + a for row, a in zip(speeds.C, speeds.a_t, strict=True)
     ]
     w = angular_velocities(system)
-    fields = accelerations(system, w, natural)
+    fields = accelerations(system, w, natural, udot)
     forces = [inertia_wrench(m, field, v) for m, field, v in zip(system.masses, fields, w, strict=True)]
     for index, (f, n) in applied.items():
         forces[index] = minus(forces[index][0], f), minus(forces[index][1], n)
-    return along_u(system, joint_efforts(system, forces))
+    return generalized_forces(system, forces)
+
+
+def generalized_forces(system: System, wrenches: Sequence[Wrench]) -> list[Any]:
+    """Generalized forces along u of a wrench about O_K on each link: the velocities' recursion, transposed."""
+    declared: list[Any] = [system.arena.zero] * len(system.speeds.u)
+    efforts = joint_efforts(system, wrenches, declared)
+    return [x + y for x, y in zip(along_u(system, efforts), declared, strict=True)]
 
 
 def along_u(system: System, efforts: Sequence[Any]) -> list[Any]:
@@ -48,13 +55,19 @@ def along_u(system: System, efforts: Sequence[Any]) -> list[Any]:
     return totals
 
 
-def joint_efforts(system: System, forces: Sequence[Wrench]) -> list[Any]:
-    """Sum the wrenches of each subtree inwards and project them on the joints' partial velocities."""
+def joint_efforts(system: System, forces: Sequence[Wrench], declared: list[Any]) -> list[Any]:
+    """Sum the wrenches of each subtree inwards and project them on the joints' partial velocities.
+
+    Where an angular velocity is declared by speeds, the moment does work on these and no joint further in: it is added
+    to ``declared``, by speed.
+    """
     total = list(forces)
     efforts: list[Any] = [0.0] * len(system.speeds.C)
     for index in range(len(system.links) - 1, 0, -1):
         step, (f, n) = system.steps[index], total[index]
         n = plus(n, cross(step.d, f))
+        if index in system.known:
+            n = _work_on_declared(system, index, n, declared)
         for k, w_u, v_u in zip(system.columns(index), step.w_u, step.v_u, strict=True):
             efforts[k] = dot(w_u, n) + dot(v_u, f)
         parent = system.links[index].parent
@@ -63,6 +76,16 @@ def joint_efforts(system: System, forces: Sequence[Wrench]) -> list[Any]:
             n = plus(step.R.apply(n), cross(step.p, f))
             total[parent] = plus(total[parent][0], f), plus(total[parent][1], n)
     return efforts
+
+
+def _work_on_declared(system: System, index: int, n: Vector, declared: list[Any]) -> Vector:
+    """Add what a moment does along declared components to these; what is left of it acts through the joint."""
+    known = system.known[index]
+    turned = system.carried(index, known.frame, n)
+    for row, x in zip(known.rows, turned, strict=True):
+        for r, c in (row or {}).items():
+            declared[r] = declared[r] + c * x
+    return ZERO if known.whole else tuple(x if row is None else 0.0 for row, x in zip(known.rows, n, strict=True))
 
 
 def inertia_wrench(mass: MassParameters, field: Acceleration, w: Vector) -> Wrench:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kane.expression.node import Expr
 from kane.formulation.frames import Step
 from kane.formulation.spatial import ZERO, Square, Vector, cross, dot, is_zero, minus, plus, times
 from kane.formulation.system import System
@@ -38,39 +37,48 @@ def combined(columns: Sequence[Vector], speeds: Sequence[Any]) -> Vector:
     return total
 
 
-def angular_velocities(system: System) -> list[Vector]:
-    """w_NK of every link in K (Angeles et al. 1988, Eq. 12)."""
+def angular_velocities(system: System, natural: Sequence[Any] = (), u: Sequence[Any] = ()) -> list[Vector]:
+    """w_NK of every link in K (Angeles et al. 1988, Eq. 12); what speeds declare is taken as declared.
+
+    Args:
+        natural, u: natural and generalized speeds; those of the system unless given.
+    """
+    natural, u = natural or system.speeds.natural, u or system.speeds.u
     w: list[Vector] = [ZERO]
     for index in range(1, len(system.links)):
         step = system.steps[index]
-        own = combined(step.w_u, _natural(system, index))
-        carried = step.R.apply_inverse(w[system.links[index].parent])
-        w.append(plus(carried, own))
+        own = combined(step.w_u, [natural[k] for k in system.columns(index)])
+        w_K = plus(step.R.apply_inverse(w[system.links[index].parent]), own)
+        if index in system.known:
+            known = system.known[index]
+            w_K = system.carried(known.frame, index, known.mixed(w_K, u))
+        w.append(w_K)
     return w
 
 
-def origin_velocities(system: System, w: Sequence[Vector]) -> list[Vector]:
-    """v of O_K in N, in K (Angeles et al. 1988, Eqs. 17 and 19)."""
+def origin_velocities(system: System, w: Sequence[Vector], natural: Sequence[Any] = ()) -> list[Vector]:
+    """v of O_K in N, in K (Angeles et al. 1988, Eqs. 17 and 19), for the system's natural speeds unless others are
+    given."""
+    natural = natural or system.speeds.natural
     v: list[Vector] = [ZERO]
     for index in range(1, len(system.links)):
         step, parent = system.steps[index], system.links[index].parent
         carried = step.R.apply_inverse(plus(v[parent], cross(w[parent], step.p)))
-        own = combined(step.v_u, _natural(system, index))
+        own = combined(step.v_u, [natural[k] for k in system.columns(index)])
         v.append(plus(plus(carried, own), cross(w[index], step.d)))
     return v
 
 
-def _natural(system: System, index: int) -> list[Expr]:
-    return [system.speeds.natural[k] for k in system.columns(index)]
-
-
-def accelerations(system: System, w: Sequence[Vector], natural: Sequence[Any]) -> list[Acceleration]:
+def accelerations(
+    system: System, w: Sequence[Vector], natural: Sequence[Any], udot: Sequence[Any] = ()
+) -> list[Acceleration]:
     """Acceleration fields outwards from the ground, which is given the acceleration -g (Angeles et al., Eqs. 11, 18,
     20, 51).
 
     Args:
         w: angular velocities of the links.
         natural: accelerations of the joints' natural speeds; zeros give the remainders (free of udot).
+        udot: generalized accelerations, of which declared angular velocities are made.
     """
     g = system.gravity
     ground = Acceleration(ZERO, (ZERO, ZERO, ZERO), (-g[0], -g[1], -g[2]), ZERO)
@@ -84,6 +92,8 @@ def accelerations(system: System, w: Sequence[Vector], natural: Sequence[Any]) -
         w_FM, v_FM = combined(step.w_u, moving), combined(step.v_u, moving)
         alpha = plus(step.R.apply_inverse(above.alpha), cross(w[index], w_FM))
         alpha = plus(plus(alpha, combined(step.w_u, given)), step.alpha_t)
+        if index in system.known:
+            alpha = _declared(system, index, w, alpha, udot)
         W, squares = _field(w[index], alpha)
         a = step.R.apply_inverse(plus(above.a, _times(above.W, step.p)))
         if v_FM is not ZERO:
@@ -91,6 +101,15 @@ def accelerations(system: System, w: Sequence[Vector], natural: Sequence[Any]) -
             a = plus(a, plus(cross(times(2.0, carried), v_FM), plus(combined(step.v_u, given), step.a_t)))
         fields.append(Acceleration(alpha, W, plus(a, _times(W, step.d)), squares))
     return fields
+
+
+def _declared(system: System, index: int, w: Sequence[Vector], alpha: Vector, udot: Sequence[Any]) -> Vector:
+    """alpha of a link whose angular velocity, or components of it, are declared: the axes turn along."""
+    known = system.known[index]
+    if known.frame == index:
+        return known.mixed(alpha, udot)
+    turn = cross(w[known.frame], known.mixed(ZERO, system.speeds.u))
+    return system.carried(known.frame, index, plus(known.mixed(ZERO, udot), turn))
 
 
 def _field(w: Vector, alpha: Vector) -> tuple[Square, Vector]:

@@ -26,8 +26,8 @@ from kane.expression.node import Expr
 from kane.formulation.body_tree import BodyTree, body_tree
 from kane.formulation.path_kinematics import PathKinematics
 from kane.formulation.path_loads import forces_and_torques, generalized_efforts, with_values
+from kane.formulation.read_model import system_of
 from kane.formulation.speeds import Speeds, leaves_of
-from kane.formulation.system import system_of
 from kane.model.checks import near
 from kane.model.model import Model
 

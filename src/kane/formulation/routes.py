@@ -11,7 +11,7 @@ from kane.expression.operations import PARAMETER
 from kane.expression.traverse import count
 from kane.formulation.applied import Applied
 from kane.formulation.articulated import articulated_forward
-from kane.formulation.composite import mass_matrix, natural_mass_matrix, solve
+from kane.formulation.composite import Sparse, mass_matrix, natural_mass_matrix, solve, unit_columns
 from kane.formulation.inverse import along_u, inertia_wrench, inverse_dynamics
 from kane.formulation.kinematics import accelerations, angular_velocities
 from kane.formulation.spatial import ZERO, minus
@@ -29,6 +29,10 @@ def cost(expressions: Sequence[Any]) -> int:
     return totals["mul"] + totals["add"] + DIVISION * totals["div"]
 
 
+# With no more speeds of choice than this M is tried column by column, which takes O(n^3).
+FEW_SPEEDS = 16
+
+
 class Routes:
     """The routes through one system, and which of them is cheapest."""
 
@@ -43,6 +47,15 @@ class Routes:
             return regrouped
         udot = self._plain.speeds.udot
         return min((regrouped, self._plain), key=lambda s: cost(inverse_dynamics(s, udot, {})))
+
+    @cached_property
+    def mass(self) -> Sparse:
+        """M over u: by composite inertias, or from partial velocities where few speeds of choice make that cheaper."""
+        system = self.chosen
+        composite = mass_matrix(system, natural_mass_matrix(system))
+        if system.speeds.plain or len(system.speeds.u) > FEW_SPEEDS:
+            return composite
+        return min((composite, unit_columns(system)), key=lambda M: cost(list(M.values())))
 
     def inverse(self, udot: Sequence[Any], applied: Applied) -> list[Any]:
         """M udot + bias under loads."""
@@ -63,7 +76,7 @@ class Routes:
     def composite(self, applied: Applied) -> list[Any]:
         """udot by composite inertias and a sparse solve; any speeds."""
         system = self.chosen
-        M = mass_matrix(system, natural_mass_matrix(system))
+        M = self.mass
         needed = self.inverse([0.0] * len(system.speeds.u), applied)
         order = list(dict.fromkeys(j for row in system.speeds.C for j in row))
         return solve(M, [-x for x in needed], order, [leaf.name for leaf in system.speeds.u])

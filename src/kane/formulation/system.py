@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from kane.expression.arena import Arena
-from kane.formulation.base_parameters import MassParameters, mass_parameters, regrouped
-from kane.formulation.frames import Step, computational_frames
-from kane.formulation.links import Link, Place, link_tree
+from kane.expression.node import Expr
+from kane.formulation.base_parameters import MassParameters, regrouped
+from kane.formulation.frames import Step
+from kane.formulation.known_velocity import KnownVelocity
+from kane.formulation.links import Link, Place
 from kane.formulation.spatial import Vector
-from kane.formulation.speeds import Speeds, natural_speeds
-from kane.model.model import Model
+from kane.formulation.speeds import Speeds
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,9 @@ class System:
         links, steps, masses: by link, parents first, 0 the ground.
         places: place of each body in its link, by body index.
         gravity: acceleration of free fall in N [m/s^2].
+        known: angular velocities that are declared as speeds, by link.
+        fails_where: expressions that were divided by to solve the speeds for the joints' own: where one vanishes, this
+            choice of speeds fails.
     """
 
     arena: Arena
@@ -30,6 +35,8 @@ class System:
     steps: list[Step]
     masses: list[MassParameters]
     gravity: Vector
+    known: Mapping[int, KnownVelocity] = field(default_factory=dict)
+    fails_where: tuple[Expr, ...] = ()
 
     def columns(self, index: int) -> range:
         """Positions of a link's natural speeds among all."""
@@ -37,20 +44,20 @@ class System:
         start = self.speeds.first[connection] if connection else 0
         return range(start, start + len(self.steps[index].w_u))
 
+    def carried(self, start: int, end: int, v: Vector) -> Vector:
+        """A vector from the frame K of one link to that of another, through their common ancestor."""
+        up, down = start, []
+        while end != up:
+            if end > up:
+                down.append(end)
+                end = self.links[end].parent
+            else:
+                v = self.steps[up].R.apply(v)
+                up = self.links[up].parent
+        for index in reversed(down):
+            v = self.steps[index].R.apply_inverse(v)
+        return v
+
     def regrouped(self) -> System:
         """The same system with base inertial parameters: same equations of motion, other joint reactions."""
         return replace(self, masses=regrouped(self.masses, self.links, self.steps))
-
-
-def system_of(model: Model) -> System:
-    """Read a model.
-
-    Raises:
-        ModelError: the model is not a tree rooted in the ground, or a joint moves nothing.
-    """
-    tree = link_tree(model)
-    connections = [link.connection for link in tree.links if link.connection is not None]
-    speeds = natural_speeds(model, connections)
-    steps = computational_frames(tree.links, speeds)
-    masses = mass_parameters(tree.links, steps)
-    return System(model.arena, tree.links, tree.places, speeds, steps, masses, model.gravity)

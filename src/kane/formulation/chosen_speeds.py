@@ -1,0 +1,255 @@
+"""Generalized speeds of the analyst's choice, solved by structure for the joints' own speeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kane.errors import ExpressionError, ModelError
+from kane.expression.derivative import linear_coefficients
+from kane.expression.node import Expr
+from kane.expression.operations import MEASURE, SPEED
+from kane.expression.traverse import substitute
+from kane.formulation.applied import images
+from kane.formulation.constraint_rows import Equation
+from kane.formulation.elimination import Row, eliminate
+from kane.formulation.known_velocity import KnownVelocity
+from kane.formulation.probe import Probe
+from kane.formulation.spatial import ZERO, Vector, is_zero, plus, times
+from kane.formulation.system import System
+from kane.model.body import ANGULAR_VELOCITY, Measure
+
+# Cosines this close to 0 and 1 are these.
+ALIGNED = 1e-12
+# Beside a number, how much an expression costs as an entry of the equations to be solved.
+EXPRESSION = 4
+
+
+@dataclass(frozen=True)
+class ChosenSpeeds:
+    """The joints' own speeds by generalized speeds.
+
+    Attributes:
+        own: the joints' own speeds by name, linear in u.
+        u: leaves of the generalized speeds.
+        names: of these.
+        fails_where: what was divided by.
+    """
+
+    own: dict[str, Expr]
+    u: tuple[Expr, ...]
+    names: tuple[str, ...]
+    fails_where: tuple[Expr, ...]
+
+
+def chosen_speeds(
+    definitions: Mapping[str, Expr], system: System, constraints: Sequence[Equation], probe: Probe
+) -> ChosenSpeeds:
+    """Solve u = Y w + Z, with motion constraints A w + b = 0 where there are fewer speeds than w, for w.
+
+    Args:
+        system: of the joints' own speeds w.
+        constraints: in w.
+
+    Raises:
+        ModelError: a definition is not linear in w; the speeds depend on each other, or do not span the motion.
+
+    Source: Kane & Levinson 1983, Eq. 1; Gillespie 2003, Eqs. 1-2, 51-57.
+    """
+    names = tuple(definitions)
+    u = tuple(system.arena.leaf(SPEED, name) for name in names)
+    w = [leaf.name for leaf in system.speeds.u]
+    plain = _plain_rows(definitions, u, system)
+    _require_independent(plain, w, probe)
+    rows = _structured(plain, definitions, u, system)
+    rows += _completing(plain, constraints, system, probe)
+    found = eliminate(rows, range(len(w)), probe)
+    values = found.values()
+    own = {name: system.arena.lift(values[k].rest) for k, name in enumerate(w)}
+    return ChosenSpeeds(own, u, names, tuple(found.pivots))
+
+
+def _plain_rows(definitions: Mapping[str, Expr], u: Sequence[Expr], system: System) -> list[Row]:
+    """Y w + Z - u = 0 for each speed."""
+    rows, zero = [], system.arena.zero
+    for (name, expression), leaf in zip(definitions.items(), u, strict=True):
+        who = f"the speed {name!r}"
+        resolved = substitute([expression], images(system, [expression], who))
+        try:
+            (Y,), (Z,) = linear_coefficients(resolved, system.speeds.u)
+        except ExpressionError as error:
+            raise ModelError(f"{who} is not linear in the rates of the coordinates: {error}") from None
+        rows.append(Row(name, {j: y for j, y in enumerate(Y) if y is not zero}, Z - leaf))
+    return rows
+
+
+def _matrix(rows: Sequence[Row], n: int, probe: Probe) -> np.ndarray:
+    """The coefficients at the probe's state."""
+    out = np.zeros((len(rows), n))
+    for r, row in enumerate(rows):
+        out[r, list(row.coefficients)] = probe(list(row.coefficients.values()))
+    return out
+
+
+def _require_independent(rows: Sequence[Row], w: Sequence[str], probe: Probe) -> None:
+    """The speeds must not depend on each other."""
+    Y = _matrix(rows, len(w), probe)
+    if len(rows) == np.linalg.matrix_rank(Y):
+        return
+    _, _, V = np.linalg.svd(Y.T)
+    combination = V[-1]
+    names = [row.name for row, x in zip(rows, combination, strict=True) if abs(x) > 1e-9]
+    raise ModelError(
+        f"the speeds {', '.join(names)} depend on each other, in every state: together they say nothing about some "
+        "motion, or the same about one; replace one of them"
+        if len(names) > 1
+        else f"the speed {names[0]!r} does not depend on the motion; define it by rates that change"
+    )
+
+
+def _completing(rows: Sequence[Row], constraints: Sequence[Equation], system: System, probe: Probe) -> list[Row]:
+    """The motion constraints that determine what the speeds leave open.
+
+    Raises:
+        ModelError: naming what stays undetermined.
+    """
+    w = [leaf.name for leaf in system.speeds.u]
+    still = {leaf: leaf.arena.zero for leaf in system.speeds.u}
+    chosen, rank = list(rows), len(rows)
+    for c in constraints:
+        if rank == len(w):
+            break
+        row = Row(c.name, dict(c.coefficients), substitute([c.motion], still)[0])
+        if c.linear and np.linalg.matrix_rank(_matrix([*chosen, row], len(w), probe)) > rank:
+            chosen, rank = [*chosen, row], rank + 1
+    if rank == len(w):
+        return chosen[len(rows) :]
+    _, _, V = np.linalg.svd(_matrix(chosen, len(w), probe))
+    free = [name for name, x in zip(w, np.abs(V[rank:]).max(axis=0), strict=True) if x > 1e-9]
+    raise ModelError(
+        f"the speeds {', '.join(row.name for row in rows)} do not span the motion: {', '.join(free)} can change while "
+        f"all of them are zero; define {len(w) - rank} more speed{'s' * (len(w) - rank > 1)}, or motion constraints "
+        "that determine it"
+    )
+
+
+def _structured(rows: list[Row], definitions: Mapping[str, Expr], u: Sequence[Expr], system: System) -> list[Row]:
+    """The rows, those of a whole angular velocity written along the axes where the joints' rates stand alone.
+
+    w_NB = sum of axes e_j w_j, known along the axes of one frame, is turned to the frame in which most measure numbers
+    of the e_j are numbers: the elimination then needs no sum of squares of sines and cosines to know that it is one.
+    """
+    done: set[int] = set()
+    found: list[Row] = []
+    for link, known in known_velocities(definitions, system).items():
+        speeds = {r for row in known.rows for r in row or {}}
+        if not known.whole or (known.frame != link and len(speeds) != 3) or speeds & done:
+            continue
+        done |= speeds
+        names = [rows[r].name for r in sorted(speeds)]
+        found.extend(_along_best_axes(system, link, known, u, names))
+    return [*(row for r, row in enumerate(rows) if r not in done), *found]
+
+
+def _along_best_axes(
+    system: System, link: int, known: KnownVelocity, u: Sequence[Expr], names: Sequence[str]
+) -> Iterator[Row]:
+    frames, at = [], link
+    while at:
+        frames.append(at)
+        at = system.links[at].parent
+    columns, rests = {}, {}
+    for frame in dict.fromkeys((*frames, 0, known.frame)):
+        columns[frame], rests[frame] = _axes(system, frames, frame)
+    best = min(columns, key=lambda f: _complexity(columns[f].values()) + (f != known.frame))
+    value = system.carried(known.frame, best, known.mixed(ZERO, u))
+    for i, name in enumerate(names):
+        entries = {j: v[i] for j, v in columns[best].items() if not is_zero(v[i])}
+        yield Row(name, entries, rests[best][i] - value[i])
+
+
+def _axes(system: System, links: Sequence[int], frame: int) -> tuple[dict[int, Vector], Vector]:
+    """What each of the joints' own speeds turns the outermost of some links about, and what turns it besides."""
+    still = {leaf: leaf.arena.zero for leaf in system.speeds.u}
+    axes: dict[int, Vector] = {}
+    rest = ZERO
+    for link in links:
+        for k, w_u in zip(system.columns(link), system.steps[link].w_u, strict=True):
+            if all(is_zero(x) for x in w_u):
+                continue
+            axis = system.carried(link, frame, w_u)
+            for j, c in system.speeds.C[k].items():
+                axes[j] = plus(axes.get(j, ZERO), times(c, axis))
+            prescribed = substitute([system.speeds.natural[k]], still)[0]
+            if not is_zero(prescribed):
+                rest = plus(rest, times(prescribed, axis))
+    return axes, rest
+
+
+def _complexity(vectors: Any) -> int:
+    """Entries that are not zero, expressions counting for several."""
+    entries = [x for v in vectors for x in v if not is_zero(x)]
+    return sum(EXPRESSION if x.__class__ is Expr and not x.is_constant else 1 for x in entries)
+
+
+def known_velocities(definitions: Mapping[str, Expr], system: System) -> dict[int, KnownVelocity]:
+    """By link, what the definitions of speeds say outright of its angular velocity."""
+    declared: dict[tuple[int, int], list[tuple[int, Vector]]] = {}
+    for r, expression in enumerate(definitions.values()):
+        if expression.op == MEASURE and expression.data.kind == ANGULAR_VELOCITY:
+            measure: Measure = expression.data
+            link, frame = system.places[measure.body].link, system.places[measure.direction_body].link
+            along = system.places[measure.direction_body].R_LB.apply(measure.direction)
+            if link:
+                declared.setdefault((link, frame), []).append((r, along))
+    found: dict[int, KnownVelocity] = {}
+    for (link, frame), measures in declared.items():
+        whole = _whole(system, frame, measures)
+        if whole is not None:
+            found[link] = whole
+        elif not (link in found and found[link].whole):
+            found[link] = _components(system, link, frame, measures, found.get(link))
+    return {link: k for link, k in found.items() if any(row is not None for row in k.rows)}
+
+
+def _whole(system: System, frame: int, measures: list[tuple[int, Vector]]) -> KnownVelocity | None:
+    """The vector whose measure numbers along three constant directions are speeds."""
+    along = [tuple(system.steps[frame].R_LK.apply_inverse(v)) for _, v in measures]
+    if len(along) != 3 or any(x.__class__ is Expr for v in along for x in v):
+        return None
+    directions = np.array(along, float)
+    if np.linalg.cond(directions) > 1.0 / ALIGNED:
+        return None
+    inverse = np.linalg.inv(directions)
+    rows = []
+    for i in range(3):
+        exact = {r: _rounded(float(inverse[i, k])) for k, (r, _) in enumerate(measures)}
+        rows.append({r: c for r, c in exact.items() if c})
+    return KnownVelocity(frame, tuple(rows))
+
+
+def _components(
+    system: System, link: int, frame: int, measures: list[tuple[int, Vector]], old: KnownVelocity | None
+) -> KnownVelocity:
+    """Those of the link's own components along whose axes a declared direction lies, whatever the state."""
+    rows: list[dict[int, float] | None] = list(old.rows) if old else [None] * 3
+    for r, v in measures:
+        for axis, sign in _axis(system.carried(frame, link, system.steps[frame].R_LK.apply_inverse(v))):
+            rows[axis] = {r: sign}
+    return KnownVelocity(link, tuple(rows))
+
+
+def _axis(v: Vector) -> Iterator[tuple[int, float]]:
+    if any(x.__class__ is Expr for x in v):
+        return
+    rounded = [_rounded(float(x)) for x in v]
+    for i, x in enumerate(rounded):
+        if abs(x) == 1.0 and rounded.count(0.0) == 2:
+            yield i, x
+
+
+def _rounded(x: float) -> float:
+    return float(round(x)) if abs(x - round(x)) < ALIGNED else x

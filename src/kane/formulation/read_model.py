@@ -1,0 +1,46 @@
+"""A model read for derivation: its system in the generalized speeds in force."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kane.formulation.base_parameters import mass_parameters
+from kane.formulation.chosen_speeds import chosen_speeds, known_velocities
+from kane.formulation.constraint_rows import constraint_equations
+from kane.formulation.frames import computational_frames
+from kane.formulation.links import LinkTree, link_tree
+from kane.formulation.probe import Probe
+from kane.formulation.speeds import Speeds, natural_speeds, speeds_of
+from kane.formulation.system import System
+from kane.model.model import Model
+
+
+def system_of(model: Model) -> System:
+    """Read a model.
+
+    Raises:
+        ModelError: the model is not a tree rooted in the ground, a joint moves nothing, or the generalized speeds that
+            were chosen do not span the motion.
+    """
+    tree = link_tree(model)
+    connections = [link.connection for link in tree.links if link.connection is not None]
+    system = _system(model, tree, natural_speeds(model, connections))
+    definitions = model.speed_choice.definitions
+    if not definitions:
+        return system
+    probe = probe_of(model)
+    chosen = chosen_speeds(definitions, system, constraint_equations(model.constraints, system, probe), probe)
+    speeds = speeds_of(model, connections, chosen.own, chosen.u, chosen.names)
+    known = known_velocities(definitions, system)
+    return replace(_system(model, tree, speeds), known=known, fails_where=chosen.fails_where)
+
+
+def probe_of(model: Model) -> Probe:
+    """Numbers for the expressions of a model, its parameters at their defaults."""
+    return Probe({**model.parameters, **model.inputs})
+
+
+def _system(model: Model, tree: LinkTree, speeds: Speeds) -> System:
+    steps = computational_frames(tree.links, speeds)
+    masses = mass_parameters(tree.links, steps)
+    return System(model.arena, tree.links, tree.places, speeds, steps, masses, model.gravity)
