@@ -1,0 +1,120 @@
+"""What constraints are given, checked: points, directions, lengths, coordinates of joints."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from kane.errors import ModelError
+from kane.expression.functions import sqrt
+from kane.expression.interpret import interpret
+from kane.expression.node import Expr, Scalar
+from kane.expression.operations import COORDINATE, PARAMETER, TIME
+from kane.expression.traverse import leaves
+from kane.geometry.scalars import cross, dot
+from kane.model.body import Body, Direction, Point, Triple
+from kane.model.checks import require_fixed
+from kane.model.connection import Connection, JointCoordinate
+
+if TYPE_CHECKING:
+    from kane.model.model import Model
+
+
+def require_points(who: str, *points: Any) -> None:
+    """Refuse what is no point fixed in a body, and points of two models."""
+    for P in points:
+        if not isinstance(P, Point):
+            raise ModelError(f"{who} takes points such as body.point((0, 0, 0.1)), not {P!r}")
+        require_fixed(P.position_in_body, f"the position of a point of body {P.body.name!r} in {who}")
+    require_one_model(who, *(P.body for P in points))
+
+
+def require_direction(who: str, direction: Any) -> None:
+    """Refuse what is no direction fixed in a body, and the zero vector."""
+    if not isinstance(direction, Direction):
+        raise ModelError(f"{who} takes a direction such as body.x, not {direction!r}")
+    require_fixed(direction.components, f"a direction of body {direction.body.name!r} in {who}")
+    if all(at_defaults(direction.body.model, x) == 0.0 for x in direction.components):
+        raise ModelError(
+            f"{who} has the direction (0, 0, 0) of body {direction.body.name!r}; give one that is not zero"
+        )
+
+
+def require_one_model(who: str, *bodies: Body) -> None:
+    """Refuse bodies of two models."""
+    for body in bodies[1:]:
+        if body.model is not bodies[0].model:
+            raise ModelError(
+                f"{who} joins body {bodies[0].name!r} and body {body.name!r} of another model; build everything with "
+                "one model"
+            )
+
+
+def require_two_bodies(who: str, A: Body, B: Body) -> None:
+    """Refuse one body where the constraint is between two."""
+    require_one_model(who, A, B)
+    if A is B:
+        raise ModelError(f"{who} restricts nothing: both are fixed in body {A.name!r}; give two bodies")
+
+
+def require_positive(model: Model, value: Any, what: str) -> None:
+    """Refuse a length of parameters that is not positive at their default values."""
+    x = model.scalar(value, what)
+    require_fixed([x], what)
+    known = at_defaults(model, x)
+    if not known > 0.0:
+        raise ModelError(f"{what} is {known:.12g} m; give a positive number")
+
+
+def require_geometric(model: Model, value: Any, what: str) -> Scalar:
+    """A number or an expression of coordinates, parameters and time."""
+    x = model.scalar(value, what)
+    found = leaves([x]) if isinstance(x, Expr) else []
+    wrong = [str(leaf.data) for leaf in found if leaf.op not in (COORDINATE, PARAMETER, TIME)]
+    if wrong:
+        raise ModelError(f"{what} depends on {', '.join(wrong)}; it may depend on coordinates, parameters and time")
+    return x
+
+
+def coordinate(who: str, target: Any) -> JointCoordinate:
+    """The coordinate of a joint that has one, or ``joint["name"]``."""
+    if isinstance(target, Connection):
+        if len(target.coordinates) != 1:
+            raise ModelError(
+                f"{who} takes one coordinate, but joint {target.name!r} is {type(target.joint).__name__} with "
+                f'{len(target.coordinates)}; give one of its coordinates, such as {target.name}["..."]'
+            )
+        target = JointCoordinate(target)
+    if not isinstance(target, JointCoordinate):
+        raise ModelError(f"{who} takes a joint, which Model.connect returns, or one coordinate of it, not {target!r}")
+    return target
+
+
+def at_defaults(model: Model, value: Scalar) -> float:
+    """The value of an expression of parameters at their defaults; NaN where it depends on anything else."""
+    if not isinstance(value, Expr):
+        return float(value)
+    if any(leaf.op != PARAMETER for leaf in leaves([value])):
+        return math.nan
+    return float(interpret([value], {model.arena.leaf(PARAMETER, p): x for p, x in model.parameters.items()})[0])
+
+
+def unit(direction: Direction) -> Triple:
+    """The measure numbers of a direction in its body, made of length 1."""
+    length = sqrt(dot(direction.components, direction.components))
+    return tuple(x / length for x in direction.components)
+
+
+def normals(direction: Direction) -> tuple[Triple, Triple]:
+    """Two unit vectors n1, n2 in the direction's body with n1 x n2 along it.
+
+    Where the direction depends on parameters, their default values choose n1: it is undetermined only at values that
+    turn the direction by 55 deg or more from there.
+    """
+    n = unit(direction)
+    sizes = [abs(at_defaults(direction.body.model, x)) for x in n]
+    e = tuple(float(k == sizes.index(min(sizes))) for k in range(3))
+    across = cross(e, n)
+    length = sqrt(dot(across, across))
+    first = tuple(x / length for x in across)
+    return first, cross(n, first)

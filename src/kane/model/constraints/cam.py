@@ -1,0 +1,49 @@
+"""A follower whose place is a function of a cam's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kane.errors import ModelError
+from kane.expression.node import Expr
+from kane.expression.traverse import leaves
+from kane.model.connection import Connection, JointCoordinate
+from kane.model.constraints.arguments import coordinate, require_geometric, require_one_model
+from kane.model.constraints.constraint import Constraint, Row
+
+
+@dataclass(frozen=True)
+class Cam(Constraint):
+    """The coordinate of a follower is a function of that of a cam: q_f - profile(q_c) = 0.
+
+    Attributes:
+        follower, cam: joints with one coordinate, or one coordinate of a joint: ``joint["q2"]``.
+        profile: called with the expression q_c, returns an expression: ``lambda x: kane.spline(x, angles, lifts)`` or a
+            sum of sines. Twice differentiable; for a cam that turns more than once periodic, which a spline is not.
+    """
+
+    follower: Connection | JointCoordinate
+    cam: Connection | JointCoordinate
+    profile: Callable[[Expr], Expr]
+
+    def __post_init__(self) -> None:
+        follower, cam = coordinate("a Cam", self.follower), coordinate("a Cam", self.cam)
+        require_one_model("a Cam", follower.connection.child, cam.connection.child)
+        if follower == cam:
+            raise ModelError(f"a Cam joins two coordinates, not {cam.name!r} with itself")
+        if not callable(self.profile):
+            raise ModelError(f"the profile of a Cam is a function of its coordinate, not {self.profile!r}")
+        lift = require_geometric(cam.connection.child.model, self.profile(cam.q), "what the profile of a Cam returns")
+        if not isinstance(lift, Expr) or not set(leaves([lift])) & set(leaves([cam.q])):
+            raise ModelError(f"the profile of a Cam returns {lift!r}, in which its coordinate {cam.name!r} is not")
+
+    @property
+    def title(self) -> str:
+        """Which coordinate follows which."""
+        return f"cam {coordinate('a Cam', self.cam).name} of {coordinate('a Cam', self.follower).name}"
+
+    def rows(self) -> Sequence[Row]:
+        """One equation."""
+        follower, cam = coordinate("a Cam", self.follower), coordinate("a Cam", self.cam)
+        return [Row("lift", configuration=follower.q - self.profile(cam.q))]

@@ -1,0 +1,55 @@
+"""Two points at a given distance: a massless rod with ball joints at its ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kane.errors import ModelError
+from kane.expression.node import Scalar
+from kane.model.body import Point
+from kane.model.connection import coordinate_rate
+from kane.model.constraints.arguments import at_defaults, require_geometric, require_points, require_two_bodies
+from kane.model.constraints.constraint import Constraint, Row
+from kane.model.constraints.relative import dot, position, velocity
+
+
+@dataclass(frozen=True)
+class Distance(Constraint):
+    """Points P and Q of two bodies are the distance L apart: (p . p - L^2) / (2 L) = 0 with p = p_QP.
+
+    To first order the left side is |p| - L [m], without a root that fails where the points meet. The motion equation
+    is (p . v) / L - dL/dt = 0, v = dp/dt.
+
+    Attributes:
+        P, Q: the points.
+        length: L [m], positive: a number, or an expression of coordinates, parameters and time.
+    """
+
+    P: Point
+    Q: Point
+    length: Scalar
+
+    def __post_init__(self) -> None:
+        who = "a Distance"
+        require_points(who, self.P, self.Q)
+        require_two_bodies(who, self.P.body, self.Q.body)
+        L = require_geometric(self.P.body.model, self.length, "the length of a Distance")
+        known = at_defaults(self.P.body.model, L)
+        if known <= 0.0:
+            raise ModelError(
+                f"the length of a Distance is {known:.12g} m; give a positive number, or for points that meet a "
+                "kane.Coincidence"
+            )
+
+    @property
+    def title(self) -> str:
+        """Which bodies are held apart."""
+        return f"distance of points of {self.P.body.name} and {self.Q.body.name}"
+
+    def rows(self) -> Sequence[Row]:
+        """One equation."""
+        N = self.P.body.model.ground
+        L = N.model.arena.lift(self.length)
+        p, v = position(self.Q, self.P, N), velocity(self.Q, self.P, N)
+        return [Row("length", configuration=(dot(p, p) - L * L) / (2 * L), motion=dot(p, v) / L - coordinate_rate(L))]

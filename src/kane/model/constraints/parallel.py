@@ -1,0 +1,48 @@
+"""Two directions that stay parallel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kane.geometry.scalars import cross
+from kane.model.body import Direction
+from kane.model.constraints.arguments import normals, require_direction, require_two_bodies, unit
+from kane.model.constraints.constraint import Constraint, Row
+from kane.model.constraints.relative import angular_velocity_in, dot, numbers
+
+
+@dataclass(frozen=True)
+class Parallel(Constraint):
+    """Directions a and b, fixed in bodies A and B, are parallel: b . n = 0 for two directions n normal to a.
+
+    Their rates are w_AB . (b x n). Directions that oppose each other satisfy the equations too, which ``assemble``
+    leaves. One equation alone, b . n = 0, is ``model.constrain(b.dot(n))``.
+
+    Attributes:
+        a, b: the directions; their lengths do not matter.
+    """
+
+    a: Direction
+    b: Direction
+
+    def __post_init__(self) -> None:
+        who = "a Parallel"
+        require_direction(who, self.a)
+        require_direction(who, self.b)
+        require_two_bodies(who, self.a.body, self.b.body)
+
+    @property
+    def title(self) -> str:
+        """Which bodies have a direction in common."""
+        return f"parallel directions of {self.a.body.name} and {self.b.body.name}"
+
+    def rows(self) -> Sequence[Row]:
+        """Two equations, of the sines of small angles [rad]."""
+        A, B = self.a.body, self.b.body
+        b = numbers(B.direction(unit(self.b)), A)
+        w = angular_velocity_in(A, B, A)
+        found = []
+        for k, n in enumerate(normals(self.a), start=1):
+            found.append(Row(f"turn {k}", configuration=dot(b, n), motion=dot(w, cross(b, n))))
+        return found

@@ -1,0 +1,47 @@
+"""A joint coordinate that follows a given motion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kane.errors import ModelError
+from kane.expression.node import Expr, Scalar
+from kane.expression.traverse import leaves
+from kane.model.connection import Connection, JointCoordinate
+from kane.model.constraints.arguments import coordinate, require_geometric
+from kane.model.constraints.constraint import Constraint, Row
+
+
+@dataclass(frozen=True)
+class Prescribed(Constraint):
+    """A joint coordinate follows a given motion: q - f = 0.
+
+    A joint made with the expression f for its coordinate has no speed at all, which is cheaper; imposed on a joint that
+    has one, the motion can be taken out again and the effort that maintains it brought into evidence.
+
+    Attributes:
+        joint: a joint with one coordinate, or one coordinate of a joint: ``joint["q2"]``.
+        value: f [rad or m]: a number, which locks the joint, or an expression of time, parameters and other
+            coordinates, twice differentiable.
+    """
+
+    joint: Connection | JointCoordinate
+    value: Scalar
+
+    def __post_init__(self) -> None:
+        along = coordinate("a Prescribed motion", self.joint)
+        what = f"the Prescribed motion of {along.name!r}"
+        value = require_geometric(along.connection.child.model, self.value, what)
+        if isinstance(value, Expr) and along.q in leaves([value]):
+            raise ModelError(f"{what} depends on {along.name!r} itself; give time or other coordinates")
+
+    @property
+    def title(self) -> str:
+        """Which coordinate is prescribed."""
+        return f"prescribed motion of {coordinate('a Prescribed motion', self.joint).name}"
+
+    def rows(self) -> Sequence[Row]:
+        """One equation."""
+        along = coordinate("a Prescribed motion", self.joint)
+        return [Row("motion", configuration=along.q - self.value)]

@@ -1,0 +1,48 @@
+"""Bodies as seen from one another: measure numbers that the rows of constraints are made of."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from kane.expression.node import Expr
+from kane.geometry import scalars
+from kane.geometry.scalars import cross
+from kane.model.body import Body, Direction, Point, Triple, VectorMeasure
+
+
+def numbers(vector: VectorMeasure | Direction, E: Body) -> Triple:
+    """The measure numbers of a vector along the axes of E."""
+    return tuple(vector.dot(axis) for axis in (E.x, E.y, E.z))
+
+
+def dot(a: Triple, b: Triple) -> Expr:
+    """The scalar product of two vectors of which one is an expression."""
+    return cast(Expr, scalars.dot(a, b))
+
+
+def difference(a: Triple, b: Triple) -> Triple:
+    """a - b."""
+    return tuple(x - y for x, y in zip(a, b, strict=True))
+
+
+def position(O: Point, P: Point, E: Body) -> Triple:
+    """p_OP_E [m]."""
+    return difference(numbers(P.position, E), numbers(O.position, E))
+
+
+def velocity(O: Point, P: Point, E: Body) -> Triple:
+    """d(p_OP)/dt in N, along the axes of E [m/s]."""
+    return difference(numbers(P.velocity, E), numbers(O.velocity, E))
+
+
+def velocity_in(B: Body, O: Point, P: Point, E: Body) -> Triple:
+    """d(p_OP)/dt as seen in B, along the axes of E [m/s]: v_BP where O is fixed in B.
+
+    Source: the derivative of a vector in two frames, Nd(p)/dt = Bd(p)/dt + w_NB x p.
+    """
+    return difference(velocity(O, P, E), cross(numbers(B.angular_velocity, E), position(O, P, E)))
+
+
+def angular_velocity_in(B: Body, A: Body, E: Body) -> Triple:
+    """w_BA_E [rad/s]."""
+    return difference(numbers(A.angular_velocity, E), numbers(B.angular_velocity, E))

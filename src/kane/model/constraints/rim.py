@@ -1,0 +1,73 @@
+"""Rims of wheels: circles about an axle, which a wheel can roll on from outside or inside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kane.errors import ModelError
+from kane.expression.node import Scalar
+from kane.model.body import Direction, Point
+from kane.model.constraints.arguments import require_direction, require_points, require_positive, unit
+from kane.model.constraints.constraint import Row
+from kane.model.constraints.contact import Roller, Surface
+
+
+@dataclass(frozen=True)
+class Rim(Surface):
+    """A circle about an axle, fixed in a body.
+
+    Attributes:
+        centre: C, on the axle.
+        axle: a, fixed in the body of C; its length does not matter.
+        radius: r [m], positive: a number or an expression of parameters.
+    """
+
+    centre: Point
+    axle: Direction
+    radius: Scalar
+
+    def __post_init__(self) -> None:
+        kind = type(self).__name__
+        require_points(f"a {kind}", self.centre)
+        require_direction(f"a {kind}", self.axle)
+        require_positive(self.centre.body.model, self.radius, f"the radius of a {kind}")
+        if self.axle.body is not self.centre.body:
+            raise ModelError(
+                f"the axle of a {kind} is fixed in body {self.axle.body.name!r}, its centre in body "
+                f"{self.centre.body.name!r}; give both in one body"
+            )
+
+    @property
+    def origin(self) -> Point:
+        """The centre."""
+        return self.centre
+
+    @property
+    def unit_axle(self) -> Direction:
+        """a, made of length 1."""
+        return self.axle.body.direction(unit(self.axle))
+
+    @property
+    def curvature_radius(self) -> Scalar:
+        """The radius, negative where the rim is rolled on from inside."""
+        return self.radius
+
+    def under(self, roller: Roller) -> Sequence[Row]:
+        """The equations of a roller on this rim."""
+        return roller.on_rim(self)
+
+
+class Ring(Rim):
+    """The inside of a ring, such as the ring gear of a planetary gear: a wheel rolls in it.
+
+    Attributes:
+        centre: C, on the axle.
+        axle: a, fixed in the body of C; its length does not matter.
+        radius: r [m] of the inner circle, positive: a number or an expression of parameters.
+    """
+
+    @property
+    def curvature_radius(self) -> Scalar:
+        """-r."""
+        return -self.radius

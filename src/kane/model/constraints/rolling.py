@@ -1,0 +1,70 @@
+"""Contact of a round shape with a surface: rolling, and sliding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kane.errors import ModelError
+from kane.model.constraints.arguments import require_two_bodies
+from kane.model.constraints.constraint import Constraint, Row
+from kane.model.constraints.contact import Roller, Surface
+
+
+@dataclass(frozen=True)
+class Contact(Constraint):
+    """A disk or sphere in contact with a plane, or a disk with another disk or a ring.
+
+    That they touch when the motion starts is not checked here: ``assemble`` moves them together. Where no coordinate
+    can do so, as with an axle held at another height than the radius, ``formulate`` or ``assemble`` says that the
+    constraint cannot hold; where they touch whatever the motion, the equation is found redundant.
+
+    Attributes:
+        roller: ``kane.Disk(centre, axle, radius)`` or ``kane.Sphere(centre, radius)``.
+        surface: ``kane.Plane(point, normal)``, or for a disk ``kane.Disk`` or ``kane.Ring``.
+    """
+
+    roller: Roller
+    surface: Surface
+
+    def __post_init__(self) -> None:
+        kind = type(self).__name__
+        if not isinstance(self.roller, Roller):
+            raise ModelError(f"a {kind} is of a kane.Disk or kane.Sphere, not of {self.roller!r}")
+        if not isinstance(self.surface, Surface):
+            raise ModelError(f"a {kind} is on a kane.Plane, kane.Disk or kane.Ring, not on {self.surface!r}")
+        require_two_bodies(f"a {kind}", self.roller.centre.body, self.surface.origin.body)
+        self.rows()  # refuses a pair that cannot be in contact
+
+    @property
+    def title(self) -> str:
+        """What is on what."""
+        return f"{type(self).__name__.lower()} of {self.roller.centre.body.name} on {self.surface.origin.body.name}"
+
+
+class Rolling(Contact):
+    """Rolling without slip: the material points in contact have one velocity. Nonholonomic in general.
+
+    The equations of each pair stand with its shape: ``kane.Disk``, ``kane.Sphere``.
+
+    Attributes:
+        roller: ``kane.Disk(centre, axle, radius)`` or ``kane.Sphere(centre, radius)``.
+        surface: ``kane.Plane(point, normal)``, or for a disk ``kane.Disk`` or ``kane.Ring``.
+    """
+
+    def rows(self) -> Sequence[Row]:
+        """Equations along the surface, and "touch"."""
+        return self.surface.under(self.roller)
+
+
+class Sliding(Contact):
+    """Contact that leaves slip free: of the equations of ``kane.Rolling`` the one called "touch".
+
+    Attributes:
+        roller: ``kane.Disk(centre, axle, radius)`` or ``kane.Sphere(centre, radius)``.
+        surface: ``kane.Plane(point, normal)``, or for a disk ``kane.Disk`` or ``kane.Ring``.
+    """
+
+    def rows(self) -> Sequence[Row]:
+        """One equation."""
+        return [row for row in self.surface.under(self.roller) if row.configuration is not None]

@@ -1,0 +1,78 @@
+"""A rope that runs through points of bodies: pulleys and tackles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from kane.errors import ModelError
+from kane.expression.functions import sqrt
+from kane.expression.node import Expr, Scalar
+from kane.geometry.scalars import dot
+from kane.model.body import Point
+from kane.model.connection import coordinate_rate
+from kane.model.constraints.arguments import at_defaults, require_geometric, require_points
+from kane.model.constraints.constraint import Constraint, Row
+from kane.model.constraints.relative import position, velocity
+
+
+@dataclass(frozen=True)
+class Rope(Constraint):
+    """A taut rope of length L from the first point over the others to the last: sum of |p_i| - L = 0.
+
+    The p_i lead from point to point; the motion equation is sum of (p_i . v_i) / |p_i| - dL/dt = 0, undetermined where
+    two neighbours meet. The rope is massless, slides over its points without friction and is not wound: pulleys are
+    small, and a point may be passed more than once, as in a tackle. Rope wound on a drum of radius r is a ``Gear`` of
+    a sliding joint with a turning one, ratio r.
+
+    Attributes:
+        points: two or more, in the order of the rope.
+        length: L [m], positive: a number, or an expression of coordinates, parameters and time.
+    """
+
+    points: Sequence[Point]
+    length: Scalar
+
+    def __post_init__(self) -> None:
+        if isinstance(self.points, Point) or len(self.points) < 2:
+            raise ModelError(f"a Rope runs through a list of two or more points, not {self.points!r}")
+        require_points("a Rope", *self.points)
+        model = self.points[0].body.model
+        known = at_defaults(model, require_geometric(model, self.length, "the length of a Rope"))
+        if known <= 0.0:
+            raise ModelError(f"the length of a Rope is {known:.12g} m; give a positive number")
+        for P, Q in pairwise(self.points):
+            if P == Q:
+                raise ModelError(f"a Rope passes a point of body {P.body.name!r} twice running; name it once")
+        if all(P.body is Q.body for P, Q in pairwise(self.points)):
+            raise ModelError(
+                f"a Rope restricts nothing: all its points are fixed in body {self.points[0].body.name!r}; give points "
+                "of two bodies or more"
+            )
+
+    @property
+    def title(self) -> str:
+        """Which bodies the rope passes."""
+        return f"rope through {', '.join(dict.fromkeys(P.body.name for P in self.points))}"
+
+    def rows(self) -> Sequence[Row]:
+        """One equation."""
+        N = self.points[0].body.model.ground
+        L = N.model.arena.lift(self.length)
+        excess, growth = -L, -coordinate_rate(L)
+        for Q, P in pairwise(self.points):
+            length, speed = _part(Q, P)
+            excess, growth = excess + length, growth + speed
+        return [Row("length", configuration=excess, motion=growth)]
+
+
+def _part(Q: Point, P: Point) -> tuple[Expr | float, Expr | float]:
+    """|p_QP| and its rate."""
+    if Q.body is P.body:
+        p = tuple(x - y for x, y in zip(P.position_in_body, Q.position_in_body, strict=True))
+        return sqrt(dot(p, p)), 0.0
+    N = P.body.model.ground
+    p = position(Q, P, N)
+    length = sqrt(dot(p, p))
+    return length, dot(p, velocity(Q, P, N)) / length
