@@ -7,7 +7,16 @@ import pytest
 FUNCTION_LINES, KERNEL_LINES, FILE_LINES, PUBLIC_METHODS, POSITIONAL_ARGUMENTS = 40, 80, 400, 15, 5
 TYPICAL_FUNCTION_LINES = 20  # nine functions of ten
 FORBIDDEN_MODULES = {"utils", "util", "common", "helpers", "helper", "base", "misc", "tools"}
-KERNEL_DECORATORS = {"njit", "jit", "cfunc", "intrinsic", "native_loop", "native_inline"}
+KERNEL_DECORATORS = {
+    "njit",
+    "jit",
+    "cfunc",
+    "intrinsic",
+    "native_loop",
+    "native_inline",
+    "native_kernel",
+    "native_program",
+}
 
 # Every exception by name, each with its reason. One that is no longer needed fails a test.
 EXCEPTIONS: dict[str, str] = {}

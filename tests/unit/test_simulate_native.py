@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kane
-from kane.simulation.native_call import call_program, native_loop
+from kane.codegen.native_call import call_program, native_loop
 from kane.simulation.native_explicit import march_explicit
 
 SCRIPT = """
@@ -63,7 +63,7 @@ def test_a_cache_that_cannot_be_written_does_no_harm(tmp_path, monkeypatch):
     def nowhere(function):
         raise RuntimeError("no locator available")
 
-    monkeypatch.setattr("kane.simulation.native_call._LoopCache", nowhere)
+    monkeypatch.setattr("kane.codegen.native_call._LoopCache", nowhere)
     loop = native_loop(lambda x: x + 1)
     assert loop(1) == 2
     monkeypatch.undo()
@@ -71,7 +71,7 @@ def test_a_cache_that_cannot_be_written_does_no_harm(tmp_path, monkeypatch):
 
 
 def test_a_folder_that_disappears_does_no_harm(tmp_path):
-    from kane.simulation.native_call import _LoopCache
+    from kane.codegen.native_call import _LoopCache
 
     loop = native_loop(_double)
     assert isinstance(loop._cache, _LoopCache)

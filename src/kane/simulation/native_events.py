@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from kane.codegen.native_call import call_program, native_inline, native_loop
 from kane.simulation.march import DONE, ENDED, FOUND, PROBES, STARTED, TIME
-from kane.simulation.native_call import call_program, native_inline, native_loop
 from kane.simulation.native_march import between, interpolate, normalise, record
 
 # Of a step: where a root is bracketed this closely, its distance from the root is rounding.

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.codegen.native_call import native_inline, native_loop
 from kane.simulation.march import (
     DONE,
     ENDED,
@@ -21,7 +22,6 @@ from kane.simulation.march import (
     UNCUT_STEP,
     Vector,
 )
-from kane.simulation.native_call import native_inline, native_loop
 from kane.simulation.native_events import find_events, first_signs
 from kane.simulation.native_march import hold, is_finite, normalise, record, slope, wants_rows_within
 

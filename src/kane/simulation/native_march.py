@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from kane.codegen.native_call import call_program, native_inline
 from kane.simulation.march import DONE, ENDED, ROWS
-from kane.simulation.native_call import call_program, native_inline
 
 
 @native_inline

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.codegen.native_call import call_program, native_inline, native_loop
 from kane.simulation.march import DONE, REJECTED, STARTED, TIME, Indices, Store, Vector
-from kane.simulation.native_call import call_program, native_inline, native_loop
 from kane.simulation.native_explicit import accept_step, combined_error, first_step, free_step, reject_step
 from kane.simulation.native_march import record, slope, wants_rows_within, write_row
 from kane.sweep.native_vectors import add_slopes, raise_to_errors

@@ -1,4 +1,4 @@
-"""Calls of compiled programs from native loops, and the decorator that compiles such loops once for all models."""
+"""Calls of compiled programs from native loops, and the decorators that compile such loops once for all models."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from llvmlite import ir
-from numba import njit, types
+from numba import carray, njit, types
 from numba.core.caching import FunctionCache
+from numba.core.ccallback import CFunc
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, register_jitable
 
@@ -53,21 +54,22 @@ call_program: Any = _call_program
 
 
 class _LoopCache(FunctionCache):
-    """The on-disk cache of one loop: stale when a source beside it or here changed, and never a reason to fail.
+    """The on-disk cache of one loop: stale when a source it may be made of changed, and never a reason to fail.
 
-    numba looks only at the file of the function itself, so that a loop would survive a change of what it calls.
+    numba looks only at the file of the function itself, so that a loop would survive a change of what it calls: here
+    all files count that lie beside this one, the function's or one from which the function's module imports.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        self._cache_file._source_stamp = (self._cache_file._source_stamp, _sources(function.__code__.co_filename))
+        self._cache_file._source_stamp = (self._cache_file._source_stamp, _sources(_folders(function)))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         found = None
         with contextlib.suppress(Exception):  # a damaged file raises anything at all; the loop is then compiled anew
             found = super().load_overload(sig, target_context)
         if found is None and sys.stderr.isatty():
-            sys.stderr.write("kane: compiling an integrator, once per installation (some ten seconds)\n")
+            sys.stderr.write("kane: compiling a native loop, once per installation (some ten seconds)\n")
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -77,10 +79,18 @@ class _LoopCache(FunctionCache):
             return
 
 
+def _folders(function: Callable[..., Any]) -> tuple[Path, ...]:
+    package = __name__.split(".")[0]
+    names = {getattr(thing, "__module__", None) or "" for thing in function.__globals__.values()}
+    modules = [sys.modules[name] for name in names if name.split(".")[0] == package and name in sys.modules]
+    files = [__file__, function.__code__.co_filename, *(module.__file__ for module in modules if module.__file__)]
+    return tuple(sorted({Path(file).parent for file in files}))
+
+
 @functools.cache
-def _sources(file: str) -> str:
+def _sources(folders: tuple[Path, ...]) -> str:
     digest = hashlib.sha256()
-    for folder in (Path(__file__).parent, Path(file).parent):
+    for folder in folders:
         for path in sorted(folder.glob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()
@@ -107,3 +117,70 @@ def native_loop(function: Callable[..., Any]) -> Any:
 def native_inline(function: Callable[..., Any]) -> Any:
     """Make a function usable inside native loops, as part of their code; from Python it stays what it is."""
     return register_jitable(forceinline=True, **_BARE)(function)
+
+
+# A program is called by code that knows of no exceptions: a division by zero follows IEEE 754.
+_PROGRAM: Any = {**_BARE, "error_model": "numpy"}
+_DOUBLES = types.CPointer(types.float64)
+
+
+def native_kernel(function: Callable[..., Any]) -> Any:
+    """Make a function usable inside native programs; from Python it stays what it is."""
+    return register_jitable(**_PROGRAM)(function)
+
+
+def native_program(function: Callable[..., Any]) -> Callable[[], int]:
+    """Make a function of five pointers to doubles, state, rest, stage, out and work, a program of the one convention.
+
+    Returns:
+        What gives the address of the native code, which is compiled on the first call and kept on disk like a loop; it
+        is good as long as the process lives.
+    """
+
+    @functools.cache
+    def compiled() -> CFunc:
+        program = CFunc(function, ((_DOUBLES,) * 5, types.void), locals={}, options=dict(_PROGRAM))
+        with contextlib.suppress(RuntimeError, OSError):  # where there is no place to keep it in
+            program._cache = _LoopCache(function)
+        program.compile()
+        return program
+
+    return lambda: compiled().address
+
+
+@intrinsic
+def _shifted(typingctx: Any, pointer: Any, offset: Any) -> Any:
+    """Pointer to the double that lies ``offset`` doubles further on."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.gep(arguments[0], [arguments[1]])
+
+    return pointer(pointer, types.int64), emit
+
+
+@intrinsic
+def _as_integers(typingctx: Any, pointer: Any) -> Any:
+    """The same memory as 64-bit integers."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], context.get_value_type(signature.return_type))
+
+    return types.CPointer(types.int64)(pointer), emit
+
+
+@native_kernel
+def vector_at(pointer: Any, offset: int, n: int) -> Any:
+    """n doubles as an array, from so many doubles after the pointer on."""
+    return carray(_shifted(pointer, offset), (n,))
+
+
+@native_kernel
+def matrix_at(pointer: Any, offset: int, rows: int, columns: int) -> Any:
+    """Rows of doubles as an array, from so many doubles after the pointer on."""
+    return carray(_shifted(pointer, offset), (rows, columns))
+
+
+@native_kernel
+def integers_at(pointer: Any, offset: int, n: int) -> Any:
+    """n 64-bit integers as an array, from so many doubles after the pointer on."""
+    return carray(_as_integers(_shifted(pointer, offset)), (n,))
