@@ -9,7 +9,7 @@ from kane.errors import ModelError
 from kane.expression.functions import sqrt
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr, Scalar
-from kane.expression.operations import COORDINATE, PARAMETER, TIME
+from kane.expression.operations import COORDINATE, OPERATIONS, PARAMETER, TIME
 from kane.expression.traverse import leaves
 from kane.geometry.scalars import cross, dot
 from kane.model.body import Body, Direction, Point, Triple
@@ -70,7 +70,7 @@ def require_geometric(model: Model, value: Any, what: str) -> Scalar:
     """A number or an expression of coordinates, parameters and time."""
     x = model.scalar(value, what)
     found = leaves([x]) if isinstance(x, Expr) else []
-    wrong = [str(leaf.data) for leaf in found if leaf.op not in (COORDINATE, PARAMETER, TIME)]
+    wrong = [f"the {OPERATIONS[x.op].name} {x.data}" for x in found if x.op not in (COORDINATE, PARAMETER, TIME)]
     if wrong:
         raise ModelError(f"{what} depends on {', '.join(wrong)}; it may depend on coordinates, parameters and time")
     return x
@@ -82,7 +82,7 @@ def coordinate(who: str, target: Any) -> JointCoordinate:
         if len(target.coordinates) != 1:
             raise ModelError(
                 f"{who} takes one coordinate, but joint {target.name!r} is {type(target.joint).__name__} with "
-                f'{len(target.coordinates)}; give one of its coordinates, such as {target.name}["..."]'
+                f'{len(target.coordinates)} coordinates; give one of them, such as {target.name}["..."]'
             )
         target = JointCoordinate(target)
     if not isinstance(target, JointCoordinate):

@@ -38,7 +38,7 @@ class Coincidence(Constraint):
         who = "a Coincidence"
         require_points(who, self.P, self.Q)
         require_two_bodies(who, self.P.body, self.Q.body)
-        if isinstance(self.along, Direction):
+        if not isinstance(self.along, Sequence):
             raise ModelError(f"{who} takes a list of directions; write along=[...]")
         for direction in self.along:
             require_direction(who, direction)

@@ -35,7 +35,7 @@ class Rope(Constraint):
     length: Scalar
 
     def __post_init__(self) -> None:
-        if isinstance(self.points, Point) or len(self.points) < 2:
+        if not isinstance(self.points, Sequence) or len(self.points) < 2:
             raise ModelError(f"a Rope runs through a list of two or more points, not {self.points!r}")
         require_points("a Rope", *self.points)
         model = self.points[0].body.model

@@ -1,0 +1,392 @@
+"""Every constraint: its motion equations against Jacobians and the derivatives of positions, its effect against closed
+forms."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.interpolate import CubicSpline
+
+import kane
+from kane import (
+    Cam,
+    Coincidence,
+    Disk,
+    Distance,
+    Gear,
+    NoSkid,
+    Parallel,
+    Plane,
+    Prescribed,
+    Ring,
+    Rolling,
+    Rope,
+    Sphere,
+)
+from kane.expression.derivative import total_time_derivative
+from kane.expression.interpret import interpret
+from kane.formulation.programs import quantity
+from kane.geometry import quaternion
+
+SKEW = kane.Rotation.euler("zxz", 0.3, -0.8, 1.1)
+PARAMETERS = {"r": 0.35, "L": 1.3, "slope": 0.4}
+# Sums of some hundred products of numbers of order one by two routes.
+TOLERANCE = {"rtol": 1e-11, "atol": 1e-11}
+
+
+def machine():
+    """Two chains of bodies that move in every way against each other and the ground."""
+    m = kane.Model("machine")
+    p = SimpleNamespace(**{name: m.parameter(name, x) for name, x in PARAMETERS.items()})
+    A, B, C, D = (m.body(n, mass=1.0, inertia=(0.2, 0.3, 0.25)) for n in "ABCD")
+    free = m.connect(m.ground, A, kane.Free("free"))
+    turn = m.connect(A, B, kane.Revolute("turn", axis=(1.0, 2.0, -1.0)), at=(0.2, -0.1, 0.3), orientation=SKEW)
+    ball = m.connect(m.ground, C, kane.Spherical("ball"), at=(0.4, 0.5, -0.2))
+    slide = m.connect(C, D, kane.Prismatic("slide", axis="y"), at=(0.1, 0.3, 0.2), child_orientation=SKEW)
+    return SimpleNamespace(
+        m=m, N=m.ground, A=A, B=B, C=C, D=D, free=free, turn=turn, ball=ball, slide=slide, t=m.time, p=p
+    )
+
+
+P, Q = (0.1, -0.2, 0.3), (-0.4, 0.2, 0.1)
+
+
+def coin(s):
+    return Disk(s.B.point(P), s.B.direction((1.0, 2.0, 0.5)), s.p.r)
+
+
+def ramp(s, body):
+    """A plane whose normal depends on a parameter."""
+    return Plane(body.point(Q), body.direction((-kane.sin(s.p.slope), 0.3, kane.cos(s.p.slope))))
+
+
+EXAMPLES = {
+    "coincidence": lambda s: Coincidence(s.B.point(P), s.D.point(Q)),
+    "on a plane": lambda s: Coincidence(s.B.point(P), s.D.point(Q), along=[s.D.direction((1.0, 2.0, s.p.r))]),
+    "on a line of a third body": lambda s: Coincidence(s.B.point(P), s.N.point(Q), along=[s.C.x, s.C.z]),
+    "distance": lambda s: Distance(s.B.point(P), s.D.point(Q), s.p.L),
+    "rope": lambda s: Rope([s.N.point(P), s.B.point(P), s.B.point(Q), s.D.point(Q)], s.p.L + 0.1 * s.t * s.t),
+    "parallel": lambda s: Parallel(s.B.direction((1.0, s.p.r, 0.3)), s.D.direction((0.2, 0.1, 3.0))),
+    "coin on the ground": lambda s: Rolling(coin(s), ramp(s, s.N)),
+    "coin on a body": lambda s: Rolling(coin(s), ramp(s, s.D)),
+    "sphere on the ground": lambda s: Rolling(Sphere(s.B.point(P), s.p.r), ramp(s, s.N)),
+    "sphere on a body": lambda s: Rolling(Sphere(s.B.point(P), s.p.r), ramp(s, s.D)),
+    "sliding coin": lambda s: kane.Sliding(coin(s), ramp(s, s.D)),
+    "wheel on wheel": lambda s: Rolling(coin(s), Disk(s.D.point(Q), s.D.z, 0.8)),
+    "wheel in a ring": lambda s: Rolling(coin(s), Ring(s.D.point(Q), s.D.z, 0.8)),
+}
+
+
+class State:
+    """A state, with poses and Jacobians of the machine without constraints."""
+
+    def __init__(self, s, seed):
+        random = np.random.default_rng(seed)
+        self.bare = kane.build(kane.formulate(machine().m))
+        self.t, n = 0.7, self.bare.equations
+        self.q, self.u = random.normal(size=len(n.q)), random.normal(size=len(n.u))
+        for k in n.quaternions:
+            self.q[k : k + 4] /= np.linalg.norm(self.q[k : k + 4])
+        self.poses = self.bare.poses(self.q)
+
+    def R(self, body):
+        return np.eye(3) if body.index == 0 else self.poses[body.name].orientation
+
+    def place(self, point):
+        """p_NoP."""
+        body, at = point.body, np.array(point.position_in_body, float)
+        return at if body.index == 0 else self.poses[body.name].position + self.R(body) @ at
+
+    def w(self, body):
+        return np.zeros(3) if body.index == 0 else self.bare.jacobian(body.name, self.q).angular @ self.u
+
+    def velocity(self, body, place):
+        """Of the point of a body that is at a place in N."""
+        if body.index == 0:
+            return np.zeros(3)
+        origin = self.bare.jacobian(body.name, self.q).linear @ self.u
+        return origin + np.cross(self.w(body), place - self.poses[body.name].position)
+
+    def values(self, equations, expressions, **changed):
+        leaves = dict(zip(equations.q, self.q, strict=True)) | dict(zip(equations.u, self.u, strict=True))
+        leaves |= {x: changed.get(x.name, PARAMETERS[x.name]) for x in equations.parameters} | {equations.t: self.t}
+        return np.array(interpret(list(expressions), leaves))
+
+
+def constrained(example, seed=1):
+    """The machine with one constraint, its equations by name of the row, and a state."""
+    s = machine()
+    constraint = example(s)
+    s.m.constrain(constraint, name="c")
+    equations = kane.formulate(s.m)
+    return s, constraint, equations, {e.name.removeprefix("c: "): e for e in equations.constraints}, State(s, seed)
+
+
+@pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES)
+def test_a_motion_equation_is_the_time_derivative_of_its_configuration_equation(example):
+    """Who vouches: the derivative of the graph of positions, beside velocities by recursion."""
+    _, _, equations, rows, state = constrained(example)
+    compared = [row for row in rows.values() if row.configuration is not None]
+    rates = dict(zip(equations.q, equations.unconstrained.kinematics, strict=True))
+    derived = total_time_derivative([row.configuration for row in compared], rates)
+    assert compared
+    found = state.values(equations, [row.motion for row in compared])
+    assert np.abs(found).min() > 1e-3  # so that nothing is compared with nothing
+    np.testing.assert_allclose(found, state.values(equations, derived), **TOLERANCE)
+
+
+def test_the_rate_of_a_distance_that_changes_with_time_is_right_where_the_distance_is():
+    _, c, equations, rows, state = constrained(lambda s: Distance(s.B.point(P), s.D.point(Q), s.p.L * kane.exp(s.t)))
+    rates = dict(zip(equations.q, equations.unconstrained.kinematics, strict=True))
+    row = rows["length"]
+    derived = total_time_derivative([row.configuration], rates)
+    L = np.linalg.norm(state.place(c.P) - state.place(c.Q)) / math.exp(state.t)
+    held, found, expected = state.values(equations, [row.configuration, row.motion, *derived], L=L)
+    assert abs(held) < 1e-12
+    np.testing.assert_allclose(found, expected, **TOLERANCE)
+
+
+def test_the_residual_of_a_distance_is_in_metres():
+    _, c, equations, rows, state = constrained(EXAMPLES["distance"])
+    actual = np.linalg.norm(state.place(c.P) - state.place(c.Q))
+    found = state.values(equations, [rows["length"].configuration], L=actual - 1e-6)[0]
+    assert found == pytest.approx(1e-6, rel=1e-5)  # (p^2 - L^2)/(2 L) = e + e^2/(2 L)
+
+
+def lowest(state, disk, n):
+    """The offset from the centre to the point of a circle that is lowest along -n, by the phase of its height."""
+    a = state.R(disk.centre.body) @ np.array(disk.axle.components)
+    a = a / np.linalg.norm(a)
+    e1 = np.cross(a, [0.3, -0.5, 0.9])
+    e1 /= np.linalg.norm(e1)
+    e2 = np.cross(a, e1)
+    phase = math.atan2(e2 @ n, e1 @ n) + math.pi
+    return a, PARAMETERS["r"] * (math.cos(phase) * e1 + math.sin(phase) * e2)
+
+
+def normal(state, plane):
+    slope = PARAMETERS["slope"]
+    n = state.R(plane.body) @ np.array([-math.sin(slope), 0.3, math.cos(slope)])
+    return n / np.linalg.norm(n)
+
+
+@pytest.mark.parametrize("name", ["coin on the ground", "coin on a body"])
+def test_the_lowest_point_of_a_rolling_coin_has_no_velocity_along_heading_across_and_normal(name):
+    """Who vouches: the velocity of the material point, by Jacobians; the gap, by the height of that point."""
+    _, c, equations, rows, state = constrained(EXAMPLES[name])
+    disk, plane = c.roller, c.surface
+    n = normal(state, plane)
+    a, offset = lowest(state, disk, n)
+    place = state.place(disk.centre) + offset
+    v = state.velocity(disk.centre.body, place) - state.velocity(plane.body, place)
+    heading = np.cross(a, n) / np.linalg.norm(np.cross(a, n))
+    across = np.cross(n, heading)
+    found = state.values(equations, [rows[k].motion for k in ("no slip", "no skid", "touch")])
+    gap = (place - state.place(plane.point)) @ n
+    np.testing.assert_allclose(found, [v @ heading, v @ across, v @ n], **TOLERANCE)
+    np.testing.assert_allclose(state.values(equations, [rows["touch"].configuration]), [gap], **TOLERANCE)
+
+
+@pytest.mark.parametrize("name", ["sphere on the ground", "sphere on a body"])
+def test_the_lowest_point_of_a_rolling_sphere_has_no_velocity(name):
+    """Who vouches: the velocity of the material point, by Jacobians."""
+    _, c, equations, rows, state = constrained(EXAMPLES[name])
+    n = normal(state, c.surface)
+    place = state.place(c.roller.centre) - PARAMETERS["r"] * n
+    v = state.velocity(c.roller.centre.body, place) - state.velocity(c.surface.body, place)
+    along_1, along_2, along_n = state.values(equations, [row.motion for row in rows.values()])
+    assert along_n == pytest.approx(v @ n, rel=1e-11)
+    assert math.hypot(along_1, along_2) == pytest.approx(np.linalg.norm(v - (v @ n) * n), rel=1e-11)
+
+
+def test_a_knife_edge_on_a_moving_body_does_not_move_across_it():
+    """Who vouches: the velocity of the material points, by Jacobians."""
+    s, _, equations, rows, state = constrained(
+        lambda s: NoSkid(s.B.point(P), s.B.direction((0.0, 3.0, 4.0)), on=s.D), seed=2
+    )
+    place = state.place(s.B.point(P))
+    v = state.velocity(s.B, place) - state.velocity(s.D, place)
+    d = state.R(s.B) @ np.array([0.0, 0.6, 0.8])
+    np.testing.assert_allclose(state.values(equations, [rows["no skid"].motion]), [v @ d], **TOLERANCE)
+
+
+def wheels(surface_radius, surface):
+    """A wheel of radius 0.2 and another or a ring about parallel axes, each on a turning carrier, in touch."""
+    m = kane.Model("wheels")
+    carrier, small, large = (m.body(n, mass=1.0, inertia=(1.0, 1.0, 1.0)) for n in ("carrier", "small", "large"))
+    m.connect(m.ground, carrier, kane.Revolute("phi", axis="z"))
+    arm = surface_radius + (0.2 if surface is Disk else -0.2)
+    m.connect(carrier, small, kane.Revolute("planet", axis="z"), at=(arm, 0.0, 0.0))
+    m.connect(m.ground, large, kane.Revolute("wheel", axis="z"))
+    m.constrain(Rolling(Disk(small.point(), small.z, 0.2), surface(large.point(), large.z, surface_radius)), name="c")
+    return kane.formulate(m)
+
+
+@pytest.mark.parametrize(("surface", "sign"), [(Disk, 1.0), (Ring, -1.0)])
+def test_wheels_turn_as_willis_says(surface, sign):
+    """Who vouches: Willis' equation of planetary gears, r (w_small - w_carrier) = -+R (w_large - w_carrier)."""
+    equations = wheels(0.5, surface)
+    slip = equations.constraints[0]
+    leaves = dict(zip(equations.q, (0.3, -0.4, 1.1), strict=True))
+    carrier, planet, large = (interpret([slip.coefficients[k]], leaves)[0] for k in range(3))
+    # The planet's coordinate is its angle against the carrier.
+    assert large / planet == pytest.approx(sign * 0.5 / 0.2, rel=1e-12)
+    assert carrier / planet == pytest.approx(-sign * 0.5 / 0.2, rel=1e-12)
+
+
+def test_that_wheels_touch_is_found_redundant_where_their_carrier_sees_to_it():
+    assert wheels(0.5, Disk).embedding.redundant == ("c: touch",)
+
+
+def accelerations(m, q, u):
+    """udot by the names of the speeds: M udot + h = A^T lambda and A udot = -remainder, solved in NumPy.
+
+    The state must satisfy the constraints."""
+    equations = kane.formulate(m)
+    n, rows = len(equations.u), equations.constraints
+    leaves = dict(zip(equations.q, q, strict=True)) | dict(zip(equations.u, u, strict=True)) | {equations.t: 0.0}
+    residuals = [x for row in rows for x in (row.configuration, row.motion) if x is not None]
+    np.testing.assert_allclose(interpret(residuals, leaves), 0.0, atol=1e-13)
+    values = np.array(interpret(list(quantity(equations, "unconstrained").outputs), leaves))
+    triangle, h, remainder = np.split(values[: n * (n + 1) // 2 + n + len(rows)], [n * (n + 1) // 2, -len(rows)])
+    M, A = np.zeros((n, n)), np.zeros((len(rows), n))
+    M[np.tril_indices(n)] = triangle
+    M = M + np.tril(M, -1).T
+    for k, row in enumerate(rows):
+        A[k, list(row.coefficients)] = interpret(list(row.coefficients.values()), leaves)
+    KKT = np.block([[M, -A.T], [A, np.zeros((len(rows), len(rows)))]])
+    udot = np.linalg.solve(KKT, np.concatenate([-h, -remainder]))[:n]
+    return dict(zip([x.name for x in equations.u], udot, strict=True))
+
+
+def slider(m, name, axis="z", mass=1.0):
+    """A body that slides from the origin."""
+    body = m.body(name, mass=mass)
+    m.connect(m.ground, body, kane.Prismatic(name + "_s", axis=axis))
+    return body
+
+
+def test_two_masses_on_a_rope_fall_as_atwood_says():
+    """Who vouches: a = g (m_a - m_b) / (m_a + m_b)."""
+    m = kane.Model("atwood")
+    a, b = slider(m, "a", mass=3.0), slider(m, "b", mass=2.0)
+    eyes = m.ground.point((0.0, 0.1, 2.0)), m.ground.point((0.0, 0.3, 2.0))
+    m.constrain(Rope([a.point((0.0, 0.1, 0.0)), *eyes, b.point((0.0, 0.3, 0.0))], 4.2))
+    found = accelerations(m, [0.4, -0.4], [0.3, -0.3])
+    assert found["a_s_dot"] == pytest.approx(-9.81 / 5.0, rel=1e-12)
+    assert found["b_s_dot"] == pytest.approx(9.81 / 5.0, rel=1e-12)
+
+
+def test_a_tackle_of_four_parts_lifts_a_quarter_as_fast():
+    """Who vouches: the load hangs on four parts, so that u_load = -u_hand / 4; m a = F with the hand's 4 in between."""
+    m = kane.Model("tackle")
+    load, hand = slider(m, "load", mass=8.0), slider(m, "hand", mass=1.0)
+    top, block = m.ground.point((0.0, 0.0, 5.0)), load.point()
+    m.constrain(Rope([top, block, top, block, top, hand.point()], 17.0))
+    found = accelerations(m, [1.0, 4.0], [0.1, -0.4])
+    # Lagrange: (m_hand + m_load / 16) a_hand = -(m_hand - m_load / 4) g.
+    assert found["hand_s_dot"] == pytest.approx(-(1.0 - 8.0 / 4) * 9.81 / (1.0 + 8.0 / 16), rel=1e-12)
+    assert found["load_s_dot"] == pytest.approx(-found["hand_s_dot"] / 4, rel=1e-12)
+
+
+def test_a_drum_and_its_weight_fall_with_the_inertia_of_both():
+    """Who vouches: (m r^2 + I) alpha = m g r."""
+    m = kane.Model("winch")
+    slider(m, "weight", mass=2.0)
+    drum = m.body("drum", mass=1.0, inertia=(0.5, 0.4, 0.5))
+    turn = m.connect(m.ground, drum, kane.Revolute("turn", axis="y"))
+    m.constrain(Gear(m.connections[0], turn, ratio=-0.3))
+    found = accelerations(m, [0.0, 0.0], [0.0, 0.0])
+    assert found["turn_dot"] == pytest.approx(2.0 * 9.81 * 0.3 / (2.0 * 0.09 + 0.4), rel=1e-12)
+
+
+@pytest.mark.parametrize(("share", "shape"), [(2 / 5, Sphere), (1 / 2, lambda P, r: Disk(P, P.body.y, r))])
+def test_a_ball_and_a_disk_roll_down_a_ramp_as_their_inertia_says(share, shape):
+    """Who vouches: a = g sin(slope) / (1 + I / (m r^2)), straight down the steepest line."""
+    m, slope = kane.Model("ball"), 0.4
+    ball = m.body("ball", mass=2.0, inertia=(share * 2.0 * 0.09,) * 3)
+    m.connect(m.ground, ball, kane.Free("b"))
+    n = np.array([math.sin(slope), 0.0, math.cos(slope)])
+    m.constrain(Rolling(shape(ball.point(), 0.3), Plane(m.ground.point(), m.ground.direction(n.tolist()))))
+    q = [1.0, 0.0, 0.0, 0.0, *(0.3 * n)]
+    found = accelerations(m, q, np.zeros(6))
+    expected = 9.81 * math.sin(slope) / (1 + share) * np.array([math.cos(slope), 0.0, -math.sin(slope)])
+    np.testing.assert_allclose([found[f"b_v{k}"] for k in "xyz"], expected, atol=1e-12)
+
+
+def test_a_skate_on_a_slope_runs_down_its_edge_and_not_across():
+    """Who vouches: a = g sin(slope) cos(heading) along the edge."""
+    m = kane.Model("skate", gravity=(9.81 * math.sin(0.2), 0.0, -9.81 * math.cos(0.2)))
+    skate = m.body("skate", mass=2.0, inertia=(0.1, 0.1, 0.1))
+    m.connect(m.ground, skate, kane.Planar("s", axis="z"))
+    m.constrain(NoSkid(skate.point(), skate.y))
+    found = accelerations(m, [0.0, 0.0, 0.5], [0.0, 0.0, 0.0])
+    along = 9.81 * math.sin(0.2) * math.cos(0.5)
+    assert found["s_x_dot"] == pytest.approx(along * math.cos(0.5), rel=1e-12)
+    assert found["s_y_dot"] == pytest.approx(along * math.sin(0.5), rel=1e-12)
+
+
+ANGLES, LIFTS = [-3.0, -1.0, 0.5, 3.0], [0.0, 1.0, -1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("profile", "derivatives"),
+    [
+        (lambda x: 0.1 * kane.sin(2 * x), [0.1 * math.sin(1.4), 0.2 * math.cos(1.4), -0.4 * math.sin(1.4)]),
+        (lambda x: kane.spline(x, ANGLES, LIFTS), [CubicSpline(ANGLES, LIFTS)(0.7, order) for order in range(3)]),
+    ],
+    ids=["sine", "spline"],
+)
+def test_the_follower_of_a_cam_that_turns_evenly_is_accelerated_by_its_curvature(profile, derivatives):
+    """Who vouches: d2 y(x)/dt2 = y'' xdot^2 with x = 0.7 + 3 t; the spline by scipy."""
+    m = kane.Model("cam")
+    slider(m, "follower")
+    wheel = m.body("wheel", mass=1.0, inertia=(1.0, 1.0, 1.0))
+    turn = m.connect(m.ground, wheel, kane.Revolute("x", axis="z"))
+    m.constrain(Cam(m.connections[0], turn, profile))
+    m.constrain(Prescribed(turn, 0.7 + 3 * m.time))
+    lift, slope, curvature = derivatives
+    found = accelerations(m, [lift, 0.7], [3 * slope, 3.0])
+    assert found["x_dot"] == pytest.approx(0.0, abs=1e-12)
+    assert found["follower_s_dot"] == pytest.approx(9 * curvature, rel=1e-12)
+
+
+def test_one_coordinate_of_a_joint_that_has_several_can_be_prescribed():
+    m = kane.Model("cart")
+    cart = m.body("cart", mass=2.0, inertia=(1.0, 1.0, 1.0))
+    joint = m.connect(m.ground, cart, kane.Planar("c", axis="z"))
+    m.constrain(Prescribed(joint["c_y"], 0.5 * m.time * m.time))
+    assert accelerations(m, [0.3, 0.0, 0.2], [0.4, 0.0, 0.1])["c_y_dot"] == pytest.approx(1.0, rel=1e-14)
+
+
+def coin_on_table():
+    """A coin of radius r and mass m on the xy-plane; its axle is its z axis."""
+    m, r = kane.Model("coin"), 0.2
+    body = m.body("coin", mass=3.0, inertia=(3.0 * r * r / 4, 3.0 * r * r / 4, 3.0 * r * r / 2))
+    m.connect(m.ground, body, kane.Free("c"))
+    m.constrain(Rolling(Disk(body.point(), body.z, r), Plane(m.ground.point(), m.ground.z)))
+    return m, r
+
+
+def test_a_leaning_coin_rolls_round_and_round_at_the_speed_of_its_lean():
+    """Who vouches: steady turns, from the balance of moments about the contact done by hand here.
+
+    The axle a = x cos e + z sin e turns about the vertical at W, and the disk at s about it: w = W z + s a. Its centre,
+    c = r (z cos e - x sin e) from the contact, is accelerated by W r (W sin e + s) x. Its angular momentum about the
+    centre, (m r^2/4) W (z - a sin e) + (m r^2/2) (s + W sin e) a, changes by W z x itself. The moment of the contact
+    force about the centre, -c x m (g z + acceleration), is that change: (6 s + 5 W sin e) W r cos e = -4 g sin e.
+    """
+    m, r = coin_on_table()
+    lean, turning = 0.3, 2.5
+    spin = (-4 * 9.81 * math.sin(lean) / (turning * r * math.cos(lean)) - 5 * turning * math.sin(lean)) / 6
+    axle, y = np.array([math.cos(lean), 0.0, math.sin(lean)]), np.array([0.0, 1.0, 0.0])
+    R = np.column_stack([np.cross(y, axle), y, axle])
+    w = np.array([0.0, 0.0, turning]) + spin * axle
+    centre = r * np.array([-math.sin(lean), 0.0, math.cos(lean)])
+    q = [*quaternion.from_matrix(R), *centre]
+    found = accelerations(m, q, [*(R.T @ w), *(R.T @ np.cross(w, centre))])
+    # The whole figure turns about the vertical: dw/dt = turning z x w. The measure numbers of w along the disk's axes
+    # change by R^T dw/dt, because w x w = 0.
+    expected = R.T @ np.cross([0.0, 0.0, turning], w)
+    np.testing.assert_allclose([found[f"c_w{k}"] for k in "xyz"], expected, atol=1e-10)
