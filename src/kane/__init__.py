@@ -1,6 +1,7 @@
 """Multibody dynamics by Kane's method: describe a mechanism, read its equations, run them as native code."""
 
 from kane import library
+from kane.analysis.assemble import Assembly, assemble
 from kane.analysis.certificate import Certificate, certify
 from kane.analysis.inverse_kinematics import inverse_kinematics
 from kane.analysis.power_ledger import PowerLedger, power_ledger
@@ -103,6 +104,7 @@ __all__ = [
     "RK8",
     "AngelesDH",
     "AngleRates",
+    "Assembly",
     "CSource",
     "Cam",
     "Certificate",
@@ -172,6 +174,7 @@ __all__ = [
     "absolute",
     "acos",
     "asin",
+    "assemble",
     "atan2",
     "build",
     "certify",

@@ -1,0 +1,215 @@
+"""assemble: a state that satisfies all constraints, from a guess."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kane.analysis.closing import CLOSED, close_loops, null_space, require_closed
+from kane.analysis.integrability import integrable_rows
+from kane.analysis.loops import Array, Loops
+from kane.dynamics.build import build
+from kane.dynamics.dynamics import Dynamics
+from kane.errors import ModelError
+from kane.formulation.equations import Equations
+from kane.model.checks import near
+from kane.simulation.layout import Layout
+from kane.simulation.named_vector import named_vector
+
+# A row is implied by others if, made of length one, less than this of it is left beside them. Near singular positions
+# closed loops are known to the square root of rounding, and so are the rows there.
+IMPLIED = 1e-6
+# Held names are free ones if they are by more than one part in so many as good as others.
+PREFERRED = 1e3
+ITERATIONS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """A state that satisfies the constraints; prints as a table.
+
+    Attributes:
+        q, u: coordinates and speeds, in the order of the equations.
+        rank: how many constraint equations are independent there.
+        residual: largest one of configuration and motion, [m or rad] and [m/s or rad/s].
+        redundant: names of the equations that those declared before them imply there.
+        free: names of coordinates, then of speeds, that may be chosen at will near this state: as many as there are
+            freedoms of each, held ones (and the speeds of held coordinates) before others.
+        integrable: names of the motion constraints that restrict the configuration as well, in truth.
+        tries: how many starts it took to close the loops.
+        coordinates, speeds: names.
+    """
+
+    q: Array
+    u: Array
+    rank: int
+    residual: float
+    redundant: tuple[str, ...]
+    free: tuple[str, ...]
+    integrable: tuple[str, ...]
+    tries: int
+    coordinates: tuple[str, ...]
+    speeds: tuple[str, ...]
+
+    def __str__(self) -> str:
+        width = max((len(name) for name in (*self.coordinates, *self.speeds)), default=0) + 2
+        values = (*zip(self.coordinates, self.q, strict=True), *zip(self.speeds, self.u, strict=True))
+        rows = [f"{name:{width}}{value:16.9g}{'   free' * (name in self.free)}" for name, value in values]
+        rows.append(f"rank {self.rank}, residual {self.residual:.1e}, starts {self.tries}")
+        lists = (("redundant", self.redundant), ("integrable", self.integrable))
+        return "\n".join([*rows, *(f"{word}: {', '.join(names)}" for word, names in lists if names)])
+
+
+def assemble(
+    equations: Equations | Dynamics,
+    *,
+    q: Any = None,
+    u: Any = None,
+    fixed: Sequence[str] = (),
+    t: float = 0.0,
+    parameters: Any = None,
+) -> Assembly:
+    """A state near a guess that satisfies configuration and motion constraints.
+
+    Coordinates move by small motions s of the speeds: J s = -phi with the exact Jacobian J of the residuals phi, least
+    squares with damping that vanishes with phi (Levenberg's), and of all s the smallest. Where the guess does not lead
+    to a solution, up to forty places around it are tried, ever farther, always the same ones. Equations of orientation
+    vanish at half turns too; a solution is true where each row of A u + b is the derivative of its configuration.
+    Then the speeds change by the least du with A (u + du) + b = 0.
+
+    Args:
+        equations: with constraints, or Dynamics built from such.
+        q, u: the guess, arrays or dicts from some of the names to numbers; neutral and at rest where nothing is given.
+        fixed: names of coordinates and speeds that keep their values; of a quaternion all four.
+        t: time [s].
+        parameters: array, or dict from some of the names to numbers; defaults for the others.
+
+    Returns:
+        The state, with what is known of the constraints there.
+
+    Raises:
+        ModelError: a loop does not close, or no speeds satisfy the motion constraints, or only if fewer names are held:
+            the message has the constraint that is farthest from holding; unknown names.
+
+    Source: Levenberg 1944; Gillespie 2003, Eqs. 4-5 for the motion constraints.
+    """
+    if not isinstance(equations, Equations | Dynamics):
+        raise ModelError(f"assemble takes Equations or Dynamics, as formulate and build make them, not {equations!r}")
+    dyn = equations if isinstance(equations, Dynamics) else build(equations)
+    layout = Layout.of(dyn.equations)
+    values = named_vector(parameters, layout.parameters, layout.parameter_defaults, "parameter")
+    loops = Loops(dyn, float(t), values)
+    held, kept = _held(layout, fixed)
+    x = layout.initial_state(q, u)
+    guess, speeds = x[: len(layout.coordinates)], x[len(layout.coordinates) :]
+    closed, tries = close_loops(loops, guess, held)
+    require_closed(loops, closed, guess, held)
+    speeds = consistent_speeds(loops, closed.q, speeds, kept)
+    residual, A = loops.motion(closed.q, speeds)
+    independent, redundant = split_rows(A)
+    return Assembly(
+        q=closed.q,
+        u=speeds,
+        rank=len(independent),
+        residual=max(closed.residual, float(np.abs(residual).max(initial=0.0))),
+        redundant=tuple(loops.names[i] for i in redundant),
+        free=free_names(loops, layout, closed.q, A[independent], fixed),
+        integrable=integrable_rows(loops, closed.q, independent),
+        tries=tries,
+        coordinates=layout.coordinates,
+        speeds=layout.speeds,
+    )
+
+
+def _held(layout: Layout, fixed: Sequence[str]) -> tuple[list[int], list[int]]:
+    """Places of the held coordinates, and of the held speeds."""
+    if isinstance(fixed, str):
+        raise ModelError(f"fixed is {fixed!r}; give a list of names, [{fixed!r}]")
+    names = (*layout.coordinates, *layout.speeds)
+    for name in fixed:
+        if name not in names:
+            raise ModelError(f"there is no coordinate or speed {name!r} to be held; {near(str(name), names)}")
+    for start in layout.quaternions:
+        group = layout.coordinates[start : start + 4]
+        if 0 < sum(name in fixed for name in group) < 4:
+            raise ModelError(f"a part of the quaternion ({', '.join(group)}) cannot be held; hold all four, or none")
+    held = [i for i, name in enumerate(layout.coordinates) if name in fixed]
+    return held, [j for j, name in enumerate(layout.speeds) if name in fixed]
+
+
+def consistent_speeds(loops: Loops, q: Array, guess: Array, kept: Sequence[int]) -> Array:
+    """The speeds nearest to the guess that satisfy the motion constraints, some kept as they are.
+
+    Raises:
+        ModelError: there are none.
+    """
+    moving = [j for j in range(len(guess)) if j not in kept]
+    u = guess.copy()
+    for _ in range(ITERATIONS):
+        residual, A = loops.motion(q, u)
+        if not len(residual):
+            return u
+        change = np.linalg.lstsq(A[:, moving], -residual, rcond=IMPLIED**1.5)[0]
+        u[moving] += change
+        if np.abs(change).max(initial=0.0) <= 1e-15 * max(1.0, np.abs(u).max(initial=0.0)):
+            break
+    residual, A = loops.motion(q, u)
+    scale = CLOSED * max(1.0, float(np.abs(u).max(initial=0.0))) * max(1.0, float(np.abs(A).max(initial=0.0)))
+    if np.abs(residual).max(initial=0.0) <= 1e2 * scale:
+        return u
+    worst = loops.names[int(np.argmax(np.abs(residual)))]
+    open_by = f"{np.abs(residual).max():.3g}"
+    if kept:
+        names = ", ".join(loops.equations.u[j].name for j in kept)
+        consistent_speeds(loops, q, guess, ())
+        raise ModelError(
+            f"no speeds satisfy the constraint {worst!r} with {names} held: {open_by} is left; hold fewer speeds "
+            "(fixed=)"
+        )
+    against = ", ".join(repr(loops.names[i]) for i in np.flatnonzero(np.abs(residual) > 0.1 * np.abs(residual).max()))
+    raise ModelError(
+        f"no speeds satisfy the constraint {worst!r} at this configuration: {open_by} is left; {against} contradict "
+        "each other or the others: take one out, or correct what is prescribed"
+    )
+
+
+def split_rows(A: Array) -> tuple[list[int], list[int]]:
+    """Rows of A that are independent, and those that are combinations of the ones before them."""
+    basis: list[Array] = []
+    independent, implied = [], []
+    for i, row in enumerate(A):
+        length = float(np.linalg.norm(row))
+        left = row / length if length > 0.0 else row
+        for _ in range(2):  # the second time takes away what rounding has left
+            for e in basis:
+                left = left - (left @ e) * e
+        if np.linalg.norm(left) > IMPLIED:
+            basis.append(left / np.linalg.norm(left))
+            independent.append(i)
+        else:
+            implied.append(i)
+    return independent, implied
+
+
+def free_names(loops: Loops, layout: Layout, q: Array, A: Array, fixed: Sequence[str]) -> tuple[str, ...]:
+    """Coordinates and speeds by which the rest is determined: rows of full rank in a basis of the possible motions."""
+    from scipy.linalg import qr
+
+    motions = null_space(A, len(layout.speeds))
+    Y, J = loops.rates(q), loops.configuration(q)[1]
+    displacements = Y @ null_space(J[split_rows(J)[0]], len(layout.speeds))
+    held = np.array([name in fixed for name in layout.coordinates], dtype=bool)
+    kept = np.array([name in fixed for name in layout.speeds], dtype=bool)
+    moving = np.abs(Y[held]).sum(axis=0) > 0.0
+    found: list[str] = []
+    for names, basis, first in (
+        (layout.coordinates, displacements, 1.0 * held),
+        (layout.speeds, motions, 1.0 * kept + 0.1 * moving),
+    ):
+        if basis.size:
+            order = qr(((1.0 + PREFERRED * first)[:, None] * basis).T, mode="r", pivoting=True)[1]
+            found.extend(names[i] for i in sorted(order[: basis.shape[1]]))
+    return tuple(found)
