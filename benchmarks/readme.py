@@ -21,6 +21,7 @@ MAIN = (
     ("Talos, free base: from its file to the first numbers", "first", "Talos reduced, free base"),
     ("Chain of 30 joints: equations and native code", "chains", "30 joints"),
     ("UR5: one Runge-Kutta step", "steps", "UR5"),
+    ("Stanford Arm: 10 s to 1e-6, one of 10,000 trajectories, wall time of two cores", "trajectories", "Stanford Arm"),
     ("Panda 7R: 10 s of damped fall to 1e-8", "accuracy", "Panda 7R, 10 s to 1e-8"),
     ("Spacecraft with four gimbals: 1,000 s in steps of 10 ms", "spacecraft", "spacecraft, 1,000 s"),
     ("Panda 7R: equations derived", "derivation", "Panda 7R, derived by the recursive route"),

@@ -9,8 +9,9 @@ from benchmarks.report import Comparison, Table, grid
 
 HEAD = """# Benchmarks
 
-Written by `kane bench` (`python -m benchmarks`). Every time is CPU time of the process, all contestants on one core
-with their batches in turn, so that a disturbance meets all alike: the median, and (least-greatest) where there is room.
+Written by `kane bench` (`python -m benchmarks`). Unless a table says otherwise every time is CPU time of the process,
+all contestants on one core with their batches in turn, so that a disturbance meets all alike: the median, and
+(least-greatest) where there is room.
 Columns headed x are ratios peer / kane, medians over the batches; above 1 kane is the faster.
 """
 SLOWER = "Where kane is slower than a peer, or needs more operations"

@@ -30,6 +30,7 @@ from benchmarks.tables import (  # noqa: E402
     peak,
     spacecraft,
     stepping,
+    trajectories,
 )
 from benchmarks.timing import pin_to_core  # noqa: E402
 
@@ -45,6 +46,7 @@ TABLES: dict[str, Callable[[Mode], Table]] = {
     "chains": chains.derivation,
     "chain-calls": chains.running,
     "steps": stepping.table,
+    "trajectories": trajectories.table,
     "accuracy": accuracy.table,
     "spacecraft": spacecraft.table,
     "derivation": derivation.table,
