@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from kane.errors import ExpressionError, ModelError
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
-from kane.expression.operations import INPUT, MEASURE, OPERATIONS, PARAMETER, RATE, TIME
-from kane.expression.traverse import leaves, substitute
+from kane.expression.traverse import substitute
 from kane.formulation.inverse import Wrench
-from kane.formulation.kinematics import angular_velocities, orientations, origin_velocities, origins
-from kane.formulation.spatial import ZERO, Vector, cross, dot, minus, plus
+from kane.formulation.measures import from_body, images, position_in_K
+from kane.formulation.spatial import ZERO, Vector, cross, plus
 from kane.formulation.system import System
-from kane.model.body import ANGULAR_VELOCITY, DIRECTION, POSITION, Measure
 from kane.model.loads.load import Load
 from kane.model.loads.load import Wrench as PointWrench
 
@@ -114,23 +111,10 @@ def _on_link(system: System, wrench: PointWrench) -> tuple[int, Vector, Vector]:
     """Link, force and moment about O_K in K."""
     body = wrench.point.body
     place = system.places[body.index]
-    f = _from_body(system, wrench.expressed_in.index, place.link, wrench.force)
-    n = _from_body(system, wrench.expressed_in.index, place.link, wrench.torque)
+    f = from_body(system, wrench.expressed_in.index, place.link, wrench.force)
+    n = from_body(system, wrench.expressed_in.index, place.link, wrench.torque)
     p = position_in_K(system, body.index, wrench.point.position_in_body)
     return place.link, f, plus(n, cross(p, f))
-
-
-def position_in_K(system: System, body: int, point: Vector) -> Vector:
-    """Position from O_K of a point given in a body's frame, in K of its link."""
-    place = system.places[body]
-    step = system.steps[place.link]
-    return step.R_LK.apply_inverse(minus(plus(place.p_LB, place.R_LB.apply(point)), step.p_LK))
-
-
-def _from_body(system: System, body: int, link: int, v: Vector) -> Vector:
-    """A vector from a body's frame to the frame K of a link."""
-    place = system.places[body]
-    return system.carried(place.link, link, system.steps[place.link].R_LK.apply_inverse(place.R_LB.apply(v)))
 
 
 def resolved_leaves(system: System, found: Applied) -> dict[Expr, Expr]:
@@ -138,47 +122,3 @@ def resolved_leaves(system: System, found: Applied) -> dict[Expr, Expr]:
     arena = system.arena
     flat = [*found.efforts, found.potential, *(arena.lift(x) for w in found.wrenches.values() for v in w for x in v)]
     return images(system, flat)
-
-
-def images(system: System, expressions: Sequence[Expr], who: str = "a load") -> dict[Expr, Expr]:
-    """The value, in q, u and t, of every rate and measure in some expressions; ``who`` has them, for messages.
-
-    Raises:
-        ModelError: an acceleration, or a rate or coordinate of another model's joint, stands in them.
-    """
-    wanted = leaves(expressions)
-    known = {*system.speeds.q, *system.speeds.u}
-    for leaf in wanted:
-        if leaf.op not in (PARAMETER, INPUT, TIME, MEASURE) and leaf not in known and leaf not in system.speeds.rates:
-            kind = OPERATIONS[leaf.op].name
-            raise ModelError(f"{who} depends on the {kind} {leaf.name!r}, which has no value in these equations")
-    found = {leaf: system.speeds.rates[leaf] for leaf in wanted if leaf.op == RATE}
-    measures = [leaf for leaf in wanted if leaf.op == MEASURE]
-    if measures:
-        found.update(_measured(system, measures))
-    return found
-
-
-def _measured(system: System, measures: Sequence[Expr]) -> dict[Expr, Expr]:
-    w = angular_velocities(system)
-    v = origin_velocities(system, w)
-    out = {}
-    for leaf in measures:
-        measure: Measure = leaf.data
-        out[leaf] = system.arena.lift(_value(system, measure, w, v))
-    return out
-
-
-def _value(system: System, measure: Measure, w: Sequence[Vector], v: Sequence[Vector]) -> Any:
-    link = system.places[measure.body].link
-    if measure.kind == DIRECTION:
-        along = system.places[measure.direction_body]
-        own = system.steps[along.link].R_LK.apply_inverse(along.R_LB.apply(measure.direction))
-        return dot(_from_body(system, measure.body, along.link, measure.point), own)
-    p = position_in_K(system, measure.body, measure.point)
-    if measure.kind == POSITION:
-        R = orientations(system)
-        p_N = plus(origins(system, R)[link], tuple(dot(row, p) for row in R[link]))
-        return dot(p_N, _from_body(system, measure.direction_body, 0, measure.direction))
-    vector = w[link] if measure.kind == ANGULAR_VELOCITY else plus(v[link], cross(w[link], p))
-    return dot(vector, _from_body(system, measure.direction_body, link, measure.direction))

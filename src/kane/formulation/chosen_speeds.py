@@ -13,10 +13,10 @@ from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
 from kane.expression.operations import MEASURE, SPEED
 from kane.expression.traverse import substitute
-from kane.formulation.applied import images
 from kane.formulation.constraint_rows import Equation
 from kane.formulation.elimination import Row, eliminate
 from kane.formulation.known_velocity import KnownVelocity
+from kane.formulation.measures import images
 from kane.formulation.probe import Probe
 from kane.formulation.spatial import ZERO, Vector, is_zero, plus, times
 from kane.formulation.system import System

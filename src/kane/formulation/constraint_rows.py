@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from kane.errors import ExpressionError, ModelError
 from kane.expression.derivative import gradient, linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
+from kane.expression.operations import MEASURE
 from kane.expression.traverse import substitute
-from kane.formulation.applied import images
+from kane.formulation.measures import images, measure_rates
 from kane.formulation.probe import Probe
 from kane.formulation.system import System
 from kane.model.constraints import Imposed, Row
@@ -47,24 +48,26 @@ def constraint_equations(constraints: Sequence[Imposed], system: System, probe: 
         ModelError: a row cannot hold, or depends on something that has no value in these equations.
     """
     found: dict[object, Equation] = {}
+    for equation in every_equation(constraints, system):
+        if equation.coefficients:
+            found.setdefault((equation.motion, equation.configuration), equation)
+        else:
+            _require_idle(equation, probe)
+    return tuple(found.values())
+
+
+def every_equation(constraints: Sequence[Imposed], system: System) -> Iterator[Equation]:
+    """The equations of all rows, in order."""
     for imposed in constraints:
         for row in imposed.rows:
             name = imposed.name if row.name == imposed.name else f"{imposed.name}: {row.name}"
-            equation = _resolved(row, name, system)
-            if equation.coefficients:
-                found.setdefault((equation.motion, equation.configuration), equation)
-            else:
-                _require_idle(equation, probe)
-    return tuple(found.values())
+            yield _resolved(row, name, system)
 
 
 def _resolved(row: Row, name: str, system: System) -> Equation:
     speeds = system.speeds
     configuration, motion = _substituted(row, name, system)
     rates = dict(zip(speeds.q, speeds.kinematics, strict=True))
-    if motion is None:
-        assert configuration is not None
-        motion = total_time_derivative([configuration], rates)[0]
     linear = True
     try:
         (coefficients,), _ = linear_coefficients([motion], speeds.u)
@@ -75,10 +78,18 @@ def _resolved(row: Row, name: str, system: System) -> Equation:
     return Equation(name, sparse, motion, remainder, configuration, linear)
 
 
-def _substituted(row: Row, name: str, system: System) -> Iterator[Expr | None]:
+def _substituted(row: Row, name: str, system: System) -> tuple[Expr | None, Expr]:
+    """Configuration and motion in q, u and t."""
     given = [x for x in (row.configuration, row.motion) if x is not None]
-    values = iter(substitute(given, images(system, given, f"the constraint {name!r}")))
-    return (None if x is None else next(values) for x in (row.configuration, row.motion))
+    found = images(system, given, f"the constraint {name!r}")
+    values = iter(substitute(given, found))
+    configuration = None if row.configuration is None else next(values)
+    if row.motion is not None:
+        return configuration, next(values)
+    assert row.configuration is not None
+    speeds, measures = system.speeds, [x for x in found if x.op == MEASURE]
+    rates = dict(zip(speeds.q, speeds.kinematics, strict=True)) | measure_rates(system, measures)
+    return configuration, substitute(total_time_derivative([row.configuration], rates), found)[0]
 
 
 def _require_idle(equation: Equation, probe: Probe) -> None:

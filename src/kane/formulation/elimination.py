@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
+
+import numpy as np
 
 from kane.expression.node import Expr
 from kane.expression.operations import PARAMETER
@@ -63,7 +66,8 @@ def eliminate(rows: Sequence[Row], unknowns: Collection[int], probe: Probe, *, e
     """Triangular form of linear equations in some of their columns.
 
     Pivots are numbers while there are any, then functions of parameters, then the rest; among equals the one that fills
-    in least (Markowitz 1957), then the last unknown.
+    in least (Markowitz 1957), then the last unknown. Where only the rest are left, blocks that are orthogonal matrices are
+    multiplied by their transposes first: a velocity given along the axes of a body that turns needs no divisor.
 
     Args:
         exact: stop where only pivots are left that depend on the state and may vanish.
@@ -71,9 +75,14 @@ def eliminate(rows: Sequence[Row], unknowns: Collection[int], probe: Probe, *, e
     work, wanted = list(rows), set(unknowns)
     found = Elimination([], [], [])
     while work:
-        place = _pivot(work, wanted, probe, exact)
-        if place is None:
-            break
+        place = _pivot(work, wanted, probe)
+        if place is None or _kind(work[place[0]].coefficients[place[1]]) > 1:
+            turned = _turned(work, wanted, probe)
+            if turned is not None:
+                work = turned
+                continue
+            if place is None or exact:
+                break
         r, p = place
         row = work.pop(r)
         pivot = row.coefficients[p]
@@ -86,7 +95,7 @@ def eliminate(rows: Sequence[Row], unknowns: Collection[int], probe: Probe, *, e
     return found
 
 
-def _pivot(rows: Sequence[Row], wanted: set[int], probe: Probe, exact: bool) -> tuple[int, int] | None:
+def _pivot(rows: Sequence[Row], wanted: set[int], probe: Probe) -> tuple[int, int] | None:
     many: dict[int, int] = {}
     for row in rows:
         for j in row.coefficients:
@@ -97,7 +106,7 @@ def _pivot(rows: Sequence[Row], wanted: set[int], probe: Probe, exact: bool) -> 
             if j not in wanted:
                 continue
             kind = _kind(c)
-            if (exact and kind > 1) or abs(probe([c])[0]) < NEGLIGIBLE:
+            if abs(probe([c])[0]) < NEGLIGIBLE:
                 continue
             rank = (kind, (len(row.coefficients) - 1) * (many[j] - 1), -j)
             if best is None or rank < best:
@@ -110,6 +119,45 @@ def _kind(c: Any) -> int:
     if not isinstance(c, Expr) or c.is_constant:
         return 0
     return 1 if all(leaf.op == PARAMETER for leaf in leaves([c]) if not leaf.is_constant) else 2
+
+
+def _turned(rows: Sequence[Row], wanted: set[int], probe: Probe) -> list[Row] | None:
+    """The rows, those with an orthogonal block Q in two or three unknowns multiplied by Q^T; None where there is none.
+
+    Whether Q^T Q = 1 is seen in numbers; that makes it so at every state.
+    """
+    alike: dict[tuple[int, ...], list[tuple[int, np.ndarray]]] = {}
+    for r, row in enumerate(rows):
+        columns = [j for j, c in row.coefficients.items() if j in wanted]
+        values = dict(zip(columns, probe([row.coefficients[j] for j in columns]), strict=True))
+        for size in (2, 3):
+            for block in combinations(sorted(columns), size):
+                v = np.array([values[j] for j in block])
+                if abs(v @ v - 1.0) < NEGLIGIBLE:
+                    alike.setdefault(block, []).append((r, v))
+    for block, members in alike.items():
+        for chosen in combinations(members, len(block)):
+            Q = np.array([v for _, v in chosen])
+            if np.abs(Q @ Q.T - np.eye(len(block))).max() < NEGLIGIBLE:
+                return _times_transpose(rows, [r for r, _ in chosen], block)
+    return None
+
+
+def _times_transpose(rows: Sequence[Row], members: Sequence[int], block: Sequence[int]) -> list[Row]:
+    """The rows, those of an orthogonal block Q multiplied by Q^T."""
+    done = list(rows)
+    for r, j in zip(members, block, strict=True):
+        coefficients: dict[int, Any] = {j: 1.0}
+        rest: Any = 0.0
+        for k in members:
+            q = rows[k].coefficients.get(j, 0.0)
+            rest = rest + q * rows[k].rest
+            for i, c in rows[k].coefficients.items():
+                if i not in block:
+                    coefficients[i] = coefficients.get(i, 0.0) + q * c
+        kept = {i: c for i, c in coefficients.items() if not _vanishes(c)}
+        done[r] = Row(rows[r].name, kept, rest)
+    return done
 
 
 def _without(row: Row, p: int, by: Row) -> Row:

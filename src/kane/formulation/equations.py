@@ -25,6 +25,7 @@ from kane.formulation.routes import Routes
 from kane.formulation.spatial import ZERO
 from kane.formulation.system import System
 from kane.model.body import BodyFrame
+from kane.model.model import Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,7 @@ class Equations:
     Derived on demand and kept: each property is worked out when it is first asked for.
 
     Attributes:
-        name: of the model.
+        model: the model as it was.
         system: links, speeds and mass parameters that the routes work on.
         applied: loads other than gravity.
         tree: the bodies as declared, and the loads on them: what the explicit route works on.
@@ -48,10 +49,11 @@ class Equations:
         constraints: one equation A u + b = 0 for each row of the constraints in force.
         embedding: of the constraints on the graph; None without constraints, and where they are embedded in numbers.
         baked: expressions that have taken the place of parameters.
+        controllers: expressions that have taken the place of inputs, by the input's leaf.
         notes: what an importer left out.
     """
 
-    name: str
+    model: Model
     system: System
     applied: Applied
     tree: BodyTree
@@ -68,7 +70,13 @@ class Equations:
     constraints: tuple[Equation, ...] = ()
     embedding: Embedding | None = None
     baked: Mapping[Expr, Expr] = field(default_factory=dict)
+    controllers: Mapping[Expr, Expr] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Of the model."""
+        return self.model.name
 
     @property
     def q(self) -> tuple[Expr, ...]:

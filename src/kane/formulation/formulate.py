@@ -11,12 +11,13 @@ from kane.expression.arena import Arena
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute as replace_leaves
-from kane.formulation.applied import applied_loads, images
+from kane.formulation.applied import applied_loads
 from kane.formulation.body_tree import body_tree
 from kane.formulation.constraint_rows import constraint_equations
 from kane.formulation.embedding import embed
 from kane.formulation.equations import Equations
-from kane.formulation.read_model import probe_of, system_of
+from kane.formulation.measures import images
+from kane.formulation.read_model import probe_of, snapshot, system_of
 from kane.formulation.speeds import leaves_of
 from kane.model.checks import near
 from kane.model.model import Model
@@ -45,7 +46,7 @@ def formulate(model: Model) -> Equations:
     joints = [c for c in system.speeds.motion if c.coordinate_names]
     starts = dict(zip(joints, accumulate((c.joint.nq for c in joints), initial=0), strict=False))
     return Equations(
-        name=model.name,
+        model=snapshot(model),
         system=system,
         applied=applied,
         tree=body_tree(model, system.speeds),
@@ -94,6 +95,7 @@ def substitute(equations: Equations, **values: Any) -> Equations:
         parameters=tuple(p for p in equations.parameters if p not in constants),
         inputs=tuple(i for i in equations.inputs if i not in forces),
         baked={**equations.baked, **constants},
+        controllers={**equations.controllers, **forces},
     )
 
 

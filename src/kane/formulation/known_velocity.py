@@ -1,4 +1,4 @@
-"""An angular velocity that speeds declare: its measure numbers are used as such, and not made from the joints' rates."""
+"""An angular velocity that speeds declare: its measure numbers are used as such, not made from the joints' rates."""
 
 from __future__ import annotations
 

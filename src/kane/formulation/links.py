@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,8 +58,8 @@ class LinkTree:
     places: dict[int, Place]
 
 
-def link_tree(model: Model) -> LinkTree:
-    """Lump and order the bodies of a model.
+def link_tree(model: Model, apart: Collection[Connection] = ()) -> LinkTree:
+    """Lump and order the bodies of a model; those joined by welds in ``apart`` are not lumped.
 
     Raises:
         ModelError: a body hangs on nothing, or a joint moves nothing that has inertia.
@@ -71,7 +72,7 @@ def link_tree(model: Model) -> LinkTree:
     stack = list(reversed(below.get(model.ground, [])))
     while stack:
         connection = stack.pop()
-        _hang(connection, links, places)
+        _hang(connection, links, places, connection in apart)
         stack.extend(reversed(below.get(connection.child, [])))
     loose = [b.name for b in model.bodies if b.index not in places]
     if loose:
@@ -83,13 +84,13 @@ def link_tree(model: Model) -> LinkTree:
     return LinkTree(links, places)
 
 
-def _hang(connection: Connection, links: list[Link], places: dict[int, Place]) -> None:
-    """Add the child of a connection: to its parent's link when welded, else as a link of its own."""
+def _hang(connection: Connection, links: list[Link], places: dict[int, Place], apart: bool) -> None:
+    """Add the child of a connection: to its parent's link when welded and not apart, else as a link of its own."""
     on = places[connection.parent.index]
     R_LF = on.R_LB @ connection.R_PF
     p_LF = plus(on.p_LB, on.R_LB.apply(connection.p_PF))
     child = connection.child
-    if connection.joint.nu == 0:
+    if connection.joint.nu == 0 and not apart:
         R_LB = R_LF @ connection.R_CM.inverse()
         place = Place(on.link, R_LB, minus(p_LF, R_LB.apply(connection.p_CM)))
     else:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT
-from kane.formulation.applied import position_in_K
 from kane.formulation.kinematics import orientations, origins
+from kane.formulation.measures import position_in_K
 from kane.formulation.spatial import ZERO, Square, Vector, cross, dot, is_zero, plus, times
 from kane.geometry.rotation import Rotation
 from kane.model.checks import near

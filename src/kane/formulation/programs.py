@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kane.codegen.factor import factor
+from kane.codegen.parameter_sums import shortened
 from kane.codegen.program import Program
 from kane.errors import ModelError
 from kane.expression.collector import collector_paused
@@ -119,4 +120,5 @@ def program(equations: Equations, name: str) -> Program:
     found = quantity(equations, name)
     state = (equations.t, *equations.q, *equations.u)
     with collector_paused():
-        return Program(name, factor(found.outputs), state=state, rest=found.rest, parameters=equations.parameters)
+        outputs = shortened(factor(found.outputs))
+        return Program(name, outputs, state=state, rest=found.rest, parameters=equations.parameters)

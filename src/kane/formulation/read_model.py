@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Collection
 from dataclasses import replace
 
 from kane.formulation.base_parameters import mass_parameters
@@ -12,6 +14,7 @@ from kane.formulation.links import LinkTree, link_tree
 from kane.formulation.probe import Probe
 from kane.formulation.speeds import Speeds, natural_speeds, speeds_of
 from kane.formulation.system import System
+from kane.model.connection import Connection
 from kane.model.model import Model
 
 
@@ -22,17 +25,31 @@ def system_of(model: Model) -> System:
         ModelError: the model is not a tree rooted in the ground, a joint moves nothing, or the generalized speeds that
             were chosen do not span the motion.
     """
-    tree = link_tree(model)
-    connections = [link.connection for link in tree.links if link.connection is not None]
-    system = _system(model, tree, natural_speeds(model, connections))
+    system = natural_system(model)
     definitions = model.speed_choice.definitions
     if not definitions:
         return system
     probe = probe_of(model)
     chosen = chosen_speeds(definitions, system, constraint_equations(model.constraints, system, probe), probe)
-    speeds = speeds_of(model, connections, chosen.own, chosen.u, chosen.names)
+    speeds = speeds_of(model, list(system.speeds.first), chosen.own, chosen.u, chosen.names)
     known = known_velocities(definitions, system)
-    return replace(_system(model, tree, speeds), known=known, fails_where=chosen.fails_where)
+    return replace(_system(model, link_tree(model), speeds), known=known, fails_where=chosen.fails_where)
+
+
+def natural_system(model: Model, apart: Collection[Connection] = ()) -> System:
+    """The system in the joints' own speeds; bodies that the welds in ``apart`` join are links of their own."""
+    tree = link_tree(model, apart)
+    connections = [link.connection for link in tree.links if link.connection is not None]
+    return _system(model, tree, natural_speeds(model, connections))
+
+
+def snapshot(model: Model) -> Model:
+    """A copy that what is declared later does not change; bodies, joints and expressions are the same."""
+    taken = copy.copy(model)
+    for name, value in vars(model).items():
+        if isinstance(value, (list, dict, set)):
+            setattr(taken, name, copy.copy(value))
+    return taken
 
 
 def probe_of(model: Model) -> Probe:

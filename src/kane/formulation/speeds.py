@@ -80,7 +80,9 @@ def speeds_of(
     first: dict[Connection, int] = {}
     for c in connections:
         first[c] = len(natural)
-        if c.coordinate_names:
+        if not c.joint.nu:
+            motion[c] = c.joint.motion((), ())
+        elif c.coordinate_names:
             natural.extend(own[n] for n in c.speed_names)
         else:
             natural.extend(substitute([c.qdot], rates))  # type: ignore[list-item]

@@ -10,10 +10,11 @@ from kane.expression.functions import sqrt
 from kane.expression.node import Scalar
 from kane.geometry.scalars import cross
 from kane.model.constraints.arguments import at_defaults
+from kane.model.constraints.carrier import carried_point
 from kane.model.constraints.constraint import Row
 from kane.model.constraints.contact import Roller
 from kane.model.constraints.plane import Plane
-from kane.model.constraints.relative import dot, numbers, position, velocity
+from kane.model.constraints.relative import angular_velocity_in, dot, numbers, position, velocity, velocity_in
 from kane.model.constraints.rim import Rim
 
 
@@ -47,27 +48,28 @@ class Disk(Rim, Roller):
 
     def on_plane(self, plane: Plane) -> Sequence[Row]:
         """No slip along the heading, no skid across it, and touch."""
-        n, r, B = plane.unit_normal, self.radius, plane.body
-        a = numbers(self.unit_axle, B)
-        v, w = plane.velocity(self.centre), plane.angular_velocity(self.centre.body)
+        A, B, r = self.centre.body, plane.body, self.radius
+        C = carried_point(self.centre)
+        E = C.body  # along whose axes nothing turns with the wheel
+        a, n = numbers(self.unit_axle, E), numbers(plane.unit_normal, E)
+        v, w = velocity_in(B, plane.point, C, E), angular_velocity_in(B, A, E)
         lean = dot(a, n)
         s = sqrt(1 - lean * lean)
         h = tuple(x / s for x in cross(a, n))
         tilting = dot(w, h)
-        spin = self.centre.body.angular_velocity.dot(self.unit_axle) - B.angular_velocity.dot(self.unit_axle)
+        spin = A.angular_velocity.dot(self.unit_axle) - B.angular_velocity.dot(self.unit_axle)
+        height = dot(position(plane.point, C, E), n) - r * s
         return [
             Row("no slip", motion=dot(v, h) - r * spin),
             Row("no skid", motion=dot(v, cross(n, h)) + r * s * tilting),
-            Row("touch", configuration=plane.height(self.centre) - r * s, motion=dot(v, n) + r * lean * tilting),
+            Row("touch", configuration=height, motion=dot(v, n) + r * lean * tilting),
         ]
 
     def on_rim(self, rim: Rim) -> Sequence[Row]:
         """No slip where the rims meet, and touch."""
-        N = self.centre.body.model.ground
-        d = self._centres_apart(rim)
-        c, v = position(rim.centre, self.centre, N), velocity(rim.centre, self.centre, N)
-        a = self.unit_axle
-        t = tuple(x / d for x in cross(numbers(a, N), c))
+        C, O, a, d = carried_point(self.centre), carried_point(rim.centre), self.unit_axle, self._centres_apart(rim)
+        c, v = position(O, C, C.body), velocity(O, C, C.body)
+        t = tuple(x / d for x in cross(numbers(a, C.body), c))
         w_A, w_B = (body.angular_velocity.dot(a) for body in (self.centre.body, rim.centre.body))
         return [
             Row("no slip", motion=dot(v, t) - self.radius * w_A - rim.curvature_radius * w_B),

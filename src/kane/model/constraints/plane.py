@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kane.errors import ModelError
-from kane.expression.node import Expr
-from kane.model.body import Body, Direction, Point, Triple
+from kane.model.body import Body, Direction, Point
 from kane.model.constraints.arguments import require_direction, require_points, unit
 from kane.model.constraints.constraint import Row
 from kane.model.constraints.contact import Roller, Surface
-from kane.model.constraints.relative import angular_velocity_in, dot, position, velocity_in
 
 
 @dataclass(frozen=True)
@@ -46,22 +44,10 @@ class Plane(Surface):
         return self.point.body
 
     @property
-    def unit_normal(self) -> Triple:
-        """n, along the axes of B."""
-        return unit(self.normal)
+    def unit_normal(self) -> Direction:
+        """n, made of length 1."""
+        return self.body.direction(unit(self.normal))
 
     def under(self, roller: Roller) -> Sequence[Row]:
         """The equations of a roller on this plane."""
         return roller.on_plane(self)
-
-    def height(self, Q: Point) -> Expr:
-        """p_PQ . n [m], P the plane's point."""
-        return dot(position(self.point, Q, self.body), self.unit_normal)
-
-    def velocity(self, Q: Point) -> Triple:
-        """v_BQ along the axes of B [m/s]."""
-        return velocity_in(self.body, self.point, Q, self.body)
-
-    def angular_velocity(self, A: Body) -> Triple:
-        """w_BA along the axes of B [rad/s]."""
-        return angular_velocity_in(self.body, A, self.body)

@@ -12,7 +12,7 @@ from kane.model.constraints.arguments import normals, require_points, require_po
 from kane.model.constraints.constraint import Row
 from kane.model.constraints.contact import Roller
 from kane.model.constraints.plane import Plane
-from kane.model.constraints.relative import difference, dot
+from kane.model.constraints.relative import angular_velocity_in, difference, dot, position, velocity_in
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,9 @@ class Sphere(Roller):
 
     def on_plane(self, plane: Plane) -> Sequence[Row]:
         """(v_BC - r w_BA x n) . t = 0 for two directions t of the plane; p_PC . n = r."""
-        n, v = plane.unit_normal, plane.velocity(self.centre)
-        spin = tuple(self.radius * x for x in cross(plane.angular_velocity(self.centre.body), n))
-        slip = difference(v, spin)
+        B, n = plane.body, plane.unit_normal.components
+        v, w = velocity_in(B, plane.point, self.centre, B), angular_velocity_in(B, self.centre.body, B)
+        slip = difference(v, tuple(self.radius * x for x in cross(w, n)))
+        height = dot(position(plane.point, self.centre, B), n) - self.radius
         rows = [Row(f"no slip {k}", motion=dot(slip, t)) for k, t in enumerate(normals(plane.normal), start=1)]
-        return [*rows, Row("touch", configuration=plane.height(self.centre) - self.radius, motion=dot(v, n))]
+        return [*rows, Row("touch", configuration=height, motion=dot(v, n))]

@@ -3,5 +3,7 @@
 from kane.model.loads.damper import Damper as Damper
 from kane.model.loads.force import Force as Force
 from kane.model.loads.motor import Motor as Motor
+from kane.model.loads.point_damper import PointDamper as PointDamper
+from kane.model.loads.point_spring import PointSpring as PointSpring
 from kane.model.loads.spring import Spring as Spring
 from kane.model.loads.torque import Torque as Torque

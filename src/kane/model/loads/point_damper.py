@@ -1,0 +1,31 @@
+"""A linear damper between two points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kane.expression.node import Scalar
+from kane.model.body import Point
+from kane.model.loads.load import Effect, Load
+from kane.model.loads.span import length_rate, pull, require_ends
+
+
+@dataclass(frozen=True)
+class PointDamper(Load):
+    """A tension c dL/dt along the line from P to Q, L = |p_PQ|.
+
+    Where the points meet the line has no direction, and the force no value.
+
+    Attributes:
+        P, Q: points of two bodies.
+        coefficient: c [N s/m].
+    """
+
+    P: Point
+    Q: Point
+    coefficient: Scalar
+
+    def effect(self) -> Effect:
+        require_ends("a PointDamper", self.P, self.Q)
+        c = self.P.body.model.scalar(self.coefficient, "the coefficient of a PointDamper")
+        return Effect(wrenches=pull(self.P, self.Q, c * length_rate(self.P, self.Q)))

@@ -1,0 +1,35 @@
+"""A linear spring between two points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kane.expression.node import Scalar
+from kane.model.body import Point
+from kane.model.loads.load import Effect, Load
+from kane.model.loads.span import length, pull, require_ends
+
+
+@dataclass(frozen=True)
+class PointSpring(Load):
+    """A tension k (L - rest) along the line from P to Q, L = |p_PQ|, with potential energy k (L - rest)^2 / 2.
+
+    Where the points meet the line has no direction, and the force no value.
+
+    Attributes:
+        P, Q: points of two bodies.
+        stiffness: k [N/m].
+        rest: length without force [m].
+    """
+
+    P: Point
+    Q: Point
+    stiffness: Scalar
+    rest: Scalar = 0.0
+
+    def effect(self) -> Effect:
+        require_ends("a PointSpring", self.P, self.Q)
+        model = self.P.body.model
+        k = model.scalar(self.stiffness, "the stiffness of a PointSpring")
+        stretch = length(self.P, self.Q) - model.scalar(self.rest, "the rest length of a PointSpring")
+        return Effect(wrenches=pull(self.P, self.Q, k * stretch), potential=0.5 * k * stretch * stretch)
