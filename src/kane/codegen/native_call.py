@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from llvmlite import ir
-from numba import carray, njit, types
+from numba import njit, types
 from numba.core.caching import FunctionCache
 from numba.core.ccallback import CFunc
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, register_jitable
+from numba.np.arrayobj import make_array, populate_array
 
 
 @intrinsic
@@ -138,49 +139,55 @@ def native_program(function: Callable[..., Any]) -> Callable[[], int]:
     """
 
     @functools.cache
-    def compiled() -> CFunc:
-        program = CFunc(function, ((_DOUBLES,) * 5, types.void), locals={}, options=dict(_PROGRAM))
+    def address() -> int:
+        program: Any = CFunc(function, ((_DOUBLES,) * 5, types.void), locals={}, options=dict(_PROGRAM))
         with contextlib.suppress(RuntimeError, OSError):  # where there is no place to keep it in
             program._cache = _LoopCache(function)
         program.compile()
-        return program
+        kept.append(program)
+        return int(program.address)
 
-    return lambda: compiled().address
+    kept: list[Any] = []  # the code lives as long as what was compiled
+    return address
+
+
+def _view(element: Any, dimensions: int) -> tuple[Any, Callable[..., Any]]:
+    """What emits an array over the memory from so many doubles after a pointer on; the lengths come after these two.
+
+    An intrinsic and no function: those return no new arrays without numba's memory runtime.
+    """
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer, offset, *lengths = arguments
+        array = make_array(signature.return_type)(context, builder)
+        data = builder.bitcast(builder.gep(pointer, [offset]), array.data.type)
+        strides = [ir.Constant(ir.IntType(64), 8)]
+        for length in reversed(lengths[1:]):
+            strides.insert(0, builder.mul(strides[0], length))
+        populate_array(array, data=data, shape=lengths, strides=strides, itemsize=strides[-1], meminfo=None)
+        return array._getvalue()
+
+    return types.Array(element, dimensions, "C")(_DOUBLES, *[types.int64] * (1 + dimensions)), emit
 
 
 @intrinsic
-def _shifted(typingctx: Any, pointer: Any, offset: Any) -> Any:
-    """Pointer to the double that lies ``offset`` doubles further on."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.gep(arguments[0], [arguments[1]])
-
-    return pointer(pointer, types.int64), emit
-
-
-@intrinsic
-def _as_integers(typingctx: Any, pointer: Any) -> Any:
-    """The same memory as 64-bit integers."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], context.get_value_type(signature.return_type))
-
-    return types.CPointer(types.int64)(pointer), emit
-
-
-@native_kernel
-def vector_at(pointer: Any, offset: int, n: int) -> Any:
+def _vector_at(typingctx: Any, pointer: Any, offset: Any, n: Any) -> Any:
     """n doubles as an array, from so many doubles after the pointer on."""
-    return carray(_shifted(pointer, offset), (n,))
+    return _view(types.float64, 1)
 
 
-@native_kernel
-def matrix_at(pointer: Any, offset: int, rows: int, columns: int) -> Any:
+@intrinsic
+def _matrix_at(typingctx: Any, pointer: Any, offset: Any, rows: Any, columns: Any) -> Any:
     """Rows of doubles as an array, from so many doubles after the pointer on."""
-    return carray(_shifted(pointer, offset), (rows, columns))
+    return _view(types.float64, 2)
 
 
-@native_kernel
-def integers_at(pointer: Any, offset: int, n: int) -> Any:
+@intrinsic
+def _integers_at(typingctx: Any, pointer: Any, offset: Any, n: Any) -> Any:
     """n 64-bit integers as an array, from so many doubles after the pointer on."""
-    return carray(_as_integers(_shifted(pointer, offset)), (n,))
+    return _view(types.int64, 1)
+
+
+vector_at: Any = _vector_at
+matrix_at: Any = _matrix_at
+integers_at: Any = _integers_at

@@ -83,6 +83,11 @@ class Dynamics:
         """Default values of the parameters, in the order of ``equations.parameters``."""
         return np.array([self._equations.defaults[p.name] for p in self._equations.parameters])
 
+    @property
+    def settle(self) -> CompiledFunction | None:
+        """What puts states onto the constraints; None without constraints."""
+        return None
+
     def compile(self, program: Program) -> CompiledFunction:
         """Code for another program of these equations' leaves, by the same target."""
         return self._compile(program)
@@ -94,10 +99,13 @@ class Dynamics:
             return found
         with self._lock:
             if name not in self._functions:
-                found = self.compile(program(self._equations, name))
+                found = self._make(name)
                 self._stages[name] = found.stage(self.parameters)
                 self._functions[name] = found
             return self._functions[name]
+
+    def _make(self, name: str) -> CompiledFunction:
+        return self.compile(program(self._equations, name))
 
     def forward(
         self, q: Any, u: Any, inputs: Any = None, t: Any = 0.0, *, parameters: Any = None, out: Any = None

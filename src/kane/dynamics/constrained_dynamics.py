@@ -1,0 +1,105 @@
+"""Dynamics with constraints: embedded on the graph or in numbers, with what puts states onto them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kane.codegen.compiled import CompiledFunction
+from kane.codegen.program import Program
+from kane.dynamics.constrained_function import ConstrainedFunction, Parts, embedding_length, settle_length
+from kane.dynamics.dynamics import Dynamics
+from kane.dynamics.embedded_quantity import RULES, Embedded, EmbeddedQuantity
+from kane.dynamics.native_embedding import embedding, forward, rhs
+from kane.dynamics.native_settle import settle
+from kane.errors import ModelError
+from kane.formulation.programs import program
+
+
+class Residuals(NamedTuple):
+    """How far a state is from its constraints.
+
+    Attributes:
+        configuration: of each row that restricts the configuration, (..., rows) [m or rad].
+        motion: A u + b of each row, (..., rows) [m/s or rad/s].
+    """
+
+    configuration: np.ndarray
+    motion: np.ndarray
+
+
+class ConstrainedDynamics(Dynamics):
+    """Dynamics of equations with constraints.
+
+    Every method reads the independent speeds, and takes the dependent ones as what these and the constraints make
+    them. Where the constraints are embedded in numbers, dependent speeds are chosen at each state by QR with column
+    pivoting, the rank of the constraints with them; accelerations are NaN where the mass matrix of the independent
+    speeds is singular. q is taken as it is: ``settle`` puts it onto the constraints.
+
+    Source: Gillespie 2003, Eqs. 4-5, 43-45.
+    """
+
+    @cached_property
+    def settle(self) -> ConstrainedFunction:
+        """States put onto the constraints: of [t, q, u] it makes [q, u, residuals, conditioning], nq + n + 3.
+
+        Coordinates move by the least speeds that do it, dependent speeds follow from the independent ones; residuals
+        are the largest of configuration and motion before that, conditioning as of ``conditioning``. Called at its
+        address, it keeps the choice of dependent speeds in its stage, which serves the program "rhs" also, and makes it
+        anew where its conditioning has fallen to a tenth of the best, or the rank has changed.
+        """
+        eqs = self.equations
+        return ConstrainedFunction(
+            "settle", settle, self._parts, settle_length(eqs), mode=self._parts.modes[1], rest=eqs.inputs, threads=1
+        )
+
+    def conditioning(self, q: Any, t: Any = 0.0) -> np.ndarray:
+        """Smallest over largest pivot of the dependent columns of the constraints, shape (...).
+
+        Near zero the choice of dependent speeds, or where it is free to be the best the mechanism, is singular.
+        """
+        return self._embedded(q, t).conditioning
+
+    def independent(self, q: Any, t: Any = 0.0) -> tuple[str, ...]:
+        """Names of the independent speeds at one state: chosen there, or once for all by the graph."""
+        found = self._embedded(q, t).independent
+        if found.ndim > 1:
+            raise ModelError(f"independent speeds are named for one state, not for a batch {found.shape[:-1]}")
+        return tuple(leaf.name for leaf, is_so in zip(self.equations.u, found, strict=True) if is_so)
+
+    def constraint_residuals(self, q: Any, u: Any, t: Any = 0.0, *, parameters: Any = None) -> Residuals:
+        """What the constraints leave over at a state as it is, dependent speeds included."""
+        n, m = len(self.equations.u), len(self.equations.constraints)
+        rows = self._call("constraints", q, u, t=t, parameters=parameters)
+        return Residuals(self._call("configuration", q, u, t=t, parameters=parameters), rows[..., n * m :])
+
+    def _embedded(self, q: Any, t: Any) -> Embedded:
+        n = len(self.equations.u)
+        return Embedded.of(self._call("embedding", q, np.zeros(n), self._inputs(None), t=t), n)
+
+    def _make(self, name: str) -> CompiledFunction:
+        eqs, n = self.equations, len(self.equations.u)
+        if name == "embedding":
+            return self._constrained(name, embedding, embedding_length(n))
+        if eqs.embedding is None and name in ("rhs", "forward"):
+            native, length = (rhs, len(eqs.q) + n) if name == "rhs" else (forward, n)
+            return self._constrained(name, native, length)
+        if eqs.embedding is None and name in RULES:
+            free = self.compile(program(eqs.unconstrained, RULES[name][0]))
+            return EmbeddedQuantity(name, self._constrained("embedding", embedding, embedding_length(n)), free)
+        return super()._make(name)
+
+    def _constrained(self, name: str, native: Callable[[], int], length: int) -> ConstrainedFunction:
+        return ConstrainedFunction(
+            name, native, self._parts, length, mode=self._parts.modes[0], rest=self.equations.inputs
+        )
+
+    @cached_property
+    def _parts(self) -> Parts:
+        eqs = self.equations
+        programs: list[Program] = [program(eqs, "constraints"), program(eqs, "configuration")]
+        programs += [program(eqs.unconstrained, "kinematics"), program(eqs, "unconstrained")]
+        return Parts(eqs, tuple(self.compile(p) for p in programs))

@@ -1,0 +1,163 @@
+"""Native functions of constrained equations: one code for all models, over the addresses of a model's programs."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kane.codegen.batches import Columns, Range, in_chunks, processors
+from kane.codegen.compiled import CompiledFunction
+from kane.codegen.native_call import call_program, native_loop
+from kane.dynamics.native_embedding import AFRESH, FIXED, HEADER, KEPT, STAGES, UNCHOSEN
+from kane.dynamics.native_settle import settle_work_length
+from kane.formulation.equations import Equations
+
+# States in a chunk: some 0.2 ms of work.
+_CHUNK = 64
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The programs of a model that native functions of its constraints call, in the order of the header.
+
+    Attributes:
+        equations: whose constraints they are.
+        programs: "constraints", "configuration", "kinematics" and, where constraints are embedded in numbers,
+            "unconstrained".
+    """
+
+    equations: Equations
+    programs: tuple[CompiledFunction, ...]
+
+    @property
+    def n_work(self) -> int:
+        """Doubles of scratch that the longest of the programs needs."""
+        return max(p.n_work for p in self.programs)
+
+    @property
+    def modes(self) -> tuple[int, int]:
+        """How dependent speeds are chosen in calls that stand alone, and in a course of calls with settling."""
+        return (AFRESH, KEPT) if self.equations.embedding is None else (FIXED, FIXED)
+
+    def header(self, mode: int) -> np.ndarray:
+        """The header, (n,) int64, as ``native_embedding`` describes it."""
+        eqs = self.equations
+        lists = self._lists()
+        starts = np.cumsum([HEADER + sum(map(len, lists)), *(p.n_stage for p in self.programs)])
+        head = np.zeros(HEADER, np.int64)
+        for k, compiled in enumerate(self.programs):
+            head[k], head[STAGES + k] = compiled.address, starts[k]
+        embedded = eqs.embedding
+        rank = UNCHOSEN if embedded is None else len(embedded.D)
+        sizes = (len(eqs.constraints), len(eqs.u), len(eqs.q), len(lists[1]), len(eqs.quaternions))
+        head[2 * STAGES :] = (mode, all(row.linear for row in eqs.constraints), *sizes, rank, self.n_work)
+        return np.concatenate([head, *lists]).astype(np.int64)
+
+    def _lists(self) -> tuple[list[int], list[int], list[int]]:
+        eqs = self.equations
+        dependent = [] if eqs.embedding is None else list(eqs.embedding.D)
+        order = dependent + [j for j in range(len(eqs.u)) if j not in dependent]
+        rows = [i for i, row in enumerate(eqs.constraints) if row.configuration is not None]
+        return order, rows, list(eqs.quaternions)
+
+    def stage(self, parameters: np.ndarray, mode: int) -> np.ndarray:
+        """Header and the stages of the programs, (..., n_stage)."""
+        head = self.header(mode).view(np.float64)
+        batch = parameters.shape[:-1]
+        stages = [p.stage(parameters) for p in self.programs]
+        return np.concatenate([np.broadcast_to(head, (*batch, len(head))), *stages], axis=-1)
+
+
+@native_loop
+def each_state(address: int, states: Any, rests: Any, stages: Any, out: Any, work: Any) -> None:
+    """Call a program for every row of ``out``; ``stages`` has as many rows, or one for all."""
+    for i in range(out.shape[0]):
+        call_program(address, states[i], rests[i], stages[i if stages.shape[0] > 1 else 0], out[i], work)
+
+
+class ConstrainedFunction(CompiledFunction):
+    """A CompiledFunction whose code, the same for every model, calls the programs named in its stage.
+
+    ``program`` is that of the unconstrained equations, whose state, rest and parameters are those of this function.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        native: Callable[[], int],
+        parts: Parts,
+        n_out: int,
+        *,
+        mode: int,
+        rest: Sequence[Any] = (),
+        threads: int | None = None,
+    ) -> None:
+        """Bind native code to a model.
+
+        Args:
+            name: of the quantity, for messages.
+            native: gives the address of the code.
+            parts: the programs that it calls.
+            n_out: how many outputs there are.
+            mode: how dependent speeds are chosen, see ``native_embedding``.
+            rest: leaves besides t, q and u.
+            threads: how many may work on one batch; as many as there are processors unless given.
+        """
+        self.program = copy.copy(parts.programs[-1].program)
+        self.program.name = name
+        self.parts, self.mode = parts, mode
+        self.address = native()
+        m, eqs = len(parts.equations.constraints), parts.equations
+        self.n_state = 1 + len(eqs.q) + len(eqs.u)
+        self.n_rest, self.n_parameters, self.n_out = len(rest), len(eqs.parameters), n_out
+        self.n_stage = len(parts.header(mode)) + sum(p.n_stage for p in parts.programs)
+        self.n_work = parts.n_work + settle_work_length(m, len(eqs.u), len(eqs.q))
+        self.threads = threads or processors()
+
+    def stage(self, parameters: Any) -> np.ndarray:
+        """Addresses, sizes, the choice of dependent speeds, and the stages of the programs, (..., n_stage).
+
+        Raises:
+            ModelError: the shape is another.
+        """
+        return self.parts.stage(self._array(parameters, "parameters", self.n_parameters), self.mode)
+
+    def lanes(self, *, each: bool = False) -> None:
+        """None: choices differ from state to state, so that they cannot be computed side by side."""
+
+    def _one(self, state: np.ndarray, rest: np.ndarray, stage: np.ndarray) -> np.ndarray:
+        out = np.empty((1, self.n_out))
+        each_state(self.address, state[None], rest[None], stage[None], out, np.empty(self.n_work))
+        return out[0]
+
+    def _many(self, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray) -> np.ndarray:
+        batch, each = out.shape[:-1], stage.size != self.n_stage
+        states, rests = Columns.dense(parts, batch).array, Columns.dense([rest], batch).array
+        stages = Columns.dense([stage], batch).array if each else stage.reshape(1, -1)
+        rows = out.reshape(-1, self.n_out)
+
+        def start() -> Range:
+            work = np.empty(self.n_work)
+
+            def run(i: int, j: int) -> None:
+                own = stages[i:j] if each else stages
+                each_state(self.address, states[i:j], rests[i:j], own, rows[i:j], work)
+
+            return run
+
+        in_chunks(len(rows), _CHUNK, self.threads, start)
+        return out
+
+
+def settle_length(equations: Equations) -> int:
+    """Outputs of settling: q, u, the residuals of configuration and motion as found, conditioning."""
+    return len(equations.q) + len(equations.u) + 3
+
+
+def embedding_length(n: int) -> int:
+    """Outputs of the program "embedding"."""
+    return 1 + 3 * n + n * n
