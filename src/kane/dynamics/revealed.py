@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,22 +14,6 @@ from kane.formulation.reactions import Reactions
 Array = NDArray[np.float64]
 # Of constraint rows and their right-hand sides: singular values, and residuals, below this part of the largest are zero.
 RANK = 1e-10
-
-
-class State(Protocol):
-    """What a route sees: arrays of one state after another, shape (..., ...).
-
-    Attributes:
-        needed: -(F_r + F*_r) of the joints' own speeds, then of the auxiliary ones, at the true udot.
-        A: constraint rows over the same speeds.
-        own: number of the joints' own speeds.
-        multipliers: lambda by row, from the equations of all speeds with A^T lambda, solved beside udot.
-    """
-
-    needed: Array
-    A: Array
-    own: int
-    multipliers: Array
 
 
 class AuxiliarySpeeds:
@@ -49,6 +32,14 @@ class OrthogonalComplement:
         """R, shape (..., k)."""
         forces = _least(np.swapaxes(A[..., :own], -1, -2), needed[..., :own, None])[..., 0]
         return needed[..., own:] - np.einsum("...mk,...m->...k", A[..., own:], forces)
+
+
+class Multipliers:
+    """R = needed_k - A_k^T lambda, lambda beside udot from M udot + h = A^T lambda, A udot + remainder = 0."""
+
+    def reactions(self, needed: Array, A: Array, own: int) -> Array:
+        """R, shape (..., k)."""
+        raise NotImplementedError
 
 
 class RevealedReactions:
@@ -98,9 +89,11 @@ class RevealedReactions:
         """
         dyn, width = self._dyn, self._revealed.own + len(self.names)
         udot = dyn.forward(q, u, inputs, t, parameters=parameters)
-        given = dyn.input_values(inputs)
-        rest = np.concatenate(np.broadcast_arrays(udot, _spread(given, udot)), axis=-1) if given.size else udot
-        values = dyn.call(self._function, q, u, rest, t=t, parameters=parameters)
+        defaults = [dyn.equations.defaults[i.name] for i in dyn.equations.inputs]
+        given = np.asarray(defaults if inputs is None else inputs, float)
+        given = np.broadcast_to(given, (*udot.shape[:-1], given.shape[-1]))
+        rest = np.concatenate([udot, given], axis=-1)
+        values = dyn.evaluate(self._function, q, u, rest, t, parameters=parameters)
         A = values[..., width:].reshape(*values.shape[:-1], len(self._revealed.rows), width)
         return values[..., :width], A
 
