@@ -81,7 +81,7 @@ from kane.model.joints import (
     Universal,
     Weld,
 )
-from kane.model.loads import Damper, Force, Motor, Spring, Torque
+from kane.model.loads import Damper, Force, Motor, PointDamper, PointSpring, Spring, Torque
 from kane.model.model import Model
 from kane.simulation.events import Event, Occurrence
 from kane.simulation.follow import follow
@@ -150,6 +150,8 @@ __all__ = [
     "Parallel",
     "Planar",
     "Plane",
+    "PointDamper",
+    "PointSpring",
     "PowerLedger",
     "Prescribed",
     "Prismatic",

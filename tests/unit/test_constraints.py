@@ -26,6 +26,7 @@ from kane import (
 )
 from kane.expression.derivative import total_time_derivative
 from kane.expression.interpret import interpret
+from kane.expression.traverse import leaves as leaves_of
 from kane.formulation.programs import quantity
 from kane.geometry import quaternion
 
@@ -41,7 +42,7 @@ def machine():
     p = SimpleNamespace(**{name: m.parameter(name, x) for name, x in PARAMETERS.items()})
     A, B, C, D = (m.body(n, mass=1.0, inertia=(0.2, 0.3, 0.25)) for n in "ABCD")
     free = m.connect(m.ground, A, kane.Free("free"))
-    turn = m.connect(A, B, kane.Revolute("turn", axis=(1.0, 2.0, -1.0)), at=(0.2, -0.1, 0.3), orientation=SKEW)
+    turn = m.connect(A, B, kane.Revolute("turn", axis="y"), at=(0.2, -0.1, 0.3), orientation=SKEW)
     ball = m.connect(m.ground, C, kane.Spherical("ball"), at=(0.4, 0.5, -0.2))
     slide = m.connect(C, D, kane.Prismatic("slide", axis="y"), at=(0.1, 0.3, 0.2), child_orientation=SKEW)
     return SimpleNamespace(
@@ -54,6 +55,11 @@ P, Q = (0.1, -0.2, 0.3), (-0.4, 0.2, 0.1)
 
 def coin(s):
     return Disk(s.B.point(P), s.B.direction((1.0, 2.0, 0.5)), s.p.r)
+
+
+def wheel(s):
+    """A disk on the axle about which its body turns."""
+    return Disk(s.B.point((0.0, 0.3, 0.0)), s.B.y, s.p.r)
 
 
 def ramp(s, body):
@@ -70,10 +76,13 @@ EXAMPLES = {
     "parallel": lambda s: Parallel(s.B.direction((1.0, s.p.r, 0.3)), s.D.direction((0.2, 0.1, 3.0))),
     "coin on the ground": lambda s: Rolling(coin(s), ramp(s, s.N)),
     "coin on a body": lambda s: Rolling(coin(s), ramp(s, s.D)),
+    "wheel on the ground": lambda s: Rolling(wheel(s), ramp(s, s.N)),
+    "wheel on a body": lambda s: Rolling(wheel(s), ramp(s, s.D)),
     "sphere on the ground": lambda s: Rolling(Sphere(s.B.point(P), s.p.r), ramp(s, s.N)),
     "sphere on a body": lambda s: Rolling(Sphere(s.B.point(P), s.p.r), ramp(s, s.D)),
     "sliding coin": lambda s: kane.Sliding(coin(s), ramp(s, s.D)),
     "wheel on wheel": lambda s: Rolling(coin(s), Disk(s.D.point(Q), s.D.z, 0.8)),
+    "wheel on a coin": lambda s: Rolling(wheel(s), Disk(s.D.point(Q), s.D.z, 0.8)),
     "wheel in a ring": lambda s: Rolling(coin(s), Ring(s.D.point(Q), s.D.z, 0.8)),
 }
 
@@ -171,7 +180,7 @@ def normal(state, plane):
     return n / np.linalg.norm(n)
 
 
-@pytest.mark.parametrize("name", ["coin on the ground", "coin on a body"])
+@pytest.mark.parametrize("name", ["coin on the ground", "coin on a body", "wheel on the ground", "wheel on a body"])
 def test_the_lowest_point_of_a_rolling_coin_has_no_velocity_along_heading_across_and_normal(name):
     """Who vouches: the velocity of the material point, by Jacobians; the gap, by the height of that point."""
     _, c, equations, rows, state = constrained(EXAMPLES[name])
@@ -233,6 +242,30 @@ def test_wheels_turn_as_willis_says(surface, sign):
     # The planet's coordinate is its angle against the carrier.
     assert large / planet == pytest.approx(sign * 0.5 / 0.2, rel=1e-12)
     assert carrier / planet == pytest.approx(-sign * 0.5 / 0.2, rel=1e-12)
+
+
+def test_the_equations_of_an_upright_wheel_do_not_depend_on_how_far_it_has_turned():
+    """Who vouches: a steered wheel by hand, v . heading - r spin and v . axle, with v of its centre."""
+    m = kane.Model("cart")
+    platform, fork, tyre = (m.body(n, mass=1.0, inertia=(1.0, 1.0, 1.0)) for n in ("platform", "fork", "tyre"))
+    m.connect(m.ground, platform, kane.Planar("p", axis="z"), at=(0.0, 0.0, 0.15))
+    m.connect(platform, fork, kane.Revolute("steer", axis="z"), at=(0.3, 0.0, 0.0))
+    m.connect(fork, tyre, kane.Revolute("roll", axis="y"))
+    m.constrain(Rolling(Disk(tyre.point(), tyre.y, 0.15), Plane(m.ground.point(), m.ground.z)), name="c")
+    equations = kane.formulate(m)
+    assert [row.name for row in equations.constraints] == ["c: no slip", "c: no skid"]  # it touches by its joints
+    x = dict(zip([leaf.name for leaf in equations.q], (0.4, -0.2, 0.3, 0.5, 1.1), strict=True))
+    leaves = {leaf: x[leaf.name] for leaf in equations.q}
+    found = [
+        {equations.u[j].name: interpret([c], leaves)[0] for j, c in row.coefficients.items()}
+        for row in equations.constraints
+    ]
+    c, s, c_steer, s_steer = math.cos(0.8), math.sin(0.8), math.cos(0.5), math.sin(0.5)
+    slip = {"p_x_dot": c, "p_y_dot": s, "p_angle_dot": 0.3 * s_steer, "roll_dot": -0.15}
+    skid = {"p_x_dot": -s, "p_y_dot": c, "p_angle_dot": 0.3 * c_steer}
+    assert found == [pytest.approx(slip, rel=1e-14), pytest.approx(skid, rel=1e-14)]
+    turned = {leaf.name for row in equations.constraints for leaf in leaves_of(row.coefficients.values())}
+    assert "roll" not in turned
 
 
 def test_that_wheels_touch_is_found_redundant_where_their_carrier_sees_to_it():

@@ -7,7 +7,22 @@ import numpy as np
 import pytest
 
 import kane
-from kane import Damper, Force, Free, Model, ModelError, Motor, Prismatic, Revolute, Rotation, Spring, Torque, Weld
+from kane import (
+    Damper,
+    Force,
+    Free,
+    Model,
+    ModelError,
+    Motor,
+    PointDamper,
+    PointSpring,
+    Prismatic,
+    Revolute,
+    Rotation,
+    Spring,
+    Torque,
+    Weld,
+)
 from kane.expression.interpret import interpret
 from kane.formulation.energy import energy
 from kane.model import loads
@@ -103,6 +118,14 @@ def generalized_force(load, bare, state):
 
 
 f = np.array([1.0, -2.0, 0.5])
+OTHER = (-0.3, 0.4, 0.2)
+
+
+def stretched(state):
+    """Length of the line from POINT of B to OTHER of C, and the generalized force of a unit tension along it."""
+    p = state.position("C", OTHER) - state.position("B", POINT)
+    L = np.linalg.norm(p)
+    return L, p / L @ (state.linear("B", POINT) - state.linear("C", OTHER))
 
 # Each load, and the generalized forces that it must have.
 EXAMPLES = {
@@ -158,6 +181,20 @@ EXAMPLES = {
         lambda s: (s.R("P") @ f) @ (s.angular("G") - s.angular("C")),
     ),
 }
+EXAMPLES |= {
+    "spring between points": (
+        lambda x: PointSpring(x.B.point(POINT), x.C.point(OTHER), x.k, 0.3),
+        lambda s: 1.7 * (stretched(s)[0] - 0.3) * stretched(s)[1],
+    ),
+    "spring to a point of the ground": (
+        lambda x: PointSpring(x.ground.point(POINT), x.D.point(OTHER), 2.0),
+        lambda s: 2.0 * (np.array(POINT) - s.position("D", OTHER)) @ s.linear("D", OTHER),
+    ),
+    "damper between points": (
+        lambda x: PointDamper(x.B.point(POINT), x.C.point(OTHER), x.d),
+        lambda s: 0.4 * -(stretched(s)[1] @ s.u) * stretched(s)[1],
+    ),
+}
 every_load = pytest.mark.parametrize(("load", "expected"), EXAMPLES.values(), ids=EXAMPLES.keys())
 
 
@@ -209,7 +246,7 @@ def test_a_spring_pulls_down_its_potential(name, load, bare, states):
                 own = bare.energy(state.q, state.u).potential
                 stretched.append(float(interpreted([potential], equations, state)[0] - own))
                 state.q[k] -= sign * step
-            # A quadratic potential of order 10 has no truncation error; round-off is 1e-16 * 100 / 1e-5.
+            # Third derivatives of order 10 or none: truncation 1e-9 at most; round-off is 1e-16 * 100 / 1e-5.
             assert force[k] == pytest.approx((stretched[1] - stretched[0]) / (2 * step), abs=2e-8)
 
 
@@ -325,6 +362,26 @@ BAD = {
     "foreign effort": (
         lambda x: Motor(x.turn, machine().F),
         r"the effort of the Motor at joint 'q1' uses the expression F of ano",
+    ),
+    "spring between bodies": (
+        lambda x: PointSpring(x.A, x.B, 1.0),
+        r"a PointSpring takes points such as body\.point.*not Body\('A'\)",
+    ),
+    "spring within a body": (
+        lambda x: PointSpring(x.A.point(POINT), x.A.point(OTHER), 1.0),
+        r"a PointSpring does nothing: both of its points are fixed in body 'A'; give two bodies",
+    ),
+    "damper to another model": (
+        lambda x: PointDamper(x.A.point(POINT), machine().B.point(OTHER), 1.0),
+        r"a PointDamper joins body 'A' and body 'B' of another model",
+    ),
+    "stiffness of a line in words": (
+        lambda x: PointSpring(x.A.point(POINT), x.B.point(OTHER), "stiff"),
+        r"the stiffness of a PointSpring must be a number",
+    ),
+    "coefficient of a line NaN": (
+        lambda x: PointDamper(x.A.point(POINT), x.B.point(OTHER), math.nan),
+        r"the coefficient of a PointDamper is nan",
     ),
     "foreign joint": (
         lambda x: Motor(machine().turn, 1.0),

@@ -194,11 +194,28 @@ class Dynamics:
         x = self._array(x, "x = [q, u]", nq + len(self._equations.u))
         return self._call("rhs", x[..., :nq], x[..., nq:], self._inputs(inputs), t=t, out=out)
 
+    def evaluate(
+        self, function: CompiledFunction, q: Any, u: Any, rest: Any = (), t: Any = 0.0, *, parameters: Any = None
+    ) -> np.ndarray:
+        """The values of a program that was compiled for these equations, shape (..., outputs).
+
+        Args:
+            function: from ``compile``.
+            rest: what the program reads besides t, q and u.
+        """
+        values = self.parameters if parameters is None else self._values(parameters)
+        return self._run(function, function.stage(values), q, u, rest, t=t)
+
     def _call(
         self, name: str, q: Any, u: Any, rest: Any = (), *, t: Any, parameters: Any = None, out: Any = None
     ) -> np.ndarray:
         function = self.function(name)
         stage = self._stages[name] if parameters is None else function.stage(self._values(parameters))
+        return self._run(function, stage, q, u, rest, t=t, out=out)
+
+    def _run(
+        self, function: CompiledFunction, stage: np.ndarray, q: Any, u: Any, rest: Any, *, t: Any, out: Any = None
+    ) -> np.ndarray:
         parts = {
             "t": self._array(np.expand_dims(t, -1), "t", 1),
             "q": self._array(q, "q", len(self._equations.q)),
@@ -215,7 +232,7 @@ class Dynamics:
             raise ModelError(f"the batches {given} do not broadcast; make their leading shapes agree") from None
         arrays = (*parts.values(), rest, stage)
         if isinstance(out, np.ndarray) and any(np.may_share_memory(out, array) for array in arrays):
-            raise ModelError(f"out of {name} shares memory with an argument; give an array of its own")
+            raise ModelError(f"out of {function.program.name} shares memory with an argument; give an array of its own")
         return function.join(tuple(parts.values()), rest, stage, out=out)
 
     @staticmethod

@@ -66,8 +66,8 @@ def eliminate(rows: Sequence[Row], unknowns: Collection[int], probe: Probe, *, e
     """Triangular form of linear equations in some of their columns.
 
     Pivots are numbers while there are any, then functions of parameters, then the rest; among equals the one that fills
-    in least (Markowitz 1957), then the last unknown. Where only the rest are left, blocks that are orthogonal matrices are
-    multiplied by their transposes first: a velocity given along the axes of a body that turns needs no divisor.
+    in least (Markowitz 1957), then the last unknown. Where only the rest are left, blocks that are orthogonal matrices
+    are multiplied by their transposes first: a velocity given along the axes of a body that turns needs no divisor.
 
     Args:
         exact: stop where only pivots are left that depend on the state and may vanish.

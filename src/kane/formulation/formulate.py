@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any
@@ -20,6 +21,7 @@ from kane.formulation.measures import images
 from kane.formulation.read_model import probe_of, snapshot, system_of
 from kane.formulation.speeds import leaves_of
 from kane.model.checks import near
+from kane.model.constraints import Constraint
 from kane.model.model import Model
 
 
@@ -96,6 +98,39 @@ def substitute(equations: Equations, **values: Any) -> Equations:
         inputs=tuple(i for i in equations.inputs if i not in forces),
         baked={**equations.baked, **constants},
         controllers={**equations.controllers, **forces},
+    )
+
+
+def constrain(
+    equations: Equations, *constraints: Constraint | Expr, dependent: Sequence[str] | None = None
+) -> Equations:
+    """The equations with further constraints in force; what was substituted stays.
+
+    Args:
+        constraints: as for ``Model.constrain``.
+        dependent: names of all dependent speeds then; those that were named before unless given.
+
+    Raises:
+        ModelError: as ``Model.constrain`` and ``formulate``.
+
+    Source: Gillespie 2003, Eqs. 44-46, 64.
+    """
+    if not isinstance(equations, Equations):
+        raise ModelError(f"constrain takes Equations, which kane.formulate(model) returns, not {equations!r}")
+    model = snapshot(equations.model)
+    for constraint in constraints:
+        model.constrain(constraint)
+    if dependent is not None:
+        model.speeds(dependent=dependent, **model.speed_choice.definitions)
+    found = formulate(model)
+    return replace(
+        found,
+        applied=found.applied.replaced(equations.controllers),
+        tree=found.tree.replaced(equations.controllers),
+        parameters=equations.parameters,
+        inputs=equations.inputs,
+        baked=equations.baked,
+        controllers=equations.controllers,
     )
 
 

@@ -76,7 +76,8 @@ class Reactions:
         names, units: of the reactions.
         equations: from which they were revealed.
         needed: -(F_r + F*_r) of the joints' own speeds and of the auxiliary ones, in q, u, udot, t and inputs.
-        rows: the constraints in the joints' own speeds, then the auxiliary ones: A by rows, sparse.
+        rows: the constraints in the joints' own speeds, then the auxiliary ones: A by rows, sparse; ``row_names`` their
+            names.
         own: number of the joints' own speeds.
     """
 
@@ -85,6 +86,7 @@ class Reactions:
     equations: Equations
     needed: tuple[Expr, ...]
     rows: tuple[dict[int, Expr], ...]
+    row_names: tuple[str, ...]
     own: int
 
     @cached_property
@@ -195,7 +197,7 @@ def reveal_reactions(equations: Equations, *places: Place) -> Reactions:
         udot = [*plain.speeds.udot, *(0.0 for _ in auxiliary)]
         inertia = inverse_dynamics(system, udot, applied.wrenches)
         needed = [x - y for x, y in zip(inertia, along_u(system, applied.efforts), strict=True)]
-        rows = list(_rows(system, equations, auxiliary))
+        row_names, rows = _rows(system, equations, auxiliary)
         flat = _in_chosen_speeds([*needed, *(x for row in rows for x in row.values())], system, equations)
     entries = iter(flat[len(needed) :])
     return Reactions(
@@ -204,6 +206,7 @@ def reveal_reactions(equations: Equations, *places: Place) -> Reactions:
         equations=equations,
         needed=tuple(flat[: len(needed)]),
         rows=tuple({j: next(entries) for j in row} for row in rows),
+        row_names=row_names,
         own=n,
     )
 
@@ -283,15 +286,16 @@ def _with_auxiliary(system: System, auxiliary: Sequence[Auxiliary]) -> System:
     return replace(system, speeds=extended, steps=steps)
 
 
-def _rows(system: System, equations: Equations, auxiliary: Sequence[Auxiliary]) -> Iterator[dict[int, Any]]:
-    """A of every constraint row, those included that no speed of the joints changes."""
+def _rows(
+    system: System, equations: Equations, auxiliary: Sequence[Auxiliary]
+) -> tuple[tuple[str, ...], list[dict[int, Any]]]:
+    """Names and A of every constraint row, those included that no speed of the joints changes."""
     n = len(system.speeds.u) - len(auxiliary)
-    residuals = {a.row: n + k for k, a in enumerate(auxiliary) if a.row}
-    for row in every_equation(equations.model.constraints, system):
-        coefficients: dict[int, Any] = dict(row.coefficients)
-        if row.name in residuals:
-            coefficients[residuals[row.name]] = -system.arena.one
-        yield coefficients
+    rows = {row.name: dict[int, Any](row.coefficients) for row in every_equation(equations.model.constraints, system)}
+    for k, a in enumerate(auxiliary):
+        if a.row:
+            rows[a.row][n + k] = -system.arena.one
+    return tuple(rows), list(rows.values())
 
 
 def _in_chosen_speeds(expressions: Sequence[Any], system: System, equations: Equations) -> tuple[Expr, ...]:

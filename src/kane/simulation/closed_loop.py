@@ -11,7 +11,7 @@ from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.operations import OPERATIONS
 from kane.expression.traverse import leaves, substitute
-from kane.formulation.applied import images
+from kane.formulation.measures import images
 from kane.formulation.equations import Equations
 
 

@@ -16,7 +16,7 @@ from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.operations import OPERATIONS
 from kane.expression.traverse import leaves, substitute
-from kane.formulation.applied import images
+from kane.formulation.measures import images
 from kane.formulation.equations import Equations
 from kane.simulation.march import Vector, Watch
 

@@ -31,6 +31,33 @@ DONE, ROWS, FOUND, STOP, EVALUATIONS, REJECTED, STARTED, ENDED = range(8)
 PROBES = 4
 
 
+# Places in ``Settling.notes``: the largest residuals of configuration and motion as they were found, before the
+# correction, the conditioning of the independent speeds, and how often these were chosen anew.
+CONFIGURATION, MOTION, CONDITIONING, SWITCHES = range(4)
+
+
+class Settling(NamedTuple):
+    """What puts a state onto the constraints, as a native program with its arrays.
+
+    Attributes:
+        address: of the program with state [t, q, u], rest = inputs and out = [q, u, residual of the configuration,
+            residual of the motion, conditioning]; zero where there are no constraints.
+        stage: values that depend on parameters, and the choice of independent speeds where it is kept there.
+        out, work: its arrays.
+        choice: the part of the stage that changes when independent speeds are chosen anew.
+        kept: ``choice`` as it was.
+        notes: see CONFIGURATION, MOTION, CONDITIONING, SWITCHES; empty where there are no constraints.
+    """
+
+    address: int
+    stage: Vector
+    out: Vector
+    work: Vector
+    choice: Indices
+    kept: Indices
+    notes: Vector
+
+
 class System(NamedTuple):
     """x' = f(t, x, inputs), x = [q, u], as a compiled program with its arrays.
 
@@ -41,6 +68,8 @@ class System(NamedTuple):
         stage: values that depend on parameters only.
         work: scratch of the program.
         quaternions: where in q each unit quaternion starts.
+        settling: what puts the end of each step onto the constraints; its choice of speeds is the one in force.
+        aside: the same for states looked at within a step, with a choice of its own, so that looking changes nothing.
     """
 
     address: int
@@ -49,6 +78,8 @@ class System(NamedTuple):
     stage: Vector
     work: Vector
     quaternions: Indices
+    settling: Settling
+    aside: Settling
 
 
 class Tables(NamedTuple):
@@ -124,7 +155,7 @@ class Store(NamedTuple):
         slopes: derivatives at the stages of a step, (stages, nx); the first is that at x, once ``counts[STARTED]``.
         clock: time and step sizes, see TIME, NEXT_STEP, LAST_ERROR, UNCUT_STEP.
         counts: see DONE, ROWS, FOUND, STOP, EVALUATIONS, REJECTED, STARTED, ENDED.
-        rows: recorded states [t, q, u].
+        rows: recorded states [t, q, u], with the notes of settling behind them where there are constraints.
         found: events [number of the event, t, q, u].
     """
 
@@ -144,6 +175,9 @@ class Status(IntEnum):
     GOING = 0
     NOT_FINITE = 1
     STUCK = 2
+
+
+NO_NOTES: Vector = np.zeros(0)
 
 
 @dataclass(slots=True)
@@ -209,7 +243,11 @@ class March:
 
     def states(self) -> NDArray[np.float64]:
         """The recorded states [t, q, u], (recorded, 1 + nx)."""
-        return self.store.rows[: self.store.counts[ROWS]].copy()
+        return self.store.rows[: self.store.counts[ROWS], : 1 + len(self.x)].copy()
+
+    def notes(self) -> NDArray[np.float64]:
+        """The notes of settling at the recorded states, (recorded, 4), or (recorded, 0) without constraints."""
+        return self.store.rows[: self.store.counts[ROWS], 1 + len(self.x) :].copy()
 
     def occurrences(self) -> NDArray[np.float64]:
         """The events found [number, t, q, u], in the order of the run."""
@@ -218,12 +256,12 @@ class March:
         return found[order]
 
 
-def new_store(start: float, x: Vector, rows: int) -> Store:
+def new_store(start: float, x: Vector, rows: int, notes: Vector = NO_NOTES) -> Store:
     """The store of a run that starts from x, with room for so many records, the first one made."""
     n = len(x)
     clock, counts = np.zeros(4), np.zeros(8, dtype=np.int64)
     clock[TIME], counts[ROWS] = start, 1
-    record = _enlarged(np.concatenate([[start], x])[None, :], rows)
+    record = _enlarged(np.concatenate([[start], x, notes])[None, :], rows)
     return Store(x.copy(), np.zeros(n), np.zeros(n), np.zeros((0, n)), clock, counts, record, np.empty((0, 2 + n)))
 
 

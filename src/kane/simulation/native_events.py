@@ -6,7 +6,7 @@ from typing import Any
 
 from kane.codegen.native_call import call_program, native_inline, native_loop
 from kane.simulation.march import DONE, ENDED, FOUND, PROBES, STARTED, TIME
-from kane.simulation.native_march import between, interpolate, normalise, record
+from kane.simulation.native_march import between, interpolate, look_aside, normalise, record, settle
 
 # Of a step: where a root is bracketed this closely, its distance from the root is rounding.
 LOCATED = 1e-15
@@ -46,13 +46,14 @@ def pass_step(system: Any, tables: Any, course: Any, watch: Any, store: Any, den
     _, interpolated = tables
     t, h, t1 = span
     normalise(store.y, system.quaternions)
+    settle(system.settling, system, t1, store.y)
     if store.counts[STARTED] == 0:
         store.counts[STARTED] = 1
         if watch.out.size > 0:
             first_signs(watch, system, interpolated, t, store.x)
     if watch.out.size > 0:
         t1 = find_events(watch, (system, interpolated), store, dense, (t, h, t1))
-    record(store, course, dense, (t, h, t1), system.quaternions)
+    record(store, course, dense, (t, h, t1), system)
     for i in range(store.x.size):
         store.x[i] = store.y[i]
     store.clock[TIME] = t1
@@ -99,10 +100,12 @@ def find_events(watch: Any, context: Any, store: Any, dense: Any, span: Any) -> 
         if end <= 1.0:
             store.counts[ENDED] = 1
             if end < 1.0:
-                between(store, dense, h, end, system.quaternions, store.z)
+                t1 = _at(store, dense, (t, h, t1), end, system)
                 for i in range(store.y.size):
                     store.y[i] = store.z[i]
-                return t + end * h
+                for i in range(system.aside.notes.size):
+                    system.settling.notes[i] = system.aside.notes[i]
+                return t1
             return t1
     return t1
 
@@ -113,21 +116,22 @@ def _sign(value: float) -> float:
 
 
 @native_inline
-def _at(store: Any, dense: Any, span: Any, theta: float, quaternions: Any) -> float:
+def _at(store: Any, dense: Any, span: Any, theta: float, system: Any) -> float:
     """Write the state at the part theta of the step into store.z; its time."""
     t, h, t1 = span
     if theta == 1.0:
         for i in range(store.y.size):
             store.z[i] = store.y[i]
         return t1
-    between(store, dense, h, theta, quaternions, store.z)
+    between(store, dense, h, theta, system.quaternions, store.z)
+    look_aside(system, t + theta * h, store.z)
     return t + theta * h
 
 
 @native_inline
 def _probe(watch: Any, context: Any, store: Any, dense: Any, span: Any, theta: float) -> None:
     system, interpolated = context
-    at = _at(store, dense, span, theta, system.quaternions)
+    at = _at(store, dense, span, theta, system)
     watched(watch, system, interpolated, at, store.z)
 
 
@@ -169,7 +173,7 @@ def _keep(watch: Any, context: Any, store: Any, dense: Any, span: Any, e: int) -
     system, _ = context
     row = store.counts[FOUND]
     store.found[row, 0] = e
-    store.found[row, 1] = _at(store, dense, span, watch.roots[e], system.quaternions)
+    store.found[row, 1] = _at(store, dense, span, watch.roots[e], system)
     for i in range(store.z.size):
         store.found[row, 2 + i] = store.z[i]
     store.counts[FOUND] = row + 1

@@ -23,7 +23,7 @@ from kane.simulation.march import (
     Vector,
 )
 from kane.simulation.native_events import find_events, first_signs
-from kane.simulation.native_march import hold, is_finite, normalise, record, slope, wants_rows_within
+from kane.simulation.native_march import hold, is_finite, normalise, record, settle, slope, wants_rows_within
 
 GOING, NOT_FINITE, STUCK = range(3)  # as in march.Status
 # Step control: a step aims below the tolerance, and changes by no more than these factors.
@@ -113,7 +113,7 @@ def march_explicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
         end = t1
         if watch.out.size > 0:
             end = find_events(watch, (system, interpolated), store, scheme.dense, (t, h, t1))
-        record(store, course, scheme.dense, (t, h, end), system.quaternions)
+        record(store, course, scheme.dense, (t, h, end), system)
         for i in range(x.size):
             x[i] = y[i]
             slopes[0, i] = slopes[last, i]
@@ -172,12 +172,13 @@ def reject_step(course: Any, clock: Any, counts: Any, scheme: Any, h: float, err
 
 @native_inline
 def _stages(system: Any, interpolated: Any, store: Any, scheme: Any, t: float, h: float, t1: float) -> None:
-    """Fill the slopes up to the last stage; y is then the end of the step, its quaternions of length one."""
+    """Fill the slopes up to the last stage; y is then the end of the step, quaternions of length one, constraints kept."""
     last = scheme.last
     for s in range(1, last + 1):
         _combine(store, scheme, s, h, store.y)
         if s == last:
             normalise(store.y, system.quaternions)
+            settle(system.settling, system, t1, store.y)
             slope(system, interpolated, t1, store.y, store.slopes[s])
         else:
             slope(system, interpolated, t + scheme.nodes[s] * h, store.y, store.slopes[s])

@@ -7,7 +7,7 @@ from typing import Any
 from kane.codegen.native_call import native_inline, native_loop
 from kane.simulation.march import DONE, ENDED, EVALUATIONS, STARTED, TIME
 from kane.simulation.native_events import find_events, first_signs
-from kane.simulation.native_march import hold, is_finite, normalise, record, slope
+from kane.simulation.native_march import hold, is_finite, normalise, record, settle, slope
 
 GOING, NOT_FINITE = range(2)  # as in march.Status
 ITERATIONS = 100
@@ -60,6 +60,7 @@ def march_implicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
             return NOT_FINITE
         _stage(store, scheme, last, h)
         normalise(y, system.quaternions)
+        settle(system.settling, system, t1, y)
         if not is_finite(y):
             return NOT_FINITE
         slope(system, interpolated, t1, y, slopes[last])
@@ -68,7 +69,7 @@ def march_implicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
         end = t1
         if watch.out.size > 0:
             end = find_events(watch, (system, interpolated), store, scheme.dense, (t, h, t1))
-        record(store, course, scheme.dense, (t, h, end), system.quaternions)
+        record(store, course, scheme.dense, (t, h, end), system)
         for i in range(x.size):
             x[i] = y[i]
             slopes[0, i] = slopes[last, i]

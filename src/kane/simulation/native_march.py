@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from kane.codegen.native_call import call_program, native_inline
-from kane.simulation.march import DONE, ENDED, ROWS
+from kane.simulation.march import DONE, ENDED, ROWS, SWITCHES
 
 
 @native_inline
@@ -61,6 +61,32 @@ def normalise(x: Any, quaternions: Any) -> None:
 
 
 @native_inline
+def settle(settling: Any, system: Any, t: float, x: Any) -> None:
+    """Put the state x at time t onto the constraints, where there are any, and note what was found.
+
+    What the exact motion satisfies, a step misses by its error, and that is how far the state is moved: the order of
+    the method stays. A state that is not finite stays as it is.
+    """
+    if settling.address == 0 or not is_finite(x):
+        return
+    state = system.state
+    state[0] = t
+    for i in range(x.size):
+        state[1 + i] = x[i]
+    call_program(settling.address, state, system.inputs, settling.stage, settling.out, settling.work)
+    for i in range(x.size):
+        x[i] = settling.out[i]
+    for i in range(SWITCHES):
+        settling.notes[i] = settling.out[x.size + i]
+    changed = 0.0
+    for i in range(settling.choice.size):
+        if settling.choice[i] != settling.kept[i]:
+            changed = 1.0
+            settling.kept[i] = settling.choice[i]
+    settling.notes[SWITCHES] += changed
+
+
+@native_inline
 def is_finite(x: Any) -> bool:
     """Whether no component of x is NaN or infinite."""
     total = 0.0
@@ -102,12 +128,14 @@ def between(store: Any, dense: Any, h: float, theta: float, quaternions: Any, ou
 
 
 @native_inline
-def write_row(store: Any, t: float, x: Any) -> None:
-    """Record the state x at time t."""
+def write_row(store: Any, t: float, x: Any, notes: Any) -> None:
+    """Record the state x at time t, and what settling it has noted."""
     row = store.counts[ROWS]
     store.rows[row, 0] = t
     for i in range(x.size):
         store.rows[row, 1 + i] = x[i]
+    for i in range(notes.size):
+        store.rows[row, 1 + x.size + i] = notes[i]
     store.counts[ROWS] = row + 1
 
 
@@ -119,7 +147,7 @@ def wants_rows_within(store: Any, course: Any, t1: float) -> bool:
 
 
 @native_inline
-def record(store: Any, course: Any, dense: Any, span: Any, quaternions: Any) -> None:
+def record(store: Any, course: Any, dense: Any, span: Any, system: Any) -> None:
     """Record what the step passes: store.x to store.y, span = its start, its length and its end.
 
     The end may lie before start + length, where an event ended the run: it is then recorded.
@@ -128,15 +156,24 @@ def record(store: Any, course: Any, dense: Any, span: Any, quaternions: Any) -> 
     last = store.counts[ENDED] > 0 or t1 == course.until
     if course.every > 0:
         if last or (store.counts[DONE] + 1) % course.every == 0:
-            write_row(store, t1, store.y)
+            write_row(store, t1, store.y, system.settling.notes)
         return
     while wants_rows_within(store, course, t1):
         at = course.times[store.counts[ROWS]]
-        between(store, dense, h, (at - t) / h, quaternions, store.z)
-        write_row(store, at, store.z)
+        between(store, dense, h, (at - t) / h, system.quaternions, store.z)
+        look_aside(system, at, store.z)
+        write_row(store, at, store.z, system.aside.notes)
     row = store.counts[ROWS]
     if last or (row < course.times.size and course.times[row] == t1):
-        write_row(store, t1, store.y)
+        write_row(store, t1, store.y, system.settling.notes)
+
+
+@native_inline
+def look_aside(system: Any, t: float, x: Any) -> None:
+    """Put a state that is only looked at onto the constraints; it counts as many switches as the run."""
+    settle(system.aside, system, t, x)
+    if system.aside.notes.size > 0:
+        system.aside.notes[SWITCHES] = system.settling.notes[SWITCHES]
 
 
 @native_inline

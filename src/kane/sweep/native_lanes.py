@@ -151,7 +151,7 @@ def _begin(
         block.counts[lane, i] = 0
     block.counts[lane, STARTED] = 1
     block.carries[lane] = number
-    write_row(_lane(alone, block, trajectories, lane), course.start, store.x)
+    write_row(_lane(alone, block, trajectories, lane), course.start, store.x, system.settling.notes)
 
 
 @native_inline
@@ -187,7 +187,7 @@ def _advance(alone: Any, course: Any, block: Any, trajectories: Any, scheme: Any
     """Record what the step of a lane passes, and go to its end."""
     lanes = len(block.lanes)
     t, h, t1 = block.steps[0, lane], block.steps[1, lane], block.steps[2, lane]
-    record(_lane(alone, block, trajectories, lane), course, scheme.dense, (t, h, t1), alone[0].quaternions)
+    record(_lane(alone, block, trajectories, lane), course, scheme.dense, (t, h, t1), alone[0])
     for i in range(lane, block.x.size, lanes):
         block.x[i] = block.y[i]
         block.slopes[0, i] = block.slopes[scheme.last, i]

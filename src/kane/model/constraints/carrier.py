@@ -1,4 +1,4 @@
-"""What carries a point: the centre of a wheel does not feel the wheel turn."""
+"""What carries a wheel: its axle does not feel the wheel turn."""
 
 from __future__ import annotations
 
@@ -6,29 +6,32 @@ from kane.expression.node import Expr
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
 from kane.geometry.scalars import Triple, settled
-from kane.model.body import Point
+from kane.model.body import Direction, Point
 from kane.model.connection import Connection
 
 
-def carried_point(P: Point) -> Point:
-    """The same point in the body nearest to the ground in which it is fixed, by the joints declared so far.
+def carried(P: Point, d: Direction) -> tuple[Point, Direction]:
+    """A point and a direction of one body, in the body nearest to the ground in which both are fixed.
 
-    Its velocity is shorter there: that of a wheel's centre is free of the angle through which the wheel has turned.
+    By the joints declared so far. What is said there of the axle of a wheel is free of the angle through which the
+    wheel has turned, and so shorter.
     """
     joints = {c.child: c for c in P.body.model.connections}
     while P.body in joints:
         joint = joints[P.body]
-        place = settled(_in_parent(joint, P.position_in_body))
-        if any(leaf.op != PARAMETER for leaf in leaves([x for x in place if isinstance(x, Expr)])):
+        place, along = _in_parent(joint, P.position_in_body, d.components)
+        if any(leaf.op != PARAMETER for leaf in leaves([x for x in (*place, *along) if isinstance(x, Expr)])):
             break
-        P = Point(joint.parent, place)
-    return P
+        P, d = Point(joint.parent, place), Direction(joint.parent, along)
+    return P, d
 
 
-def _in_parent(c: Connection, p_CP: Triple) -> Triple:
-    """p_PoP_P of a point at p_CoP_C in the child: p_PF + R_PF (p_FM + R_FM R_CM^T (p_CP - p_CM))."""
+def _in_parent(c: Connection, p_CP: Triple, d_C: Triple) -> tuple[Triple, Triple]:
+    """p_PoP_P = p_PF + R_PF (p_FM + R_FM R_CM^T (p_CP - p_CM)) and d_P = R_PF R_FM R_CM^T d_C."""
     still = [c.child.model.arena.zero] * c.joint.nu
     motion = c.joint.motion(c.coordinates, still)
     p_M = c.R_CM.apply_inverse(tuple(x - y for x, y in zip(p_CP, c.p_CM, strict=True)))
     p_F = tuple(x + y for x, y in zip(motion.p_FM, motion.R_FM.apply(p_M), strict=True))
-    return tuple(x + y for x, y in zip(c.p_PF, c.R_PF.apply(p_F), strict=True))
+    p_P = tuple(x + y for x, y in zip(c.p_PF, c.R_PF.apply(p_F), strict=True))
+    d_P = c.R_PF.apply(motion.R_FM.apply(c.R_CM.apply_inverse(d_C)))
+    return settled(p_P), settled(d_P)

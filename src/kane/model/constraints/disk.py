@@ -10,7 +10,7 @@ from kane.expression.functions import sqrt
 from kane.expression.node import Scalar
 from kane.geometry.scalars import cross
 from kane.model.constraints.arguments import at_defaults
-from kane.model.constraints.carrier import carried_point
+from kane.model.constraints.carrier import carried
 from kane.model.constraints.constraint import Row
 from kane.model.constraints.contact import Roller
 from kane.model.constraints.plane import Plane
@@ -49,14 +49,13 @@ class Disk(Rim, Roller):
     def on_plane(self, plane: Plane) -> Sequence[Row]:
         """No slip along the heading, no skid across it, and touch."""
         A, B, r = self.centre.body, plane.body, self.radius
-        C = carried_point(self.centre)
-        E = C.body  # along whose axes nothing turns with the wheel
-        a, n = numbers(self.unit_axle, E), numbers(plane.unit_normal, E)
-        v, w = velocity_in(B, plane.point, C, E), angular_velocity_in(B, A, E)
+        C, axle = carried(self.centre, self.unit_axle)
+        E, a = C.body, axle.components
+        n, v = numbers(plane.unit_normal, E), velocity_in(B, plane.point, C, E)
         lean = dot(a, n)
         s = sqrt(1 - lean * lean)
         h = tuple(x / s for x in cross(a, n))
-        tilting = dot(w, h)
+        tilting = dot(angular_velocity_in(B, E, E), h)  # w_BE . h = w_BA . h, as the wheel turns in E about a
         spin = A.angular_velocity.dot(self.unit_axle) - B.angular_velocity.dot(self.unit_axle)
         height = dot(position(plane.point, C, E), n) - r * s
         return [
@@ -67,10 +66,12 @@ class Disk(Rim, Roller):
 
     def on_rim(self, rim: Rim) -> Sequence[Row]:
         """No slip where the rims meet, and touch."""
-        C, O, a, d = carried_point(self.centre), carried_point(rim.centre), self.unit_axle, self._centres_apart(rim)
+        C, a = carried(self.centre, self.unit_axle)
+        O, _ = carried(rim.centre, rim.unit_axle)
+        d = self._centres_apart(rim)
         c, v = position(O, C, C.body), velocity(O, C, C.body)
-        t = tuple(x / d for x in cross(numbers(a, C.body), c))
-        w_A, w_B = (body.angular_velocity.dot(a) for body in (self.centre.body, rim.centre.body))
+        t = tuple(x / d for x in cross(a.components, c))
+        w_A, w_B = (body.angular_velocity.dot(self.unit_axle) for body in (self.centre.body, rim.centre.body))
         return [
             Row("no slip", motion=dot(v, t) - self.radius * w_A - rim.curvature_radius * w_B),
             Row("touch", configuration=(dot(c, c) - d * d) / (2 * d), motion=dot(c, v) / d),
