@@ -127,6 +127,7 @@ def stretched(state):
     L = np.linalg.norm(p)
     return L, p / L @ (state.linear("B", POINT) - state.linear("C", OTHER))
 
+
 # Each load, and the generalized forces that it must have.
 EXAMPLES = {
     "motor": (lambda x: Motor(x.turn, 3.0), lambda s: 3.0 * s.along(0)),

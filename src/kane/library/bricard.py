@@ -1,0 +1,36 @@
+"""Bricard's mechanism: a closed chain of six hinges that moves although the count of its freedoms says it cannot."""
+
+from __future__ import annotations
+
+from kane.library.rods import bar
+from kane.model.body import Triple
+from kane.model.joints import Revolute
+from kane.model.model import Model
+
+# Corners of a cube through which the chain runs, as steps along x, y or z in turn; and the hinge at the start of each.
+STEPS = ((0, 1.0), (1, -1.0), (2, 1.0), (0, -1.0), (1, 1.0))
+AXES = ("y", "z", "x", "y", "z", "x")
+
+
+def bricard() -> Model:
+    """Five bars along edges of a cube, hinged to each other and to the ground so that each axis is normal to both bars.
+
+    q1, ..., q5 [rad] are the angles of the hinges in order, q6 that of the last, between ground and fifth bar, by which
+    the loop is closed. All vanish where the bars lie along (0, 0, 0), (l, 0, 0), (l, -l, 0), (l, -l, l), (0, -l, l),
+    (0, 0, l). Six equations close the loop; five of them are independent, and 6 - 5 = 1 freedom is left. Parameters:
+    length l [m], mass m [kg] and width w [m] of each bar, acceleration of free fall g along -y [m/s^2].
+
+    Source: Bricard 1897; Gonzalez, Dopico, Lugris & Cuadrado 2006: benchmark A04, which starts there at rest.
+    """
+    model = Model("bricard")
+    defaults = {"l": 1.0, "m": 1.0, "w": 0.1, "g": 9.81}
+    l, m, w, g = (model.parameter(name, value) for name, value in defaults.items())
+    model.gravity = (0.0, -g, 0.0)
+    parent = model.ground
+    at: Triple = (0.0, 0.0, 0.0)
+    for i, (axis, sign) in enumerate(STEPS):
+        rod = bar(model, f"bar{i + 1}", m, sign * l, w, axis)
+        model.connect(parent, rod, Revolute(f"q{i + 1}", axis=AXES[i]), at=at)
+        parent, at = rod, tuple(sign * l if k == axis else 0.0 for k in range(3))
+    model.close(model.ground, parent, Revolute("q6", axis=AXES[5]), at=(0.0, 0.0, l), child_at=at)
+    return model

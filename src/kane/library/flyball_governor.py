@@ -1,0 +1,72 @@
+"""Watt's flyball governor, with rigid couplers and with elastic ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kane.library.rods import bar
+from kane.model.body import Point
+from kane.model.constraints import Distance
+from kane.model.joints import Prismatic, Revolute, Weld
+from kane.model.loads import Motor, PointDamper, PointSpring
+from kane.model.model import Model
+
+# Length and width of shaft and rods, edge of the sleeve, length of the couplers [m]; density [kg/m^3], ball [kg].
+LENGTH, WIDTH, EDGE, COUPLER = 1.0, 0.01, 0.1, 0.5
+DENSITY, BALL = 3000.0, 5.0
+BAR_MASS, SLEEVE_MASS = DENSITY * LENGTH * WIDTH * WIDTH, DENSITY * EDGE**3
+
+
+def flyball_governor() -> Model:
+    """A shaft along z, two rods with balls that hang on its top, and a sleeve that two rigid couplers lift.
+
+    q1 [rad] is the angle of the shaft, q2 and q3 [rad] those of the rods from straight down, q4 [m] the height of the
+    sleeve on the shaft. The couplers, massless, hold a distance of 0.5 m from the middle of each rod to the sleeve.
+    Closed where the rods are 60 deg from straight down, q2 = q3 = pi/3, and q4 = 0.5; the benchmark starts there with
+    the shaft at 2 pi rad/s. Parameter: acceleration of free fall g along -z [m/s^2]; input: torque T on the shaft
+    [N m].
+
+    Source: Gonzalez, Dopico, Lugris & Cuadrado 2006: benchmark A05, with couplers of infinite stiffness.
+    """
+    model = Model("flyball_governor")
+
+    def hold(P: Point, Q: Point, side: str) -> None:
+        model.constrain(Distance(P, Q, COUPLER), name=f"{side}_coupler")
+
+    return _governor(model, hold)
+
+
+def stiff_flyball_governor() -> Model:
+    """``flyball_governor`` with springs and dampers for couplers: a stiff system without constraints.
+
+    Parameters besides: stiffness k [N/m] and damping c [N s/m] of each coupler.
+
+    Source: Gonzalez, Dopico, Lugris & Cuadrado 2006: benchmark A05.
+    """
+    model = Model("stiff_flyball_governor")
+    k, c = model.parameter("k", 8e5), model.parameter("c", 4e4)
+
+    def hold(P: Point, Q: Point, side: str) -> None:
+        model.load(PointSpring(P, Q, k, COUPLER))
+        model.load(PointDamper(P, Q, c))
+
+    return _governor(model, hold)
+
+
+def _governor(model: Model, hold: Callable[[Point, Point, str], None]) -> Model:
+    """Shaft, sleeve and rods; ``hold`` puts a coupler between two points."""
+    g = model.parameter("g", 9.81)
+    model.gravity = (0.0, 0.0, -g)
+    shaft = bar(model, "shaft", BAR_MASS, LENGTH, WIDTH, axis=2)
+    model.load(Motor(model.connect(model.ground, shaft, Revolute("q1", axis="z")), model.input("T")))
+    rods = []
+    for coordinate, name, x, axis in (("q2", "right", 0.5 * EDGE, "-y"), ("q3", "left", -0.5 * EDGE, "y")):
+        rod = bar(model, name, BAR_MASS, -LENGTH, WIDTH, axis=2)
+        model.connect(shaft, rod, Revolute(coordinate, axis=axis), at=(x, 0.0, LENGTH))
+        model.connect(rod, model.body(f"{name}_ball", mass=BALL), Weld(), at=(0.0, 0.0, -LENGTH))
+        rods.append((rod, x))
+    sleeve = model.body("sleeve", mass=SLEEVE_MASS, inertia=[SLEEVE_MASS * EDGE**2 / 6.0] * 3)
+    model.connect(shaft, sleeve, Prismatic("q4", axis="z"))
+    for rod, x in rods:
+        hold(rod.point((0.0, 0.0, -0.5 * LENGTH)), sleeve.point((x, 0.0, 0.0)), rod.name)
+    return model

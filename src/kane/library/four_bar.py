@@ -1,0 +1,63 @@
+"""Planar four-bar linkages: one, and many in a row."""
+
+from __future__ import annotations
+
+from kane.errors import ModelError
+from kane.library.rods import thin_rod
+from kane.model.constraints import Coincidence
+from kane.model.joints import Revolute
+from kane.model.loads import Motor
+from kane.model.model import Model
+
+
+def four_bar() -> Model:
+    """A four-bar linkage of thin uniform rods in the plane x-y; the ends of coupler and rocker coincide.
+
+    q1 [rad] is the angle of the crank from x, q2 that of the coupler to the crank, q3 that of the rocker from x.
+    Parameters: lengths of crank a, coupler b, rocker c and ground d [m], mass per length mu [kg/m], acceleration of
+    free fall g along -y [m/s^2]; input: torque T on the crank [N m]. By default the crank is one that turns all round:
+    a + d < b + c (Grashof). ``kane.assemble(equations, q={"q1": 1.0, "q3": 1.5}, fixed=["q1"])`` closes the loop.
+    """
+    model = Model("four_bar")
+    defaults = {"a": 0.3, "b": 0.9, "c": 0.7, "d": 1.0, "mu": 2.0, "g": 9.81}
+    a, b, c, d, mu, g = (model.parameter(name, value) for name, value in defaults.items())
+    N = model.ground
+    model.gravity = (0.0, -g, 0.0)
+    crank, coupler, rocker = (
+        thin_rod(model, name, mu * length, length) for name, length in (("crank", a), ("coupler", b), ("rocker", c))
+    )
+    shaft = model.connect(N, crank, Revolute("q1", axis="z"))
+    model.connect(crank, coupler, Revolute("q2", axis="z"), at=(a, 0.0, 0.0))
+    model.connect(N, rocker, Revolute("q3", axis="z"), at=(d, 0.0, 0.0))
+    ends = coupler.point((b, 0.0, 0.0)), rocker.point((c, 0.0, 0.0))
+    model.constrain(Coincidence(*ends, along=[N.x, N.y]), name="loop")
+    model.load(Motor(shaft, model.input("T")))
+    return model
+
+
+def n_four_bar(n: int) -> Model:
+    """n four-bar windows in a row of 2 n + 1 thin uniform rods: n + 1 stand on the ground, n couplers join their tops.
+
+    a0, ..., an [rad] are the angles of the standing rods from the vertical y towards x; b1, ..., bn those of the
+    couplers to the rods on which they begin. All vanish where the rods stand upright and the loops are closed. As long
+    as the windows are parallelograms, b_i = -a_i; where all rods lie along x, the freedoms rise from 1 to n + 1 for an
+    instant. Parameters: length l [m] and mass m [kg] of each rod, acceleration of free fall g along -y [m/s^2]. The
+    benchmark starts upright, tops at 1 m/s along x: the rates of a_i are 1 rad/s, those of b_i -1 rad/s.
+
+    Source: Gonzalez, Dopico, Lugris & Cuadrado 2006: benchmark A02.
+    """
+    if not isinstance(n, int) or n < 1:
+        raise ModelError(f"the number of windows must be a whole number of at least 1, not {n!r}")
+    model = Model(f"n_four_bar{n}")
+    l, m, g = (model.parameter(name, value) for name, value in (("l", 1.0), ("m", 1.0), ("g", 9.81)))
+    N = model.ground
+    model.gravity = (0.0, -g, 0.0)
+    standing = [thin_rod(model, f"A{i}", m, l, axis=1) for i in range(n + 1)]
+    for i, rod in enumerate(standing):
+        model.connect(N, rod, Revolute(f"a{i}", axis="-z"), at=(i * l, 0.0, 0.0))
+    for i in range(1, n + 1):
+        coupler = thin_rod(model, f"B{i}", m, l)
+        model.connect(standing[i - 1], coupler, Revolute(f"b{i}", axis="-z"), at=(0.0, l, 0.0))
+        ends = coupler.point((l, 0.0, 0.0)), standing[i].point((0.0, l, 0.0))
+        model.constrain(Coincidence(*ends, along=[N.x, N.y]), name=f"window{i}")
+    return model
