@@ -7,6 +7,7 @@ from kane.analysis.inverse_kinematics import inverse_kinematics
 from kane.analysis.power_ledger import PowerLedger, power_ledger
 from kane.dynamics.build import LLVM, build
 from kane.dynamics.dynamics import Dynamics
+from kane.dynamics.revealed import RevealedReactions
 from kane.errors import (
     CompileError,
     ExpressionError,
@@ -39,9 +40,10 @@ from kane.expression.functions import (
 from kane.expression.interpret import evaluate
 from kane.formulation.equations import Equations
 from kane.formulation.explicit import explicit
-from kane.formulation.formulate import formulate, substitute
+from kane.formulation.formulate import constrain, formulate, substitute
 from kane.formulation.lagrange import lagrange
 from kane.formulation.path_tables import path_tables
+from kane.formulation.reactions import Reactions, reveal_reactions
 from kane.geometry.rotation import Rotation
 from kane.importers.dh import DHLink, from_dh
 from kane.importers.dh_conventions import AngelesDH, DHConvention, ModifiedDH, StandardDH
@@ -155,6 +157,8 @@ __all__ = [
     "PowerLedger",
     "Prescribed",
     "Prismatic",
+    "Reactions",
+    "RevealedReactions",
     "Revolute",
     "Ring",
     "Rolling",
@@ -180,6 +184,7 @@ __all__ = [
     "atan2",
     "build",
     "certify",
+    "constrain",
     "cos",
     "draw",
     "equal",
@@ -200,6 +205,7 @@ __all__ = [
     "minimum",
     "path_tables",
     "power_ledger",
+    "reveal_reactions",
     "select",
     "sign",
     "simulate",

@@ -232,7 +232,7 @@ class Dynamics:
             raise ModelError(f"the batches {given} do not broadcast; make their leading shapes agree") from None
         arrays = (*parts.values(), rest, stage)
         if isinstance(out, np.ndarray) and any(np.may_share_memory(out, array) for array in arrays):
-            raise ModelError(f"out of {function.program.name} shares memory with an argument; give an array of its own")
+            raise ModelError("out shares memory with an argument; give an array of its own")
         return function.join(tuple(parts.values()), rest, stage, out=out)
 
     @staticmethod

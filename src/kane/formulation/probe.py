@@ -12,20 +12,20 @@ from kane.expression.node import Expr
 from kane.expression.operations import INPUT, PARAMETER
 from kane.expression.traverse import leaves
 
-# Any state without symmetry will do: an expression that is not zero vanishes there with probability zero.
-SEED = 2003
-
 
 class Probe:
     """Values of expressions at one random state; parameters have their defaults.
 
+    An expression that is not zero vanishes there with probability zero.
+
     Args:
         defaults: of parameters and inputs, by name.
+        seed: of the state.
     """
 
-    def __init__(self, defaults: Mapping[str, float]) -> None:
+    def __init__(self, defaults: Mapping[str, float], *, seed: int = 0) -> None:
         self._defaults = defaults
-        self._random = np.random.default_rng(SEED)
+        self._random = np.random.default_rng(seed)
         self._values: dict[Expr, float] = {}
 
     def __call__(self, expressions: Sequence[Any]) -> np.ndarray:

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kane.codegen.factor import factor
 from kane.codegen.program import Program
@@ -42,6 +43,8 @@ from kane.model.constraints import Imposed
 Place: TypeAlias = Connection | Point | Imposed | str
 # Names of auxiliary speeds; no name of a model has a space in front.
 PREFIX = " auxiliary "
+# What holds in so many states picked at random holds in all.
+STATES = 3
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
@@ -104,15 +107,18 @@ class Reactions:
     @cached_property
     def indeterminate(self) -> tuple[str, ...]:
         """Names of the reactions that constraints share which imply each other, whatever the state."""
-        shared = {j for row in self._elimination.left for j in row.coefficients if j >= self.own}
+        probe = probe_of(self.equations.model)
+        left = [(j, c) for row in self._elimination.left for j, c in row.coefficients.items() if j >= self.own]
+        shared = {j for j, c in left if abs(probe([c])[0]) > NEGLIGIBLE}
         return tuple(name for j, name in enumerate(self.names, start=self.own) if j in shared)
 
     @cached_property
     def determinate_sums(self) -> tuple[dict[str, float], ...]:
-        """Sums of indeterminate reactions that are determinate, {name: factor}, at a state picked at random."""
+        """Sums of indeterminate reactions that are determinate in every state, {name: factor}."""
         columns = [self.own + self.names.index(name) for name in self.indeterminate]
-        probe = probe_of(self.equations.model)
-        left = [[probe([row.coefficients.get(j, 0.0)])[0] for j in columns] for row in self._elimination.left]
+        probes = [probe_of(self.equations.model, seed=seed) for seed in range(STATES)]
+        rows = [[row.coefficients.get(j, 0.0) for j in columns] for row in self._elimination.left]
+        left = [probe(row) for row in rows for probe in probes]
         if not left:
             return ()
         return tuple(
@@ -315,7 +321,7 @@ def _in_chosen_speeds(expressions: Sequence[Any], system: System, equations: Equ
     return equations.unconstrained.baked_in(found)
 
 
-def _null_rows(matrix: Sequence[Sequence[float]]) -> np.ndarray:
+def _null_rows(matrix: Sequence[NDArray[np.float64]]) -> np.ndarray:
     """Vectors c with matrix c = 0, in reduced form: few entries, the first of each one."""
     A = np.array(matrix, float)
     _, sizes, V = np.linalg.svd(A)

@@ -32,7 +32,8 @@ def system_of(model: Model) -> System:
     probe = probe_of(model)
     chosen = chosen_speeds(definitions, system, constraint_equations(model.constraints, system, probe), probe)
     speeds = speeds_of(model, list(system.speeds.first), chosen.own, chosen.u, chosen.names)
-    known = known_velocities(definitions, system)
+    # Where each joint speed is a generalized speed, what is declared is what the recursion finds.
+    known = {} if speeds.plain else known_velocities(definitions, system)
     return replace(_system(model, link_tree(model), speeds), known=known, fails_where=chosen.fails_where)
 
 
@@ -52,9 +53,9 @@ def snapshot(model: Model) -> Model:
     return taken
 
 
-def probe_of(model: Model) -> Probe:
-    """Numbers for the expressions of a model, its parameters at their defaults."""
-    return Probe({**model.parameters, **model.inputs})
+def probe_of(model: Model, *, seed: int = 0) -> Probe:
+    """Numbers for the expressions of a model at a state picked by a seed, its parameters at their defaults."""
+    return Probe({**model.parameters, **model.inputs}, seed=seed)
 
 
 def _system(model: Model, tree: LinkTree, speeds: Speeds) -> System:

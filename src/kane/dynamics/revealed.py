@@ -1,0 +1,171 @@
+"""Reactions in numbers, by three routes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.codegen.compiled import CompiledFunction
+from kane.dynamics.dynamics import Dynamics
+from kane.errors import ModelError
+from kane.formulation.programs import lower_triangle
+from kane.formulation.reactions import Reactions
+
+Array = NDArray[np.float64]
+# Singular values, and residuals, below this part of the largest are zero.
+RANK = 1e-10
+
+
+@dataclass(frozen=True)
+class States:
+    """The states at which reactions are wanted, with what a route may ask about them.
+
+    Attributes:
+        dyn, revealed: the dynamics, and the reactions.
+        function: the program of the latter.
+        q, u, inputs, t, parameters: as from the user.
+    """
+
+    dyn: Dynamics
+    revealed: Reactions
+    function: CompiledFunction
+    q: Any
+    u: Any
+    inputs: Any
+    t: Any
+    parameters: Any
+
+    def forward(self) -> Array:
+        """udot, shape (..., n)."""
+        return self.dyn.forward(self.q, self.u, self.inputs, self.t, parameters=self.parameters)
+
+    def parts(self, udot: Array) -> tuple[Array, Array]:
+        """-(F_r + F*_r) of the joints' own speeds and then of the auxiliary ones, shape (..., n + k), and A, shape
+        (..., m, n + k).
+        """
+        rest = np.concatenate([udot, self._inputs(udot)], axis=-1)
+        values = self.dyn.evaluate(self.function, self.q, self.u, rest, self.t, parameters=self.parameters)
+        width = self.revealed.own + len(self.revealed.names)
+        return values[..., :width], values[..., width:].reshape(*values.shape[:-1], len(self.revealed.rows), width)
+
+    def lagrange(self) -> tuple[Array, Array]:
+        """udot and the multiplier of every row, from M udot + h = A^T lambda, A udot + remainder = 0."""
+        eqs = self.dyn.equations
+        n, m, size = len(eqs.u), len(eqs.constraints), len(eqs.u) * (len(eqs.u) + 1) // 2
+        free = self.dyn.function("unconstrained")
+        inputs = self._inputs(np.asarray(self.u, float))
+        values = self.dyn.evaluate(free, self.q, self.u, inputs, self.t, parameters=self.parameters)
+        rows = self.dyn.evaluate(
+            self.dyn.function("constraints"), self.q, self.u, (), self.t, parameters=self.parameters
+        )
+        whole = np.zeros((*values.shape[:-1], n + m, n + m))
+        for k, (i, j) in enumerate(lower_triangle(n)):
+            whole[..., i, j] = whole[..., j, i] = values[..., k]
+        A = rows[..., : m * n].reshape(*rows.shape[:-1], m, n)
+        whole[..., n:, :n], whole[..., :n, n:] = A, -np.swapaxes(A, -1, -2)
+        given = -values[..., size : size + n + m]
+        found = _least(whole, given[..., None])[..., 0]
+        places = [self.revealed.row_names.index(row.name) for row in eqs.constraints]
+        multipliers = np.zeros((*values.shape[:-1], len(self.revealed.rows)))
+        multipliers[..., places] = found[..., n:]
+        return found[..., :n], multipliers
+
+    def _inputs(self, like: Array) -> Array:
+        """The inputs, once for each of the states of an array."""
+        eqs = self.dyn.equations
+        given = [eqs.defaults[i.name] for i in eqs.inputs] if self.inputs is None else self.inputs
+        array = np.asarray(given, float)
+        return np.broadcast_to(array, (*like.shape[:-1], array.shape[-1]))
+
+
+class ReactionRoute(ABC):
+    """A way to reactions."""
+
+    @abstractmethod
+    def reactions(self, states: States) -> tuple[Array, Array]:
+        """The reactions, shape (..., k), and A, shape (..., m, n + k)."""
+
+
+class AuxiliarySpeeds(ReactionRoute):
+    """R = needed_k + D^T needed, A D = -A_k: what the auxiliary motion does, the constraints kept (Kane)."""
+
+    def reactions(self, states: States) -> tuple[Array, Array]:
+        needed, A = states.parts(states.forward())
+        n = states.revealed.own
+        D = -_least(A[..., :n], A[..., n:])
+        return needed[..., n:] + np.einsum("...nk,...n->...k", D, needed[..., :n]), A
+
+
+class OrthogonalComplement(ReactionRoute):
+    """R = needed_k - A_k^T lambda, A^T lambda = needed: the kinetostatic equations, along what constraints forbid."""
+
+    def reactions(self, states: States) -> tuple[Array, Array]:
+        needed, A = states.parts(states.forward())
+        n = states.revealed.own
+        forces = _least(np.swapaxes(A[..., :n], -1, -2), needed[..., :n, None])[..., 0]
+        return needed[..., n:] - np.einsum("...mk,...m->...k", A[..., n:], forces), A
+
+
+class Multipliers(ReactionRoute):
+    """R = needed_k - A_k^T lambda, lambda beside udot from M udot + h = A^T lambda and A udot + remainder = 0."""
+
+    def reactions(self, states: States) -> tuple[Array, Array]:
+        udot, forces = states.lagrange()
+        needed, A = states.parts(udot)
+        n = states.revealed.own
+        return needed[..., n:] - np.einsum("...mk,...m->...k", A[..., n:], forces), A
+
+
+class RevealedReactions:
+    """Native code of revealed reactions.
+
+    Args:
+        dyn: of the equations from which they were revealed.
+        revealed: from ``reveal_reactions``.
+        route: AuxiliarySpeeds() unless given; OrthogonalComplement() and Multipliers() give the same numbers.
+
+    Raises:
+        ModelError: they were revealed from other equations.
+    """
+
+    def __init__(self, dyn: Dynamics, revealed: Reactions, *, route: ReactionRoute | None = None) -> None:
+        if not isinstance(dyn, Dynamics) or not isinstance(revealed, Reactions):
+            raise ModelError(
+                "RevealedReactions takes Dynamics, from kane.build, and what kane.reveal_reactions returns"
+            )
+        if dyn.equations is not revealed.equations:
+            raise ModelError("the reactions were revealed from other equations than these dynamics were built from")
+        self._dyn, self._revealed = dyn, revealed
+        self._route = route or AuxiliarySpeeds()
+        self._function = dyn.compile(revealed.program())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the reactions, in the order of the values."""
+        return self._revealed.names
+
+    def __call__(self, q: Any, u: Any, inputs: Any = None, t: Any = 0.0, *, parameters: Any = None) -> Array:
+        """The reactions, shape (..., k) [N, N m]; NaN where redundant constraints share one.
+
+        Raises:
+            ModelError: as from ``Dynamics.forward``.
+        """
+        states = States(self._dyn, self._revealed, self._function, q, u, inputs, t, parameters)
+        found, A = self._route.reactions(states)
+        return np.where(self._shared(A), np.nan, found)
+
+    def _shared(self, A: Array) -> NDArray[np.bool_]:
+        """Which reactions constraints share that imply each other, shape (..., k): those that no motion balances."""
+        n = self._revealed.own
+        left = A[..., n:] - A[..., :n] @ _least(A[..., :n], A[..., n:])
+        size = np.abs(A).max(axis=(-1, -2), initial=1.0)
+        return np.asarray(np.abs(left).max(axis=-2, initial=0.0) > RANK * size[..., None])
+
+
+def _least(A: Array, B: Array) -> Array:
+    """X of least size that makes A X nearest to B, for matrices (..., m, n) and (..., m, k)."""
+    return np.asarray(np.linalg.pinv(A, rcond=RANK) @ B)
