@@ -22,7 +22,7 @@ def counts(eqs: kane.Equations) -> list[tuple[int, int, int]]:
 def main() -> None:
     """Print the table and the equations."""
     rates = kane.formulate(kane.library.wrist())
-    measures = kane.formulate(kane.library.wrist(kane.MeasureNumbers()))
+    measures = kane.formulate(kane.library.wrist_measure_numbers())
     print(f"{'':<40}{'printed: mul/div, add, trig':<30}here")
     for (name, printed), here in zip(PRINTED.items(), counts(rates) + counts(measures), strict=True):
         print(f"{name:<40}{printed!s:<30}{here}")

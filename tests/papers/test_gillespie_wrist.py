@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kane
-from kane.library import wrist
+from kane.library import wrist, wrist_measure_numbers
 
 # A few dozen products, divided by sin q2 > 0.2 and inertias: 1e3 roundings of 1.1e-16.
 ROUNDING = 1e-12
@@ -20,7 +20,7 @@ def rates():
 
 @pytest.fixture(scope="module")
 def measures():
-    return kane.build(kane.formulate(wrist(kane.MeasureNumbers())))
+    return kane.build(kane.formulate(wrist_measure_numbers()))
 
 
 def state(seed):
@@ -73,6 +73,25 @@ def test_rates_as_speeds_give_equation_48_and_the_same_motion(rates, measures, s
 
     slope = (rate(-2 * h) - 8.0 * rate(-h) + 8.0 * rate(h) - rate(2 * h)) / (12.0 * h)
     np.testing.assert_allclose(slope, qddot, rtol=0, atol=1e-7 * np.abs(qddot).max())
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("speeds", [kane.AngleRates(), kane.MeasureNumbers()], ids=["rates", "measure numbers"])
+def test_three_hinges_with_massless_links_move_as_one_gimbal(rates, measures, speeds, seed):
+    m = kane.Model("gimbal", gravity=(-DEFAULTS["G"], 0.0, 0.0))
+    inertia = [DEFAULTS[f"I{i}"] for i in (1, 2, 3)]
+    C = m.body("C", mass=DEFAULTS["M"], inertia=inertia, com=(0.0, 0.0, DEFAULTS["L"]))
+    m.connect(m.ground, C, kane.Gimbal(("q1", "q2", "q3"), sequence="323", speeds=speeds), name="wrist")
+    q, u, udot, _ = state(seed)
+    gimbal, hinges = kane.build(kane.formulate(m)), rates if speeds == kane.AngleRates() else measures
+    needed = gimbal.inverse(q, u, udot)
+    np.testing.assert_allclose(hinges.inverse(q, u, udot), needed, rtol=0, atol=ROUNDING * np.abs(needed).max())
+    np.testing.assert_allclose(hinges.kinematics(q, u), gimbal.kinematics(q, u), rtol=0, atol=ROUNDING * 100)
+
+
+def test_declared_measure_numbers_fail_only_where_the_wrist_is_straight(measures):
+    (divisor,) = measures.equations.system.fails_where
+    assert repr(divisor) in {"sin(q2)", "-sin(q2)"}
 
 
 def test_the_better_speeds_need_fewer_operations_and_neither_more_than_the_paper(rates, measures):

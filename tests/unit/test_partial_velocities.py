@@ -47,9 +47,13 @@ def test_a_pendulum_has_the_partial_velocities_and_forces_that_one_writes_by_han
     np.testing.assert_allclose(interpreted(e, G, known), -2.0 * 0.25 * udot, rtol=1e-15)
 
 
-def test_the_measure_number_speeds_of_the_wrist_have_unit_vectors_for_partial_velocities():
-    """Gillespie 2003, Eq. 50: u_i = w_NC . c_i."""
-    table = kane.formulate(wrist(kane.MeasureNumbers())).partial_velocities()
+def test_the_measure_number_speeds_of_a_gimbal_have_unit_vectors_for_partial_velocities():
+    """u_i = w_NC . c_i."""
+    m = kane.Model("wrist")
+    L = m.parameter("L", 0.2)
+    C = m.body("C", mass=2.0, inertia=(0.03, 0.04, 0.02), com=(0.0, 0.0, L))
+    m.connect(m.ground, C, kane.Gimbal("turn", sequence="323", speeds=kane.MeasureNumbers()))
+    table = kane.formulate(m).partial_velocities()
     lines = [line.split("  ") for line in str(table).splitlines()]
     cells = [[cell.strip() for cell in line if cell.strip()] for line in lines]
     assert cells[0] == ["Partial velocities of wrist"]

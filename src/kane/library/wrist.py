@@ -24,8 +24,9 @@ def wrist() -> Model:
     A, B = (model.body(name, mass=0.0) for name in "AB")
     C = model.body("C", mass=M, inertia=(I1, I2, I3), com=(0.0, 0.0, L))
     axes = ((model.ground, A, "z"), (A, B, "y"), (B, C, "z"))
-    joints = [model.connect(P, Q, Revolute(f"q{i}", axis=axis)) for i, (P, Q, axis) in enumerate(axes, start=1)]
-    model.speeds(**{f"u{i}": joint.qdot for i, joint in enumerate(joints, start=1)})
+    for i, (P, Q, axis) in enumerate(axes, start=1):
+        model.connect(P, Q, Revolute(f"q{i}", axis=axis))
+    model.speeds(u1=model.rate("q1"), u2=model.rate("q2"), u3=model.rate("q3"))
     torque = [model.input(f"T{i}") for i in (1, 2, 3)]
     force = [model.input(f"F{i}") for i in (1, 2, 3)]
     model.load(Torque(C, torque, expressed_in=C))

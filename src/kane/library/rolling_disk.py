@@ -1,0 +1,55 @@
+"""The disk on a ramp of Gillespie 2003, sliding and rolling."""
+
+from __future__ import annotations
+
+from kane.expression.functions import cos, sin
+from kane.expression.node import Expr
+from kane.model.constraints import Disk, Plane, Rolling
+from kane.model.joints import Prismatic, Revolute
+from kane.model.loads import Force, Torque
+from kane.model.model import Model
+
+
+def sliding_disk() -> Model:
+    """A uniform disk B that touches a ramp A and is free to slide on it: u1 = dq1/dt, u2 = r dq2/dt.
+
+    The ground's axes x, y, z are a1, up the ramp, a2, its normal, and a3. q1 [m] is the way of the centre Bo along a1,
+    q2 [rad] the turn about a3. Input: the friction force Ff [N], -Ff a1 on the disk's lowest point, which is -Ff a1
+    at Bo with a torque -r Ff a3. Parameters: radius r [m], mass m [kg], central moment of inertia J [kg m^2], slope
+    theta [rad], acceleration of free fall g [m/s^2]. The paper has no numbers; the defaults are ours.
+
+    Source: Gillespie 2003, Example 1, Figs. 1-2, Eqs. 6, 35-40; F2 = -Ff (ERRATA).
+    """
+    model, r = _disk("sliding_disk")
+    model.speeds(u1=model.rate("q1"), u2=r * model.rate("q2"))
+    return model
+
+
+def rolling_disk() -> Model:
+    """The same disk rolling: u1 + u2 = 0 makes u2 dependent, D = [-1], and the input Ff drops out.
+
+    The constraint is named "rolling"; what it takes to fulfil it is friction.
+
+    Source: Gillespie 2003, Example 1, Eqs. 7, 41-42, 47.
+    """
+    model, r = _disk("rolling_disk")
+    B, ramp = model.bodies[-1], model.ground
+    model.constrain(Rolling(Disk(B.point(), B.z, r), Plane(ramp.point(), ramp.y)), name="rolling")
+    model.speeds(u1=model.rate("q1"), u2=r * model.rate("q2"), dependent=("u2",))
+    return model
+
+
+def _disk(name: str) -> tuple[Model, Expr]:
+    """The model and its radius."""
+    model = Model(name)
+    defaults = {"r": 0.2, "m": 3.0, "J": 0.06, "theta": 0.3, "g": 9.81}
+    r, m, J, theta, g = (model.parameter(key, value) for key, value in defaults.items())
+    model.gravity = (-g * sin(theta), -g * cos(theta), 0.0)
+    carrier = model.body("carrier", mass=0.0)
+    B = model.body("B", mass=m, inertia=(J / 2, J / 2, J))
+    model.connect(model.ground, carrier, Prismatic("q1", axis="x"), at=(0.0, r, 0.0))
+    model.connect(carrier, B, Revolute("q2", axis="z"))
+    Ff = model.input("Ff")
+    model.load(Force(B.point(), (-Ff, 0.0, 0.0)))
+    model.load(Torque(B, (0.0, 0.0, -r * Ff)))
+    return model, r

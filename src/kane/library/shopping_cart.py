@@ -1,0 +1,60 @@
+"""The shopping cart of Gillespie 2003, its caster free and stuck."""
+
+from __future__ import annotations
+
+from kane.expression.node import Expr
+from kane.model.constraints import NoSkid
+from kane.model.joints import Planar, Revolute
+from kane.model.loads import Force, Torque
+from kane.model.model import Model
+
+
+def shopping_cart() -> Model:
+    """A basket B on two wheels and a caster C that turns freely: three speeds for four coordinates, u3 dependent.
+
+    q1, q2 [m] locate P1, midway between the back wheels, q3 [rad] is the angle from n1 to b1, q4 from b1 to c1. The
+    speeds are u1 = v_P1 . b1 [m/s], u2 = w_NB . n3 and u3 = w_NC . n3 [rad/s]; the back wheels' v_P1 . b2 = 0
+    determines the fourth rate, the caster wheel's v_P3 . c2 = 0 makes u3 dependent.
+
+    Inputs: a force F b1 at P1 [N] and a moment tau b3 on B [N m]. Parameters: lengths L1 from P1 to Bo, L2 from P1 to
+    the caster axis P2, L3 from P3 to P2 [m], mass mB and central moment of inertia IB of B about the vertical [kg,
+    kg m^2], mass mC of the particle at P3. The paper has no numbers; the defaults are ours.
+
+    Source: Gillespie 2003, Example 3, Fig. 4, Eqs. 51-63.
+    """
+    model, speeds = _cart("shopping_cart")
+    model.speeds(**speeds, dependent=("u3",))
+    return model
+
+
+def stuck_shopping_cart() -> Model:
+    """The same cart, its caster stuck: dq4/dt = 0 besides, u2 and u3 dependent. L3 = L2 cos q4 is singular.
+
+    Source: Gillespie 2003, Example 3, Eqs. 64-67, with the signs and symbols of ERRATA.
+    """
+    model, speeds = _cart("stuck_shopping_cart")
+    model.constrain(model.rate("q4"), name="sticking")
+    model.speeds(**speeds, dependent=("u2", "u3"))
+    return model
+
+
+def _cart(name: str) -> tuple[Model, dict[str, Expr]]:
+    """The model with its wheels, and its speeds."""
+    model = Model(name)
+    defaults = {"L1": 0.4, "L2": 0.7, "L3": 0.08, "mB": 20.0, "mC": 1.5, "IB": 2.0}
+    L1, L2, L3, mB, mC, IB = (model.parameter(key, value) for key, value in defaults.items())
+    B = model.body("B", mass=mB, inertia=(IB, IB, IB), com=(L1, 0.0, 0.0))
+    C = model.body("C", mass=mC, com=(-L3, 0.0, 0.0))
+    model.connect(model.ground, B, Planar(("q1", "q2", "q3")), name="plane")
+    model.connect(B, C, Revolute("q4", axis="z"), at=(L2, 0.0, 0.0))
+    P1, P3, n3 = B.point(), C.point((-L3, 0.0, 0.0)), model.ground.z
+    model.constrain(NoSkid(P1, B.y), name="back wheels")
+    model.constrain(NoSkid(P3, C.y), name="caster wheel")
+    model.load(Force(P1, (model.input("F"), 0.0, 0.0), expressed_in=B))
+    model.load(Torque(B, (0.0, 0.0, model.input("tau"))))
+    speeds = {
+        "u1": P1.velocity.dot(B.x),
+        "u2": B.angular_velocity.dot(n3),
+        "u3": C.angular_velocity.dot(n3),
+    }
+    return model, speeds
