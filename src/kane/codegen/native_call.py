@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -58,12 +59,12 @@ class _LoopCache(FunctionCache):
     """The on-disk cache of one loop: stale when a source it may be made of changed, and never a reason to fail.
 
     numba looks only at the file of the function itself, so that a loop would survive a change of what it calls: here
-    all files count that lie beside this one, the function's or one from which the function's module imports.
+    every module counts from which the function's module imports, and so on.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        self._cache_file._source_stamp = (self._cache_file._source_stamp, _sources(_folders(function)))
+        self._cache_file._source_stamp = (self._cache_file._source_stamp, _sources(function.__module__))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         found = None
@@ -80,20 +81,18 @@ class _LoopCache(FunctionCache):
             return
 
 
-def _folders(function: Callable[..., Any]) -> tuple[Path, ...]:
-    package = __name__.split(".")[0]
-    names = {getattr(thing, "__module__", None) or "" for thing in function.__globals__.values()}
-    modules = [sys.modules[name] for name in names if name.split(".")[0] == package and name in sys.modules]
-    files = [__file__, function.__code__.co_filename, *(module.__file__ for module in modules if module.__file__)]
-    return tuple(sorted({Path(file).parent for file in files}))
-
-
 @functools.cache
-def _sources(folders: tuple[Path, ...]) -> str:
+def _sources(module: str) -> str:
+    """A digest of this file, of a module and of all that it imports from this package when it is imported."""
+    files, left = {__file__}, [module]
+    while left:
+        file = getattr(sys.modules.get(left.pop()), "__file__", None)
+        if file is not None and file not in files:
+            files.add(file)
+            left += re.findall(rf"^from ({__package__.split('.')[0]}\.\S+) import", Path(file).read_text("utf-8"), re.M)
     digest = hashlib.sha256()
-    for folder in folders:
-        for path in sorted(folder.glob("*.py")):
-            digest.update(path.read_bytes())
+    for file in sorted(files):
+        digest.update(Path(file).read_bytes())
     return digest.hexdigest()
 
 
