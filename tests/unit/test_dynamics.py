@@ -449,5 +449,5 @@ def test_an_out_that_does_not_fit_is_refused_and_says_why(name):
 def test_an_out_that_is_an_argument_is_refused():
     dyn = kane.build(kane.formulate(kane.library.stanford_arm()))
     q, u = np.random.default_rng(8).normal(size=(2, 5, 6))
-    with pytest.raises(kane.ModelError, match="out of forward shares memory with an argument"):
+    with pytest.raises(kane.ModelError, match="out shares memory with an argument"):
         dyn.forward(q, u, out=u)
