@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any
 
@@ -30,6 +32,19 @@ class Arena:
 
     def __len__(self) -> int:
         return len(self.nodes)
+
+    @contextmanager
+    def scratch(self) -> Iterator[None]:
+        """What is built inside is taken out afterwards, as if it had never been; none of its nodes may be used then."""
+        tables: tuple[dict[Any, Expr], ...] = (self._constants, self._leaves, *self.tables)
+        sizes, nodes = [len(table) for table in tables], len(self)
+        try:
+            yield
+        finally:
+            del self.nodes[nodes:]
+            for table, size in zip(tables, sizes, strict=True):
+                while len(table) > size:  # dictionaries give up last what came last
+                    table.popitem()
 
     def constant(self, value: float) -> Expr:
         """The constant ``value``; infinities and NaN are refused, and -0.0 is 0.0."""

@@ -1,0 +1,96 @@
+"""Sums of parameters written anew: the shortest of what stands there and what is left when products are multiplied out.
+
+    (J_y + J_z) - M L L  with  J_y = (I1 + I2 + I3)/2 - I2, J_z = (I1 + I2 + I3)/2 - I3  becomes  I1 - M L L
+
+What depends on parameters alone is computed once, so this saves little time; it saves digits, and reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+
+from kane.expression.arena import Arena
+from kane.expression.construct import add, mul, sub
+from kane.expression.node import Expr
+from kane.expression.operations import ADD, CONSTANT, MUL, NEG, PARAMETER, SUB
+from kane.expression.traverse import reachable, substitute
+
+# Sums of more products than this are left as they are: they are rarely shorter, and multiplying out takes long.
+MANY_TERMS = 24
+POLYNOMIAL = (ADD, SUB, MUL, NEG)
+
+Monomial = tuple[Expr, ...]
+Polynomial = dict[Monomial, float]
+
+
+def shortened(outputs: Sequence[Expr]) -> list[Expr]:
+    """The outputs with sums of parameters as short as can be, equal to round-off."""
+    nodes = reachable(outputs)
+    if not any(node.op == PARAMETER for node in nodes):
+        return list(outputs)
+    found = {node: _polynomial_sum(node) for node in _widest(nodes, outputs)}
+    image = {node: new for node, new in found.items() if new is not None and _size([new]) < _size([node])}
+    # What was shared with other sums may have been free.
+    return min((list(outputs), substitute(outputs, image)), key=_size)
+
+
+def _size(roots: Sequence[Expr]) -> int:
+    """Operations under the roots, changes of sign apart."""
+    return sum(bool(node.args) and node.op != NEG for node in reachable(roots))
+
+
+def _widest(nodes: Sequence[Expr], outputs: Sequence[Expr]) -> Iterator[Expr]:
+    """Sums and products of parameters that are no part of another one."""
+    free: set[Expr] = set()
+    used: set[Expr] = set(outputs)
+    for node in nodes:
+        if (free.issuperset(node.args)) if node.args else node.op in (PARAMETER, CONSTANT):
+            free.add(node)
+        if node not in free or node.op not in POLYNOMIAL:
+            used.update(node.args)
+    return (node for node in nodes if node in free and node in used and node.op in POLYNOMIAL)
+
+
+def _polynomial_sum(root: Expr) -> Expr | None:
+    """The sum of products that a node is; None where that has too many terms."""
+    known: dict[Expr, Polynomial] = {}
+    for node in reachable([root]):
+        known[node] = _polynomial(node, known)
+        if len(known[node]) > MANY_TERMS:
+            return None
+    return _written(known[root], root.arena)
+
+
+def _polynomial(node: Expr, known: dict[Expr, Polynomial]) -> Polynomial:
+    if node.op == CONSTANT:
+        return {(): float(node.data)} if node.data else {}
+    if node.op == NEG:
+        return {m: -c for m, c in known[node.args[0]].items()}
+    if node.op == MUL:
+        return _product(*(known[a] for a in node.args))
+    if node.op in (ADD, SUB):
+        left, right = (known[a] for a in node.args)
+        total = dict(left)
+        for m, c in right.items():
+            total[m] = total.get(m, 0.0) + (c if node.op == ADD else -c)
+        return {m: c for m, c in total.items() if c}
+    return {(node,): 1.0}
+
+
+def _product(left: Polynomial, right: Polynomial) -> Polynomial:
+    total: Polynomial = {}
+    for a, x in left.items():
+        for b, y in right.items():
+            m = tuple(sorted((*a, *b), key=lambda node: node.id))
+            total[m] = total.get(m, 0.0) + x * y
+    return {m: c for m, c in total.items() if c}
+
+
+def _written(terms: Polynomial, arena: Arena) -> Expr:
+    """What is added first, then what is subtracted."""
+    total = arena.zero
+    for m, c in sorted(terms.items(), key=lambda item: (item[1] < 0.0, [node.id for node in item[0]])):
+        product = reduce(mul, m, arena.constant(abs(c)))
+        total = add(total, product) if c > 0.0 else sub(total, product)
+    return total
