@@ -31,12 +31,16 @@ class Applied:
     wrenches: dict[int, Wrench]
     potential: Expr
 
+    @property
+    def expressions(self) -> list[Expr]:
+        """Efforts, potential energy, and the components of all wrenches."""
+        lift = self.potential.arena.lift
+        return [*self.efforts, self.potential, *(lift(x) for w in self.wrenches.values() for v in w for x in v)]
+
     def replaced(self, values: Mapping[Expr, Expr]) -> Applied:
         """The same loads with leaves replaced."""
         keys = list(self.wrenches)
-        flat = [*self.efforts, self.potential, *(x for k in keys for v in self.wrenches[k] for x in v)]
-        arena = self.potential.arena
-        new = substitute([arena.lift(x) for x in flat], values)
+        new = substitute(self.expressions, values)
         n = len(self.efforts)
         triples = [tuple(new[i : i + 3]) for i in range(n + 1, len(new), 3)]
         wrenches = {k: (triples[2 * i], triples[2 * i + 1]) for i, k in enumerate(keys)}
@@ -119,6 +123,4 @@ def _on_link(system: System, wrench: PointWrench) -> tuple[int, Vector, Vector]:
 
 def resolved_leaves(system: System, found: Applied) -> dict[Expr, Expr]:
     """Images of the rates and measures on which the loads depend."""
-    arena = system.arena
-    flat = [*found.efforts, found.potential, *(arena.lift(x) for w in found.wrenches.values() for v in w for x in v)]
-    return images(system, flat)
+    return images(system, found.expressions)

@@ -18,11 +18,13 @@ from kane.formulation.constraint_rows import constraint_equations
 from kane.formulation.embedding import embed
 from kane.formulation.equations import Equations
 from kane.formulation.measures import images
+from kane.formulation.reaction_loads import with_reaction_loads
 from kane.formulation.read_model import probe_of, snapshot, system_of
 from kane.formulation.speeds import leaves_of
 from kane.model.checks import near
 from kane.model.constraints import Constraint
 from kane.model.model import Model
+from kane.model.reaction import reaction_leaves
 
 
 def formulate(model: Model) -> Equations:
@@ -47,13 +49,14 @@ def formulate(model: Model) -> Equations:
             embedding = embed(constraints, system.speeds, model.speed_choice.dependent, probe, t)
     joints = [c for c in system.speeds.motion if c.coordinate_names]
     starts = dict(zip(joints, accumulate((c.joint.nq for c in joints), initial=0), strict=False))
-    return Equations(
+    reactions = reaction_leaves(applied.expressions)
+    found = Equations(
         model=snapshot(model),
         system=system,
         applied=applied,
         tree=body_tree(model, system.speeds),
         parameters=parameters,
-        inputs=inputs,
+        inputs=(*inputs, *reactions),
         t=t,
         defaults={**model.parameters, **model.inputs},
         bodies=tuple(b.name for b in model.bodies),
@@ -66,6 +69,7 @@ def formulate(model: Model) -> Equations:
         embedding=embedding,
         notes=tuple(model.notes),
     )
+    return with_reaction_loads(found, reactions) if reactions else found
 
 
 def substitute(equations: Equations, **values: Any) -> Equations:

@@ -12,6 +12,7 @@ from kane.expression.operations import COORDINATE, RATE, SPEED, TIME
 from kane.expression.traverse import leaves
 from kane.geometry.rotation import Rotation
 from kane.model.body import Body, Triple
+from kane.model.reaction import ReactionVector
 
 if TYPE_CHECKING:
     from kane.model.joints.joint import Joint
@@ -60,6 +61,16 @@ class Connection:
         if self.speed_names:
             return tuple(self.coordinates[0].arena.leaf(RATE, name) for name in self.speed_names)
         return tuple(coordinate_rate(q) for q in self.coordinates)
+
+    @property
+    def reaction_force(self) -> ReactionVector:
+        """The force of the parent on the child at Mo, for loads that depend on it: dot it with a direction [N]."""
+        return ReactionVector(self, "F")
+
+    @property
+    def reaction_torque(self) -> ReactionVector:
+        """The torque of the parent on the child about Mo [N m]."""
+        return ReactionVector(self, "T")
 
     def __getitem__(self, coordinate: str) -> JointCoordinate:
         """One coordinate of a joint that has several, for loads that act along it: ``kane.Motor(ring["q2"], tau)``.

@@ -11,6 +11,7 @@ from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE, MEASURE, PARAMETER, RATE, TIME
 from kane.expression.traverse import leaves
 from kane.model.body import CONFIGURATION_KINDS
+from kane.model.reaction import reaction_leaf
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,13 @@ class Imposed:
 
     name: str
     rows: tuple[Row, ...]
+
+    @property
+    def reactions(self) -> tuple[Expr, ...]:
+        """For each row the force or torque that does work on its residual velocity, for loads that depend on it."""
+        names = [self.name if row.name == self.name else f"{self.name}: {row.name}" for row in self.rows]
+        given = [row.motion if row.configuration is None else row.configuration for row in self.rows]
+        return tuple(reaction_leaf(x, name) for x, name in zip(given, names, strict=True) if x is not None)
 
 
 def row_of(expression: Expr, name: str) -> Row:
