@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kane.expression.functions import cos, sin
 from kane.expression.node import Expr
-from kane.model.constraints import Disk, Plane, Rolling
 from kane.model.joints import Prismatic, Revolute
 from kane.model.loads import Force, Torque
 from kane.model.model import Model
@@ -26,15 +25,15 @@ def sliding_disk() -> Model:
 
 
 def rolling_disk() -> Model:
-    """The same disk rolling: u1 + u2 = 0 makes u2 dependent, D = [-1], and the input Ff drops out.
+    """The same disk rolling: u1 + u2 = 0, the constraint "rolling", makes u2 dependent, and the input Ff drops out.
 
-    The constraint is named "rolling"; what it takes to fulfil it is friction.
+    ``kane.reveal_reactions(equations, "rolling", "q1")``: the friction force along a1 that rolling takes, -Ff of the
+    paper, is "rolling", the normal force N is "q1 Fy", which the joint that keeps Bo over the ramp bears.
 
     Source: Gillespie 2003, Example 1, Eqs. 7, 41-42, 47.
     """
     model, r = _disk("rolling_disk")
-    B, ramp = model.bodies[-1], model.ground
-    model.constrain(Rolling(Disk(B.point(), B.z, r), Plane(ramp.point(), ramp.y)), name="rolling")
+    model.constrain(model.rate("q1") + r * model.rate("q2"), name="rolling")
     model.speeds(u1=model.rate("q1"), u2=r * model.rate("q2"), dependent=("u2",))
     return model
 
