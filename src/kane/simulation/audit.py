@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,9 @@ from kane.dynamics.dynamics import Dynamics
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import total_time_derivative
 from kane.formulation.energy import energy
+from kane.formulation.equations import Equations
 from kane.formulation.momentum import momentum
+from kane.simulation.settling import UNSETTLED, Constraints
 
 if TYPE_CHECKING:
     from kane.simulation.trajectory import Trajectory
@@ -64,26 +66,15 @@ def audit(run: Trajectory, dyn: Dynamics) -> Audit:
 
     Source: Kane & Levinson 1983, Eqs. 134-138.
     """
-    equations = dyn.equations
-    with collector_paused():
-        kinetic, potential = energy(equations)
-        values = (kinetic + potential, *momentum(equations))
-        changes = dict(zip((*equations.q, *equations.u), (*equations.kinematics, *equations.forward), strict=True))
-        rates = total_time_derivative(values, changes)
-        state = (equations.t, *equations.q, *equations.u)
-        program = Program(
-            "constants of motion",
-            (*values, *rates, kinetic, potential),
-            state=state,
-            rest=equations.inputs,
-            parameters=equations.parameters,
-        )
-    function = dyn.compile(program)
-    stage = function.stage(run.to_xarray()["parameters"].to_numpy())
+    function = dyn.compile(_constants(dyn.equations))
+    parameters = run.to_xarray()["parameters"].to_numpy()
+    stage = function.stage(parameters)
     states = np.column_stack([run.time, run.q, run.u])
-    along = function(states, run.inputs, stage)
+    along = function(states, np.zeros((len(run), function.n_rest)), stage)
     found = []
-    trials = function(*_perturbed(run, equations.quaternions), stage)
+    states, inputs = _perturbed(run, dyn, parameters)
+    forward = dyn.function("forward")
+    trials = function(states, forward(states, inputs, forward.stage(parameters)), stage)
     speed = 1.0 + np.abs(trials[:, 14:15])  # the kinetic energy: rates grow with it
     for kind in KINDS:
         size = np.abs(along[:, kind]).max()
@@ -95,13 +86,42 @@ def audit(run: Trajectory, dyn: Dynamics) -> Audit:
     return Audit(found)
 
 
-def _perturbed(run: Trajectory, quaternions: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Random states about those of the run, and its inputs at random strengths."""
+def _constants(equations: Equations) -> Program:
+    """Energy and momenta, their rates for given udot, and kinetic and potential energy."""
+    free = equations.unconstrained
+    with collector_paused():
+        kinetic, potential = energy(free)
+        values = (kinetic + potential, *momentum(free))
+        changes = dict(zip((*free.q, *free.u), (*free.kinematics, *free.udot), strict=True))
+        outputs = (*values, *total_time_derivative(values, changes), kinetic, potential)
+        leaves: dict[str, Any] = {"state": (free.t, *free.q, *free.u), "rest": free.udot, "parameters": free.parameters}
+        return Program("constants of motion", outputs, **leaves)
+
+
+def _perturbed(run: Trajectory, dyn: Dynamics, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Random states about those of the run, on the constraints, and its inputs at random strengths."""
     random = np.random.default_rng(0)
     rows = random.integers(len(run), size=TRIALS)
     q = run.q[rows] + random.normal(size=(TRIALS, run.q.shape[1]))
-    for start in quaternions:
+    for start in dyn.equations.quaternions:
         q[:, start : start + 4] /= np.linalg.norm(q[:, start : start + 4], axis=1, keepdims=True)
     u = run.u[rows] + random.normal(size=(TRIALS, run.u.shape[1]))
-    strengths = random.uniform(0.5, 1.5, size=(TRIALS, run.inputs.shape[1]))
-    return np.column_stack([run.time[rows], q, u]), run.inputs[rows] * strengths
+    inputs = run.inputs[rows] * random.uniform(0.5, 1.5, size=(TRIALS, run.inputs.shape[1]))
+    states = np.column_stack([run.time[rows], q, u])
+    return (states if dyn.settle is None else _settled(run, dyn, parameters, rows, states)), inputs
+
+
+def _settled(
+    run: Trajectory, dyn: Dynamics, parameters: np.ndarray, rows: np.ndarray, states: np.ndarray
+) -> np.ndarray:
+    """States put onto the constraints; where that fails, states of the run with other speeds."""
+    assert dyn.settle is not None
+    stage, constraints = dyn.settle.stage(parameters), Constraints(dyn.equations, dyn.compile, parameters)
+    nq = run.q.shape[1]
+    for _ in range(2):  # from far away coordinates may be found and speeds still be those of the guess
+        found = dyn.settle(states, np.zeros(dyn.settle.n_rest), stage)
+        states = np.column_stack([states[:, 0], found[:, : states.shape[1] - 1]])
+    off = np.max(constraints.residuals(states).largest, axis=0) > UNSETTLED
+    states[off, 1 : 1 + nq] = run.q[rows[off]]
+    states[off, 1 + nq :] = run.u[rows[off]]
+    return states

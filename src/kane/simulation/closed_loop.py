@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from kane.codegen.compiled import CompiledFunction
 from kane.codegen.program import Program
@@ -11,11 +13,26 @@ from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.operations import OPERATIONS
 from kane.expression.traverse import leaves, substitute
-from kane.formulation.measures import images
 from kane.formulation.equations import Equations
+from kane.formulation.formulate import substitute as substitute_inputs
+from kane.formulation.measures import images
 
 
-def close_loop(dyn: Dynamics, expressions: Mapping[str, Expr]) -> tuple[CompiledFunction, CompiledFunction]:
+class ClosedLoop(NamedTuple):
+    """Equations with expressions in place of inputs.
+
+    Attributes:
+        rhs: of [t, q, u] and all inputs, those that were replaced ignored: [qdot, udot].
+        settle: what puts states onto the constraints; None without constraints.
+        inputs: all of them, of the same arguments.
+    """
+
+    rhs: CompiledFunction
+    settle: CompiledFunction | None
+    inputs: CompiledFunction
+
+
+def close_loop(dyn: Dynamics, expressions: Mapping[str, Expr]) -> ClosedLoop:
     """The equations with expressions in place of inputs, and the inputs themselves.
 
     Args:
@@ -24,8 +41,7 @@ def close_loop(dyn: Dynamics, expressions: Mapping[str, Expr]) -> tuple[Compiled
             and the other inputs.
 
     Returns:
-        The program of rhs so closed, which ignores the replaced inputs, and the program of all inputs, with state, rest
-        and parameters as before.
+        The programs, with state, rest and parameters as before.
 
     Raises:
         ModelError: an expression belongs to another model, or depends on an input that is replaced itself or on a leaf
@@ -33,13 +49,16 @@ def close_loop(dyn: Dynamics, expressions: Mapping[str, Expr]) -> tuple[Compiled
     """
     rhs = dyn.function("rhs").program
     replacements = resolved(dyn.equations, rhs, expressions)
-    outputs = substitute(rhs.outputs, replacements)
+    arrays: dict[str, Any] = {"state": rhs.state, "rest": rhs.rest, "parameters": rhs.parameters}
     inputs = [replacements.get(leaf, leaf) for leaf in rhs.rest]
-    closed, recorded = (
-        Program(name, out, state=rhs.state, rest=rhs.rest, parameters=rhs.parameters)
-        for name, out in ((f"{rhs.name} in closed loop", outputs), (f"inputs of {rhs.name}", inputs))
-    )
-    return dyn.compile(closed), dyn.compile(recorded)
+    recorded = dyn.compile(Program(f"inputs of {rhs.name}", inputs, **arrays))
+    if dyn.equations.constraints and dyn.equations.embedding is None:
+        # Embedding in numbers makes its own rhs, of equations whose replaced inputs are there and have no effect.
+        controlled = replace(substitute_inputs(dyn.equations, **expressions), inputs=dyn.equations.inputs)
+        closed = type(dyn)(controlled, dyn.compile)
+        return ClosedLoop(closed.function("rhs"), closed.settle, recorded)
+    outputs = substitute(rhs.outputs, replacements)
+    return ClosedLoop(dyn.compile(Program(f"{rhs.name} in closed loop", outputs, **arrays)), dyn.settle, recorded)
 
 
 def resolved(equations: Equations, rhs: Program, expressions: Mapping[str, Expr]) -> dict[Expr, Expr]:

@@ -16,8 +16,8 @@ from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.operations import OPERATIONS
 from kane.expression.traverse import leaves, substitute
-from kane.formulation.measures import images
 from kane.formulation.equations import Equations
+from kane.formulation.measures import images
 from kane.simulation.march import Vector, Watch
 
 # So many occurrences of one event in a row, within this share of the run, are an accumulation that will not end.

@@ -172,7 +172,7 @@ def reject_step(course: Any, clock: Any, counts: Any, scheme: Any, h: float, err
 
 @native_inline
 def _stages(system: Any, interpolated: Any, store: Any, scheme: Any, t: float, h: float, t1: float) -> None:
-    """Fill the slopes up to the last stage; y is then the end of the step, quaternions of length one, constraints kept."""
+    """Fill the slopes up to the last stage; y is then the end of the step, of unit quaternions, on the constraints."""
     last = scheme.last
     for s in range(1, last + 1):
         _combine(store, scheme, s, h, store.y)

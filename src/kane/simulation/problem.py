@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kane.codegen.compiled import CompiledFunction
 from kane.dynamics.dynamics import Dynamics
@@ -20,6 +22,7 @@ from kane.simulation.march import FOUND, Course, March, Status, System, Vector, 
 from kane.simulation.named_vector import named_vector
 from kane.simulation.python_inputs import PythonInputs
 from kane.simulation.run import Advance, Outcome
+from kane.simulation.settling import UNSETTLED, Constraints, has_graph, new_settling, settle_once
 from kane.simulation.trajectory import Trajectory
 from kane.simulation.trajectory_record import Record
 
@@ -38,6 +41,7 @@ class Problem:
         plan: what drives the inputs.
         events: what is looked for.
         rhs: the program of f, expressions put in place of inputs.
+        settle: what puts states onto the constraints; None without constraints.
         controls: the program of all inputs, where some are expressions.
         signals: the program of the events, where there are any.
         energy: the program of kinetic and potential energy.
@@ -49,6 +53,7 @@ class Problem:
     plan: InputPlan
     events: Sequence[Event]
     rhs: CompiledFunction
+    settle: CompiledFunction | None
     controls: CompiledFunction | None
     signals: CompiledFunction | None
     energy: CompiledFunction
@@ -59,35 +64,28 @@ class Problem:
         layout = Layout.of(dyn.equations)
         values = named_vector(parameters, layout.parameters, layout.parameter_defaults, "parameter")
         plan = plan_inputs(inputs, layout.inputs, layout.input_defaults)
-        rhs, controls, laws = dyn.function("rhs"), None, {}
+        rhs, settle, controls, laws = dyn.function("rhs"), dyn.settle, None, {}
         if plan.expressions:
             laws = resolved(dyn.equations, rhs.program, plan.expressions)
-            rhs, controls = close_loop(dyn, plan.expressions)
+            rhs, settle, controls = close_loop(dyn, plan.expressions)
         unknown = [name for i, name in enumerate(layout.inputs) if plan.function is not None or i in plan.functions]
         signals = compile_events(dyn, events, laws, unknown)
-        return cls(dyn, layout, values, plan, tuple(events), rhs, controls, signals, dyn.function("energy"))
+        return cls(dyn, layout, values, plan, tuple(events), rhs, settle, controls, signals, dyn.function("energy"))
 
     def march(self, course: Course, x: Vector) -> March:
         """A march over the course from the state x.
 
         Raises:
-            ModelError: the record does not fit in memory.
+            ModelError: the record does not fit in memory, or x does not satisfy the constraints.
         """
-        rhs, plan = self.rhs, self.plan
-        system = System(
-            rhs.address,
-            np.zeros(rhs.n_state),
-            plan.constants.copy(),
-            rhs.stage(self.parameters),
-            np.zeros(rhs.n_work),
-            np.array(self.layout.quaternions, dtype=np.int64),
-        )
+        rhs, plan, system = self.rhs, self.plan, self._system()
+        x = self._settled(system, course.start, x)
         slow = None
         if plan.needs_python:
             slow = PythonInputs(rhs, plan, system, len(self.layout.coordinates))
             system = system._replace(address=slow.address)
         rows = -(-course.steps // course.every) if course.every else len(course.times)
-        store = new_store(course.start, x, rows + 2)
+        store = new_store(course.start, x, rows + 2, system.settling.notes)
         return March(
             system=system,
             tables=plan.tables(),
@@ -99,6 +97,34 @@ class Problem:
             parameters=self.parameters,
             slow=slow,
         )
+
+    def _system(self) -> System:
+        rhs, speeds = self.rhs, len(self.layout.speeds)
+        settling, aside = (new_settling(self.settle, speeds, self.parameters) for _ in range(2))
+        # Where the constraints are embedded in numbers, settling chooses the speeds that rhs integrates.
+        shared = self.settle is not None and not has_graph(rhs)
+        return System(
+            rhs.address,
+            np.zeros(rhs.n_state),
+            self.plan.constants.copy(),
+            settling.stage if shared else rhs.stage(self.parameters),
+            np.zeros(rhs.n_work),
+            np.array(self.layout.quaternions, dtype=np.int64),
+            settling,
+            aside,
+        )
+
+    def _settled(self, system: System, t: float, x: Vector) -> Vector:
+        if self.settle is None:
+            return x
+        state = np.concatenate([[t], x])
+        self.constraints.require_consistent(state)
+        return settle_once(self.settle, system.settling, state, system.inputs)
+
+    @cached_property
+    def constraints(self) -> Constraints:
+        """The constraints in numbers."""
+        return Constraints(self.dyn.equations, self.dyn.compile, self.parameters)
 
     def advance(self, method: Integrator) -> Advance:
         """The method's ``advance``; raises what input functions raised, and where an event happens without end."""
@@ -160,6 +186,25 @@ class Problem:
         if self.controls is not None:
             given = self.controls(states, given, self.controls.stage(self.parameters))
         energy = self.energy(states, given[:, : self.energy.n_rest], self.energy.stage(self.parameters))
-        record = Record(self.layout, states, given, energy, self.parameters)
         found = (event_names(self.events), march.occurrences())
-        return Trajectory(replace(record, events=found).labelled(attributes), self.dyn)
+        kept = self._kept(states, march.notes())
+        record = Record(self.layout, states, given, energy, self.parameters, found, kept)
+        return Trajectory(record.labelled(attributes), self.dyn)
+
+    def _kept(self, states: NDArray[np.float64], notes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How the constraints were kept, see ``Record.constraints``.
+
+        Raises:
+            SimulationError: they were not.
+        """
+        if self.settle is None:
+            return np.zeros((len(states), 0))
+        open_by = np.column_stack(self.constraints.residuals(states).largest)
+        for state in states[(open_by > UNSETTLED).any(axis=1)]:
+            worst = self.constraints.worst(state, UNSETTLED)
+            if worst:
+                raise SimulationError(
+                    f"the constraints of {self.layout.model!r} are lost at t = {state[0]:.9g} s: {worst}; give shorter "
+                    "steps (dt, max_step or tolerances), or end the run where the mechanism cannot move on"
+                )
+        return np.column_stack([open_by, notes])

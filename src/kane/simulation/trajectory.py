@@ -9,7 +9,7 @@ from kane.errors import ModelError
 from kane.simulation.events import Occurrence
 from kane.simulation.march import Vector
 from kane.simulation.named_vector import position
-from kane.simulation.trajectory_record import Labelled
+from kane.simulation.trajectory_record import RESIDUALS, Labelled
 
 if TYPE_CHECKING:
     import xarray
@@ -71,6 +71,18 @@ class Trajectory:
     def final(self) -> State:
         """The last recorded state."""
         return State(float(self.time[-1]), self.q[-1].copy(), self.u[-1].copy())
+
+    @property
+    def residuals(self) -> xarray.Dataset:
+        """How constraints were kept, over time: residuals at the recorded states and before these were settled,
+        conditioning of the choice of independent speeds, and how often it was made anew.
+
+        Raises:
+            ModelError: the model has no constraints.
+        """
+        if not all(name in self._run for name in RESIDUALS):
+            raise ModelError(f"{self._run.attributes.get('model')!r} has no constraints, and no residuals of them")
+        return self.to_xarray()[list(RESIDUALS)]
 
     @property
     def events(self) -> tuple[Occurrence, ...]:

@@ -25,6 +25,18 @@ FORMAT_VERSION = 1
 Variable = tuple[Any, NDArray[Any], Mapping[str, Any]]
 
 
+# How constraints were kept: variables and their attributes, in the order of ``Record.constraints``.
+_OPEN, _MOVING = "m or rad", "m/s or rad/s"
+RESIDUALS: dict[str, dict[str, str]] = {
+    "configuration_residual": {"units": _OPEN, "long_name": "largest residual of the configuration constraints"},
+    "motion_residual": {"units": _MOVING, "long_name": "largest residual of the motion constraints"},
+    "configuration_drift": {"units": _OPEN, "long_name": "residual of the configuration before it was settled"},
+    "motion_drift": {"units": _MOVING, "long_name": "residual of the motion before it was settled"},
+    "conditioning": {"units": "1", "long_name": "conditioning of the choice of independent speeds"},
+    "switches": {"units": "1", "long_name": "how often independent speeds were chosen anew"},
+}
+
+
 @dataclass(frozen=True)
 class Labelled:
     """The variables of a run under their names. The xarray dataset of them is made when it is asked for.
@@ -78,6 +90,8 @@ class Record:
         energy: kinetic and potential [J], (times, 2).
         parameters: values.
         events: names, and what was found, [number of the name, t, q, u].
+        constraints: largest residuals of configuration and motion of the states, those before they were settled,
+            conditioning and switches, (times, 6); (times, 0) without constraints.
     """
 
     layout: Layout
@@ -86,6 +100,7 @@ class Record:
     energy: NDArray[np.float64]
     parameters: Vector
     events: tuple[tuple[str, ...], NDArray[np.float64]] = field(default_factory=lambda: ((), np.zeros((0, 0))))
+    constraints: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
 
     def labelled(self, attributes: Mapping[str, Any]) -> Labelled:
         """Everything under its name, with units; ``attributes`` say how the run was made."""
@@ -94,6 +109,7 @@ class Record:
         joules = {"units": "J"}
         return Labelled(
             variables=self._events()
+            | self._constraints()
             | {
                 "q": (("time", "coordinate"), states[:, 1 : 1 + nq], {"long_name": "coordinates"}),
                 "u": (("time", "speed"), states[:, 1 + nq :], {"long_name": "generalized speeds"}),
@@ -126,6 +142,13 @@ class Record:
             "event_q": (("event", "coordinate"), found[:, 2 : 2 + nq], {"long_name": "coordinates at events"}),
             "event_u": (("event", "speed"), found[:, 2 + nq :], {"long_name": "generalized speeds at events"}),
         }
+
+    def _constraints(self) -> dict[str, Variable]:
+        """Variables of how the constraints were kept; none where there are none."""
+        if not self.constraints.size:
+            return {}
+        columns = zip(RESIDUALS.items(), self.constraints.T, strict=True)
+        return {name: ("time", values, dict(attributes)) for (name, attributes), values in columns}
 
 
 def _words(words: tuple[str, ...]) -> NDArray[np.object_]:

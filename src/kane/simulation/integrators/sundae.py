@@ -17,13 +17,16 @@ from kane.errors import ModelError
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import forward
 from kane.simulation.integrators.integrator import Integrator
-from kane.simulation.march import EVALUATIONS, STOP, March, Status, Vector
+from kane.simulation.march import CONFIGURATION, EVALUATIONS, MOTION, STOP, SWITCHES, March, Status, Vector
+from kane.simulation.settling import has_graph
 
 _PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 # The formulas have orders up to five: so many values besides the first determine the polynomial of a step.
 NODES = np.arange(1, 6) / 5.0
 # From so many states on, linear equations are solved with the zeros of the Jacobian left out.
 SPARSE_FROM = 30
+# A solver that is so many tolerances off the constraints goes on from where they are kept.
+ASTRAY = 100.0
 
 
 @dataclass(frozen=True)
@@ -31,9 +34,11 @@ class BDF(Integrator):
     """Backward differentiation formulas of orders one to five, steps and order chosen by tolerance.
 
     For stiff motions: strong dampers, stiff contacts, fast controllers. The Jacobian is exact, derived from the graph,
-    and holds only the entries that are not zero; the dependence of inputs that are Python functions on the state is not
-    in it, which costs steps and no accuracy. Calls pass through Python: for other motions RK5 and RK8 are faster.
-    Quaternions are normalised in the record and else keep their length within the tolerance.
+    and holds only the entries that are not zero. Where constraints are embedded in numbers, CVODE takes differences in
+    its place, and it knows nothing of how inputs that are Python functions depend on the state: that costs steps and no
+    accuracy. Calls pass through Python: for other motions RK5 and RK8 are faster. Quaternions are normalised and
+    constraints settled in the record, and else kept within the tolerance: where they are left by a hundred times as
+    much, or other speeds are chosen to be independent, the method begins anew.
 
     Attributes:
         rtol, atol: root mean square over components of the error of a step over atol + rtol |x| stays below one.
@@ -83,6 +88,8 @@ class BDF(Integrator):
             if t1 == stop and t1 != course.until:
                 store.counts[STOP] += 1
                 march.memory.restart()
+            elif march.memory.is_astray():
+                march.memory.restart()
         return Status.GOING
 
 
@@ -90,24 +97,39 @@ class _Session:
     """A run of CVODE: its solver, and the native functions that it calls."""
 
     def __init__(self, settings: BDF, march: March) -> None:
-        self._march = march
-        self._jacobian, rows, columns = _jacobian(march)
-        n = len(march.x)
-        self._call, self._entries = _caller(march.system.address, march, n), np.empty(len(rows))
-        stage = self._jacobian.stage(march.parameters)
-        self._slopes = _caller(self._jacobian.address, march, len(rows), stage, self._jacobian.n_work)
-        self._places = (rows, columns)
-        pattern = np.zeros((n, n))
-        pattern[rows, columns] = 1.0
-        options: dict[str, Any] = {"rtol": settings.rtol, "atol": settings.atol, "jacfn": self._fill_dense}
+        self._march, self._settings, self._switches = march, settings, 0.0
+        self._call = _caller(march.system.address, march, len(march.x))
+        options: dict[str, Any] = {"rtol": settings.rtol, "atol": settings.atol}
         if math.isfinite(settings.max_step):
             options["max_step"] = settings.max_step
-        if n >= SPARSE_FROM:
-            options |= {"linsolver": "sparse", "sparsity": pattern, "jacfn": self._fill_sparse}
+        if has_graph(march.rhs):
+            options |= self._exact_jacobian()
         with warnings.catch_warnings():  # that the pattern gives no approximation, which nobody asked for
             warnings.filterwarnings("ignore", message="Custom sparse Jacobian")
             self._solver = _solver()(self._rates, **options)
         self.restart()
+
+    def _exact_jacobian(self) -> dict[str, Any]:
+        """The options of CVODE that make it ask for the Jacobian."""
+        march, n = self._march, len(self._march.x)
+        self._jacobian, rows, columns = _jacobian(march)
+        stage = self._jacobian.stage(march.parameters)
+        self._slopes = _caller(self._jacobian.address, march, len(rows), stage, self._jacobian.n_work)
+        self._places = (rows, columns)
+        if n < SPARSE_FROM:
+            return {"jacfn": self._fill_dense}
+        pattern = np.zeros((n, n))
+        pattern[rows, columns] = 1.0
+        return {"linsolver": "sparse", "sparsity": pattern, "jacfn": self._fill_sparse}
+
+    def is_astray(self) -> bool:
+        """Whether the solver has left the constraints, or settling chose other independent speeds."""
+        notes, x, settings = self._march.system.settling.notes, self._march.x, self._settings
+        if not notes.size:
+            return False
+        tolerance = settings.atol + settings.rtol * max(1.0, float(np.abs(x).max()))
+        switched, self._switches = notes[SWITCHES] != self._switches, notes[SWITCHES]
+        return bool(switched or max(notes[CONFIGURATION], notes[MOTION]) > ASTRAY * tolerance)
 
     def restart(self) -> None:
         """Begin anew from the state of the march, with the inputs of the time ahead."""

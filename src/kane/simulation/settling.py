@@ -1,0 +1,136 @@
+"""States on their constraints: where a run starts, what keeps it there, and what is left over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.codegen.compiled import CompiledFunction
+from kane.codegen.factor import factor
+from kane.codegen.program import Program
+from kane.errors import ModelError
+from kane.expression.collector import collector_paused
+from kane.formulation.equations import Equations
+from kane.simulation.march import NO_NOTES, SWITCHES, Settling, Vector
+
+# A state this close to its constraints is one that was rounded, in a file or by a sum; it is settled in silence.
+TOLERANCE = 1e-6
+# Residuals above this, for states of the order of one, are more than settling leaves.
+UNSETTLED = 1e-8
+
+NOTHING = np.zeros(0)
+NO_CHOICE = np.zeros(0, dtype=np.int64)
+NO_SETTLING = Settling(0, NOTHING, NOTHING, NOTHING, NO_CHOICE, NO_CHOICE, NO_NOTES)
+
+
+def new_settling(settle: CompiledFunction | None, speeds: int, parameters: Vector) -> Settling:
+    """The arrays of a run for what puts states onto constraints; of address zero where there is nothing to settle."""
+    if settle is None:
+        return NO_SETTLING
+    from kane.dynamics.native_embedding import HEADER, RANK  # imports numba
+
+    stage = settle.stage(parameters)
+    choice = stage.view(np.int64)[RANK : HEADER + speeds]
+    out, work = np.zeros(settle.n_out), np.zeros(settle.n_work)
+    return Settling(settle.address, stage, out, work, choice, choice.copy(), np.zeros(SWITCHES + 1))
+
+
+def has_graph(rhs: CompiledFunction) -> bool:
+    """Whether the program of rhs says what it computes: not where constraints are embedded in numbers."""
+    from kane.dynamics.constrained_function import ConstrainedFunction  # imports numba
+
+    return not isinstance(rhs, ConstrainedFunction)
+
+
+def settle_once(settle: CompiledFunction, settling: Settling, state: Vector, inputs: Vector) -> Vector:
+    """The state x = [q, u] on its constraints, from [t, q, u]; the choice of speeds that it needs is kept."""
+    found = settle(state, inputs, settling.stage)
+    settling.notes[:SWITCHES] = found[len(state) - 1 :]
+    settling.kept[:] = settling.choice
+    return np.array(found[: len(state) - 1])
+
+
+class Residuals(NamedTuple):
+    """How far states are from their constraints.
+
+    Attributes:
+        configuration: of each row that restricts the configuration, (states, rows) [m or rad].
+        motion: A u + b of each row, (states, rows) [m/s or rad/s].
+    """
+
+    configuration: NDArray[np.float64]
+    motion: NDArray[np.float64]
+
+    @property
+    def largest(self) -> tuple[Vector, Vector]:
+        """The largest of each state, (states,), of configuration and of motion."""
+        return np.abs(self.configuration).max(axis=1, initial=0.0), np.abs(self.motion).max(axis=1, initial=0.0)
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """The constraints of equations in numbers.
+
+    Attributes:
+        equations: whose they are.
+        compile: makes code of programs.
+        parameters: values.
+    """
+
+    equations: Equations
+    compile: Callable[[Program], CompiledFunction]
+    parameters: Vector
+
+    def residuals(self, states: NDArray[np.float64]) -> Residuals:
+        """What is left over at states [t, q, u], (states, 1 + nq + n)."""
+        found = self._function(states, NOTHING, self._function.stage(self.parameters))
+        rows = found.shape[1] - len(self.equations.constraints)
+        return Residuals(found[:, :rows], found[:, rows:])
+
+    def require_consistent(self, state: Vector) -> None:
+        """Refuse a state [t, q, u] that does not satisfy the constraints.
+
+        Raises:
+            ModelError: the worst of them is named.
+        """
+        worst = self.worst(state, TOLERANCE)
+        if worst:
+            raise ModelError(
+                f"{self.equations.name!r} cannot start there: {worst}; state = kane.assemble(dyn, q=..., u=..., "
+                "fixed=[...]) finds a consistent state near a guess: start with q=state.q, u=state.u"
+            )
+
+    def worst(self, state: Vector, tolerance: float) -> str:
+        """Which constraint is farthest from holding at a state [t, q, u], in words; nothing where all hold.
+
+        Args:
+            state: [t, q, u].
+            tolerance: share of the state that counts as nothing, of the largest coordinate or speed, at least 1.
+        """
+        found, rows, nq = self.residuals(state[None, :]), self.equations.constraints, len(self.equations.q)
+        closing = [row.name for row in rows if row.configuration is not None]
+        parts = (
+            ("configuration", found.configuration[0], closing, state[1 : 1 + nq]),
+            ("motion", found.motion[0], [row.name for row in rows], state[1 + nq :]),
+        )
+        for what, residuals, names, values in parts:
+            largest = float(np.abs(residuals).max(initial=0.0))
+            if not largest <= tolerance * max(1.0, float(np.abs(values).max(initial=0.0))):
+                name = names[int(np.argmax(np.abs(residuals)))]
+                return f"the {what} does not satisfy the constraint {name!r}, whose residual is {largest:.6g}"
+        return ""
+
+    @cached_property
+    def _function(self) -> CompiledFunction:
+        e = self.equations
+        with collector_paused():
+            configuration = [row.configuration for row in e.constraints if row.configuration is not None]
+            outputs = e.unconstrained.baked_in([*configuration, *(row.motion for row in e.constraints)])
+            state = (e.t, *e.q, *e.u)
+            program = Program("residuals", factor(outputs), state=state, rest=(), parameters=e.parameters)
+        return self.compile(program)
