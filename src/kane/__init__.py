@@ -5,6 +5,8 @@ from kane.analysis.assemble import Assembly, assemble
 from kane.analysis.certificate import Certificate, certify
 from kane.analysis.inverse_kinematics import inverse_kinematics
 from kane.analysis.power_ledger import PowerLedger, power_ledger
+from kane.analysis.slip import WheelForces, wheel_forces
+from kane.analysis.tip_over import TipOver, tip_over
 from kane.dynamics.build import LLVM, build
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.revealed import RevealedReactions
@@ -85,6 +87,7 @@ from kane.model.joints import (
 )
 from kane.model.loads import Damper, Force, Motor, PointDamper, PointSpring, Spring, Torque
 from kane.model.model import Model
+from kane.model.wheel import Wheel
 from kane.simulation.events import Event, Occurrence
 from kane.simulation.follow import follow
 from kane.simulation.followed_motion import FollowedMotion
@@ -172,10 +175,13 @@ __all__ = [
     "Spherical",
     "Spring",
     "StandardDH",
+    "TipOver",
     "Torque",
     "Trajectory",
     "Universal",
     "Weld",
+    "Wheel",
+    "WheelForces",
     "__version__",
     "absolute",
     "acos",
@@ -216,4 +222,6 @@ __all__ = [
     "substitute",
     "tan",
     "tanh",
+    "tip_over",
+    "wheel_forces",
 ]

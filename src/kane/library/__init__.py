@@ -11,6 +11,10 @@ from kane.library.flyball_governor import flyball_governor as flyball_governor
 from kane.library.flyball_governor import stiff_flyball_governor as stiff_flyball_governor
 from kane.library.four_bar import four_bar as four_bar
 from kane.library.four_bar import n_four_bar as n_four_bar
+from kane.library.mobile_manipulator import lock_steering as lock_steering
+from kane.library.mobile_manipulator import mobile_manipulator as mobile_manipulator
+from kane.library.mobile_manipulator import platform_wheels as platform_wheels
+from kane.library.mobile_manipulator import tanner_speeds as tanner_speeds
 from kane.library.random_tree import random_tree as random_tree
 from kane.library.rolling_coin import rolling_coin as rolling_coin
 from kane.library.rolling_disk import rolling_disk as rolling_disk
@@ -32,8 +36,11 @@ __all__ = [
     "chaplygin_sleigh",
     "flyball_governor",
     "four_bar",
+    "lock_steering",
+    "mobile_manipulator",
     "n_four_bar",
     "n_link_pendulum",
+    "platform_wheels",
     "random_tree",
     "rolling_coin",
     "rolling_disk",
@@ -48,6 +55,7 @@ __all__ = [
     "stewart_platform",
     "stiff_flyball_governor",
     "stuck_shopping_cart",
+    "tanner_speeds",
     "wrist",
     "wrist_measure_numbers",
 ]

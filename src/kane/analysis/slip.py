@@ -1,0 +1,243 @@
+"""Forces between wheels and ground, and how far they are from slip, skid and lift-off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kane.analysis.along import along
+from kane.analysis.ground_wrench import ground_wrench, motion, moved_moment
+from kane.errors import ModelError
+from kane.expression.collector import collector_paused
+from kane.expression.derivative import total_time_derivative
+from kane.expression.functions import absolute, maximum, sqrt
+from kane.expression.node import Expr, Scalar
+from kane.expression.traverse import substitute
+from kane.formulation.equations import Equations
+from kane.formulation.measures import images
+from kane.formulation.read_model import probe_of
+from kane.formulation.spatial import Vector, cross, dot, minus, plus, times
+from kane.model.wheel import Wheel
+
+if TYPE_CHECKING:
+    import xarray
+
+    from kane.simulation.trajectory import Trajectory
+
+UP = (0.0, 0.0, 1.0)
+# Lengths [m] and cosines below this are round-off.
+ROUND_OFF = 1e-9
+
+
+@dataclass(frozen=True)
+class Stand:
+    """Where a wheel stands, along the axes of N: its point of contact [m], heading, and direction to its left."""
+
+    contact: Vector
+    heading: Vector
+    left: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class WheelForces:
+    """The forces of the ground on three wheels, expressions in q, u, t and inputs: for ``kane.Event`` and listings.
+
+    Wheels on one axle line share their lateral force, of which only the sum is determinate.
+
+    Attributes:
+        equations: of the vehicle.
+        load: N by wheel, upwards [N]; where one would be negative the wheel lifts off, which these equations do not
+            know of. ``kane.Event(forces.load["w0"], direction=-1, terminal=True)`` stops a run there.
+        traction: X by wheel, along its heading [N].
+        lateral: Y by the names of the wheels that share it, such as "w0" and "w1 + w2", to the left [N].
+        shared: those wheels.
+    """
+
+    equations: Equations
+    load: Mapping[str, Expr]
+    traction: Mapping[str, Expr]
+    lateral: Mapping[str, Expr]
+    shared: Mapping[str, tuple[str, ...]]
+
+    def slip_margins(self, friction: Scalar) -> dict[str, Expr]:
+        """eta N - |X| by wheel [N]: what traction has left before the wheel spins or locks, lateral force apart.
+
+        Args:
+            friction: eta, coefficient of static friction: a number or an expression of parameters.
+        """
+        return {name: friction * N - absolute(self.traction[name]) for name, N in self.load.items()}
+
+    def skid_margins(self, friction: Scalar) -> dict[str, Expr]:
+        """sum over the wheels that share Y of sqrt((eta N)^2 - X^2), minus |Y| [N].
+
+        Positive exactly where Y can be shared so that each force is inside its friction cone; with one wheel that is
+        Eq. (9). A wheel that slips, or carries nothing, holds nothing.
+        """
+        return {name: self._held(name, friction) - absolute(Y) for name, Y in self.lateral.items()}
+
+    def cone_margins(self, friction: Scalar) -> dict[str, Expr]:
+        """N - |F| / sqrt(1 + eta^2) [N], for wheels that share their lateral force with no other.
+
+        Source: Tanner & Kyriakopoulos 2001, Eq. (9), the friction cone as in ERRATA.
+        """
+        found = {}
+        for name, Y in self.lateral.items():
+            if len(self.shared[name]) == 1:
+                X, N = self.traction[name], self.load[name]
+                found[name] = N - sqrt((X * X + Y * Y + N * N) / (1.0 + friction * friction))
+        return found
+
+    def along(self, run: Trajectory, *, friction: float) -> xarray.Dataset:
+        """Forces and margins at every recorded state of a run.
+
+        Returns:
+            ``load w0``, ``traction w0``, ``lateral w1 + w2``, ``slip w0``, ``skid w0``, ... over time [N].
+
+        Raises:
+            ModelError: the run is of another model.
+        """
+        kinds = {"load": self.load, "traction": self.traction, "lateral": self.lateral}
+        kinds |= {"slip": self.slip_margins(friction), "skid": self.skid_margins(friction)}
+        outputs = {f"{kind} {name}": x for kind, found in kinds.items() for name, x in found.items()}
+        return along(self.equations, outputs, run)
+
+    def _held(self, name: str, friction: Scalar) -> Any:
+        total: Any = 0.0
+        for wheel in self.shared[name]:
+            bound, X = friction * maximum(self.load[wheel], 0.0), self.traction[wheel]
+            total = total + sqrt(maximum(bound * bound - X * X, 0.0))
+        return total
+
+
+def wheel_forces(equations: Equations, wheels: Sequence[Wheel]) -> WheelForces:
+    """Forces of the ground on the three wheels of a vehicle.
+
+    The traction of a wheel follows from the moments about its axle, r X = tau - I dw/dt (which the paper writes without
+    wheel inertia), the loads from vertical balance and the moments about level axes, the lateral forces of the two
+    axle lines from the rest of the balance of the whole. Four loads, or three axle lines, are indeterminate on rigid
+    ground.
+
+    Raises:
+        ModelError: not three wheels on two axle lines, wheels at different heights or with a tilted axle, or
+            constraints that are embedded in numbers.
+
+    Source: Tanner & Kyriakopoulos 2001, Eq. (9).
+    """
+    with collector_paused():
+        stands = [stand_of(equations, wheel) for wheel in wheels]
+        require_level(equations, wheels, stands)
+        names = [wheel.name for wheel in wheels]
+        shared = {" + ".join(w.name for w in line): tuple(w.name for w in line) for line in _axle_lines(wheels)}
+        if len(wheels) != 3 or len(shared) != 2:
+            raise ModelError(
+                f"on the {len(wheels)} wheels {', '.join(names)} with {len(shared)} axle lines rigid ground leaves "
+                "forces indeterminate: the balance gives three loads and two lateral forces; kane.tip_over needs none"
+            )
+        wrench = ground_wrench(equations)
+        F, T = tuple(wrench[:3]), tuple(wrench[3:])
+        X = {wheel.name: _traction(equations, wheel) for wheel in wheels}
+        place = dict(zip(names, stands, strict=True))
+        ground = (0.0, 0.0, stands[0].contact[2])
+        N = _loads(F[2], moved_moment(T, F, ground), [s.contact for s in stands])
+        Y = _lateral(F, T, X, place, list(shared.values()))
+        lift = equations.system.arena.lift
+    loads = dict(zip(names, map(lift, N), strict=True))
+    return WheelForces(equations, loads, X, dict(zip(shared, map(lift, Y), strict=True)), shared)
+
+
+def stand_of(equations: Equations, wheel: Wheel) -> Stand:
+    """The place of a wheel, in q and parameters.
+
+    Raises:
+        ModelError: the wheel is of another model.
+    """
+    model = equations.model
+    if not isinstance(wheel, Wheel) or wheel.turn not in model.connections:
+        raise ModelError(f"{wheel!r} is no kane.Wheel of {equations.name!r}")
+    ground = model.ground
+    along_N = (ground.x, ground.y, ground.z)
+    given = [of.dot(axis) for of in (wheel.centre.position, wheel.axle) for axis in along_N]
+    values = equations.baked_in(substitute(given, images(equations.system, given)))
+    centre, axle = tuple(values[:3]), tuple(values[3:])
+    heading = cross(axle, UP)
+    return Stand(minus(centre, times(wheel.radius, UP)), heading, cross(UP, heading))
+
+
+def require_level(equations: Equations, wheels: Sequence[Wheel], stands: Sequence[Stand]) -> None:
+    """All wheels upright, on one level."""
+    probe = probe_of(equations.model)
+    heights = probe([s.contact[2] for s in stands])
+    for wheel, stand, height in zip(wheels, stands, heights, strict=True):
+        if abs(height - heights[0]) > ROUND_OFF:
+            raise ModelError(f"wheel {wheel.name!r} stands {height - heights[0]:.6g} m above {wheels[0].name!r}")
+        upright = probe([dot(stand.heading, stand.heading)])[0]
+        if abs(upright - 1.0) > ROUND_OFF:
+            raise ModelError(f"the axle of wheel {wheel.name!r} is not level; these are forces on upright wheels")
+
+
+def _axle_lines(wheels: Sequence[Wheel]) -> list[list[Wheel]]:
+    """Wheels whose axles lie on one line, whatever the state."""
+    lines: list[list[Wheel]] = []
+    for wheel in wheels:
+        for line in lines:
+            if _in_line(line[0], wheel):
+                line.append(wheel)
+                break
+        else:
+            lines.append([wheel])
+    return lines
+
+
+def _in_line(A: Wheel, B: Wheel) -> bool:
+    if A.turn.parent is not B.turn.parent:
+        return False
+    probe = probe_of(A.turn.parent.model)
+    apart = minus(B.centre.position_in_body, A.centre.position_in_body)
+    across = (*cross(A.axle.components, B.axle.components), *cross(A.axle.components, apart))
+    return bool(abs(probe(across)).max() < ROUND_OFF)
+
+
+def _traction(equations: Equations, wheel: Wheel) -> Expr:
+    """X = (tau - I d(w . axle)/dt) / r."""
+    system = equations.system
+    spin = [wheel.turn.child.angular_velocity.dot(wheel.own_axle)]
+    w = equations.baked_in(substitute(spin, images(system, spin)))
+    rate = total_time_derivative(w, motion(equations))[0]
+    effort = equations.baked_in([equations.applied.efforts[system.speeds.first[wheel.turn]]])[0]
+    return equations.baked_in([(effort - wheel.moment * rate) / wheel.radius])[0]
+
+
+def _loads(W: Expr, T: Vector, contacts: Sequence[Vector]) -> tuple[Any, ...]:
+    """Three loads with the sum W and the moment T about a point at their height.
+
+    Of the moment about the third contact the first two loads alone take part.
+    """
+    p2 = contacts[2]
+    a, b = minus(contacts[0], p2), minus(contacts[1], p2)
+    Mx, My = T[0] - p2[1] * W, T[1] + p2[0] * W
+    area = a[0] * b[1] - a[1] * b[0]
+    first = (b[1] * (-My) - b[0] * Mx) / area
+    second = (a[0] * Mx - a[1] * (-My)) / area
+    return first, second, W - first - second
+
+
+def _lateral(
+    F: Vector, T: Vector, X: Mapping[str, Expr], place: Mapping[str, Stand], lines: Sequence[tuple[str, ...]]
+) -> list[Any]:
+    """Y of two axle lines from the balance in the ground plane, which has one equation to spare: the motion's own.
+
+    Of Y on the first line, along l, the moment about the second line's contact and the force along its heading say
+    d.h Y and l.h2 Y, h and h2 the headings and d between the lines, its length taken out: both together always say it.
+    """
+    front, rear = place[lines[0][0]], place[lines[1][0]]
+    d = minus(front.contact, rear.contact)
+    force, moment = F, moved_moment(T, F, rear.contact)[2]
+    for name, traction in X.items():
+        pull = times(traction, place[name].heading)
+        force = minus(force, pull)
+        moment = moment - cross(minus(place[name].contact, rear.contact), pull)[2]
+    arm, turned = dot(d, front.heading), dot(front.left, rear.heading)
+    size = dot(d, d)
+    first = (arm * moment + size * turned * dot(force, rear.heading)) / (arm * arm + size * turned * turned)
+    return [first, dot(plus(force, times(-first, front.left)), rear.left)]

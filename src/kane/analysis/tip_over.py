@@ -1,0 +1,137 @@
+"""Stability against tipping over: the force-angle measure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.spatial import ConvexHull, QhullError
+
+from kane.analysis.along import along
+from kane.analysis.ground_wrench import ground_wrench, moved_moment
+from kane.analysis.slip import Stand, require_level, stand_of
+from kane.errors import ModelError
+from kane.expression.collector import collector_paused
+from kane.expression.functions import atan2, minimum, sqrt
+from kane.expression.node import Expr
+from kane.expression.traverse import substitute
+from kane.formulation.equations import Equations
+from kane.formulation.measures import images
+from kane.formulation.read_model import probe_of
+from kane.formulation.spatial import Vector, cross, dot, minus, plus, times
+from kane.model.body import Body
+from kane.model.wheel import Wheel
+
+if TYPE_CHECKING:
+    import xarray
+
+    from kane.simulation.trajectory import Trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class TipOver:
+    """The force-angle measure of a vehicle, expressions in q, u, t and inputs: for ``kane.Event`` and listings.
+
+    Attributes:
+        equations: of the vehicle.
+        angles: theta by tip-over axis, such as "w0 - w1" [rad]: of the resultant force from the axis, positive
+            inwards.
+        resultant: |f_r| of what presses the wheels on the ground [N].
+        measure: min(theta) |f_r| [N rad]; negative where the vehicle begins to tip over.
+    """
+
+    equations: Equations
+    angles: dict[str, Expr]
+    resultant: Expr
+    measure: Expr
+
+    def along(self, run: Trajectory) -> xarray.Dataset:
+        """``measure``, ``resultant`` and ``angle w0 - w1``, ... at every recorded state of a run.
+
+        Raises:
+            ModelError: the run is of another model.
+        """
+        angles = {f"angle {name}": x for name, x in self.angles.items()}
+        return along(self.equations, {"measure": self.measure, "resultant": self.resultant, **angles}, run)
+
+
+def tip_over(equations: Equations, wheels: Sequence[Wheel], carriage: Sequence[Body]) -> TipOver:
+    """The force-angle stability measure of a vehicle on three wheels or more.
+
+    With f_r and n_r, about p_c, what the wheels press on the ground, for the axis a_i from contact i to i + 1,
+    counter-clockwise from above:
+
+        l_i = (1 - a a^T)(p_{i+1} - p_c),  f_i = (1 - a a^T) f_r,  n_i = a a^T n_r,  f_i* = f_i + l_i x n_i / |l_i|^2,
+        theta_i = the angle from l_i to f_i*, positive about a_i.
+
+    In the paper f_r is sum m (g - a) over platform and wheels plus the manipulator's force on the platform: by the
+    balance of the carriage that is the opposite of what the ground exerts.
+
+    Args:
+        wheels: in any order; those inside the polygon of the others span no axis.
+        carriage: the bodies whose mass centre is p_c, platform and wheels.
+
+    Raises:
+        ModelError: wheels that span no polygon, stand at different heights or have a tilted axle; constraints that are
+            embedded in numbers.
+
+    Source: Papadopoulos & Rey 1996; Tanner & Kyriakopoulos 2001, Eq. (9).
+    """
+    with collector_paused():
+        stands = [stand_of(equations, wheel) for wheel in wheels]
+        require_level(equations, wheels, stands)
+        order = _polygon(equations, wheels, stands)
+        wrench = ground_wrench(equations)
+        p_c = _mass_centre(equations, carriage)
+        f = tuple(-x for x in wrench[:3])
+        n = moved_moment(tuple(-x for x in wrench[3:]), f, p_c)
+        angles = {}
+        for i, j in zip(order, (*order[1:], order[0]), strict=True):
+            name = f"{wheels[i].name} - {wheels[j].name}"
+            angles[name] = _angle(stands[i].contact, stands[j].contact, p_c, f, n)
+        resultant = sqrt(dot(f, f))
+        return TipOver(equations, angles, resultant, reduce(minimum, angles.values()) * resultant)
+
+
+def _angle(start: Vector, end: Vector, p_c: Vector, f: Vector, n: Vector) -> Expr:
+    """theta about the axis from ``start`` to ``end``."""
+    along_axis = minus(end, start)
+    a = times(1.0 / sqrt(dot(along_axis, along_axis)), along_axis)
+    l = _across(a, minus(end, p_c))
+    turning = times(dot(a, n) / dot(l, l), cross(l, a))
+    pressed = plus(_across(a, f), turning)
+    return atan2(dot(cross(l, pressed), a), dot(l, pressed))
+
+
+def _across(a: Vector, v: Vector) -> Vector:
+    return minus(v, times(dot(a, v), a))
+
+
+def _mass_centre(equations: Equations, carriage: Sequence[Body]) -> Vector:
+    ground = equations.model.ground
+    total: Any = 0.0
+    moment: Vector = (0.0, 0.0, 0.0)
+    for body in carriage:
+        if not isinstance(body, Body) or body not in equations.model.bodies:
+            raise ModelError(f"{body!r} of the carriage is no body of {equations.name!r}")
+        position = body.point(body.com).position
+        given = [position.dot(axis) for axis in (ground.x, ground.y, ground.z)]
+        found = substitute(given, images(equations.system, given))
+        total, moment = total + body.mass, plus(moment, times(body.mass, tuple(found)))
+    if not carriage:
+        raise ModelError("the carriage has no bodies; give the platform and its wheels")
+    return equations.baked_in([x / total for x in moment])
+
+
+def _polygon(equations: Equations, wheels: Sequence[Wheel], stands: Sequence[Stand]) -> list[int]:
+    """The contacts on the convex hull, counter-clockwise from above."""
+    probe = probe_of(equations.model)
+    corners = np.array([probe(s.contact[:2]) for s in stands])
+    try:
+        return [int(i) for i in ConvexHull(corners).vertices]
+    except (QhullError, ValueError):
+        names = ", ".join(wheel.name for wheel in wheels)
+        raise ModelError(f"the contacts of {names or 'no wheels'} span no polygon; give three that do") from None
