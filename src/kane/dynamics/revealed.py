@@ -74,6 +74,11 @@ class States:
         multipliers[..., places] = found[..., n:]
         return found[..., :n], multipliers
 
+    def held_by_speeds(self) -> list[int]:
+        """Places of the rows that no generalized speed changes."""
+        names = {row.name for row in self.dyn.equations.constraints}
+        return [k for k, name in enumerate(self.revealed.row_names) if name not in names]
+
     def _inputs(self, like: Array) -> Array:
         """The inputs, once for each of the states of an array."""
         eqs = self.dyn.equations
@@ -111,12 +116,20 @@ class OrthogonalComplement(ReactionRoute):
 
 
 class Multipliers(ReactionRoute):
-    """R = needed_k - A_k^T lambda, lambda beside udot from M udot + h = A^T lambda and A udot + remainder = 0."""
+    """R = needed_k - A_k^T lambda, lambda beside udot from M udot + h = A^T lambda and A udot + remainder = 0.
+
+    Rows that the choice of speeds holds to by itself (fewer speeds than rates) are not among these: their multipliers
+    balance what is left of ``needed``.
+    """
 
     def reactions(self, states: States) -> tuple[Array, Array]:
         udot, forces = states.lagrange()
         needed, A = states.parts(udot)
         n = states.revealed.own
+        own = np.swapaxes(A[..., :n], -1, -2)
+        left = needed[..., :n] - np.einsum("...nm,...m->...n", own, forces)
+        held = states.held_by_speeds()
+        forces[..., held] = _least(own[..., held], left[..., None])[..., 0]
         return needed[..., n:] - np.einsum("...mk,...m->...k", A[..., n:], forces), A
 
 
