@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from kane.analysis.certificate_claims import CLAIMS, Claim
+from kane.analysis.certificate_claims import CLAIMS, OF_REGULAR_MASS, Found
+from kane.analysis.certificate_embedding import OF_CONSTRAINTS, OF_SPEEDS, Declared
 from kane.analysis.random_states import RandomStates
 from kane.errors import ModelError
 from kane.expression.collector import collector_paused
-from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate
+from kane.formulation.read_model import snapshot
 from kane.model.model import Model
 
 # Routes take different paths through the same numbers; in trees of tens of bodies with general inertias they differ
@@ -68,7 +71,9 @@ def certify(model: Model, *, states: int = 4, seed: int = 0) -> Certificate:
     with path tables (Stoneking) and with Lagrange's equations, which use only each joint's R_FM and p_FM; composite
     inertias agree with articulated ones; inverse after forward is identity; M is positive definite; the energy changes
     at the power of the loads and inputs; the momenta of a floating system change by the outer forces; the coordinates
-    of every joint advance at their rates. A route that raises an error is a claim that fails.
+    of every joint advance at their rates. These are claims of the joints' own speeds, constraints apart; speeds of
+    choice agree with them, and where there are constraints, their embedding with multipliers, they are kept, and their
+    forces do no work. A route that raises an error is a claim that fails.
 
     Args:
         model: a model that formulates.
@@ -84,13 +89,28 @@ def certify(model: Model, *, states: int = 4, seed: int = 0) -> Certificate:
     equations = formulate(model)
     if not equations.u:
         raise ModelError(f"the model {model.name!r} has no degree of freedom: there is nothing to certify")
-    at = RandomStates(equations, states, seed)
+    bare = snapshot(model)
+    bare.speeds()
+    own = formulate(bare).unconstrained
+    at = RandomStates(own, states, seed)
+    declared = Declared(equations, own, states, seed)
     with collector_paused(), np.errstate(all="ignore"):
-        return Certificate(Finding(text, *_found(claim, model, equations, at)) for text, claim in CLAIMS.items())
+        claims: dict[str, Callable[[], Found]] = {text: partial(claim, bare, own, at) for text, claim in CLAIMS.items()}
+        if model.constraints:
+            claims |= dict.fromkeys(OF_REGULAR_MASS, _constrained)
+        if model.speed_choice.definitions:
+            claims |= {text: partial(claim, declared) for text, claim in OF_SPEEDS.items()}
+        if model.constraints:
+            claims |= {text: partial(claim, declared) for text, claim in OF_CONSTRAINTS.items()}
+        return Certificate(Finding(text, *_found(claim)) for text, claim in claims.items())
 
 
-def _found(claim: Claim, model: Model, equations: Equations, at: RandomStates) -> tuple[float | None, str]:
+def _constrained() -> Found:
+    return None, "the constraints decide: see their claims"
+
+
+def _found(claim: Callable[[], Found]) -> Found:
     try:
-        return claim(model, equations, at)
+        return claim()
     except Exception as error:  # whatever it is, it is what this certificate is asked to report
         return 0.0, f"{type(error).__name__}: {error}"

@@ -146,6 +146,16 @@ CLAIMS: Mapping[str, Claim] = {
 }
 
 
+# Claims that speak of accelerations without constraints, where massless frames of cut joints may move.
+OF_REGULAR_MASS = (
+    "udot: composite = articulated inertias",
+    "inverse after forward is identity",
+    "M is symmetric and positive definite",
+    "energy rate = power of loads and inputs",
+    "momentum rates = outer forces and moments",
+)
+
+
 def _sum(terms: Iterable[Any]) -> Any:
     total: Any = 0.0
     for term in terms:
