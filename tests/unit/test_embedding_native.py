@@ -1,0 +1,322 @@
+"""The native embedding: its algebra against NumPy, choices that change with the rank, and states put onto constraints.
+
+The kernels are Python functions too, and run as such where they are tested by themselves.
+"""
+
+import dataclasses
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from oracles.multipliers import accelerations
+
+import kane
+from kane.dynamics import native_algebra as algebra
+from kane.dynamics.native_embedding import HEADER, RANK
+
+
+def factors(A):
+    n = A.shape[1]
+    return algebra.Factors(A.T.copy(), np.arange(n), np.zeros(n), np.zeros(n), np.zeros(n, np.int64))
+
+
+def rows_of_rank(m, n, rank, seed):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(m, rank)) @ rng.normal(size=(rank, n))
+
+
+@pytest.mark.parametrize(("m", "n", "rank"), [(3, 5, 3), (5, 3, 3), (6, 6, 5), (4, 7, 2), (1, 1, 1), (3, 4, 0)])
+def test_the_rank_is_found_and_least_squares_are_those_of_numpy(m, n, rank):
+    A = rows_of_rank(m, n, rank, seed=m * n)
+    f = factors(A)
+    assert algebra.factor(f, -1) == rank
+    assert sorted(f.order) == list(range(n))
+    b = np.random.default_rng(1).normal(size=m)
+    x = b.copy()
+    algebra.to_q(f, rank, x)
+    algebra.solve_upper(f, rank, x)
+    block = A[:, f.order[:rank]]
+    expected = np.linalg.lstsq(block, b, rcond=None)[0]
+    # Random blocks of this size are conditioned better than 1e3.
+    assert np.allclose(x[:rank], expected, rtol=1e-11, atol=1e-11)
+
+
+def test_the_least_solution_of_equations_is_that_of_the_pseudoinverse():
+    A = rows_of_rank(4, 7, 3, seed=3)
+    b = A @ np.random.default_rng(2).normal(size=7)
+    f = factors(A.T)
+    rank = algebra.factor(f, -1)
+    s = np.zeros(7)
+    s[:rank] = b[f.order[:rank]]
+    algebra.solve_lower(f, rank, s)
+    algebra.from_q(f, rank, s)
+    assert np.allclose(s, np.linalg.pinv(A, rcond=1e-10) @ b, rtol=1e-11, atol=1e-11)
+
+
+def test_pivots_fall_and_are_within_a_small_factor_of_the_singular_values():
+    A = rows_of_rank(5, 8, 5, seed=9)
+    f = factors(A)
+    algebra.factor(f, -1)
+    pivots, sizes = np.abs(f.diag[:5]), np.linalg.svd(A, compute_uv=False)
+    assert (np.diff(pivots) <= 1e-12).all()
+    # Golub & Van Loan: pivoting bounds them by sqrt(n) 2^k in theory, in practice by a small number.
+    assert (pivots / sizes < 3.0).all()
+    assert (pivots / sizes > 1 / 3.0).all()
+    assert algebra.conditioning(f, 5) == pivots.min() / pivots.max()
+
+
+def test_a_pivot_that_has_lost_half_the_digits_counts_as_zero():
+    for small, rank in ((1e-7, 2), (1e-9, 1)):
+        assert algebra.factor(factors(np.array([[1.0, 0.0], [0.0, small]])), -1) == rank
+
+
+def test_columns_in_a_given_order_are_not_exchanged_and_a_zero_pivot_gives_zero():
+    A = np.array([[0.0, 2.0], [0.0, 0.0]])
+    f = factors(A)
+    assert algebra.factor(f, 1) == 1
+    assert list(f.order) == [0, 1]
+    x = np.array([1.0, 1.0])
+    algebra.to_q(f, 1, x)
+    algebra.solve_upper(f, 1, x)
+    assert x[0] == 0.0
+    assert algebra.conditioning(f, 1) == 0.0
+
+
+def test_cholesky_solves_and_a_singular_matrix_gives_nan():
+    B = np.random.default_rng(4).normal(size=(6, 6))
+    M, b = B @ B.T + np.eye(6), np.arange(6.0)
+    x = b.copy()
+    algebra.solve_positive(M.copy(), 6, x)
+    assert np.allclose(x, np.linalg.solve(M, b), rtol=1e-12)
+    for singular in (np.zeros((2, 2)), np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([[1.0, 2.0], [2.0, 1.0]])):
+        x = np.ones(2)
+        # The square root of zero divides in native code too, where it gives no warning.
+        with np.errstate(all="ignore"):
+            algebra.solve_positive(singular.copy(), 2, x)
+        assert np.isnan(x).all()
+
+
+def windows(n):
+    return kane.build(kane.formulate(kane.library.n_four_bar(n)))
+
+
+def window_state(n, angle, rate=1.0):
+    """All standing rods at an angle, moving as parallelograms."""
+    q = np.concatenate([np.full(n + 1, angle), np.full(n, -angle)])
+    u = np.concatenate([np.full(n + 1, rate), np.full(n, -rate)])
+    return np.concatenate([[0.0], q, u])
+
+
+def settle(dyn, x, stage=None):
+    stage = dyn.settle.stage(dyn.parameters) if stage is None else stage
+    return dyn.settle(x, dyn._inputs(None), stage)
+
+
+def rank_in(stage):
+    return int(stage[:HEADER].view(np.int64)[RANK])
+
+
+@pytest.mark.parametrize("n", [1, 3, pytest.param(40, marks=pytest.mark.slow)])
+def test_freedoms_rise_where_all_rods_lie_along_a_line_and_fall_again_behind(n):
+    """Gonzalez et al. 2006: from 1 to n + 1; the choice kept in the stage follows."""
+    dyn = windows(n)
+    stage = dyn.settle.stage(dyn.parameters)
+    for angle, freedoms in ((1.0, 1), (np.pi / 2, n + 1), (2.0, 1)):
+        x = window_state(n, angle)
+        found = settle(dyn, x, stage)
+        # A parallelogram satisfies its constraints up to rounding, so that settling has nothing to correct.
+        assert np.allclose(found[: len(x) - 1], x[1:], atol=1e-12)
+        assert rank_in(stage) == 2 * n + 1 - freedoms
+        assert len(dyn.independent(x[1 : 2 * n + 2])) == freedoms
+        udot = dyn.function("rhs")(x, (), stage)[2 * n + 1 :]
+        expected = accelerations(dyn, x[1 : 2 * n + 2], x[2 * n + 2 :])
+        # Accelerations of some 10 rad/s^2; the rows of so many windows are conditioned like n.
+        assert np.allclose(udot, expected, rtol=1e-9, atol=1e-8)
+
+
+def test_speeds_are_projected_when_the_rank_rises_again():
+    n = 3
+    dyn = windows(n)
+    stage = dyn.settle.stage(dyn.parameters)
+    settle(dyn, window_state(n, np.pi / 2), stage)
+    x = window_state(n, np.pi / 2 + 0.1)
+    x[1 + 2 * n + 1 :] += 0.01 * np.arange(2 * n + 1)
+    found = settle(dyn, x, stage)
+    q, u = found[: 2 * n + 1], found[2 * n + 1 : -3]
+    assert found[-2] > 1e-3
+    assert np.abs(dyn.constraint_residuals(q, u).motion).max() < 1e-13
+
+
+def test_near_the_singular_position_conditioning_falls_with_the_distance():
+    dyn = windows(2)
+    distances = (1e-1, 1e-2, 1e-3)
+    values = [float(dyn.conditioning(window_state(2, np.pi / 2 - d)[1:6])) for d in distances]
+    assert values[0] / values[1] == pytest.approx(10.0, rel=0.2)
+    assert values[1] / values[2] == pytest.approx(10.0, rel=0.2)
+    # What the constraints leave is smooth there, and so are accelerations: rows keep consistent within 1e-16 / d.
+    before, after = (dyn.forward(x[1:6], x[6:]) for x in (window_state(2, np.pi / 2 - d) for d in (1e-3, -1e-3)))
+    assert np.allclose(before, after, atol=0.05)
+
+
+def four_bar():
+    return kane.build(kane.formulate(kane.library.four_bar()))
+
+
+GUESS = np.array([0.0, 1.0, -0.5, 1.5, 1.0, -2.0, 0.5])
+
+
+def test_settling_reports_the_residuals_that_it_found_and_leaves_none():
+    dyn = four_bar()
+    before = dyn.constraint_residuals(GUESS[1:4], GUESS[4:])
+    found = settle(dyn, GUESS)
+    assert found[-3] == np.abs(before.configuration).max()
+    assert found[-2] == np.abs(before.motion).max()
+    again = settle(dyn, np.concatenate([[0.0], found[:6]]))
+    # Newton's method ends below 1e-14 m, or where rounding of lengths of a metre lets nothing be gained.
+    assert again[-3] < 1e-14
+    assert again[-2] < 1e-14
+    assert np.allclose(again[:6], found[:6], rtol=1e-14, atol=1e-14)
+
+
+def test_settling_moves_coordinates_by_the_least_speeds():
+    """To first order in the residual the change is that of the pseudoinverse of A."""
+    dyn = four_bar()
+    q = settle(dyn, GUESS)[:3]
+    shift = 1e-5 * np.array([1.0, 2.0, -1.0])
+    moved = settle(dyn, np.concatenate([[0.0], q + shift, np.zeros(3)]))[:3]
+    A = dyn._call("constraints", q, np.zeros(3), t=0.0)[:6].reshape(2, 3)
+    expected = shift - np.linalg.pinv(A) @ A @ shift
+    # Second order: 1e-10 times curvatures of a few.
+    assert np.allclose(moved - q, expected, atol=1e-9)
+
+
+def test_independent_speeds_are_kept_to_the_last_bit():
+    dyn = four_bar()
+    stage = dyn.settle.stage(dyn.parameters)
+    found = settle(dyn, GUESS, stage)
+    head = stage[: HEADER + 3].view(np.int64)
+    independent = head[HEADER + rank_in(stage) :]
+    assert len(independent) == 1
+    assert found[3 + independent[0]] == GUESS[4 + independent[0]]
+
+
+def test_the_choice_is_made_anew_when_it_is_ten_times_worse_than_the_best_and_not_before():
+    """The crank turns all round while the choice of dependent speeds must change, seldom."""
+    dyn = kane.build(dataclasses.replace(kane.formulate(slider_crank()), embedding=None))
+    stage = dyn.settle.stage(dyn.parameters)
+    x, choices, worst = np.array([0.0, 0.1, -0.2, 1.5, 1.0, 0.0, 0.0]), [], 1.0
+    for angle in np.linspace(0.1, 20.0, 400):
+        x[1] = angle
+        found = settle(dyn, x, stage)
+        x[1:4], worst = found[:3], min(worst, found[-1])
+        head = stage[: HEADER + 3].view(np.int64)
+        choices.append(tuple(sorted(head[HEADER : HEADER + rank_in(stage)])))
+    changes = sum(a != b for a, b in pairwise(choices))
+    assert 0 < changes <= 16
+    assert worst > 0.02
+
+
+def slider_crank():
+    """Crank of 0.75 m, rod of 0.8 m: folded back on each other they nearly agree, and the crank hardly moves the pin."""
+    model = kane.Model("crank", gravity=(0, -9.81, 0))
+    crank = model.body("crank", mass=1.0, inertia=(0.0, 0.1, 0.1), com=(0.4, 0, 0))
+    rod = model.body("rod", mass=1.0, inertia=(0.0, 0.1, 0.1), com=(0.4, 0, 0))
+    slider = model.body("slider", mass=1.0)
+    model.connect(model.ground, crank, kane.Revolute("q1", axis="z"))
+    model.connect(crank, rod, kane.Revolute("q2", axis="z"), at=(0.75, 0, 0))
+    model.connect(model.ground, slider, kane.Prismatic("q3", axis="x"))
+    ends = rod.point((0.8, 0, 0)), slider.point()
+    model.constrain(kane.Coincidence(*ends, along=[model.ground.x, model.ground.y]), name="pin")
+    return model
+
+
+def test_rows_that_cannot_all_hold_leave_a_residual_that_settling_reports_and_finite_speeds():
+    model = kane.Model("contradiction")
+    body = model.body("body", mass=1.0, inertia=(1.0, 1.0, 1.0))
+    model.connect(model.ground, body, kane.Planar("base"))
+    speed = body.point().velocity
+    model.constrain(speed.dot(body.x) - 1.0, name="one")
+    model.constrain(speed.dot(body.x) * (2.0 + kane.sin(model.time)) - 4.0, name="two")
+    dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=None))
+    first = settle(dyn, np.zeros(7))
+    again = settle(dyn, np.concatenate([[0.0], first[:6]]))
+    # Least squares of v = 1 and 2 v = 4: v = 9/5 leaves 4/5 and 2/5.
+    assert np.isfinite(first).all()
+    assert again[-2] == pytest.approx(0.8, rel=1e-12)
+
+
+def test_rows_that_are_not_linear_in_the_speeds_are_solved_by_iteration():
+    """A point of constant speed |v| = 2: u_d from u_i on the circle, and no acceleration where no force acts."""
+    model = kane.Model("pace")
+    body = model.body("body", mass=1.0, inertia=(1.0, 1.0, 1.0))
+    model.connect(model.ground, body, kane.Planar("p"))
+    v = body.point().velocity
+    model.constrain(v.dot(model.ground.x) ** 2 + v.dot(model.ground.y) ** 2 - 4.0, name="pace")
+    dyn = kane.build(kane.formulate(model))
+    found = settle(dyn, np.array([0.0, 0, 0, 0, 0.5, 3.0, 0.1]))
+    u = found[3:6]
+    assert np.hypot(u[0], u[1]) == pytest.approx(2.0, rel=1e-14)
+    assert u[0] == 0.5
+    assert np.array_equal(dyn.forward(found[:3], u), np.zeros(3))
+
+
+def test_quaternions_are_normalised_by_settling():
+    model = kane.Model("ball")
+    body = model.body("body", mass=1.0, inertia=(1.0, 1.0, 1.0))
+    model.connect(model.ground, body, kane.Free("body"))
+    model.constrain(body.point((0, 0, 1.0)).velocity.dot(body.x), name="blade")
+    dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=None))
+    start = dyn.equations.quaternions[0]
+    x = np.zeros(14)
+    x[1 + start : 5 + start] = [2.0, 0.2, 0.0, 0.0]
+    q = settle(dyn, x)[:7]
+    assert np.linalg.norm(q[start : start + 4]) == pytest.approx(1.0, abs=1e-15)
+
+
+def test_a_singular_mass_matrix_gives_nan_and_not_a_number_that_looks_right():
+    model = kane.Model("massless")
+    body = model.body("body", mass=model.parameter("m", 1.0))
+    other = model.body("other", mass=1.0)
+    model.connect(model.ground, body, kane.Prismatic("x", axis="x"))
+    model.connect(model.ground, other, kane.Prismatic("y", axis="y"))
+    third = model.body("third", mass=1.0)
+    model.connect(model.ground, third, kane.Prismatic("z", axis="z"))
+    model.constrain(other.point().velocity.dot(model.ground.y) - third.point().velocity.dot(model.ground.z))
+    dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=None))
+    assert np.isfinite(dyn.forward(np.zeros(3), np.zeros(3))).all()
+    assert np.isnan(dyn.forward(np.zeros(3), np.zeros(3), parameters={"m": 0.0})).any()
+
+
+def test_parameters_of_each_state_reach_all_programs():
+    dyn = four_bar()
+    q, u = settle(dyn, GUESS)[:3], np.array([1.0, 0.0, 0.0])
+    heavy = dyn.forward(q, u, parameters={"g": np.array([9.81, 0.0, 3.0])})
+    for k, g in enumerate((9.81, 0.0, 3.0)):
+        assert np.array_equal(heavy[k], dyn.forward(q, u, parameters={"g": g}))
+    assert not np.allclose(heavy[0], heavy[1])
+
+
+def test_threads_give_the_same_bits():
+    dyn = four_bar()
+    q = settle(dyn, GUESS)[:3]
+    speeds = np.random.default_rng(0).normal(size=(1000, 3))
+    function = dyn.function("forward")
+    many = dyn.forward(q, speeds)
+    function.threads = 1
+    assert np.array_equal(dyn.forward(q, speeds), many)
+
+
+def test_shapes_are_checked_as_of_any_compiled_function():
+    dyn = four_bar()
+    with pytest.raises(kane.ModelError, match=r"q must have shape \(\.\.\., 3\)"):
+        dyn.forward(np.zeros(4), np.zeros(3))
+    with pytest.raises(kane.ModelError, match=r"forward: stage must have shape"):
+        dyn.function("forward")(GUESS, [0.0], np.zeros(3))
+    with pytest.raises(kane.ModelError, match="not for a batch"):
+        dyn.independent(np.zeros((5, 3)))
+    with pytest.raises(kane.ModelError, match="no program"):
+        dyn.function("nothing")
+
+
+def test_without_constraints_there_is_nothing_to_settle():
+    assert kane.build(kane.formulate(kane.library.stanford_arm())).settle is None
