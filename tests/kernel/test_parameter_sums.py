@@ -66,7 +66,7 @@ def test_without_parameters_nothing_changes(arena):
 @pytest.mark.parametrize("seed", range(20))
 def test_random_sums_keep_their_value_and_get_no_longer(seed):
     arena, random = Arena(), np.random.default_rng(seed)
-    known = parameters(arena, "abcde") + [arena.constant(0.5), arena.constant(2.0)]
+    known = [*parameters(arena, "abcde"), arena.constant(0.5), arena.constant(2.0)]
     for _ in range(12):
         left, right = (known[int(k)] for k in random.integers(len(known), size=2))
         kind = int(random.integers(5))

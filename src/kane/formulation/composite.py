@@ -118,14 +118,17 @@ def unit_columns(system: System) -> Sparse:
     return M
 
 
-def solve(M: Sparse, b: Sequence[Any], order: Sequence[int], names: Sequence[str]) -> list[Expr]:
-    """x with M x = b by M = L^T D L, eliminating in reverse of ``order``: on a tree, parents first, nothing fills in.
+def triangular_factor(M: Sparse, order: Sequence[int], names: Sequence[str]) -> tuple[list[dict[int, Any]], list[Any]]:
+    """L and the inverse of D of M = L^T D L, eliminating in reverse of ``order``: on a tree, parents first, nothing
+    fills in.
 
     Args:
         M: entries (i, j), j <= i; what is missing or constant zero is skipped.
-        b: right-hand side.
-        order: an order of the unknowns in which those of parents precede those of children; x is zero elsewhere.
+        order: an order of the unknowns in which those of parents precede those of children.
         names: of the speeds that belong to the unknowns, for messages.
+
+    Returns:
+        Rows of L below its diagonal of ones, {place in order: entry}, and 1 / D, by places in order.
 
     Raises:
         ModelError: M is singular whatever the state.
@@ -138,7 +141,6 @@ def solve(M: Sparse, b: Sequence[Any], order: Sequence[int], names: Sequence[str
         p, q = sorted((place[i], place[j]))
         if not is_zero(x):
             rows[q][p] = x
-    x = [b[unknown] for unknown in order]
     inverses: list[Any] = [None] * len(order)
     for k in range(len(order) - 1, -1, -1):
         row = rows[k]
@@ -154,8 +156,22 @@ def solve(M: Sparse, b: Sequence[Any], order: Sequence[int], names: Sequence[str
         for i, m in scaled.items():
             for j in (j for j in row if j <= i):
                 rows[i][j] = rows[i].get(j, 0.0) - m * row[j]
-            x[i] = x[i] - m * x[k]
         rows[k] = scaled
+    return rows, inverses
+
+
+def solve(M: Sparse, b: Sequence[Any], order: Sequence[int], names: Sequence[str]) -> list[Expr]:
+    """x with M x = b by M = L^T D L.
+
+    Args:
+        M, order, names: see ``triangular_factor``, which raises what is raised.
+        b: right-hand side; x is zero at unknowns that are not in the order.
+    """
+    rows, inverses = triangular_factor(M, order, names)
+    x = [b[unknown] for unknown in order]
+    for k in range(len(order) - 1, -1, -1):
+        for i, m in rows[k].items():
+            x[i] = x[i] - m * x[k]
         x[k] = x[k] * inverses[k]
     for k in range(len(order)):
         for i, m in rows[k].items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,7 @@ from kane.formulation.articulated import articulated_forward
 from kane.formulation.composite import Sparse, mass_matrix, natural_mass_matrix, solve, unit_columns
 from kane.formulation.inverse import along_u, inertia_wrench, inverse_dynamics
 from kane.formulation.kinematics import accelerations, angular_velocities
+from kane.formulation.probe import Probe
 from kane.formulation.spatial import ZERO, minus
 from kane.formulation.system import System
 
@@ -31,6 +33,21 @@ def cost(expressions: Sequence[Any]) -> int:
 
 # With no more speeds of choice than this M is tried column by column, which takes O(n^3).
 FEW_SPEEDS = 16
+# At random states with these seeds, an entry of M this small beside its diagonal ones is zero but for round-off.
+STATES, NEGLIGIBLE = (0, 1), 1e-12
+
+
+def without_vanishing(M: Sparse) -> Sparse:
+    """M without what speeds of choice decouple: entries that are zero in every state, whether they look so or not."""
+    places = list(M)
+    found = [dict(zip(places, Probe({}, seed=seed)(list(M.values())), strict=True)) for seed in STATES]
+
+    def vanishes(i: int, j: int) -> bool:
+        if i == j or (i, i) not in M or (j, j) not in M:
+            return False
+        return all(abs(at[i, j]) <= NEGLIGIBLE * math.sqrt(abs(at[i, i] * at[j, j])) for at in found)
+
+    return {place: x for place, x in M.items() if not vanishes(*place)}
 
 
 class Routes:
@@ -53,9 +70,11 @@ class Routes:
         """M over u: by composite inertias, or from partial velocities where few speeds of choice make that cheaper."""
         system = self.chosen
         composite = mass_matrix(system, natural_mass_matrix(system))
-        if system.speeds.plain or len(system.speeds.u) > FEW_SPEEDS:
+        if system.speeds.plain:
             return composite
-        return min((composite, unit_columns(system)), key=lambda M: cost(list(M.values())))
+        if len(system.speeds.u) > FEW_SPEEDS:
+            return without_vanishing(composite)
+        return without_vanishing(min((composite, unit_columns(system)), key=lambda M: cost(list(M.values()))))
 
     def inverse(self, udot: Sequence[Any], applied: Applied) -> list[Any]:
         """M udot + bias under loads."""
