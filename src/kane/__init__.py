@@ -40,12 +40,14 @@ from kane.expression.functions import (
     tanh,
 )
 from kane.expression.interpret import evaluate
+from kane.formulation.decoupling import decoupling_speeds
 from kane.formulation.equations import Equations
 from kane.formulation.explicit import explicit
 from kane.formulation.formulate import constrain, formulate, substitute
 from kane.formulation.lagrange import lagrange
 from kane.formulation.path_tables import path_tables
 from kane.formulation.reactions import Reactions, reveal_reactions
+from kane.formulation.speed_search import BestSpeeds, TriedSpeeds, best_speeds
 from kane.geometry.rotation import Rotation
 from kane.importers.dh import DHLink, from_dh
 from kane.importers.dh_conventions import AngelesDH, DHConvention, ModifiedDH, StandardDH
@@ -110,6 +112,7 @@ __all__ = [
     "AngelesDH",
     "AngleRates",
     "Assembly",
+    "BestSpeeds",
     "CSource",
     "Cam",
     "Certificate",
@@ -178,6 +181,7 @@ __all__ = [
     "TipOver",
     "Torque",
     "Trajectory",
+    "TriedSpeeds",
     "Universal",
     "Weld",
     "Wheel",
@@ -188,10 +192,12 @@ __all__ = [
     "asin",
     "assemble",
     "atan2",
+    "best_speeds",
     "build",
     "certify",
     "constrain",
     "cos",
+    "decoupling_speeds",
     "draw",
     "equal",
     "evaluate",
