@@ -201,7 +201,7 @@ def test_wheels_do_no_work(free, stuck, seed):
 
 
 def test_the_free_cart_keeps_its_energy_while_its_caster_turns_round(free):
-    """Moving backwards, caster and then cart turn until both trail. RK8 at 1e-9 a step over some hundred steps: 1e-7."""
+    """Backwards, caster and then cart turn until both trail. RK8 at 1e-9 a step over some hundred steps: 1e-7."""
     x = SimpleNamespace(s4=np.sin(0.05), c4=np.cos(0.05), u=(-1.0, 0.1), **SETS[0])
     run = kane.simulate(free, until=4.0, q={"q4": 0.05}, u=[*x.u, equation_60(x)])
     assert np.abs(run["q4"]).max() > np.pi

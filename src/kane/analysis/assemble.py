@@ -22,6 +22,8 @@ from kane.simulation.named_vector import named_vector
 # A row is implied by others if, made of length one, less than this of it is left beside them. Near singular positions
 # closed loops are known to the square root of rounding, and so are the rows there.
 IMPLIED = 1e-6
+# Rows smaller than this part of the largest entry are the rounding of rows that vanish.
+VANISHING = 1e-13
 # Held names are free ones if they are by more than one part in so many as good as others.
 PREFERRED = 1e3
 ITERATIONS = 50
@@ -180,9 +182,10 @@ def split_rows(A: Array) -> tuple[list[int], list[int]]:
     """Rows of A that are independent, and those that are combinations of the ones before them."""
     basis: list[Array] = []
     independent, implied = [], []
+    vanishing = VANISHING * float(np.abs(A).max(initial=0.0))
     for i, row in enumerate(A):
         length = float(np.linalg.norm(row))
-        left = row / length if length > 0.0 else row
+        left = row / length if length > vanishing else 0.0 * row
         for _ in range(2):  # the second time takes away what rounding has left
             for e in basis:
                 left = left - (left @ e) * e
