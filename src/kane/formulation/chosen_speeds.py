@@ -36,12 +36,14 @@ class ChosenSpeeds:
         own: the joints' own speeds by name, linear in u.
         u: leaves of the generalized speeds.
         names: of these.
+        completed: names of the constraints that determine what the speeds leave open.
         fails_where: what was divided by.
     """
 
     own: dict[str, Expr]
     u: tuple[Expr, ...]
     names: tuple[str, ...]
+    completed: tuple[str, ...]
     fails_where: tuple[Expr, ...]
 
 
@@ -65,11 +67,11 @@ def chosen_speeds(
     plain = _plain_rows(definitions, u, system)
     _require_independent(plain, w, probe)
     rows = _structured(plain, definitions, u, system)
-    rows += _completing(plain, constraints, system, probe)
-    found = eliminate(rows, range(len(w)), probe)
+    completing = _completing(plain, constraints, system, probe)
+    found = eliminate([*rows, *completing], range(len(w)), probe)
     values = found.values()
     own = {name: system.arena.lift(values[k].rest) for k, name in enumerate(w)}
-    return ChosenSpeeds(own, u, names, tuple(found.pivots))
+    return ChosenSpeeds(own, u, names, tuple(row.name for row in completing), tuple(found.pivots))
 
 
 def _plain_rows(definitions: Mapping[str, Expr], u: Sequence[Expr], system: System) -> list[Row]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from kane.errors import ExpressionError, ModelError
 from kane.expression.derivative import gradient, linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
@@ -49,10 +51,13 @@ def constraint_equations(constraints: Sequence[Imposed], system: System, probe: 
     """
     found: dict[object, Equation] = {}
     for equation in every_equation(constraints, system):
-        if equation.coefficients:
+        if equation.name in system.completed:
+            continue
+        if np.abs(probe(list(equation.coefficients.values()))).max(initial=0.0) > ROUNDING:
             found.setdefault((equation.motion, equation.configuration), equation)
         else:
-            _require_idle(equation, probe)
+            # Speeds of choice that keep a constraint do not change its configuration, which is then not theirs to hold.
+            _require_idle(equation, probe, [equation.motion] + ([equation.configuration] if system.own is None else []))
     return tuple(found.values())
 
 
@@ -92,9 +97,9 @@ def _substituted(row: Row, name: str, system: System) -> tuple[Expr | None, Expr
     return configuration, substitute(total_time_derivative([row.configuration], rates), found)[0]
 
 
-def _require_idle(equation: Equation, probe: Probe) -> None:
+def _require_idle(equation: Equation, probe: Probe, residuals: Sequence[Expr | None]) -> None:
     """A row in which no speed stands must hold by itself."""
-    for residual in (equation.motion, equation.configuration):
+    for residual in residuals:
         if residual is not None and not abs(probe([residual])[0]) < ROUNDING:
             raise ModelError(
                 f"the constraint {equation.name!r} cannot hold: no speed changes its residual, which is "

@@ -15,12 +15,13 @@ from kane.expression.traverse import substitute as replace_leaves
 from kane.formulation.applied import Applied
 from kane.formulation.body_tree import BodyTree
 from kane.formulation.composite import Sparse, solve
-from kane.formulation.constraint_rows import Equation
+from kane.formulation.constraint_rows import Equation, constraint_equations
 from kane.formulation.counts import OperationTable, count
 from kane.formulation.embedding import Embedding
 from kane.formulation.inverse import along_u, generalized_forces
 from kane.formulation.partial_velocities import PartialVelocities, partial_velocities
 from kane.formulation.programs import quantity
+from kane.formulation.read_model import probe_of
 from kane.formulation.routes import Routes
 from kane.formulation.spatial import ZERO
 from kane.formulation.system import System
@@ -178,6 +179,20 @@ class Equations:
     def unconstrained(self) -> Equations:
         """The same equations before constraints are embedded: all speeds are independent."""
         return replace(self, constraints=(), embedding=None)
+
+    @cached_property
+    def own(self) -> Equations:
+        """The same equations in the joints' own speeds, constraints not embedded: coordinates are moved by these."""
+        system = self.system.own
+        if system is None:
+            return replace(self, embedding=None)
+        rows = constraint_equations(self.model.constraints, system, probe_of(self.model))
+        return replace(self, system=system, constraints=rows, embedding=None)
+
+    @property
+    def fails_where(self) -> tuple[Expr, ...]:
+        """Expressions that were divided by: where one vanishes the speeds, or the dependent ones, are badly chosen."""
+        return (*self.system.fails_where, *(self.embedding.fails_where if self.embedding else ()))
 
     def passive(self, udot: Sequence[Any]) -> list[Any]:
         """-(F_r + F*_r) of all speeds, constraints apart, for given udot and without inputs."""

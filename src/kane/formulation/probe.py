@@ -9,7 +9,7 @@ import numpy as np
 
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
-from kane.expression.operations import INPUT, PARAMETER
+from kane.expression.operations import COORDINATE, INPUT, PARAMETER
 from kane.expression.traverse import leaves
 
 
@@ -20,12 +20,18 @@ class Probe:
 
     Args:
         defaults: of parameters and inputs, by name.
+        quaternions: names of the coordinates of each; they are of length one.
         seed: of the state.
     """
 
-    def __init__(self, defaults: Mapping[str, float], *, seed: int = 0) -> None:
-        self._defaults = defaults
+    def __init__(
+        self, defaults: Mapping[str, float], quaternions: Sequence[Sequence[str]] = (), *, seed: int = 0
+    ) -> None:
         self._random = np.random.default_rng(seed)
+        self._known = dict(defaults)
+        for names in quaternions:
+            p = self._random.normal(size=4)
+            self._known |= dict(zip(names, p / np.linalg.norm(p), strict=True))
         self._values: dict[Expr, float] = {}
 
     def __call__(self, expressions: Sequence[Any]) -> np.ndarray:
@@ -33,7 +39,7 @@ class Probe:
         nodes = [x for x in expressions if x.__class__ is Expr]
         for leaf in leaves(nodes):
             if leaf not in self._values:
-                known = self._defaults.get(leaf.data) if leaf.op in (PARAMETER, INPUT) else None
+                known = self._known.get(leaf.data) if leaf.op in (PARAMETER, INPUT, COORDINATE) else None
                 self._values[leaf] = self._random.uniform(0.2, 1.2) if known is None else known
         found = iter(interpret(nodes, self._values))
         return np.array([next(found) if x.__class__ is Expr else x for x in expressions], float)

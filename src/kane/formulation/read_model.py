@@ -34,7 +34,13 @@ def system_of(model: Model) -> System:
     speeds = speeds_of(model, list(system.speeds.first), chosen.own, chosen.u, chosen.names)
     # Where each joint speed is a generalized speed, what is declared is what the recursion finds.
     known = {} if speeds.plain else known_velocities(definitions, system)
-    return replace(_system(model, link_tree(model), speeds), known=known, fails_where=chosen.fails_where)
+    return replace(
+        _system(model, link_tree(model), speeds),
+        known=known,
+        own=system,
+        completed=chosen.completed,
+        fails_where=chosen.fails_where,
+    )
 
 
 def natural_system(model: Model, apart: Collection[Connection] = ()) -> System:
@@ -55,7 +61,11 @@ def snapshot(model: Model) -> Model:
 
 def probe_of(model: Model, *, seed: int = 0) -> Probe:
     """Numbers for the expressions of a model at a state picked by a seed, its parameters at their defaults."""
-    return Probe({**model.parameters, **model.inputs}, seed=seed)
+    quaternions = []
+    for c in model.connections:
+        if c.joint.quaternion_at is not None:
+            quaternions.append(c.coordinate_names[c.joint.quaternion_at : c.joint.quaternion_at + 4])
+    return Probe({**model.parameters, **model.inputs}, quaternions, seed=seed)
 
 
 def _system(model: Model, tree: LinkTree, speeds: Speeds) -> System:

@@ -24,6 +24,9 @@ class System:
         places: place of each body in its link, by body index.
         gravity: acceleration of free fall in N [m/s^2].
         known: angular velocities that are declared as speeds, by link.
+        own: the system in the joints' own speeds, where other speeds are chosen.
+        completed: names of the constraint equations by which fewer speeds than joints have determine the motion: in
+            these speeds they hold by themselves.
         fails_where: expressions that were divided by to solve the speeds for the joints' own: where one vanishes, this
             choice of speeds fails.
     """
@@ -36,6 +39,8 @@ class System:
     masses: list[MassParameters]
     gravity: Vector
     known: Mapping[int, KnownVelocity] = field(default_factory=dict)
+    own: System | None = None
+    completed: tuple[str, ...] = ()
     fails_where: tuple[Expr, ...] = ()
 
     def columns(self, index: int) -> range:
