@@ -12,10 +12,13 @@ import numpy as np
 from kane.analysis.assemble import assemble
 from kane.analysis.certificate_claims import Found, digits
 from kane.analysis.random_states import RandomStates
+from kane.codegen.compiled import CompiledFunction
+from kane.codegen.program import Program
 from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
 from kane.expression.derivative import linear_coefficients, total_time_derivative
+from kane.expression.node import Expr
 from kane.expression.operations import RATE
 from kane.expression.traverse import substitute
 from kane.formulation.equations import Equations
@@ -47,6 +50,20 @@ class Declared:
         return build(self.equations)
 
     @cached_property
+    def unconstrained(self) -> Dynamics:
+        """Native code in the joints' own speeds w, constraints beside them."""
+        return build(self.equations.own)
+
+    @cached_property
+    def own_motion(self) -> CompiledFunction:
+        """w and wdot, from q, u and udot."""
+        eqs = self.equations
+        w, wdot = own_speeds(eqs)
+        outputs = [eqs.system.arena.lift(x) for x in (*w, *wdot)]
+        state = (eqs.t, *eqs.q, *eqs.u)
+        return self.dyn.compile(Program("own speeds", outputs, state=state, rest=eqs.udot, parameters=eqs.parameters))
+
+    @cached_property
     def balances(self) -> list[Balance]:
         """The balance of forces and accelerations at states that satisfy the constraints."""
         return list(self._balanced())
@@ -65,17 +82,18 @@ class Declared:
                     if trial == GUESSES - 1:
                         raise
                     continue
-                yield Balance.at(self.dyn, state.q, state.u, random.normal(size=len(eqs.inputs)))
+                yield Balance.at(self, state.q, state.u, random.normal(size=len(eqs.inputs)))
                 break
 
 
 @dataclass(frozen=True)
 class Balance:
-    """M udot + h = A^T lambda and A udot + remainder = 0 at one state, udot by the embedded equations.
+    """M wdot + h = A^T lambda and A wdot + remainder = 0 at one state, in the joints' own speeds w.
 
     Attributes:
-        M, h, A, remainder, u, udot: as there.
-        b: of A u + b = 0.
+        M, h, A, remainder: as there.
+        b: of A w + b = 0.
+        w, wdot: of the embedded equations.
     """
 
     M: np.ndarray
@@ -83,33 +101,42 @@ class Balance:
     A: np.ndarray
     remainder: np.ndarray
     b: np.ndarray
-    u: np.ndarray
-    udot: np.ndarray
+    w: np.ndarray
+    wdot: np.ndarray
 
     @classmethod
-    def at(cls, dyn: Dynamics, q: np.ndarray, u: np.ndarray, inputs: np.ndarray) -> Balance:
+    def at(cls, declared: Declared, q: np.ndarray, u: np.ndarray, inputs: np.ndarray) -> Balance:
         """The terms at a state."""
-        eqs = dyn.equations
-        n, m = len(eqs.u), len(eqs.constraints)
-        rows = dyn.evaluate(dyn.function("constraints"), q, u)
-        still = dyn.evaluate(dyn.function("constraints"), q, np.zeros(n))
-        values = dyn.evaluate(dyn.function("unconstrained"), q, u, inputs)
+        dyn, free = declared.dyn, declared.unconstrained
+        n, m = len(free.equations.u), len(free.equations.constraints)
+        motion = dyn.evaluate(declared.own_motion, q, u, dyn.forward(q, u, inputs))
+        w, wdot = motion[:n], motion[n:]
+        rows = free.evaluate(free.function("constraints"), q, np.zeros(n))
+        values = free.evaluate(free.function("unconstrained"), q, w, inputs)
         M, size = np.zeros((n, n)), n * (n + 1) // 2
         for k, (i, j) in enumerate(lower_triangle(n)):
             M[i, j] = M[j, i] = values[k]
         h, remainder = values[size : size + n], values[size + n : size + n + m]
-        return cls(M, h, rows[: n * m].reshape(m, n), remainder, still[n * m :], u, dyn.forward(q, u, inputs))
+        return cls(M, h, rows[: n * m].reshape(m, n), remainder, rows[n * m :], w, wdot)
 
     @property
     def scale(self) -> np.ndarray:
         """Size of the forces."""
-        return np.array([max(np.abs(self.M @ self.udot).max(), np.abs(self.h).max())])
+        return np.array([max(np.abs(self.M @ self.wdot).max(), np.abs(self.h).max())])
 
     def multiplied(self) -> np.ndarray:
-        """udot with multipliers: the least solution of both equations together."""
+        """wdot with multipliers: the least solution of both equations together."""
         n, m = len(self.h), len(self.A)
         whole = np.block([[self.M, -self.A.T], [self.A, np.zeros((m, m))]])
         return np.asarray(np.linalg.lstsq(whole, -np.concatenate([self.h, self.remainder]), rcond=1e-12)[0][:n])
+
+
+def own_speeds(equations: Equations) -> tuple[list[Expr], list[Expr]]:
+    """The joints' own speeds w in q, u and t, and wdot in udot besides, before constraints are embedded."""
+    speeds, arena = equations.system.speeds, equations.system.arena
+    w = [speeds.rates[arena.leaf(RATE, x.data)] for x in equations.own.u]
+    changes = dict(zip((*speeds.q, *speeds.u), (*speeds.kinematics, *speeds.udot), strict=True))
+    return w, total_time_derivative(w, changes | {equations.t: arena.one})
 
 
 def speeds_agree(declared: Declared) -> Found:
@@ -117,10 +144,8 @@ def speeds_agree(declared: Declared) -> Found:
     eqs, own = declared.equations.unconstrained, declared.own
     if not eqs.model.speed_choice.definitions:
         return None, "the joints' own speeds are the generalized speeds"
-    speeds, arena = eqs.system.speeds, eqs.system.arena
-    w = [speeds.rates[arena.leaf(RATE, x.data)] for x in own.u]
-    changes = dict(zip((*speeds.q, *speeds.u), (*speeds.kinematics, *speeds.udot), strict=True))
-    wdot = total_time_derivative(w, changes | {eqs.t: arena.one})
+    speeds = eqs.system.speeds
+    w, wdot = own_speeds(eqs)
     needed = substitute(own.inverse, dict(zip((*own.u, *own.udot), (*w, *wdot), strict=True)))
     W, _ = linear_coefficients(w, speeds.u)
     projected = [dot([row[r] for row in W], needed) for r in range(len(speeds.u))]
@@ -132,29 +157,29 @@ def embedding_agrees(declared: Declared) -> Found:
     """Accelerations by embedded constraints and by multipliers, as the forces that their difference stands for."""
     worst = 16.0
     for balance in declared.balances:
-        difference = balance.M @ (balance.udot - balance.multiplied())
+        difference = balance.M @ (balance.wdot - balance.multiplied())
         worst = min(worst, digits(difference, 0.0 * difference, balance.scale))
     return worst, declared.equations.notes_on_embedding
 
 
 def constraints_persist(declared: Declared) -> Found:
-    """The accelerations keep the constraints: A udot + remainder = 0."""
+    """The accelerations keep the constraints: A wdot + remainder = 0."""
     worst = 16.0
     for balance in declared.balances:
-        left = balance.A @ balance.udot + balance.remainder
-        size = (np.abs(balance.A) @ np.abs(balance.udot) + np.abs(balance.remainder)).max(initial=1.0)
+        left = balance.A @ balance.wdot + balance.remainder
+        size = (np.abs(balance.A) @ np.abs(balance.wdot) + np.abs(balance.remainder)).max(initial=1.0)
         worst = min(worst, digits(left, 0.0 * left, np.array([size])))
-    return worst, f"{len(declared.equations.constraints)} equations"
+    return worst, f"{len(declared.equations.own.constraints)} equations"
 
 
 def constraints_are_workless(declared: Declared) -> Found:
-    """Constraint forces do no work: u . (M udot + h) = 0, where the constraints hold at rest."""
+    """Constraint forces do no work: w . (M wdot + h) = 0, where the constraints hold at rest."""
     if any(np.abs(balance.b).max(initial=0.0) > 0.0 for balance in declared.balances):
         return None, "constraints that move do work"
     worst = 16.0
     for balance in declared.balances:
-        power = np.array([balance.u @ (balance.M @ balance.udot + balance.h)])
-        worst = min(worst, digits(power, 0.0 * power, balance.scale * np.abs(balance.u).max(initial=1.0)))
+        power = np.array([balance.w @ (balance.M @ balance.wdot + balance.h)])
+        worst = min(worst, digits(power, 0.0 * power, balance.scale * np.abs(balance.w).max(initial=1.0)))
     return worst, ""
 
 
@@ -162,6 +187,6 @@ ClaimOfEmbedding: TypeAlias = "Callable[[Declared], Found]"
 OF_SPEEDS: Mapping[str, ClaimOfEmbedding] = {"M udot + bias: speeds of choice = joints' own speeds": speeds_agree}
 OF_CONSTRAINTS: Mapping[str, ClaimOfEmbedding] = {
     "udot: embedded constraints = multipliers": embedding_agrees,
-    "A udot + remainder vanishes": constraints_persist,
+    "accelerations keep the constraints": constraints_persist,
     "constraint forces do no work": constraints_are_workless,
 }
