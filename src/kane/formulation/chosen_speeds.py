@@ -132,10 +132,14 @@ def _completing(rows: Sequence[Row], constraints: Sequence[Equation], system: Sy
     _, _, V = np.linalg.svd(_matrix(chosen, len(w), probe))
     free = [name for name, x in zip(w, np.abs(V[rank:]).max(axis=0), strict=True) if x > 1e-9]
     raise ModelError(
-        f"the speeds {', '.join(row.name for row in rows)} do not span the motion: {', '.join(free)} can change while "
-        f"all of them are zero; define {len(w) - rank} more speed{'s' * (len(w) - rank > 1)}, or motion constraints "
-        "that determine it"
+        f"the {_plural('speed', rows)} {', '.join(row.name for row in rows)} {'do' if len(rows) > 1 else 'does'} not span "
+        f"the motion: {', '.join(free)} can change while {'all of them are' if len(rows) > 1 else 'it is'} zero; define "
+        f"{len(w) - rank} more {_plural('speed', free[: len(w) - rank])}, or motion constraints that determine the rest"
     )
+
+
+def _plural(word: str, things: Sequence[object]) -> str:
+    return word if len(things) == 1 else f"{word}s"
 
 
 def _structured(rows: list[Row], definitions: Mapping[str, Expr], u: Sequence[Expr], system: System) -> list[Row]:

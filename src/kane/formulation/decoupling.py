@@ -78,7 +78,10 @@ def _coordinates(system: System, q: Any) -> np.ndarray:
         if missing:
             raise ModelError(f"q has no value for {', '.join(missing)}; give every coordinate, or leave q out")
         q = [q[name] for name in names]
-    values = np.asarray(q, float)
+    try:
+        values = np.asarray(q, float)
+    except (TypeError, ValueError):
+        values = np.empty(0)
     if values.shape != (len(names),) or not np.isfinite(values).all():
         raise ModelError(f"q must be {len(names)} finite numbers, for {', '.join(names)}; got {q!r}")
     return values

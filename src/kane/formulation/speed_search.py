@@ -18,9 +18,9 @@ from kane.formulation.speed_candidates import Candidate, Definition, candidates,
 from kane.model.model import Model
 from kane.model.speed_choice import SpeedChoice
 
-# What a simulation computes at each state, and what is shown; the first of each also for constraints that are embedded
-# in numbers.
-EMBEDDED, IN_NUMBERS = ("rhs",), ("constraints", "unconstrained")
+# What one state takes, dynamical and kinematical equations counted by themselves (Gillespie 2003, Table 3); the second
+# where constraints are embedded in numbers.
+EMBEDDED, IN_NUMBERS = ("forward", "kinematics"), ("constraints", "unconstrained")
 SHOWN = ("forward", "inverse", "kinematics")
 # The neighbours of a choice are tried again as long as one of them was better, but not more often than this.
 SWEEPS = 4
@@ -36,8 +36,8 @@ class TriedSpeeds:
     Attributes:
         names: of the speeds, in the order of u.
         counts: operations by program and class; parameters are symbols like others, nothing is computed beforehand.
-        operations: of all classes together that one state takes for qdot and udot; None where the speeds do not span
-            the motion.
+        operations: of all classes together, for qdot and for udot of one state; None where the speeds do not span the
+            motion.
         fails_where: what vanishes where this choice fails, in words.
     """
 
@@ -206,8 +206,8 @@ def _tried(model: Model, definitions: tuple[Definition, ...]) -> TriedSpeeds:
         return TriedSpeeds(definitions, {}, None, ("in every state",))
     in_numbers = bool(equations.constraints) and equations.embedding is None
     work = IN_NUMBERS if in_numbers else EMBEDDED
-    operations = sum(sum(_operations(equations, name).values()) for name in work)
     counts = {name: _operations(equations, name) for name in (work if in_numbers else SHOWN)}
+    operations = sum(sum(counts[name].values()) for name in work)
     fails_where = dict.fromkeys(_in_words(x) for x in equations.system.fails_where)
     return TriedSpeeds(definitions, counts, operations, tuple(fails_where))
 
