@@ -31,6 +31,16 @@ def test_the_text_is_a_tree_with_every_body_behind_its_joint():
     assert str(branched()) == "\n".join(lines)
 
 
+def test_constraints_and_speeds_of_choice_stand_below_the_tree_and_in_tables():
+    m = branched()
+    q2 = m.connections[1]
+    m.constrain(q2.q - 0.5 * m.connections[0].q, name="belt")
+    m.speeds(w1=m.rate("q1"), w2=q2.qdot + m.rate("q1"), dependent=["w2"])
+    assert graph_text(m).splitlines()[4:] == ["constraint: belt", "speeds: w1, w2", "dependent: w2"]
+    assert tables(m)["Constraints"][1] == [("belt", "belt")]
+    assert [name for name, _ in tables(m)["Speeds"][1]] == ["w1", "w2"]
+
+
 def test_a_body_that_hangs_on_nothing_is_said_to():
     m = branched()
     m.body("loose", mass=1.0)

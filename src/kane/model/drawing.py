@@ -11,6 +11,7 @@ from kane.expression.node import Expr
 if TYPE_CHECKING:
     from kane.model.body import Body
     from kane.model.connection import Connection
+    from kane.model.constraints import Imposed
     from kane.model.model import Model
 
 # Sizes of the picture in pixels: a box, the gaps between boxes, the margin, the width of a letter.
@@ -18,7 +19,9 @@ BOX_HEIGHT, ROW, MARGIN, LETTER = 26, 44, 10, 7.2
 
 
 def graph_text(model: Model) -> str:
-    """The tree of bodies, one a line, each behind the joint that carries it; bodies that hang on nothing come last."""
+    """The tree of bodies, one a line, each behind the joint that carries it; then bodies that hang on nothing,
+    constraints and speeds of choice.
+    """
     below = _children(model)
     lines, stack = [model.ground.name], [(c, "") for c in reversed(below.get(model.ground, []))]
     while stack:
@@ -29,11 +32,16 @@ def graph_text(model: Model) -> str:
         deeper = indent + ("   " if last else "│  ")
         stack.extend((c, deeper) for c in reversed(below.get(connection.child, [])))
     lines.extend(f"{body.name} (hangs on nothing)" for body in _loose(model))
+    lines.extend(f"constraint: {_constraint_words(c)}" for c in model.constraints)
+    if model.speed_choice.definitions:
+        lines.append(f"speeds: {', '.join(model.speed_choice.definitions)}")
+    if model.speed_choice.dependent:
+        lines.append(f"dependent: {', '.join(model.speed_choice.dependent)}")
     return "\n".join(lines)
 
 
 def tables(model: Model) -> dict[str, tuple[Sequence[str], list[Sequence[str]]]]:
-    """Heads and rows of the tables of bodies, joints, loads and symbols."""
+    """Heads and rows of the tables of bodies, joints, loads, constraints, speeds of choice and symbols."""
     bodies = [
         (b.name, _number(b.mass), _numbers(b.com), _numbers(b.inertia[i][i] for i in range(3)))
         for b in model.bodies[1:]
@@ -48,6 +56,8 @@ def tables(model: Model) -> dict[str, tuple[Sequence[str], list[Sequence[str]]]]
         "Bodies": (("body", "mass [kg]", "mass centre [m]", "Ixx, Iyy, Izz [kg m²]"), list(bodies)),
         "Joints": (("joint", "kind", "parent", "child", "coordinates", "speeds"), list(joints)),
         "Loads": (("load", "acts on"), [(type(x).__name__, _acts_on(x)) for x in model.loads]),
+        "Constraints": (("constraint", "equations"), [(c.name, _row_names(c)) for c in model.constraints]),
+        "Speeds": (("speed", "definition"), [(n, repr(x)) for n, x in model.speed_choice.definitions.items()]),
         "Symbols": (("name", "kind", "default"), list(symbols)),
     }
 
@@ -151,6 +161,14 @@ def _acts_on(load: object) -> str:
         if target is not None:
             return str(getattr(target, "name", None) or target.body.name)
     return ""
+
+
+def _constraint_words(c: Imposed) -> str:
+    return c.name if len(c.rows) == 1 else f"{c.name} ({_row_names(c)})"
+
+
+def _row_names(c: Imposed) -> str:
+    return ", ".join(row.name for row in c.rows)
 
 
 def _number(x: object) -> str:
