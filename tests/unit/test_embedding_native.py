@@ -17,7 +17,7 @@ from kane.dynamics.native_embedding import HEADER, RANK
 
 def factors(A):
     n = A.shape[1]
-    return algebra.Factors(A.T.copy(), np.arange(n), np.zeros(n), np.zeros(n), np.zeros(n, np.int64))
+    return algebra.Factors(A.copy(), np.arange(n), np.zeros(n), np.zeros(n), np.zeros((2, n)), np.zeros(n))
 
 
 def rows_of_rank(m, n, rank, seed):
@@ -217,7 +217,7 @@ def test_the_choice_is_made_anew_when_it_is_ten_times_worse_than_the_best_and_no
 
 
 def slider_crank():
-    """Crank of 0.75 m, rod of 0.8 m: folded back on each other they nearly agree, and the crank hardly moves the pin."""
+    """Crank of 0.75 m, rod of 0.8 m: folded back on each other they nearly agree; the crank hardly moves the pin."""
     model = kane.Model("crank", gravity=(0, -9.81, 0))
     crank = model.body("crank", mass=1.0, inertia=(0.0, 0.1, 0.1), com=(0.4, 0, 0))
     rod = model.body("rod", mass=1.0, inertia=(0.0, 0.1, 0.1), com=(0.4, 0, 0))

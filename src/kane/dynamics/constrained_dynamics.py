@@ -13,7 +13,7 @@ from kane.codegen.program import Program
 from kane.dynamics.constrained_function import ConstrainedFunction, Parts, embedding_length, settle_length
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.embedded_quantity import RULES, Embedded, EmbeddedQuantity
-from kane.dynamics.native_embedding import embedding, forward, rhs
+from kane.dynamics.native_embedding import embedding, rhs
 from kane.dynamics.native_settle import settle
 from kane.errors import ModelError
 from kane.formulation.programs import program
@@ -49,7 +49,7 @@ class ConstrainedDynamics(Dynamics):
         Coordinates move by the least speeds that do it, dependent speeds follow from the independent ones; residuals
         are the largest of configuration and motion before that, conditioning as of ``conditioning``. Called at its
         address, it keeps the choice of dependent speeds in its stage, which serves the program "rhs" also, and makes it
-        anew where its conditioning has fallen to a tenth of the best, or the rank has changed.
+        anew where its conditioning has fallen to a half of the best, or the rank has changed.
         """
         eqs = self.equations
         return ConstrainedFunction(
@@ -85,17 +85,16 @@ class ConstrainedDynamics(Dynamics):
         if name == "embedding":
             return self._constrained(name, embedding, embedding_length(n))
         if eqs.embedding is None and name in ("rhs", "forward"):
-            native, length = (rhs, len(eqs.q) + n) if name == "rhs" else (forward, n)
-            return self._constrained(name, native, length)
+            first = 0 if name == "rhs" else len(eqs.q)
+            return self._constrained(name, rhs, len(eqs.q) + n - first, first=first)
         if eqs.embedding is None and name in RULES:
             free = self.compile(program(eqs.unconstrained, RULES[name][0]))
             return EmbeddedQuantity(name, self._constrained("embedding", embedding, embedding_length(n)), free)
         return super()._make(name)
 
-    def _constrained(self, name: str, native: Callable[[], int], length: int) -> ConstrainedFunction:
-        return ConstrainedFunction(
-            name, native, self._parts, length, mode=self._parts.modes[0], rest=self.equations.inputs
-        )
+    def _constrained(self, name: str, native: Callable[[], int], length: int, *, first: int = 0) -> ConstrainedFunction:
+        mode, inputs = self._parts.modes[0], self.equations.inputs
+        return ConstrainedFunction(name, native, self._parts, length, mode=mode, first=first, rest=inputs)
 
     @cached_property
     def _parts(self) -> Parts:

@@ -12,7 +12,8 @@ import numpy as np
 from kane.codegen.batches import Columns, Range, in_chunks, processors
 from kane.codegen.compiled import CompiledFunction
 from kane.codegen.native_call import call_program, native_loop
-from kane.dynamics.native_embedding import AFRESH, FIXED, HEADER, KEPT, STAGES, UNCHOSEN
+from kane.dynamics.native_algebra import UNCHOSEN
+from kane.dynamics.native_embedding import AFRESH, FIXED, HEADER, KEPT, STAGES
 from kane.dynamics.native_settle import settle_work_length
 from kane.formulation.equations import Equations
 
@@ -93,6 +94,7 @@ class ConstrainedFunction(CompiledFunction):
         n_out: int,
         *,
         mode: int,
+        first: int = 0,
         rest: Sequence[Any] = (),
         threads: int | None = None,
     ) -> None:
@@ -104,12 +106,13 @@ class ConstrainedFunction(CompiledFunction):
             parts: the programs that it calls.
             n_out: how many outputs there are.
             mode: how dependent speeds are chosen, see ``native_embedding``.
+            first: so many outputs of the code are left out before them; code called at its address gives them too.
             rest: leaves besides t, q and u.
             threads: how many may work on one batch; as many as there are processors unless given.
         """
         self.program = copy.copy(parts.programs[-1].program)
         self.program.name = name
-        self.parts, self.mode = parts, mode
+        self.parts, self.mode, self.first = parts, mode, first
         self.address = native()
         m, eqs = len(parts.equations.constraints), parts.equations
         self.n_state = 1 + len(eqs.q) + len(eqs.u)
@@ -130,15 +133,16 @@ class ConstrainedFunction(CompiledFunction):
         """None: choices differ from state to state, so that they cannot be computed side by side."""
 
     def _one(self, state: np.ndarray, rest: np.ndarray, stage: np.ndarray) -> np.ndarray:
-        out = np.empty((1, self.n_out))
+        out = np.empty((1, self.first + self.n_out))
         each_state(self.address, state[None], rest[None], stage[None], out, np.empty(self.n_work))
-        return out[0]
+        return out[0, self.first :]
 
     def _many(self, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray) -> np.ndarray:
         batch, each = out.shape[:-1], stage.size != self.n_stage
         states, rests = Columns.dense(parts, batch).array, Columns.dense([rest], batch).array
         stages = Columns.dense([stage], batch).array if each else stage.reshape(1, -1)
-        rows = out.reshape(-1, self.n_out)
+        result = out.reshape(-1, self.n_out)
+        rows = np.empty((len(result), self.first + self.n_out)) if self.first else result
 
         def start() -> Range:
             work = np.empty(self.n_work)
@@ -150,6 +154,8 @@ class ConstrainedFunction(CompiledFunction):
             return run
 
         in_chunks(len(rows), _CHUNK, self.threads, start)
+        if self.first:
+            result[...] = rows[:, self.first :]
         return out
 
 

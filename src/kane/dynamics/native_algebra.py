@@ -1,8 +1,9 @@
 """Dense linear algebra of the embedding, without allocation: Householder QR with column pivoting, Cholesky.
 
-A matrix is held by columns: row k of the array F is column k. After ``factor`` the first ``rank`` columns are, in the
-order found, R above the diagonal (F[k, :k], with diag[k] on it) and the reflectors (F[k, k:]); all others are Q^T
-applied to them.
+``factor`` works in place: of a matrix A whose columns have been put in the order found, A[:k, k] is then R above its
+diagonal, which is ``diag``, and A[k:, k] the k-th reflector; columns beyond the rank are Q^T applied to them. Sums run
+along rows, where the processor adds several columns at a time, and rows that hold zero are passed over: those of loops
+that share few coordinates mostly do.
 
 Source: Golub & Van Loan, Matrix Computations, 4th ed., sections 4.2 and 5.4.
 """
@@ -19,90 +20,124 @@ from kane.codegen.native_call import native_kernel
 # states that were assembled or settled lies far below.
 RANK_TOLERANCE = 2.0**-26
 ROUNDING = 2.0**-52
+# A squared norm that has lost this share of itself by subtraction is summed anew.
+CANCELLED = 1e-3
+# A column is preferred to those before it when it is longer by more than rounding.
+LONGER = 1.0 + 1e-10
+UNCHOSEN = -1
 
 
 class Factors(NamedTuple):
-    """Columns and what ``factor`` finds.
+    """A matrix and what ``factor`` finds.
 
     Attributes:
-        F: the columns, (n, m).
-        order: which column of the matrix row k of F is, (n,).
+        A: the matrix, (m, n).
+        order: which column of the matrix given column k is now, (n,).
         diag: of R, (n,).
         beta: 2 / v^T v of the reflectors, (n,).
-        ends: one past the last entry of the reflectors that is not zero, (n,).
+        norms: squared norms of the columns left, and when they were last summed, (2, n).
+        w: scratch, (n,).
     """
 
-    F: Any
+    A: Any
     order: Any
     diag: Any
     beta: Any
-    ends: Any
+    norms: Any
+    w: Any
 
 
 @native_kernel
 def factor(f: Any, rank: int) -> int:
-    """QR of the first ``rank`` columns as they stand, or where it is negative of those chosen by pivoting.
+    """QR of the first ``rank`` columns as they stand, or with UNCHOSEN of those chosen by pivoting.
 
     Args:
-        f: Factors, F and order filled.
-        rank: how many columns, or -1.
+        f: Factors, A and order filled.
+        rank: how many columns, or UNCHOSEN.
 
     Returns:
         How many columns were factored: with pivoting the rank.
     """
-    F, order = f.F, f.order
-    n, m = F.shape
-    limit = min(m, n) if rank < 0 else rank
-    for k in range(limit):
-        if rank < 0:
-            best, chosen = -1.0, k
-            for j in range(k, n):
-                size = 0.0
-                for i in range(k, m):
-                    size += F[j, i] * F[j, i]
-                # Equal columns stay in their order, whatever the rounding.
-                if size > best * (1.0 + 1e-10):
-                    best, chosen = size, j
-            if math.sqrt(best) <= RANK_TOLERANCE * (abs(f.diag[0]) if k > 0 else 0.0):
-                return k
-            if chosen != k:
-                order[k], order[chosen] = order[chosen], order[k]
-                for i in range(m):
-                    F[k, i], F[chosen, i] = F[chosen, i], F[k, i]
+    A, beta, w = f.A, f.beta, f.w
+    m, n = A.shape
+    pivoting = rank == UNCHOSEN
+    if pivoting:
+        for j in range(n):
+            _sum_norm(f, j, 0)
+    for k in range(min(m, n) if pivoting else rank):
+        if pivoting and not _bring_longest(f, k):
+            return k
         _make_reflector(f, k)
         for j in range(k + 1, n):
-            _reflect(f, k, F[j])
-    return limit
+            w[j] = 0.0
+        for i in range(k, m):
+            v = A[i, k]
+            if v != 0.0:
+                for j in range(k + 1, n):
+                    w[j] += v * A[i, j]
+        for i in range(k, m):
+            v = beta[k] * A[i, k]
+            if v != 0.0:
+                for j in range(k + 1, n):
+                    A[i, j] -= v * w[j]
+        if pivoting:
+            for j in range(k + 1, n):
+                f.norms[0, j] -= A[k, j] * A[k, j]
+                if f.norms[0, j] <= CANCELLED * f.norms[1, j]:
+                    _sum_norm(f, j, k + 1)
+    return min(m, n) if pivoting else rank
+
+
+@native_kernel
+def _sum_norm(f: Any, j: int, first: int) -> None:
+    """The squared norm of column j from a row on."""
+    total = 0.0
+    for i in range(first, f.A.shape[0]):
+        total += f.A[i, j] * f.A[i, j]
+    f.norms[0, j] = f.norms[1, j] = total
+
+
+@native_kernel
+def _bring_longest(f: Any, k: int) -> bool:
+    """Exchange column k for the longest of those left; whether it counts as more than zero."""
+    chosen = k
+    for j in range(k + 1, f.A.shape[1]):
+        if f.norms[0, j] > LONGER * f.norms[0, chosen]:
+            chosen = j
+    if math.sqrt(f.norms[0, chosen]) <= RANK_TOLERANCE * (abs(f.diag[0]) if k > 0 else 0.0):
+        return False
+    if chosen != k:
+        f.order[k], f.order[chosen] = f.order[chosen], f.order[k]
+        for i in range(f.A.shape[0]):
+            f.A[i, k], f.A[i, chosen] = f.A[i, chosen], f.A[i, k]
+        for i in range(2):
+            f.norms[i, chosen] = f.norms[i, k]
+    return True
 
 
 @native_kernel
 def _make_reflector(f: Any, k: int) -> None:
     """Reflector 1 - beta v v^T that leaves of column k only its entry k, in place."""
-    x = f.F[k]
-    end = x.size
-    while end > k and x[end - 1] == 0.0:
-        end -= 1
-    size = 0.0
-    for i in range(k, end):
-        size += x[i] * x[i]
+    A, size = f.A, 0.0
+    for i in range(k, A.shape[0]):
+        size += A[i, k] * A[i, k]
     norm = math.sqrt(size)
-    f.ends[k], f.beta[k], f.diag[k] = end, 0.0, 0.0
+    f.beta[k], f.diag[k] = 0.0, 0.0
     if norm > 0.0:
-        f.beta[k] = 1.0 / (size + norm * abs(x[k]))
-        f.diag[k] = -math.copysign(norm, x[k])
-        x[k] -= f.diag[k]
+        f.beta[k] = 1.0 / (size + norm * abs(A[k, k]))
+        f.diag[k] = -math.copysign(norm, A[k, k])
+        A[k, k] -= f.diag[k]
 
 
 @native_kernel
 def _reflect(f: Any, k: int, x: Any) -> None:
-    v, end = f.F[k], f.ends[k]
     total = 0.0
-    for i in range(k, end):
-        total += v[i] * x[i]
+    for i in range(k, x.size):
+        total += f.A[i, k] * x[i]
     total *= f.beta[k]
     if total != 0.0:
-        for i in range(k, end):
-            x[i] -= total * v[i]
+        for i in range(k, x.size):
+            x[i] -= total * f.A[i, k]
 
 
 @native_kernel
@@ -124,11 +159,25 @@ def solve_upper(f: Any, rank: int, x: Any) -> None:
     """R y = x, in place, with zero where the pivot counts as zero."""
     tiny = RANK_TOLERANCE * largest_pivot(f, rank)
     for k in range(rank - 1, -1, -1):
-        y = x[k] / f.diag[k] if abs(f.diag[k]) > tiny else 0.0
-        x[k] = y
-        if y != 0.0:
-            for i in range(k):
-                x[i] -= y * f.F[k, i]
+        x[k] = x[k] / f.diag[k] if abs(f.diag[k]) > tiny else 0.0
+        for i in range(k):
+            x[i] -= f.A[i, k] * x[k]
+
+
+@native_kernel
+def solve_columns(f: Any, rank: int) -> None:
+    """-R^-1 of the columns beyond the rank, in place, with zero where the pivot counts as zero."""
+    A, n = f.A, f.A.shape[1]
+    tiny = RANK_TOLERANCE * largest_pivot(f, rank)
+    for k in range(rank - 1, -1, -1):
+        share = -1.0 / f.diag[k] if abs(f.diag[k]) > tiny else 0.0
+        for j in range(rank, n):
+            A[k, j] *= share
+        for i in range(k):
+            c = A[i, k]
+            if c != 0.0:
+                for j in range(rank, n):
+                    A[i, j] += c * A[k, j]
 
 
 @native_kernel
@@ -137,7 +186,7 @@ def solve_lower(f: Any, rank: int, x: Any) -> None:
     for k in range(rank):
         total = x[k]
         for i in range(k):
-            total -= f.F[k, i] * x[i]
+            total -= f.A[i, k] * x[i]
         x[k] = total / f.diag[k]
 
 

@@ -15,11 +15,21 @@ from kane.codegen.native_call import (
     call_program,
     integers_at,
     matrix_at,
+    native_inline,
     native_kernel,
     native_program,
     vector_at,
 )
-from kane.dynamics.native_algebra import Factors, conditioning, factor, solve_positive, solve_upper, to_q
+from kane.dynamics.native_algebra import (
+    UNCHOSEN,
+    Factors,
+    conditioning,
+    factor,
+    solve_columns,
+    solve_positive,
+    solve_upper,
+    to_q,
+)
 
 # Places in the header: address and stage of the programs called, ...
 CONSTRAINTS, CONFIGURATION, KINEMATICS, UNCONSTRAINED = range(4)
@@ -30,7 +40,6 @@ MODE, LINEAR, ROWS, SPEEDS, COORDINATES, RESIDUALS, QUATERNIONS, RANK, WORK = ra
 HEADER = 17
 # Modes: chosen at each call; the choice kept in the header, made anew by settling; the choice of the header for good.
 AFRESH, KEPT, FIXED = range(3)
-UNCHOSEN = -1
 
 # Rows that are not linear in the speeds: Newton's method, until the change is rounding.
 ITERATIONS, CONVERGED = 20, 1e-14
@@ -47,7 +56,7 @@ class Arrays(NamedTuple):
         f: Factors of A.
         x: a vector as long as A has rows.
         M: mass matrix, its columns in the order of the choice, (n, n).
-        W: M R, by columns, (n, n).
+        W: M R, in its columns of independent speeds, (n, n).
         reduced: M~, (n, n).
         e, z, udot: in the order of the choice, (n,).
     """
@@ -67,7 +76,7 @@ class Arrays(NamedTuple):
     udot: Any
 
 
-@native_kernel
+@native_inline
 def arrays_of(state: Any, stage: Any, work: Any) -> Any:
     """The Arrays of a call, the state copied."""
     head = integers_at(stage, 0, HEADER)
@@ -83,13 +92,14 @@ def arrays_of(state: Any, stage: Any, work: Any) -> Any:
     free = vector_at(work, at, n * (n + 1) // 2 + n + m + nq)
     at += n * (n + 1) // 2 + n + m + nq
     f = Factors(
-        matrix_at(work, at, n, m),
-        integers_at(work, at + n * m, n),
-        vector_at(work, at + n * m + n, n),
-        vector_at(work, at + n * m + 2 * n, n),
-        integers_at(work, at + n * m + 3 * n, n),
+        matrix_at(work, at, m, n),
+        integers_at(work, at + m * n, n),
+        vector_at(work, at + m * n + n, n),
+        vector_at(work, at + m * n + 2 * n, n),
+        matrix_at(work, at + m * n + 3 * n, 2, n),
+        vector_at(work, at + m * n + 5 * n, n),
     )
-    at += n * m + 4 * n
+    at += m * n + 6 * n
     x = vector_at(work, at, m)
     at += m
     M, W, reduced = matrix_at(work, at, n, n), matrix_at(work, at + n * n, n, n), matrix_at(work, at + 2 * n * n, n, n)
@@ -101,10 +111,10 @@ def arrays_of(state: Any, stage: Any, work: Any) -> Any:
 @native_kernel
 def work_length(m: int, n: int, nq: int) -> int:
     """Doubles that ``arrays_of`` lays out."""
-    return 1 + nq + n + m * n + m + n * (n + 1) // 2 + n + m + nq + n * m + 4 * n + m + 3 * n * n + 3 * n
+    return 1 + nq + n + m * n + m + n * (n + 1) // 2 + n + m + nq + n * m + 6 * n + m + 3 * n * n + 3 * n
 
 
-@native_kernel
+@native_inline
 def call(a: Any, which: int, rest: Any, stage: Any, work: Any, out: Any) -> None:
     """Call a program of the header at the state of the arrays."""
     part = vector_at(stage, a.head[STAGES + which], 0)
@@ -112,147 +122,142 @@ def call(a: Any, which: int, rest: Any, stage: Any, work: Any, out: Any) -> None
 
 
 @native_kernel
-def load_columns(a: Any, rank: int) -> None:
-    """Columns of A into the Factors, in the order kept where there is one (rank >= 0)."""
-    n, m = a.f.F.shape
+def load_columns(rows: Any, f: Any, kept: Any, rank: int) -> None:
+    """A into the Factors, its columns in the order kept where there is one."""
+    m, n = f.A.shape
     for k in range(n):
-        j = a.kept[k] if rank >= 0 else k
-        a.f.order[k] = j
-        for i in range(m):
-            a.f.F[k, i] = a.rows[i * n + j]
+        f.order[k] = kept[k] if rank != UNCHOSEN else k
+    for i in range(m):
+        for k in range(n):
+            f.A[i, k] = rows[i * n + f.order[k]]
 
 
 @native_kernel
+def _change(f: Any, rank: int, motion: Any, x: Any, u: Any) -> float:
+    """u_d -= A_d^+ (A u + b); the largest change over the largest speed changed."""
+    for i in range(x.size):
+        x[i] = motion[i]
+    to_q(f, rank, x)
+    solve_upper(f, rank, x)
+    change, size = 0.0, 0.0
+    for k in range(rank):
+        j = f.order[k]
+        u[j] -= x[k]
+        change, size = max(change, abs(x[k])), max(size, abs(u[j]))
+    return change / size if size > 0.0 else 0.0
+
+
+@native_inline
 def correct_speeds(a: Any, rank: int, rest: Any, stage: Any, work: Any) -> None:
     """u_d from u_i, where A and its Factors stand for the state; rows that are not linear are solved by iteration."""
-    n, m = a.f.F.shape
-    first = a.state.size - n
+    m, n = a.f.A.shape
+    u, motion = a.state[a.state.size - n :], a.rows[m * n :]
+    change = _change(a.f, rank, motion, a.x, u)
+    if a.head[LINEAR] == 1:
+        return
     for _ in range(ITERATIONS):
-        for i in range(m):
-            a.x[i] = a.rows[m * n + i]
-        to_q(a.f, rank, a.x)
-        solve_upper(a.f, rank, a.x)
-        change, size = 0.0, 0.0
-        for k in range(rank):
-            j = first + a.f.order[k]
-            a.state[j] -= a.x[k]
-            change, size = max(change, abs(a.x[k])), max(size, abs(a.state[j]))
-        if a.head[LINEAR] == 1 or not change > CONVERGED * size:
+        if not change > CONVERGED:
             return
         call(a, CONSTRAINTS, rest, stage, work, a.rows)
-        for k in range(n):
-            for i in range(m):
-                a.f.F[k, i] = a.rows[i * n + a.f.order[k]]
+        load_columns(a.rows, a.f, a.f.order, rank)
         factor(a.f, rank)
+        change = _change(a.f, rank, motion, a.x, u)
 
 
-@native_kernel
+@native_inline
 def embed(a: Any, rest: Any, stage: Any, work: Any) -> int:
     """Choose dependent speeds as the mode says, put u_d = D u_i + e into the state, and D into the Factors.
 
-    Row k >= rank of F then starts with the column of D of the independent speed order[k].
+    D[k, j] is then A[k, j], k < rank <= j: of the dependent speed order[k] by the independent one order[j].
 
     Returns:
         How many speeds are dependent.
     """
     call(a, CONSTRAINTS, rest, stage, work, a.rows)
-    kept = a.head[RANK] if a.head[MODE] != AFRESH else UNCHOSEN
-    load_columns(a, kept)
-    rank = factor(a.f, kept)
+    chosen = a.head[RANK] if a.head[MODE] != AFRESH else UNCHOSEN
+    load_columns(a.rows, a.f, a.kept, chosen)
+    rank = factor(a.f, chosen)
     correct_speeds(a, rank, rest, stage, work)
-    for j in range(rank, a.head[SPEEDS]):
-        x = a.f.F[j]
-        solve_upper(a.f, rank, x)
-        for k in range(rank):
-            x[k] = -x[k]
+    solve_columns(a.f, rank)
     return rank
 
 
 @native_kernel
-def remainders(a: Any, rank: int) -> None:
+def remainders(f: Any, rank: int, given: Any, x: Any, e: Any) -> None:
     """e_t of udot_d = D udot_i + e_t, in the order of the choice, zero at independent speeds."""
-    n, m = a.f.F.shape
-    first = n * (n + 1) // 2 + n
-    for i in range(m):
-        a.x[i] = a.free[first + i]
-    to_q(a.f, rank, a.x)
-    solve_upper(a.f, rank, a.x)
-    for k in range(n):
-        a.e[k] = -a.x[k] if k < rank else 0.0
+    for i in range(x.size):
+        x[i] = given[i]
+    to_q(f, rank, x)
+    solve_upper(f, rank, x)
+    for k in range(e.size):
+        e[k] = -x[k] if k < rank else 0.0
 
 
 @native_kernel
-def mass_by_choice(a: Any, rank: int) -> None:
-    """M in the order of the choice, W = M R and M~ = R^T M R (lower triangle)."""
-    n, order, D = a.f.order.size, a.f.order, a.f.F
+def reduce_mass(f: Any, rank: int, lower: Any, M: Any, W: Any, reduced: Any) -> None:
+    """M in the order of the choice, W = M R and M~ = R^T M R (lower triangle), R = [D; 1]."""
+    D, order, n = f.A, f.order, f.order.size
     for k in range(n):
         for l in range(k + 1):
             i, j = max(order[k], order[l]), min(order[k], order[l])
-            a.M[k, l] = a.M[l, k] = a.free[i * (i + 1) // 2 + j]
-    for j in range(rank, n):
-        for i in range(n):
-            total = a.M[i, j]
-            for k in range(rank):
-                total += a.M[i, k] * D[j, k]
-            a.W[j, i] = total
-    for j in range(rank, n):
-        for i in range(rank, j + 1):
-            total = a.W[i, j]
-            for k in range(rank):
-                total += a.W[i, k] * D[j, k]
-            a.reduced[j - rank, i - rank] = total
+            M[k, l] = M[l, k] = lower[i * (i + 1) // 2 + j]
+    for i in range(n):
+        for j in range(rank, n):
+            W[i, j] = M[i, j]
+        for k in range(rank):
+            c = M[i, k]
+            if c != 0.0:
+                for j in range(rank, n):
+                    W[i, j] += c * D[k, j]
+    for i in range(rank, n):
+        for j in range(rank, i + 1):
+            reduced[i - rank, j - rank] = W[i, j]
+    for k in range(rank):
+        for i in range(rank, n):
+            c = D[k, i]
+            if c != 0.0:
+                for j in range(rank, i + 1):
+                    reduced[i - rank, j - rank] += c * W[k, j]
 
 
 @native_kernel
-def accelerate(a: Any, rest: Any, stage: Any, work: Any) -> None:
-    """udot of all speeds, in the order of the choice: M~ udot_i = -R^T (h + M e_t), udot_d = D udot_i + e_t."""
-    rank = embed(a, rest, stage, work)
-    call(a, UNCONSTRAINED, rest, stage, work, a.free)
-    remainders(a, rank)
-    mass_by_choice(a, rank)
-    n, D = a.f.order.size, a.f.F
-    h = a.free[n * (n + 1) // 2 :]
+def solve_motion(f: Any, rank: int, h: Any, M: Any, reduced: Any, e: Any, z: Any, udot: Any) -> None:
+    """M~ udot_i = -R^T (h + M e_t), udot_d = D udot_i + e_t, in the order of the choice."""
+    D, n = f.A, f.order.size
     for i in range(n):
-        total = h[a.f.order[i]]
+        z[i] = h[f.order[i]]
         for k in range(rank):
-            total += a.M[i, k] * a.e[k]
-        a.z[i] = total
-    independent = a.udot[rank:]
+            z[i] += M[i, k] * e[k]
     for j in range(rank, n):
-        total = a.z[j]
-        for k in range(rank):
-            total += D[j, k] * a.z[k]
-        a.udot[j] = -total
-    solve_positive(a.reduced, n - rank, independent)
+        udot[j] = -z[j]
     for k in range(rank):
-        total = a.e[k]
         for j in range(rank, n):
-            total += D[j, k] * a.udot[j]
-        a.udot[k] = total
-
-
-@native_program
-def forward(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
-    """udot of all speeds."""
-    a = arrays_of(state, stage, work)
-    accelerate(a, rest, stage, work)
-    n = a.udot.size
-    result = vector_at(out, 0, n)
-    for k in range(n):
-        result[a.f.order[k]] = a.udot[k]
+            udot[j] -= D[k, j] * z[k]
+    solve_positive(reduced, n - rank, udot[rank:])
+    for k in range(rank):
+        udot[k] = e[k]
+        for j in range(rank, n):
+            udot[k] += D[k, j] * udot[j]
 
 
 @native_program
 def rhs(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     """qdot and udot."""
     a = arrays_of(state, stage, work)
-    accelerate(a, rest, stage, work)
-    n, nq = a.udot.size, a.head[COORDINATES]
-    result, first = vector_at(out, 0, nq + n), a.free.size - nq
-    for i in range(nq):
-        result[i] = a.free[first + i]
+    rank = embed(a, rest, stage, work)
+    call(a, UNCONSTRAINED, rest, stage, work, a.free)
+    m, n = a.f.A.shape
+    first = n * (n + 1) // 2
+    h, after = a.free[first : first + n], a.free[first + n : first + n + m]
+    remainders(a.f, rank, after, a.x, a.e)
+    reduce_mass(a.f, rank, a.free, a.M, a.W, a.reduced)
+    solve_motion(a.f, rank, h, a.M, a.reduced, a.e, a.z, a.udot)
+    rates = a.free[first + n + m :]
+    result = vector_at(out, 0, rates.size + n)
+    for i in range(rates.size):
+        result[i] = rates[i]
     for k in range(n):
-        result[nq + a.f.order[k]] = a.udot[k]
+        result[rates.size + a.f.order[k]] = a.udot[k]
 
 
 @native_program
@@ -260,9 +265,11 @@ def embedding(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     """Conditioning; 1 for each independent speed, else 0; u; e_t; R by rows, its columns of dependent speeds zero."""
     a = arrays_of(state, stage, work)
     rank = embed(a, rest, stage, work)
-    n, order, D = a.f.order.size, a.f.order, a.f.F
     call(a, UNCONSTRAINED, rest, stage, work, a.free)
-    remainders(a, rank)
+    m, n = a.f.A.shape
+    first = n * (n + 1) // 2 + n
+    remainders(a.f, rank, a.free[first : first + m], a.x, a.e)
+    order, D = a.f.order, a.f.A
     result, R = vector_at(out, 0, 1 + 3 * n), matrix_at(out, 1 + 3 * n, n, n)
     result[0] = conditioning(a.f, rank)
     for k in range(n):
@@ -275,4 +282,4 @@ def embedding(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
         if k >= rank:
             R[j, j] = 1.0
             for l in range(rank):
-                R[order[l], j] = D[k, l]
+                R[order[l], j] = D[l, k]

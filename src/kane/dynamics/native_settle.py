@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from kane.codegen.native_call import integers_at, matrix_at, native_kernel, native_program, vector_at
-from kane.dynamics.native_algebra import Factors, conditioning, factor, from_q, solve_lower
+from kane.codegen.native_call import integers_at, matrix_at, native_inline, native_kernel, native_program, vector_at
+from kane.dynamics.native_algebra import UNCHOSEN, Factors, factor, from_q, solve_lower
 from kane.dynamics.native_embedding import (
     AFRESH,
     CONFIGURATION,
@@ -24,7 +24,6 @@ from kane.dynamics.native_embedding import (
     QUATERNIONS,
     RANK,
     RESIDUALS,
-    UNCHOSEN,
     WORK,
     arrays_of,
     call,
@@ -36,15 +35,16 @@ from kane.dynamics.native_embedding import (
 # Residuals [m or rad] under this are rounding in mechanisms of metres; in others iteration ends where it gains nothing.
 SMALL = 1e-14
 ITERATIONS, HALVINGS = 50, 10
-# A choice is made anew where its conditioning is this much worse than that of the best: a digit is worth the change.
-WORSE = 0.1
+# A choice is made anew where its smallest pivot is by so much smaller than that of the best: the change costs nothing,
+# and the equations in speeds that are nearly dependent are hard to integrate.
+WORSE = 0.5
 
 
 class Correction(NamedTuple):
     """Scratch of the correction of coordinates.
 
     Attributes:
-        f: Factors of the rows of A that belong to the configuration, held by rows.
+        f: Factors of A^T, of the rows that belong to the configuration.
         residual: of the configuration, (rows,).
         s: the change of the speeds, (n,).
         q, slope, still: coordinates before the change, and their rates with s and without speeds, (nq,).
@@ -60,22 +60,23 @@ class Correction(NamedTuple):
 
 def settle_work_length(m: int, n: int, nq: int) -> int:
     """Doubles that settling lays out."""
-    return work_length(m, n, nq) + m * n + 5 * m + n + 3 * nq
+    return work_length(m, n, nq) + m * n + 7 * m + n + 3 * nq
 
 
-@native_kernel
+@native_inline
 def _correction_of(a: Any, work: Any) -> Any:
-    n, m = a.f.F.shape
+    m, n = a.f.A.shape
     p, nq = a.head[RESIDUALS], a.head[COORDINATES]
     at = a.head[WORK] + work_length(m, n, nq)
     f = Factors(
-        matrix_at(work, at, p, n),
+        matrix_at(work, at, n, p),
         integers_at(work, at + p * n, p),
         vector_at(work, at + p * n + p, p),
         vector_at(work, at + p * n + 2 * p, p),
-        integers_at(work, at + p * n + 3 * p, p),
+        matrix_at(work, at + p * n + 3 * p, 2, p),
+        vector_at(work, at + p * n + 5 * p, p),
     )
-    at += p * n + 4 * p
+    at += p * n + 6 * p
     residual, s = vector_at(work, at, p), vector_at(work, at + p, n)
     at += p + n
     q, slope = vector_at(work, at, nq), vector_at(work, at + nq, nq)
@@ -103,7 +104,7 @@ def _normalise(a: Any, quaternions: Any) -> None:
             q[i] /= length
 
 
-@native_kernel
+@native_inline
 def _rates(a: Any, s: Any, rest: Any, stage: Any, work: Any, out: Any) -> None:
     """dq/dt with the speeds s, which are left in the state."""
     first = a.state.size - s.size
@@ -112,7 +113,7 @@ def _rates(a: Any, s: Any, rest: Any, stage: Any, work: Any, out: Any) -> None:
     call(a, KINEMATICS, rest, stage, work, out)
 
 
-@native_kernel
+@native_inline
 def _direction(a: Any, c: Any, rows: Any, rest: Any, stage: Any, work: Any) -> None:
     """The rates ``slope - still`` that the least s with A s = -residual gives."""
     n = c.s.size
@@ -120,7 +121,7 @@ def _direction(a: Any, c: Any, rows: Any, rest: Any, stage: Any, work: Any) -> N
     for k in range(rows.size):
         c.f.order[k] = k
         for j in range(n):
-            c.f.F[k, j] = a.rows[rows[k] * n + j]
+            c.f.A[j, k] = a.rows[rows[k] * n + j]
     rank = factor(c.f, UNCHOSEN)
     # A^T P = Q R, so that s = Q y with R^T y = -P^T residual: what lies beyond the rank is redundant.
     for j in range(n):
@@ -133,7 +134,7 @@ def _direction(a: Any, c: Any, rows: Any, rest: Any, stage: Any, work: Any) -> N
     _rates(a, c.s, rest, stage, work, c.still)
 
 
-@native_kernel
+@native_inline
 def _correct_coordinates(a: Any, c: Any, rows: Any, quaternions: Any, rest: Any, stage: Any, work: Any) -> float:
     """q onto the configuration constraints by Newton's method; the largest residual as it was before.
 
@@ -166,23 +167,47 @@ def _correct_coordinates(a: Any, c: Any, rows: Any, quaternions: Any, rest: Any,
 
 
 @native_kernel
+def _smallest_pivot(f: Any, rank: int) -> float:
+    smallest = math.inf
+    for k in range(rank):
+        smallest = min(smallest, abs(f.diag[k]))
+    return smallest
+
+
+@native_kernel
+def _conditioning(rows: Any, f: Any, rank: int) -> float:
+    """The smallest pivot of the choice over the largest that any choice has, which is the longest column of A.
+
+    Not over its own largest pivot, which says nothing where there is one.
+    """
+    n = f.order.size
+    m, longest = rows.size // (n + 1), 0.0
+    for j in range(n):
+        total = 0.0
+        for i in range(m):
+            total += rows[i * n + j] * rows[i * n + j]
+        longest = max(longest, math.sqrt(total))
+    return min(1.0, _smallest_pivot(f, rank) / longest) if rank > 0 else 1.0
+
+
+@native_inline
 def _choose(a: Any) -> int:
     """Factor A by the choice in force, or anew where that has become worse or the rank another; the rank."""
     n = a.f.order.size
     if a.head[MODE] == FIXED:
-        load_columns(a, a.head[RANK])
+        load_columns(a.rows, a.f, a.kept, a.head[RANK])
         return factor(a.f, a.head[RANK])
-    load_columns(a, UNCHOSEN)
+    load_columns(a.rows, a.f, a.kept, UNCHOSEN)
     rank = factor(a.f, UNCHOSEN)
     if a.head[MODE] == AFRESH:
         return rank
-    best = conditioning(a.f, rank)
+    best = _smallest_pivot(a.f, rank)
     if a.head[RANK] == rank:
-        load_columns(a, rank)
+        load_columns(a.rows, a.f, a.kept, rank)
         factor(a.f, rank)
-        if conditioning(a.f, rank) >= WORSE * best:
+        if _smallest_pivot(a.f, rank) >= WORSE * best:
             return rank
-        load_columns(a, UNCHOSEN)
+        load_columns(a.rows, a.f, a.kept, UNCHOSEN)
         factor(a.f, UNCHOSEN)
     a.head[RANK] = rank
     for k in range(n):
@@ -195,7 +220,7 @@ def settle(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     """q, u, residuals of configuration and motion before the correction, conditioning of the choice."""
     a = arrays_of(state, stage, work)
     c = _correction_of(a, work)
-    m, n, nq = a.f.F.shape[1], c.s.size, c.q.size
+    m, n, nq = a.f.A.shape[0], c.s.size, c.q.size
     lists = integers_at(stage, HEADER + n, a.head[RESIDUALS] + a.head[QUATERNIONS])
     rows, quaternions = lists[: a.head[RESIDUALS]], lists[a.head[RESIDUALS] :]
     result = vector_at(out, 0, nq + n + 3)
@@ -210,6 +235,6 @@ def settle(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     call(a, CONSTRAINTS, rest, stage, work, a.rows)
     rank = _choose(a)
     correct_speeds(a, rank, rest, stage, work)
-    result[nq + n + 2] = conditioning(a.f, rank)
+    result[nq + n + 2] = _conditioning(a.rows, a.f, rank)
     for i in range(nq + n):
         result[i] = a.state[1 + i]
