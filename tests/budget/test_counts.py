@@ -16,10 +16,23 @@ from oracles.general_arm import general_arm
 from oracles.robots import anymal, panda, talos, ur5
 
 import kane
-from kane.library import chain, stanford_arm
+from kane.library import chain, stanford_arm, wrist, wrist_measure_numbers
 
 TABLE = Path(__file__).with_name("counts.json")
 UPDATE = "if that is meant, write the table anew: PYTHONPATH=src:tests python tests/budget/test_counts.py"
+
+
+def stanford_arm_in_measure_numbers():
+    """Kane & Levinson 1983: u_i = w_ND . d_i for i = 1, 2, 3."""
+    model = stanford_arm()
+    joint = {c.name: c for c in model.connections}
+    D = joint["q3"].child
+    w = D.angular_velocity
+    rates = {f"u{k}": joint[f"q{k}"].qdot for k in (4, 5, 6)}
+    model.speeds(u1=w.dot(D.x), u2=w.dot(D.y), u3=w.dot(D.z), **rates)
+    return model
+
+
 MODELS = {
     "general 6R": lambda: general_arm(6),
     "general 7R": lambda: general_arm(7),
@@ -29,6 +42,9 @@ MODELS = {
     "ANYmal C": anymal,
     "Talos reduced": talos,
     "chain 10": lambda: chain(10),
+    "wrist": wrist,
+    "wrist in measure numbers": wrist_measure_numbers,
+    "Stanford Arm in measure numbers": stanford_arm_in_measure_numbers,
 }
 # Multiplications, additions and divisions measured feasible by experiment (architecture, section 5).
 CEILINGS = {

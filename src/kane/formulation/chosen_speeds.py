@@ -132,14 +132,18 @@ def _completing(rows: Sequence[Row], constraints: Sequence[Equation], system: Sy
     _, _, V = np.linalg.svd(_matrix(chosen, len(w), probe))
     free = [name for name, x in zip(w, np.abs(V[rank:]).max(axis=0), strict=True) if x > 1e-9]
     raise ModelError(
-        f"the {_plural('speed', rows)} {', '.join(row.name for row in rows)} {'do' if len(rows) > 1 else 'does'} not span "
-        f"the motion: {', '.join(free)} can change while {'all of them are' if len(rows) > 1 else 'it is'} zero; define "
-        f"{len(w) - rank} more {_plural('speed', free[: len(w) - rank])}, or motion constraints that determine the rest"
+        f"{_listed(rows)} not span the motion: {', '.join(free)} can change while {_all(rows)} zero; define "
+        f"{len(w) - rank} more, or motion constraints that determine the rest"
     )
 
 
-def _plural(word: str, things: Sequence[object]) -> str:
-    return word if len(things) == 1 else f"{word}s"
+def _listed(rows: Sequence[Row]) -> str:
+    names = ", ".join(row.name for row in rows)
+    return f"the speeds {names} do" if len(rows) > 1 else f"the speed {names} does"
+
+
+def _all(rows: Sequence[Row]) -> str:
+    return "all of them are" if len(rows) > 1 else "it is"
 
 
 def _structured(rows: list[Row], definitions: Mapping[str, Expr], u: Sequence[Expr], system: System) -> list[Row]:
