@@ -11,6 +11,9 @@ FIGURES = {
     "angeles_table1": set(),
     "stoneking_spacecraft": {"stoneking_spacecraft.png"},
     "gillespie_wrist": set(),
+    "gillespie_disk": {"gillespie_disk.png"},
+    "gillespie_cart": {"gillespie_cart.png"},
+    "rolling_coin": {"rolling_coin.png"},
 }
 PRINTED = {
     "kane_levinson": "sigma:    0.0000",
@@ -19,6 +22,9 @@ PRINTED = {
     "angeles_table1": "kane, Z0 = Z1",
     "stoneking_spacecraft": "angular momentum: relative drift",
     "gillespie_wrist": "u1' = ",
+    "gillespie_disk": "then rolls at 1.287393 m/s",
+    "gillespie_cart": "the jolt takes",
+    "rolling_coin": "5 coordinates, 3 speeds",
 }
 
 

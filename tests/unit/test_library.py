@@ -7,6 +7,7 @@ import pytest
 
 import kane
 from kane import ModelError, library
+from kane.codegen.program import Program
 from kane.library import chain, n_link_pendulum, random_tree, stanford_arm, stanford_arm_feedback
 from kane.library.random_tree import PLAIN_JOINTS
 
@@ -40,12 +41,43 @@ MODELS = {
     ),
     "wrist": (library.wrist, ["q1", "q2", "q3"], ["T1", "T2", "T3", "F1", "F2", "F3"]),
     "wrist in measure numbers": (
-        lambda: library.wrist(kane.MeasureNumbers()),
+        library.wrist_measure_numbers,
         ["q1", "q2", "q3"],
         ["T1", "T2", "T3", "F1", "F2", "F3"],
     ),
+    "sliding disk": (library.sliding_disk, ["q1", "q2"], ["Ff"]),
+    "stiff flyball governor": (library.stiff_flyball_governor, ["q1", "q2", "q3", "q4"], ["T"]),
+    "rolling coin": (library.rolling_coin, ["x", "y", "yaw", "lean", "spin"], []),
+    "Chaplygin's sleigh": (library.chaplygin_sleigh, ["x", "y", "angle"], []),
 }
-every_model = pytest.mark.parametrize(("make", "coordinates", "inputs"), MODELS.values(), ids=MODELS.keys())
+PLATFORM = [f"platform_{x}" for x in FREE]
+CONSTRAINED = {
+    "rolling disk": (library.rolling_disk, ["q1", "q2"], ["Ff"]),
+    "shopping cart": (library.shopping_cart, ["q1", "q2", "q3", "q4"], ["F", "tau"]),
+    "stuck shopping cart": (library.stuck_shopping_cart, ["q1", "q2", "q3", "q4"], ["F", "tau"]),
+    "four-bar": (library.four_bar, ["q1", "q2", "q3"], ["T"]),
+    "row of four-bars": (lambda: library.n_four_bar(2), ["a0", "a1", "a2", "b1", "b2"], []),
+    "slider-crank": (library.slider_crank, ["q1", "q2", "q3"], ["T", "F"]),
+    "Andrews' squeezer": (
+        library.andrews_squeezer,
+        ["beta", "theta", "gamma", "phi", "delta", "omega", "epsilon"],
+        ["mom"],
+    ),
+    "Bricard": (library.bricard, SIX, []),
+    "flyball governor": (library.flyball_governor, ["q1", "q2", "q3", "q4"], ["T"]),
+    "Stewart platform": (
+        library.stewart_platform,
+        [*PLATFORM, *(f"{x}{i}" for i in range(1, 7) for x in "abl")],
+        [f"F{i}" for i in range(1, 7)],
+    ),
+    "mobile manipulator": (
+        library.mobile_manipulator,
+        ["x", "y", "theta", "phi", "q1", "q2", "turn0", "turn1", "turn2"],
+        ["steer0", *(f"drive{j}" for j in range(3)), "tau1", "tau2", *(f"{x}{a}" for x in "FT" for a in "xyz")],
+    ),
+}
+EVERY = MODELS | CONSTRAINED
+every_model = pytest.mark.parametrize(("make", "coordinates", "inputs"), EVERY.values(), ids=EVERY.keys())
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +86,10 @@ def pendulums():
 
 
 def test_every_exported_model_is_in_this_suite():
-    made = {"chain", "n_link_pendulum", "random_tree", "six_axis_arm", "spacecraft_tree", "stanford_arm"}
-    assert set(library.__all__) == made | {"stanford_arm_dh", "stanford_arm_feedback", "wrist"}
+    with_arguments = {"chain", "n_link_pendulum", "random_tree", "n_four_bar"}
+    here = with_arguments | {make.__name__ for make, *_ in EVERY.values() if make.__name__ != "<lambda>"}
+    of_models = {"stanford_arm_feedback", "lock_steering", "platform_wheels", "tanner_speeds"}
+    assert here | of_models == set(library.__all__)
 
 
 @every_model
@@ -65,21 +99,48 @@ def test_a_reference_model_has_the_coordinates_and_inputs_stated(make, coordinat
     assert {x.name for x in eqs.inputs} == set(inputs)
 
 
-@every_model
-def test_a_reference_model_moves(make, coordinates, inputs):
-    eqs = kane.formulate(make())
-    dyn = kane.build(eqs)
-    random = np.random.default_rng(0)
-    u, udot = random.normal(size=(2, len(eqs.u)))
+def near_neutral(eqs):
     q = np.array(eqs.neutral) + 0.1
     for start in eqs.quaternions:
         q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
+    return q
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_reference_model_moves(name):
+    eqs = kane.formulate(MODELS[name][0]())
+    dyn = kane.build(eqs)
+    random = np.random.default_rng(0)
+    u, udot = random.normal(size=(2, len(eqs.u)))
+    q = near_neutral(eqs)
     needed = dyn.inverse(q, u, udot)
     M, bias = dyn.mass_matrix(q), dyn.bias(q, u)
     # Two routes of a few hundred operations on numbers of the size of the largest force.
     np.testing.assert_allclose(M @ udot + bias, needed, rtol=0, atol=1e-12 * np.abs(needed).max())
     assert (np.linalg.eigvalsh(M) > 0).all()
     assert np.isfinite(dyn.forward(q, u)).all()
+
+
+@pytest.mark.parametrize("name", CONSTRAINED)
+def test_a_constrained_reference_model_is_assembled_and_moves_within_its_constraints(name):
+    """A udot + remainder = 0, as assemble left A u + b = 0: hundreds of operations."""
+    dyn = kane.build(kane.formulate(CONSTRAINED[name][0]()))
+    eqs = dyn.equations
+    state = kane.assemble(dyn, q=near_neutral(eqs), u=np.random.default_rng(0).normal(size=len(eqs.u)))
+    udot = dyn.forward(state.q, state.u)
+    assert eqs.constraints
+    program = Program(
+        "constraints persist",
+        [
+            eqs.system.arena.lift(sum(c * eqs.udot[j] for j, c in row.coefficients.items()) + row.remainder)
+            for row in eqs.constraints
+        ],
+        state=(eqs.t, *eqs.q, *eqs.u),
+        rest=eqs.udot,
+        parameters=eqs.parameters,
+    )
+    left = dyn.evaluate(dyn.compile(program), state.q, state.u, udot)
+    np.testing.assert_allclose(left, 0.0, atol=1e-9 * (1.0 + np.abs(udot).max()))
 
 
 def test_the_links_of_a_chain_turn_about_x_y_and_z_in_turn():

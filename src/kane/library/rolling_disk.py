@@ -49,6 +49,6 @@ def _disk(name: str) -> tuple[Model, Expr]:
     model.connect(model.ground, carrier, Prismatic("q1", axis="x"), at=(0.0, r, 0.0))
     model.connect(carrier, B, Revolute("q2", axis="z"))
     Ff = model.input("Ff")
-    model.load(Force(B.point(), (-Ff, 0.0, 0.0)))
+    model.load(Force(carrier.point(), (-Ff, 0.0, 0.0)))  # Bo, in the body that does not turn
     model.load(Torque(B, (0.0, 0.0, -r * Ff)))
     return model, r

@@ -1,0 +1,69 @@
+"""Gillespie 2003, Example 1: a disk thrown up a ramp slips until its lowest point is at rest, and rolls from then on.
+
+Prints the equations of both and draws out/gillespie_disk.png.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import kane
+
+OUT = Path("out")
+FRICTION = 0.35  # coefficient of sliding; the paper leaves the law of friction open
+THROW, UNTIL = 2.5, 1.5  # m/s up the ramp without spin; s
+
+
+def forces(dyn: kane.Dynamics, *places: str) -> kane.RevealedReactions:
+    """Forces that Kane's equations leave out, brought into evidence by auxiliary generalized speeds."""
+    return kane.RevealedReactions(dyn, kane.reveal_reactions(dyn.equations, *places))
+
+
+def picture(slips: kane.Trajectory, rolls: kane.Trajectory, friction: list[np.ndarray]) -> None:
+    """Speeds and friction force over time."""
+    figure = Figure(figsize=(8, 6), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True)
+    for run, force in zip((slips, rolls), friction, strict=True):
+        (first,) = above.plot(run.time, run["u1"], color="black")
+        (second,) = above.plot(run.time, -run["u2"], color="black", linestyle="--")
+        below.plot(run.time, force, color="black")
+    first.set_label("u1, of the centre up the ramp")
+    second.set_label("-u2, r times the spin")
+    above.set_ylabel("m/s")
+    above.legend()
+    below.set_ylabel("Ff, down the ramp [N]")
+    below.set_xlabel("t [s]")
+    for ax in (above, below):
+        ax.axvline(slips.time[-1], color="grey", linestyle=":")
+        ax.grid(alpha=0.3)
+    figure.suptitle("Gillespie, Example 1: the disk slips, then rolls")
+    figure.savefig(OUT / "gillespie_disk.png")
+
+
+def main() -> None:
+    """Slip, find the end of slipping, roll."""
+    model = kane.library.sliding_disk()
+    sliding = kane.build(kane.formulate(model))
+    rolling = kane.build(kane.formulate(kane.library.rolling_disk()))
+    print("Sliding, Eqs. (38)-(40):\n" + sliding.equations.listing())
+    print("Rolling, Eq. (42), u2 = -u1:\n" + rolling.equations.listing())
+
+    names = [p.name for p in sliding.equations.parameters]
+    r = dict(zip(names, sliding.parameters, strict=True))["r"]
+    N = forces(sliding, "q1")([0.0, 0.0], [THROW, 0.0])[1]
+    Ff = FRICTION * N
+    stops = kane.Event(model.rate("q1") + r * model.rate("q2"), direction=-1, terminal=True)
+    slips = kane.simulate(sliding, until=UNTIL, u={"u1": THROW}, inputs={"Ff": Ff}, events=[stops])
+    u1 = slips.final.u[0]
+    rolls = kane.simulate(rolling, start=slips.time[-1], until=UNTIL, q=slips.final.q, u=[u1, -u1])
+    needed = -forces(rolling, "rolling")(rolls.q, rolls.u)[:, 0]
+    print(f"N = {N:.4f} N; sliding, Ff = {Ff:.4f} N")
+    print(f"slips until t = {slips.time[-1]:.6f} s, then rolls at {u1:.6f} m/s")
+    print(f"rolling takes Ff = {needed[0]:.4f} N, {abs(needed[0]) / N:.3f} of N: no more than {FRICTION}")
+    picture(slips, rolls, [np.full(len(slips), Ff), needed])
+
+
+if __name__ == "__main__":
+    OUT.mkdir(exist_ok=True)
+    main()
