@@ -69,10 +69,6 @@ def simulate_many(
         raise ModelError(
             f"{dyn.equations.name!r} has constraints, which lanes do not hold to; use kane.simulate for each trajectory"
         )
-    if dyn.equations.constraints:
-        raise ModelError(
-            f"{dyn.equations.name!r} has constraints, which simulate_many does not settle; use kane.simulate for each"
-        )
     method = integrator if integrator is not None else RK8()
     if not isinstance(method, Adaptive):
         raise ModelError(

@@ -1,0 +1,182 @@
+"""simulate with constraints: consistent starts, settled records, controllers, events, and what is refused."""
+
+import math
+
+import numpy as np
+import pytest
+
+import kane
+
+INTEGRATORS = {
+    "RK4": {"integrator": kane.RK4(), "dt": 0.01},
+    "RK5": {"integrator": kane.RK5()},
+    "RK8": {"integrator": kane.RK8()},
+    "Midpoint": {"integrator": kane.Midpoint(), "dt": 0.01},
+    "Gauss4": {"integrator": kane.Gauss4(), "dt": 0.01},
+    "BDF": {"integrator": kane.BDF(1e-8, 1e-10)},
+}
+# Newton's method ends where it gains nothing: some units in the last place of sums of numbers of order one.
+CLOSED = 1e-13
+
+
+def linkage(dependent=()):
+    """kane.library.four_bar in small, whose crank turns; with a motor of torque T."""
+    m = kane.Model("linkage", gravity=(0, -9.81, 0))
+    crank, coupler, rocker = (m.body(n, mass=1.0, inertia=(0.01, 0.02, 0.02)) for n in ("crank", "coupler", "rocker"))
+    shaft = m.connect(m.ground, crank, kane.Revolute("q1", axis="z"))
+    m.connect(crank, coupler, kane.Revolute("q2", axis="z"), at=(0.3, 0, 0))
+    m.connect(m.ground, rocker, kane.Revolute("q3", axis="z"), at=(1.0, 0, 0))
+    ends = coupler.point((0.9, 0, 0)), rocker.point((0.7, 0, 0))
+    m.constrain(kane.Coincidence(*ends, along=[m.ground.x, m.ground.y]), name="pin")
+    m.load(kane.Motor(shaft, m.input("T")))
+    if dependent:
+        m.speeds(dependent=dependent)
+    return m
+
+
+@pytest.fixture(scope="module")
+def model():
+    return linkage()
+
+
+@pytest.fixture(scope="module")
+def dyn(model):
+    return kane.build(kane.formulate(model))
+
+
+@pytest.fixture(scope="module")
+def start(dyn):
+    found = kane.assemble(dyn, q={"q1": 1.0, "q3": 1.5}, u={"u1": 6.0}, fixed=["q1", "u1"])
+    return {"q": found.q, "u": found.u}
+
+
+@pytest.mark.parametrize("method", INTEGRATORS)
+def test_recorded_states_satisfy_the_constraints_within_steps_and_at_their_ends(dyn, start, method):
+    times = np.linspace(0, 2, 777)  # hardly any at the end of a step
+    run = kane.simulate(dyn, until=2.0, times=times, **start, **INTEGRATORS[method])
+    residuals = run.residuals
+    assert residuals.configuration_residual.max() < CLOSED
+    assert residuals.motion_residual.max() < 1e2 * CLOSED  # speeds are of order ten, coefficients of order one
+    assert residuals.configuration_drift.max() > 1e3 * CLOSED  # it is settling that does it
+    assert 0.0 < residuals.conditioning.min() <= residuals.conditioning.max() <= 1.0
+
+
+def test_what_is_recorded_does_not_change_the_run(dyn, start):
+    few = kane.simulate(dyn, until=3.0, times=[], **start)
+    many = kane.simulate(dyn, until=3.0, times=np.linspace(0, 3, 1001), **start)
+    assert np.array_equal(few.final.q, many.final.q)
+    assert np.array_equal(few.final.u, many.final.u)
+
+
+def test_time_runs_back_to_the_start(dyn, start):
+    end = kane.simulate(dyn, until=2.0, **start).final
+    back = kane.simulate(dyn, start=2.0, until=0.0, q=end.q, u=end.u).final
+    assert back.q == pytest.approx(start["q"], abs=1e-6)  # tolerances of 1e-9, some hundred steps
+    assert back.u == pytest.approx(start["u"], abs=1e-5)
+
+
+def test_an_interrupted_run_goes_on_from_where_it_ended(dyn, start):
+    def interrupt(fraction):
+        raise KeyboardInterrupt
+
+    with pytest.warns(UserWarning, match="interrupted"):
+        first = kane.simulate(dyn, until=2.0, every=1, progress=interrupt, **start)
+    assert first.interrupted
+    assert first.residuals.configuration_residual.max() < CLOSED
+    rest = kane.simulate(dyn, start=first.final.time, until=2.0, q=first.final.q, u=first.final.u).final
+    assert rest.q == pytest.approx(kane.simulate(dyn, until=2.0, **start).final.q, abs=1e-6)
+
+
+def test_embedding_on_the_graph_and_in_numbers_give_the_same_motion(dyn, start):
+    graph = kane.build(kane.formulate(linkage(dependent=["u2", "u3"])))
+    assert graph.equations.embedding is not None
+    assert dyn.equations.embedding is None
+    ends = [kane.simulate(d, until=2.0, inputs=[0.3], **start).final for d in (graph, dyn)]
+    assert ends[0].q == pytest.approx(ends[1].q, abs=1e-6)
+    stiff = kane.simulate(graph, until=2.0, inputs=[0.3], integrator=kane.BDF(1e-9, 1e-11), **start)
+    assert stiff.final.q == pytest.approx(ends[1].q, abs=1e-4)
+    assert stiff.residuals.configuration_residual.max() < CLOSED
+
+
+def test_residuals_survive_a_file(dyn, start, tmp_path):
+    run = kane.simulate(dyn, until=0.5, **start)
+    run.save(tmp_path / "run.nc")
+    loaded = kane.Trajectory.load(tmp_path / "run.nc")
+    assert loaded.residuals.equals(run.residuals)
+    assert loaded.residuals.configuration_residual.attrs["units"] == "m or rad"
+    assert all("long_name" in variable.attrs for variable in loaded.residuals.data_vars.values())
+
+
+def test_without_constraints_there_are_no_residuals():
+    m = kane.Model("pendulum")
+    m.connect(m.ground, m.body("bob", mass=1.0, com=(0, 0, -1)), kane.Revolute("q1", axis="y"))
+    run = kane.simulate(kane.build(kane.formulate(m)), until=0.1, q=[1.0])
+    with pytest.raises(kane.ModelError, match="'pendulum' has no constraints"):
+        _ = run.residuals
+
+
+def test_constraints_do_no_work(dyn, start):
+    names = [constant.name for constant in kane.simulate(dyn, until=1.0, **start).audit()]
+    assert "energy" in names
+    assert not {"P_x", "P_y", "H_z"} & {*names}
+
+
+# Inputs and events ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dependent", [(), ("u2", "u3")])
+def test_an_expression_drives_an_input_as_a_function_and_a_damper_do(start, dependent):
+    m = linkage(dependent)
+    speed = m.rate("q1")
+    dyn = kane.build(kane.formulate(m))
+    run = kane.simulate(dyn, until=1.0, inputs={"T": -0.4 * speed}, **start)
+    called = kane.simulate(dyn, until=1.0, inputs={"T": lambda t, q, u: -0.4 * u[0]}, **start)
+    damped = linkage(dependent)
+    damped.load(kane.Damper(damped.connections[0], 0.4))
+    reference = kane.simulate(kane.build(kane.formulate(damped)), until=1.0, **start)
+    assert run.final.q == pytest.approx(reference.final.q, abs=1e-7)
+    assert called.final.q == pytest.approx(reference.final.q, abs=1e-7)
+    assert run.inputs[:, 0] == pytest.approx(-0.4 * run["u1"], abs=1e-12)
+
+
+def test_sampled_inputs_pass_through(dyn, start):
+    times = np.linspace(0, 1, 11)
+    held = kane.simulate(dyn, until=1.0, inputs={"T": kane.Held(times, np.full(11, 0.3))}, **start)
+    constant = kane.simulate(dyn, until=1.0, inputs=[0.3], **start)
+    assert held.final.q == pytest.approx(constant.final.q, abs=1e-7)
+
+
+def test_events_happen_at_settled_states(model, dyn, start):
+    crank = model.connections[0].q
+    run = kane.simulate(dyn, until=2.0, events=[kane.Event(kane.sin(crank), name="level")], **start)
+    assert len(run.events) > 2
+    for event in run.events:
+        residual = dyn.constraint_residuals(event.q, event.u, event.time)
+        assert np.abs(residual.configuration).max() < CLOSED
+        assert math.sin(event.q[0]) == pytest.approx(0.0, abs=1e-9)
+    stop = kane.simulate(dyn, until=2.0, events=[kane.Event(kane.sin(crank), terminal=True)], **start)
+    assert stop.final.time == run.events[0].time
+    assert stop.residuals.configuration_residual[-1] < CLOSED
+    onwards = kane.simulate(dyn, start=stop.final.time, until=2.0, q=stop.final.q, u=stop.final.u)
+    assert onwards.final.q == pytest.approx(run.final.q, abs=1e-6)
+
+
+# Bad input ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_start_that_is_not_consistent_is_an_error_that_offers_assemble(dyn, start):
+    with pytest.raises(kane.ModelError, match=r"configuration does not satisfy .*'pin: .*kane.assemble\(dyn"):
+        kane.simulate(dyn, until=1.0, q=[1.0, 0.0, 0.0])
+    with pytest.raises(kane.ModelError, match=r"motion does not satisfy the constraint 'pin: .*kane.assemble\(dyn"):
+        kane.simulate(dyn, until=1.0, q=start["q"], u={"u1": 1.0})
+
+
+def test_a_start_that_was_rounded_is_settled(dyn, start):
+    run = kane.simulate(dyn, until=0.1, q=np.round(start["q"], 8), u=np.round(start["u"], 7))
+    assert 1e-10 < run.residuals.configuration_drift[0] < 1e-7
+    assert run.residuals.configuration_residual[0] < CLOSED
+
+
+def test_ensembles_of_constrained_models_are_refused(dyn, start):
+    with pytest.raises(kane.ModelError, match="'linkage' has constraints"):
+        kane.simulate_many(dyn, until=1.0, q=np.tile(start["q"], (3, 1)))
