@@ -17,6 +17,7 @@ from kane.formulation.inverse import along_u, inertia_wrench, inverse_dynamics
 from kane.formulation.kinematics import accelerations, angular_velocities
 from kane.formulation.probe import Probe
 from kane.formulation.spatial import ZERO, minus
+from kane.formulation.symmetric_links import without_turns, wrenches_in
 from kane.formulation.system import System
 
 # A division takes as long as this many multiplications on current processors.
@@ -59,7 +60,7 @@ class Routes:
     @cached_property
     def chosen(self) -> System:
         """The system with base parameters where they save operations, else as it is."""
-        regrouped = self._plain.regrouped()
+        regrouped = without_turns(self._plain.regrouped())
         if len(self._plain.speeds.C) > MANY_SPEEDS:
             return regrouped
         udot = self._plain.speeds.udot
@@ -78,7 +79,7 @@ class Routes:
 
     def inverse(self, udot: Sequence[Any], applied: Applied) -> list[Any]:
         """M udot + bias under loads."""
-        needed = inverse_dynamics(self.chosen, udot, applied.wrenches)
+        needed = inverse_dynamics(self.chosen, udot, wrenches_in(self.chosen, self._plain, applied.wrenches))
         return [x - y for x, y in zip(needed, along_u(self._plain, applied.efforts), strict=True)]
 
     def forward(self, applied: Applied) -> list[Any]:
@@ -106,7 +107,7 @@ class Routes:
         w = angular_velocities(system)
         fields = accelerations(system, w, system.speeds.a_t)
         wrenches = [inertia_wrench(m, f, v) for m, f, v in zip(system.masses, fields, w, strict=True)]
-        for link, (f, n) in applied.wrenches.items():
+        for link, (f, n) in wrenches_in(system, self._plain, applied.wrenches).items():
             wrenches[link] = minus(wrenches[link][0], f), minus(wrenches[link][1], n)
         natural = articulated_forward(system, applied.efforts, wrenches)
         columns = [next(iter(row)) for row in system.speeds.C]
