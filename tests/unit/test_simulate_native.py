@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,24 @@ def test_a_folder_that_disappears_does_no_harm(tmp_path):
     loop._cache._cache_file._index_path = str(tmp_path / "gone" / "missing" / "index")
     shutil.rmtree(tmp_path)
     assert loop(2.0) == 4.0
+
+
+def test_a_loop_is_stale_when_a_module_that_it_is_made_of_changed(tmp_path, monkeypatch):
+    from kane.codegen.native_call import _sources
+
+    for name, text in (("loop", "from kane.inlined import x\n"), ("inlined", "x = 1\n"), ("other", "")):
+        (tmp_path / f"{name}.py").write_text(text)
+        module = types.ModuleType(f"kane.{name}")
+        module.__file__ = str(tmp_path / f"{name}.py")
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    digests = []
+    for changed in ("other", "inlined", "loop"):
+        _sources.cache_clear()
+        digests.append(_sources("kane.loop"))
+        (tmp_path / f"{changed}.py").write_text("from kane.inlined import x, y\n")
+    _sources.cache_clear()
+    assert digests[0] == digests[1]
+    assert len({*digests, _sources("kane.loop")}) == 3
 
 
 def _double(x):
