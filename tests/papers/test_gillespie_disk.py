@@ -107,6 +107,20 @@ def test_the_normal_force_of_the_sliding_disk(sliding, given):
         close(found["q1 Fy"], given["m"] * given["g"] * np.cos(given["theta"]))
 
 
+def test_friction_may_be_a_share_of_the_normal_force_that_the_equations_themselves_bring_into_evidence():
+    """Sliding up, Ff = 0.35 N: u1' = -g (sin + 0.35 cos), u2' = -0.35 m g cos r^2 / J."""
+    model = sliding_disk()
+    slide, B = model.connections[0], model.bodies[-1]
+    friction = 0.35 * slide.reaction_force.dot(slide.child.y)
+    model.load(kane.Force(slide.child.point(), (-friction, 0.0, 0.0)))
+    model.load(kane.Torque(B, (0.0, 0.0, -SETS[0]["r"] * friction)))
+    dyn = kane.build(kane.formulate(model))
+    m, J, r, g, theta = (SETS[0][k] for k in ("m", "J", "r", "g", "theta"))
+    expected = [-g * (np.sin(theta) + 0.35 * np.cos(theta)), -0.35 * m * g * np.cos(theta) * r**2 / J]
+    for q, u, _ in zip(*states(), strict=True):
+        close(dyn.forward(q, u), np.array(expected))
+
+
 def test_a_disk_that_rolls_keeps_its_energy_and_one_that_slides_loses_what_friction_takes(sliding, rolling):
     """2 s of constant acceleration, which Runge-Kutta methods of order 8 integrate without error; energies of 100 J."""
     run = kane.simulate(rolling, until=2.0, u={"u1": 1.0, "u2": -1.0})
