@@ -27,6 +27,7 @@ from benchmarks.tables import (  # noqa: E402
     derivation,
     first_numbers,
     lanes,
+    mobile,
     peak,
     spacecraft,
     stepping,
@@ -49,6 +50,7 @@ TABLES: dict[str, Callable[[Mode], Table]] = {
     "trajectories": trajectories.table,
     "accuracy": accuracy.table,
     "spacecraft": spacecraft.table,
+    "mobile": mobile.table,
     "derivation": derivation.table,
     "certificate": derivation.certificate,
 }
