@@ -121,6 +121,17 @@ def test_run_writes_a_trajectory_and_a_picture(pendulum, tmp_path):
     assert run.time[-1] == 0.5
 
 
+def test_a_model_with_closed_loops_is_counted_and_run(tmp_path):
+    counted = call("count", "four_bar")
+    assert counted.exit_code == 0, counted.output
+    assert "before constraints" in counted.output
+    out = tmp_path / "out"
+    result = call("run", "four_bar", "--until", "0.1", "--out", out)
+    assert result.exit_code == 0, result.output
+    run = kane.Trajectory.load(out / "four_bar.nc")
+    assert run.residuals.configuration_residual.max() < 1e-13  # rounding in metres
+
+
 def test_damping_acts_in_every_joint(pendulum, tmp_path):
     rates = []
     for damping in (0, 5):

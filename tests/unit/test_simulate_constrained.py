@@ -177,6 +177,40 @@ def test_a_start_that_was_rounded_is_settled(dyn, start):
     assert run.residuals.configuration_residual[0] < CLOSED
 
 
+def test_a_motion_that_opens_the_loop_cannot_be_followed(dyn, start):
+    with pytest.raises(kane.ModelError, match=r"cannot follow this motion: at t = 0\.5 s the configuration .* 'pin: "):
+        kane.follow(dyn, q={"q1": lambda t: 1.0 + t, "q2": start["q"][1], "q3": start["q"][2]}, times=[0.0, 0.5])
+
+
+@pytest.mark.parametrize("dependent", [(), ("u2", "u3")])
+def test_forces_along_a_motion_are_those_that_made_it(dyn, dependent, start):
+    # A run under a constant torque, sampled: a spline of fifth degree through it has its accelerations to 1e-6.
+    run = kane.simulate(dyn, until=0.5, times=np.linspace(0, 0.5, 501), inputs=[0.7], **start)
+    other = kane.build(kane.formulate(linkage(dependent)))
+    at = np.linspace(0.1, 0.4, 7)
+    samples = {name: (run.time, run[name]) for name in ("q1", "q2", "q3")}
+    found = kane.follow(other, q=samples, times=at)
+    # One freedom: the power of the forces is that of the torque.
+    assert (found.forces * found.u).sum(axis=1) == pytest.approx(0.7 * found["u1"], abs=1e-4)
+
+
+def test_inverse_kinematics_refuses_closed_loops(dyn):
+    with pytest.raises(kane.ModelError, match=r"would open the loops of 'linkage'.*kane\.assemble"):
+        kane.inverse_kinematics(dyn, "rocker", position=(1.0, 0, 0))
+
+
+@pytest.mark.parametrize("take", [lambda e: e.count(), lambda e: e.listing(), lambda e: e.forward, lambda e: e.bias])
+def test_expressions_of_what_is_embedded_in_numbers_do_not_exist(dyn, take):
+    with pytest.raises(kane.ModelError, match=r"embedded in numbers.*model\.speeds\(dependent="):
+        take(dyn.equations)
+
+
+def test_equations_embedded_in_numbers_cannot_be_exported_and_leave_no_files(dyn, tmp_path):
+    with pytest.raises(kane.ModelError, match="embedded in numbers"):
+        kane.export(dyn.equations, tmp_path / "out", kane.CSource())
+    assert not (tmp_path / "out").exists()
+
+
 def test_ensembles_of_constrained_models_are_refused(dyn, start):
     with pytest.raises(kane.ModelError, match="'linkage' has constraints"):
         kane.simulate_many(dyn, until=1.0, q=np.tile(start["q"], (3, 1)))

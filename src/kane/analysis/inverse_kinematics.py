@@ -82,10 +82,16 @@ def inverse_kinematics(
         q, (nq,), or (m, nq) for a path.
 
     Raises:
-        ModelError: not a pose, or it is not reached; the message says how near the body came.
+        ModelError: not a pose, or it is not reached; the message says how near the body came; or there are constraints.
     """
     if not isinstance(dyn, Dynamics):
         raise ModelError(f"inverse_kinematics needs Dynamics, as kane.build(equations) makes them, not {dyn!r}")
+    if dyn.equations.constraints:
+        raise ModelError(
+            f"inverse_kinematics would open the loops of {dyn.equations.name!r}: it knows of no constraints; "
+            "constrain a copy of the model to the pose, model.constrain(point.position.dot(axis) - value), and use "
+            "kane.assemble"
+        )
     targets, single = _targets(position, orientation)
     point = named_vector(at, ("x", "y", "z"), (0.0, 0.0, 0.0), "component of at")
     if isinstance(body, Body) and body.model.arena is not dyn.equations.t.arena:

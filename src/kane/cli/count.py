@@ -21,14 +21,20 @@ def count(
 ) -> None:
     """Count the run-time operations of the equations of MODEL."""
     equations = kane.formulate(read_model(model, base))
-    counts = equations.count()
+    title, counts = operations(equations)
     if as_json:
-        operations = {name: dict(row) for name, row in counts.items()}
-        typer.echo(
-            json.dumps({"model": equations.name, "speeds": len(equations.u), "operations": operations}, indent=2)
-        )
+        rows = {name: dict(row) for name, row in counts.items()}
+        typer.echo(json.dumps({"model": equations.name, "speeds": len(equations.u), "operations": rows}, indent=2))
         return
-    Console().print(operation_table(f"{equations.name}: {len(equations.u)} speeds", counts))
+    Console().print(operation_table(title, counts))
+
+
+def operations(equations: kane.Equations) -> tuple[str, Mapping[str, Mapping[str, int]]]:
+    """A title and the operations; of the equations before constraints where these are embedded in numbers."""
+    title = f"{equations.name}: {len(equations.u)} speeds"
+    if equations.constraints and equations.embedding is None:
+        return f"{title}, before constraints are embedded in numbers", equations.unconstrained.count()
+    return title, equations.count()
 
 
 def operation_table(title: str, counts: Mapping[str, Mapping[str, int]]) -> Table:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 import kane
-from kane.cli.count import operation_table
+from kane.cli.count import operation_table, operations
 from kane.cli.model_argument import Base, BaseOption, ModelArgument, read_model
 
 
@@ -24,7 +24,10 @@ def run(
     out: Annotated[Path, typer.Option(help="Folder for the trajectory and the plot.")] = Path("out"),
     base: BaseOption = Base.fixed,
 ) -> None:
-    """Simulate MODEL from rest in its neutral position; write the trajectory (NetCDF) and a plot (PNG)."""
+    """Simulate MODEL from rest in its neutral position; write the trajectory (NetCDF) and a plot (PNG).
+
+    Where loops have to close, it starts where they do near that position.
+    """
     description = read_model(model, base)
     if damping > 0.0:
         add_damping(description, damping)
@@ -34,16 +37,17 @@ def run(
     dynamics = kane.build(equations)
     dynamics.function("rhs")
     built = time.perf_counter()
-    kane.simulate(dynamics, until=dt, dt=dt)  # loads the integrator, which was compiled once for all models
+    start = initial_state(dynamics)
+    kane.simulate(dynamics, until=dt, dt=dt, **start)  # loads the integrator, which was compiled once for all models
     loaded = time.perf_counter()
-    trajectory = kane.simulate(dynamics, until=until, dt=dt)
+    trajectory = kane.simulate(dynamics, until=until, dt=dt, **start)
     finished = time.perf_counter()
     out.mkdir(parents=True, exist_ok=True)
     files = [out / f"{file_name(equations.name)}.nc", out / f"{file_name(equations.name)}.png"]
     trajectory.save(files[0])
     trajectory.plot().savefig(files[1])
     console = Console()
-    console.print(operation_table(f"{equations.name}: {len(equations.u)} speeds", equations.count()))
+    console.print(operation_table(*operations(equations)))
     summary = Table(show_header=False)
     for name, value in {
         "derive": f"{derived - started:.3f} s",
@@ -56,6 +60,14 @@ def run(
     }.items():
         summary.add_row(name, value)
     console.print(summary)
+
+
+def initial_state(dynamics: kane.Dynamics) -> dict[str, Any]:
+    """Coordinates and speeds to start from, as ``simulate`` takes them: neutral, at rest, and on the constraints."""
+    if not dynamics.equations.constraints:
+        return {}
+    found = kane.assemble(dynamics)
+    return {"q": found.q, "u": found.u}
 
 
 def add_damping(model: kane.Model, coefficient: float) -> None:

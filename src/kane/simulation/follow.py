@@ -13,6 +13,7 @@ from kane.simulation.followed_motion import FollowedMotion
 from kane.simulation.layout import Layout
 from kane.simulation.named_vector import named_vector
 from kane.simulation.prescribed import Array, courses, speeds_along
+from kane.simulation.settling import Constraints
 from kane.simulation.trajectory_record import Record
 
 FORCE_UNITS = {"rad/s": "N m", "m/s": "N"}
@@ -36,7 +37,7 @@ def follow(dyn: Dynamics, *, q: Any, times: Any, parameters: Any = None) -> Foll
 
     Raises:
         ModelError: a coordinate is not prescribed, or in a way that says nothing about its derivatives; or no speeds
-            make such a motion.
+            make such a motion; or it does not keep the constraints.
     """
     if not isinstance(dyn, Dynamics):
         raise ModelError(f"follow needs Dynamics, as kane.build(equations) makes them, not {dyn!r}")
@@ -45,7 +46,9 @@ def follow(dyn: Dynamics, *, q: Any, times: Any, parameters: Any = None) -> Foll
     values = named_vector(parameters, layout.parameters, layout.parameter_defaults, "parameter")
     named = dict(zip(layout.parameters, values.tolist(), strict=True))
     course = courses(e, q, at, named)
-    u, udot = speeds_along(e, course, at, named)
+    u, udot = speeds_along(e.unconstrained, course, at, named)
+    if e.constraints:
+        Constraints(e, dyn.compile, values).require_followed(np.column_stack([at, course.value, u]))
     forces = dyn.inverse(course.value, u, udot, at, parameters=named)
     try:
         inputs, reason = dyn.inputs_for(course.value, u, udot, at, parameters=named), ""

@@ -105,6 +105,21 @@ class Constraints:
                 "fixed=[...]) finds a consistent state near a guess: start with q=state.q, u=state.u"
             )
 
+    def require_followed(self, states: NDArray[np.float64]) -> None:
+        """Refuse a motion [t, q, u], (times, 1 + nq + n), that does not satisfy the constraints.
+
+        Raises:
+            ModelError: the worst of them is named, where it is farthest from holding.
+        """
+        for largest in self.residuals(states).largest:
+            state = states[int(np.argmax(largest))]
+            worst = self.worst(state, TOLERANCE)
+            if worst:
+                raise ModelError(
+                    f"{self.equations.name!r} cannot follow this motion: at t = {state[0]:.9g} s {worst}; prescribe "
+                    "coordinates that keep the constraints (kane.assemble finds them at each time)"
+                )
+
     def worst(self, state: Vector, tolerance: float) -> str:
         """Which constraint is farthest from holding at a state [t, q, u], in words; nothing where all hold.
 
