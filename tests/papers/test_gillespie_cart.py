@@ -116,6 +116,51 @@ def test_kinematics_are_those_of_equation_57(free, seed):
 
 
 @every_state
+def test_the_constraints_are_those_of_equations_59_and_64(free, stuck, seed):
+    x = drawn(seed)
+    rows = [[-x.s4, x.L2 * x.c4, -x.L3], [0.0, -1.0, 1.0]]
+    for dyn, expected in ((free, rows[:1]), (stuck, rows)):
+        values = dyn.evaluate(dyn.function("constraints"), x.q, np.zeros(3), parameters=x.given)
+        close(values[: 3 * len(expected)].reshape(-1, 3), np.array(expected))
+
+
+@every_state
+def test_partial_velocities_are_those_of_the_two_tables(free, stuck, seed):
+    """Of P1, Bo, P3 and B: the tables before Eq. 61 and before Eq. 66, in N: v_r + sum D_sr v_s (Eq. 26)."""
+    x = drawn(seed)
+    Z2 = x.L3 - x.L2 * x.c4
+    R = {name: pose.orientation for name, pose in free.poses(x.q, parameters=x.given).items()}
+    (b1, b2, b3), c2, none = R["B"].T, R["C"][:, 1], np.zeros(3)
+    tables = {
+        free: [
+            (b1, none),
+            (b1, x.L1 * b2),
+            (b1 + x.s4 * c2, x.L2 * b2 - x.L2 * x.c4 * c2),
+            (none, b3),
+        ],
+        stuck: [
+            (b1,),
+            (b1 - x.L1 * x.s4 / Z2 * b2,),
+            (b1 - x.L2 * x.s4 / Z2 * b2 + x.L3 * x.s4 / Z2 * c2,),
+            (-x.s4 / Z2 * b3,),
+        ],
+    }
+    for dyn, table in tables.items():
+        on_B, on_Bo, on_P3 = (
+            dyn.jacobian(body, x.q, at=at, parameters=x.given)
+            for body, at in (("B", none), ("B", (x.L1, 0.0, 0.0)), ("C", (-x.L3, 0.0, 0.0)))
+        )
+        found = [on_B.linear, on_Bo.linear, on_P3.linear, on_B.angular]
+        p = len(table[0])
+        A = dyn.evaluate(dyn.function("constraints"), x.q, np.zeros(3), parameters=x.given)[: 3 * (3 - p)].reshape(
+            -1, 3
+        )
+        D = -np.linalg.solve(A[:, p:], A[:, :p])
+        for columns, expected in zip(found, table, strict=True):
+            close((columns[:, :p] + columns[:, p:] @ D).T, np.array(expected), 10.0 * (1.0 + np.abs(D).max()))
+
+
+@every_state
 def test_the_caster_free_equations_are_those_of_63(free, seed):
     """inverse = -F*, the input matrix has F1 = F and F2 = tau; u3 and its derivative are not read."""
     x = drawn(seed)

@@ -41,6 +41,19 @@ def test_the_speeds_are_those_of_equation_6(sliding):
         close(sliding.kinematics(q, u), [u[0], u[1] / 0.2])
 
 
+def test_partial_velocities_are_those_of_both_tables(sliding, rolling):
+    """v_Bo: a1, 0 and w_B: 0, a3 / r sliding (Eq. 35); a1 and -a3 / r rolling, with D = [-1] (Eqs. 7 and 26)."""
+    ((column, D),) = rolling.equations.embedding.D[1].items()
+    assert (column, float(D)) == (0, -1.0)
+    for q, _, _ in zip(*states(), strict=True):
+        for dyn in (sliding, rolling):
+            table = dyn.jacobian("B", q)
+            close(table.linear.T, np.array([[1, 0, 0], [0, 0, 0]]))
+            close(table.angular.T, np.array([[0, 0, 0], [0, 0, 5.0]]))
+        close(table.linear @ [1.0, float(D)], np.array([1, 0, 0]))
+        close(table.angular @ [1.0, float(D)], np.array([0, 0, -5.0]))
+
+
 @every_set
 def test_the_sliding_disk_obeys_equations_38_to_40(sliding, given):
     """F1 = -mg sin - Ff, F2 = -Ff, F1* = -m u1', F2* = -J/r^2 u2'."""
