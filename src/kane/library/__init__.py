@@ -26,6 +26,7 @@ from kane.library.spacecraft_tree import spacecraft_tree as spacecraft_tree
 from kane.library.stanford_arm import stanford_arm as stanford_arm
 from kane.library.stanford_arm import stanford_arm_feedback as stanford_arm_feedback
 from kane.library.stewart_platform import stewart_platform as stewart_platform
+from kane.library.whipple_bicycle import whipple_bicycle as whipple_bicycle
 from kane.library.wrist import wrist as wrist
 from kane.library.wrist import wrist_measure_numbers as wrist_measure_numbers
 
@@ -56,6 +57,7 @@ __all__ = [
     "stiff_flyball_governor",
     "stuck_shopping_cart",
     "tanner_speeds",
+    "whipple_bicycle",
     "wrist",
     "wrist_measure_numbers",
 ]

@@ -1,0 +1,50 @@
+"""The bicycle of Whipple and Carvallo, with the benchmark parameters of Meijaard et al."""
+
+from __future__ import annotations
+
+import math
+
+from kane.model.constraints import Disk, Plane, Rolling
+from kane.model.joints import Planar, Prismatic, Revolute
+from kane.model.model import Model
+
+
+def whipple_bicycle() -> Model:
+    """Rear frame with a rigid rider, front frame, two wheels that roll without slip: nine coordinates, three freedoms.
+
+    N has x forwards, y to the right and z downwards; the ground is z = 0. Coordinates: heave (z of the rear wheel's
+    centre), x, y, yaw, roll, pitch of the rear frame, angles rear and front of the wheels, steer. At yaw = roll =
+    pitch = steer = 0 and heave = -0.3 m the bicycle stands upright; at the speed v the wheels turn by -v / 0.3 and
+    -v / 0.35 rad/s. Wheel base 1.02 m, trail 0.08 m, steer axis tilted by 18 degrees.
+
+    Source: Meijaard, Papadopoulos, Ruina & Schwab 2007, Linearized dynamics equations for the balance and steer of a
+    bicycle, Table 1.
+    """
+    model = Model("whipple_bicycle", gravity=(0.0, 0.0, 9.81))
+    rear, front, base, trail, tilt = 0.3, 0.35, 1.02, 0.08, math.pi / 10
+    carriage, heading, leaning = (model.body(name, mass=0.0) for name in ("carriage", "heading", "leaning"))
+    frame = model.body("frame", mass=85.0, inertia=(9.2, 11.0, 2.8, 0.0, 2.4, 0.0), com=(0.3, 0.0, -0.9 + rear))
+    model.connect(model.ground, carriage, Prismatic("heave", axis="z"))
+    model.connect(carriage, heading, Planar(("x", "y", "yaw"), axis="z"), name="plane")
+    model.connect(heading, leaning, Revolute("roll", axis="x"))
+    model.connect(leaning, frame, Revolute("pitch", axis="y"))
+    # The fork's origin is the point of the steer axis nearest to its mass centre, from the rear wheel's centre.
+    axis, on_axis, centre = (math.sin(tilt), 0.0, math.cos(tilt)), (base + trail, 0.0, rear), (0.9, 0.0, -0.7 + rear)
+    along = sum(a * (c - p) for a, c, p in zip(axis, centre, on_axis, strict=True))
+    foot = tuple(p + along * a for p, a in zip(on_axis, axis, strict=True))
+    fork = model.body(
+        "fork",
+        mass=4.0,
+        inertia=(0.05892, 0.06, 0.00708, 0.0, -0.00756, 0.0),
+        com=tuple(c - f for c, f in zip(centre, foot, strict=True)),
+    )
+    model.connect(frame, fork, Revolute("steer", axis=axis), at=foot)
+    rear_wheel = model.body("rear wheel", mass=2.0, inertia=(0.0603, 0.12, 0.0603))
+    front_wheel = model.body("front wheel", mass=3.0, inertia=(0.1405, 0.28, 0.1405))
+    hub = tuple(c - f for c, f in zip((base, 0.0, rear - front), foot, strict=True))
+    model.connect(frame, rear_wheel, Revolute("rear", axis="y"))
+    model.connect(fork, front_wheel, Revolute("front", axis="y"), at=hub)
+    road = Plane(model.ground.point(), model.ground.direction((0.0, 0.0, -1.0)))
+    for wheel, radius in ((rear_wheel, rear), (front_wheel, front)):
+        model.constrain(Rolling(Disk(wheel.point(), wheel.y, radius), road), name=f"{wheel.name} on the road")
+    return model
