@@ -64,3 +64,16 @@ def test_a_speed_and_a_constraint_along_turning_axes_are_solved_at_every_heading
     np.testing.assert_allclose(dyn.kinematics(q, u), [1.3 * np.cos(angle), 1.3 * np.sin(angle), -0.8], atol=1e-14)
     udot = [0.3 * 0.8**2, 2.0 * 0.3 * 1.3 * 0.8 / (0.1 + 2.0 * 0.3**2)]
     np.testing.assert_allclose(dyn.forward(q, u), udot, rtol=1e-13)
+
+
+def test_speeds_of_choice_have_units_and_a_run_of_fewer_speeds_than_joints_have_is_labelled_and_saved(tmp_path):
+    """Mixtures by parameters have units that cannot be known; numbers leave a unit as it is."""
+    m = kane.library.chaplygin_sleigh()
+    assert kane.formulate(m).speed_units == ("m/s", "rad/s")
+    run = kane.simulate(kane.build(kane.formulate(m)), until=0.1, u={"u1": 1.0})
+    run.save(tmp_path / "run.nc")
+    assert run.to_xarray().u.sel(speed="u2").speed_units.item() == "rad/s"
+    assert kane.formulate(kane.library.rolling_disk()).speed_units == ("m/s", "SI")
+    m = kane.library.four_bar()
+    m.speeds(u1=m.rate("q1"), u2=2.0 * m.rate("q1") - m.rate("q2"), u3=kane.cos(m.connections[0].q) * m.rate("q3"))
+    assert kane.formulate(m).speed_units == ("rad/s", "rad/s", "SI")

@@ -20,6 +20,7 @@ from kane.formulation.equations import Equations
 from kane.formulation.measures import images
 from kane.formulation.reaction_loads import with_reaction_loads
 from kane.formulation.read_model import probe_of, snapshot, system_of
+from kane.formulation.speed_units import units_of_speeds
 from kane.formulation.speeds import leaves_of
 from kane.model.checks import near
 from kane.model.constraints import Constraint
@@ -62,7 +63,7 @@ def formulate(model: Model) -> Equations:
         bodies=tuple(b.name for b in model.bodies),
         frames=dict(model.frames),
         coordinate_units=tuple(unit for c in joints for unit in c.joint.coordinate_units),
-        speed_units=tuple(unit for c in joints for unit in c.joint.speed_units),
+        speed_units=units_of_speeds(model.speed_choice.definitions, joints),
         neutral=tuple(x for c in joints for x in c.joint.neutral),
         quaternions=tuple(starts[c] + c.joint.quaternion_at for c in joints if c.joint.quaternion_at is not None),
         constraints=constraints,
