@@ -221,8 +221,14 @@ def leaves_of(m):
 
 
 REFUSED = {
-    "one rate of three": (lambda m, a, b, c, B: dict(x=a), r"x do.? not span the motion: u2, u3 can change"),
-    "two of three": (lambda m, a, b, c, B: dict(x=a, y=a + b), r"x, y do not span the motion: u3 can change.*1 more"),
+    "one rate of three": (
+        lambda m, a, b, c, B: dict(x=a),
+        r"the speed x does not span the motion: u2, u3 can change while it is zero; define 2 more",
+    ),
+    "two of three": (
+        lambda m, a, b, c, B: dict(x=a, y=a + b),
+        r"the speeds x, y do not span the motion: u3 can .* all of them are zero; define 1 more",
+    ),
     "one twice": (lambda m, a, b, c, B: dict(x=a, y=2.0 * a, z=c), "the speeds x, y depend on each other"),
     "four of three": (lambda m, a, b, c, B: dict(x=a, y=b, z=c, w=c), "the speeds z, w depend on each other"),
     "what is always zero": (

@@ -36,6 +36,7 @@ class ChosenSpeeds:
         own: the joints' own speeds by name, linear in u.
         u: leaves of the generalized speeds.
         names: of these.
+        definitions: of these, in the joints' own speeds.
         completed: names of the constraints that determine what the speeds leave open.
         fails_where: what was divided by.
     """
@@ -43,6 +44,7 @@ class ChosenSpeeds:
     own: dict[str, Expr]
     u: tuple[Expr, ...]
     names: tuple[str, ...]
+    definitions: tuple[Expr, ...]
     completed: tuple[str, ...]
     fails_where: tuple[Expr, ...]
 
@@ -64,26 +66,31 @@ def chosen_speeds(
     names = tuple(definitions)
     u = tuple(system.arena.leaf(SPEED, name) for name in names)
     w = [leaf.name for leaf in system.speeds.u]
-    plain = _plain_rows(definitions, u, system)
+    resolved = _resolved(definitions, system)
+    plain = _plain_rows(resolved, u, system)
     _require_independent(plain, w, probe)
     rows = _structured(plain, definitions, u, system)
     completing = _completing(plain, constraints, system, probe)
     found = eliminate([*rows, *completing], range(len(w)), probe)
     values = found.values()
     own = {name: system.arena.lift(values[k].rest) for k, name in enumerate(w)}
-    return ChosenSpeeds(own, u, names, tuple(row.name for row in completing), tuple(found.pivots))
+    completed = tuple(row.name for row in completing)
+    return ChosenSpeeds(own, u, names, tuple(resolved.values()), completed, tuple(found.pivots))
+
+
+def _resolved(definitions: Mapping[str, Expr], system: System) -> dict[str, Expr]:
+    """Definitions in coordinates, time and the joints' own speeds."""
+    return {name: substitute([x], images(system, [x], f"the speed {name!r}"))[0] for name, x in definitions.items()}
 
 
 def _plain_rows(definitions: Mapping[str, Expr], u: Sequence[Expr], system: System) -> list[Row]:
     """Y w + Z - u = 0 for each speed."""
     rows, zero = [], system.arena.zero
     for (name, expression), leaf in zip(definitions.items(), u, strict=True):
-        who = f"the speed {name!r}"
-        resolved = substitute([expression], images(system, [expression], who))
         try:
-            (Y,), (Z,) = linear_coefficients(resolved, system.speeds.u)
+            (Y,), (Z,) = linear_coefficients([expression], system.speeds.u)
         except ExpressionError as error:
-            raise ModelError(f"{who} is not linear in the rates of the coordinates: {error}") from None
+            raise ModelError(f"the speed {name!r} is not linear in the rates of the coordinates: {error}") from None
         rows.append(Row(name, {j: y for j, y in enumerate(Y) if y is not zero}, Z - leaf))
     return rows
 

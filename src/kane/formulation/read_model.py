@@ -38,6 +38,7 @@ def system_of(model: Model) -> System:
         _system(model, link_tree(model), speeds),
         known=known,
         own=system,
+        definitions=chosen.definitions if len(chosen.u) == len(system.speeds.u) else (),
         completed=chosen.completed,
         fails_where=chosen.fails_where,
     )

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
-from kane.expression.operations import PARAMETER
-from kane.expression.traverse import count
+from kane.expression.operations import PARAMETER, TIME
+from kane.expression.traverse import count, substitute
 from kane.formulation.applied import Applied
 from kane.formulation.articulated import articulated_forward
 from kane.formulation.composite import Sparse, mass_matrix, natural_mass_matrix, solve, unit_columns
@@ -88,10 +89,27 @@ class Routes:
         if not speeds.u:
             return []
         if not speeds.plain:
-            return self.composite(applied)
+            return self.with_choice(applied)
         if len(speeds.C) > MANY_SPEEDS:
             return self.articulated(applied)
         return min(self.composite(applied), self.articulated(applied), key=cost)
+
+    def with_choice(self, applied: Applied) -> list[Any]:
+        """udot of speeds of choice, by composite inertias or through the joints' own speeds, whichever is cheaper."""
+        if not self._plain.definitions:
+            return self.composite(applied)
+        if len(self._plain.speeds.u) > MANY_SPEEDS:
+            return self.through_own_speeds(applied)
+        return min(self.composite(applied), self.through_own_speeds(applied), key=cost)
+
+    def through_own_speeds(self, applied: Applied) -> list[Any]:
+        """udot of u = Y w + Z as its time derivative, with wdot of the joints' own speeds: for long chains."""
+        own, rates = self._plain.own, self._plain.speeds.rates
+        assert own is not None
+        w, lift = own.speeds, own.arena.lift
+        changes = dict(zip(w.q, w.kinematics, strict=True)) | {own.arena.leaf(TIME, "t"): own.arena.one}
+        changes |= dict(zip(w.u, map(lift, Routes(own).forward(applied)), strict=True))
+        return list(substitute(total_time_derivative(self._plain.definitions, changes), rates))
 
     def composite(self, applied: Applied) -> list[Any]:
         """udot by composite inertias and a sparse solve; any speeds."""

@@ -25,6 +25,7 @@ class System:
         gravity: acceleration of free fall in N [m/s^2].
         known: angular velocities that are declared as speeds, by link.
         own: the system in the joints' own speeds, where other speeds are chosen.
+        definitions: of the chosen speeds in the joints' own, where there are as many of them.
         completed: names of the constraint equations by which fewer speeds than joints have determine the motion: in
             these speeds they hold by themselves.
         fails_where: expressions that were divided by to solve the speeds for the joints' own: where one vanishes, this
@@ -40,6 +41,7 @@ class System:
     gravity: Vector
     known: Mapping[int, KnownVelocity] = field(default_factory=dict)
     own: System | None = None
+    definitions: tuple[Expr, ...] = ()
     completed: tuple[str, ...] = ()
     fails_where: tuple[Expr, ...] = ()
 
