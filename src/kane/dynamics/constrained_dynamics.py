@@ -57,7 +57,7 @@ class ConstrainedDynamics(Dynamics):
         )
 
     def conditioning(self, q: Any, t: Any = 0.0) -> np.ndarray:
-        """Smallest over largest pivot of the dependent columns of the constraints, shape (...).
+        """Smallest pivot of the dependent columns of the constraints over the largest of any choice, shape (...).
 
         Near zero the choice of dependent speeds, or where it is free to be the best the mechanism, is singular.
         """

@@ -16,7 +16,7 @@ class Embedded(NamedTuple):
     """The embedding at states: u = R u + e, udot = R udot + e_t, of which R reads the independent ones only.
 
     Attributes:
-        conditioning: smallest over largest pivot of the dependent block, (...).
+        conditioning: smallest pivot of the dependent columns over the largest of any choice, (...).
         independent: which speeds are, (..., n).
         u: speeds, the dependent ones from the others, (..., n).
         e_t: (..., n).

@@ -200,13 +200,12 @@ def largest_pivot(f: Any, rank: int) -> float:
 
 
 @native_kernel
-def conditioning(f: Any, rank: int) -> float:
-    """The smallest |R_kk| over the largest; 1 where nothing is factored."""
-    largest = largest_pivot(f, rank)
-    smallest = largest
+def smallest_pivot(f: Any, rank: int) -> float:
+    """The smallest |R_kk|; infinity where there is none."""
+    smallest = math.inf
     for k in range(rank):
         smallest = min(smallest, abs(f.diag[k]))
-    return smallest / largest if largest > 0.0 else (1.0 if rank == 0 else 0.0)
+    return smallest
 
 
 @native_kernel

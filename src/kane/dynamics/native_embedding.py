@@ -9,6 +9,7 @@ Source: Gillespie 2003, Eqs. 4-5, 43-45.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from kane.codegen.native_call import (
@@ -23,8 +24,8 @@ from kane.codegen.native_call import (
 from kane.dynamics.native_algebra import (
     UNCHOSEN,
     Factors,
-    conditioning,
     factor,
+    smallest_pivot,
     solve_columns,
     solve_positive,
     solve_upper,
@@ -183,6 +184,22 @@ def embed(a: Any, rest: Any, stage: Any, work: Any) -> int:
 
 
 @native_kernel
+def conditioning(rows: Any, f: Any, rank: int) -> float:
+    """The smallest pivot of the choice over the largest that any choice has, which is the longest column of A.
+
+    Not over its own largest pivot, which says nothing where there is one.
+    """
+    n = f.order.size
+    m, longest = rows.size // (n + 1), 0.0
+    for j in range(n):
+        total = 0.0
+        for i in range(m):
+            total += rows[i * n + j] * rows[i * n + j]
+        longest = max(longest, math.sqrt(total))
+    return min(1.0, smallest_pivot(f, rank) / longest) if rank > 0 else 1.0
+
+
+@native_kernel
 def remainders(f: Any, rank: int, given: Any, x: Any, e: Any) -> None:
     """e_t of udot_d = D udot_i + e_t, in the order of the choice, zero at independent speeds."""
     for i in range(x.size):
@@ -271,7 +288,7 @@ def embedding(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     remainders(a.f, rank, a.free[first : first + m], a.x, a.e)
     order, D = a.f.order, a.f.A
     result, R = vector_at(out, 0, 1 + 3 * n), matrix_at(out, 1 + 3 * n, n, n)
-    result[0] = conditioning(a.f, rank)
+    result[0] = conditioning(a.rows, a.f, rank)
     for k in range(n):
         j = order[k]
         result[1 + j] = 1.0 if k >= rank else 0.0

@@ -11,7 +11,7 @@ import math
 from typing import Any, NamedTuple
 
 from kane.codegen.native_call import integers_at, matrix_at, native_inline, native_kernel, native_program, vector_at
-from kane.dynamics.native_algebra import UNCHOSEN, Factors, factor, from_q, solve_lower
+from kane.dynamics.native_algebra import UNCHOSEN, Factors, factor, from_q, smallest_pivot, solve_lower
 from kane.dynamics.native_embedding import (
     AFRESH,
     CONFIGURATION,
@@ -27,6 +27,7 @@ from kane.dynamics.native_embedding import (
     WORK,
     arrays_of,
     call,
+    conditioning,
     correct_speeds,
     load_columns,
     work_length,
@@ -166,30 +167,6 @@ def _correct_coordinates(a: Any, c: Any, rows: Any, quaternions: Any, rest: Any,
     return before
 
 
-@native_kernel
-def _smallest_pivot(f: Any, rank: int) -> float:
-    smallest = math.inf
-    for k in range(rank):
-        smallest = min(smallest, abs(f.diag[k]))
-    return smallest
-
-
-@native_kernel
-def _conditioning(rows: Any, f: Any, rank: int) -> float:
-    """The smallest pivot of the choice over the largest that any choice has, which is the longest column of A.
-
-    Not over its own largest pivot, which says nothing where there is one.
-    """
-    n = f.order.size
-    m, longest = rows.size // (n + 1), 0.0
-    for j in range(n):
-        total = 0.0
-        for i in range(m):
-            total += rows[i * n + j] * rows[i * n + j]
-        longest = max(longest, math.sqrt(total))
-    return min(1.0, _smallest_pivot(f, rank) / longest) if rank > 0 else 1.0
-
-
 @native_inline
 def _choose(a: Any) -> int:
     """Factor A by the choice in force, or anew where that has become worse or the rank another; the rank."""
@@ -201,11 +178,11 @@ def _choose(a: Any) -> int:
     rank = factor(a.f, UNCHOSEN)
     if a.head[MODE] == AFRESH:
         return rank
-    best = _smallest_pivot(a.f, rank)
+    best = smallest_pivot(a.f, rank)
     if a.head[RANK] == rank:
         load_columns(a.rows, a.f, a.kept, rank)
         factor(a.f, rank)
-        if _smallest_pivot(a.f, rank) >= WORSE * best:
+        if smallest_pivot(a.f, rank) >= WORSE * best:
             return rank
         load_columns(a.rows, a.f, a.kept, UNCHOSEN)
         factor(a.f, UNCHOSEN)
@@ -235,6 +212,6 @@ def settle(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     call(a, CONSTRAINTS, rest, stage, work, a.rows)
     rank = _choose(a)
     correct_speeds(a, rank, rest, stage, work)
-    result[nq + n + 2] = _conditioning(a.rows, a.f, rank)
+    result[nq + n + 2] = conditioning(a.rows, a.f, rank)
     for i in range(nq + n):
         result[i] = a.state[1 + i]
