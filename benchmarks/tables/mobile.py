@@ -19,10 +19,10 @@ TITLE = "Mobile manipulator of Tanner & Kyriakopoulos, forward dynamics"
 PEER = "SymPy + cse + gcc"
 COLUMNS = ("dynamics", "kane, ns", f"{PEER}, ns", "x", "differs by")
 NOTE = (
-    "Table I: three wheels, two links; of the six rows of rolling five are independent and embedded. The same speeds and "
-    "constraint equations on both sides. SymPy: KanesMethod without the wheels' angles of turning, its M and f after "
-    "cse in C, gcc -O3 -march=native, and elimination with pivots of the 9 x 9 system that KanesMethod leaves. CPU time "
-    "of one call in a native loop over 64 random states."
+    "Table I: three wheels, two links; of the six rows of rolling five are independent and embedded. The same speeds "
+    "and constraint equations on both sides. SymPy: KanesMethod without the wheels' angles of turning, its M and f "
+    "after cse in C, gcc -O3 -march=native, and elimination with pivots of the 9 x 9 system that KanesMethod leaves. "
+    "CPU time of one call in a native loop over 64 random states."
 )
 STATES = 64
 Array = npt.NDArray[np.float64]
