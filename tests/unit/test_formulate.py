@@ -399,3 +399,13 @@ def test_substitute_refuses_what_is_of_another_model_and_names_the_symbol():
         kane.substitute(eqs, m=other.parameter("k", 1.0))
     with pytest.raises(ModelError, match=r"'m' cannot be replaced by nan: .* not finite"):
         kane.substitute(eqs, m=float("nan"))
+
+
+def test_equations_and_reactions_print_as_one_line():
+    model = kane.Model("swing")
+    body = model.body("bar", mass=1.0, inertia=(1.0, 1.0, 1.0))
+    joint = model.connect(model.ground, body, kane.Revolute("q1", axis="x"))
+    model.constrain(joint.q - model.time, name="drive")
+    equations = kane.formulate(model)
+    assert repr(equations) == "<Equations of 'swing': 1 coordinate, 1 speed, 1 constraint>"
+    assert repr(kane.reveal_reactions(equations, "drive")) == "<Reactions of 'swing': drive>"

@@ -29,7 +29,7 @@ from kane.model.body import BodyFrame
 from kane.model.model import Model
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Equations:
     """What ``formulate`` returns; every declaration of the model is in force in it.
 
@@ -73,6 +73,11 @@ class Equations:
     baked: Mapping[Expr, Expr] = field(default_factory=dict)
     controllers: Mapping[Expr, Expr] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        counts = ((self.q, "coordinate"), (self.u, "speed"), (self.inputs, "input"), (self.constraints, "constraint"))
+        words = [f"{len(x)} {word}{'s' * (len(x) != 1)}" for x, word in counts if len(x) or word == "speed"]
+        return f"<{type(self).__name__} of {self.name!r}: {', '.join(words)}>"
 
     @property
     def name(self) -> str:

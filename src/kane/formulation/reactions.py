@@ -67,7 +67,7 @@ class Auxiliary:
     row: str = ""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Reactions:
     """Reactions of a model, from ``reveal_reactions``.
 
@@ -91,6 +91,9 @@ class Reactions:
     rows: tuple[dict[int, Expr], ...]
     row_names: tuple[str, ...]
     own: int
+
+    def __repr__(self) -> str:
+        return f"<Reactions of {self.equations.name!r}: {', '.join(self.names)}>"
 
     @cached_property
     def expressions(self) -> dict[str, Expr]:
