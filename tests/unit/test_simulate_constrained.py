@@ -121,6 +121,15 @@ def test_constraints_do_no_work(dyn, start):
     assert not {"P_x", "P_y", "H_z"} & {*names}
 
 
+def test_fewer_speeds_than_coordinates_are_simulated_with_their_constraints():
+    dyn = kane.build(kane.formulate(kane.library.shopping_cart()))
+    assert len(dyn.equations.u) < len(dyn.equations.q)
+    start = kane.assemble(dyn, q={"q3": 0.3, "q4": 0.2}, u={"u1": 0.5, "u3": 0.2})
+    run = kane.simulate(dyn, until=1.0, q=start.q, u=start.u)
+    assert np.abs(run.final.q - start.q).max() > 0.1
+    assert run.residuals.motion_residual.max() < CLOSED
+
+
 # Inputs and events ----------------------------------------------------------------------------------------------------
 
 

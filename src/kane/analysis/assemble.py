@@ -199,20 +199,22 @@ def split_rows(A: Array) -> tuple[list[int], list[int]]:
 
 def free_names(loops: Loops, layout: Layout, q: Array, A: Array, fixed: Sequence[str]) -> tuple[str, ...]:
     """Coordinates and speeds by which the rest is determined: rows of full rank in a basis of the possible motions."""
-    from scipy.linalg import qr
-
     motions = null_space(A, len(layout.speeds))
     Y, J = loops.rates(q), loops.configuration(q)[1]
     displacements = Y @ null_space(J[split_rows(J)[0]], len(layout.speeds))
     held = np.array([name in fixed for name in layout.coordinates], dtype=bool)
     kept = np.array([name in fixed for name in layout.speeds], dtype=bool)
-    moving = np.abs(Y[held]).sum(axis=0) > 0.0
-    found: list[str] = []
-    for names, basis, first in (
-        (layout.coordinates, displacements, 1.0 * held),
-        (layout.speeds, motions, 1.0 * kept + 0.1 * moving),
-    ):
-        if basis.size:
-            order = qr(((1.0 + PREFERRED * first)[:, None] * basis).T, mode="r", pivoting=True)[1]
-            found.extend(names[i] for i in sorted(order[: basis.shape[1]]))
-    return tuple(found)
+    first = _best_rows(displacements, PREFERRED * held)
+    of_held, of_first = np.abs(Y[held]).sum(axis=0) > 0.0, np.abs(Y[first]).sum(axis=0) > 0.0
+    then = _best_rows(motions, PREFERRED * (kept + 0.1 * of_held) + of_first)
+    return (*(layout.coordinates[i] for i in first), *(layout.speeds[j] for j in then))
+
+
+def _best_rows(basis: Array, preference: Array) -> list[int]:
+    """Rows of a basis that determine the others, in order; those preferred by x count 1 + x times as much."""
+    from scipy.linalg import qr
+
+    if not basis.size:
+        return []
+    order = qr(((1.0 + preference)[:, None] * basis).T, mode="r", pivoting=True)[1]
+    return sorted(order[: basis.shape[1]].tolist())

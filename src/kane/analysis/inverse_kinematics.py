@@ -86,12 +86,7 @@ def inverse_kinematics(
     """
     if not isinstance(dyn, Dynamics):
         raise ModelError(f"inverse_kinematics needs Dynamics, as kane.build(equations) makes them, not {dyn!r}")
-    if dyn.equations.constraints:
-        raise ModelError(
-            f"inverse_kinematics would open the loops of {dyn.equations.name!r}: it knows of no constraints; "
-            "constrain a copy of the model to the pose, model.constrain(point.position.dot(axis) - value), and use "
-            "kane.assemble"
-        )
+    _require_open(dyn)
     targets, single = _targets(position, orientation)
     point = named_vector(at, ("x", "y", "z"), (0.0, 0.0, 0.0), "component of at")
     if isinstance(body, Body) and body.model.arena is not dyn.equations.t.arena:
@@ -181,6 +176,15 @@ class _Search:
         for start in self.quaternions:
             moved[start : start + 4] /= np.linalg.norm(moved[start : start + 4])
         return moved
+
+
+def _require_open(dyn: Dynamics) -> None:
+    if dyn.equations.constraints:
+        raise ModelError(
+            f"inverse_kinematics would open the loops of {dyn.equations.name!r}: it knows of no constraints; "
+            "constrain a copy of the model to the pose, model.constrain(point.position.dot(axis) - value), and use "
+            "kane.assemble"
+        )
 
 
 def _targets(position: Any, orientation: Any) -> tuple[list[Target], bool]:

@@ -15,6 +15,7 @@ from kane.simulation.named_vector import named_vector
 
 # A quaternion this close to length one is one that was rounded, in a file or by a sum; it is normalised in silence.
 UNIT_TOLERANCE = 1e-6
+ANY_UNIT = "m/s or rad/s"
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class Layout:
     @classmethod
     def of(cls, equations: Equations) -> Layout:
         """The layout of the state of these equations."""
+        # Speeds of the analyst's choice may be of any kind: those of the joints say nothing of their units.
+        chosen = len(equations.speed_units) != len(equations.u)
         groups = ("q", "u", "inputs", "parameters")
         q, u, inputs, parameters = (tuple(leaf.name for leaf in getattr(equations, group)) for group in groups)
         return cls(
@@ -56,7 +59,7 @@ class Layout:
             inputs=inputs,
             parameters=parameters,
             coordinate_units=tuple(equations.coordinate_units),
-            speed_units=tuple(equations.speed_units),
+            speed_units=(ANY_UNIT,) * len(u) if chosen else tuple(equations.speed_units),
             neutral=tuple(equations.neutral),
             input_defaults=tuple(equations.defaults[name] for name in inputs),
             parameter_defaults=tuple(equations.defaults[name] for name in parameters),

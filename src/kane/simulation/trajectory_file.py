@@ -11,7 +11,7 @@ import numpy as np
 import xarray
 
 from kane.errors import ImportFileError
-from kane.simulation.trajectory_record import FORMAT, FORMAT_VERSION
+from kane.simulation.trajectory_record import FORMAT, FORMAT_VERSION, RESIDUALS
 
 ENGINE: Literal["h5netcdf"] = "h5netcdf"
 # Variable to its dimensions; words first, numbers after.
@@ -93,4 +93,7 @@ def _problem(dataset: xarray.Dataset) -> str:
             return f"the variable {name!r} holds {variable.dtype}, not double precision numbers"
         if name in WORDS and not all(isinstance(word, str) for word in variable.to_numpy().tolist()):
             return f"the variable {name!r} does not hold words"
+    for name in RESIDUALS:
+        if name in dataset.variables and (dataset[name].dims != ("time",) or dataset[name].dtype != np.float64):
+            return f"the variable {name!r} is not one number for each time"
     return "" if dataset.sizes["time"] else "it has no times"
