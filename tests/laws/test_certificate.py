@@ -31,7 +31,7 @@ LIBRARY = {
     **{name: getattr(kane.library, name) for name in ("stuck_shopping_cart", "rolling_coin", "chaplygin_sleigh")},
     **{name: getattr(kane.library, name) for name in ("four_bar", "slider_crank", "andrews_squeezer", "bricard")},
     **{name: getattr(kane.library, name) for name in ("flyball_governor", "stiff_flyball_governor")},
-    **{name: getattr(kane.library, name) for name in ("stewart_platform", "mobile_manipulator")},
+    **{name: getattr(kane.library, name) for name in ("stewart_platform", "mobile_manipulator", "whipple_bicycle")},
 }
 NOT_MODELS = {"stanford_arm_feedback", "lock_steering", "platform_wheels", "tanner_speeds"}
 

@@ -70,6 +70,11 @@ CONSTRAINED = {
         [*PLATFORM, *(f"{x}{i}" for i in range(1, 7) for x in "abl")],
         [f"F{i}" for i in range(1, 7)],
     ),
+    "Whipple's bicycle": (
+        library.whipple_bicycle,
+        ["heave", "x", "y", "yaw", "roll", "pitch", "steer", "rear", "front"],
+        [],
+    ),
     "mobile manipulator": (
         library.mobile_manipulator,
         ["x", "y", "theta", "phi", "q1", "q2", "turn0", "turn1", "turn2"],
