@@ -321,6 +321,26 @@ def test_the_sum_of_contact_forces_is_the_rate_of_momentum_along_a_run(locked):
     np.testing.assert_allclose(total[1:-1], (P[2:] - P[:-2]) / (2.0 * h), atol=1e3 * h * h)
 
 
+def test_forces_along_a_run_are_the_same_with_constraints_embedded_in_numbers(table_one):
+    """The paper's speeds, whose embedding is chosen at each state; events cannot know of it."""
+    model = mobile_manipulator()
+    tanner_speeds(model)
+    m = built(model)
+    forces, tip = kane.wheel_forces(m.eqs, m.wheels), kane.tip_over(m.eqs, m.wheels, m.carriage)
+    case = dict(q={"phi": 0.4, "theta": 1.4}, u={"roll0": 5.0, "u5": 1.0})
+    run = driven(table_one, case, until=1.0, times=np.linspace(0.0, 1.0, 11))
+    start = kane.assemble(m.dyn, q=run.q[0], u={"roll0": 5.0, "u5": 1.0}, fixed=[*named(m.eqs.q, run.q[0]), *FREE])
+    options = dict(times=run.time, integrator=kane.RK8(rtol=1e-11, atol=1e-11))
+    other = kane.simulate(m.dyn, until=1.0, q=start.q, u=start.u, **options)
+    expected, found = (f.along(r, friction=0.7) for f, r in ((table_one.forces, run), (forces, other)))
+    for name in expected:
+        # Two runs to 1e-11 a step, forces of 1e3 N.
+        np.testing.assert_allclose(found[name], expected[name], atol=1e-6)
+    np.testing.assert_allclose(tip.along(other)["measure"], table_one.tip.along(run)["measure"], atol=1e-6)
+    with pytest.raises(ModelError, match="acceleration"):
+        kane.simulate(m.dyn, until=1.0, q=start.q, u=start.u, events=[kane.Event(forces.load["w0"])])
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_mirrored_state_has_mirrored_forces(table_one, seed):
     """y -> -y: left and right change places, angles and lateral forces their signs."""
@@ -435,14 +455,14 @@ def test_margins_refuse_what_is_no_vehicle(table_one, locked):
 
 
 def test_margins_refuse_a_tilted_axle_a_raised_wheel_and_a_motor_on_the_ground():
-    def vehicle(*, tilt=0.0, raised=0.0, motor=False):
+    def vehicle(*, tilt=0.0, raised=0.0, motor=False, places=CONTACTS):
         m = kane.Model("cart", gravity=(0.0, 0.0, -G))
         v = m.body("v", mass=1.0, inertia=(1.0, 1.0, 1.0))
         on_ground = m.connect(m.ground, v, kane.Planar(("x", "y", "a")), at=(0.0, 0.0, R))
         if motor:
             m.load(kane.Motor(on_ground["a"], m.input("T")))
         wheels = []
-        for j, (x, y) in enumerate(CONTACTS):
+        for j, (x, y) in enumerate(places):
             w = m.body(f"w{j}", mass=1.0, inertia=(0.01, 0.02, 0.01))
             at_v, R_vF = (x, y, raised * (j == 2)), kane.Rotation.about("x", tilt * (j == 1))
             wheels.append(kane.Wheel(m.connect(v, w, kane.Revolute(f"t{j}", axis="y"), at=at_v, orientation=R_vF), R))
@@ -452,5 +472,7 @@ def test_margins_refuse_a_tilted_axle_a_raised_wheel_and_a_motor_on_the_ground()
         kane.wheel_forces(*vehicle(tilt=0.1))
     with pytest.raises(ModelError, match=r"wheel 'w2' stands 0\.01 m above"):
         kane.wheel_forces(*vehicle(raised=0.01))
+    with pytest.raises(ModelError, match="three contacts are on one line"):
+        kane.wheel_forces(*vehicle(places=[(0.3, 0.1), (0.0, 0.0), (0.0, 0.0)]))
     with pytest.raises(ModelError, match="a load acts along joint"):
         kane.tip_over(*vehicle(motor=True), carriage=[])

@@ -9,8 +9,11 @@ import numpy as np
 
 from kane.codegen.jit import compile_program
 from kane.codegen.program import Program
+from kane.dynamics.build import build
 from kane.errors import ModelError
 from kane.expression.node import Expr
+from kane.expression.operations import ACCELERATION
+from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ def along(equations: Equations, outputs: Mapping[str, Expr], run: Trajectory) ->
     """Outputs at every recorded state of a run.
 
     Args:
-        outputs: by name, in q, u, t, inputs and parameters.
+        outputs: by name, in q, u, udot, t, inputs and parameters.
 
     Returns:
         One variable (time) for each output.
@@ -35,15 +38,18 @@ def along(equations: Equations, outputs: Mapping[str, Expr], run: Trajectory) ->
 
     e, recorded = equations, run.to_xarray()
     kinds = (("coordinate", e.q), ("speed", e.u), ("input", e.inputs), ("parameter", e.parameters))
-    for kind, leaves in kinds:
-        theirs, ours = recorded[kind].to_numpy().tolist(), [leaf.name for leaf in leaves]
+    for kind, expected in kinds:
+        theirs, ours = recorded[kind].to_numpy().tolist(), [leaf.name for leaf in expected]
         if theirs != ours:
             raise ModelError(f"the run has the {kind}s {theirs}, {e.name!r} has {ours}; give a run of it")
-    program = Program(
-        "outputs", list(outputs.values()), state=(e.t, *e.q, *e.u), rest=e.inputs, parameters=e.parameters
-    )
-    function = compile_program(program)
-    stage = function.stage(recorded["parameters"].to_numpy())
-    found = function(np.column_stack([run.time, run.q, run.u]), run.inputs, stage)
+    expressions = list(outputs.values())
+    state, rest, given = (e.t, *e.q, *e.u), e.inputs, run.inputs
+    names, parameters = [leaf.name for leaf in e.parameters], recorded["parameters"].to_numpy()
+    if any(leaf.op == ACCELERATION for leaf in leaves(expressions)):
+        values = dict(zip(names, parameters, strict=True))
+        udot = build(e).forward(run.q, run.u, run.inputs, run.time, parameters=values)
+        rest, given = (*e.udot, *e.inputs), np.column_stack([udot, run.inputs])
+    function = compile_program(Program("outputs", expressions, state=state, rest=rest, parameters=e.parameters))
+    found = function(np.column_stack([run.time, run.q, run.u]), given, function.stage(parameters))
     columns = {name: ("time", found[:, i]) for i, name in enumerate(outputs)}
     return xarray.Dataset(data_vars=columns, coords={"time": ("time", run.time, {"units": "s"})})

@@ -20,11 +20,11 @@ def ground_wrench(equations: Equations) -> tuple[Expr, ...]:
         F = dP/dt - m g - sum f,    T = dH/dt - p_cm x m g - sum (t + p x f).
 
     Returns:
-        F (3) [N] and T (3) [N m] about the origin of N, along the axes of N, in q, u, t and the inputs.
+        F (3) [N] and T (3) [N m] about the origin of N, along the axes of N, in q, u, t and the inputs, and in udot
+        where constraints are embedded in numbers.
 
     Raises:
-        ModelError: a load acts along a joint to the ground, whose reaction could not be told from those of contacts;
-            constraints that are embedded in numbers, so that there is no expression of udot.
+        ModelError: a load acts along a joint to the ground, whose reaction could not be told from those of contacts.
     """
     with collector_paused():
         _require_no_motor_on_ground(equations)
@@ -35,9 +35,10 @@ def ground_wrench(equations: Equations) -> tuple[Expr, ...]:
 
 
 def motion(equations: Equations) -> dict[Expr, Expr]:
-    """The rates of all coordinates and speeds."""
-    rates = dict(zip(equations.q, equations.kinematics, strict=True))
-    return rates | dict(zip(equations.u, equations.forward, strict=True))
+    """The rates of all coordinates and speeds; the leaves udot where constraints are embedded in numbers."""
+    in_numbers = equations.constraints and equations.embedding is None
+    udot = equations.udot if in_numbers else equations.forward
+    return dict(zip((*equations.q, *equations.u), (*equations.kinematics, *udot), strict=True))
 
 
 def _applied(equations: Equations) -> tuple[Vector, Vector]:

@@ -43,7 +43,8 @@ class Stand:
 class WheelForces:
     """The forces of the ground on three wheels, expressions in q, u, t and inputs: for ``kane.Event`` and listings.
 
-    Wheels on one axle line share their lateral force, of which only the sum is determinate.
+    Where constraints are embedded in numbers udot stands in them too: they are good along a run, not for events. Wheels
+    on one axle line share their lateral force, of which only the sum is determinate.
 
     Attributes:
         equations: of the vehicle.
@@ -119,8 +120,8 @@ def wheel_forces(equations: Equations, wheels: Sequence[Wheel]) -> WheelForces:
     ground.
 
     Raises:
-        ModelError: not three wheels on two axle lines, wheels at different heights or with a tilted axle, or
-            constraints that are embedded in numbers.
+        ModelError: not three wheels on two axle lines, contacts on one line, wheels at different heights or with a
+            tilted axle, a load along the joint that holds the vehicle on the ground.
 
     Source: Tanner & Kyriakopoulos 2001, Eq. (9).
     """
@@ -134,6 +135,7 @@ def wheel_forces(equations: Equations, wheels: Sequence[Wheel]) -> WheelForces:
                 f"on the {len(wheels)} wheels {', '.join(names)} with {len(shared)} axle lines rigid ground leaves "
                 "forces indeterminate: the balance gives three loads and two lateral forces; kane.tip_over needs none"
             )
+        _require_triangle(equations, stands)
         wrench = ground_wrench(equations)
         F, T = tuple(wrench[:3]), tuple(wrench[3:])
         X = {wheel.name: _traction(equations, wheel) for wheel in wheels}
@@ -174,6 +176,12 @@ def require_level(equations: Equations, wheels: Sequence[Wheel], stands: Sequenc
         upright = probe([dot(stand.heading, stand.heading)])[0]
         if abs(upright - 1.0) > ROUND_OFF:
             raise ModelError(f"the axle of wheel {wheel.name!r} is not level; these are forces on upright wheels")
+
+
+def _require_triangle(equations: Equations, stands: Sequence[Stand]) -> None:
+    a, b = (minus(s.contact, stands[2].contact) for s in stands[:2])
+    if abs(probe_of(equations.model)([cross(a, b)[2]])[0]) < ROUND_OFF:
+        raise ModelError("the three contacts are on one line, so that the ground cannot hold moments about it")
 
 
 def _axle_lines(wheels: Sequence[Wheel]) -> list[list[Wheel]]:

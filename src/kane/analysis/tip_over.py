@@ -8,7 +8,6 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from kane.analysis.along import along
 from kane.analysis.ground_wrench import ground_wrench, moved_moment
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class TipOver:
     """The force-angle measure of a vehicle, expressions in q, u, t and inputs: for ``kane.Event`` and listings.
+
+    Where constraints are embedded in numbers udot stands in them too: they are good along a run, not for events.
 
     Attributes:
         equations: of the vehicle.
@@ -75,8 +76,8 @@ def tip_over(equations: Equations, wheels: Sequence[Wheel], carriage: Sequence[B
         carriage: the bodies whose mass centre is p_c, platform and wheels.
 
     Raises:
-        ModelError: wheels that span no polygon, stand at different heights or have a tilted axle; constraints that are
-            embedded in numbers.
+        ModelError: wheels that span no polygon, stand at different heights or have a tilted axle; a load along the
+            joint that holds the vehicle on the ground.
 
     Source: Papadopoulos & Rey 1996; Tanner & Kyriakopoulos 2001, Eq. (9).
     """
@@ -128,6 +129,8 @@ def _mass_centre(equations: Equations, carriage: Sequence[Body]) -> Vector:
 
 def _polygon(equations: Equations, wheels: Sequence[Wheel], stands: Sequence[Stand]) -> list[int]:
     """The contacts on the convex hull, counter-clockwise from above."""
+    from scipy.spatial import ConvexHull, QhullError  # slow to import, which only this should pay
+
     probe = probe_of(equations.model)
     corners = np.array([probe(s.contact[:2]) for s in stands])
     try:
