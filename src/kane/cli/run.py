@@ -42,10 +42,7 @@ def run(
     loaded = time.perf_counter()
     trajectory = kane.simulate(dynamics, until=until, dt=dt, **start)
     finished = time.perf_counter()
-    out.mkdir(parents=True, exist_ok=True)
-    files = [out / f"{file_name(equations.name)}.nc", out / f"{file_name(equations.name)}.png"]
-    trajectory.save(files[0])
-    trajectory.plot().savefig(files[1])
+    files = write_files(trajectory, out, file_name(equations.name))
     console = Console()
     console.print(operation_table(*operations(equations)))
     summary = Table(show_header=False)
@@ -60,6 +57,15 @@ def run(
     }.items():
         summary.add_row(name, value)
     console.print(summary)
+
+
+def write_files(trajectory: kane.Trajectory, folder: Path, name: str) -> list[Path]:
+    """The trajectory and its picture in a folder, made if it is not there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [folder / f"{name}.nc", folder / f"{name}.png"]
+    trajectory.save(files[0])
+    trajectory.plot().savefig(files[1])
+    return files
 
 
 def initial_state(dynamics: kane.Dynamics) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import Protocol
 from kane.codegen.compiled import CompiledFunction
 from kane.codegen.jit import compile_program
 from kane.codegen.program import Program
-from kane.dynamics.constrained_dynamics import ConstrainedDynamics
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
 from kane.formulation.equations import Equations
@@ -58,5 +57,9 @@ def build(equations: Equations, *, target: Target | None = None) -> Dynamics:
     """
     if not isinstance(equations, Equations):
         raise ModelError(f"build takes Equations, which kane.formulate(model) returns, not {equations!r}")
-    kind = ConstrainedDynamics if equations.constraints else Dynamics
-    return kind(equations, (target or LLVM()).compile)
+    compiler = (target or LLVM()).compile
+    if not equations.constraints:
+        return Dynamics(equations, compiler)
+    from kane.dynamics.constrained_dynamics import ConstrainedDynamics  # numba takes 0.3 s that only constraints pay
+
+    return ConstrainedDynamics(equations, compiler)
