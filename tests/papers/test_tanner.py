@@ -407,6 +407,27 @@ def test_skid_margins_say_whether_friction_cones_can_hold_the_forces(table_one):
     assert list(m.forces.slip_margins(0.5)) == ["w0", "w1", "w2"]
 
 
+def test_a_wheel_that_carries_nothing_holds_nothing(table_one):
+    """At rest with the arm over the left rear wheel the right one would have to pull: its cone is not counted."""
+    q, u = state(table_one, {"q1": 1.0})
+    f = at(table_one, {**forces_of(table_one), "rear": table_one.forces.skid_margins(0.5)["w1 + w2"]}, q, u)
+    assert f["Nw2"] < -1.0
+    assert f["rear"] == pytest.approx(0.5 * f["Nw1"], abs=FORCE)
+
+
+def test_the_steering_can_be_locked_before_and_after_the_paper_s_speeds_are_chosen():
+    found = []
+    for choices in ((lock_steering, tanner_speeds), (tanner_speeds, lock_steering)):
+        model = mobile_manipulator()
+        for choose in choices:
+            choose(model)
+        dyn = kane.build(kane.formulate(model))
+        start = kane.assemble(dyn, q={"phi": 0.3}, u={"roll0": 5.0}, fixed=["phi", "roll0", "theta"])
+        found.append(dyn.forward(start.q, start.u, np.ones(len(dyn.equations.inputs))))
+    assert abs(found[0][3]) < 1e-12
+    np.testing.assert_allclose(found[0], found[1], atol=1e-9)
+
+
 def test_four_wheels_tip_but_their_loads_are_indeterminate():
     m = built(mobile_manipulator(1, 4))
     with pytest.raises(ModelError, match=r"w0, w1, w2, w3 .* indeterminate"):
