@@ -134,6 +134,20 @@ def test_friction_may_be_a_share_of_the_normal_force_that_the_equations_themselv
         close(dyn.forward(q, u), np.array(expected))
 
 
+def test_the_friction_input_may_be_replaced_by_a_share_of_the_normal_force():
+    """The same by ``kane.substitute``; the normal force revealed afterwards is m g cos."""
+    model, (m, g, theta) = sliding_disk(), (SETS[0][k] for k in ("m", "g", "theta"))
+    slide = model.connections[0]
+    friction = 0.35 * slide.reaction_force.dot(slide.child.y)
+    dyn = kane.build(kane.substitute(kane.formulate(model), Ff=friction))
+    assert dyn.equations.inputs == ()
+    revealed = kane.reveal_reactions(dyn.equations, "q1")
+    reactions = kane.RevealedReactions(dyn, revealed)
+    for q, u, _ in zip(*states(), strict=True):
+        close(dyn.forward(q, u)[0], np.array(-g * (np.sin(theta) + 0.35 * np.cos(theta))))
+        close(dict(zip(revealed.names, reactions(q, u), strict=True))["q1 Fy"], np.array(m * g * np.cos(theta)))
+
+
 def test_a_disk_that_rolls_keeps_its_energy_and_one_that_slides_loses_what_friction_takes(sliding, rolling):
     """2 s of constant acceleration, which Runge-Kutta methods of order 8 integrate without error; energies of 100 J."""
     run = kane.simulate(rolling, until=2.0, u={"u1": 1.0, "u2": -1.0})

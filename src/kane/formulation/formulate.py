@@ -76,8 +76,8 @@ def formulate(model: Model) -> Equations:
 def substitute(equations: Equations, **values: Any) -> Equations:
     """The equations with parameters or inputs replaced for good by numbers or expressions.
 
-    A number is folded into the constants; an expression (of the model's coordinates, rates, measures, time, parameters
-    and inputs) makes an input a controller, whose force then belongs to the bias.
+    A number is folded into the constants; an expression (of the model's coordinates, rates, measures, time, parameters,
+    inputs and reactions) makes an input a controller, whose force then belongs to the bias.
 
     Raises:
         ModelError: a name is neither a parameter nor an input, or a parameter is given an expression of the motion.
@@ -95,15 +95,17 @@ def substitute(equations: Equations, **values: Any) -> Equations:
     forces = {leaf: x for leaf, x in resolved.items() if leaf in equations.inputs}
     constants = {leaf: x for leaf, x in resolved.items() if leaf not in forces}
     _require_parameters_only(constants, equations)
-    return replace(
+    reactions = reaction_leaves(forces.values())
+    found = replace(
         equations,
         applied=equations.applied.replaced(forces),
         tree=equations.tree.replaced(forces),
         parameters=tuple(p for p in equations.parameters if p not in constants),
-        inputs=tuple(i for i in equations.inputs if i not in forces),
+        inputs=(*(i for i in equations.inputs if i not in forces), *reactions),
         baked={**equations.baked, **constants},
         controllers={**equations.controllers, **forces},
     )
+    return with_reaction_loads(found, reactions) if reactions else found
 
 
 def constrain(

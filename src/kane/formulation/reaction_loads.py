@@ -8,6 +8,7 @@ from dataclasses import replace
 from kane.errors import ExpressionError, ModelError
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
+from kane.expression.traverse import substitute
 from kane.formulation.elimination import Row, eliminate
 from kane.formulation.equations import Equations
 from kane.formulation.reactions import reveal_reactions
@@ -55,10 +56,12 @@ def with_reaction_loads(equations: Equations, reactions: Sequence[Expr]) -> Equa
     if len(solved) < len(names):
         raise ModelError(f"the reactions {', '.join(names)} have no value: the loads that depend on them cancel them")
     values = {leaf: solved[i].rest for i, leaf in enumerate(reactions)}
+    given = equations.controllers
+    controllers = dict(zip(given, substitute(list(given.values()), values), strict=True))
     return replace(
         equations,
         applied=equations.applied.replaced(values),
         tree=equations.tree.replaced(values),
         inputs=tuple(i for i in equations.inputs if i not in values),
-        controllers={**equations.controllers, **values},
+        controllers={**controllers, **values},
     )
