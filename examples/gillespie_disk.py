@@ -44,24 +44,25 @@ def picture(slips: kane.Trajectory, rolls: kane.Trajectory, friction: list[np.nd
 def main() -> None:
     """Slip, find the end of slipping, roll."""
     model = kane.library.sliding_disk()
-    sliding = kane.build(kane.formulate(model))
+    equations = kane.formulate(model)
+    slide = model.connections[0]
+    friction = FRICTION * slide.reaction_force.dot(slide.child.y)  # solved for beside the accelerations
+    sliding = kane.build(kane.substitute(equations, Ff=friction))
     rolling = kane.build(kane.formulate(kane.library.rolling_disk()))
-    print("Sliding, Eqs. (38)-(40):\n" + sliding.equations.listing())
+    print("Sliding, Eqs. (38)-(40):\n" + equations.listing())
     print("Rolling, Eq. (42), u2 = -u1:\n" + rolling.equations.listing())
 
-    names = [p.name for p in sliding.equations.parameters]
-    r = dict(zip(names, sliding.parameters, strict=True))["r"]
-    N = forces(sliding, "q1")([0.0, 0.0], [THROW, 0.0])[1]
-    Ff = FRICTION * N
+    r = equations.defaults["r"]
     stops = kane.Event(model.rate("q1") + r * model.rate("q2"), direction=-1, terminal=True)
-    slips = kane.simulate(sliding, until=UNTIL, u={"u1": THROW}, inputs={"Ff": Ff}, events=[stops])
+    slips = kane.simulate(sliding, until=UNTIL, u={"u1": THROW}, events=[stops])
+    N = forces(sliding, "q1")(slips.q, slips.u)[:, 1]
     u1 = slips.final.u[0]
     rolls = kane.simulate(rolling, start=slips.time[-1], until=UNTIL, q=slips.final.q, u=[u1, -u1])
     needed = -forces(rolling, "rolling")(rolls.q, rolls.u)[:, 0]
-    print(f"N = {N:.4f} N; sliding, Ff = {Ff:.4f} N")
+    print(f"N = {N[0]:.4f} N; sliding, Ff = {FRICTION * N[0]:.4f} N")
     print(f"slips until t = {slips.time[-1]:.6f} s, then rolls at {u1:.6f} m/s")
-    print(f"rolling takes Ff = {needed[0]:.4f} N, {abs(needed[0]) / N:.3f} of N: no more than {FRICTION}")
-    picture(slips, rolls, [np.full(len(slips), Ff), needed])
+    print(f"rolling takes Ff = {needed[0]:.4f} N, {abs(needed[0]) / N[0]:.3f} of N: no more than {FRICTION}")
+    picture(slips, rolls, [FRICTION * N, needed])
 
 
 if __name__ == "__main__":
