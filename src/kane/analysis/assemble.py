@@ -104,22 +104,23 @@ def assemble(
     layout = Layout.of(dyn.equations)
     values = named_vector(parameters, layout.parameters, layout.parameter_defaults, "parameter")
     loops = Loops(dyn, float(t), values)
+    own = loops.own
     held, kept = _held(layout, fixed)
     x = layout.initial_state(q, u)
     guess, speeds = x[: len(layout.coordinates)], x[len(layout.coordinates) :]
-    closed, tries = close_loops(loops, guess, held)
-    require_closed(loops, closed, guess, held)
+    closed, tries = close_loops(own, guess, held)
+    require_closed(own, closed, guess, held)
     speeds = consistent_speeds(loops, closed.q, speeds, kept)
     residual, A = loops.motion(closed.q, speeds)
-    independent, redundant = split_rows(A)
+    independent, redundant = split_rows(A if own is loops else own.motion(closed.q, np.zeros(len(own.equations.u)))[1])
     return Assembly(
         q=closed.q,
         u=speeds,
         rank=len(independent),
         residual=max(closed.residual, float(np.abs(residual).max(initial=0.0))),
-        redundant=tuple(loops.names[i] for i in redundant),
-        free=free_names(loops, layout, closed.q, A[independent], fixed),
-        integrable=integrable_rows(loops, closed.q, independent),
+        redundant=tuple(own.names[i] for i in redundant),
+        free=free_names(loops, layout, closed.q, A[split_rows(A)[0]], fixed),
+        integrable=integrable_rows(own, closed.q, independent),
         tries=tries,
         coordinates=layout.coordinates,
         speeds=layout.speeds,
@@ -200,8 +201,8 @@ def split_rows(A: Array) -> tuple[list[int], list[int]]:
 def free_names(loops: Loops, layout: Layout, q: Array, A: Array, fixed: Sequence[str]) -> tuple[str, ...]:
     """Coordinates and speeds by which the rest is determined: rows of full rank in a basis of the possible motions."""
     motions = null_space(A, len(layout.speeds))
-    Y, J = loops.rates(q), loops.configuration(q)[1]
-    displacements = Y @ null_space(J[split_rows(J)[0]], len(layout.speeds))
+    Y, J = loops.rates(q), loops.own.configuration(q)[1]
+    displacements = loops.own.rates(q) @ null_space(J[split_rows(J)[0]], J.shape[1])
     held = np.array([name in fixed for name in layout.coordinates], dtype=bool)
     kept = np.array([name in fixed for name in layout.speeds], dtype=bool)
     first = _best_rows(displacements, PREFERRED * held)

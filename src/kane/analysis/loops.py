@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kane.codegen.compiled import CompiledFunction
 from kane.codegen.factor import factor
 from kane.codegen.program import Program
+from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import linear_coefficients, total_time_derivative
@@ -39,6 +40,12 @@ class Loops:
     def equations(self) -> Equations:
         """What is in force."""
         return self.dyn.equations
+
+    @cached_property
+    def own(self) -> Loops:
+        """The same in the joints' own speeds, which move the coordinates whatever the generalized speeds."""
+        e = self.equations
+        return self if e.system.own is None else Loops(build(e.own), self.t, self.parameters)
 
     @cached_property
     def closing(self) -> tuple[int, ...]:

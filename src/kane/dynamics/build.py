@@ -58,7 +58,7 @@ def build(equations: Equations, *, target: Target | None = None) -> Dynamics:
     if not isinstance(equations, Equations):
         raise ModelError(f"build takes Equations, which kane.formulate(model) returns, not {equations!r}")
     compiler = (target or LLVM()).compile
-    if not equations.constraints:
+    if not (equations.constraints or equations.closing):
         return Dynamics(equations, compiler)
     from kane.dynamics.constrained_dynamics import ConstrainedDynamics  # numba takes 0.3 s that only constraints pay
 

@@ -101,4 +101,5 @@ class ConstrainedDynamics(Dynamics):
         eqs = self.equations
         programs: list[Program] = [program(eqs, "constraints"), program(eqs, "configuration")]
         programs += [program(eqs.unconstrained, "kinematics"), program(eqs, "unconstrained")]
-        return Parts(eqs, tuple(self.compile(p) for p in programs))
+        own = None if eqs.system.own is None else ConstrainedDynamics(eqs.own, self._compile).settle
+        return Parts(eqs, tuple(self.compile(p) for p in programs), own)

@@ -14,7 +14,7 @@ from kane.codegen.compiled import CompiledFunction
 from kane.codegen.native_call import call_program, native_loop
 from kane.dynamics.native_algebra import UNCHOSEN
 from kane.dynamics.native_embedding import AFRESH, FIXED, HEADER, KEPT, STAGES
-from kane.dynamics.native_settle import settle_work_length
+from kane.dynamics.native_settle import own_work_length, settle_work_length
 from kane.formulation.equations import Equations
 
 # States in a chunk: some 0.2 ms of work.
@@ -27,17 +27,23 @@ class Parts:
 
     Attributes:
         equations: whose constraints they are.
-        programs: "constraints", "configuration", "kinematics" and, where constraints are embedded in numbers,
-            "unconstrained".
+        programs: "constraints", "configuration", "kinematics" and "unconstrained".
+        own: settles the configuration by the joints' own speeds, where other speeds are chosen.
     """
 
     equations: Equations
     programs: tuple[CompiledFunction, ...]
+    own: ConstrainedFunction | None = None
 
     @property
     def n_work(self) -> int:
         """Doubles of scratch that the longest of the programs needs."""
-        return max(p.n_work for p in self.programs)
+        return max(p.n_work for p in self.called)
+
+    @property
+    def called(self) -> tuple[CompiledFunction, ...]:
+        """All programs in the order of the header."""
+        return self.programs if self.own is None else (*self.programs, self.own)
 
     @property
     def modes(self) -> tuple[int, int]:
@@ -48,13 +54,13 @@ class Parts:
         """The header, (n,) int64, as ``native_embedding`` describes it."""
         eqs = self.equations
         lists = self._lists()
-        starts = np.cumsum([HEADER + sum(map(len, lists)), *(p.n_stage for p in self.programs)])
+        starts = np.cumsum([HEADER + sum(map(len, lists)), *(p.n_stage for p in self.called)])
         head = np.zeros(HEADER, np.int64)
-        for k, compiled in enumerate(self.programs):
+        for k, compiled in enumerate(self.called):
             head[k], head[STAGES + k] = compiled.address, starts[k]
         embedded = eqs.embedding
         rank = UNCHOSEN if embedded is None else len(embedded.D)
-        sizes = (len(eqs.constraints), len(eqs.u), len(eqs.q), len(lists[1]), len(eqs.quaternions))
+        sizes = (len(eqs.constraints), len(eqs.u), len(eqs.q), len(lists[1]), len(eqs.quaternions), len(eqs.own.u))
         head[2 * STAGES :] = (mode, all(row.linear for row in eqs.constraints), *sizes, rank, self.n_work)
         return np.concatenate([head, *lists]).astype(np.int64)
 
@@ -62,14 +68,15 @@ class Parts:
         eqs = self.equations
         dependent = [] if eqs.embedding is None else list(eqs.embedding.D)
         order = dependent + [j for j in range(len(eqs.u)) if j not in dependent]
-        rows = [i for i, row in enumerate(eqs.constraints) if row.configuration is not None]
+        closing = [] if self.own else eqs.constraints
+        rows = [i for i, row in enumerate(closing) if row.configuration is not None]
         return order, rows, list(eqs.quaternions)
 
     def stage(self, parameters: np.ndarray, mode: int) -> np.ndarray:
         """Header and the stages of the programs, (..., n_stage)."""
         head = self.header(mode).view(np.float64)
         batch = parameters.shape[:-1]
-        stages = [p.stage(parameters) for p in self.programs]
+        stages = [p.stage(parameters) for p in self.called]
         return np.concatenate([np.broadcast_to(head, (*batch, len(head))), *stages], axis=-1)
 
 
@@ -117,8 +124,9 @@ class ConstrainedFunction(CompiledFunction):
         m, eqs = len(parts.equations.constraints), parts.equations
         self.n_state = 1 + len(eqs.q) + len(eqs.u)
         self.n_rest, self.n_parameters, self.n_out = len(rest), len(eqs.parameters), n_out
-        self.n_stage = len(parts.header(mode)) + sum(p.n_stage for p in parts.programs)
-        self.n_work = parts.n_work + settle_work_length(m, len(eqs.u), len(eqs.q))
+        self.n_stage = len(parts.header(mode)) + sum(p.n_stage for p in parts.called)
+        nq = len(eqs.q)
+        self.n_work = parts.n_work + settle_work_length(m, len(eqs.u), nq) + own_work_length(len(eqs.own.u), nq)
         self.threads = threads or processors()
 
     def stage(self, parameters: Any) -> np.ndarray:

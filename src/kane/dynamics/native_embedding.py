@@ -32,13 +32,14 @@ from kane.dynamics.native_algebra import (
     to_q,
 )
 
-# Places in the header: address and stage of the programs called, ...
-CONSTRAINTS, CONFIGURATION, KINEMATICS, UNCONSTRAINED = range(4)
-STAGES = 4
-# ... how dependent speeds are chosen, whether all rows are linear in u, sizes, the rank of the choice and where in
-# ``work`` the arrays lie.
-MODE, LINEAR, ROWS, SPEEDS, COORDINATES, RESIDUALS, QUATERNIONS, RANK, WORK = range(8, 17)
-HEADER = 17
+# Places in the header: address and stage of the programs called (of the last one zero where the speeds are the joints'
+# own: it settles the configuration in these), ...
+CONSTRAINTS, CONFIGURATION, KINEMATICS, UNCONSTRAINED, OWN = range(5)
+STAGES = 5
+# ... how dependent speeds are chosen, whether all rows are linear in u, sizes, the number of the joints' own speeds,
+# the rank of the choice and where in ``work`` the arrays lie.
+MODE, LINEAR, ROWS, SPEEDS, COORDINATES, RESIDUALS, QUATERNIONS, OWN_SPEEDS, RANK, WORK = range(10, 20)
+HEADER = 20
 # Modes: chosen at each call; the choice kept in the header, made anew by settling; the choice of the header for good.
 AFRESH, KEPT, FIXED = range(3)
 

@@ -10,7 +10,15 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from kane.codegen.native_call import integers_at, matrix_at, native_inline, native_kernel, native_program, vector_at
+from kane.codegen.native_call import (
+    call_program,
+    integers_at,
+    matrix_at,
+    native_inline,
+    native_kernel,
+    native_program,
+    vector_at,
+)
 from kane.dynamics.native_algebra import UNCHOSEN, Factors, factor, from_q, smallest_pivot, solve_lower
 from kane.dynamics.native_embedding import (
     AFRESH,
@@ -21,9 +29,12 @@ from kane.dynamics.native_embedding import (
     HEADER,
     KINEMATICS,
     MODE,
+    OWN,
+    OWN_SPEEDS,
     QUATERNIONS,
     RANK,
     RESIDUALS,
+    STAGES,
     WORK,
     arrays_of,
     call,
@@ -59,9 +70,15 @@ class Correction(NamedTuple):
     still: Any
 
 
+@native_kernel
 def settle_work_length(m: int, n: int, nq: int) -> int:
     """Doubles that settling lays out."""
     return work_length(m, n, nq) + m * n + 7 * m + n + 3 * nq
+
+
+def own_work_length(n: int, nq: int) -> int:
+    """Doubles for the state of the joints' own speeds, of which there are n, and for what settling it gives."""
+    return 2 * (1 + nq + n) + 2
 
 
 @native_inline
@@ -168,6 +185,20 @@ def _correct_coordinates(a: Any, c: Any, rows: Any, quaternions: Any, rest: Any,
 
 
 @native_inline
+def _correct_by_own_speeds(a: Any, nq: int, at: int, rest: Any, stage: Any, work: Any) -> float:
+    """q onto the configuration constraints by the joints' own speeds; the largest residual as it was before."""
+    n = a.head[OWN_SPEEDS]
+    state, found = vector_at(work, at, 1 + nq + n), vector_at(work, at + 1 + nq + n, nq + n + 3)
+    for i in range(1 + nq + n):
+        state[i] = a.state[i] if i <= nq else 0.0
+    part = vector_at(stage, a.head[STAGES + OWN], 0)
+    call_program(a.head[OWN], state, vector_at(rest, 0, 0), part, found, vector_at(work, 0, 0))
+    for i in range(nq):
+        a.state[1 + i] = found[i]
+    return float(found[nq + n])
+
+
+@native_inline
 def _choose(a: Any) -> int:
     """Factor A by the choice in force, or anew where that has become worse or the rank another; the rank."""
     n = a.f.order.size
@@ -206,7 +237,11 @@ def settle(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     for j in range(n):
         result[nq + j] = a.state[1 + nq + j]
     _normalise(a, quaternions)
-    result[nq + n] = _correct_coordinates(a, c, rows, quaternions, rest, stage, work)
+    if a.head[OWN] != 0:
+        at = a.head[WORK] + settle_work_length(m, n, nq)
+        result[nq + n] = _correct_by_own_speeds(a, nq, at, rest, stage, work)
+    else:
+        result[nq + n] = _correct_coordinates(a, c, rows, quaternions, rest, stage, work)
     for j in range(n):
         a.state[1 + nq + j] = result[nq + j]
     call(a, CONSTRAINTS, rest, stage, work, a.rows)

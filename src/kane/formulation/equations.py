@@ -195,6 +195,11 @@ class Equations:
         return replace(self, system=system, constraints=rows, embedding=None)
 
     @property
+    def closing(self) -> tuple[Equation, ...]:
+        """The constraints that restrict the configuration, in the joints' own speeds."""
+        return tuple(row for row in self.own.constraints if row.configuration is not None)
+
+    @property
     def fails_where(self) -> tuple[Expr, ...]:
         """Expressions that were divided by: where one vanishes the speeds, or the dependent ones, are badly chosen."""
         return (*self.system.fails_where, *(self.embedding.fails_where if self.embedding else ()))

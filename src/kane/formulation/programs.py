@@ -65,9 +65,9 @@ def _constraints(eqs: Equations) -> Quantity:
 
 
 def _configuration(eqs: Equations) -> Quantity:
-    """The residual of every row that restricts the configuration."""
-    rows = [(row.name, row.configuration) for row in eqs.constraints if row.configuration is not None]
-    return Quantity([name for name, _ in rows], eqs.unconstrained.baked_in([x for _, x in rows]))
+    """The residual of every row that restricts the configuration, those included that speeds of choice keep."""
+    rows = eqs.closing
+    return Quantity([row.name for row in rows], eqs.unconstrained.baked_in([row.configuration for row in rows]))
 
 
 def _unconstrained(eqs: Equations) -> Quantity:

@@ -128,7 +128,7 @@ class Constraints:
             tolerance: share of the state that counts as nothing, of the largest coordinate or speed, at least 1.
         """
         found, rows, nq = self.residuals(state[None, :]), self.equations.constraints, len(self.equations.q)
-        closing = [row.name for row in rows if row.configuration is not None]
+        closing = [row.name for row in self.equations.closing]
         parts = (
             ("configuration", found.configuration[0], closing, state[1 : 1 + nq]),
             ("motion", found.motion[0], [row.name for row in rows], state[1 + nq :]),
@@ -144,7 +144,7 @@ class Constraints:
     def _function(self) -> CompiledFunction:
         e = self.equations
         with collector_paused():
-            configuration = [row.configuration for row in e.constraints if row.configuration is not None]
+            configuration = [row.configuration for row in e.closing]
             outputs = e.unconstrained.baked_in([*configuration, *(row.motion for row in e.constraints)])
             state = (e.t, *e.q, *e.u)
             program = Program("residuals", factor(outputs), state=state, rest=(), parameters=e.parameters)
