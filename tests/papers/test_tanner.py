@@ -274,6 +274,19 @@ def test_tractions_and_lateral_forces_are_the_multipliers_of_the_rolling_rows(ta
     np.testing.assert_allclose(got, expected, rtol=0, atol=FORCE)
 
 
+def test_the_rear_lateral_forces_are_determinate_only_in_their_sum(table_one):
+    """What auxiliary speeds on both rear rows say, in words and in number."""
+    m = table_one
+    rows = ("no skid of w1", "no skid of w2")
+    revealed = kane.reveal_reactions(m.eqs, *rows)
+    assert revealed.indeterminate == rows
+    assert revealed.determinate_sums == ({rows[0]: 1.0, rows[1]: 1.0},)
+    q, u, inputs = random_state(m, 11)
+    total = revealed.summed(rear=revealed.determinate_sums[0]).forward
+    found = at(m, {**forces_of(m), **total}, q, u, inputs)
+    assert found["Yw1 + w2"] == pytest.approx(found["rear"], abs=FORCE)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_contact_forces_balance_platform_and_wheels_against_the_revealed_base_reaction(table_one, seed):
     """The paper's route, Eqs. (6e)-(6g) and (9): R = sum m (g - a) over platform and wheels + the base's force."""
