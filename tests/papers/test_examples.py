@@ -15,6 +15,8 @@ FIGURES = {
     "gillespie_disk": {"gillespie_disk.png"},
     "gillespie_cart": {"gillespie_cart.png"},
     "rolling_coin": {"rolling_coin.png"},
+    "andrews_squeezer": {"andrews_squeezer.png"},
+    "closed_loops": {"closed_loops.png"},
 }
 PRINTED = {
     "kane_levinson": "sigma:    0.0000",
@@ -27,6 +29,8 @@ PRINTED = {
     "gillespie_disk": "then rolls at 1.287393 m/s",
     "gillespie_cart": "the jolt takes",
     "rolling_coin": "5 coordinates, 3 speeds",
+    "andrews_squeezer": "rank 6",
+    "closed_loops": "freedoms upright 1, flat 41",
 }
 
 
