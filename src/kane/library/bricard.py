@@ -29,7 +29,7 @@ def bricard() -> Model:
     parent = model.ground
     at: Triple = (0.0, 0.0, 0.0)
     for i, (axis, sign) in enumerate(STEPS):
-        rod = bar(model, f"bar{i + 1}", m, sign * l, w, axis)
+        rod = bar(model, f"bar{i + 1}", m, sign * l, w, axis=axis)
         model.connect(parent, rod, Revolute(f"q{i + 1}", axis=AXES[i]), at=at)
         parent, at = rod, tuple(sign * l if k == axis else 0.0 for k in range(3))
     model.close(model.ground, parent, Revolute("q6", axis=AXES[5]), at=(0.0, 0.0, l), child_at=at)

@@ -7,12 +7,12 @@ from kane.model.body import Body
 from kane.model.model import Model
 
 
-def thin_rod(model: Model, name: str, mass: Scalar, length: Scalar, axis: int = 0) -> Body:
+def thin_rod(model: Model, name: str, mass: Scalar, length: Scalar, *, axis: int = 0) -> Body:
     """A thin uniform rod [kg, m] from the origin along axis 0, 1 or 2."""
-    return bar(model, name, mass, length, 0.0, axis)
+    return bar(model, name, mass, length, 0.0, axis=axis)
 
 
-def bar(model: Model, name: str, mass: Scalar, length: Scalar, width: Scalar, axis: int = 0) -> Body:
+def bar(model: Model, name: str, mass: Scalar, length: Scalar, width: Scalar, *, axis: int = 0) -> Body:
     """A uniform bar of square section [kg, m, m] from the origin along axis 0, 1 or 2."""
     centre: list[Scalar] = [0.0, 0.0, 0.0]
     moments = [mass * (length * length + width * width) / 12.0] * 3
