@@ -30,6 +30,7 @@ from benchmarks.tables import (  # noqa: E402
     mobile,
     peak,
     spacecraft,
+    squeezer,
     stepping,
     trajectories,
 )
@@ -50,6 +51,7 @@ TABLES: dict[str, Callable[[Mode], Table]] = {
     "trajectories": trajectories.table,
     "accuracy": accuracy.table,
     "spacecraft": spacecraft.table,
+    "squeezer": squeezer.table,
     "mobile": mobile.table,
     "derivation": derivation.table,
     "certificate": derivation.certificate,
