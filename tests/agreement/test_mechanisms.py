@@ -185,6 +185,17 @@ def test_a_four_bar_keeps_its_loop_and_its_energy_over_a_thousand_turns_and_seco
     assert np.abs(run.energy / run.energy[0] - 1.0).max() < 1e-8  # the figure of issue 5
 
 
+def test_a_crank_and_a_rod_of_one_length_pass_the_place_where_the_piston_may_rest():
+    dyn = built(library.slider_crank())
+    equal = {"r": 0.2, "l": 0.2, "g": 0.0}
+    state = kane.assemble(dyn, q={"q3": 0.4}, u={"u1": 20.0}, fixed=["q1", "u1"], parameters=equal)
+    run = kane.simulate(dyn, until=2.0, q=state.q, u=state.u, integrator=EXACT, parameters=equal)
+    assert run["q1"][-1] > 4 * np.pi  # four passages
+    # The piston goes through, x = 2 r cos q1, where it might as well stay at x = 0 with the rod on the crank.
+    np.testing.assert_allclose(run["q3"], 0.4 * np.cos(run["q1"]), rtol=0, atol=1e-12)
+    assert np.abs(run.energy / run.energy[0] - 1.0).max() < 1e-8
+
+
 def row_of_windows(n, until, rtol):
     """A run from the start of the benchmark, and the angle of the pendulum that it is while all rods stay parallel."""
     dyn = built(library.n_four_bar(n))
