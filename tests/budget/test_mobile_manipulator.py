@@ -69,6 +69,6 @@ def test_a_skew_link_costs_inverse_dynamics_no_more_than_angeles_joint(wheels):
 
 
 def test_the_wheels_angles_of_turning_stand_in_no_equation_of_motion():
-    """Two functions of theta, phi and each joint, and nothing of the wheels."""
+    """Two functions of phi and each joint, and nothing of the heading or the wheels."""
     for links in (1, 3):
-        assert counts("level", links, 3)["forward"]["trig"] == 2 * (2 + links)
+        assert counts("level", links, 3)["forward"]["trig"] == 2 * (1 + links)

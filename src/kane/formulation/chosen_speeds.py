@@ -11,19 +11,17 @@ import numpy as np
 from kane.errors import ExpressionError, ModelError
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
-from kane.expression.operations import MEASURE, SPEED
+from kane.expression.operations import SPEED
 from kane.expression.traverse import substitute
 from kane.formulation.constraint_rows import Equation
+from kane.formulation.declared_velocities import declarations, known_angular_velocities
 from kane.formulation.elimination import Row, eliminate
 from kane.formulation.known_velocity import KnownVelocity
 from kane.formulation.measures import images
 from kane.formulation.probe import Probe
 from kane.formulation.spatial import ZERO, Vector, is_zero, plus, times
 from kane.formulation.system import System
-from kane.model.body import ANGULAR_VELOCITY, Measure
 
-# Cosines this close to 0 and 1 are these.
-ALIGNED = 1e-12
 # Beside a number, how much an expression costs as an entry of the equations to be solved.
 EXPRESSION = 4
 
@@ -161,7 +159,7 @@ def _structured(rows: list[Row], definitions: Mapping[str, Expr], u: Sequence[Ex
     """
     done: set[int] = set()
     found: list[Row] = []
-    for link, known in known_velocities(definitions, system).items():
+    for link, known in known_angular_velocities(declarations(definitions), system).items():
         speeds = {r for row in known.rows for r in row or {}}
         if not known.whole or (known.frame != link and len(speeds) != 3) or speeds & done:
             continue
@@ -210,63 +208,3 @@ def _complexity(vectors: Any) -> int:
     """Entries that are not zero, expressions counting for several."""
     entries = [x for v in vectors for x in v if not is_zero(x)]
     return sum(EXPRESSION if x.__class__ is Expr and not x.is_constant else 1 for x in entries)
-
-
-def known_velocities(definitions: Mapping[str, Expr], system: System) -> dict[int, KnownVelocity]:
-    """By link, what the definitions of speeds say outright of its angular velocity."""
-    declared: dict[tuple[int, int], list[tuple[int, Vector]]] = {}
-    for r, expression in enumerate(definitions.values()):
-        if expression.op == MEASURE and expression.data.kind == ANGULAR_VELOCITY:
-            measure: Measure = expression.data
-            link, frame = system.places[measure.body].link, system.places[measure.direction_body].link
-            along = system.places[measure.direction_body].R_LB.apply(measure.direction)
-            if link:
-                declared.setdefault((link, frame), []).append((r, along))
-    found: dict[int, KnownVelocity] = {}
-    for (link, frame), measures in declared.items():
-        whole = _whole(system, frame, measures)
-        if whole is not None:
-            found[link] = whole
-        elif not (link in found and found[link].whole):
-            found[link] = _components(system, link, frame, measures, found.get(link))
-    return {link: k for link, k in found.items() if any(row is not None for row in k.rows)}
-
-
-def _whole(system: System, frame: int, measures: list[tuple[int, Vector]]) -> KnownVelocity | None:
-    """The vector whose measure numbers along three constant directions are speeds."""
-    along = [tuple(system.steps[frame].R_LK.apply_inverse(v)) for _, v in measures]
-    if len(along) != 3 or any(x.__class__ is Expr for v in along for x in v):
-        return None
-    directions = np.array(along, float)
-    if np.linalg.cond(directions) > 1.0 / ALIGNED:
-        return None
-    inverse = np.linalg.inv(directions)
-    rows = []
-    for i in range(3):
-        exact = {r: _rounded(float(inverse[i, k])) for k, (r, _) in enumerate(measures)}
-        rows.append({r: c for r, c in exact.items() if c})
-    return KnownVelocity(frame, tuple(rows))
-
-
-def _components(
-    system: System, link: int, frame: int, measures: list[tuple[int, Vector]], old: KnownVelocity | None
-) -> KnownVelocity:
-    """Those of the link's own components along whose axes a declared direction lies, whatever the state."""
-    rows: list[dict[int, float] | None] = list(old.rows) if old else [None] * 3
-    for r, v in measures:
-        for axis, sign in _axis(system.carried(frame, link, system.steps[frame].R_LK.apply_inverse(v))):
-            rows[axis] = {r: sign}
-    return KnownVelocity(link, tuple(rows))
-
-
-def _axis(v: Vector) -> Iterator[tuple[int, float]]:
-    if any(x.__class__ is Expr for x in v):
-        return
-    rounded = [_rounded(float(x)) for x in v]
-    for i, x in enumerate(rounded):
-        if abs(x) == 1.0 and rounded.count(0.0) == 2:
-            yield i, x
-
-
-def _rounded(x: float) -> float:
-    return float(round(x)) if abs(x - round(x)) < ALIGNED else x

@@ -110,8 +110,9 @@ def unit_columns(system: System) -> Sparse:
     M: Sparse = {}
     for r in range(n):
         natural = [row.get(r, 0.0) for row in C]
-        w = angular_velocities(system, natural, [float(j == r) for j in range(n)])
-        v = origin_velocities(system, w, natural)
+        unit = [float(j == r) for j in range(n)]
+        w = angular_velocities(system, natural, unit)
+        v = origin_velocities(system, w, natural, unit)
         momenta = [_unit_wrench(mass, w_K, v_K) for mass, w_K, v_K in zip(system.masses, w, v, strict=True)]
         column = generalized_forces(system, momenta)
         M.update({(i, r): column[i] for i in range(r, n)})

@@ -65,8 +65,12 @@ def every_equation(constraints: Sequence[Imposed], system: System) -> Iterator[E
     """The equations of all rows, in order."""
     for imposed in constraints:
         for row in imposed.rows:
-            name = imposed.name if row.name == imposed.name else f"{imposed.name}: {row.name}"
-            yield _resolved(row, name, system)
+            yield _resolved(row, row_name(imposed, row), system)
+
+
+def row_name(imposed: Imposed, row: Row) -> str:
+    """Of the constraint, and of the row where it has several."""
+    return imposed.name if row.name == imposed.name else f"{imposed.name}: {row.name}"
 
 
 def _resolved(row: Row, name: str, system: System) -> Equation:

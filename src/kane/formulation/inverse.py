@@ -58,13 +58,15 @@ def along_u(system: System, efforts: Sequence[Any]) -> list[Any]:
 def joint_efforts(system: System, forces: Sequence[Wrench], declared: list[Any]) -> list[Any]:
     """Sum the wrenches of each subtree inwards and project them on the joints' partial velocities.
 
-    Where an angular velocity is declared by speeds, the moment does work on these and no joint further in: it is added
-    to ``declared``, by speed.
+    Where an angular velocity or the velocity of a point is declared by speeds, the moment or the force does work on
+    these and no joint further in: it is added to ``declared``, by speed.
     """
     total = list(forces)
     efforts: list[Any] = [0.0] * len(system.speeds.C)
     for index in range(len(system.links) - 1, 0, -1):
         step, (f, n) = system.steps[index], total[index]
+        if index in system.known_points:
+            f, n = _work_at_declared_point(system, index, (f, n), declared)
         n = plus(n, cross(step.d, f))
         if index in system.known:
             n = _work_on_declared(system, index, n, declared)
@@ -86,6 +88,18 @@ def _work_on_declared(system: System, index: int, n: Vector, declared: list[Any]
         for r, c in (row or {}).items():
             declared[r] = declared[r] + c * x
     return ZERO if known.whole else tuple(x if row is None else 0.0 for row, x in zip(known.rows, n, strict=True))
+
+
+def _work_at_declared_point(system: System, index: int, wrench: Wrench, declared: list[Any]) -> Wrench:
+    """The same for a force through a point whose velocity is declared: what is left of the wrench, about O_K."""
+    known, (f, n) = system.known_points[index], wrench
+    n = minus(n, cross(known.point, f))
+    turned = system.carried(index, known.frame, f)
+    for row, x in zip(known.rows, turned, strict=True):
+        for r, c in (row or {}).items():
+            declared[r] = declared[r] + c * x
+    left = ZERO if known.whole else tuple(x if row is None else 0.0 for row, x in zip(known.rows, f, strict=True))
+    return left, plus(n, cross(known.point, left))
 
 
 def inertia_wrench(mass: MassParameters, field: Acceleration, w: Vector) -> Wrench:

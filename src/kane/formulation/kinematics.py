@@ -56,16 +56,22 @@ def angular_velocities(system: System, natural: Sequence[Any] = (), u: Sequence[
     return w
 
 
-def origin_velocities(system: System, w: Sequence[Vector], natural: Sequence[Any] = ()) -> list[Vector]:
-    """v of O_K in N, in K (Angeles et al. 1988, Eqs. 17 and 19), for the system's natural speeds unless others are
-    given."""
-    natural = natural or system.speeds.natural
+def origin_velocities(
+    system: System, w: Sequence[Vector], natural: Sequence[Any] = (), u: Sequence[Any] = ()
+) -> list[Vector]:
+    """v of O_K in N, in K (Angeles et al. 1988, Eqs. 17 and 19); arguments as for ``angular_velocities``."""
+    natural, u = natural or system.speeds.natural, u or system.speeds.u
     v: list[Vector] = [ZERO]
     for index in range(1, len(system.links)):
         step, parent = system.steps[index], system.links[index].parent
         carried = step.R.apply_inverse(plus(v[parent], cross(w[parent], step.p)))
         own = combined(step.v_u, [natural[k] for k in system.columns(index)])
-        v.append(plus(plus(carried, own), cross(w[index], step.d)))
+        v_K = plus(plus(carried, own), cross(w[index], step.d))
+        if index in system.known_points:
+            known = system.known_points[index]
+            arm = cross(w[index], known.point)
+            v_K = minus(system.carried(known.frame, index, known.mixed(plus(v_K, arm), u)), arm)
+        v.append(v_K)
     return v
 
 
@@ -83,6 +89,7 @@ def accelerations(
     g = system.gravity
     ground = Acceleration(ZERO, (ZERO, ZERO, ZERO), (-g[0], -g[1], -g[2]), ZERO)
     fields = [ground]
+    v = origin_velocities(system, w) if system.known_points else []
     for index in range(1, len(system.links)):
         step, parent = system.steps[index], system.links[index].parent
         columns = system.columns(index)
@@ -99,8 +106,27 @@ def accelerations(
         if v_FM is not ZERO:
             carried = minus(w[index], w_FM)
             a = plus(a, plus(cross(times(2.0, carried), v_FM), plus(combined(step.v_u, given), step.a_t)))
-        fields.append(Acceleration(alpha, W, plus(a, _times(W, step.d)), squares))
+        a = plus(a, _times(W, step.d))
+        if index in system.known_points:
+            arm = _times(W, system.known_points[index].point)
+            a = minus(_declared_at_point(system, index, (w, v), plus(a, arm), udot), arm)
+        fields.append(Acceleration(alpha, W, a, squares))
     return fields
+
+
+def _declared_at_point(
+    system: System, index: int, motion: tuple[Sequence[Vector], Sequence[Vector]], a: Vector, udot: Sequence[Any]
+) -> Vector:
+    """a of a point whose velocity, or components of it, are declared, gravity taken away."""
+    known, (w, v) = system.known_points[index], motion
+    v_Q = system.carried(index, known.frame, plus(v[index], cross(w[index], known.point)))
+    lifted = minus(cross(w[known.frame], v_Q), system.carried(0, known.frame, system.gravity))
+    rates = known.mixed(ZERO, udot)
+    here = system.carried(index, known.frame, a)
+    found = tuple(
+        x if row is None else rate + more for x, row, rate, more in zip(here, known.rows, rates, lifted, strict=True)
+    )
+    return system.carried(known.frame, index, found)
 
 
 def _declared(system: System, index: int, w: Sequence[Vector], alpha: Vector, udot: Sequence[Any]) -> Vector:

@@ -1,4 +1,4 @@
-"""An angular velocity that speeds declare: its measure numbers are used as such, not made from the joints' rates."""
+"""Velocities that speeds declare: their measure numbers are used as such, and not made from the joints' rates."""
 
 from __future__ import annotations
 
@@ -6,21 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kane.formulation.spatial import Vector, dot
+from kane.formulation.spatial import ZERO, Vector, dot
 
 
 @dataclass(frozen=True)
 class KnownVelocity:
-    """w_NK of a link, all of it or some components, as measure numbers along the axes of the frame K of another.
+    """w_NK of a link or v_NQ of a point fixed in it, all of it or some components, along the axes of the frame K of a
+    link.
 
     Attributes:
         frame: the link whose axes these are.
         rows: by component, {speed: coefficient}, or None where it is not known; all known where the frame is not the
-            link's own.
+            link's own. A component that a constraint holds at zero has no coefficients.
+        point: p from O_K to Q in K [m].
     """
 
     frame: int
     rows: tuple[dict[int, float] | None, ...]
+    point: Vector = ZERO
 
     @property
     def whole(self) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
+from kane.expression.node import Expr
 from kane.formulation.base_parameters import mass_parameters
-from kane.formulation.chosen_speeds import chosen_speeds, known_velocities
-from kane.formulation.constraint_rows import constraint_equations
+from kane.formulation.chosen_speeds import chosen_speeds
+from kane.formulation.constraint_rows import constraint_equations, row_name
+from kane.formulation.declared_velocities import declarations, known_angular_velocities, known_point_velocities
 from kane.formulation.frames import computational_frames
 from kane.formulation.links import LinkTree, link_tree
 from kane.formulation.probe import Probe
@@ -33,15 +35,22 @@ def system_of(model: Model) -> System:
     chosen = chosen_speeds(definitions, system, constraint_equations(model.constraints, system, probe), probe)
     speeds = speeds_of(model, list(system.speeds.first), chosen.own, chosen.u, chosen.names)
     # Where each joint speed is a generalized speed, what is declared is what the recursion finds.
-    known = {} if speeds.plain else known_velocities(definitions, system)
+    declared = [] if speeds.plain else declarations(definitions, _motions(model, chosen.completed))
     return replace(
         _system(model, link_tree(model), speeds),
-        known=known,
+        known=known_angular_velocities(declared, system),
+        known_points=known_point_velocities(declared, system),
         own=system,
         definitions=chosen.definitions if len(chosen.u) == len(system.speeds.u) else (),
         completed=chosen.completed,
         fails_where=chosen.fails_where,
     )
+
+
+def _motions(model: Model, names: Collection[str]) -> Iterator[Expr | None]:
+    """What vanishes by constraint rows of some names."""
+    for imposed in model.constraints:
+        yield from (row.motion for row in imposed.rows if row_name(imposed, row) in names)
 
 
 def natural_system(model: Model, apart: Collection[Connection] = ()) -> System:

@@ -23,7 +23,8 @@ def without_turns(system: System) -> System:
     along them. Outermost links only, without children to carry along.
     """
     parents = {link.parent for link in system.links}
-    needed = parents | {*system.known, *(known.frame for known in system.known.values())}
+    declared = (*system.known.items(), *system.known_points.items())
+    needed = parents | {x for index, known in declared for x in (index, known.frame)}
     steps = list(system.steps)
     for index in range(1, len(steps)):
         if index not in needed and _turns_about_z(steps[index]) and _alike(system.masses[index]):

@@ -23,7 +23,7 @@ class System:
         links, steps, masses: by link, parents first, 0 the ground.
         places: place of each body in its link, by body index.
         gravity: acceleration of free fall in N [m/s^2].
-        known: angular velocities that are declared as speeds, by link.
+        known, known_points: angular velocities, and velocities of points, that are declared as speeds, by link.
         own: the system in the joints' own speeds, where other speeds are chosen.
         definitions: of the chosen speeds in the joints' own, where there are as many of them.
         completed: names of the constraint equations by which fewer speeds than joints have determine the motion: in
@@ -40,6 +40,7 @@ class System:
     masses: list[MassParameters]
     gravity: Vector
     known: Mapping[int, KnownVelocity] = field(default_factory=dict)
+    known_points: Mapping[int, KnownVelocity] = field(default_factory=dict)
     own: System | None = None
     definitions: tuple[Expr, ...] = ()
     completed: tuple[str, ...] = ()

@@ -7,11 +7,13 @@ from typing import cast
 from kane.expression.node import Expr
 from kane.geometry import scalars
 from kane.geometry.scalars import cross
-from kane.model.body import Body, Direction, Point, Triple, VectorMeasure
+from kane.model.body import CONFIGURATION_KINDS, Body, Direction, Point, Triple, VectorMeasure
 
 
 def numbers(vector: VectorMeasure | Direction, E: Body) -> Triple:
-    """The measure numbers of a vector along the axes of E."""
+    """The measure numbers of a vector along the axes of E; zeros for velocities of the ground."""
+    if vector.body.index == 0 and isinstance(vector, VectorMeasure) and vector.kind not in CONFIGURATION_KINDS:
+        return (0.0, 0.0, 0.0)
     return tuple(vector.dot(axis) for axis in (E.x, E.y, E.z))
 
 
