@@ -223,3 +223,24 @@ def test_pinocchio_agrees_on_a_closed_loop():
     expected = pin.constraintDynamics(model, data, q, u, np.array([0.7, 0, 0]), models, contacts, settings)
     # Pinocchio stops at 1e-13 of its residual; its third row, out of the plane, is empty.
     assert np.allclose(dyn.forward(q, u, [0.7]), expected, rtol=1e-7, atol=1e-7)
+
+
+def test_inputs_for_undoes_forward_where_there_are_as_many_inputs_as_freedoms():
+    """Of the four-bar's crank torque (embedded in numbers), and of the cart's force and moment (on the graph)."""
+    for model, q, u, inputs in (
+        (kane.library.four_bar(), None, {"u1": 2.0}, [0.7]),
+        (kane.library.shopping_cart(), [0.1, 0.2, 0.3, 0.4], [1.0, 0.2, 0.3], [0.7, 0.3]),
+    ):
+        dyn = kane.build(kane.formulate(model))
+        state = kane.assemble(dyn, q=q, u=u)
+        udot = dyn.forward(state.q, state.u, inputs)
+        np.testing.assert_allclose(dyn.inputs_for(state.q, state.u, udot), inputs, rtol=1e-11)
+        batch = dyn.inputs_for(np.tile(state.q, (3, 1)), state.u, udot)
+        np.testing.assert_allclose(batch, np.tile(inputs, (3, 1)), rtol=1e-11)
+
+
+def test_inputs_that_are_not_as_many_as_freedoms_are_not_determined():
+    dyn = kane.build(kane.formulate(kane.library.bricard()))
+    state = kane.assemble(dyn)
+    with pytest.raises(kane.ModelError, match="1 generalized forces of independent speeds do not determine 0 inputs"):
+        dyn.inputs_for(state.q, state.u, np.zeros_like(state.u))

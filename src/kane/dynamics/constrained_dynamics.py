@@ -56,6 +56,25 @@ class ConstrainedDynamics(Dynamics):
             "settle", settle, self._parts, settle_length(eqs), mode=self._parts.modes[1], rest=eqs.inputs, threads=1
         )
 
+    def inputs_for(self, q: Any, u: Any, udot: Any, t: Any = 0.0, *, parameters: Any = None) -> np.ndarray:
+        """The inputs with B inputs = M udot + bias in the independent speeds, shape (..., m).
+
+        Raises:
+            ModelError: there are not as many inputs as independent speeds, or B is singular at a state.
+        """
+        m = len(self.equations.inputs)
+        needed = self.inverse(q, u, udot, t, parameters=parameters)
+        B = self._call("input_matrix", q, u, t=t, parameters=parameters).reshape(*needed.shape, m)
+        freedoms = self._embedded(q, t).independent.sum(axis=-1)
+        if np.any(freedoms != m):
+            raise ModelError(
+                f"{int(np.max(freedoms))} generalized forces of independent speeds do not determine {m} inputs; "
+                "inverse() gives the forces themselves"
+            )
+        if np.any(np.linalg.matrix_rank(B) < m):
+            raise ModelError("the input matrix is singular at this state: some input moves nothing")
+        return np.asarray((np.linalg.pinv(B) @ needed[..., None])[..., 0])
+
     def conditioning(self, q: Any, t: Any = 0.0) -> np.ndarray:
         """Smallest pivot of the dependent columns of the constraints over the largest of any choice, shape (...).
 
