@@ -24,7 +24,7 @@ from oracles.numbers import (
 import kane
 from kane.expression.derivative import linear_coefficients, total_time_derivative
 from kane.expression.functions import cos, sin
-from kane.expression.traverse import substitute
+from kane.expression.traverse import leaves, substitute
 from kane.formulation.measures import images
 from kane.formulation.read_model import probe_of
 from kane.formulation.speed_candidates import candidates, own_speeds
@@ -239,3 +239,36 @@ def test_a_long_chain_in_absolute_angular_velocities_costs_little_more_than_in_r
         return found["mul"] + found["add"] + found["div"]
 
     assert operations(lambda m: m.speeds(**absolute(m, 0))) < 1.4 * operations(lambda m: None)
+
+
+@pytest.mark.parametrize("sequence", ["zxz", "xyz", "yxz"])
+@pytest.mark.parametrize("on_a_hinge", [False, True])
+def test_measure_numbers_of_a_gimballed_body_are_singular_where_its_axes_are_and_nowhere_else(sequence, on_a_hinge):
+    """First and third axis are parallel where the second angle makes them so; the gimbal's own MeasureNumbers agree."""
+
+    def model(speeds):
+        m = kane.Model("gimballed", gravity=(1.0, 2.0, -9.0))
+        carrier = m.ground
+        if on_a_hinge:
+            carrier = m.body("carrier", mass=1.0, inertia=(1.0, 1.0, 1.0), com=(0.1, 0.0, 0.2))
+            m.connect(m.ground, carrier, kane.Revolute("q0", axis=(0.0, 0.6, 0.8)))
+        body = m.body("body", mass=1.0, inertia=(1.0, 2.0, 2.5), com=(0.1, 0.2, 0.3))
+        joint = kane.Gimbal(("g1", "g2", "g3"), sequence=sequence, speeds=speeds)
+        m.connect(carrier, body, joint, name="ring", at=(0.3, 0.0, 0.0))
+        return m, body
+
+    declared, body = model(kane.AngleRates())
+    w = body.angular_velocity
+    first = {"u0": declared.rate("q0")} if on_a_hinge else {}
+    declared.speeds(**first, u1=w.dot(body.x), u2=w.dot(body.y), u3=w.dot(body.z))
+    equations = kane.formulate(declared)
+    (divisor,) = equations.fails_where
+    assert {leaf.name for leaf in leaves([divisor])} == {"g2"}
+    assert kane.certify(declared).holds
+    if not on_a_hinge:
+        built_in = kane.build(kane.formulate(model(kane.MeasureNumbers())[0]))
+        q, u = [0.3, 0.7, -1.1], [0.5, -0.4, 0.9]
+        ours = kane.build(equations)
+        np.testing.assert_allclose(ours.kinematics(q, u), built_in.kinematics(q, u), rtol=1e-13)
+        np.testing.assert_allclose(ours.forward(q, u), built_in.forward(q, u), rtol=1e-12)
+        assert equations.count()["kinematics"]["mul"] <= built_in.equations.count()["kinematics"]["mul"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -19,11 +18,9 @@ from kane.formulation.elimination import Row, eliminate
 from kane.formulation.known_velocity import KnownVelocity
 from kane.formulation.measures import images
 from kane.formulation.probe import Probe
-from kane.formulation.spatial import ZERO, Vector, is_zero, plus, times
+from kane.formulation.spatial import ZERO, is_zero
 from kane.formulation.system import System
-
-# Beside a number, how much an expression costs as an entry of the equations to be solved.
-EXPRESSION = 4
+from kane.formulation.turning_axes import turning_axes
 
 
 @dataclass(frozen=True)
@@ -172,39 +169,7 @@ def _structured(rows: list[Row], definitions: Mapping[str, Expr], u: Sequence[Ex
 def _along_best_axes(
     system: System, link: int, known: KnownVelocity, u: Sequence[Expr], names: Sequence[str]
 ) -> Iterator[Row]:
-    frames, at = [], link
-    while at:
-        frames.append(at)
-        at = system.links[at].parent
-    columns, rests = {}, {}
-    for frame in dict.fromkeys((*frames, 0, known.frame)):
-        columns[frame], rests[frame] = _axes(system, frames, frame)
-    best = min(columns, key=lambda f: _complexity(columns[f].values()) + (f != known.frame))
-    value = system.carried(known.frame, best, known.mixed(ZERO, u))
+    best = min(turning_axes(system, link, known.frame, known.mixed(ZERO, u)), key=lambda found: found.complexity)
     for i, name in enumerate(names):
-        entries = {j: v[i] for j, v in columns[best].items() if not is_zero(v[i])}
-        yield Row(name, entries, rests[best][i] - value[i])
-
-
-def _axes(system: System, links: Sequence[int], frame: int) -> tuple[dict[int, Vector], Vector]:
-    """What each of the joints' own speeds turns the outermost of some links about, and what turns it besides."""
-    still = {leaf: leaf.arena.zero for leaf in system.speeds.u}
-    axes: dict[int, Vector] = {}
-    rest = ZERO
-    for link in links:
-        for k, w_u in zip(system.columns(link), system.steps[link].w_u, strict=True):
-            if all(is_zero(x) for x in w_u):
-                continue
-            axis = system.carried(link, frame, w_u)
-            for j, c in system.speeds.C[k].items():
-                axes[j] = plus(axes.get(j, ZERO), times(c, axis))
-            prescribed = substitute([system.speeds.natural[k]], still)[0]
-            if not is_zero(prescribed):
-                rest = plus(rest, times(prescribed, axis))
-    return axes, rest
-
-
-def _complexity(vectors: Any) -> int:
-    """Entries that are not zero, expressions counting for several."""
-    entries = [x for v in vectors for x in v if not is_zero(x)]
-    return sum(EXPRESSION if x.__class__ is Expr and not x.is_constant else 1 for x in entries)
+        entries = {j: v[i] for j, v in best.axes.items() if not is_zero(v[i])}
+        yield Row(name, entries, best.rest[i] - best.value[i])
