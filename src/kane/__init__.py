@@ -90,6 +90,7 @@ from kane.model.joints import (
 from kane.model.loads import Damper, Force, Motor, PointDamper, PointSpring, Spring, Torque
 from kane.model.model import Model
 from kane.model.wheel import Wheel
+from kane.simulation.charts import Charts
 from kane.simulation.events import Event, Occurrence
 from kane.simulation.follow import follow
 from kane.simulation.followed_motion import FollowedMotion
@@ -116,6 +117,7 @@ __all__ = [
     "CSource",
     "Cam",
     "Certificate",
+    "Charts",
     "Coincidence",
     "CompileError",
     "Constraint",

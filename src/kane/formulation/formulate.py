@@ -129,6 +129,11 @@ def constrain(
         model.constrain(constraint)
     if dependent is not None:
         model.speeds(dependent=dependent, **model.speed_choice.definitions)
+    return reformulated(equations, model)
+
+
+def reformulated(equations: Equations, model: Model) -> Equations:
+    """The equations of a changed model; what was substituted in those of the model as it was stays."""
     found = formulate(model)
     return replace(
         found,
@@ -137,7 +142,7 @@ def constrain(
         parameters=equations.parameters,
         inputs=equations.inputs,
         baked=equations.baked,
-        controllers=equations.controllers,
+        controllers={**equations.controllers, **found.controllers},
     )
 
 

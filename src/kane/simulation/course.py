@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,21 @@ from kane.simulation.march import Course, Tables, Vector
 USUAL_ROWS = 10_000
 # Where steps are free the records are interpolated, and lie this many equal parts of the span apart.
 USUAL_PARTS = 1_000
+
+
+class Span(NamedTuple):
+    """From when to when, and what is recorded.
+
+    Attributes:
+        start, until: first and last time [s].
+        every: every how many steps; None where at ``times``.
+        times: of the records; None for the usual ones, or where steps are counted.
+    """
+
+    start: float
+    until: float
+    every: int | None
+    times: Vector | None
 
 
 def fixed_course(start: float, until: float, dt: float, every: int | None, times: Vector | None) -> Course:
@@ -51,7 +66,7 @@ def free_course(
     _check_times(start, until)
     if every is None and times is None:
         times = np.linspace(start, until, USUAL_PARTS + 1 if until != start else 1)
-    samples = np.unique(np.concatenate([table.times for table in tables]))
+    samples = np.unique(np.concatenate([np.zeros(0), *(table.times for table in tables)]))
     inside = samples[(samples > min(start, until)) & (samples < max(start, until))]
     stops = np.append(inside if until >= start else inside[::-1], float(until))
     return Course(float(start), float(until), 0.0, 0, _every(every), _records(times), stops)

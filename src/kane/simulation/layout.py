@@ -74,13 +74,26 @@ class Layout:
             ModelError: unknown name, wrong shape, a value that is not finite, a quaternion that is not of length one,
                 angles at which a gimbal is singular.
         """
+        x = self.named_state(q, u)
+        self.require_regular(x)
+        return x
+
+    def named_state(self, q: Any, u: Any) -> Vector:
+        """The same, wherever gimbals are singular."""
         coordinates = named_vector(q, self.coordinates, self.neutral, "coordinate")
         for start in self.quaternions:
             coordinates[start : start + 4] = self._unit(coordinates[start : start + 4], start)
-        singular = self.singular(coordinates, within=1e-6)
+        return np.concatenate([coordinates, named_vector(u, self.speeds, [0.0] * len(self.speeds), "speed")])
+
+    def require_regular(self, x: Vector) -> None:
+        """Refuse a state x = [q, u] where a joint is singular.
+
+        Raises:
+            ModelError: naming the joint and the cure.
+        """
+        singular = self.singular(x, within=1e-6)
         if singular:
             raise ModelError(f"{self.model!r} cannot start there: {singular}")
-        return np.concatenate([coordinates, named_vector(u, self.speeds, [0.0] * len(self.speeds), "speed")])
 
     def singular(self, x: Vector, *, within: float) -> str | None:
         """Which joint is singular at or near the state, why, and the cure; None if none is."""

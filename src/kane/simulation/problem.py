@@ -176,6 +176,10 @@ class Problem:
             )
 
     def trajectory(self, march: March, attributes: Mapping[str, Any]) -> Trajectory:
+        """What was recorded, labelled."""
+        return Trajectory(self.record(march).labelled(attributes), self.dyn)
+
+    def record(self, march: March) -> Record:
         """What was recorded, with inputs and energies."""
         course, states = march.course, march.states()
         times = states[:, 0]
@@ -188,8 +192,7 @@ class Problem:
         energy = self.energy(states, given[:, : self.energy.n_rest], self.energy.stage(self.parameters))
         found = (event_names(self.events), march.occurrences())
         kept = self._kept(states, march.notes())
-        record = Record(self.layout, states, given, energy, self.parameters, found, kept)
-        return Trajectory(record.labelled(attributes), self.dyn)
+        return Record(self.layout, states, given, energy, self.parameters, found, kept)
 
     def _kept(self, states: NDArray[np.float64], notes: NDArray[np.float64]) -> NDArray[np.float64]:
         """How the constraints were kept, see ``Record.constraints``.

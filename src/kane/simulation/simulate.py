@@ -8,12 +8,14 @@ from typing import Any
 
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
-from kane.simulation.course import fixed_course, free_course, record_times
+from kane.simulation.charted_run import ChartedRun
+from kane.simulation.charts import Charts
+from kane.simulation.course import Span, fixed_course, free_course, record_times
 from kane.simulation.events import Event
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk4 import RK4
 from kane.simulation.integrators.rk8 import RK8
-from kane.simulation.march import Course
+from kane.simulation.march import Course, March
 from kane.simulation.problem import Problem
 from kane.simulation.progress import ProgressBar
 from kane.simulation.run import Outcome, run_march
@@ -36,6 +38,7 @@ def simulate(
     events: Sequence[Event] = (),
     parameters: Any = None,
     start: float = 0.0,
+    charts: Charts | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Trajectory:
     """Integrate the equations of motion, dq/dt = qdot(t, q, u), du/dt = udot(t, q, u, inputs).
@@ -60,6 +63,7 @@ def simulate(
         events: sign changes to be found; the run ends at one that is terminal.
         parameters: array, or dict from some of the names to numbers; defaults for the others.
         start: first time [s].
+        charts: that gimbals may take other angles near their singularities, and how near; not unless given.
         progress: called with the fraction done every 50 ms or so; by default a bar on terminals, for long runs.
 
     Returns:
@@ -72,20 +76,29 @@ def simulate(
     """
     if not isinstance(dyn, Dynamics):
         raise ModelError(f"simulate needs Dynamics, as kane.build(equations) makes them, not {dyn!r}")
-    method = _method(integrator, dt)
-    problem = Problem.of(dyn, inputs, parameters, events)
-    course = _course(method, problem, (start, until), dt=dt, times=times, every=every)
-    march = problem.march(course, problem.layout.initial_state(q, u))
-    with ProgressBar(problem.layout.model) as bar:
+    method, span = _method(integrator, dt), _span(start, until, every, times)
+    with ProgressBar(dyn.equations.name) as bar:
+        if charts is not None:
+            run = ChartedRun.of(dyn, charts, method, span, posed=(inputs, parameters, events))
+            ended = run.run(q, u, progress or bar)
+            return Trajectory(run.record.labelled(_attributes(ended, method) | run.attributes), dyn)
+        problem = Problem.of(dyn, inputs, parameters, events)
+        march = problem.march(_course(method, problem, span, dt), problem.layout.initial_state(q, u))
         outcome = run_march(march, problem.advance(method), progress or bar)
+    return problem.trajectory(march, _attributes((problem, march, outcome), method))
+
+
+def _attributes(ended: tuple[Problem, March, Outcome], method: Integrator) -> dict[str, Any]:
+    """How the run was made; raises where it failed and warns where it was interrupted."""
+    problem, march, outcome = ended
     if outcome in (Outcome.NOT_FINITE, Outcome.STUCK):
         raise problem.failure(march, outcome)
-    attributes = {"integrator": method.name, "dt": abs(course.step), **method.settings}
+    attributes = {"integrator": method.name, "dt": abs(march.course.step), **method.settings}
     attributes["interrupted"] = int(outcome is Outcome.INTERRUPTED)
     if outcome is Outcome.INTERRUPTED:
-        attributes["message"] = f"interrupted at t = {march.time:.9g} s of {until:.9g} s"
-        warnings.warn(f"the simulation of {problem.layout.model!r} was {attributes['message']}", stacklevel=2)
-    return problem.trajectory(march, attributes)
+        attributes["message"] = f"interrupted at t = {march.time:.9g} s of {march.course.until:.9g} s"
+        warnings.warn(f"the simulation of {problem.layout.model!r} was {attributes['message']}", stacklevel=3)
+    return attributes
 
 
 def _method(integrator: Integrator | None, dt: float | None) -> Integrator:
@@ -97,13 +110,13 @@ def _method(integrator: Integrator | None, dt: float | None) -> Integrator:
     return method
 
 
-def _course(
-    method: Integrator, problem: Problem, span: tuple[float, float], *, dt: float | None, times: Any, every: int | None
-) -> Course:
-    start, until = span
+def _span(start: float, until: float, every: int | None, times: Any) -> Span:
     if times is not None and every is not None:
         raise ModelError("times and every both say when to record; leave one of them out")
-    wanted = record_times(times, start, until)
+    return Span(start, until, every, record_times(times, start, until))
+
+
+def _course(method: Integrator, problem: Problem, span: Span, dt: float | None) -> Course:
     if method.fixed:
-        return fixed_course(start, until, USUAL_STEP if dt is None else dt, every, wanted)
-    return free_course(start, until, every, wanted, problem.plan.tables())
+        return fixed_course(span.start, span.until, USUAL_STEP if dt is None else dt, span.every, span.times)
+    return free_course(*span, problem.plan.tables())

@@ -9,7 +9,7 @@ from kane.errors import ModelError
 from kane.simulation.events import Occurrence
 from kane.simulation.march import Vector
 from kane.simulation.named_vector import position
-from kane.simulation.trajectory_record import RESIDUALS, Labelled
+from kane.simulation.trajectory_record import RESIDUALS, ChartSwitch, Labelled
 
 if TYPE_CHECKING:
     import xarray
@@ -91,6 +91,14 @@ class Trajectory:
             return ()
         parts = (self._values(f"event_{word}") for word in ("name", "time", "q", "u"))
         return tuple(Occurrence(str(name), float(time), q, u) for name, time, q, u in zip(*parts, strict=True))
+
+    @property
+    def chart_switches(self) -> tuple[ChartSwitch, ...]:
+        """When which gimbal took which other angles, see ``Charts``, in the order of the run."""
+        if "chart_switch_time" not in self._run:
+            return ()
+        parts = (self._values(f"chart_switch_{word}") for word in ("time", "joint", "to"))
+        return tuple(ChartSwitch(float(t), str(joint), str(to)) for t, joint, to in zip(*parts, strict=True))
 
     @property
     def interrupted(self) -> bool:

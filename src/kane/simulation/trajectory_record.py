@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,14 @@ RESIDUALS: dict[str, dict[str, str]] = {
     "conditioning": {"units": "1", "long_name": "conditioning of the choice of independent speeds"},
     "switches": {"units": "1", "long_name": "how often independent speeds were chosen anew"},
 }
+
+
+class ChartSwitch(NamedTuple):
+    """When a joint took other coordinates: the time [s], its name, and what the coordinates are, such as "zyz"."""
+
+    time: float
+    joint: str
+    chart: str
 
 
 @dataclass(frozen=True)
@@ -92,6 +100,7 @@ class Record:
         events: names, and what was found, [number of the name, t, q, u].
         constraints: largest residuals of configuration and motion of the states, those before they were settled,
             conditioning and switches, (times, 6); (times, 0) without constraints.
+        switches: of charts.
     """
 
     layout: Layout
@@ -101,6 +110,7 @@ class Record:
     parameters: Vector
     events: tuple[tuple[str, ...], NDArray[np.float64]] = field(default_factory=lambda: ((), np.zeros((0, 0))))
     constraints: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
+    switches: tuple[ChartSwitch, ...] = ()
 
     def labelled(self, attributes: Mapping[str, Any]) -> Labelled:
         """Everything under its name, with units; ``attributes`` say how the run was made."""
@@ -110,6 +120,7 @@ class Record:
         return Labelled(
             variables=self._events()
             | self._constraints()
+            | self._switches()
             | {
                 "q": (("time", "coordinate"), states[:, 1 : 1 + nq], {"long_name": "coordinates"}),
                 "u": (("time", "speed"), states[:, 1 + nq :], {"long_name": "generalized speeds"}),
@@ -141,6 +152,17 @@ class Record:
             "event_time": ("event", found[:, 1], {"units": "s"}),
             "event_q": (("event", "coordinate"), found[:, 2 : 2 + nq], {"long_name": "coordinates at events"}),
             "event_u": (("event", "speed"), found[:, 2 + nq :], {"long_name": "generalized speeds at events"}),
+        }
+
+    def _switches(self) -> dict[str, Variable]:
+        """Variables of the switches of charts; none where there were none."""
+        if not self.switches:
+            return {}
+        times, joints, charts = zip(*self.switches, strict=True)
+        return {
+            "chart_switch_time": ("chart_switch", np.array(times), {"units": "s"}),
+            "chart_switch_joint": ("chart_switch", _words(joints), {"long_name": "joint that took other coordinates"}),
+            "chart_switch_to": ("chart_switch", _words(charts), {"long_name": "the coordinates it took"}),
         }
 
     def _constraints(self) -> dict[str, Variable]:

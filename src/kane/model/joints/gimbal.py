@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
 
 from kane.errors import ModelError
 from kane.expression.node import Expr
+from kane.model.joints.chart import Chart
+from kane.model.joints.gimbal_chart import GimbalChart, other_sequence
 from kane.model.joints.gimbal_speeds import AngleRates, GimbalSpeeds
 from kane.model.joints.joint import JointMotion
 from kane.model.joints.rate_joint import RateJoint
@@ -89,8 +91,14 @@ class Gimbal(RateJoint):
         return (
             f"the angles {self.sequence!r} of a gimbal are singular where the second is {where}, "
             f"here {float(q[1]):.9g} rad; start elsewhere, use a sequence that is singular elsewhere, or Spherical, "
-            "which is never singular"
+            "which is never singular; kane.simulate(charts=kane.Charts()) passes such places"
         )
+
+    @property
+    def other_chart(self) -> Chart | None:
+        if len(self.axes) < 3:
+            return None
+        return GimbalChart(self, replace(self, sequence=other_sequence(self.axes)))
 
     def integrate(self, q: np.ndarray, du: np.ndarray) -> np.ndarray:
         return q + np.linalg.solve(self.speeds.matrix(self.axes, q), du[..., None])[..., 0]

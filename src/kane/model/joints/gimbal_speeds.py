@@ -11,8 +11,12 @@ import numpy as np
 from kane.expression.node import Expr
 from kane.geometry.factor import Elementary
 from kane.geometry.rotation import Rotation
+from kane.model.joints.gimbal_angles import PARALLEL, angular_velocity_matrix
 from kane.model.joints.joint import ZERO, JointMotion, default_speed_name
 from kane.model.joints.pose_motion import motion_of_pose
+
+# The three axes and the angles (..., 3).
+Angles = tuple[tuple[int, ...], np.ndarray]
 
 
 class GimbalSpeeds(ABC):
@@ -34,6 +38,15 @@ class GimbalSpeeds(ABC):
     def matrix(self, axes: tuple[int, ...], q: np.ndarray) -> np.ndarray:
         """B of u = B dq/dt at angles q (..., n): shape (..., n, n)."""
 
+    @property
+    def of_angles(self) -> bool:
+        """Whether the same motion has other speeds with other angles."""
+        return False
+
+    def carried(self, u: np.ndarray, here: Angles, there: Angles) -> np.ndarray:
+        """The speeds of the motion u (..., 3) with the angles ``there`` in place of those ``here``, of one rotation."""
+        return u
+
 
 @dataclass(frozen=True)
 class AngleRates(GimbalSpeeds):
@@ -50,6 +63,14 @@ class AngleRates(GimbalSpeeds):
 
     def matrix(self, axes: tuple[int, ...], q: np.ndarray) -> np.ndarray:
         return np.broadcast_to(np.eye(len(axes)), (*q.shape, len(axes)))
+
+    @property
+    def of_angles(self) -> bool:
+        return True
+
+    def carried(self, u: np.ndarray, here: Angles, there: Angles) -> np.ndarray:
+        w = angular_velocity_matrix(*here) @ u[..., None]
+        return (np.linalg.pinv(angular_velocity_matrix(*there), rcond=PARALLEL) @ w)[..., 0]
 
 
 def rotation_of(axes: tuple[int, ...], q: Sequence[Expr]) -> Rotation:

@@ -12,6 +12,7 @@ import numpy as np
 from kane.errors import ModelError
 from kane.expression.node import Expr, Scalar
 from kane.geometry.rotation import Rotation
+from kane.model.joints.chart import Chart
 
 Vector: TypeAlias = tuple[Scalar, ...]
 ZERO: Vector = (0.0, 0.0, 0.0)
@@ -119,6 +120,11 @@ class Joint(ABC):
         Args:
             within: how near [rad or m]. At 1e-6 the mass matrix has lost twelve of its sixteen digits.
         """
+        return None
+
+    @property
+    def other_chart(self) -> Chart | None:
+        """Coordinates of the same motion that are regular where these are singular; None where there are none."""
         return None
 
     def integrate(self, q: np.ndarray, du: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 from kane.expression.node import Expr
 from kane.geometry.factor import Elementary
 from kane.geometry.rotation import Rotation
+from kane.model.joints.gimbal_angles import angular_velocity_matrix
 from kane.model.joints.gimbal_speeds import GimbalSpeeds, rotation_of
 from kane.model.joints.joint import ZERO, JointMotion, default_speed_name
 from kane.model.joints.spherical import UNITS
@@ -45,14 +46,7 @@ class MeasureNumbers(GimbalSpeeds):
         return JointMotion(R_FM, ZERO, UNITS, (ZERO,) * 3, ZERO, ZERO, rates)
 
     def matrix(self, axes: tuple[int, ...], q: np.ndarray) -> np.ndarray:
-        W = np.zeros((*q.shape[:-1], 3, len(axes)))
-        for r, k in enumerate(axes):
-            i, j = (k + 1) % 3, (k + 2) % 3
-            c, s = np.cos(q[..., r, None]), np.sin(q[..., r, None])
-            a, b = W[..., i, :r].copy(), W[..., j, :r].copy()
-            W[..., i, :r], W[..., j, :r] = c * a + s * b, c * b - s * a
-            W[..., k, r] = 1.0
-        return W[..., _measured(axes), :]
+        return angular_velocity_matrix(axes, q)[..., _measured(axes), :]
 
 
 def _measured(axes: tuple[int, ...]) -> list[int]:
