@@ -17,6 +17,7 @@ FIGURES = {
     "rolling_coin": {"rolling_coin.png"},
     "andrews_squeezer": {"andrews_squeezer.png"},
     "closed_loops": {"closed_loops.png"},
+    "whipple_bicycle": {"whipple_bicycle.png"},
 }
 PRINTED = {
     "kane_levinson": "sigma:    0.0000",
@@ -30,6 +31,7 @@ PRINTED = {
     "gillespie_cart": "the jolt takes",
     "rolling_coin": "5 coordinates, 3 speeds",
     "andrews_squeezer": "rank 6",
+    "whipple_bicycle": "on the rear wheel 612.8 N",
     "closed_loops": "freedoms upright 1, flat 41",
 }
 
