@@ -18,6 +18,7 @@ from kane.formulation.elimination import Row, eliminate
 from kane.formulation.known_velocity import KnownVelocity
 from kane.formulation.measures import images
 from kane.formulation.probe import Probe
+from kane.formulation.routes import cost
 from kane.formulation.spatial import ZERO, is_zero
 from kane.formulation.system import System
 from kane.formulation.turning_axes import turning_axes
@@ -66,11 +67,19 @@ def chosen_speeds(
     _require_independent(plain, w, probe)
     rows = _structured(plain, definitions, u, system)
     completing = _completing(plain, constraints, system, probe)
-    found = eliminate([*rows, *completing], range(len(w)), probe)
-    values = found.values()
-    own = {name: system.arena.lift(values[k].rest) for k, name in enumerate(w)}
+    apart = [_with_speeds_apart(row, u, len(w)) for row in rows]
+    solutions = [_solved([*some, *completing], u, len(w), probe) for some in (rows, apart)]
+    values, pivots = min(solutions, key=lambda found: cost(found[0]))
     completed = tuple(row.name for row in completing)
-    return ChosenSpeeds(own, u, names, tuple(resolved.values()), completed, tuple(found.pivots))
+    own = dict(zip(w, values, strict=True))
+    return ChosenSpeeds(own, u, names, tuple(resolved.values()), completed, tuple(pivots))
+
+
+def _solved(rows: Sequence[Row], u: Sequence[Expr], n: int, probe: Probe) -> tuple[list[Expr], list[Expr]]:
+    """The joints' own speeds from equations, and what was divided by."""
+    found = eliminate(rows, range(n), probe)
+    values = found.values()
+    return [_in_speeds(values[k], u, n) for k in range(n)], found.pivots
 
 
 def _resolved(definitions: Mapping[str, Expr], system: System) -> dict[str, Expr]:
@@ -88,6 +97,22 @@ def _plain_rows(definitions: Mapping[str, Expr], u: Sequence[Expr], system: Syst
             raise ModelError(f"the speed {name!r} is not linear in the rates of the coordinates: {error}") from None
         rows.append(Row(name, {j: y for j, y in enumerate(Y) if y is not zero}, Z - leaf))
     return rows
+
+
+def _with_speeds_apart(row: Row, u: Sequence[Expr], n: int) -> Row:
+    """A definition in numbers, sum of c_j w_j - u_r = 0, with u_r as column n + r: what cancels is then seen to."""
+    speed = next((r for r, leaf in enumerate(u) if row.rest is -leaf), None)
+    if speed is None or not all(c.is_constant for c in row.coefficients.values()):
+        return row
+    return Row(row.name, {**row.coefficients, n + speed: -1.0}, 0.0)
+
+
+def _in_speeds(row: Row, u: Sequence[Expr], n: int) -> Expr:
+    """A solved joint speed, the speeds that stood apart put back."""
+    total = row.rest
+    for j, c in sorted(row.coefficients.items()):
+        total = total + c * u[j - n]
+    return u[0].arena.lift(total)
 
 
 def _matrix(rows: Sequence[Row], n: int, probe: Probe) -> np.ndarray:
