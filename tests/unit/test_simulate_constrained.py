@@ -223,3 +223,14 @@ def test_equations_embedded_in_numbers_cannot_be_exported_and_leave_no_files(dyn
 def test_ensembles_of_constrained_models_are_refused(dyn, start):
     with pytest.raises(kane.ModelError, match="'linkage' has constraints"):
         kane.simulate_many(dyn, until=1.0, q=np.tile(start["q"], (3, 1)))
+
+
+def test_dependent_speeds_that_the_model_names_follow_from_the_others_at_the_start():
+    """Of the cart (Gillespie 2003, Eq. 60): u3 = (-sin(q4) u1 + L2 cos(q4) u2) / L3, whatever is left out."""
+    dyn = kane.build(kane.formulate(kane.library.shopping_cart()))
+    parameters = dyn.equations.defaults
+    run = kane.simulate(dyn, until=0.1, q={"q4": 0.3}, u={"u1": 1.0, "u2": 0.2})
+    expected = (-math.sin(0.3) * 1.0 + parameters["L2"] * math.cos(0.3) * 0.2) / parameters["L3"]
+    assert run.u[0, 2] == pytest.approx(expected, rel=1e-14)
+    with pytest.raises(kane.ModelError, match="cannot start there: the motion does not satisfy"):
+        kane.simulate(dyn, until=0.1, q={"q4": 0.3}, u={"u1": 1.0, "u2": 0.2, "u3": 5.0})

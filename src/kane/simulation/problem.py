@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.codegen.compiled import CompiledFunction
+from kane.codegen.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import SimulationError
 from kane.simulation.closed_loop import close_loop, resolved
@@ -71,6 +72,22 @@ class Problem:
         unknown = [name for i, name in enumerate(layout.inputs) if plan.function is not None or i in plan.functions]
         signals = compile_events(dyn, events, laws, unknown)
         return cls(dyn, layout, values, plan, tuple(events), rhs, settle, controls, signals, dyn.function("energy"))
+
+    def initial_state(self, t: float, q: Any, u: Any) -> Vector:
+        """x = [q, u] at time t from what the user gave; dependent speeds that are named follow, where none is given.
+
+        Raises:
+            ModelError: as of ``Layout.initial_state``.
+        """
+        x, eqs = self.layout.initial_state(q, u), self.dyn.equations
+        dependent = [] if eqs.embedding is None else [leaf.name for leaf in eqs.embedding.u]
+        if not dependent or not (u is None or isinstance(u, Mapping)) or any(name in (u or {}) for name in dependent):
+            return x
+        state = (eqs.t, *eqs.q, *eqs.u)
+        program = Program("speeds", eqs.baked_in(eqs.u), state=state, rest=(), parameters=eqs.parameters)
+        function = self.dyn.compile(program)
+        x[len(eqs.q) :] = function(np.concatenate([[t], x]), np.zeros(0), function.stage(self.parameters))
+        return x
 
     def march(self, course: Course, x: Vector) -> March:
         """A march over the course from the state x.

@@ -47,7 +47,8 @@ def simulate(
         dyn: what ``kane.build`` returned.
         until: last time [s]; before ``start``, time runs backwards.
         q, u: initial coordinates and speeds, an array or a dict from some of the names to numbers; what is not given is
-            neutral (zero, identity quaternion) and at rest.
+            neutral (zero, identity quaternion) and at rest; dependent speeds that the model names follow from the
+            others, unless one is given.
         inputs: None for the defaults; an array of constants; samples of all inputs, ``Held`` or ``Interpolated`` or a
             pair (times, values), which is interpolated; or a dict from some of the names to numbers, samples or
             expressions of the model (controllers, compiled into the equations).
@@ -83,7 +84,7 @@ def simulate(
             ended = run.run(q, u, progress or bar)
             return Trajectory(run.record.labelled(_attributes(ended, method) | run.attributes), dyn)
         problem = Problem.of(dyn, inputs, parameters, events)
-        march = problem.march(_course(method, problem, span, dt), problem.layout.initial_state(q, u))
+        march = problem.march(_course(method, problem, span, dt), problem.initial_state(start, q, u))
         outcome = run_march(march, problem.advance(method), progress or bar)
     return problem.trajectory(march, _attributes((problem, march, outcome), method))
 
