@@ -79,3 +79,16 @@ def test_a_direction_of_another_model_is_refused():
     model = sliding_rod(lambda N, mu: N)
     with pytest.raises(kane.ModelError, match="takes a direction of model 'rod'"):
         model.connections[0].reaction_force.dot(kane.Model("other").ground.x)
+
+
+def test_a_run_and_an_event_that_name_a_reaction_say_where_it_belongs():
+    model = kane.Model("block")
+    block = model.body("block", mass=1.0)
+    guide = model.connect(model.ground, block, kane.Prismatic("q1", axis="x"))
+    model.load(kane.Force(block.point(), (model.input("F"), 0.0, 0.0)))
+    N = guide.reaction_force.dot(block.z)
+    dyn = kane.build(kane.formulate(model))
+    with pytest.raises(kane.ModelError, match=r"'q1 Fz', which is a reaction: kane.substitute\(equations, ...\) puts"):
+        kane.simulate(dyn, until=1.0, inputs={"F": -0.2 * N})
+    with pytest.raises(kane.ModelError, match=r"the reaction 'q1 Fz'; take its expression from kane.reveal_reactions"):
+        kane.simulate(dyn, until=1.0, events=[kane.Event(N - 1.0)])

@@ -16,6 +16,7 @@ from kane.expression.traverse import leaves, substitute
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import substitute as substitute_inputs
 from kane.formulation.measures import images
+from kane.model.reaction import reaction_leaves
 
 
 class ClosedLoop(NamedTuple):
@@ -78,8 +79,10 @@ def resolved(equations: Equations, rhs: Program, expressions: Mapping[str, Expr]
         for leaf in leaves([expression]):
             if leaf not in known:
                 reason = "is itself given by an expression" if leaf in rhs.rest else "is not known in these equations"
+                if reaction_leaves([leaf]):
+                    reason = "is a reaction: kane.substitute(equations, ...) puts the expression into the equations"
                 raise ModelError(
-                    f"the expression for the input {name!r} depends on the {OPERATIONS[leaf.op].name} {leaf.name!r}, "
-                    f"which {reason}"
+                    f"the expression for the input {name!r} depends on the {OPERATIONS[leaf.op].name} "
+                    f"{leaf.name.strip()!r}, which {reason}"
                 )
     return {leaf: resolved[leaf.name] for leaf in rhs.rest if leaf.name in resolved}

@@ -18,6 +18,7 @@ from kane.expression.operations import OPERATIONS
 from kane.expression.traverse import leaves, substitute
 from kane.formulation.equations import Equations
 from kane.formulation.measures import images
+from kane.model.reaction import reaction_leaves
 from kane.simulation.march import Vector, Watch
 
 # So many occurrences of one event in a row, within this share of the run, are an accumulation that will not end.
@@ -101,6 +102,11 @@ def compile_events(
     known = {*rhs.state, *rhs.parameters, *(leaf for leaf in rhs.rest if leaf.name not in unknown)}
     for name, output in zip(names, outputs, strict=True):
         for leaf in leaves([output]):
+            if leaf in reaction_leaves([leaf]):
+                raise ModelError(
+                    f"the event {name!r} depends on the reaction {leaf.name.strip()!r}; take its expression from "
+                    "kane.reveal_reactions(equations, ...).forward"
+                )
             if leaf not in known:
                 raise ModelError(
                     f"the event {name!r} depends on the {OPERATIONS[leaf.op].name} {leaf.name!r}, which is not known "
