@@ -9,7 +9,7 @@ from kane.analysis.slip import WheelForces, wheel_forces
 from kane.analysis.tip_over import TipOver, tip_over
 from kane.dynamics.build import LLVM, build
 from kane.dynamics.dynamics import Dynamics
-from kane.dynamics.revealed import RevealedReactions
+from kane.dynamics.revealed import AuxiliarySpeeds, Multipliers, OrthogonalComplement, RevealedReactions
 from kane.errors import (
     CompileError,
     ExpressionError,
@@ -113,6 +113,7 @@ __all__ = [
     "AngelesDH",
     "AngleRates",
     "Assembly",
+    "AuxiliarySpeeds",
     "BestSpeeds",
     "CSource",
     "Cam",
@@ -154,9 +155,11 @@ __all__ = [
     "ModelError",
     "ModifiedDH",
     "Motor",
+    "Multipliers",
     "NoSkid",
     "NumPySource",
     "Occurrence",
+    "OrthogonalComplement",
     "Parallel",
     "Planar",
     "Plane",

@@ -6,7 +6,7 @@ from oracles.numbers import interpreted, random_state, values_of
 from oracles.pinocchio_twin import PinocchioTwin
 
 import kane
-from kane.dynamics.revealed import AuxiliarySpeeds, Multipliers, OrthogonalComplement
+from kane import AuxiliarySpeeds, Multipliers, OrthogonalComplement
 from kane.library import random_tree
 from kane.library.random_tree import PLAIN_JOINTS
 
