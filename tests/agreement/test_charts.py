@@ -189,6 +189,20 @@ def test_constraints_are_kept_from_chart_to_chart():
     require_same(run, ball, kinds, 1e-8)
     assert float(run.residuals["motion_residual"].max()) < 1e-12
 
+    def tie_and_name(model, a, b):
+        tie(model, a, b)
+        model.speeds(dependent=["a_wy"])  # 0.1 m a_wy is what the cart's speed along a.x makes it, in any chart
+
+    start = dict(
+        zip([*run.to_xarray().coordinate.values, *run.to_xarray().speed.values], [*run.q[0], *run.u[0]], strict=True)
+    )
+    q = {name: start[name] for name in start if not name.endswith(("_dot", "wx", "wy", "wz"))}
+    u = {name: start[name] for name in start if name not in (*q, "a_wy")}
+    model, _, b = pair(kinds, change=tie_and_name)
+    dyn, drive = kane.build(kane.formulate(model)), {"drive": 0.3 * b.x.dot(model.ground.z)}
+    followed = kane.simulate(dyn, until=3.0, q=q, u=u, inputs=drive, integrator=FINE, charts=kane.Charts())
+    assert orientations(followed, kinds[0], "zyx", 1) == pytest.approx(orientations(run, kinds[0], "zyx", 1), abs=1e-8)
+
 
 def loop(kind):
     """Two bars between two points of the ground: a ball joint, and gimbals or ball joints at the ends."""

@@ -93,13 +93,13 @@ class ChartedRun:
         Raises:
             ModelError, SimulationError: as ``simulate``.
         """
-        self.last = x = self.layout.named_state(q, u)
-        problems: dict[Combination, Problem] = {}
         charts, t = self.atlas.declared, self.span.start
+        problems = {charts: self._problem(charts)}
+        self.last = x = problems[charts].named_state(t, q, u)
         while True:
             charts, x = self._regular(charts, t, x)
             if charts not in problems:
-                problems[charts] = self.pose(self.atlas.dynamics(charts), [*self.events, *self.atlas.events(charts)])
+                problems[charts] = self._problem(charts)
             problem = problems[charts]
             if not self.records:
                 problem.layout.require_regular(x)
@@ -114,6 +114,9 @@ class ChartedRun:
             if outcome is not Outcome.FINISHED:
                 return problem, last, outcome
             t, x = last.time, last.x
+
+    def _problem(self, charts: Combination) -> Problem:
+        return self.pose(self.atlas.dynamics(charts), [*self.events, *self.atlas.events(charts)])
 
     @property
     def layout(self) -> Layout:

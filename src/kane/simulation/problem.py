@@ -79,7 +79,13 @@ class Problem:
         Raises:
             ModelError: as of ``Layout.initial_state``.
         """
-        x, eqs = self.layout.initial_state(q, u), self.dyn.equations
+        x = self.named_state(t, q, u)
+        self.layout.require_regular(x)
+        return x
+
+    def named_state(self, t: float, q: Any, u: Any) -> Vector:
+        """The same, wherever gimbals are singular."""
+        x, eqs = self.layout.named_state(q, u), self.dyn.equations
         dependent = [] if eqs.embedding is None else [leaf.name for leaf in eqs.embedding.u]
         if not dependent or not (u is None or isinstance(u, Mapping)) or any(name in (u or {}) for name in dependent):
             return x
