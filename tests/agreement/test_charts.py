@@ -237,3 +237,32 @@ def test_loops_closed_by_gimbals_and_embedded_in_numbers_switch_as_well():
     assert run.u == pytest.approx(one.u, abs=1e-7)
     assert float(run.residuals["configuration_residual"].max()) < 1e-12
     assert (np.diff(run.residuals["switches"]) >= 0).all()
+
+
+def friction(model, a, b):
+    """A force that depends on the reaction of a joint that switches."""
+    reaction = model.connections[1].reaction_force
+    model.load(kane.Force(model.bodies[1].point((0, 0, 0)), (-0.1 * reaction.dot(model.ground.z), 0, 0)))
+
+
+def damped(model, a, b):
+    model.load(kane.Torque(b, (0, model.parameter("c", 0.1) * b.angular_velocity.dot(b.y), 0)))
+
+
+OPTIONS = {
+    "held": {"inputs": {"drive": kane.Held([0, 0.37, 1.1], [1.0, -2.0, 3.0])}},
+    "interpolated": {"inputs": {"drive": kane.Interpolated([0, 0.37, 1.1], [1.0, -2.0, 3.0])}},
+    "reaction": {"change": friction},
+    "parameter": {"change": damped, "parameters": {"c": -0.3}},
+    "substituted": {"change": damped, "given": lambda equations: kane.substitute(equations, c=-0.3)},
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_whatever_drives_the_system_goes_on_in_the_other_chart(name):
+    kinds = (SPEEDS[1], SPEEDS[0])
+    run, ball = (
+        pair_run(k, charts=c, until=2.0, **OPTIONS[name]) for k, c in ((kinds, kane.Charts()), ((BALL,) * 2, None))
+    )
+    assert {s.joint for s in run.chart_switches} == {"a", "b"}
+    require_same(run, ball, kinds, 1e-8)
