@@ -39,11 +39,11 @@ def draw(ax: Any, run: kane.Trajectory, color: str, label: str) -> None:
 def main() -> None:
     """Pull the cart; let the caster stick at 1 s, or not."""
     model = kane.library.shopping_cart()
-    free = kane.formulate(model)
-    stuck = kane.constrain(free, model.rate("q4"), dependent=["u2", "u3"])  # Eq. 64
-    for name, eqs in (("free, Eq. (63)", free), ("stuck, Eq. (67)", stuck)):
+    turning = kane.formulate(model)
+    sticking = kane.constrain(turning, model.rate("q4"), dependent=["u2", "u3"])  # Eq. 64
+    for name, eqs in (("free, Eq. (63)", turning), ("stuck, Eq. (67)", sticking)):
         print(f"caster {name}: {eqs.notes_on_embedding}\n{eqs.count()}\n")
-    free, stuck = kane.build(free), kane.build(stuck)
+    free, stuck = kane.build(turning), kane.build(sticking)
 
     start = kane.assemble(free, q={"q4": 0.05})
     before = kane.simulate(free, until=STICKS, q=start.q, u=start.u, inputs=PULL)
