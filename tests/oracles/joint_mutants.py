@@ -19,6 +19,7 @@ FOLDER = Path(kane.__file__).parent / "model" / "joints"
 QUATERNION = "kane.geometry.quaternion"
 # What says how a joint moves; the rest names things, or refuses them.
 MOVING = {
+    "angular_velocity_matrix",
     *("motion", "pose", "directions", "matrix", "integrate", "difference"),
     *("rotation_of", "_of_two", "_measured", "motion_of_pose", "moved_to", "_turning", "_slopes", "_changes", "_along"),
     *("kinematics", "exponential", "logarithm", "rotate", "product", "conjugate"),
