@@ -53,7 +53,7 @@ def constraint_equations(constraints: Sequence[Imposed], system: System, probe: 
     for equation in every_equation(constraints, system):
         if equation.name in system.completed:
             continue
-        if np.abs(probe(list(equation.coefficients.values()))).max(initial=0.0) > ROUNDING:
+        if np.abs(probe.anywhere(list(equation.coefficients.values()))).max(initial=0.0) > ROUNDING:
             found.setdefault((equation.motion, equation.configuration), equation)
         else:
             # Speeds of choice that keep a constraint do not change its configuration, which is then not theirs to hold.
@@ -65,12 +65,7 @@ def every_equation(constraints: Sequence[Imposed], system: System) -> Iterator[E
     """The equations of all rows, in order."""
     for imposed in constraints:
         for row in imposed.rows:
-            yield _resolved(row, row_name(imposed, row), system)
-
-
-def row_name(imposed: Imposed, row: Row) -> str:
-    """Of the constraint, and of the row where it has several."""
-    return imposed.name if row.name == imposed.name else f"{imposed.name}: {row.name}"
+            yield _resolved(row, imposed.name_of(row), system)
 
 
 def _resolved(row: Row, name: str, system: System) -> Equation:

@@ -124,12 +124,12 @@ def _kind(c: Any) -> int:
 def _turned(rows: Sequence[Row], wanted: set[int], probe: Probe) -> list[Row] | None:
     """The rows, those with an orthogonal block Q in two or three unknowns multiplied by Q^T; None where there is none.
 
-    Whether Q^T Q = 1 is seen in numbers; that makes it so at every state.
+    Whether Q^T Q = 1 is seen in numbers, parameters not at their defaults; that makes it so at every state.
     """
     alike: dict[tuple[int, ...], list[tuple[int, np.ndarray]]] = {}
     for r, row in enumerate(rows):
         columns = [j for j, c in row.coefficients.items() if j in wanted]
-        values = dict(zip(columns, probe([row.coefficients[j] for j in columns]), strict=True))
+        values = dict(zip(columns, probe.anywhere([row.coefficients[j] for j in columns]), strict=True))
         for size in (2, 3):
             for block in combinations(sorted(columns), size):
                 v = np.array([values[j] for j in block])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,11 +29,17 @@ class Probe:
         self, defaults: Mapping[str, float], quaternions: Sequence[Sequence[str]] = (), *, seed: int = 0
     ) -> None:
         self._random = np.random.default_rng(seed)
+        self._quaternions, self._seed = quaternions, seed
         self._known = dict(defaults)
         for names in quaternions:
             p = self._random.normal(size=4)
             self._known |= dict(zip(names, p / np.linalg.norm(p), strict=True))
         self._values: dict[Expr, float] = {}
+
+    @cached_property
+    def anywhere(self) -> Probe:
+        """A state of random parameters too: what vanishes at their defaults alone does not vanish there."""
+        return Probe({}, self._quaternions, seed=self._seed)
 
     def __call__(self, expressions: Sequence[Any]) -> np.ndarray:
         """Values, shape (len(expressions),); numbers stand for themselves."""

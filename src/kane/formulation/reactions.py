@@ -250,7 +250,7 @@ def _inboard(equations: Equations, point: Point) -> Connection:
 def _auxiliary(system: System, equations: Equations, place: Connection | Point | Imposed) -> Iterator[Auxiliary]:
     if isinstance(place, Imposed):
         for row in place.rows:
-            name = place.name if row.name == place.name else f"{place.name}: {row.name}"
+            name = place.name_of(row)
             yield Auxiliary(name, "N m" if row.name.startswith("turn") else "N", row=name)
         return
     if isinstance(place, Connection):

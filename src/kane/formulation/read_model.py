@@ -9,7 +9,7 @@ from dataclasses import replace
 from kane.expression.node import Expr
 from kane.formulation.base_parameters import mass_parameters
 from kane.formulation.chosen_speeds import chosen_speeds
-from kane.formulation.constraint_rows import constraint_equations, row_name
+from kane.formulation.constraint_rows import constraint_equations
 from kane.formulation.declared_velocities import declarations, known_angular_velocities, known_point_velocities
 from kane.formulation.frames import computational_frames
 from kane.formulation.links import LinkTree, link_tree
@@ -50,7 +50,7 @@ def system_of(model: Model) -> System:
 def _motions(model: Model, names: Collection[str]) -> Iterator[Expr | None]:
     """What vanishes by constraint rows of some names."""
     for imposed in model.constraints:
-        yield from (row.motion for row in imposed.rows if row_name(imposed, row) in names)
+        yield from (row.motion for row in imposed.rows if imposed.name_of(row) in names)
 
 
 def natural_system(model: Model, apart: Collection[Connection] = ()) -> System:

@@ -56,10 +56,14 @@ class Imposed:
     name: str
     rows: tuple[Row, ...]
 
+    def name_of(self, row: Row) -> str:
+        """Of the constraint, and of the row where it has several."""
+        return self.name if row.name == self.name else f"{self.name}: {row.name}"
+
     @property
     def reactions(self) -> tuple[Expr, ...]:
         """For each row the force or torque that does work on its residual velocity, for loads that depend on it."""
-        names = [self.name if row.name == self.name else f"{self.name}: {row.name}" for row in self.rows]
+        names = [self.name_of(row) for row in self.rows]
         given = [row.motion if row.configuration is None else row.configuration for row in self.rows]
         return tuple(reaction_leaf(x, name) for x, name in zip(given, names, strict=True) if x is not None)
 
