@@ -54,3 +54,24 @@ def test_constraints_that_agree_at_the_default_are_both_kept_for_other_values():
     udot = dyn.forward(np.zeros(3), np.zeros(3), [1.0], parameters={"r": 0.5})
     # Then q3dot = -q2dot: (0.1 + 2 + 3) a = F.
     np.testing.assert_allclose(udot, np.array([1.0, 1.0, -1.0]) / 5.1, rtol=ROUNDING)
+
+
+def test_a_constraint_that_has_no_value_at_some_parameters_is_kept():
+    """x = sqrt(L^2 - r^2 sin(q)^2) of a slider whose rod, at its default, is longer than the crank."""
+    model, r, (j1, j2, _) = crank(0.3)
+    rod = model.parameter("L", 5.0)
+    reach = kane.sqrt(rod * rod - 400.0 * r * r * kane.sin(j1.q) ** 2)
+    model.constrain(j2.q - reach, name="rod")
+    dyn = kane.build(kane.formulate(model))
+    q = [0.2, np.sqrt(25.0 - 36.0 * np.sin(0.2) ** 2), 0.0]
+    slope = -36.0 * np.sin(0.2) * np.cos(0.2) / q[1]
+    udot = dyn.forward(q, np.zeros(3), [1.0])
+    np.testing.assert_allclose(udot[0], slope / (0.1 + 2.0 * slope**2), rtol=ROUNDING)
+
+
+def test_speeds_may_have_coefficients_without_a_value_at_some_states():
+    """u1 = q2dot / sqrt(L^2 - q1^2), L = 0.1: real for small angles only."""
+    model, L, (j1, j2, j3) = crank(0.1)
+    model.speeds(u1=j2.qdot / kane.sqrt(L * L - j1.q**2), u2=j1.qdot, u3=j3.qdot)
+    rates = kane.build(kane.formulate(model)).kinematics([0.06, 0.0, 0.0], [2.0, 0.5, 0.3])
+    np.testing.assert_allclose(rates, [0.5, 2.0 * 0.08, 0.3], rtol=ROUNDING)

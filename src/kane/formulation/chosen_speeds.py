@@ -116,11 +116,11 @@ def _in_speeds(row: Row, u: Sequence[Expr], n: int) -> Expr:
 
 
 def _matrix(rows: Sequence[Row], n: int, probe: Probe) -> np.ndarray:
-    """The coefficients at the probe's state."""
+    """The coefficients at the probe's state; something that is not zero for those that have no value there."""
     out = np.zeros((len(rows), n))
     for r, row in enumerate(rows):
         out[r, list(row.coefficients)] = probe(list(row.coefficients.values()))
-    return out
+    return np.where(np.isfinite(out), out, 0.5 + np.arange(n))
 
 
 def _require_independent(rows: Sequence[Row], w: Sequence[str], probe: Probe) -> None:

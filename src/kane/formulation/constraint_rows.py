@@ -53,7 +53,8 @@ def constraint_equations(constraints: Sequence[Imposed], system: System, probe: 
     for equation in every_equation(constraints, system):
         if equation.name in system.completed:
             continue
-        if np.abs(probe.anywhere(list(equation.coefficients.values()))).max(initial=0.0) > ROUNDING:
+        # A coefficient that has no value there (a root of a negative number) does not vanish.
+        if not np.all(np.abs(probe.anywhere(list(equation.coefficients.values()))) <= ROUNDING):
             found.setdefault((equation.motion, equation.configuration), equation)
         else:
             # Speeds of choice that keep a constraint do not change its configuration, which is then not theirs to hold.

@@ -125,7 +125,7 @@ def _redundant(left: Sequence[Row], names: Sequence[str], probe: Probe, dependen
     """Names of rows without unknowns, which the others imply; None where a row still restricts a speed."""
     implied = []
     for row in left:
-        others = [j for j, c in row.coefficients.items() if abs(probe.anywhere([c])[0]) > ROUNDING]
+        others = [j for j, c in row.coefficients.items() if not abs(probe.anywhere([c])[0]) <= ROUNDING]
         if others and not dependent:
             return None
         if others:
