@@ -16,8 +16,8 @@ from kane.model.constraints.relative import angular_velocity_in, dot, numbers
 class Parallel(Constraint):
     """Directions a and b, fixed in bodies A and B, are parallel: b . n = 0 for two directions n normal to a.
 
-    Their rates are w_AB . (b x n). Directions that oppose each other satisfy the equations too, which ``assemble``
-    leaves. One equation alone, b . n = 0, is ``model.constrain(b.dot(n))``.
+    Their rates are w_AB . (b x n). Directions that oppose each other satisfy the equations too: ``assemble`` finds the
+    nearer of the two. One equation alone, b . n = 0, is ``model.constrain(b.dot(n))``.
 
     Attributes:
         a, b: the directions; their lengths do not matter.
