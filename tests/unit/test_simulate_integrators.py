@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from oracles.order_conditions import density, trees, weights
 
 import kane
 from kane.simulation.integrators import explicit
@@ -173,41 +174,6 @@ def test_a_step_longer_than_the_run_is_the_run(dyn):
 def test_no_step_is_longer_than_max_step(dyn):
     times = kane.simulate(dyn, until=1.0, integrator=kane.RK8(max_step=0.01), every=1).time
     assert np.diff(times).max() < 0.01 * (1 + 1e-12)
-
-
-def trees(order):
-    """Rooted trees up to an order, as tuples of their branches."""
-    by_order = {1: [()]}
-    for n in range(2, order + 1):
-        found = set()
-        for smaller in by_order[n - 1]:
-            found |= grown(smaller)
-        by_order[n] = sorted(found)
-    return by_order
-
-
-def grown(tree):
-    """All trees with one more leaf."""
-    more = {tuple(sorted((*tree, ())))}
-    for i, branch in enumerate(tree):
-        more |= {tuple(sorted((*tree[:i], b, *tree[i + 1 :]))) for b in grown(branch)}
-    return more
-
-
-def size(tree):
-    return 1 + sum(map(size, tree))
-
-
-def density(tree):
-    return size(tree) * math.prod(map(density, tree))
-
-
-def weights(tree, a):
-    """Elementary weight of a tree at each stage."""
-    total = np.ones(len(a))
-    for branch in tree:
-        total = total * (a @ weights(branch, a))
-    return total
 
 
 @pytest.mark.parametrize("integrator", [i for i in INTEGRATORS if hasattr(i, "tableau")], ids=lambda i: i.name)
