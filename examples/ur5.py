@@ -6,7 +6,6 @@ C with a CMake project.
 
 import sys
 import time
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from rich.console import Console
@@ -22,23 +21,11 @@ UNTIL, STEP = 10.0, 1e-3  # s
 TOLERANCE = 1e-6
 
 
-def ur5_urdf() -> Path:
-    """The file in the package example-robot-data, which holds data only and cannot be imported."""
-    inside = "cmeel.prefix/share/example-robot-data/robots/ur_description/urdf/ur5_robot.urdf"
-    try:
-        path = Path(str(distribution("example-robot-data").locate_file(inside)))
-    except PackageNotFoundError:
-        sys.exit("the demo reads the UR5 of the package example-robot-data: pip install 'kane[demo]'")
-    if not path.is_file():
-        sys.exit(f"example-robot-data is installed but has no {path}: install it anew")
-    return path
-
-
 def main() -> int:
     """Derive, build, simulate, check the energy balance, write the files."""
     OUT.mkdir(exist_ok=True)
     started = time.perf_counter()
-    model = kane.load_urdf(ur5_urdf())
+    model = kane.load_urdf(kane.example_robot("ur5"))
     for joint in model.connections:
         model.load(kane.Damper(joint, DAMPING))
     read = time.perf_counter()

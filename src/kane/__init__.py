@@ -51,6 +51,7 @@ from kane.formulation.speed_search import BestSpeeds, TriedSpeeds, best_speeds
 from kane.geometry.rotation import Rotation
 from kane.importers.dh import DHLink, from_dh
 from kane.importers.dh_conventions import AngelesDH, DHConvention, ModifiedDH, StandardDH
+from kane.importers.example_robot_data import example_robot
 from kane.importers.mjcf import load_mjcf
 from kane.importers.urdf import load_urdf
 from kane.model.constraints import (
@@ -206,6 +207,7 @@ __all__ = [
     "draw",
     "equal",
     "evaluate",
+    "example_robot",
     "exp",
     "explicit",
     "export",

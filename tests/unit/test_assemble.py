@@ -242,6 +242,38 @@ def test_a_disk_that_rolls_on_a_plane_does_not_integrate():
     assert found.q[-1] == pytest.approx(0.3, abs=ROUNDING)
 
 
+def test_what_assemble_derives_is_kept_with_the_dynamics():
+    """A second assembly, from elsewhere, makes no node and compiles nothing; it finds what the first would there."""
+    compiled = []
+
+    class Counting(kane.LLVM):
+        def compile(self, program):
+            compiled.append(program.name)
+            return super().compile(program)
+
+    equations = kane.formulate(kane.library.whipple_bicycle())
+    dyn = kane.build(equations, target=Counting())
+    kane.assemble(dyn, q={"roll": 0.1})
+    before = len(equations.t.arena), len(compiled)
+    found = kane.assemble(dyn, q={"roll": 0.2, "steer": 0.1}, u={"rear_dot": -8.0})
+    assert (len(equations.t.arena), len(compiled)) == before
+    afresh = kane.assemble(kane.build(equations), q={"roll": 0.2, "steer": 0.1}, u={"rear_dot": -8.0})
+    assert found.q.tolist() == afresh.q.tolist()
+    assert found.u.tolist() == afresh.u.tolist()
+    assert (found.integrable, found.free) == (afresh.integrable, afresh.free)
+
+
+def test_whether_constraints_are_integrable_is_asked_again_for_other_parameters():
+    """A knife edge that turns k times as fast as the body; with k = 0 it keeps its direction, and y stays."""
+    m = kane.Model("plate")
+    k = m.parameter("k", 1.0)
+    joint = m.connect(m.ground, m.body("plate", mass=1.0, inertia=(1, 1, 1)), kane.Planar("p", axis="z"))
+    m.constrain(edge(m.rate("p_x"), m.rate("p_y"), None, k * joint["p_angle"].q, None), name="edge")
+    dyn = kane.build(kane.formulate(m))
+    for value, names in ((1.0, ()), (0.0, ("edge",)), (1.0, ())):
+        assert kane.assemble(dyn, parameters={"k": value}).integrable == names
+
+
 def test_an_assembly_prints_as_a_table(linkage):
     text = str(kane.assemble(linkage, q={"q1": 1.0}, u={"u1": 2.0}, fixed=["q1", "u1"]))
     assert text.splitlines()[0].split() == ["q1", "1", "free"]

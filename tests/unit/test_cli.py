@@ -4,6 +4,8 @@ import json
 import re
 import subprocess
 import sys
+from importlib.metadata import PackageNotFoundError
+from typing import get_type_hints
 
 import numpy as np
 import pytest
@@ -114,7 +116,7 @@ def test_one_claim_that_fails_is_enough():
 def test_run_writes_a_trajectory_and_a_picture(pendulum, tmp_path):
     done = call("run", pendulum, "--until", 0.5, "--dt", 0.01, "--out", tmp_path / "out")
     assert done.exit_code == 0, done.output
-    assert "steps" in done.stdout
+    assert "s for 0.5 s" in done.stdout
     assert "energy" in done.stdout
     assert (tmp_path / "out" / "pendulum.png").read_bytes()[:4] == b"\x89PNG"
     run = kane.Trajectory.load(tmp_path / "out" / "pendulum.nc")
@@ -130,6 +132,55 @@ def test_a_model_with_closed_loops_is_counted_and_run(tmp_path):
     assert result.exit_code == 0, result.output
     run = kane.Trajectory.load(out / "four_bar.nc")
     assert run.residuals.configuration_residual.max() < 1e-13  # rounding in metres
+
+
+REFERENCE_MODELS = sorted(
+    name for name in kane.library.__all__ if get_type_hints(getattr(kane.library, name)).get("return") is kane.Model
+)
+
+
+@pytest.mark.parametrize("name", REFERENCE_MODELS)
+def test_every_reference_model_is_counted_and_run_by_its_name_alone(name, tmp_path):
+    """Those included that are singular in their neutral position (wrist) or stiff (stiff_flyball_governor)."""
+    counted = call("count", name)
+    assert counted.exit_code == 0, counted.output
+    ran = call("run", name, "--until", 0.05, "--out", tmp_path)
+    assert ran.exit_code == 0, ran.output
+    assert len(list(tmp_path.glob("*.nc"))) == 1
+
+
+def test_a_robot_of_example_robot_data_is_run_by_its_name(tmp_path):
+    for name in ("ur5", "ur5.urdf"):
+        assert json.loads(call("count", name, "--json").stdout)["speeds"] == 6
+    done = call("run", "panda", "--until", 0.1, "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "panda.urdf of the package example-robot-data" in done.stderr
+
+
+def test_a_name_that_several_robots_have_is_refused_with_their_files():
+    with pytest.raises(kane.ImportFileError, match=r"several files.*anymal_c_simple_description/urdf/anymal\.urdf"):
+        kane.example_robot("anymal")
+    found = kane.example_robot("anymal_c_simple_description/urdf/anymal")
+    assert found.parts[-3:] == ("anymal_c_simple_description", "urdf", "anymal.urdf")
+
+
+def test_a_robot_that_is_unknown_is_refused_with_names_like_it():
+    with pytest.raises(kane.ImportFileError, match="has no robot 'pandas'; did you mean panda"):
+        kane.example_robot("pandas")
+    with pytest.raises(kane.ImportFileError, match="no name of a robot"):
+        kane.example_robot(5)
+
+
+def test_without_example_robot_data_its_robots_are_refused_with_the_command_that_brings_them(monkeypatch):
+    def missing(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("kane.importers.example_robot_data.distribution", missing)
+    with pytest.raises(kane.ImportFileError, match=r"not installed: pip install 'kane\[demo\]'"):
+        kane.example_robot("ur5")
+    done = call("count", "ur5")
+    assert done.exit_code == 1
+    assert "neither a file nor a reference model" in done.output
 
 
 def test_damping_acts_in_every_joint(pendulum, tmp_path):

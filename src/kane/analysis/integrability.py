@@ -35,6 +35,8 @@ ROUNDS = 6
 PLACES = 3
 AWAY = 0.3
 SEED = 1877
+# Of so many sets of rows and values of parameters the result is kept with the Dynamics.
+KEPT = 64
 # A singular value, or the share of a bracket along a constraint, below this is rounding.
 NEGLIGIBLE = 1e-9
 
@@ -49,6 +51,8 @@ class Field(NamedTuple):
 def integrable_rows(loops: Loops, q: Array, independent: Sequence[int]) -> tuple[str, ...]:
     """Names of the motion constraints without a configuration that are integrable, those linear in u.
 
+    The answer is the same at almost all states and times, and is worked out at the first one that is asked about.
+
     Args:
         loops: the constraints.
         q: a state of the configuration, shape (nq,).
@@ -58,6 +62,17 @@ def integrable_rows(loops: Loops, q: Array, independent: Sequence[int]) -> tuple
     motion = [i for i in independent if e.constraints[i].configuration is None and e.constraints[i].linear]
     if not motion or not all(e.constraints[i].linear for i in independent):
         return ()
+    known: dict[tuple[tuple[int, ...], bytes], tuple[str, ...]] = loops.dyn.derived("integrable rows", dict)
+    key = (tuple(independent), loops.parameters.tobytes())
+    if key not in known:
+        if len(known) >= KEPT:
+            known.clear()
+        known[key] = _integrable(loops, q, motion, independent)
+    return known[key]
+
+
+def _integrable(loops: Loops, q: Array, motion: Sequence[int], independent: Sequence[int]) -> tuple[str, ...]:
+    e = loops.equations
     with collector_paused():
         fields = _fields(e, independent)
         places = _places(loops, q)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import linear_coefficients, total_time_derivative
+from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 
 Array = NDArray[np.float64]
@@ -45,7 +45,9 @@ class Loops:
     def own(self) -> Loops:
         """The same in the joints' own speeds, which move the coordinates whatever the generalized speeds."""
         e = self.equations
-        return self if e.system.own is None else Loops(build(e.own), self.t, self.parameters)
+        if e.system.own is None:
+            return self
+        return Loops(self.dyn.derived("in own speeds", lambda: build(e.own)), self.t, self.parameters)
 
     @cached_property
     def closing(self) -> tuple[int, ...]:
@@ -94,22 +96,28 @@ class Loops:
         state = np.concatenate([np.broadcast_to([self.t, *q], (*u.shape[:-1], 1 + len(q))), u], axis=-1)
         return function(state, np.zeros(function.n_rest), function.stage(self.parameters))
 
-    @cached_property
+    @property
     def _free(self) -> CompiledFunction:
-        return self._compiled("kinematics without constraints", self.equations.unconstrained.kinematics)
+        return self._compiled("kinematics without constraints", lambda: self.equations.unconstrained.kinematics)
 
-    @cached_property
+    @property
     def _closure(self) -> CompiledFunction:
-        free = self.equations.unconstrained
-        with collector_paused():
-            residuals = [row.configuration for row in self.equations.constraints if row.configuration is not None]
-            changes = dict(zip(free.q, free.system.speeds.kinematics, strict=True))
-            rows, _ = linear_coefficients(total_time_derivative(residuals, changes), free.u)
-            outputs = free.baked_in([*residuals, *(x for row in rows for x in row)])
-        return self._compiled("closure of loops", outputs)
+        return self._compiled("closure of loops", self._closure_outputs)
 
-    def _compiled(self, name: str, outputs: Sequence[Any]) -> CompiledFunction:
-        e = self.equations
-        with collector_paused():
-            state = (e.t, *e.q, *e.u)
-            return self.dyn.compile(Program(name, factor(outputs), state=state, rest=(), parameters=e.parameters))
+    def _closure_outputs(self) -> Sequence[Expr]:
+        free = self.equations.unconstrained
+        residuals = [row.configuration for row in self.equations.constraints if row.configuration is not None]
+        changes = dict(zip(free.q, free.system.speeds.kinematics, strict=True))
+        rows, _ = linear_coefficients(total_time_derivative(residuals, changes), free.u)
+        return free.baked_in([*residuals, *(x for row in rows for x in row)])
+
+    def _compiled(self, name: str, outputs: Callable[[], Sequence[Expr]]) -> CompiledFunction:
+        """A program of these equations, kept with their Dynamics."""
+
+        def compiled() -> CompiledFunction:
+            e = self.equations
+            with collector_paused():
+                state = (e.t, *e.q, *e.u)
+                return self.dyn.compile(Program(name, factor(outputs()), state=state, rest=(), parameters=e.parameters))
+
+        return self.dyn.derived(name, compiled)

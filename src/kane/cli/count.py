@@ -12,6 +12,7 @@ from rich.table import Table
 
 import kane
 from kane.cli.model_argument import Base, BaseOption, ModelArgument, read_model
+from kane.formulation import counts
 
 
 def count(
@@ -21,19 +22,19 @@ def count(
 ) -> None:
     """Count the run-time operations of the equations of MODEL."""
     equations = kane.formulate(read_model(model, base))
-    title, counts = operations(equations)
+    title, found = operations(equations)
     if as_json:
-        rows = {name: dict(row) for name, row in counts.items()}
+        rows = {name: dict(row) for name, row in found.items()}
         typer.echo(json.dumps({"model": equations.name, "speeds": len(equations.u), "operations": rows}, indent=2))
         return
-    Console().print(operation_table(title, counts))
+    Console().print(operation_table(title, found))
 
 
 def operations(equations: kane.Equations) -> tuple[str, Mapping[str, Mapping[str, int]]]:
-    """A title and the operations; of the equations before constraints where these are embedded in numbers."""
+    """A title and the operations; of what native code starts from where it embeds constraints in numbers."""
     title = f"{equations.name}: {len(equations.u)} speeds"
     if equations.constraints and equations.embedding is None:
-        return f"{title}, before constraints are embedded in numbers", equations.unconstrained.count()
+        return f"{title}, before constraints are embedded in numbers", counts.count(equations, counts.BEFORE_EMBEDDING)
     return title, equations.count()
 
 

@@ -1,9 +1,10 @@
-"""The MODEL argument of every command: a file (URDF, MJCF, Python), or a reference model by name."""
+"""The MODEL argument of every command: a file (URDF, MJCF, Python), a reference model or an example robot by name."""
 
 from __future__ import annotations
 
 import importlib.util
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -20,8 +21,8 @@ ModelArgument = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="A URDF or MJCF file; a Python file that defines `model` (it is executed); or a reference model: "
-        "stanford_arm, chain:6, ...",
+        help="A URDF or MJCF file; a Python file that defines `model` (it is executed); a reference model: "
+        "stanford_arm, chain:6, ...; or a robot of the package example-robot-data: ur5, panda, ...",
     ),
 ]
 
@@ -43,23 +44,33 @@ def read_model(text: str, base: Base = Base.fixed) -> kane.Model:
     """The model that ``text`` names.
 
     Raises:
-        ModelError: neither a file nor a reference model, or arguments that the reference model does not take.
+        ModelError: neither a file nor a reference model nor an example robot, or arguments that the reference model
+            does not take.
         ImportFileError: the file does not describe a model that kane understands.
     """
     path = Path(text)
     if path.suffix.lower() == ".py":
         return _python_model(path)
-    if path.suffix.lower() in (".urdf", ".xml", ".mjcf") or path.is_file():
-        model = _described_model(path, base)
-        _tell(model.notes)
-        return model
     name, *arguments = text.split(":")
     known = _reference_models()
-    if name not in known:
+    if name in known and not path.is_file():
+        return _reference_model(name, known[name], arguments)
+    if not path.exists() and path.suffix.lower() not in (".xml", ".mjcf"):
+        path = _example_robot(text, sorted(known))
+        typer.echo(f"note: {text!r} is {path.name} of the package example-robot-data", err=True)
+    model = _described_model(path, base)
+    _tell(model.notes)
+    return model
+
+
+def _example_robot(text: str, known: Sequence[str]) -> Path:
+    try:
+        return kane.example_robot(text)
+    except ImportFileError as error:
         raise ModelError(
-            f"{text!r} is neither a file nor a reference model; reference models are {', '.join(sorted(known))}"
-        )
-    return _reference_model(name, known[name], arguments)
+            f"{text!r} is neither a file nor a reference model: those are {', '.join(known)}; "
+            f"nor is it an example: {error}"
+        ) from None
 
 
 def _tell(notes: Sequence[str]) -> None:
@@ -100,11 +111,11 @@ def _reference_models() -> dict[str, Callable[..., kane.Model]]:
 
 
 def _reference_model(name: str, maker: Callable[..., kane.Model], arguments: list[str]) -> kane.Model:
-    needed = [p.name for p in inspect.signature(maker).parameters.values() if p.default is p.empty]
+    takes = [p.name for p in inspect.signature(maker).parameters.values() if re.search(r"\bint\b", str(p.annotation))]
     try:
         numbers = [int(a) for a in arguments]
         inspect.signature(maker).bind(*numbers)
     except (ValueError, TypeError):
-        usage = ":".join([name, *(word.upper() for word in needed)])
+        usage = ":".join([name, *(word.upper() for word in takes)])
         raise ModelError(f"write {usage}, with whole numbers; got {':'.join([name, *arguments])}") from None
     return maker(*numbers)

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -13,20 +14,24 @@ from rich.table import Table
 import kane
 from kane.cli.count import operation_table, operations
 from kane.cli.model_argument import Base, BaseOption, ModelArgument, read_model
+from kane.simulation.layout import Layout
+
+# How near to a singularity of a joint a position counts as singular, and how far beside it a run then starts [rad, m].
+SINGULAR, ASIDE = 1e-6, 0.3
 
 
 def run(
     model: ModelArgument,
     *,
     until: Annotated[float, typer.Option(min=0.0, help="Time to simulate [s].")] = 10.0,
-    dt: Annotated[float, typer.Option(help="Step [s].")] = 1e-3,
+    dt: Annotated[float | None, typer.Option(help="Fixed step [s]; chosen by the integrator unless given.")] = None,
     damping: Annotated[float, typer.Option(min=0.0, help="Damping in every joint [N m s/rad, N s/m].")] = 0.0,
     out: Annotated[Path, typer.Option(help="Folder for the trajectory and the plot.")] = Path("out"),
     base: BaseOption = Base.fixed,
 ) -> None:
     """Simulate MODEL from rest in its neutral position; write the trajectory (NetCDF) and a plot (PNG).
 
-    Where loops have to close, it starts where they do near that position.
+    Where loops have to close, it starts where they do near that position; where it is singular there, beside it.
     """
     description = read_model(model, base)
     if damping > 0.0:
@@ -38,7 +43,7 @@ def run(
     dynamics.function("rhs")
     built = time.perf_counter()
     start = initial_state(dynamics)
-    kane.simulate(dynamics, until=dt, dt=dt, **start)  # loads the integrator, which was compiled once for all models
+    kane.simulate(dynamics, until=0.0, dt=dt, **start)  # loads the integrator, which was compiled once for all models
     loaded = time.perf_counter()
     trajectory = kane.simulate(dynamics, until=until, dt=dt, **start)
     finished = time.perf_counter()
@@ -50,7 +55,7 @@ def run(
         "derive": f"{derived - started:.3f} s",
         "build": f"{built - derived:.3f} s",
         "load numba and integrator": f"{loaded - built:.3f} s",
-        "simulate": f"{finished - loaded:.3f} s, {until / dt / (finished - loaded):,.0f} steps a second",
+        "simulate": f"{finished - loaded:.3f} s for {until:g} s",
         "energy at the start": _energy(trajectory, 0),
         "energy at the end": _energy(trajectory, -1),
         "files": ", ".join(map(str, files)),
@@ -69,11 +74,24 @@ def write_files(trajectory: kane.Trajectory, folder: Path, name: str) -> list[Pa
 
 
 def initial_state(dynamics: kane.Dynamics) -> dict[str, Any]:
-    """Coordinates and speeds to start from, as ``simulate`` takes them: neutral, at rest, and on the constraints."""
-    if not dynamics.equations.constraints:
-        return {}
-    found = kane.assemble(dynamics)
-    return {"q": found.q, "u": found.u}
+    """Coordinates and speeds to start from, as ``simulate`` takes them: neutral, at rest, and on the constraints.
+
+    Where the neutral position is singular, each coordinate that is no part of a quaternion is ASIDE greater.
+    """
+    equations = dynamics.equations
+    q, u = np.array(equations.neutral), np.zeros(len(equations.u))
+    aside = q + ASIDE
+    for start in equations.quaternions:
+        aside[start : start + 4] = q[start : start + 4]
+    layout = Layout.of(equations)
+    for guess in (q, aside):
+        if equations.constraints:
+            found = kane.assemble(dynamics, q=guess)
+            guess, u = found.q, found.u
+        x = np.concatenate([guess, u])
+        if layout.singular(x, within=SINGULAR) is None and np.isfinite(dynamics.rhs(0.0, x)).all():
+            break
+    return {"q": guess, "u": u}
 
 
 def add_damping(model: kane.Model, coefficient: float) -> None:

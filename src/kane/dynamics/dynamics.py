@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from kane.formulation.poses import place_names
 from kane.formulation.programs import lower_triangle, program
 from kane.model.body import Body
 from kane.model.checks import near
+
+T = TypeVar("T")
 
 
 class Energy(NamedTuple):
@@ -71,6 +73,7 @@ class Dynamics:
         self._compile = compile
         self._functions: dict[str, CompiledFunction] = {}
         self._stages: dict[str, np.ndarray] = {}
+        self._derived: dict[Hashable, Any] = {}
         self._lock = threading.Lock()  # nodes are made, and code compiled, by one thread at a time
 
     @property
@@ -103,6 +106,12 @@ class Dynamics:
                 self._stages[name] = found.stage(self.parameters)
                 self._functions[name] = found
             return self._functions[name]
+
+    def derived(self, what: Hashable, derive: Callable[[], T]) -> T:
+        """What ``derive`` makes of these equations, made once and kept with them under the name ``what``."""
+        if what not in self._derived:
+            self._derived.setdefault(what, derive())
+        return cast(T, self._derived[what])
 
     def _make(self, name: str) -> CompiledFunction:
         return self.compile(program(self._equations, name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kane.expression.operations import COST_CLASSES
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from kane.formulation.equations import Equations
 
 COUNTED = ("inverse", "forward", "mass_matrix", "bias", "kinematics")
+# What native code embeds the constraints in, where it does so in numbers.
+BEFORE_EMBEDDING = ("unconstrained", "constraints", "configuration", "kinematics")
 
 
 class OperationTable(Mapping[str, dict[str, int]]):
@@ -38,6 +40,6 @@ class OperationTable(Mapping[str, dict[str, int]]):
         return "\n".join([head, *lines])
 
 
-def count(equations: Equations) -> OperationTable:
-    """Operations of inverse dynamics, forward dynamics, mass matrix (one triangle), bias and kinematics."""
-    return OperationTable({name: program(equations, name).count() for name in COUNTED})
+def count(equations: Equations, names: Sequence[str] = COUNTED) -> OperationTable:
+    """Operations of programs: of inverse and forward dynamics, mass matrix (one triangle), bias and kinematics."""
+    return OperationTable({name: program(equations, name).count() for name in names})

@@ -6,5 +6,6 @@ from kane.importers.dh_conventions import AngelesDH as AngelesDH
 from kane.importers.dh_conventions import DHConvention as DHConvention
 from kane.importers.dh_conventions import ModifiedDH as ModifiedDH
 from kane.importers.dh_conventions import StandardDH as StandardDH
+from kane.importers.example_robot_data import example_robot as example_robot
 from kane.importers.mjcf import load_mjcf as load_mjcf
 from kane.importers.urdf import load_urdf as load_urdf

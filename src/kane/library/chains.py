@@ -8,7 +8,7 @@ from kane.model.loads import Motor
 from kane.model.model import Model
 
 
-def chain(n: int) -> Model:
+def chain(n: int = 6) -> Model:
     """n equal bodies 0.1 m apart on revolute joints whose axes are x, y, z in turn; a motor in every joint.
 
     Each body: 1 kg, mass centre at (0.01, 0.02, 0.05) m, central inertia diag(2, 3, 1) g m^2. Gravity along -z.
@@ -25,7 +25,7 @@ def chain(n: int) -> Model:
     return model
 
 
-def n_link_pendulum(n: int) -> Model:
+def n_link_pendulum(n: int = 3) -> Model:
     """A cart on a line along x, pushed by a force, with n point masses on massless links of length l below it.
 
     q1 [m] is the position of the cart, q2, q3, ... [rad] the angle of each link to the link before. Parameters: cart

@@ -35,7 +35,7 @@ def four_bar() -> Model:
     return model
 
 
-def n_four_bar(n: int) -> Model:
+def n_four_bar(n: int = 3) -> Model:
     """n four-bar windows in a row of 2 n + 1 thin uniform rods: n + 1 stand on the ground, n couplers join their tops.
 
     a0, ..., an [rad] are the angles of the standing rods from the vertical y towards x; b1, ..., bn those of the

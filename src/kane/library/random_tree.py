@@ -67,7 +67,7 @@ JOINTS: tuple[JointMaker, ...] = (
 )
 
 
-def random_tree(seed: int, bodies: int, *, joints: Sequence[JointMaker] = JOINTS) -> Model:
+def random_tree(seed: int = 0, bodies: int = 6, *, joints: Sequence[JointMaker] = JOINTS) -> Model:
     """A tree of bodies, each hung on an earlier one (or the ground) by a random joint in random places.
 
     Args:
