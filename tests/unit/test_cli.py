@@ -198,7 +198,7 @@ def test_damping_acts_in_every_joint(pendulum, tmp_path):
         (["count", "no_such_file.urdf"], ["no_such_file.urdf"]),
         (["count", "__builtins__"], ["__builtins__", "neither"]),
         (["count", "chain.__globals__"], ["neither"]),
-        (["count", "chain"], ["chain:"]),
+        (["count", "chain:2:3"], ["chain:N"]),
         (["count", "chain:three"], ["chain:", "whole numbers"]),
         (["run", "chain:2", "--dt", "-1"], ["-1"]),
     ],
