@@ -97,7 +97,7 @@ def test_a_negative_power_of_zero_is_a_division_by_zero(x):
 
 
 def test_an_expression_has_no_truth_value(x):
-    with pytest.raises(ExpressionError, match=r"\(x < 1\) has no truth value .* use kane.select"):
+    with pytest.raises(ExpressionError, match=r"x < 1 has no truth value .* use kane.select"):
         bool(x < 1)
     with pytest.raises(ExpressionError, match="has no truth value"):
         max(x, 1.0)

@@ -198,15 +198,6 @@ def test_substitution_simplifies_on_the_way_and_replaces_all_at_once():
     assert substitute([untouched, z], {z: k}) == [untouched, k]
 
 
-def test_the_written_form_of_a_node_is_short_and_readable():
-    assert repr(x - 2 * y) == "(x - (2*y))"
-    assert repr(-sin(x)) == "-sin(x)"
-    deep = x
-    for _ in range(10):
-        deep = sin(deep)
-    assert repr(deep) == "sin(sin(sin(...)))"
-
-
 def test_sums_and_differences_keep_the_constant_first_and_the_older_node_first():
     assert (x + 1).args[0].op == CONSTANT
     assert (y + x).op == ADD

@@ -281,7 +281,7 @@ CONNECTIONS = {
     ),
     "coordinate in speeds": (
         lambda m: m.connect(m.ground, body(m, "C"), Revolute(m.connections[0].qdot), name="cam"),
-        r"the coordinate of joint 'cam' depends on q1; a coordinate expression may use coord",
+        r"the coordinate of joint 'cam' depends on q1'; a coordinate expression may use coord",
     ),
     "coordinate by an input": (
         lambda m: m.connect(m.ground, body(m, "C"), Revolute(2 * m.input("steer")), name="cam"),

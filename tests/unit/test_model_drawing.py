@@ -26,7 +26,7 @@ def test_the_text_is_a_tree_with_every_body_behind_its_joint():
         "ground",
         "└─ Revolute(q1) ─ A<1>",
         "   ├─ Revolute(q2) ─ B",
-        "   └─ Revolute((2*q1)) ─ C",
+        "   └─ Revolute(2*q1) ─ C",
     ]
     assert str(branched()) == "\n".join(lines)
 
@@ -69,7 +69,7 @@ def test_names_are_escaped_in_the_page():
 def test_the_tables_hold_every_body_joint_load_and_symbol():
     found = tables(branched())
     assert [row[0] for row in found["Bodies"][1]] == ["A<1>", "B", "C"]
-    assert found["Joints"][1][2] == ("follower", "Revolute", "A<1>", "C", "(2*q1)", "")
+    assert found["Joints"][1][2] == ("follower", "Revolute", "A<1>", "C", "2*q1", "")
     assert found["Loads"][1] == [("Motor", "q1")]
     assert found["Symbols"][1] == [("L", "parameter", "0.25"), ("tau", "input", "0")]
     assert html(branched()).count("<table>") == 4

@@ -8,25 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kane.codegen.intermediates import (
-    ATOM,
-    POWER,
-    PRODUCT,
-    SIGNED,
-    SUM,
-    Notation,
-    Piece,
-    Row,
-    equations,
-    function_row,
-    intermediate_names,
-    intermediates,
-    name_of,
-)
+from kane.codegen.intermediates import Notation, equations, intermediate_names, intermediates
 from kane.codegen.program import Program
 from kane.codegen.source_names import distinct_names, identifier, local_names, remark
 from kane.expression import operations as ops
 from kane.expression.spline import PiecewiseCubic
+from kane.expression.text import ATOM, POWER, PRODUCT, SIGNED, SUM, Piece, Row, function_row, name_of
 
 _RESERVED = frozenset(
     (*keyword.kwlist, *keyword.softkwlist, "np", "jnp", "state", "rest", "parameters", "shape", "results")

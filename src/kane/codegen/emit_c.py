@@ -12,25 +12,13 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kane.codegen.intermediates import (
-    ATOM,
-    PRODUCT,
-    SIGNED,
-    SUM,
-    Notation,
-    Piece,
-    Row,
-    equations,
-    function_row,
-    intermediate_names,
-    intermediates,
-    name_of,
-)
+from kane.codegen.intermediates import Notation, equations, intermediate_names, intermediates
 from kane.codegen.program import Program
 from kane.codegen.source_names import distinct_names, identifier, local_names, remark
 from kane.expression import operations as ops
 from kane.expression.node import Expr
 from kane.expression.spline import PiecewiseCubic
+from kane.expression.text import ATOM, PRODUCT, SIGNED, SUM, Piece, Row, function_row, name_of
 
 _MAIN = "const double *state, const double *rest, const double *stage, double *out, double *work"
 _STAGE = "const double *parameters, double *stage, double *work"

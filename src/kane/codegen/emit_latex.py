@@ -6,25 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kane.codegen.intermediates import (
-    ATOM,
-    COMPARISON,
-    POWER,
-    PRODUCT,
-    SIGNED,
-    SUM,
-    Notation,
-    Piece,
-    Row,
-    equations,
-    intermediate_names,
-    intermediates,
-    name_of,
-    named_pairs,
-    numbers_first,
-)
+from kane.codegen.intermediates import Notation, equations, intermediate_names, intermediates, named_pairs
 from kane.expression import operations as ops
 from kane.expression.node import Expr, Scalar
+from kane.expression.text import ATOM, COMPARISON, POWER, PRODUCT, SIGNED, SUM, Piece, Row, name_of, numbers_first
 from kane.expression.traverse import leaves, reachable
 
 _GREEK = re.compile(

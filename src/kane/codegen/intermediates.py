@@ -13,39 +13,14 @@ from typing import Any, NamedTuple
 
 from kane.errors import ExpressionError
 from kane.expression.node import Expr
-from kane.expression.operations import ACCELERATION, CONSTANT, COORDINATE, COS, NEG, OPERATIONS, RATE, SIN
+from kane.expression.operations import CONSTANT, COORDINATE, COS, NEG, SIN
+from kane.expression.text import Piece, Row, name_of
 
 # An expression wider than this, in characters of the listing, gets a line of its own. An operation seldom joins more
 # than two, so lines stay within about twice this width.
 WIDEST_INLINE = 48
 _WIDTH_OF_NAME = 4
 _WIDTH_OF_OPERATOR = 3
-
-# How tightly a written expression holds together; an operand that holds less than its place asks for is parenthesized.
-COMPARISON, SUM, PRODUCT, SIGNED, POWER, ATOM = range(6)
-
-
-class Piece(NamedTuple):
-    """Written text.
-
-    Attributes:
-        text: what to write.
-        binding: how tightly it holds together.
-        condition: how it reads as the condition of a choice, if it can.
-        opposite: how the same with the other sign reads, where that is no longer, and is a sum.
-    """
-
-    text: str
-    binding: int = ATOM
-    condition: str = ""
-    opposite: str = ""
-
-    def within(self, binding: int, parentheses: tuple[str, str] = ("(", ")")) -> str:
-        """The text as an operand in a place that asks for ``binding``."""
-        return self.text if self.binding >= binding else self.text.join(parentheses)
-
-
-Row = Callable[..., Piece]
 
 
 @dataclass(frozen=True)
@@ -182,21 +157,3 @@ def equations(
             piece = Piece(symbol)
         pieces[node] = piece
     return lines, [written(root).text for root in roots]
-
-
-def function_row(word: str) -> Row:
-    """The row word(a, b, ...)."""
-    return lambda *operands: Piece(f"{word}({', '.join(operand.text for operand in operands)})")
-
-
-def name_of(node: Expr) -> str:
-    """The plain name of a leaf; a rate or acceleration, which bears the name of its coordinate or speed, is primed."""
-    if not isinstance(node.data, str):
-        return f"{OPERATIONS[node.op].name}({node.data})"
-    return f"{node.data}'" if node.op in (RATE, ACCELERATION) else node.data
-
-
-def numbers_first(a: Piece, b: Piece) -> tuple[Piece, Piece]:
-    """The factors of a product, exchanged where that lets a numerical factor lead: 2 u1 u2 for u1 (2 u2)."""
-    leads = b.binding == PRODUCT and b.text[0].isdigit() and not a.text[0].isdigit()
-    return (b, a) if leads else (a, b)

@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
-from kane.codegen.intermediates import name_of
 from kane.errors import ExpressionError
 from kane.expression.node import Expr
+from kane.expression.text import name_of
 
 
 class Named(Protocol):

@@ -72,6 +72,10 @@ class Arena:
             self._leaves[key] = node
         return node
 
+    def has_leaf(self, op: int, data: Any) -> bool:
+        """Whether there is a leaf of this kind."""
+        return (op, data) in self._leaves
+
     def lift(self, value: Any) -> Expr:
         """``value`` as a node of this arena: a node stays itself, a number becomes a constant."""
         if value.__class__ is Expr:

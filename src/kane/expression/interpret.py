@@ -10,6 +10,7 @@ import numpy as np
 from kane.errors import ExpressionError
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, OPERATIONS, SPLINE
+from kane.expression.text import name_of
 from kane.expression.traverse import leaves, reachable
 
 
@@ -47,7 +48,7 @@ def interpret(roots: Sequence[Expr], values: Mapping[Expr, Any], functions: Any 
             if node.op == CONSTANT:
                 known[node] = number(node.data)
             elif not node.args:
-                raise ExpressionError(f"no value was given for the {OPERATIONS[node.op].name} {node.name}")
+                raise ExpressionError(f"no value was given for the {OPERATIONS[node.op].name} {name_of(node)}")
             elif node.op == SPLINE:
                 known[node] = number(node.data.value(known[node.args[0]]))
             else:
@@ -60,10 +61,12 @@ def interpret(roots: Sequence[Expr], values: Mapping[Expr, Any], functions: Any 
 def evaluate(expression: Expr, values: Mapping[str, Any]) -> Any:
     """The value of one expression, for leaves given by name: ``kane.evaluate(M[0][0], {"q1": 0.3})``.
 
+    A leaf has the name by which it is printed: q1' is the rate of q1, u1' belongs to the speed u1.
+
     Raises:
         ExpressionError: a leaf has no value, or a name is that of no leaf of the expression.
     """
-    found = {str(leaf.name): leaf for leaf in leaves([expression])}
+    found = {name_of(leaf): leaf for leaf in leaves([expression])}
     unknown = sorted(set(values) - set(found))
     if unknown:
         raise ExpressionError(

@@ -18,6 +18,7 @@ from kane.expression.construct import (
     sub,
 )
 from kane.expression.operations import CONSTANT, OPERATIONS
+from kane.expression.text import text_of
 
 if TYPE_CHECKING:
     from kane.expression.arena import Arena
@@ -124,24 +125,9 @@ class Expr:
         return self.data if isinstance(self.data, str) else OPERATIONS[self.op].name
 
     def __repr__(self) -> str:
-        return _text(self, depth=3)
+        return text_of(self)
 
 
 def _scales_itself(other: Any) -> bool:
     """Whether ``other`` is a vector or the like, with a product with scalars of its own."""
     return hasattr(other, "__rmul__") and not isinstance(other, Real) and not hasattr(other, "ndim")
-
-
-def _text(node: Expr, depth: int) -> str:
-    if node.op == CONSTANT:
-        return f"{node.data:.12g}"
-    if not node.args:
-        return str(node.name)
-    if depth == 0:
-        return "..."
-    inner = [_text(a, depth - 1) for a in node.args]
-    infix = {"add": " + ", "sub": " - ", "mul": "*", "div": "/", "pow": "**", "less": " < ", "less_equal": " <= "}
-    word = OPERATIONS[node.op].name
-    if word in infix:
-        return "(" + infix[word].join(inner) + ")"
-    return f"-{inner[0]}" if word == "neg" else f"{word}({', '.join(inner)})"

@@ -29,6 +29,9 @@ class PiecewiseCubic:
     knots: tuple[float, ...]
     coefficients: tuple[tuple[float, float, float, float], ...]
 
+    def __str__(self) -> str:
+        return f"{len(self.knots) - 1} points from {self.knots[0]:.12g} to {self.knots[-1]:.12g}"
+
     @classmethod
     def through(cls, x: Sequence[float], y: Sequence[float]) -> PiecewiseCubic:
         """The twice continuously differentiable not-a-knot spline through points, continued by its end tangents.

@@ -226,8 +226,8 @@ def _in_words(divisor: Expr) -> str:
         divisor = divisor.args[-1]
     text = repr(divisor)
     if "..." in text:
-        return f"a function of {', '.join(str(leaf.name) for leaf in leaves([divisor]))} = 0"
-    return f"{text[1:-1] if text.startswith('(') and text.endswith(')') else text} = 0"
+        return f"a function of {', '.join(repr(leaf) for leaf in leaves([divisor]))} = 0"
+    return f"{text} = 0"
 
 
 def _lines(rows: Sequence[TriedSpeeds]) -> Iterator[str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from kane.errors import ModelError
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import MEASURE
+from kane.expression.text import number_text
 from kane.geometry.rotation import Rotation
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 Triple: TypeAlias = tuple[Scalar, ...]
 POSITION, VELOCITY, ANGULAR_VELOCITY, DIRECTION = "position", "velocity", "angular velocity", "direction"
 CONFIGURATION_KINDS = (POSITION, DIRECTION)
+
+AXES: dict[Triple, str] = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
 
 
 def triple(model: Model, values: Sequence[Scalar], what: str) -> Triple:
@@ -30,6 +33,11 @@ def triple(model: Model, values: Sequence[Scalar], what: str) -> Triple:
     return tuple(model.scalar(v, what) for v in listed)
 
 
+def _typed(values: Triple) -> str:
+    """Three numbers or expressions as one types them."""
+    return f"({', '.join(number_text(x) if isinstance(x, float) else repr(x) for x in values)})"
+
+
 @dataclass(frozen=True)
 class Measure:
     """What a measure leaf stands for: a vector quantity of a body or point, dotted with a direction.
@@ -41,6 +49,7 @@ class Measure:
         point: p_BoP_B [m]; the origin for angular velocities; the measure numbers of a direction.
         direction_body: index of the body in which the direction is fixed (0 is the ground).
         direction: measure numbers of the direction in that body's frame.
+        typed: how one types it, for messages.
     """
 
     kind: str
@@ -48,9 +57,10 @@ class Measure:
     point: Triple
     direction_body: int
     direction: Triple
+    typed: str = field(compare=False)
 
     def __str__(self) -> str:
-        return f"{self.kind} of body {self.body} at {self.point} along {self.direction} of body {self.direction_body}"
+        return self.typed
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,10 @@ class Direction:
     def dot(self, other: Direction) -> Expr:
         """The scalar product with a direction fixed in another body: for unit vectors the cosine between them."""
         return VectorMeasure(DIRECTION, self.body, self.components).dot(other)
+
+    def __repr__(self) -> str:
+        axis = AXES.get(self.components)
+        return f"{self.body.name}.{axis}" if axis else f"{self.body.name}.direction({_typed(self.components)})"
 
 
 @dataclass(frozen=True)
@@ -79,8 +93,16 @@ class VectorMeasure:
             raise ModelError(f"dot() takes a direction such as body.x, not {direction!r}")
         if direction.body.model is not self.body.model:
             raise ModelError(f"body {direction.body.name!r} belongs to another model than body {self.body.name!r}")
-        described = Measure(self.kind, self.body.index, self.point, direction.body.index, direction.components)
+        typed = f"{self!r}.dot({direction!r})"
+        described = Measure(self.kind, self.body.index, self.point, direction.body.index, direction.components, typed)
         return self.body.model.arena.leaf(MEASURE, described)
+
+    def __repr__(self) -> str:
+        if self.kind == DIRECTION:
+            return repr(Direction(self.body, self.point))
+        if self.kind == ANGULAR_VELOCITY:
+            return f"{self.body.name}.angular_velocity"
+        return f"{Point(self.body, self.point)!r}.{self.kind}"
 
 
 @dataclass(frozen=True)
@@ -99,6 +121,10 @@ class Point:
     def position(self) -> VectorMeasure:
         """p_NoP [m], from the origin of the ground."""
         return VectorMeasure(POSITION, self.body, self.position_in_body)
+
+    def __repr__(self) -> str:
+        place = "" if self.position_in_body == (0.0, 0.0, 0.0) else _typed(self.position_in_body)
+        return f"{self.body.name}.point({place})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ def require_word(name: Any) -> None:
 
 def require_fixed(values: Iterable[Scalar], what: str) -> None:
     """Refuse a description of bodies that changes with the motion: its rate of change is in no equation."""
-    wrong = [leaf.name for leaf in leaves([x for x in values if isinstance(x, Expr)]) if leaf.op != PARAMETER]
+    wrong = [repr(leaf) for leaf in leaves([x for x in values if isinstance(x, Expr)]) if leaf.op != PARAMETER]
     if wrong:
         raise ModelError(
             f"{what} depends on {', '.join(wrong)}; it may depend on parameters only. "
@@ -42,10 +42,10 @@ def require_coordinate_expression(model: Model, q: Expr, title: str) -> None:
     """Refuse a coordinate expression of another model, or of anything but coordinates, parameters and time."""
     if q.arena is not model.arena:
         raise ModelError(f"the coordinate of joint {title!r} is the expression {q!r} of another model")
-    wrong = [leaf.name for leaf in leaves([q]) if leaf.op not in (COORDINATE, TIME, PARAMETER)]
+    wrong = [repr(leaf) for leaf in leaves([q]) if leaf.op not in (COORDINATE, TIME, PARAMETER)]
     if wrong:
         raise ModelError(
-            f"the coordinate of joint {title!r} depends on {', '.join(map(str, wrong))}; a coordinate expression "
+            f"the coordinate of joint {title!r} depends on {', '.join(wrong)}; a coordinate expression "
             "may use coordinates, parameters and time only"
         )
 

@@ -114,6 +114,9 @@ class JointCoordinate:
         """Its rate, in rate leaves that ``formulate`` resolves."""
         return coordinate_rate(self.q)
 
+    def __repr__(self) -> str:
+        return f"{self.connection.name}[{self.name!r}]"
+
     def require_rate(self, load: str) -> None:
         """Refuse coordinates whose rates are not speeds of the joint: a quaternion, a gimbal with measure numbers.
 

@@ -18,6 +18,18 @@ if TYPE_CHECKING:
 BOX_HEIGHT, ROW, MARGIN, LETTER = 26, 44, 10, 7.2
 
 
+def summary(model: Model) -> str:
+    """The model in one line: its name and how much there is of what."""
+    counts = (
+        (len(model.bodies) - 1, "body", "bodies"),
+        (len(model.connections), "joint", "joints"),
+        (len(model.loads), "load", "loads"),
+        (len(model.constraints), "constraint", "constraints"),
+    )
+    words = [f"{n} {one if n == 1 else many}" for n, one, many in counts if n or one == "body"]
+    return f"<Model {model.name!r}: {', '.join(words)}>"
+
+
 def graph_text(model: Model) -> str:
     """The tree of bodies, one a line, each behind the joint that carries it; then bodies that hang on nothing,
     constraints and speeds of choice.
@@ -156,11 +168,8 @@ def _coordinates(c: Connection) -> str:
 
 
 def _acts_on(load: object) -> str:
-    names = (getattr(load, word, None) for word in ("connection", "body", "point"))
-    for target in names:
-        if target is not None:
-            return str(getattr(target, "name", None) or target.body.name)
-    return ""
+    targets = (getattr(load, word, None) for word in ("connection", "body", "point", "P", "Q"))
+    return ", ".join(str(getattr(x, "name", None) or x.body.name) for x in targets if x is not None)
 
 
 def _constraint_words(c: Imposed) -> str:

@@ -17,7 +17,7 @@ from kane.model.body import Body, BodyFrame, Triple, triple
 from kane.model.checks import near, require_coordinate_expression, require_fixed, require_tree, require_word
 from kane.model.connection import Connection
 from kane.model.constraints import Constraint, Imposed, Welded, row_of
-from kane.model.drawing import graph_text, html
+from kane.model.drawing import graph_text, html, summary
 from kane.model.joints.joint import Joint
 from kane.model.loads.load import Load
 from kane.model.speed_choice import SpeedChoice, checked_choice
@@ -340,6 +340,9 @@ class Model:
                 self._require_own(body, f"body {body.name!r}")
         self.loads.append(load)
         return load
+
+    def __repr__(self) -> str:
+        return summary(self)
 
     def __str__(self) -> str:
         return graph_text(self)

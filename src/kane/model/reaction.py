@@ -31,6 +31,9 @@ class ReactionVector:
     connection: Connection
     letter: str
 
+    def __repr__(self) -> str:
+        return f"{self.connection.name}.reaction_{'force' if self.letter == 'F' else 'torque'}"
+
     def dot(self, direction: Direction) -> Expr:
         """The measure number along a direction: usable in loads, where ``formulate`` solves for it with udot.
 

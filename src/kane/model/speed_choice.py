@@ -37,7 +37,7 @@ def checked_choice(definitions: Mapping[str, Expr], dependent: Sequence[str], ta
                 "give another"
             )
         found = leaves([expression])
-        wrong = [str(leaf.data) for leaf in found if leaf.op not in (COORDINATE, RATE, TIME, PARAMETER, MEASURE)]
+        wrong = [repr(leaf) for leaf in found if leaf.op not in (COORDINATE, RATE, TIME, PARAMETER, MEASURE)]
         if wrong:
             raise ModelError(
                 f"the speed {name!r} depends on {', '.join(wrong)}; a speed is linear in the rates of coordinates "

@@ -109,7 +109,7 @@ def compile_events(
                 )
             if leaf not in known:
                 raise ModelError(
-                    f"the event {name!r} depends on the {OPERATIONS[leaf.op].name} {leaf.name!r}, which is not known "
+                    f"the event {name!r} depends on the {OPERATIONS[leaf.op].name} '{leaf!r}', which is not known "
                     "from time, coordinates, speeds and inputs (a Python function is not known to native code)"
                 )
     return dyn.compile(Program("events", outputs, state=rhs.state, rest=rhs.rest, parameters=rhs.parameters))

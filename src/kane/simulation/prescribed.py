@@ -93,7 +93,7 @@ def _of_expression(equations: Equations, x: Expr, values: Mapping[Expr, Any], co
         raise ModelError(f"the expression for {who} belongs to another model")
     wrong = [leaf for leaf in leaves([x]) if leaf.op not in (TIME, PARAMETER)]
     if wrong:
-        kinds = ", ".join(f"the {OPERATIONS[leaf.op].name} {leaf.name}" for leaf in wrong)
+        kinds = ", ".join(f"the {OPERATIONS[leaf.op].name} {leaf!r}" for leaf in wrong)
         raise ModelError(f"{who} is to follow an expression of {kinds}; it may depend on time and parameters only")
     (x,) = equations.baked_in([x])
     rate = total_time_derivative([x], {})[0]

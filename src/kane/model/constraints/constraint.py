@@ -56,6 +56,9 @@ class Imposed:
     name: str
     rows: tuple[Row, ...]
 
+    def __repr__(self) -> str:
+        return f"<Constraint {self.name!r}: {', '.join(row.name for row in self.rows)}>"
+
     def name_of(self, row: Row) -> str:
         """Of the constraint, and of the row where it has several."""
         return self.name if row.name == self.name else f"{self.name}: {row.name}"
@@ -75,7 +78,7 @@ def row_of(expression: Expr, name: str) -> Row:
         ModelError: nothing that moves stands in it, or something that a constraint cannot depend on.
     """
     found = leaves([expression])
-    wrong = [str(leaf.data) for leaf in found if leaf.op not in (COORDINATE, RATE, TIME, PARAMETER, MEASURE)]
+    wrong = [repr(leaf) for leaf in found if leaf.op not in (COORDINATE, RATE, TIME, PARAMETER, MEASURE)]
     if wrong:
         raise ModelError(
             f"the constraint {name!r} depends on {', '.join(wrong)}; it may depend on coordinates, rates, positions, "

@@ -35,7 +35,7 @@ class Screw(AxisJoint):
     def __post_init__(self) -> None:
         super().__post_init__()
         h = scalar(self.metres_per_radian, "metres_per_radian of a screw")
-        moving = [leaf.name for leaf in leaves([h]) if leaf.op != PARAMETER] if isinstance(h, Expr) else []
+        moving = [repr(leaf) for leaf in leaves([h]) if leaf.op != PARAMETER] if isinstance(h, Expr) else []
         if moving or (not isinstance(h, Expr) and h == 0.0):
             wrong = f"depends on {moving[0]}" if moving else "is zero"
             raise ModelError(

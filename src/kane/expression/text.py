@@ -1,0 +1,160 @@
+"""Expressions as text: one row per operation, with parentheses only where they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kane.expression import operations as ops
+
+if TYPE_CHECKING:
+    from kane.expression.node import Expr
+
+# How tightly a written expression holds together; an operand that holds less than its place asks for is parenthesized.
+COMPARISON, SUM, PRODUCT, SIGNED, POWER, ATOM = range(6)
+# An expression shows this many operations, the outermost ones; what lies deeper is an ellipsis.
+SHOWN = 32
+
+
+class Piece(NamedTuple):
+    """Written text.
+
+    Attributes:
+        text: what to write.
+        binding: how tightly it holds together.
+        condition: how it reads as the condition of a choice, if it can.
+        opposite: how the same with the other sign reads, where that is no longer, and is a sum.
+    """
+
+    text: str
+    binding: int = ATOM
+    condition: str = ""
+    opposite: str = ""
+
+    def within(self, binding: int, parentheses: tuple[str, str] = ("(", ")")) -> str:
+        """The text as an operand in a place that asks for ``binding``."""
+        return self.text if self.binding >= binding else self.text.join(parentheses)
+
+
+Row = Callable[..., Piece]
+
+
+def function_row(word: str) -> Row:
+    """The row word(a, b, ...)."""
+    return lambda *operands: Piece(f"{word}({', '.join(operand.text for operand in operands)})")
+
+
+def comparison_row(sign: str) -> Row:
+    """The row a sign b."""
+    return lambda a, b: Piece(f"{a.within(SUM)} {sign} {b.within(SUM)}", COMPARISON)
+
+
+def numbers_first(a: Piece, b: Piece) -> tuple[Piece, Piece]:
+    """The factors of a product, exchanged where that lets a numerical factor lead: 2 u1 u2 for u1 (2 u2)."""
+    leads = b.binding == PRODUCT and b.text[0].isdigit() and not a.text[0].isdigit()
+    return (b, a) if leads else (a, b)
+
+
+def _sum(a: Piece, b: Piece) -> Piece:
+    if a.binding == SIGNED:  # a negative constant, which stands first in the graph, reads better last
+        return Piece(f"{b.within(SUM)} - {a.text[1:]}", SUM)
+    return Piece(f"{a.within(SUM)} + {b.within(SUM)}", SUM)
+
+
+def _difference(a: Piece, b: Piece) -> Piece:
+    text, opposite = (f"{x.within(SUM)} - {y.within(PRODUCT)}" for x, y in ((a, b), (b, a)))
+    return Piece(text, SUM, opposite=opposite)
+
+
+def _product(a: Piece, b: Piece) -> Piece:
+    if a is b:
+        return Piece(f"{a.within(ATOM)}**2", POWER)
+    a, b = numbers_first(a, b)
+    return Piece(f"{a.within(PRODUCT)}*{b.within(PRODUCT)}", PRODUCT)
+
+
+# As one would type them.
+ROWS: dict[int, Row] = {
+    ops.ADD: _sum,
+    ops.SUB: _difference,
+    ops.MUL: _product,
+    ops.DIV: lambda a, b: Piece(f"{a.within(PRODUCT)}/{b.within(SIGNED)}", PRODUCT),
+    ops.NEG: lambda a: Piece(a.opposite or f"-{a.within(PRODUCT)}", SUM),
+    ops.POW: lambda a, b: Piece(f"{a.within(ATOM)}**{b.within(ATOM)}", POWER),
+    ops.SQRT: function_row("sqrt"),
+    ops.SIN: function_row("sin"),
+    ops.COS: function_row("cos"),
+    ops.TAN: function_row("tan"),
+    ops.ASIN: function_row("asin"),
+    ops.ACOS: function_row("acos"),
+    ops.ATAN2: function_row("atan2"),
+    ops.EXP: function_row("exp"),
+    ops.LOG: function_row("log"),
+    ops.TANH: function_row("tanh"),
+    ops.ABS: function_row("abs"),
+    ops.SIGN: function_row("sign"),
+    ops.MIN: function_row("minimum"),
+    ops.MAX: function_row("maximum"),
+    ops.LESS: comparison_row("<"),
+    ops.LESS_EQUAL: comparison_row("<="),
+    ops.EQUAL: function_row("equal"),
+    ops.SELECT: function_row("select"),
+    ops.SPLINE: function_row("spline"),
+}
+
+
+def name_of(leaf: Expr) -> str:
+    """How a leaf that is no constant is written.
+
+    The rate of a coordinate, which bears its name, and the acceleration that belongs to a speed are primed; the own
+    speeds of a joint have names of their own. A measure is written as one would type it, and a reaction, whose name is
+    of several words, in brackets.
+    """
+    if not isinstance(leaf.data, str):
+        return str(leaf.data)
+    if leaf.op == ops.ACCELERATION or (leaf.op == ops.RATE and leaf.arena.has_leaf(ops.COORDINATE, leaf.data)):
+        return f"{leaf.data}'"
+    return f"[{leaf.data.strip()}]" if " " in leaf.data else leaf.data
+
+
+def number_text(value: float) -> str:
+    """A number in the digits that it takes to type it: 2 for 2.0."""
+    text = repr(value)
+    return text.removesuffix(".0")
+
+
+class _Shown:
+    """An occurrence of a node in what is written; its operands, if they are shown."""
+
+    __slots__ = ("node", "operands")
+
+    def __init__(self, node: Expr) -> None:
+        self.node = node
+        self.operands: list[_Shown] | None = None
+
+    def piece(self) -> Piece:
+        node = self.node
+        if node.op == ops.CONSTANT:
+            return Piece(number_text(node.data), SIGNED if node.data < 0 else ATOM)
+        if not node.args:
+            return Piece(name_of(node))
+        if self.operands is None:
+            return Piece("...")
+        pieces: list[Any] = [operand.piece() for operand in self.operands]
+        if node.op == ops.MUL and node.args[0] is node.args[1]:
+            pieces[1] = pieces[0]
+        if node.data is not None:
+            pieces.append(Piece(str(node.data)))
+        return ROWS[node.op](*pieces)
+
+
+def text_of(root: Expr) -> str:
+    """The expression as one would type it; of a long one the outermost operations, and an ellipsis for the rest."""
+    whole = _Shown(root)
+    waiting, left = [whole], SHOWN
+    for shown in waiting:  # grows as it goes: outer operations before inner ones
+        if shown.node.args and left:
+            left -= 1
+            shown.operands = [_Shown(a) for a in shown.node.args]
+            waiting.extend(shown.operands)
+    return whole.piece().text
