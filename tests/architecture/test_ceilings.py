@@ -4,6 +4,8 @@ import ast
 
 import pytest
 
+from benchmarks.structure import FUNCTIONS, body_lines
+
 FUNCTION_LINES, KERNEL_LINES, FILE_LINES, PUBLIC_METHODS, POSITIONAL_ARGUMENTS = 40, 80, 400, 15, 5
 TYPICAL_FUNCTION_LINES = 20  # nine functions of ten
 FORBIDDEN_MODULES = {"utils", "util", "common", "helpers", "helper", "base", "misc", "tools"}
@@ -20,17 +22,6 @@ KERNEL_DECORATORS = {
 
 # Every exception by name, each with its reason. One that is no longer needed fails a test.
 EXCEPTIONS: dict[str, str] = {}
-
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-def body_lines(function):
-    """Lines of a function, its decorators and docstring not counted."""
-    lines = function.end_lineno - function.lineno + 1
-    if ast.get_docstring(function, clean=False) is not None:
-        docstring = function.body[0]
-        lines -= docstring.end_lineno - docstring.lineno + 1
-    return lines
 
 
 def is_kernel(function):
@@ -50,22 +41,6 @@ def positional(function, in_class):
     return len(arguments) - (in_class and not static)
 
 
-def functions_of(source):
-    """Every function of a file with its dotted name, and whether it is a method."""
-
-    def walk(node, prefix, in_class):
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, (*FUNCTIONS, ast.ClassDef)):
-                name = f"{prefix}.{child.name}" if prefix else child.name
-                if isinstance(child, FUNCTIONS):
-                    yield name, child, in_class
-                yield from walk(child, name, isinstance(child, ast.ClassDef))
-            else:
-                yield from walk(child, prefix, in_class)
-
-    yield from walk(source.tree, "", False)
-
-
 def excesses(source):
     """Name and message of everything in a file that is over a ceiling."""
     lines = source.text.count("\n")
@@ -74,7 +49,7 @@ def excesses(source):
     stem = source.path.removesuffix(".py").split("/")
     for word in FORBIDDEN_MODULES.intersection(stem):
         yield source.path, f"a module called {word} says nothing about what is in it"
-    for name, function, in_class in functions_of(source):
+    for name, function, in_class in source.functions():
         allowed = KERNEL_LINES if is_kernel(function) else FUNCTION_LINES
         if body_lines(function) > allowed:
             yield f"{source.path}::{name}", f"{body_lines(function)} lines, {allowed} allowed"
@@ -100,7 +75,7 @@ def test_every_named_exception_is_still_needed(sources):
 
 
 def test_nine_functions_of_ten_are_short(sources):
-    lengths = sorted(body_lines(f) for s in sources for _, f, _ in functions_of(s) if not is_kernel(f))
+    lengths = sorted(body_lines(f) for s in sources for _, f, _ in s.functions() if not is_kernel(f))
     assert lengths[int(0.9 * len(lengths))] <= TYPICAL_FUNCTION_LINES
 
 

@@ -1,6 +1,8 @@
-"""Imports point downward only (architecture, section 2)."""
+"""Imports point downward only (architecture, section 2), between packages and between the rooms of a package."""
 
 import pytest
+
+from benchmarks.structure import arrows, between_rooms, circles
 
 # Lowest first; names in one row do not import each other.
 LAYERS = (
@@ -70,3 +72,24 @@ def test_an_import_that_points_upward_is_seen(source_of, path, text):
 )
 def test_an_import_that_points_downward_or_names_a_type_is_allowed(source_of, path, text):
     assert upward_imports(source_of(path, text)) == []
+
+
+def test_no_files_import_each_other_in_a_circle(sources):
+    assert circles(arrows(sources)) == []
+
+
+def test_no_rooms_of_a_package_import_each_other_in_a_circle(sources):
+    """A room is a folder or file directly within a package: kane.formulation.tree, kane.simulation.simulate."""
+    assert circles(between_rooms(arrows(sources))) == []
+
+
+def test_a_circle_is_seen(source_of):
+    files = [
+        source_of("model/joints/a.py", "from kane.model.loads.b import f"),
+        source_of("model/loads/b.py", "from kane.model.checks import f"),
+        source_of("model/checks.py", "def g():\n    from kane.model.joints.c import f"),
+        source_of("model/joints/c.py", "if TYPE_CHECKING:\n    from kane.model.joints.a import f"),
+    ]
+    assert circles(arrows(files)) == []
+    assert circles(between_rooms(arrows(files))) == [["kane.model.checks", "kane.model.joints", "kane.model.loads"]]
+    assert len(circles(arrows(files, types=True))) == 1
