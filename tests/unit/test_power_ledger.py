@@ -83,10 +83,14 @@ def test_a_run_of_another_model_is_refused():
         kane.power_ledger(slider()).along(run)
 
 
-def test_a_ledger_prints_as_a_listing():
-    text = str(kane.power_ledger(slider()))
-    assert "Damper on rail = " in text
-    assert "energy rate = " in text
+def test_a_ledger_prints_what_each_load_does_and_lists_the_rest_on_request():
+    ledger = kane.power_ledger(slider())
+    first, *lines = str(ledger).splitlines()
+    assert first == "power of the loads of 'slider' [W]"
+    assert [line.split("  ")[1] for line in lines] == [*ledger.loads]
+    assert "Z1" not in str(ledger)
+    assert "Damper on rail = " in ledger.listing()
+    assert "energy rate = " in ledger.listing()
 
 
 def test_a_model_without_loads_keeps_its_energy():

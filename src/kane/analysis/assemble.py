@@ -56,7 +56,7 @@ class Assembly:
     coordinates: tuple[str, ...]
     speeds: tuple[str, ...]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         width = max((len(name) for name in (*self.coordinates, *self.speeds)), default=0) + 2
         values = (*zip(self.coordinates, self.q, strict=True), *zip(self.speeds, self.u, strict=True))
         rows = [f"{name:{width}}{value:16.9g}{'   free' * (name in self.free)}" for name, value in values]

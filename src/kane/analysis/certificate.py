@@ -56,7 +56,7 @@ class Certificate(tuple[Finding, ...]):
         """Whether every claim holds."""
         return all(finding.holds for finding in self)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         rows = []
         for finding in self:
             shown = "" if finding.digits is None else f"{finding.digits:.1f}"

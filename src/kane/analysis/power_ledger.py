@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PowerLedger:
-    """Power of every load of a model; prints as a listing.
+    """Power of every load of a model; prints what each one does.
 
     Attributes:
         equations: of the model.
@@ -78,7 +78,13 @@ class PowerLedger:
         program = Program("power ledger", outputs, state=state, rest=e.inputs, parameters=e.parameters)
         return compile_program(program)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
+        width = max(map(len, self.loads), default=0)
+        lines = [f"  {title:{width}}  {power!r}" for title, power in self.loads.items()]
+        return "\n".join([f"power of the loads of {self.equations.name!r} [W]", *(lines or ["  none"])])
+
+    def listing(self) -> str:
+        """Every power, and the rate of the energy that they change, in full, as ``Equations.listing`` writes."""
         return emit_listing([("energy rate", self.rate), *self.loads.items()])
 
 

@@ -61,6 +61,11 @@ class WheelForces:
     lateral: Mapping[str, Expr]
     shared: Mapping[str, tuple[str, ...]]
 
+    def __repr__(self) -> str:
+        rows = {"load": self.load, "traction": self.traction, "lateral": self.lateral}
+        words = [f"{kind} [N] of {', '.join(found)}" for kind, found in rows.items()]
+        return f"<WheelForces of {self.equations.name!r}: {'; '.join(words)}>"
+
     def slip_margins(self, friction: Scalar) -> dict[str, Expr]:
         """eta N - |X| by wheel [N]: what traction has left before the wheel spins or locks, lateral force apart.
 

@@ -49,6 +49,9 @@ class TipOver:
     resultant: Expr
     measure: Expr
 
+    def __repr__(self) -> str:
+        return f"<TipOver of {self.equations.name!r}: measure [N rad], angles [rad] about {', '.join(self.angles)}>"
+
     def along(self, run: Trajectory) -> xarray.Dataset:
         """``measure``, ``resultant`` and ``angle w0 - w1``, ... at every recorded state of a run.
 

@@ -222,7 +222,8 @@ class CompiledFunction:
         return ModelError(f"{self.program.name}: {word} must have shape {expected}, got {given}")
 
     def __repr__(self) -> str:
-        return f"<CompiledFunction {self.program.name!r}: {self.n_state} + {self.n_rest} -> {self.n_out}>"
+        sizes = f"state[{self.n_state}], rest[{self.n_rest}] -> out[{self.n_out}]"
+        return f"<CompiledFunction {self.program.name!r}: {sizes}>"
 
 
 def result_array(out: Any, shape: tuple[int, ...], name: str) -> np.ndarray:

@@ -76,6 +76,9 @@ class Dynamics:
         self._derived: dict[Hashable, Any] = {}
         self._lock = threading.Lock()  # nodes are made, and code compiled, by one thread at a time
 
+    def __repr__(self) -> str:
+        return f"<Dynamics {self._equations.summary}>"
+
     @property
     def equations(self) -> Equations:
         """The equations that were built."""

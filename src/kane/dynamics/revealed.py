@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kane.codegen.compiled import CompiledFunction
 from kane.dynamics.dynamics import Dynamics
+from kane.dynamics.reaction_values import INDETERMINATE, ReactionValues
 from kane.errors import ModelError
 from kane.formulation.programs import lower_triangle
 from kane.formulation.reactions import Reactions
@@ -90,6 +91,9 @@ class States:
 class ReactionRoute(ABC):
     """A way to reactions."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
     @abstractmethod
     def reactions(self, states: States) -> tuple[Array, Array]:
         """The reactions, shape (..., k), and A, shape (..., m, n + k)."""
@@ -162,14 +166,19 @@ class RevealedReactions:
         return self._revealed.names
 
     def __call__(self, q: Any, u: Any, inputs: Any = None, t: Any = 0.0, *, parameters: Any = None) -> Array:
-        """The reactions, shape (..., k) [N, N m]; NaN where redundant constraints share one.
+        """The reactions, shape (..., k) [N, N m]; NaN, printed as "indeterminate", where redundant
+        constraints share one.
 
         Raises:
             ModelError: as from ``Dynamics.forward``.
         """
         states = States(self._dyn, self._revealed, self._function, q, u, inputs, t, parameters)
         found, A = self._route.reactions(states)
-        return np.where(self._shared(A), np.nan, found)
+        return np.where(self._shared(A), INDETERMINATE, found).view(ReactionValues)
+
+    def __repr__(self) -> str:
+        named = zip(self.names, self._revealed.units, strict=True)
+        return f"<RevealedReactions of {self._dyn.equations.name!r}: {', '.join(f'{n} [{unit}]' for n, unit in named)}>"
 
     def _shared(self, A: Array) -> NDArray[np.bool_]:
         """Which reactions constraints share that imply each other, shape (..., k): those that no motion balances."""

@@ -34,7 +34,7 @@ class OperationTable(Mapping[str, dict[str, int]]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         head = f"{'':14}" + "".join(f"{c:>8}" for c in COST_CLASSES)
         lines = [f"{n.replace('_', ' '):14}" + "".join(f"{row[c]:8d}" for c in COST_CLASSES) for n, row in self.items()]
         return "\n".join([head, *lines])

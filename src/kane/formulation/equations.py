@@ -75,9 +75,14 @@ class Equations:
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.summary}>"
+
+    @property
+    def summary(self) -> str:
+        """Of which model, and how many coordinates, speeds, inputs and constraints, in words."""
         counts = ((self.q, "coordinate"), (self.u, "speed"), (self.inputs, "input"), (self.constraints, "constraint"))
         words = [f"{len(x)} {word}{'s' * (len(x) != 1)}" for x, word in counts if len(x) or word == "speed"]
-        return f"<{type(self).__name__} of {self.name!r}: {', '.join(words)}>"
+        return f"of {self.name!r}: {', '.join(words)}"
 
     @property
     def name(self) -> str:

@@ -64,6 +64,9 @@ class LagrangeEquations:
     inverse: tuple[Expr, ...]
     input_forces: tuple[Expr, ...]
 
+    def __repr__(self) -> str:
+        return f"<LagrangeEquations in {', '.join(map(repr, (*self.q, *self.u)))}>"
+
     @cached_property
     def bias(self) -> tuple[Expr, ...]:
         """What is free of udot."""

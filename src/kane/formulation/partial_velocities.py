@@ -97,7 +97,7 @@ class GeneralizedForces:
         heads = [f"{self.symbol}_{r + 1} ({u})" for r, u in enumerate(self.speeds)]
         return Table(self.symbol, heads, [*rows, ("total", list(self.total))])
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return text_of([self.table()])
 
     def _repr_html_(self) -> str:
@@ -144,7 +144,7 @@ class PartialVelocities:
         cells = [(row.label, [*row.u, *([row.t] if remainder else [])]) for row in rows]
         return Table(f"Partial velocities of {self.name}", [*self.speeds, *(["t"] if remainder else [])], cells)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return text_of([self.table()])
 
     def _repr_html_(self) -> str:

@@ -128,7 +128,7 @@ class PathTables:
         parts = np.split(flat, ends[:-1])
         return PathMatrices(**{n: p.reshape(a.shape) for (n, a), p in zip(arrays.items(), parts, strict=True)})
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         body = _crosses("Is this body in the path of that body?", self.bodies, self.bodies, self.body_path)
         joint = _crosses("Is this joint in the path of that body?", self.joints, self.bodies, self.joint_path)
         return f"{body}\n\n{joint}"

@@ -93,7 +93,8 @@ class Reactions:
     own: int
 
     def __repr__(self) -> str:
-        return f"<Reactions of {self.equations.name!r}: {', '.join(self.names)}>"
+        shared = f"; indeterminate: {', '.join(self.indeterminate)}" if self.indeterminate else ""
+        return f"<Reactions of {self.equations.name!r}: {', '.join(self.names)}{shared}>"
 
     @cached_property
     def expressions(self) -> dict[str, Expr]:

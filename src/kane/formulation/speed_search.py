@@ -56,6 +56,10 @@ class TriedSpeeds:
         """Definitions by name: ``model.speeds(**choice)``."""
         return {d.name: d.expression() for d in self.definitions}
 
+    def __repr__(self) -> str:
+        total = "do not span the motion" if self.operations is None else f"{self.operations} operations a state"
+        return f"<TriedSpeeds {', '.join(self.names)}: {total}>"
+
 
 @dataclass(frozen=True)
 class BestSpeeds:
@@ -75,7 +79,7 @@ class BestSpeeds:
         """Definitions of the best speeds by name: ``model.speeds(**best.choice)``."""
         return self.table[0].choice
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         best = self.table[0]
         lines = [
             f"speeds of {self.model!r}: {best.operations} operations a state with {', '.join(best.names)}; "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,9 +11,10 @@ from kane.codegen.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import total_time_derivative
+from kane.expression.functions import absolute
 from kane.formulation.energy import energy
 from kane.formulation.equations import Equations
-from kane.formulation.momentum import momentum
+from kane.formulation.momentum import momentum, momentum_sizes
 from kane.simulation.settling import UNSETTLED, Constraints
 
 if TYPE_CHECKING:
@@ -20,11 +22,14 @@ if TYPE_CHECKING:
 
 NAMES = ("energy", "P_x", "P_y", "P_z", "H_x", "H_y", "H_z")
 UNITS = ("J", *["kg m/s"] * 3, *["kg m^2/s"] * 3)
-# Quantities of one kind are measured against the largest of them.
 KINDS = ((0,), (1, 2, 3), (4, 5, 6))
+# Where among the outputs of the program the size of each kind stands.
+SIZES = (16, 17, 18)
 # A rate below this share of its natural size is round-off of terms that cancel; one that is a rate is far above it.
 ROUND_OFF = 1e-8
 TRIALS = 16
+# A value below this share of its size is round-off of what adds up to zero.
+ZERO = 1e-14
 
 
 class Constant(NamedTuple):
@@ -35,27 +40,50 @@ class Constant(NamedTuple):
         unit: of the values.
         initial: its first value.
         drift: the largest distance from the first value.
-        relative: drift over the largest magnitude, along the run, of the quantities of its kind (the whole of P or H).
+        size: what of it is round-off can be seen beside this: the largest sum, along the run, of the magnitudes of what
+            it is the sum of: kinetic and potential energy, or the momenta of all bodies.
     """
 
     name: str
     unit: str
     initial: float
     drift: float
-    relative: float
+    size: float
+
+    @property
+    def relative(self) -> float:
+        """Drift over size."""
+        return self.drift / self.size if self.size else 0.0
+
+    @property
+    def digits(self) -> float:
+        """To how many digits of its size it was kept, 0 to 16."""
+        return -math.log10(min(max(self.relative, 1e-16), 1.0))
 
 
 class Audit(tuple[Constant, ...]):
-    """The constants of motion of a run; prints as a table."""
+    """The constants of motion of a run; prints to how many digits each was kept."""
 
     __slots__ = ()
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         if not self:
             return "no constant of motion among energy, linear and angular momentum"
+        worst = min(self, key=lambda c: c.digits)
+        head = f"constants of motion, kept to {int(worst.digits)} digits or more"
+        lines = [f"{c.name:8}{_rounded(c):16.9g} {c.unit:10}{int(c.digits):4d} digits" for c in self]
+        return "\n".join([head, *lines])
+
+    def table(self) -> str:
+        """Initial value, drift and relative drift of each, as text."""
         head = f"{'constant':10}{'unit':>10}{'initial':>16}{'drift':>12}{'relative':>12}"
         rows = [f"{c.name:10}{c.unit:>10}{c.initial:16.9g}{c.drift:12.2e}{c.relative:12.2e}" for c in self]
         return "\n".join([head, *rows])
+
+
+def _rounded(c: Constant) -> float:
+    """The first value, round-off as the zero that it stands for."""
+    return c.initial if abs(c.initial) > ZERO * c.size else 0.0
 
 
 def audit(run: Trajectory, dyn: Dynamics) -> Audit:
@@ -76,24 +104,25 @@ def audit(run: Trajectory, dyn: Dynamics) -> Audit:
     forward = dyn.function("forward")
     trials = function(states, forward(states, inputs, forward.stage(parameters)), stage)
     speed = 1.0 + np.abs(trials[:, 14:15])  # the kinetic energy: rates grow with it
-    for kind in KINDS:
-        size = np.abs(along[:, kind]).max()
-        natural = np.abs(trials[:, kind]).max() + np.abs(trials[:, 14:]).max()
+    for kind, sizes in zip(KINDS, SIZES, strict=True):
+        size = float(along[:, sizes].max())
+        natural = np.abs(trials[:, kind]).max() + np.abs(trials[:, 14:16]).max()
         for k in kind:
             if np.abs(trials[:, 7 + k : 8 + k] / speed).max() <= ROUND_OFF * natural:
                 drift = float(np.abs(along[:, k] - along[0, k]).max())
-                found.append(Constant(NAMES[k], UNITS[k], float(along[0, k]), drift, drift / size if size else 0.0))
+                found.append(Constant(NAMES[k], UNITS[k], float(along[0, k]), drift, size))
     return Audit(found)
 
 
 def _constants(equations: Equations) -> Program:
-    """Energy and momenta, their rates for given udot, and kinetic and potential energy."""
+    """Energy and momenta, their rates for given udot, kinetic and potential energy, and the sizes of each kind."""
     free = equations.unconstrained
     with collector_paused():
         kinetic, potential = energy(free)
         values = (kinetic + potential, *momentum(free))
         changes = dict(zip((*free.q, *free.u), (*free.kinematics, *free.udot), strict=True))
-        outputs = (*values, *total_time_derivative(values, changes), kinetic, potential)
+        sizes = (kinetic + absolute(potential), *momentum_sizes(free))
+        outputs = (*values, *total_time_derivative(values, changes), kinetic, potential, *sizes)
         leaves: dict[str, Any] = {"state": (free.t, *free.q, *free.u), "rest": free.udot, "parameters": free.parameters}
         return Program("constants of motion", outputs, **leaves)
 

@@ -74,15 +74,20 @@ class Trajectory:
 
     @property
     def residuals(self) -> xarray.Dataset:
-        """How constraints were kept, over time: residuals at the recorded states and before these were settled,
-        conditioning of the choice of independent speeds, and how often it was made anew.
+        """The largest residuals of configuration and motion constraints at the recorded states, over time.
+
+        ``to_xarray()`` has besides what they were before these were settled (``configuration_drift``,
+        ``motion_drift``), the ``conditioning`` of the choice of independent speeds, and how often it was made anew
+        (``switches``).
 
         Raises:
             ModelError: the model has no constraints.
         """
         if not all(name in self._run for name in RESIDUALS):
             raise ModelError(f"{self._run.attributes.get('model')!r} has no constraints, and no residuals of them")
-        return self.to_xarray()[list(RESIDUALS)]
+        found = self.to_xarray()[[name for name in RESIDUALS if name.endswith("_residual")]]
+        found.attrs.clear()  # they say that this is a whole trajectory
+        return found
 
     @property
     def events(self) -> tuple[Occurrence, ...]:
@@ -175,8 +180,7 @@ class Trajectory:
         return self._run.values(name)
 
     def __repr__(self) -> str:
-        times, kind = self.time, type(self).__name__
-        return (
-            f"<{kind} of {self._run.attributes.get('model')!r}: {len(times)} states from {times[0]:.6g} s to "
-            f"{times[-1]:.6g} s, {self.q.shape[1]} coordinates, {self.u.shape[1]} speeds>"
-        )
+        times, sizes = self.time, {"state": len(self), "coordinate": self.q.shape[1], "speed": self.u.shape[1]}
+        states, *rest = (f"{n} {word}{'s' * (n != 1)}" for word, n in sizes.items())
+        span = f"{states} from {times[0]:.6g} s to {times[-1]:.6g} s"
+        return f"<{type(self).__name__} of {self._run.attributes.get('model')!r}: {', '.join([span, *rest])}>"
