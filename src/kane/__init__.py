@@ -72,7 +72,6 @@ from kane.model.constraints import (
     Sliding,
     Sphere,
 )
-from kane.model.drawing import draw
 from kane.model.joints import (
     AngleRates,
     CustomJoint,
@@ -90,6 +89,7 @@ from kane.model.joints import (
 )
 from kane.model.loads import Damper, Force, Motor, PointDamper, PointSpring, Spring, Torque
 from kane.model.model import Model
+from kane.model.picture import draw
 from kane.model.wheel import Wheel
 from kane.simulation.charts import Charts
 from kane.simulation.events import Event, Occurrence

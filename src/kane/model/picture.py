@@ -1,0 +1,149 @@
+"""The picture of a model: its kinematic graph as SVG."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from kane.model.kinematic_graph import joint_words, loops, restrictions
+from kane.model.picture_layout import GAP, SMALL, Cell, Layout, layout
+from kane.model.picture_lines import End, Route, routes, tracks_below
+
+if TYPE_CHECKING:
+    from kane.model.body import Body
+    from kane.model.connection import Connection
+    from kane.model.model import Model
+
+# Pixels: height of a box, of the words above it, of a line of words below it, of a line between rows; the margin.
+BOX, ABOVE, BELOW, TRACK, MARGIN = 26.0, 18.0, 13.0, 15.0, 12.0
+BETWEEN = 8.0  # rows
+ROAD = 10.0  # a hatched line and the gap above it
+LANE, PORT = 8.0, 4.0  # between lines down the right side, and where they leave a box
+JOINT, TREE, CONSTRAINT, FRAME = "#1f4e9c", "#777", "#b5331c", "#333"
+
+CRISP = 'fill="none" shape-rendering="crispEdges"'
+
+
+def draw(model: Model) -> str:
+    """The kinematic graph as a picture, SVG: bodies in boxes, from the ground rightwards, and what joins them.
+
+    A joint stands above the box of the body that it carries. Red is what constraints and loops add: a line between the
+    bodies that they join, with their names (a joint that closes a loop has its kind and coordinate there); a hatched
+    line below a body that the ground restricts, as a wheel that rolls on it; a name alone below a body of whose joint
+    only coordinates are restricted. What is wider than a page goes on below, from a dashed box that repeats the body.
+    """
+    marks: dict[Body, list[str]] = {}
+    roads: set[Body] = set()
+    between = {bodies: ", ".join(words) for bodies, words in loops(model).items()}
+    for bodies, words in restrictions(model).items():
+        outer = [body for body in bodies if body.index]
+        if len(outer) > 1:
+            between[bodies] = ", ".join([*filter(None, [between.get(bodies)]), *words])
+            continue
+        marks.setdefault(outer[0], []).extend(words)
+        roads |= {*outer} if len(bodies) > 1 else set()
+    grid = layout(model, {body: SMALL * max(map(len, words)) for body, words in marks.items()})
+    return _Sheet(grid, marks, roads, routes(grid, between)).svg()
+
+
+class _Sheet:
+    """Everything in its place, in pixels."""
+
+    def __init__(self, grid: Layout, marks: dict[Body, list[str]], roads: set[Body], lines: list[Route]) -> None:
+        self.grid, self.marks, self.roads, self.lines = grid, marks, roads, lines
+        self.place = grid.place
+        self.middle: list[float] = []  # of the boxes of each row
+        self.below: list[float] = []  # where the lines below each row begin
+        self.height = MARGIN
+        for row in range(1 + max(cell.row for cell in grid.cells)):
+            marked = [BELOW * len(marks.get(c.body, ())) + ROAD * (c.body in roads) for c in grid.cells if c.row == row]
+            self.middle.append(self.height + ABOVE + BOX / 2)
+            self.below.append(self.middle[row] + BOX / 2 + max(marked))
+            self.height = self.below[row] + TRACK * tracks_below(lines, row) + BETWEEN
+        self.right = max(self._extent(cell) for cell in grid.cells)
+        words = [self._words_at(line.ends[line.named])[0] + SMALL * len(line.words) for line in lines]
+        self.right = max([self.right, *words])
+        lanes = [1 + line.lane for line in lines if line.lane is not None]
+        self.width = self.right + LANE * (1 + max(lanes, default=0)) + MARGIN
+
+    def svg(self) -> str:
+        """The picture."""
+        size = f'width="{self.width:.0f}" height="{self.height:.0f}" viewBox="0 0 {self.width:.0f} {self.height:.0f}"'
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" style="background:white">'
+        cells = self.grid.cells
+        parts = [self._joint(cell, *cell.hangs) for cell in cells if cell.hangs]
+        parts += [self._line(line) for line in self.lines]
+        parts += [self._box(cell) + ("" if cell.repeated else self._marks(cell)) for cell in cells]
+        return head + "".join(parts) + "</svg>"
+
+    def _left(self, cell: Cell) -> float:
+        return MARGIN + self.grid.left[cell.column]
+
+    def _extent(self, cell: Cell) -> float:
+        marks = [SMALL * len(words) for words in self.marks.get(cell.body, ())]
+        return self._left(cell) + max([cell.width, *marks])
+
+    def _joint(self, cell: Cell, parent: Cell, joint: Connection) -> str:
+        """The line from the box of the parent to that of the child, with the words of the joint."""
+        x, y = self._left(cell), self.middle[cell.row]
+        start, row = self._left(parent) + parent.box, self.middle[parent.row]
+        path = f"M{start:.0f} {row:.0f} H{x - GAP / 2:.0f} V{y:.0f} H{x:.0f}"
+        words = _text(x, y - BOX / 2 - 5, joint_words(joint), JOINT)
+        return f'<path d="{path}" {CRISP} stroke="{TREE}"/>' + words
+
+    def _box(self, cell: Cell) -> str:
+        x, y, body = self._left(cell), self.middle[cell.row], cell.body
+        fill = "#ddd" if body.index == 0 else "#fff"
+        dashes = ' stroke-dasharray="3 3"' if cell.repeated else ""
+        box = f'x="{x:.0f}" y="{y - BOX / 2:.0f}" width="{cell.box:.0f}" height="{BOX:.0f}" rx="5"'
+        name = f'<text x="{x + cell.box / 2:.0f}" y="{y + 4:.0f}" font-size="12" text-anchor="middle" fill="{FRAME}">'
+        drawn = f'<rect {box} fill="{fill}" stroke="{FRAME}"{dashes}/>{name}{escape(body.name)}</text>'
+        end = x + cell.box
+        arrow = f'<path d="M{end:.0f} {y:.0f} h10 m-4 -4 l4 4 l-4 4" fill="none" stroke="{TREE}"/>'
+        return drawn + arrow * (cell in self.grid.going_on)
+
+    def _marks(self, cell: Cell) -> str:
+        """What is below a box: the road, and the names of the constraints of this body alone."""
+        x, y, drawn = self._left(cell), self.middle[cell.row] + BOX / 2, ""
+        if cell.body in self.roads:
+            y += ROAD / 2
+            ticks = "".join(f"M{x + k:.0f} {y:.0f} l-4 5" for k in range(6, int(cell.box) + 1, 6))
+            drawn = f'<path d="M{x:.0f} {y:.0f} h{cell.box:.0f} {ticks}" fill="none" stroke="{CONSTRAINT}"/>'
+            y += ROAD / 2
+        words = enumerate(self.marks.get(cell.body, ()), start=1)
+        return drawn + "".join(_text(x, y + BELOW * k - 2, name, CONSTRAINT) for k, name in words)
+
+    def _line(self, line: Route) -> str:
+        """The line of a constraint, with its words."""
+        lane = None if line.lane is None else self.right + LANE * (1 + line.lane)
+        paths, turns = [], []
+        for end in line.ends:
+            x, y = self._leaving(end)
+            along = y if end.track is None else self._track(end)
+            paths.append(f"M{x:.0f} {y:.0f} V{along:.0f}" + ("" if lane is None else f" H{lane:.0f}"))
+            turns.append((x, along))
+        if lane is None:
+            paths.append(f"M{turns[0][0]:.0f} {turns[0][1]:.0f} H{turns[-1][0]:.0f}")
+        else:
+            paths.append(f"M{lane:.0f} {min(y for _, y in turns):.0f} V{max(y for _, y in turns):.0f}")
+        x, y = self._words_at(line.ends[line.named])
+        drawn = f'<path d="{" ".join(paths)}" {CRISP} stroke="{CONSTRAINT}"/>'
+        return drawn + _text(x, y, line.words, CONSTRAINT)
+
+    def _leaving(self, end: End) -> tuple[float, float]:
+        """Where a line leaves its box."""
+        right, y = self._left(end.cell) + end.cell.box, self.middle[end.cell.row]
+        if end.track is None:
+            return right, y + PORT * end.port
+        return right - 8.0 - 8.0 * end.port, y + BOX / 2
+
+    def _track(self, end: End) -> float:
+        return self.below[end.cell.row] + TRACK * ((end.track or 0) + 1) - 2.0
+
+    def _words_at(self, end: End) -> tuple[float, float]:
+        x, y = self._leaving(end)
+        return x + 5.0, (y if end.track is None else self._track(end)) - 3.0
+
+
+def _text(x: float, y: float, words: str, fill: str) -> str:
+    return f'<text x="{x:.0f}" y="{y:.0f}" font-size="11" fill="{fill}">{escape(words)}</text>'

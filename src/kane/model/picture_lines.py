@@ -1,0 +1,117 @@
+"""How the lines of constraints run in the picture of a model: beside its boxes, never across them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING
+
+from kane.model.picture_layout import Cell, Layout
+
+if TYPE_CHECKING:
+    from kane.model.body import Body
+
+    Cells = tuple[Cell, ...]
+
+PORTS = 7  # lines that the right side of a box has room for
+
+
+@dataclass(frozen=True)
+class End:
+    """Where a line leaves a box.
+
+    Attributes:
+        track: number of the line below the row along which it runs; None where it leaves at the right end of the row.
+        port: how many leave the box below before it; to the right, how far from the middle, downwards.
+    """
+
+    cell: Cell
+    track: int | None
+    port: float
+
+
+@dataclass(frozen=True)
+class Route:
+    """A line between boxes.
+
+    Attributes:
+        named: number of the end at which the words stand.
+        lane: number of the line down the right side; None where all boxes stand in one row.
+    """
+
+    words: str
+    ends: Sequence[End]
+    named: int
+    lane: int | None
+
+
+def routes(grid: Layout, between: Mapping[tuple[Body, ...], str]) -> list[Route]:
+    """A line for each set of bodies. It leaves a box at its right where the row ends there, below it elsewhere.
+
+    The words stand at the box that fewest lines leave. Short lines run inside of long ones.
+    """
+    place, busy = grid.place, Counter(body for bodies in between for body in bodies)
+    joined = {tuple(sorted((place[b] for b in bodies), key=_reading)): words for bodies, words in between.items()}
+    joined = dict(sorted(joined.items(), key=lambda item: _span(item[0])))
+    named = {cells: min(reversed(cells), key=lambda c: busy[c.body]) for cells in joined}
+    row_ends = {cell.row: cell.body for cell in grid.cells} | {cell.row: None for cell in grid.going_on}
+
+    def beside(cell: Cell, cells: Cells) -> bool:
+        crowded = busy[cell.body] > (1 if cell is named[cells] else PORTS)
+        return row_ends[cell.row] is cell.body and _span(cells) > 0 and not crowded
+
+    tracks: Counter[int] = Counter()
+    below: Counter[Cell] = Counter()
+    taken: dict[int, list[range]] = {}
+    found: list[Route] = []
+    for cells, words in joined.items():
+        level = _span(cells) == 0
+        ends: list[End] = []
+        for cell in cells:
+            if beside(cell, cells):
+                others = sorted((x for x in joined if cell in x and beside(cell, x)), key=lambda x: _turn(cell, x))
+                ends.append(End(cell, None, others.index(cells) - (len(others) - 1) / 2))
+                continue
+            tracks[cell.row] += not (level and ends)
+            ends.append(End(cell, tracks[cell.row] - 1, below[cell]))
+            below[cell] += 1
+        lane = None if level else _lane(range(cells[0].row, cells[-1].row + 1), taken)
+        found.append(Route(words, ends, 0 if level else cells.index(named[cells]), lane))
+    return found
+
+
+def _reading(cell: Cell) -> tuple[int, int]:
+    return cell.row, cell.column
+
+
+def _span(cells: Cells) -> int:
+    """How many rows a line passes."""
+    return cells[-1].row - cells[0].row
+
+
+def _turn(cell: Cell, cells: Cells) -> tuple[bool, int]:
+    """In this order downwards lines leave a box without crossing: up, the short one first; down, the long one first."""
+    up = cell is cells[-1]
+    return not up, _span(cells) if up else -_span(cells)
+
+
+def _lane(rows: range, taken: dict[int, list[range]]) -> int:
+    """The first lane in which no other line passes these rows."""
+    lane = next(k for k in count() if not any(_meet(rows, others) for others in taken.get(k, [])))
+    taken.setdefault(lane, []).append(rows)
+    return lane
+
+
+def _meet(a: range, b: range) -> bool:
+    return a.start < b.stop and b.start < a.stop
+
+
+def tracks_below(lines: Sequence[Route], row: int) -> int:
+    """How many lines run below a row."""
+    return max((1 + end.track for end in _ends(lines) if end.cell.row == row and end.track is not None), default=0)
+
+
+def _ends(lines: Sequence[Route]) -> Iterator[End]:
+    return (end for line in lines for end in line.ends)
