@@ -162,7 +162,7 @@ def test_what_rolls_on_a_moving_body_is_joined_to_it_and_not_to_the_ground():
 
 
 def test_bodies_held_by_the_ground_and_coordinates_that_are_held_differ():
-    m, plate, ball = round_bodies()
+    m, _plate, ball = round_bodies()
     m.constrain(ball.point().position.dot(m.ground.z) - 0.1, name="height")
     m.constrain(kane.Prescribed(m.connections[0], kane.sin(m.time)), name="driven")
     assert joined(m) == {("ground", "ball"): ["height"], ("plate",): ["driven"]}
