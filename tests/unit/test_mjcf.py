@@ -31,8 +31,8 @@ def refused(text, match, **options):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (file('<include file="/etc/hostname"/>'), "<include> brings in another file and is refused"),
-        (file(inside='<include file="part.xml"/>'), "<include> brings in another file"),
+        (file('<include file="/etc/hostname"/>'), "must name a file that ends with .xml or .mjcf"),
+        (file(inside='<include file="part.xml"/>'), "a text has no folder to include 'part.xml' from; give root="),
         (file('<asset><model name="m" file="other.xml"/></asset>'), "<model> brings in another file"),
         (file(inside='<attach model="m" prefix="p"/>'), "<attach> brings in another file"),
         ('<!DOCTYPE mujoco SYSTEM "http://x/y">' + file(), "document type"),

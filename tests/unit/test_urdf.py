@@ -273,7 +273,24 @@ def test_what_is_not_known_is_noted_and_what_is_left_out_on_purpose_is_not():
         "link 'a': <inertail> is not known and is left out",
         "joint 'j': <odd> is not known and is left out",
         "joint 'j': <dynamics> 'mu' is not URDF and is left out",
+        "joint 'j': its limits (effort 1) are left out, it moves beyond them",
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("revolute", "lower -1.5, upper 1.5, effort 150, velocity 3.15"),
+        ("prismatic", "lower -1.5, upper 1.5, effort 150, velocity 3.15"),
+        ("continuous", "effort 150, velocity 3.15"),  # has no others, whatever the file says
+    ],
+)
+def test_limits_are_noted_where_a_joint_moves(kind, words):
+    inside = '<axis xyz="0 0 1"/><limit lower="-1.5" upper="1.5" effort="150" velocity="3.15"/>'
+    text = robot(*map(link, "ab"), joint("j", "a", "b", kind, inside))
+    assert load_urdf(text).notes == [f"joint 'j': its limits ({words}) are left out, it moves beyond them"]
+    if kind != "continuous":
+        assert load_urdf(text, lock=["j"], base=Free()).notes == []
 
 
 def test_massless_links_may_carry_others_but_not_end_a_branch():

@@ -160,9 +160,17 @@ def test_a_file_is_read_from_its_own_folder_or_an_explicit_root(tmp_path, monkey
     path = write(tmp_path)
     assert read_source(path).data == ROBOT.encode()
     assert read_source(str(path), tmp_path).data == ROBOT.encode()
-    assert read_source("r.urdf", tmp_path).data == ROBOT.encode()
     monkeypatch.chdir(tmp_path)
     assert read_source("r.urdf").data == ROBOT.encode()
+    assert read_source("r.urdf", tmp_path).data == ROBOT.encode()
+
+
+def test_a_path_is_relative_to_the_working_folder_whatever_the_root(tmp_path, monkeypatch):
+    (tmp_path / "robots" / "arm").mkdir(parents=True)
+    write(tmp_path / "robots" / "arm")
+    monkeypatch.chdir(tmp_path)
+    for root in (None, "robots", "robots/arm", ".", tmp_path):
+        assert read_source("robots/arm/r.urdf", root).data == ROBOT.encode()
 
 
 def test_a_path_that_leads_outside_the_root_is_refused(tmp_path):

@@ -50,12 +50,13 @@ def load_mjcf(
         essential: kinds of parts that must not be left out: of "contact", "pair", "equality", "tendon", "friction",
             "limit", "actuator", "spring", "armature", "fluid", "flexible", "plugin", "mocap", "keyframe", "sensor".
             Unless given, contact pairs that the file lists one by one, and flexible bodies.
-        root: folder in which the file and its meshes must lie, symbolic links followed; the file's own folder unless
-            given. Meshes are opened only where inertia is inferred from them; other files never.
+        root: folder in which the file, what it includes and its meshes must lie, symbolic links followed; the file's
+            own folder unless given. Includes are relative to the file's folder, also in included files, as MuJoCo has
+            it. Meshes are opened only where inertia is inferred from them; other files never.
 
     Raises:
-        ImportFileError: MuJoCo is not installed; the file cannot be read, is malformed or hostile, includes another or
-            needs one outside ``root``, or its numbers are not physical; or something essential would be left out.
+        ImportFileError: MuJoCo is not installed; the file cannot be read, is malformed or hostile, or needs one
+            outside ``root``, or its numbers are not physical; or something essential would be left out.
         ModelError: an argument is not what it should be, or names in the file clash.
     """
     left_out = LeftOut(KINDS, essential)
@@ -92,7 +93,7 @@ def _described(text: SafeText, mujoco: Any, notes: list[str]) -> MjcfDescription
         with _warnings_noted(mujoco, notes):
             m = mujoco.MjModel.from_xml_string(text.text, text.assets)
     except (ValueError, RuntimeError) as error:
-        words = " ".join(str(error).split())
+        words = text.in_the_original(" ".join(str(error).split()))
         raise ImportFileError(f"{text.name}: MuJoCo does not accept it: {words}; correct the file") from None
     reader = _Reader(m, mujoco, text.name)
     disabled = reader.disabled()

@@ -1,7 +1,8 @@
 """MJCF text made safe for MuJoCo's parser, which opens whatever file a text names: only what dynamics needs is kept.
 
-What MuJoCo gets is written anew from a list of elements that are allowed, every element on its line in the original, so
-that messages point to the right place. Files that it is to read are handed over in memory under names of our own.
+What MuJoCo gets is written anew from a list of elements that are allowed, every element on a line of its own, so that
+messages can be made to point to the right place. Files that it is to read are handed over in memory under names of our
+own; what a file includes is put into it by us.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from kane.errors import ImportFileError
 from kane.importers.left_out import LeftOut
+from kane.importers.mjcf_include import with_includes
 from kane.importers.source_file import Source, read_source
 from kane.importers.xml_reader import Element, quote, read_xml
 
@@ -59,29 +61,44 @@ class SafeText:
         name: of the source, for messages.
         text: what MuJoCo may read.
         assets: files in memory, by the names used in the text.
+        places: of the elements, "file:line:column"; each has a line of the text to itself.
     """
 
     name: str
     text: str
     assets: dict[str, bytes] = field(default_factory=dict)
+    places: list[str] = field(default_factory=list)
+
+    def in_the_original(self, message: str) -> str:
+        """A message of MuJoCo, with the file and the line that it means in the place of the line of this text."""
+
+        def original(found: re.Match[str]) -> str:
+            line = int(found[1])
+            if not 0 < line <= len(self.places):
+                return found[0]
+            file, number, _ = self.places[line - 1].rsplit(":", 2)
+            return f"line {number} of {file}"
+
+        return re.sub(r"line (\d{1,9})\b", original, message)
 
 
 def safe_text(source: Source, root: str | os.PathLike[str] | None, left_out: LeftOut) -> SafeText:
     """What of an MJCF text matters for dynamics, as text that MuJoCo may read.
 
     Raises:
-        ImportFileError: the text is not well-formed, has a document type, includes other files, or needs a mesh that is
-            not inside ``root``; or something essential would be left out.
+        ImportFileError: the text is not well-formed, has a document type, or needs a file that is not inside ``root``;
+            or something essential would be left out.
     """
     top = read_xml(source)
     if top.tag != "mujoco":
         raise top.fault(f"the outermost element is <{quote(top.tag)}>, not <mujoco>; check that this is an MJCF file")
+    top = with_includes(top, source, root)
     _refuse_other_files(top, 1)
     cleaned = _Cleaner(top, left_out).cleaned()
     _require_finite(cleaned)
     folder = Path(source.name).parent if source.name != "<text>" else None
     assets = _mesh_files(top, cleaned, folder, root)
-    return SafeText(source.name, "".join(_written(cleaned)), assets)
+    return SafeText(source.name, "".join(_written(cleaned)), assets, [e.place for e in every(cleaned)])
 
 
 def every(element: Element) -> Iterator[Element]:
@@ -93,7 +110,7 @@ def every(element: Element) -> Iterator[Element]:
 
 def _refuse_other_files(element: Element, copies: int) -> None:
     """Refuse what brings in other files, and copies beyond measure."""
-    if element.tag in ("include", "attach") or (element.tag == "model" and "file" in element.attributes):
+    if element.tag == "attach" or (element.tag == "model" and "file" in element.attributes):
         raise element.fault(
             f"<{element.tag}> brings in another file and is refused; put its content into this file (MuJoCo writes a "
             "model as one file: mujoco.MjSpec.from_file(path).to_xml())"
@@ -283,15 +300,11 @@ def _mesh_file(mesh: Element, path: PurePosixPath, folder: Path | None, root: st
         raise mesh.fault(f"inertia is to be inferred from a mesh, but: {error}") from None
 
 
-def _written(element: Element, at: list[int] | None = None) -> Iterator[str]:
-    """The text of an element; each starts on its line in the original, which ``at`` counts."""
-    at = at if at is not None else [1]
-    line = int(element.place.rsplit(":", 2)[1])
-    if line > at[0]:
-        yield "\n" * (line - at[0])
-        at[0] = line
+def _written(element: Element) -> Iterator[str]:
+    """The text of an element; every element begins a line."""
     words = "".join(f' {k}="{html.escape(v)}"'.replace("\n", "&#10;") for k, v in element.attributes.items())
     yield f"<{element.tag}{words}>"
     for child in element.children:
-        yield from _written(child, at)
+        yield "\n"
+        yield from _written(child)
     yield f"</{element.tag}>"

@@ -57,7 +57,7 @@ def read_source(path: str | os.PathLike[str], root: str | os.PathLike[str] | Non
     """The bytes of one regular file that lies inside ``root``.
 
     Args:
-        path: the file; where ``root`` is given and the path is relative, it is relative to ``root``.
+        path: the file; relative to the working folder, as paths are.
         root: the folder that must hold the file once every symbolic link is followed; the folder of ``path`` when
             not given.
 
@@ -69,7 +69,7 @@ def read_source(path: str | os.PathLike[str], root: str | os.PathLike[str] | Non
     try:
         folder = Path(root) if root is not None else Path(name).parent
         real_folder = Path(os.path.realpath(folder))
-        real = Path(os.path.realpath(real_folder / name if root is not None else name))
+        real = Path(os.path.realpath(name))
     except (OSError, ValueError) as error:
         raise ImportFileError(f"{_short(name)}: not a usable path ({error}); give the path of a file") from None
     if not real.is_relative_to(real_folder):

@@ -50,7 +50,8 @@ def load_urdf(
             then the mass of the root link and what is welded to it does not matter and is left out.
         lock: names of joints that stand still, at 0; or a dict of names and values [rad or m].
         repair: names of links whose inertia, where no body can have it, is replaced by the nearest valid one.
-        root: folder in which the file must lie, symbolic links followed; the file's own folder unless given.
+        root: folder in which the file must lie, symbolic links followed; the file's own folder unless given. It does
+            not change what ``source`` is relative to: the working folder.
 
     Raises:
         ImportFileError: the file cannot be read, is malformed, hostile or not a tree, or its numbers are not physical;
@@ -99,6 +100,10 @@ def _model(robot: Description, lumps: list[Lump], masses: list[MassProperties], 
         elif base is not None:
             model.connect(model.ground, bodies[0], base)
         _name_frames(model, bodies[-1], part)
+    joints = [part.joint for part in lumps if part.joint is not None and part.joint.limits]
+    model.notes += [
+        f"joint {quote(j.name)}: its limits ({j.limits}) are left out, it moves beyond them" for j in joints
+    ]
     return model
 
 

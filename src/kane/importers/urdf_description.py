@@ -1,8 +1,8 @@
 """What a URDF file says, checked word by word: links, joints and their numbers. No mechanics yet.
 
-Read: names, joint types, origins, axes, mass properties, mimic, damping and friction. Known and left out: geometry
-(visual, collision, material; no mesh is opened), limits, safety controllers, calibration, transmissions, sensors and
-simulator extensions such as <gazebo>. Whatever else is found is listed in ``Description.notes``.
+Read: names, joint types, origins, axes, mass properties, mimic, damping, friction and, for a note, limits. Known and
+left out: geometry (visual, collision, material; no mesh is opened), safety controllers, calibration, transmissions,
+sensors and simulator extensions such as <gazebo>. Whatever else is found is listed in ``Description.notes``.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _XACRO = re.compile(r"\$\{|\$\(")
 _LEFT_OUT = {
     "robot": {"material", "transmission", "gazebo", "sensor", "ros2_control"},
     "link": {"visual", "collision", "gazebo", "contact", "collision_checking", "self_collision_checking", "verbose"},
-    "joint": {"limit", "safety_controller", "calibration", "gazebo"},
+    "joint": {"safety_controller", "calibration", "gazebo"},
 }
 _READ = {
     "robot": {"link", "joint"},
     "link": {"inertial"},
-    "joint": {"parent", "child", "origin", "axis", "mimic", "dynamics"},
+    "joint": {"parent", "child", "origin", "axis", "mimic", "dynamics", "limit"},
 }
 
 
@@ -73,6 +73,7 @@ class JointEntry:
         mimic: the joint it follows, if any.
         damping: [N m s/rad or N s/m].
         friction: Coulomb friction [N m or N].
+        limits: what <limit> says, in words; empty where there is none.
     """
 
     name: str
@@ -85,6 +86,7 @@ class JointEntry:
     mimic: Mimic | None
     damping: float
     friction: float
+    limits: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,7 @@ def _joint(element: Element, kinds: Collection[str], notes: list[str]) -> JointE
         _mimic(element),
         damping,
         friction,
+        _limits(element, kind),
     )
 
 
@@ -184,6 +187,13 @@ def _mimic(joint: Element) -> Mimic | None:
     (multiplier,) = _numbers(element, "multiplier", 1, default=(1.0,))
     (offset,) = _numbers(element, "offset", 1, default=(0.0,))
     return Mimic(_text(element, "joint"), multiplier, offset)
+
+
+def _limits(joint: Element, kind: str) -> str:
+    element = _single(joint, "limit")
+    given = element.attributes if element is not None else {}
+    words = ("effort", "velocity") if kind == "continuous" else ("lower", "upper", "effort", "velocity")
+    return ", ".join(f"{word} {quote(given[word])[1:-1]}" for word in words if word in given)
 
 
 def _not_negative(element: Element | None, attribute: str) -> float:

@@ -1,0 +1,78 @@
+"""<include> of MJCF: what it brings in put into its place, read by us and not by MuJoCo, from inside one folder."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from kane.importers.source_file import MAXIMUM_BYTES, Source, read_source
+from kane.importers.xml_reader import MAXIMUM_DEPTH, MAXIMUM_ELEMENTS, Element, quote, read_xml
+
+MOST_FILES = 100
+SUFFIXES = (".xml", ".mjcf")
+
+
+def with_includes(top: Element, source: Source, root: str | os.PathLike[str] | None) -> Element:
+    """The text with the children of every included file's outermost element in the place of its <include>.
+
+    As in MuJoCo, paths are relative to the folder of the outermost file, also in included files, and a file is included
+    once at most. Files lie inside ``root``, symbolic links followed: the folder of the outermost file unless given. All
+    together they have the ceilings of one.
+
+    Raises:
+        ImportFileError: an included file is missing, outside of ``root``, hostile, included twice, or too much.
+    """
+    folder = Path(source.name).parent if source.name != "<text>" else None if root is None else Path(root)
+    return _Includes(source, folder, root).expanded(top, 1)
+
+
+class _Includes:
+    """What has been brought in so far."""
+
+    def __init__(self, source: Source, folder: Path | None, root: str | os.PathLike[str] | None) -> None:
+        self.folder = folder
+        self.root = folder if root is None else root
+        self.seen = {os.path.realpath(source.name)}
+        self.bytes = len(source.data)
+        self.elements = 0
+
+    def expanded(self, element: Element, depth: int) -> Element:
+        self.elements += 1
+        if self.elements > MAXIMUM_ELEMENTS or depth > MAXIMUM_DEPTH:
+            raise element.fault(
+                f"with the included files there are more than {MAXIMUM_ELEMENTS} elements, or some nested deeper than "
+                f"{MAXIMUM_DEPTH}; no robot description has so many, so check the files"
+            )
+        children: list[Element] = []
+        for child in element.children:
+            if child.tag == "include":
+                children += self.expanded(self.included(child), depth).children
+            else:
+                children.append(self.expanded(child, depth + 1))
+        return replace(element, children=children)
+
+    def included(self, element: Element) -> Element:
+        """The outermost element of the file that an <include> names."""
+        file = element.attributes.get("file", "")
+        if element.children or Path(file).suffix.lower() not in SUFFIXES:
+            raise element.fault(
+                f"<include> must name a file that ends with {' or '.join(SUFFIXES)} and hold no elements, not "
+                f"{quote(file)}"
+            )
+        if self.folder is None:
+            raise element.fault(
+                f"a text has no folder to include {quote(file)} from; give root= the folder of the file"
+            )
+        path = self.folder / file.replace("\\", "/")
+        real = os.path.realpath(path)
+        if real in self.seen:
+            raise element.fault(f"{quote(file)} is included already; include a file once")
+        self.seen.add(real)
+        found = read_source(path, self.root)
+        self.bytes += len(found.data)
+        if len(self.seen) > MOST_FILES or self.bytes > MAXIMUM_BYTES:
+            raise element.fault(
+                f"more than {MOST_FILES} files or {MAXIMUM_BYTES // 1024**2} MiB are included; no robot needs so many"
+            )
+        return read_xml(found)
