@@ -7,6 +7,7 @@ from oracles.pinocchio_twin import PinocchioTwin
 
 import kane
 from kane import AuxiliarySpeeds, Multipliers, OrthogonalComplement
+from kane.formulation.reactions import _null_rows
 from kane.library import random_tree
 from kane.library.random_tree import PLAIN_JOINTS
 
@@ -137,6 +138,92 @@ def test_a_weld_inside_a_link_and_a_point_of_a_body_have_reactions():
     for title in ("clamp", "bob"):
         np.testing.assert_allclose([values[f"{title} Fx"], values[f"{title} Fy"]], expected, rtol=ROUNDING)
     np.testing.assert_allclose(values["q1 Tz"], tau, rtol=ROUNDING)
+
+
+def test_the_wrench_on_a_point_of_a_body_is_that_of_its_joint_moved_there():
+    """F along the axes of the body, T_P = T_Mo + (Mo - P) x F; of a body on a turned hinge and of one welded to it."""
+    model = kane.Model("arm", gravity=(1.0, -2.0, -9.0))
+    A = model.body("A", mass=1.3, inertia=(0.3, 0.4, 0.5, 0.01, 0.02, 0.03), com=(0.1, 0.2, 0.3))
+    B = model.body("B", mass=0.9, inertia=(0.5, 0.35, 0.4, 0.03, -0.02, 0.05), com=(-0.3, 0.2, 0.4))
+    turns = [kane.Rotation.euler("xyz", 0.3 + k, 0.4, 0.5 - k) for k in range(4)]
+    places = {"at": (0.4, -0.3, 0.2), "child_at": (0.1, 0.2, -0.1)}
+    hinge = model.connect(
+        model.ground,
+        A,
+        kane.Revolute("q1", axis=(1.0, 2.0, 0.5)),
+        orientation=turns[0],
+        child_orientation=turns[1],
+        **places,
+    )
+    clamp = model.connect(A, B, kane.Weld(), orientation=turns[2], child_orientation=turns[3], name="clamp", **places)
+    equations = kane.formulate(model)
+    at = (-0.2, 0.5, 0.3)
+    state = values_of(equations, random_state(equations, np.random.default_rng(0)))
+    for joint, turn, body in ((hinge, turns[1], A), (clamp, turns[3], B)):
+        # Each by itself, so that neither cuts the weld for the other.
+        wrench, moved = (
+            interpreted(equations, kane.reveal_reactions(equations, place).expressions.values(), state)
+            for place in (joint, body.point(at))
+        )
+        R = np.array(turn.entries, float).reshape(3, 3)
+        F, T = R @ wrench[:3], R @ wrench[3:]
+        arm = np.array(places["child_at"]) - at
+        np.testing.assert_allclose(moved, [*F, *(T + np.cross(arm, F))], rtol=0, atol=ROUNDING * np.abs(moved).max())
+
+
+def shelf():
+    """A shelf of weight 2 x 9.81 that two posts 0.8 m apart hold upright and along: they share what is along."""
+    model = kane.Model("shelf", gravity=(0.0, -9.81, 0.0))
+    board = model.body("board", mass=2.0, inertia=(0.0, 0.1, 0.1), com=(0.3, 0.0, 0.0))
+    model.connect(model.ground, board, kane.Planar(("x", "y", "theta")), name="plane")
+    model.load(kane.Force(board.point((0.1, 0.0, 0.0)), (5.0, 0.0, 0.0)))
+    for name, x in (("left", 0.0), ("right", 0.8)):
+        P = board.point((x, 0.0, 0.0))
+        model.constrain(P.position.dot(model.ground.y), name=f"{name} up")
+        model.constrain(P.velocity.dot(board.x), name=f"{name} along")
+    return model
+
+
+def test_sums_of_shared_reactions_have_the_value_that_balance_gives_them():
+    """Lengthwise the posts share 5 N; upwards 2 x 9.81 N acts at 3/8 of the way from the left to the right one."""
+    equations = kane.formulate(shelf())
+    revealed = kane.reveal_reactions(equations, "left up", "left along", "right up", "right along")
+    assert revealed.indeterminate == ("left along", "right along")
+    assert revealed.determinate_sums == ({"left along": 1.0, "right along": 1.0},)
+    summed = revealed.summed(along={"left along": 1.0, "right along": 1.0}, up={"right up": 2.0, "left up": -1.0})
+    assert summed.units == ("N", "N")
+    dyn = kane.build(equations)
+    found = kane.RevealedReactions(dyn, summed)([0.0] * 3, [0.0] * 3)
+    left, right = 2.0 * 9.81 * 5 / 8, 2.0 * 9.81 * 3 / 8
+    np.testing.assert_allclose(found, [-5.0, 2.0 * right - left], rtol=ROUNDING)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "expected"),
+    [
+        ([[1.0, 1.0]], [[1.0, -1.0]]),
+        ([[2.0, 0.0, 4.0], [0.0, 3.0, 0.0]], [[1.0, 0.0, -0.5]]),
+        ([[0.0, 1.0, -2.0, 3.0]], [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, -1 / 3], [0.0, 0.0, 1.0, 2 / 3]]),
+        ([[1.0, 0.0], [0.0, 1.0]], np.zeros((0, 2))),
+        ([[3e-12, 1.0, 1.0]], [[1.0, 0.0, 0.0], [0.0, 1.0, -1.0]]),
+        ([[1.0, 1.0, 1.0, 1.0]], [[1.0, 0.0, 0.0, -1.0], [0.0, 1.0, 0.0, -1.0], [0.0, 0.0, 1.0, -1.0]]),
+        ([[1.0, 2.0, 0.5, 1.0], [0.5, 1.0, 1.0, 2.0]], [[1.0, -0.5, 0.0, 0.0], [0.0, 0.0, 1.0, -0.5]]),
+        ([[1e6, 0.0], [0.0, 1e-6]], [[0.0, 1.0]]),
+        ([[0.0, 0.0, 1.0]], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
+    ],
+)
+def test_combinations_that_vanish_are_in_reduced_form(matrix, expected):
+    # Rotations of an SVD and a few eliminations; what is under 1e-9 is nothing, as everywhere in eliminations.
+    found = _null_rows(matrix)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(found == 0.0, np.equal(expected, 0.0))
+
+
+def test_reactions_of_turns_are_torques():
+    equations = kane.formulate(four_bar())
+    revealed = kane.reveal_reactions(equations, "closure of q4", "q1")
+    units = {name: "N m" if "turn" in name or " T" in name else "N" for name in revealed.names}
+    assert dict(zip(revealed.names, revealed.units, strict=True)) == units
 
 
 @pytest.mark.parametrize(

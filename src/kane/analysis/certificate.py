@@ -10,6 +10,7 @@ import numpy as np
 
 from kane.analysis.certificate_claims import CLAIMS, OF_REGULAR_MASS, Found
 from kane.analysis.certificate_embedding import OF_CONSTRAINTS, OF_SPEEDS, Declared
+from kane.analysis.certificate_reactions import OF_JOINTS, OF_REACTIONS
 from kane.analysis.random_states import RandomStates
 from kane.errors import ModelError
 from kane.expression.collector import collector_paused
@@ -73,7 +74,9 @@ def certify(model: Model, *, states: int = 4, seed: int = 0) -> Certificate:
     at the power of the loads and inputs; the momenta of a floating system change by the outer forces; the coordinates
     of every joint advance at their rates. These are claims of the joints' own speeds, constraints apart; speeds of
     choice agree with them, and where there are constraints, their embedding with multipliers, they are kept, and their
-    forces do no work. A route that raises an error is a claim that fails.
+    forces do no work. The wrenches in joints (six of them at most) are what the bodies beyond need, cut free; under
+    constraints they pass on the efforts of motors and springs along the freedoms, the reactions of constraint rows are
+    multipliers, and three routes to all of them agree. A route that raises an error is a claim that fails.
 
     Args:
         model: a model that formulates.
@@ -102,6 +105,9 @@ def certify(model: Model, *, states: int = 4, seed: int = 0) -> Certificate:
             claims |= {text: partial(claim, declared) for text, claim in OF_SPEEDS.items()}
         if model.constraints:
             claims |= {text: partial(claim, declared) for text, claim in OF_CONSTRAINTS.items()}
+        claims |= {text: partial(claim, declared) for text, claim in OF_JOINTS.items()}
+        if model.constraints:
+            claims |= {text: partial(claim, declared) for text, claim in OF_REACTIONS.items()}
         return Certificate(Finding(text, *_found(claim)) for text, claim in claims.items())
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -63,6 +63,25 @@ class Declared:
         state = (eqs.t, *eqs.q, *eqs.u)
         return self.dyn.compile(Program("own speeds", outputs, state=state, rest=eqs.udot, parameters=eqs.parameters))
 
+    def from_own_speeds(self, expressions: Sequence[Any]) -> Sequence[Expr]:
+        """Expressions of the joints' own speeds and accelerations, in the generalized ones, constraints apart."""
+        eqs, found = self.equations.unconstrained, [self.own.system.arena.lift(x) for x in expressions]
+        if eqs.model.speed_choice.definitions:
+            w, wdot = own_speeds(eqs)
+            found = substitute(found, dict(zip((*self.own.u, *self.own.udot), (*w, *wdot), strict=True)))
+        return eqs.baked_in(substitute(found, eqs.controllers))
+
+    @cached_property
+    def at_balances(self) -> RandomStates:
+        """The states of the balances; parameters at their defaults, t = 0."""
+        eqs, balances = self.equations, self.balances
+        at = RandomStates(eqs.unconstrained, self.count, self.seed)
+        groups = {"q": eqs.q, "u": eqs.u, "udot": eqs.udot, "inputs": eqs.inputs}
+        for word, leaves in groups.items():
+            at = at.with_values(leaves, np.array([getattr(b, word) for b in balances]).T)
+        defaults = [[eqs.defaults[leaf.name]] for leaf in eqs.parameters]
+        return at.with_values((*eqs.parameters, eqs.t), np.array([*defaults, [0.0]]))
+
     @cached_property
     def balances(self) -> list[Balance]:
         """The balance of forces and accelerations at states that satisfy the constraints."""
@@ -91,11 +110,16 @@ class Balance:
     """M wdot + h = A^T lambda and A wdot + remainder = 0 at one state, in the joints' own speeds w.
 
     Attributes:
+        q, u, udot, inputs: the state, and what the embedded equations make of it.
         M, h, A, remainder: as there.
         b: of A w + b = 0.
         w, wdot: of the embedded equations.
     """
 
+    q: np.ndarray
+    u: np.ndarray
+    udot: np.ndarray
+    inputs: np.ndarray
     M: np.ndarray
     h: np.ndarray
     A: np.ndarray
@@ -109,7 +133,8 @@ class Balance:
         """The terms at a state."""
         dyn, free = declared.dyn, declared.unconstrained
         n, m = len(free.equations.u), len(free.equations.constraints)
-        motion = dyn.evaluate(declared.own_motion, q, u, dyn.forward(q, u, inputs))
+        udot = dyn.forward(q, u, inputs)
+        motion = dyn.evaluate(declared.own_motion, q, u, udot)
         w, wdot = motion[:n], motion[n:]
         rows = free.evaluate(free.function("constraints"), q, np.zeros(n))
         values = free.evaluate(free.function("unconstrained"), q, w, inputs)
@@ -117,7 +142,7 @@ class Balance:
         for k, (i, j) in enumerate(lower_triangle(n)):
             M[i, j] = M[j, i] = values[k]
         h, remainder = values[size : size + n], values[size + n : size + n + m]
-        return cls(M, h, rows[: n * m].reshape(m, n), remainder, rows[n * m :], w, wdot)
+        return cls(q, u, udot, inputs, M, h, rows[: n * m].reshape(m, n), remainder, rows[n * m :], w, wdot)
 
     @property
     def scale(self) -> np.ndarray:
@@ -145,8 +170,8 @@ def speeds_agree(declared: Declared) -> Found:
     if not eqs.model.speed_choice.definitions:
         return None, "the joints' own speeds are the generalized speeds"
     speeds = eqs.system.speeds
-    w, wdot = own_speeds(eqs)
-    needed = substitute(own.inverse, dict(zip((*own.u, *own.udot), (*w, *wdot), strict=True)))
+    w, _ = own_speeds(eqs)
+    needed = declared.from_own_speeds(own.inverse)
     W, _ = linear_coefficients(w, speeds.u)
     projected = [dot([row[r] for row in W], needed) for r in range(len(speeds.u))]
     at = RandomStates(eqs, declared.count, declared.seed)

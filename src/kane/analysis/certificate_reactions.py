@@ -1,0 +1,187 @@
+"""What a certificate claims of reactions: joints cut open, what passes along freedoms, multipliers, three routes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kane.analysis.certificate_claims import Found, digits
+from kane.analysis.certificate_embedding import ClaimOfEmbedding, Declared
+from kane.analysis.random_states import RandomStates
+from kane.dynamics.revealed import AuxiliarySpeeds, Multipliers, OrthogonalComplement, ReactionRoute, RevealedReactions
+from kane.expression.derivative import total_time_derivative
+from kane.expression.traverse import leaves
+from kane.formulation.applied import applied_loads
+from kane.formulation.kinematics import angular_velocities, orientations, origin_velocities, origins
+from kane.formulation.measures import position_in_K
+from kane.formulation.reactions import Place, reveal_reactions
+from kane.formulation.read_model import natural_system
+from kane.formulation.spatial import ZERO, Square, Vector, cross, dot, inertia_of, plus, six_times, times
+from kane.formulation.system import System
+from kane.model.connection import Connection
+from kane.model.loads.load import Load
+
+# Of large models so many joints are cut, from the first to the last.
+JOINTS = 6
+
+
+def joints_hold_bodies(declared: Declared) -> Found:
+    """The wrench in a joint is what the bodies beyond it need: dP/dt - f and dH/dt - n, cut free.
+
+    Constraints apart, at any accelerations.
+    """
+    joints, connections = _some(declared), declared.own.model.connections
+    at = RandomStates(declared.equations.unconstrained, declared.count, declared.seed)
+    revealed = reveal_reactions(declared.equations, *joints)
+    found = at(revealed.needed[revealed.own :]).reshape(len(joints), 6, -1)
+    system = natural_system(declared.own.model, apart=[c for c in connections if c.joint.nu == 0])
+    links = {link.connection: i for i, link in enumerate(system.links)}
+    R = orientations(system)
+    p = origins(system, R)
+    frames = [x for joint in joints for x in _joint_frame(system, R, p, joint)]
+    bodies = _needed_by_bodies(system, R, p, declared.own.model.loads)
+    values = at(declared.from_own_speeds([*bodies, *frames]))
+    needed = values[: 6 * len(system.links)].reshape(len(system.links), 6, -1)
+    for i in range(len(system.links) - 1, 0, -1):
+        needed[system.links[i].parent] += needed[i]
+    worst, size = 16.0, np.abs(needed).max(axis=(0, 1))
+    for joint, wrench, frame in zip(joints, found, values[-len(frames) :].reshape(len(joints), 12, -1), strict=True):
+        force, moment = needed[links[joint], :3], needed[links[joint], 3:]
+        moment = moment - np.cross(frame[9:], force, axis=0)
+        along = [np.einsum("ijk,ik->jk", frame[:9].reshape(3, 3, -1), x) for x in (force, moment)]
+        worst = min(worst, digits(wrench, np.concatenate(along), size))
+    return worst, f"{len(joints)} of {len(connections)} joints"
+
+
+def joints_pass_on_efforts(declared: Declared) -> Found:
+    """Along its freedoms a joint transmits what motors and springs exert there, and nothing else.
+
+    Joints whose coordinates or rates stand in a constraint are left out: it acts along their freedoms too.
+    """
+    system = natural_system(declared.own.model)
+    rows = [row for imposed in declared.own.model.constraints for row in imposed.rows]
+    held = {leaf.name for leaf in leaves([x for row in rows for x in (row.configuration, row.motion) if x is not None])}
+    joints = [c for c in _some(declared) if c.speed_names and not held & {*c.coordinate_names, *c.speed_names}]
+    if not joints:
+        return None, "every joint follows another, or is held along its freedoms"
+    at = declared.at_balances
+    efforts = at(declared.from_own_speeds(applied_loads(declared.own.model.loads, system).efforts))
+    found = _values(declared, joints).reshape(len(declared.balances), len(joints), 6)
+    size = _sizes(declared, found)
+    worst, shared = 16.0, 0
+    for joint, wrench in zip(joints, np.moveaxis(found, 0, -1), strict=True):
+        motion, first = system.speeds.motion[joint], system.speeds.first[joint]
+        for k, (w, v) in enumerate(zip(motion.w_FM_u, motion.v_FM_u, strict=True)):
+            along = at(declared.from_own_speeds([*v, *w]))
+            parts = np.where(along == 0.0, 0.0, along * wrench)
+            if np.isnan(parts).any():
+                shared += 1
+                continue
+            worst = min(worst, digits(parts.sum(axis=0)[None], efforts[first + k][None], size))
+    return worst, f"{len(joints)} of {len(declared.own.model.connections)} joints" + f", {shared} shared" * bool(shared)
+
+
+def constraints_are_multipliers(declared: Declared) -> Found:
+    """The reaction of a constraint row is its multiplier: A^T lambda = M wdot + h."""
+    found = _values(declared, declared.equations.model.constraints)
+    names = [place.name_of(row) for place in declared.equations.model.constraints for row in place.rows]
+    rows = [row.name for row in declared.unconstrained.equations.constraints]
+    worst, known = 16.0, np.isfinite(found)
+    for reactions, b, size in zip(found, declared.balances, _sizes(declared, found), strict=True):
+        multipliers = np.linalg.lstsq(b.A.T, b.M @ b.wdot + b.h, rcond=1e-12)[0]
+        pairs = [
+            (x, multipliers[rows.index(n)])
+            for n, x in zip(names, reactions, strict=True)
+            if n in rows and np.isfinite(x)
+        ]
+        if pairs:
+            x, other = np.array(pairs).T
+            worst = min(worst, digits(x, other, size))
+    if not known.any():
+        return None, "redundant constraints share every reaction"
+    return worst, f"{int(known.all(axis=0).sum())} of {found.shape[1]} rows determinate"
+
+
+def routes_agree(declared: Declared) -> Found:
+    """Auxiliary speeds, the orthogonal complement and multipliers give the same reactions in numbers, and the first of
+    them in expressions, where no constraint is redundant at these states alone.
+    """
+    places: list[Place] = [*_some(declared), *declared.equations.model.constraints]
+    routes = (AuxiliarySpeeds(), OrthogonalComplement(), Multipliers())
+    first, *others = (_values(declared, places, route) for route in routes)
+    known, size = ~np.isnan(first).any(axis=0), _sizes(declared, first)
+    revealed = reveal_reactions(declared.equations, *places)
+    if set(revealed.indeterminate) == {name for name, k in zip(revealed.names, known, strict=True) if not k}:
+        symbolic = np.full_like(first, np.nan)
+        symbolic[:, known] = declared.at_balances(revealed.expressions.values()).T
+        others.append(symbolic)
+    worst = min(digits(first[:, known].T, other[:, known].T, size) for other in others) if known.any() else None
+    return worst, f"{len(first[0])} reactions, {int((~known).sum())} indeterminate"
+
+
+def _some(declared: Declared) -> list[Connection]:
+    connections = declared.own.model.connections
+    last = len(connections) - 1
+    return [connections[i] for i in sorted({round(k * last / (JOINTS - 1)) for k in range(JOINTS)})]
+
+
+def _values(declared: Declared, places: Sequence[Place], route: ReactionRoute | None = None) -> np.ndarray:
+    """Reactions at the balanced states, (states, reactions)."""
+    dyn, balances = declared.dyn, declared.balances
+    found = RevealedReactions(dyn, reveal_reactions(dyn.equations, *places), route=route)
+    q, u, inputs = (np.array([getattr(b, word) for b in balances]) for word in ("q", "u", "inputs"))
+    return found(q, u, inputs, t=0.0)
+
+
+def _sizes(declared: Declared, found: np.ndarray) -> np.ndarray:
+    """The largest of forces and reactions at each balanced state."""
+    return np.array([np.nanmax(np.abs(x), initial=b.scale[0]) for b, x in zip(declared.balances, found, strict=True)])
+
+
+def _needed_by_bodies(system: System, R: Sequence[Square], p: Sequence[Vector], loads: Sequence[Load]) -> list[Any]:
+    """By link, d/dt of linear and angular momentum less weight and loads, about the origin of N along its axes."""
+    w, mass = angular_velocities(system), system.masses
+    v = origin_velocities(system, w)
+    momenta: list[Any] = []
+    for i in range(len(system.links)):
+        P = _turned(R[i], plus(times(mass[i].m, v[i]), cross(w[i], mass[i].mc)))
+        H = _turned(R[i], plus(six_times(inertia_of(mass[i].J), w[i]), cross(mass[i].mc, v[i])))
+        momenta += [*P, *plus(H, cross(p[i], P))]
+    speeds = system.speeds
+    changes = dict(zip((*speeds.q, *speeds.u), (*speeds.kinematics, *speeds.udot), strict=True))
+    rates = total_time_derivative([system.arena.lift(x) for x in momenta], changes)
+    return [x - y for x, y in zip(rates, _loads_on_bodies(system, R, p, loads), strict=True)]
+
+
+def _loads_on_bodies(system: System, R: Sequence[Square], p: Sequence[Vector], loads: Sequence[Load]) -> list[Any]:
+    """By link, weight and loads, about the origin of N along its axes."""
+    wrenches = applied_loads(loads, system).wrenches
+    found: list[Any] = []
+    for i, mass in enumerate(system.masses):
+        f, n = (_turned(R[i], x) for x in wrenches.get(i, (ZERO, ZERO)))
+        force = plus(f, times(mass.m, system.gravity))
+        about_K = plus(n, cross(_turned(R[i], mass.mc), system.gravity))
+        found += [*force, *plus(about_K, cross(p[i], force))]
+    return found
+
+
+def _joint_frame(system: System, R: Sequence[Square], p: Sequence[Vector], joint: Connection) -> list[Any]:
+    """R_NM by rows and the position of Mo in N."""
+    place = system.places[joint.child.index]
+    R_KM = system.steps[place.link].R_LK.inverse() @ place.R_LB @ joint.R_CM
+    at = _turned(R[place.link], position_in_K(system, joint.child.index, joint.p_CM))
+    return [*(x for row in R[place.link] for x in R_KM.apply_inverse(row)), *plus(p[place.link], at)]
+
+
+def _turned(R: Square, v: Vector) -> Vector:
+    return tuple(dot(row, v) for row in R)
+
+
+OF_JOINTS: Mapping[str, ClaimOfEmbedding] = {"reactions: joints hold the bodies cut free": joints_hold_bodies}
+OF_REACTIONS: Mapping[str, ClaimOfEmbedding] = {
+    "reactions: constraint rows = multipliers": constraints_are_multipliers,
+    "reactions: joints pass on efforts along freedoms": joints_pass_on_efforts,
+    "reactions: three routes agree": routes_agree,
+}
