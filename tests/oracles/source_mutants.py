@@ -51,7 +51,7 @@ def mutants(module: str, *, without: Collection[str] = (), only: Collection[str]
     """All wrong versions of the functions of a file, each under a name of its own.
 
     Args:
-        without: names of functions that are left alone, as how things are shown is; ``only`` those that are not, where it is given.
+        without: names of functions that are left alone, as ``__repr__`` is; ``only`` those that are not, where given.
     """
     found: list[Mutant] = []
     seen: dict[str, int] = {}
