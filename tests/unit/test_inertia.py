@@ -12,7 +12,7 @@ from kane.expression.interpret import interpret
 from kane.expression.node import Expr
 from kane.expression.operations import PARAMETER
 from kane.geometry.inertia import (
-    check_inertia,
+    checked_inertia,
     combine,
     inertia_matrix,
     inertia_of_second_moment,
@@ -101,26 +101,26 @@ def test_an_unsymmetric_inertia_is_refused_naming_the_entries():
     ],
 )
 def test_what_a_body_can_have_is_accepted(inertia):
-    check_inertia("A", 1.0, inertia_matrix(inertia))
-    check_inertia("A", 0.0, inertia_matrix(inertia))
+    checked_inertia("A", 1.0, inertia_matrix(inertia))
+    checked_inertia("A", 0.0, inertia_matrix(inertia))
 
 
 def test_every_set_of_particles_is_accepted():
     for seed in range(20):
-        check_inertia("A", 1.0, inertia_matrix(valid(seed)))
+        checked_inertia("A", 1.0, inertia_matrix(valid(seed)))
         m, r, _ = particles(seed, n=2)
-        check_inertia("A", 1.0, inertia_matrix(body_of(m, r)[2]))
+        checked_inertia("A", 1.0, inertia_matrix(body_of(m, r)[2]))
 
 
 @pytest.mark.parametrize("mass", [-1.0, math.nan, math.inf, -math.inf])
 def test_a_mass_that_is_none_is_refused(mass):
     with pytest.raises(ModelError, match=r"the mass of Arm is .* kg; it must be finite and not negative"):
-        check_inertia("Arm", mass, ZERO)
+        checked_inertia("Arm", mass, ZERO)
 
 
 def test_the_triangle_inequality_is_held_to_and_the_cure_is_offered():
     with pytest.raises(ModelError) as caught:
-        check_inertia("Arm", 1.0, inertia_matrix((1.0, 1.0, 2.1)))
+        checked_inertia("Arm", 1.0, inertia_matrix((1.0, 1.0, 2.1)))
     message = str(caught.value)
     assert "inertia of Arm" in message
     assert "triangle inequality" in message
@@ -130,33 +130,53 @@ def test_the_triangle_inequality_is_held_to_and_the_cure_is_offered():
 
 def test_a_violation_just_above_the_tolerance_is_refused():
     with pytest.raises(ModelError, match="triangle"):
-        check_inertia("A", 1.0, inertia_matrix((1.0, 1.0, 2.0 + 1e-8)))
+        checked_inertia("A", 1.0, inertia_matrix((1.0, 1.0, 2.0 + 1e-8)))
 
 
 def test_a_negative_principal_moment_is_refused():
     with pytest.raises(ModelError, match=r"a principal moment of inertia is negative; .* \(-1, 1, 3\)"):
-        check_inertia("Arm", 1.0, inertia_matrix((1.0, 1.0, 1.0, 2.0, 0.0, 0.0)))
+        checked_inertia("Arm", 1.0, inertia_matrix((1.0, 1.0, 1.0, 2.0, 0.0, 0.0)))
+
+
+@pytest.mark.parametrize("moments", [(-5e-20, 0.0, 0.0), (-5e-20,) * 3, (-5e-20, 1e-18, 1e-17), (-4e-16, 0.0, 0.0)])
+def test_round_off_of_no_inertia_is_no_inertia(moments):
+    found = checked_inertia("A", 1.0, inertia_matrix(moments))
+    assert [found[i][i] for i in range(3)] == [max(x, 0.0) for x in moments]
+
+
+def test_a_principal_moment_of_round_off_is_zero():
+    assert checked_inertia("A", 1.0, inertia_matrix((-5e-20, 1.0, 1.0)))[0][0] == 0.0
+    R = np.array(Rotation.about("z", 0.3).entries, float) @ np.array(Rotation.about("x", 0.7).entries, float)
+    turned = R @ np.diag([0.0, 1.0, 3.0]) @ R.T
+    with pytest.raises(ModelError, match=r"principal moments are \(0, 1, 3\)\."):  # eigenvalues are -1e-16, 1, 3
+        checked_inertia("A", 1.0, inertia_matrix(((turned + turned.T) / 2).tolist()))
+
+
+def test_small_bodies_are_not_taken_for_round_off():
+    """A grain of a nanogram, a hundredth of a millimetre wide."""
+    with pytest.raises(ModelError, match="negative"):
+        checked_inertia("grain", 1e-12, inertia_matrix((-1e-22, 1e-22, 1e-22)))
 
 
 def test_an_inertia_that_is_not_finite_is_refused():
     with pytest.raises(ModelError, match=r"the inertia of Arm is .*; every entry must be finite"):
-        check_inertia("Arm", 1.0, of_six((math.inf, 1.0, 1.0, 0.0, 0.0, 0.0)))
+        checked_inertia("Arm", 1.0, of_six((math.inf, 1.0, 1.0, 0.0, 0.0, 0.0)))
 
 
 def test_what_is_symbolic_is_not_checked_yet():
     p = Arena().leaf(PARAMETER, "p")
-    check_inertia("A", p, inertia_matrix((p, -1.0, 5.0)))
+    checked_inertia("A", p, inertia_matrix((p, -1.0, 5.0)))
     with pytest.raises(ModelError, match="mass of A"):
-        check_inertia("A", -1.0, inertia_matrix((p, p, p)))
+        checked_inertia("A", -1.0, inertia_matrix((p, p, p)))
     with pytest.raises(ModelError, match="triangle"):
-        check_inertia("A", p, inertia_matrix((1.0, 1.0, 5.0)))
+        checked_inertia("A", p, inertia_matrix((1.0, 1.0, 5.0)))
 
 
 def test_the_nearest_valid_inertia_is_valid_and_leaves_a_valid_one_alone():
     for seed in range(10):
         S = np.random.default_rng(seed).normal(size=(3, 3))
         nearest = nearest_valid_inertia(inertia_matrix(S + S.T))
-        check_inertia("A", 1.0, nearest)
+        checked_inertia("A", 1.0, nearest)
         np.testing.assert_allclose(nearest_valid_inertia(inertia_matrix(valid(seed))), valid(seed), atol=ROUND_OFF)
 
 

@@ -19,6 +19,8 @@ from kane.geometry.scalars import Matrix, Number, Six, Triple, is_number, is_zer
 
 # Relative to the largest entry: rounding of data given with ten digits.
 TOLERANCE = 1e-9
+# Moments below m (1e-7 m)^2 are round-off, as of I - m d^2 for a particle some metres away.
+RADIUS_OF_ZERO = 1e-7
 
 
 def inertia_matrix(spec: Any, name: str = "the inertia") -> Matrix:
@@ -65,16 +67,19 @@ def of_six(values: Sequence[Number]) -> Matrix:
     return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
 
 
-def check_inertia(name: str, mass: Number, inertia: Matrix) -> None:
+def checked_inertia(name: str, mass: Number, inertia: Matrix) -> Matrix:
     """Refuses what no body can have; what is not a number yet is not checked.
 
     A mass must be finite and not negative. Principal moments must not be negative, and none larger than the sum of the
-    others (to 1e-9 of the largest). Zero inertia is a particle.
+    others, to 1e-9 of the largest and to a radius of gyration of 1e-7 m. Zero inertia is a particle.
 
     Args:
         name: the body.
         mass: [kg].
         inertia: about the mass centre [kg m^2].
+
+    Returns:
+        The inertia, with zeros on the diagonal where round-off has made them negative.
 
     Raises:
         ModelError: naming the body, the principal moments and the nearest valid matrix.
@@ -82,18 +87,21 @@ def check_inertia(name: str, mass: Number, inertia: Matrix) -> None:
     if not isinstance(mass, Expr) and not 0.0 <= mass < math.inf:
         raise ModelError(f"the mass of {name} is {mass!r} kg; it must be finite and not negative")
     if not all(is_number(x) for row in inertia for x in row):
-        return
+        return inertia
     matrix = np.array(inertia, dtype=float)
     if not np.isfinite(matrix).all():
         raise ModelError(f"the inertia of {name} is {matrix.tolist()}; every entry must be finite")
     moments = np.linalg.eigvalsh(matrix)
-    slack = TOLERANCE * np.abs(moments).max()
+    zero = 0.0 if isinstance(mass, Expr) else mass * RADIUS_OF_ZERO**2
+    slack = max(TOLERANCE * np.abs(moments).max(), zero)
     if moments[0] < -slack:
         fault = "a principal moment of inertia is negative"
     elif moments[2] > moments[0] + moments[1] + slack:
         fault = "the largest principal moment exceeds the sum of the other two (triangle inequality)"
     else:
-        return
+        xx, yy, zz, *products = six(inertia)
+        return of_six((*(max(float(x), 0.0) for x in (xx, yy, zz)), *products))
+    moments[np.abs(moments) <= slack] = 0.0
     raise ModelError(
         f"the inertia of {name} is not that of a body: {fault}; its principal moments are {_numbers(moments)}. "
         f"The nearest valid inertia is {_rows(nearest_valid_inertia(inertia))}"

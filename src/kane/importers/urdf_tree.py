@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from kane.errors import ImportFileError, ModelError
-from kane.geometry.inertia import check_inertia, nearest_valid_inertia
+from kane.geometry.inertia import checked_inertia, nearest_valid_inertia
 from kane.importers.pose import NO_MASS, MassProperties, Pose, lump, no_pose
 from kane.importers.urdf_description import Description, JointEntry, Link, about
 from kane.importers.urdf_joints import JOINT_KINDS
@@ -157,7 +157,7 @@ def _in_lump(link: Link, pose: Pose, repair: Collection[str], faults: dict[str, 
 def _fault(link: Link, properties: MassProperties) -> str:
     """What is wrong with mass properties, with the nearest valid inertia; empty where nothing is."""
     try:
-        check_inertia(f"link {quote(link.name)}", properties.mass, properties.inertia)
+        checked_inertia(f"link {quote(link.name)}", properties.mass, properties.inertia)
     except ModelError as error:
         return str(error)
     return ""

@@ -11,7 +11,7 @@ from kane.errors import ModelError
 from kane.expression.arena import Arena
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import COORDINATE, INPUT, PARAMETER, RATE, TIME
-from kane.geometry.inertia import check_inertia, inertia_matrix
+from kane.geometry.inertia import checked_inertia, inertia_matrix
 from kane.geometry.rotation import Rotation
 from kane.model.body import Body, BodyFrame, Triple, triple
 from kane.model.checks import near, require_coordinate_expression, require_fixed, require_tree, require_word
@@ -149,7 +149,7 @@ class Model:
         centre = triple(self, com, f"the mass centre of {who}")
         rows = inertia_matrix(inertia, f"the inertia of {who}")
         rows = tuple(triple(self, row, f"the inertia of {who}") for row in rows)
-        check_inertia(who, m, rows)
+        rows = checked_inertia(who, m, rows)
         require_fixed([m, *centre, *(x for row in rows for x in row)], f"the mass, mass centre or inertia of {who}")
         body = Body(self, name, len(self.bodies), m, centre, rows)  # type: ignore[arg-type]
         self.bodies.append(body)
