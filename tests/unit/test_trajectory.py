@@ -157,28 +157,6 @@ def test_a_missing_file_is_an_error_of_the_system(tmp_path):
         kane.Trajectory.load(tmp_path / "missing.nc")
 
 
-def test_a_plot_has_one_panel_a_unit_and_one_for_energies(run, tmp_path):
-    figure = run.plot()
-    labels = [ax.get_ylabel() for ax in figure.axes]
-    assert labels == ["q [m]", "q [rad]", "u [m/s]", "u [rad/s]", "energy [J]"]
-    assert [line.get_label() for line in figure.axes[1].lines] == ["angle"]
-    figure.savefig(tmp_path / "run.png")
-    assert (tmp_path / "run.png").stat().st_size > 10_000
-
-
-def test_many_lines_are_told_apart_by_a_colour_scale():
-    model = kane.Model("row")
-    for i in range(20):
-        bob = model.body(f"bob{i}", mass=1.0, com=(0, 0, -1.0 - i / 20))
-        model.connect(model.ground, bob, kane.Revolute(f"q{i}", axis="y"))
-    figure = kane.simulate(kane.build(kane.formulate(model)), until=0.1, q=[1.0] * 20).plot()
-    panels = [ax for ax in figure.axes if ax.get_ylabel().startswith("q")]
-    assert len(panels[0].lines) == 20
-    assert panels[0].get_legend() is None
-    assert "q19" in [text.get_text() for ax in figure.axes for text in ax.get_yticklabels()]
-    figure.canvas.draw()
-
-
 def test_every_variable_of_a_run_is_the_one_of_its_dataset(run):
     data = run.to_xarray()
     for name in ("q", "u", "inputs", "time"):

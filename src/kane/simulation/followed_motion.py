@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -38,11 +39,8 @@ class FollowedMotion(Trajectory):
             raise ModelError(str(reason))
         return super().inputs
 
-    def plot(self) -> Figure:
-        """A figure: coordinates, and the generalized forces by unit, over time."""
-        from kane.simulation.trajectory_plot import by_unit, draw_panels  # imports matplotlib
+    def plot(self, names: str | Sequence[str] = (), *, inputs: bool = False, events: bool = True) -> Figure:
+        """A figure over time, as ``Trajectory.plot`` makes it; unless named, coordinates and generalized forces."""
+        from kane.simulation.trajectory_plot import picture  # imports matplotlib
 
-        dataset = self.to_xarray()
-        forces = dataset.assign_coords(speed_units=dataset["force_units"])
-        panels = by_unit(dataset, "q", "coordinate") + by_unit(forces, "forces", "speed")
-        return draw_panels(str(dataset.attrs.get("model", "")), self.time, panels)
+        return picture(self, names, variables=("q", "forces"), inputs=inputs, events=events)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -132,11 +133,21 @@ class Trajectory:
         """A copy as an xarray dataset, for selection by name, statistics and plots of all kinds."""
         return self._run.dataset.copy(deep=True)
 
-    def plot(self) -> Figure:
-        """A figure: coordinates and speeds by unit, and the energies, over time."""
-        from kane.simulation.trajectory_plot import draw  # imports matplotlib
+    def plot(self, names: str | Sequence[str] = (), *, inputs: bool = False, events: bool = True) -> Figure:
+        """A figure over time: those of one unit and of like size on one pair of axes; events are upright lines.
 
-        return draw(self)
+        Args:
+            names: of coordinates, speeds, inputs, "kinetic_energy", "potential_energy" and "energy", their sum; unless
+                given, all but inputs. Of all, those that are zero but for rounding are left out, which the figure says.
+            inputs: show all inputs too; their units only the model's author knows.
+            events: mark the events.
+
+        Raises:
+            ModelError: an unknown name.
+        """
+        from kane.simulation.trajectory_plot import picture  # imports matplotlib
+
+        return picture(self, names, inputs=inputs, events=events)
 
     def audit(self, dyn: Dynamics | None = None) -> Audit:
         """Constants of motion, found from the equations, and how well this run kept them.

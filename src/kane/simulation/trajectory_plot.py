@@ -2,88 +2,136 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from kane.simulation.events import Occurrence
+from kane.simulation.plot_panels import MANY, NOISE, Panel, Quantity, named, panels, quantities, silent
 
 if TYPE_CHECKING:
     from kane.simulation.trajectory import Trajectory
 
-# More lines than this are told apart by a colour scale, not by a legend.
-READABLE_LINES = 12
-LEGEND: dict[str, Any] = {
-    "loc": "upper left",
-    "bbox_to_anchor": (1.0, 1.0),
-    "fontsize": "small",
-    "frameon": False,
-}
-PANEL_SIZE = (9.0, 2.4)  # inches
+COLOURS = 10  # that can be told apart; as many lines again are dashed
+COINCIDENT = 0.01  # lines nearer than this share of the height of a panel cover each other
+DASH = 4.0  # of one of several lines that do [points]
+FLAT = 1e-6  # what changes by less of its size is a level line, whose scale should not be that of its rounding
+LEGEND: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "fontsize": "small", "frameon": False}
+WIDTH, PANEL, LEGEND_ROW = 9.0, 1.9, 0.19  # inches
 
 
-Panel = tuple[str, list[str], Any]  # label of the axis, names, values (times, names)
-
-
-def draw(trajectory: Trajectory) -> Figure:
-    """Coordinates and speeds over time, those of one unit on one pair of axes, and the energies below.
-
-    The figure belongs to no window: show it in a notebook, or ``savefig`` it.
-    """
-    dataset = trajectory.to_xarray()
-    energies = [trajectory["kinetic_energy"], trajectory["potential_energy"], trajectory.energy]
-    panels = by_unit(dataset, "q", "coordinate") + by_unit(dataset, "u", "speed")
-    panels.append(("energy [J]", ["kinetic", "potential", "total"], np.stack(energies, axis=1)))
-    title = str(dataset.attrs.get("model", "")) + (" (interrupted)" if trajectory.interrupted else "")
-    figure = draw_panels(title, trajectory.time, panels)
-    lowest = figure.axes[len(panels) - 1]
-    lowest.lines[-1].set(linestyle="--", color="black")  # seen where it lies on one of the others
-    lowest.legend(**LEGEND)
+def picture(
+    run: Trajectory,
+    names: str | Sequence[str],
+    *,
+    variables: Sequence[str] = ("q", "u", "energy"),
+    inputs: bool,
+    events: bool,
+) -> Figure:
+    """What ``Trajectory.plot`` says; the figure belongs to no window: show it in a notebook, or ``savefig`` it."""
+    dataset = run.to_xarray()
+    chosen = [names] if isinstance(names, str) else list(names)
+    known = {word: quantities(dataset, word) for word in {"q", "u", "inputs", "energy", *variables}}
+    shown = named([x for word in ("q", "u", "inputs", "energy") for x in known[word]], chosen)
+    if not chosen:
+        shown = [x for word in variables for x in known[word]]
+    if inputs and run.inputs.size:  # of a motion that does not determine them this is an error
+        shown += [x for x in known["inputs"] if x.name not in chosen]
+    left_out = [x for x in silent(shown) if x.name not in chosen]
+    kept = [x for x in shown if x not in left_out] or shown
+    title = str(dataset.attrs.get("model", "")) + (" (interrupted)" if run.interrupted else "")
+    figure = _figure(title, run.time, panels(kept), run.events if events else ())
+    if len(kept) < len(shown):
+        words = f"left out, zero but for rounding: {', '.join(x.title for x in left_out)}"
+        figure.supxlabel(textwrap.fill(words, 110), fontsize="small")
     return figure
 
 
-def draw_panels(title: str, time: Any, panels: list[Panel]) -> Figure:
+def _figure(title: str, time: Any, shared: Sequence[Panel], marks: Sequence[Occurrence]) -> Figure:
     """Panels one below the other over the same time."""
-    width, height = PANEL_SIZE
-    figure = Figure(figsize=(width, height * len(panels)), layout="constrained")
-    axes = np.atleast_1d(figure.subplots(len(panels), 1, sharex=True))
-    for ax, (label, names, values) in zip(axes, panels, strict=True):
-        _lines(ax, time, names, values)
-        ax.set_ylabel(label)
+    rows = [-(-len(panel) // _columns(panel)) + len({mark.name for mark in marks}) for panel in shared]
+    heights = [max(PANEL, LEGEND_ROW * (1 + count)) for count in rows]
+    figure = Figure(figsize=(WIDTH, sum(heights) + 0.5), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(len(shared), 1, sharex=True, height_ratios=heights))
+    for ax, panel in zip(axes, shared, strict=True):
+        lines = _lines(ax, time, panel) + _marks(ax, marks, named=ax is axes[0])
+        if lines:
+            ax.legend(handles=lines, ncols=_columns(panel), **LEGEND)
+    figure.align_ylabels(axes)
     axes[-1].set_xlabel("time [s]")
     figure.suptitle(title)
     return figure
 
 
-def by_unit(dataset: Any, variable: str, dimension: str) -> list[Panel]:
-    """(label of the axis, names, values (times, names)) for each unit, in order of first appearance."""
-    units = [str(unit) for unit in dataset[f"{dimension}_units"].to_numpy()]
-    names = [str(name) for name in dataset[dimension].to_numpy()]
-    values = dataset[variable].to_numpy()
-    panels = []
-    for unit in dict.fromkeys(units):
-        columns = [i for i, other in enumerate(units) if other == unit]
-        word = "quaternion" if unit == "1" else f"{variable} [{unit}]"
-        panels.append((word, [names[i] for i in columns], values[:, columns]))
-    return panels
-
-
-def _lines(ax: Axes, time: Any, names: list[str], values: Any) -> None:
-    many = len(names) > READABLE_LINES
-    colours = matplotlib.colormaps["viridis"](np.linspace(0.0, 1.0, len(names))) if many else _distinct(len(names))
-    for name, colour, column in zip(names, colours, values.T, strict=True):
-        ax.plot(time, column, color=colour, linewidth=1.0, label=name)
+def _lines(ax: Axes, time: Any, panel: Panel) -> list[Any]:
+    """Draw a panel; the lines of its legend, none where a colour scale stands for it."""
+    many = len(panel) > MANY
+    styles = _scale(len(panel)) if many else _styles(panel)
+    for x, style, dashes in zip(panel, styles, [{}] * len(panel) if many else _turns(panel), strict=True):
+        ax.plot(time, x.values, label=x.title, linewidth=1.2, **(style | dashes))
+    ax.set_ylabel(panel[0].axis)
     ax.margins(x=0.0)
     ax.grid(alpha=0.3)
-    if many:
-        ends = matplotlib.cm.ScalarMappable(matplotlib.colors.Normalize(0, len(names) - 1), "viridis")
-        bar = ax.figure.colorbar(ends, ax=ax, ticks=[0, len(names) - 1], pad=0.01)
-        bar.ax.set_yticklabels([names[0], names[-1]])
-    else:
-        ax.legend(**LEGEND)
+    low, high = _range(panel)
+    size = max(abs(low), abs(high))
+    if high - low <= FLAT * size or size <= NOISE:
+        margin = 0.1 * size if size > NOISE else 1.0
+        ax.set_ylim(low - margin, high + margin)
+    if not many:
+        return [Line2D([], [], label=x.title, **style) for x, style in zip(panel, styles, strict=True)]
+    ends = matplotlib.cm.ScalarMappable(matplotlib.colors.Normalize(0, len(panel) - 1), "viridis")
+    bar = ax.figure.colorbar(ends, ax=ax, ticks=[0, len(panel) - 1], pad=0.01)
+    bar.ax.set_yticklabels([panel[0].title, panel[-1].title])
+    return []
 
 
-def _distinct(count: int) -> Any:
-    """Up to twelve colours that can be told apart."""
-    return [matplotlib.colormaps["Paired" if count > 10 else "tab10"](i) for i in range(count)]
+def _columns(panel: Panel) -> int:
+    """Of the legend."""
+    return -(-len(panel) // COLOURS)
+
+
+def _range(panel: Panel) -> tuple[float, float]:
+    return float(np.nanmin([x.values for x in panel])), float(np.nanmax([x.values for x in panel]))
+
+
+def _scale(count: int) -> list[dict[str, Any]]:
+    return [{"color": colour} for colour in matplotlib.colormaps["viridis"](np.linspace(0.0, 1.0, count))]
+
+
+def _styles(panel: Panel) -> list[dict[str, Any]]:
+    """Ten colours, then the same ten dashed."""
+    colours = matplotlib.colormaps["tab10"]
+    return [{"color": colours(i % COLOURS), "linestyle": "-" if i < COLOURS else "--"} for i in range(len(panel))]
+
+
+def _turns(panel: Panel) -> list[dict[str, Any]]:
+    """Lines that cover each other take turns, dash by dash; others keep their style."""
+    low, high = _range(panel)
+    groups: list[list[Quantity]] = []
+    for x in panel:
+        near = (g for g in groups if np.abs(g[0].values - x.values).max() <= COINCIDENT * (high - low))
+        group = next(near, None)
+        if group is None:
+            groups.append([x])
+        else:
+            group.append(x)
+    turn = {x: (k, len(group)) for group in groups if len(group) > 1 for k, x in enumerate(group)}
+    dashes = {x: {"linestyle": (-DASH * k, (DASH, DASH * (of - 1)))} for x, (k, of) in turn.items()}
+    return [dashes.get(x, {}) for x in panel]
+
+
+def _marks(ax: Axes, marks: Sequence[Occurrence], *, named: bool) -> list[Any]:
+    """Draw events as upright lines, a colour for each name; those of the legend."""
+    found = []
+    for k, name in enumerate(dict.fromkeys(mark.name for mark in marks)):
+        times, colour = [mark.time for mark in marks if mark.name == name], matplotlib.colormaps["Dark2"](k % 8)
+        across = ax.get_xaxis_transform()
+        line = ax.vlines(times, 0.0, 1.0, transform=across, colors=[colour], linestyles=":", linewidth=1.0, label=name)
+        found.append(line)
+    return found if named else []
