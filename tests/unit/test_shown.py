@@ -19,7 +19,7 @@ def test_rates_and_speeds_of_joints_print_as_what_they_are():
     _, _, _, _, shoulder, base = arm()
     assert repr(shoulder.q) == "q1"
     assert repr(shoulder.qdot) == "q1'"
-    assert repr(shoulder.speeds[0]) == "u1"
+    assert repr(shoulder.speeds[0]) == "q1'"  # the same, whatever generalized speed is called u1
     assert repr(base.qdot[0]) == "base_qw'"
     assert repr(base.speeds[0]) == "base_wx"
     assert repr(base["base_x"]) == "base['base_x']"
@@ -66,3 +66,19 @@ def test_messages_name_a_measure_as_it_is_typed():
     m, _, a, _, _, _ = arm()
     with pytest.raises(kane.ModelError, match=r"depends on A\.angular_velocity\.dot\(A\.z\);"):
         m.body("C", mass=1.0, com=(a.angular_velocity.dot(a.z), 0, 0))
+
+
+def test_a_speed_of_choice_named_like_that_of_a_joint_is_told_from_it():
+    m, _, _, _, shoulder, base = arm()
+    m.speeds(u1=2.0 * shoulder.speeds[0], **{f"w{k}": w for k, w in enumerate(base.speeds)})
+    assert "<td>u1</td><td>2*q1&#x27;</td>" in m._repr_html_()
+    assert "<td>w0</td><td>base_wx</td>" in m._repr_html_()
+
+
+def test_equations_of_constraints_print_as_equations():
+    m = kane.Model("rail")
+    a = m.body("A", mass=1.0)
+    x = m.connect(m.ground, a, kane.Planar("p"))
+    m.constrain(x.q[1] - 0.5 * x.q[0], name="rail")
+    (equation,) = kane.formulate(m).constraints
+    assert repr(equation) == "<Equation 'rail': p_y_dot - 0.5*p_x_dot = 0, derivative of p_y - 0.5*p_x = 0>"

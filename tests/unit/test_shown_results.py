@@ -109,3 +109,17 @@ def test_the_size_of_momenta_bounds_them_whatever_the_motion():
     momentum = dyn.momentum(run.q, run.u)
     for letter, vectors in zip("PH", momentum, strict=True):
         assert np.linalg.norm(vectors, axis=-1).max() <= sizes[letter] * (1 + 1e-12)  # round-off
+
+
+def test_an_assembled_state_has_units(loop):
+    start = loop[2]
+    lines = [line.split() for line in str(start).splitlines()]
+    assert lines[0] == ["q1", "0.5", "rad", "free"]
+    assert lines[4][0] == "u2"
+    assert lines[4][2:] == ["rad/s"]
+
+
+def test_a_run_whose_steps_are_chosen_records_no_step(swing):
+    dyn = kane.build(kane.formulate(swing))
+    assert "dt" not in kane.simulate(dyn, until=0.01).to_xarray().attrs
+    assert kane.simulate(dyn, until=0.01, dt=0.005).to_xarray().attrs["dt"] == 0.005

@@ -43,6 +43,7 @@ class Assembly:
         integrable: names of the motion constraints that restrict the configuration as well, in truth.
         tries: how many starts it took to close the loops.
         coordinates, speeds: names.
+        units: of the coordinates, then of the speeds.
     """
 
     q: Array
@@ -55,11 +56,14 @@ class Assembly:
     tries: int
     coordinates: tuple[str, ...]
     speeds: tuple[str, ...]
+    units: tuple[str, ...]
 
     def __repr__(self) -> str:
-        width = max((len(name) for name in (*self.coordinates, *self.speeds)), default=0) + 2
-        values = (*zip(self.coordinates, self.q, strict=True), *zip(self.speeds, self.u, strict=True))
-        rows = [f"{name:{width}}{value:16.9g}{'   free' * (name in self.free)}" for name, value in values]
+        names = (*self.coordinates, *self.speeds)
+        width, long = (max(map(len, words), default=0) for words in (names, self.units))
+        values = zip(names, (*self.q, *self.u), self.units, strict=True)
+        marks = dict.fromkeys(self.free, "  free")
+        rows = [f"{n:{width}}{x:18.9g} {unit:{long}}{marks.get(n, '')}".rstrip() for n, x, unit in values]
         rows.append(f"rank {self.rank}, residual {self.residual:.1e}, starts {self.tries}")
         lists = (("redundant", self.redundant), ("integrable", self.integrable))
         return "\n".join([*rows, *(f"{word}: {', '.join(names)}" for word, names in lists if names)])
@@ -124,6 +128,7 @@ def assemble(
         tries=tries,
         coordinates=layout.coordinates,
         speeds=layout.speeds,
+        units=(*layout.coordinate_units, *layout.speed_units),
     )
 
 

@@ -42,6 +42,10 @@ class Equation:
     configuration: Expr | None
     linear: bool
 
+    def __repr__(self) -> str:
+        rest = "" if self.configuration is None else f", derivative of {self.configuration!r} = 0"
+        return f"<Equation {self.name!r}: {self.motion!r} = 0{rest}>"
+
 
 def constraint_equations(constraints: Sequence[Imposed], system: System, probe: Probe) -> tuple[Equation, ...]:
     """The equations of all constraints; rows that hold whatever the motion are left out, as are repeated ones.

@@ -58,7 +58,7 @@ class Connection:
         """The joint's own speeds, leaves that ``formulate`` resolves: rates, or for a ball or free joint the measure
         numbers of w_FM and v_FMo in M.
         """
-        if self.speed_names:
+        if self.speed_names and not self.joint.one_dof:
             return tuple(self.coordinates[0].arena.leaf(RATE, name) for name in self.speed_names)
         return tuple(coordinate_rate(q) for q in self.coordinates)
 

@@ -94,7 +94,8 @@ def _attributes(ended: tuple[Problem, March, Outcome], method: Integrator) -> di
     problem, march, outcome = ended
     if outcome in (Outcome.NOT_FINITE, Outcome.STUCK):
         raise problem.failure(march, outcome)
-    attributes = {"integrator": method.name, "dt": abs(march.course.step), **method.settings}
+    step = {"dt": abs(march.course.step)} if method.fixed else {}
+    attributes = {"integrator": method.name, **step, **method.settings}
     attributes["interrupted"] = int(outcome is Outcome.INTERRUPTED)
     if outcome is Outcome.INTERRUPTED:
         attributes["message"] = f"interrupted at t = {march.time:.9g} s of {march.course.until:.9g} s"
