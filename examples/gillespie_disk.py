@@ -55,10 +55,10 @@ def main() -> None:
     r = equations.defaults["r"]
     stops = kane.Event(model.rate("q1") + r * model.rate("q2"), direction=-1, terminal=True)
     slips = kane.simulate(sliding, until=UNTIL, u={"u1": THROW}, events=[stops])
-    N = forces(sliding, "q1")(slips.q, slips.u)[:, 1]
+    N = forces(sliding, "q1")(slips)[:, 1]
     u1 = slips.final.u[0]
     rolls = kane.simulate(rolling, start=slips.time[-1], until=UNTIL, q=slips.final.q, u=[u1, -u1])
-    needed = -forces(rolling, "rolling")(rolls.q, rolls.u)[:, 0]
+    needed = -forces(rolling, "rolling")(rolls)[:, 0]
     print(f"N = {N[0]:.4f} N; sliding, Ff = {FRICTION * N[0]:.4f} N")
     print(f"slips until t = {slips.time[-1]:.6f} s, then rolls at {u1:.6f} m/s")
     print(f"rolling takes Ff = {needed[0]:.4f} N, {abs(needed[0]) / N[0]:.3f} of N: no more than {FRICTION}")

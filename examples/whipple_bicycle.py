@@ -28,7 +28,7 @@ def main() -> None:
         speeds = {"x_dot": v, "rear_dot": -v / REAR, "front_dot": -v / FRONT, "roll_dot": 0.2}
         start = kane.assemble(bicycle, q={"heave": -REAR}, u=speeds, fixed=HELD)
         run = kane.simulate(bicycle, until=3.0, q=start.q, u=start.u)
-        forces = rear(run.q, run.u)
+        forces = rear(run)
         print(
             f"{v} m/s: rolls by {np.degrees(run['roll'][-1]):7.3f} deg after 3 s, the energy within "
             f"{np.ptp(run.energy) / run.energy[0]:.0e}, on the rear wheel {forces[-1, 2]:.1f} N at the end"

@@ -15,9 +15,14 @@ def in_numbers(model):
     return kane.build(dataclasses.replace(kane.formulate(model), embedding=None))
 
 
+def inputs_of(dyn):
+    """The defaults that the model declares."""
+    return np.array([dyn.equations.defaults[leaf.name] for leaf in dyn.equations.inputs])
+
+
 def settled(dyn, q, u, t=0.0):
     """The state put onto the constraints."""
-    x = dyn.settle(np.concatenate([[t], q, u]), dyn._inputs(None), dyn.settle.stage(dyn.parameters))
+    x = dyn.settle(np.concatenate([[t], q, u]), inputs_of(dyn), dyn.settle.stage(dyn.parameters))
     nq, n = len(q), len(u)
     # Metres and radians of mechanisms of some metres: rounding of a few operations.
     residuals = dyn.constraint_residuals(x[:nq], x[nq : nq + n], t)
@@ -86,7 +91,7 @@ def test_accelerations_are_those_of_the_multipliers(case):
     dyn, q, u, _ = case
     expected = accelerations(dyn, q, u)
     # Two solutions of systems of condition 1e3 at most, in double precision.
-    assert np.allclose(dyn.forward(q, u), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+    assert np.allclose(dyn.forward(q, u, inputs_of(dyn)), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
 def test_as_many_speeds_are_independent_as_freedoms_are_left(case):
@@ -106,7 +111,7 @@ def test_inverse_dynamics_and_mass_matrix_are_projections_of_the_unconstrained_o
     R[:, own] = N @ np.linalg.inv(N[own])
     scale = np.abs(M).max()
     assert np.allclose(dyn.mass_matrix(q), R.T @ M @ R, atol=1e-9 * scale)
-    udot = dyn.forward(q, u)
+    udot = dyn.forward(q, u, inputs_of(dyn))
     expected = R.T @ (M @ udot + h)
     assert np.allclose(dyn.inverse(q, u, udot), expected, atol=1e-9 * max(1.0, np.abs(h).max()))
     bent = udot + 7.0 * ~np.isin(np.arange(len(u)), own)
@@ -119,15 +124,15 @@ def test_power_of_what_is_not_conserved_changes_the_energy(case):
     h = 1e-4
     states = []
     for side in (-1, 1):
-        rates = dyn.rhs(0.0, np.concatenate([q, u]))
+        rates = dyn.rhs(0.0, np.concatenate([q, u]), inputs_of(dyn))
         middle = np.concatenate([q, u]) + side * h / 2 * rates
-        x = np.concatenate([q, u]) + side * h * dyn.rhs(0.0, middle)
+        x = np.concatenate([q, u]) + side * h * dyn.rhs(0.0, middle, inputs_of(dyn))
         states.append(dyn.energy(x[: len(q)], x[len(q) :]).total)
     B = np.zeros(len(u))
     if dyn.equations.inputs:
         B = dyn.function("input_matrix")(
             np.concatenate([[0.0], q, u]), (), dyn.function("input_matrix").stage(dyn.parameters)
-        ).reshape(len(u), -1) @ dyn._inputs(None)
+        ).reshape(len(u), -1) @ inputs_of(dyn)
     expected = B @ u
     if dyn.equations.name == "gears":
         expected += 1.5 * u[0]
@@ -138,17 +143,22 @@ def test_power_of_what_is_not_conserved_changes_the_energy(case):
 def test_the_kept_choice_gives_the_same_accelerations_as_one_afresh(case):
     dyn, q, u, _ = case
     stage = dyn.settle.stage(dyn.parameters)
-    x, inputs = np.concatenate([[0.0], q, u]), dyn._inputs(None)
+    x, inputs = np.concatenate([[0.0], q, u]), inputs_of(dyn)
     dyn.settle(x, inputs, stage)
     kept = dyn.function("rhs")(x, inputs, stage)
-    expected = dyn.rhs(0.0, x[1:])
+    expected = dyn.rhs(0.0, x[1:], inputs)
     assert np.allclose(kept, expected, rtol=1e-10, atol=1e-10 * np.abs(expected).max())
 
 
 def test_a_batch_gives_what_single_calls_give(case):
     dyn, q, u, _ = case
     speeds = np.random.default_rng(1).normal(size=(3, 50, len(u)))
-    for method in (dyn.forward, dyn.bias, dyn.kinematics, lambda q, u: dyn.energy(q, u).kinetic):
+    for method in (
+        lambda q, u: dyn.forward(q, u, inputs_of(dyn)),
+        dyn.bias,
+        dyn.kinematics,
+        lambda q, u: dyn.energy(q, u).kinetic,
+    ):
         together = method(q, speeds)
         assert together.shape[:2] == (3, 50)
         assert np.array_equal(together[2, 49], method(q, speeds[2, 49]))
@@ -158,8 +168,8 @@ def test_dependent_speeds_of_the_argument_are_not_read(case):
     dyn, q, u, _ = case
     names = [leaf.name for leaf in dyn.equations.u]
     free = np.isin(names, dyn.independent(q))
-    expected = dyn.rhs(0.0, np.concatenate([q, u]))
-    found = dyn.rhs(0.0, np.concatenate([q, np.where(free, u, 99.0)]))
+    expected = dyn.rhs(0.0, np.concatenate([q, u]), inputs_of(dyn))
+    found = dyn.rhs(0.0, np.concatenate([q, np.where(free, u, 99.0)]), inputs_of(dyn))
     # The dependent block is conditioned better than 1e3, and 99 is cancelled.
     assert np.allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 

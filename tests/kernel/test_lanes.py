@@ -258,12 +258,13 @@ def test_dynamics_in_lanes_give_the_bits_of_dynamics_without(pair):
     q, u, udot = (source.uniform(-1, 1, (37, len(x))) for x in (eqs.q, eqs.u, eqs.u))
     for start in eqs.quaternions:
         q[:, start : start + 4] /= np.linalg.norm(q[:, start : start + 4], axis=-1, keepdims=True)
+    inputs = source.uniform(-1, 1, (37, len(eqs.inputs)))
     for call in (
         lambda d: d.inverse(q, u, udot),
-        lambda d: d.forward(q, u, t=np.linspace(0, 1, 37)),
-        lambda d: d.forward(q[0], u[:5, None], t=np.linspace(0, 1, 9)),
+        lambda d: d.forward(q, u, inputs, t=np.linspace(0, 1, 37)),
+        lambda d: d.forward(q[0], u[:5, None], inputs[0], t=np.linspace(0, 1, 9)),
         lambda d: d.mass_matrix(q),
-        lambda d: d.rhs(0.3, np.concatenate([q, u], axis=-1)),
+        lambda d: d.rhs(0.3, np.concatenate([q, u], axis=-1), inputs),
         lambda d: np.array(d.energy(q, u)),
     ):
         np.testing.assert_array_equal(call(lanes), call(plain))
@@ -275,14 +276,16 @@ def test_parameters_may_differ_from_state_to_state(lanes):
     lengths, masses = np.linspace(0.5, 2.0, 20), np.linspace(1.0, 3.0, 3)
     source = np.random.default_rng(1)
     q, u = source.uniform(-1, 1, (2, 20, 4))
-    together = dyn.forward(q, u, parameters={"l": lengths, "mc": 2})
-    crossed = dyn.forward(q[:, None], u[:, None], parameters={"l": lengths[:, None], "mc": masses})
-    alone = dyn.forward(q[0], u[0], parameters={"l": lengths})
+    together = dyn.forward(q, u, [0.5], parameters={"l": lengths, "mc": 2})
+    crossed = dyn.forward(q[:, None], u[:, None], [0.5], parameters={"l": lengths[:, None], "mc": masses})
+    alone = dyn.forward(q[0], u[0], [0.5], parameters={"l": lengths})
     for k in range(20):
-        np.testing.assert_array_equal(together[k], dyn.forward(q[k], u[k], parameters={"l": lengths[k], "mc": 2}))
-        one = dyn.forward(q[k], u[k], parameters={"l": lengths[k], "mc": masses[2]})
+        np.testing.assert_array_equal(
+            together[k], dyn.forward(q[k], u[k], [0.5], parameters={"l": lengths[k], "mc": 2})
+        )
+        one = dyn.forward(q[k], u[k], [0.5], parameters={"l": lengths[k], "mc": masses[2]})
         np.testing.assert_array_equal(crossed[k, 2], one)
-        np.testing.assert_array_equal(alone[k], dyn.forward(q[0], u[0], parameters={"l": lengths[k]}))
+        np.testing.assert_array_equal(alone[k], dyn.forward(q[0], u[0], [0.5], parameters={"l": lengths[k]}))
     assert (np.abs(np.diff(alone, axis=0)).max(axis=1) > 0).all()
 
 
@@ -290,8 +293,8 @@ def test_parameters_of_the_wrong_shape_are_refused():
     dyn = kane.build(kane.formulate(n_link_pendulum(1)))
     q = u = np.zeros((5, 2))
     with pytest.raises(kane.ModelError, match=r"\(5,\) of q, .* \(7,\) of parameters do not broadcast"):
-        dyn.forward(q, u, parameters={"l": np.ones(7)})
+        dyn.forward(q, u, [0.0], parameters={"l": np.ones(7)})
     with pytest.raises(kane.ModelError, match=r"the batches \(2,\) of 'l', \(3,\) of 'm' of the parameters do not"):
-        dyn.forward(q, u, parameters={"l": np.ones(2), "m": np.ones(3)})
+        dyn.forward(q, u, [0.0], parameters={"l": np.ones(2), "m": np.ones(3)})
     with pytest.raises(kane.ModelError, match=r"the parameter 'l' must be a number, not .*, or an array of numbers"):
         dyn.forward(q, u, parameters={"l": [1.0, None]})

@@ -141,7 +141,7 @@ def test_equations_derived_again_find_their_code(folder, compilations):
     targets = (kane.LLVM(cache=False), kane.LLVM(), kane.LLVM())
     built = [kane.build(kane.formulate(model()), target=target) for target in targets]
     q, u = np.linspace(0.1, 0.6, 6), np.linspace(-1, 1, 6)
-    fresh, kept, loaded = [dynamics.forward(q, u) for dynamics in built]
+    fresh, kept, loaded = [dynamics.forward(q, u, np.zeros(6)) for dynamics in built]
     assert len(compilations) == 2
     assert (fresh == kept).all()  # the same code
     assert (fresh == loaded).all()

@@ -39,17 +39,20 @@ def squeezer():
     return kane.build(kane.formulate(andrews_squeezer()))
 
 
+MOMENT = [0.033]  # N m, of the motor
+
+
 def multipliers(dyn, q, u):
     """l of M udot + h = A^T l; the rows are the loops of the source with the sign that makes l that of the source."""
     M, h, A, _, _ = parts(dyn, q, u)
-    return np.linalg.lstsq(A.T, M @ dyn.forward(q, u) + h, rcond=None)[0]
+    return np.linalg.lstsq(A.T, M @ dyn.forward(q, u, MOMENT) + h, rcond=None)[0]
 
 
 def test_the_published_start_is_assembled_and_has_the_published_accelerations_and_forces(squeezer):
     state = kane.assemble(squeezer, q=ANDREWS_START)
     assert (state.rank, state.redundant) == (6, ())
     np.testing.assert_allclose(state.q, list(ANDREWS_START.values()), rtol=0, atol=1e-14)
-    udot = squeezer.forward(state.q, state.u)
+    udot = squeezer.forward(state.q, state.u, MOMENT)
     # Light links: masses of 1e-6 kg m^2 and lengths of 1e-2 m make 1e4 of rounding in 14,000 rad/s^2.
     np.testing.assert_allclose(udot, [*STARTING, 0, 0, 0, 0, 0], rtol=0, atol=1e-8)
     np.testing.assert_allclose(multipliers(squeezer, state.q, state.u), [*FIRST_MULTIPLIERS, 0, 0, 0, 0], atol=1e-10)
@@ -62,7 +65,7 @@ def test_the_solution_at_three_hundredths_of_a_second_is_the_published_one(squee
     np.testing.assert_allclose(run.q[-1], ANGLES, rtol=0, atol=1e-7)
     np.testing.assert_allclose(run.u[-1], RATES, rtol=0, atol=2e-5)  # rates of 1e3 rad/s change by 2e4 in each second
     assert run.residuals.configuration_residual.max() < 1e-14
-    udot = squeezer.forward(run.q[-1], run.u[-1])
+    udot = squeezer.forward(run.q[-1], run.u[-1], MOMENT)
     np.testing.assert_allclose(udot, ACCELERATIONS, rtol=0, atol=2e-7 * max(ACCELERATIONS))
     # Of an index-3 problem: the printed multipliers have lost digits that the printed angles have.
     np.testing.assert_allclose(multipliers(squeezer, run.q[-1], run.u[-1]), MULTIPLIERS, rtol=0, atol=5e-5)

@@ -94,7 +94,7 @@ def test_a_disk_under_the_constraint_rolling_of_a_plane_rolls_alike(rolling):
     m.speeds(**m.speed_choice.definitions, dependent=["u2"])
     dyn = kane.build(kane.formulate(m))
     for q, u, _ in zip(*states(), strict=True):
-        close(dyn.forward(q, u), rolling.forward(q, u))
+        close(dyn.forward(q, u, [0.4]), rolling.forward(q, u, [0.4]))
 
 
 @every_set
@@ -106,7 +106,7 @@ def test_normal_and_friction_force_of_the_rolling_disk_by_three_routes(rolling, 
     reactions = kane.RevealedReactions(rolling, revealed, route=route)
     u1dot = -m * g * np.sin(theta) / (m + J / r**2)
     for q, u, _ in zip(*states(), strict=True):
-        found = dict(zip(revealed.names, reactions(q, u, parameters=given), strict=True))
+        found = dict(zip(revealed.names, reactions(q, u, [0.0], parameters=given), strict=True))
         close(found["q1 Fy"], m * g * np.cos(theta))
         close(-found["rolling"], -m * g * np.sin(theta) - m * u1dot)
 
@@ -131,7 +131,7 @@ def test_friction_may_be_a_share_of_the_normal_force_that_the_equations_themselv
     m, J, r, g, theta = (SETS[0][k] for k in ("m", "J", "r", "g", "theta"))
     expected = [-g * (np.sin(theta) + 0.35 * np.cos(theta)), -0.35 * m * g * np.cos(theta) * r**2 / J]
     for q, u, _ in zip(*states(), strict=True):
-        close(dyn.forward(q, u), np.array(expected))
+        close(dyn.forward(q, u, [0.0]), np.array(expected))
 
 
 def test_the_friction_input_may_be_replaced_by_a_share_of_the_normal_force():

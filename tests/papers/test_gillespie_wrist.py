@@ -117,7 +117,7 @@ def test_the_wrist_falls_from_upright_and_swings_back_when_hanging(rates):
     """c3 points along n1, upwards, at q1 = 0, q2 = 90 deg, and downwards at q1 = 180 deg."""
 
     def fall(q1):
-        return rates.forward([q1, np.pi / 2, 0.3], np.zeros(3))[0]
+        return rates.forward([q1, np.pi / 2, 0.3], np.zeros(3), np.zeros(6))[0]
 
     np.testing.assert_allclose([fall(0.0), fall(np.pi)], 0.0, atol=1e-12)
     assert fall(0.1) > 1.0

@@ -127,7 +127,7 @@ def test_arguments_are_left_as_they_are(tree):
     kept = q.copy(), u.copy(), udot.copy()
     for array in (q, u, udot):
         array.flags.writeable = False
-    tree.forward(q, u)
+    tree.forward(q, u, np.zeros(len(tree.equations.inputs)))
     tree.inverse(q, u, udot)
     for array, copy in zip((q, u, udot), kept, strict=True):
         np.testing.assert_array_equal(array, copy)
@@ -154,30 +154,35 @@ def test_native_code_gives_what_the_equations_mean(tree):
 def test_rhs_is_kinematics_and_forward(tree):
     q, u, _ = states(tree, (3,))
     x = np.concatenate([q, u], axis=-1)
-    expected = np.concatenate([tree.kinematics(q, u), tree.forward(q, u)], axis=-1)
+    inputs = np.full(len(tree.equations.inputs), 0.5)
+    expected = np.concatenate([tree.kinematics(q, u), tree.forward(q, u, inputs)], axis=-1)
     # One program instead of two may fuse other operations.
-    np.testing.assert_allclose(tree.rhs(0.0, x), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(tree.rhs(0.0, x, inputs), expected, rtol=1e-9, atol=1e-9)
 
 
-def test_inputs_left_out_have_their_defaults():
-    m = Model()
+def test_inputs_on_which_a_result_depends_are_given_or_missed_by_name():
+    m = Model("wheel")
     joint = m.connect(m.ground, m.body("A", mass=1.0, inertia=(1.0, 1.0, 2.0)), Revolute("q1"))
     m.load(Motor(joint, m.input("tau", 3.0)))
+    m.input("idle")
     dyn = kane.build(kane.formulate(m))
-    np.testing.assert_allclose(dyn.forward([0.0], [0.0]), [1.5], rtol=1e-15)
-    np.testing.assert_allclose(dyn.forward([0.0], [0.0], [1.0]), [0.5], rtol=1e-15)
-    np.testing.assert_allclose(dyn.rhs(0.0, [0.0, 4.0]), [4.0, 1.5], rtol=1e-15)
+    np.testing.assert_allclose(dyn.forward([0.0], [0.0], [1.0, 0.0]), [0.5], rtol=1e-15)
+    np.testing.assert_allclose(dyn.rhs(0.0, [0.0, 4.0], [3.0, 0.0]), [4.0, 1.5], rtol=1e-15)
+    for call in (lambda: dyn.forward([0.0], [0.0]), lambda: dyn.rhs(0.0, [0.0, 4.0])):
+        with pytest.raises(ModelError, match=r"of 'wheel' depends on tau; give inputs, an array .* of tau, idle"):
+            call()
+    np.testing.assert_array_equal(dyn.inverse([0.0], [0.0], [1.0]), [2.0])  # is free of them
 
 
 def test_parameters_replace_defaults_for_one_call(pendulum):
     q, u, _ = states(pendulum, (2,))
-    before = pendulum.forward(q, u)
-    heavy = pendulum.forward(q, u, parameters={"mc": 3.0, "l": 0.5})
+    before = pendulum.forward(q, u, [0.5])
+    heavy = pendulum.forward(q, u, [0.5], parameters={"mc": 3.0, "l": 0.5})
     m = n_link_pendulum(2)
     m.parameters.update(mc=3.0, l=0.5)
     other = kane.build(kane.formulate(m))
-    np.testing.assert_array_equal(heavy, other.forward(q, u))  # the same code on the same numbers
-    np.testing.assert_array_equal(pendulum.forward(q, u), before)
+    np.testing.assert_array_equal(heavy, other.forward(q, u, [0.5]))  # the same code on the same numbers
+    np.testing.assert_array_equal(pendulum.forward(q, u, [0.5]), before)
     np.testing.assert_array_equal(pendulum.parameters, [1.0, 1.0, 1.0, 9.81])
     np.testing.assert_array_equal(other.parameters, [3.0, 1.0, 0.5, 9.81])
     for name in ("inverse", "bias", "mass_matrix", "energy", "poses"):
@@ -202,7 +207,7 @@ SHAPES = {
     "x": (lambda d: d.rhs(0.0, [0] * 5), r"x = \[q, u\] must have shape \(..., 6\), got \(5,\)"),
     "t in words": (lambda d: d.bias([0] * 3, [0] * 3, "now"), r"t must be 1 number, not"),
     "batches": (
-        lambda d: d.forward(np.zeros((2, 3)), np.zeros((4, 3))),
+        lambda d: d.forward(np.zeros((2, 3)), np.zeros((4, 3)), [0.0]),
         r"the batches .*\(2,\) of q, \(4,\) of u, .* do not broadcast; make their leading shapes agree",
     ),
     "batch of inputs": (
@@ -347,29 +352,34 @@ def test_NaN_in_gives_NaN_out(pendulum, place):
 
 def test_NaN_in_one_state_of_a_batch_stays_there(tree):
     q, u, udot = states(tree, (9,))
-    expected = tree.inverse(q, u, udot), tree.forward(q, u), tree.mass_matrix(q)
+    inputs = np.zeros(len(tree.equations.inputs))
+
+    def results():
+        return tree.inverse(q, u, udot), tree.forward(q, u, inputs), tree.mass_matrix(q)
+
+    expected = results()
     q[4] = np.nan
-    for found, clean in zip((tree.inverse(q, u, udot), tree.forward(q, u), tree.mass_matrix(q)), expected, strict=True):
+    for found, clean in zip(results(), expected, strict=True):
         others = np.arange(9) != 4
         np.testing.assert_array_equal(found[others], clean[others])
         assert np.isnan(found[4]).any()
 
 
 def test_a_NaN_among_the_parameters_comes_out(pendulum):
-    assert not np.isfinite(pendulum.forward([0.1] * 3, [1.0] * 3, parameters={"l": np.nan})).any()
+    assert not np.isfinite(pendulum.forward([0.1] * 3, [1.0] * 3, [0.0], parameters={"l": np.nan})).any()
 
 
 def test_two_threads_get_right_results_from_code_that_neither_has_compiled():
     dyn, reference = (kane.build(kane.formulate(chain(4))) for _ in range(2))
     q, u, udot = states(reference, (50,))
-    expected = [reference.forward(q, u), reference.inverse(q, u, udot), reference.mass_matrix(q)]
+    expected = [reference.forward(q, u, np.ones(4)), reference.inverse(q, u, udot), reference.mass_matrix(q)]
     start, wrong = threading.Barrier(2), []
 
     def work():
         start.wait()
         try:
             for _ in range(20):
-                found = [dyn.forward(q, u), dyn.inverse(q, u, udot), dyn.mass_matrix(q)]
+                found = [dyn.forward(q, u, np.ones(4)), dyn.inverse(q, u, udot), dyn.mass_matrix(q)]
                 wrong.extend(
                     k for k, (x, y) in enumerate(zip(found, expected, strict=True)) if not np.array_equal(x, y)
                 )
@@ -398,8 +408,8 @@ def test_a_target_of_the_users_makes_the_code():
             return kane.LLVM().compile(program)
 
     dyn = kane.build(kane.formulate(chain(1)), target=Counting())
-    dyn.forward([0.0], [0.0])
-    dyn.forward([0.1], [0.0])
+    dyn.forward([0.0], [0.0], [0.0])
+    dyn.forward([0.1], [0.0], [0.0])
     dyn.mass_matrix([0.0])
     assert compiled == ["forward", "mass_matrix"]
 
@@ -450,4 +460,4 @@ def test_an_out_that_is_an_argument_is_refused():
     dyn = kane.build(kane.formulate(kane.library.stanford_arm()))
     q, u = np.random.default_rng(8).normal(size=(2, 5, 6))
     with pytest.raises(kane.ModelError, match="out shares memory with an argument"):
-        dyn.forward(q, u, out=u)
+        dyn.forward(q, u, np.zeros(6), out=u)

@@ -123,7 +123,7 @@ def test_a_reference_model_moves(name):
     # Two routes of a few hundred operations on numbers of the size of the largest force.
     np.testing.assert_allclose(M @ udot + bias, needed, rtol=0, atol=1e-12 * np.abs(needed).max())
     assert (np.linalg.eigvalsh(M) > 0).all()
-    assert np.isfinite(dyn.forward(q, u)).all()
+    assert np.isfinite(dyn.forward(q, u, np.zeros(len(eqs.inputs)))).all()
 
 
 @pytest.mark.parametrize("name", CONSTRAINED)
@@ -132,7 +132,7 @@ def test_a_constrained_reference_model_is_assembled_and_moves_within_its_constra
     dyn = kane.build(kane.formulate(CONSTRAINED[name][0]()))
     eqs = dyn.equations
     state = kane.assemble(dyn, q=near_neutral(eqs), u=np.random.default_rng(0).normal(size=len(eqs.u)))
-    udot = dyn.forward(state.q, state.u)
+    udot = dyn.forward(state.q, state.u, np.zeros(len(eqs.inputs)))
     assert eqs.constraints
     program = Program(
         "constraints persist",

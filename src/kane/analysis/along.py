@@ -10,7 +10,7 @@ import numpy as np
 from kane.codegen.jit import compile_program
 from kane.codegen.program import Program
 from kane.dynamics.build import build
-from kane.errors import ModelError
+from kane.dynamics.recorded import recorded_parameters
 from kane.expression.node import Expr
 from kane.expression.operations import ACCELERATION
 from kane.expression.traverse import leaves
@@ -36,17 +36,11 @@ def along(equations: Equations, outputs: Mapping[str, Expr], run: Trajectory) ->
     """
     import xarray  # takes half a second, with pandas, that only a result should pay
 
-    e, recorded = equations, run.to_xarray()
-    kinds = (("coordinate", e.q), ("speed", e.u), ("input", e.inputs), ("parameter", e.parameters))
-    for kind, expected in kinds:
-        theirs, ours = recorded[kind].to_numpy().tolist(), [leaf.name for leaf in expected]
-        if theirs != ours:
-            raise ModelError(f"the run has the {kind}s {theirs}, {e.name!r} has {ours}; give a run of it")
+    e, parameters = equations, recorded_parameters(run, equations)
     expressions = list(outputs.values())
     state, rest, given = (e.t, *e.q, *e.u), e.inputs, run.inputs
-    names, parameters = [leaf.name for leaf in e.parameters], recorded["parameters"].to_numpy()
     if any(leaf.op == ACCELERATION for leaf in leaves(expressions)):
-        values = dict(zip(names, parameters, strict=True))
+        values = dict(zip((leaf.name for leaf in e.parameters), parameters, strict=True))
         udot = build(e).forward(run.q, run.u, run.inputs, run.time, parameters=values)
         rest, given = (*e.udot, *e.inputs), np.column_stack([udot, run.inputs])
     function = compile_program(Program("outputs", expressions, state=state, rest=rest, parameters=e.parameters))

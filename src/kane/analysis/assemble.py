@@ -14,6 +14,7 @@ from kane.analysis.loops import Array, Loops
 from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
+from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
 from kane.model.checks import near
 from kane.simulation.layout import Layout
@@ -75,7 +76,7 @@ def assemble(
     q: Any = None,
     u: Any = None,
     fixed: Sequence[str] = (),
-    t: float = 0.0,
+    t: float | None = None,
     parameters: Any = None,
 ) -> Assembly:
     """A state near a guess that satisfies configuration and motion constraints.
@@ -90,7 +91,7 @@ def assemble(
         equations: with constraints, or Dynamics built from such.
         q, u: the guess, arrays or dicts from some of the names to numbers; neutral and at rest where nothing is given.
         fixed: names of coordinates and speeds that keep their values; of a quaternion all four.
-        t: time [s].
+        t: time, needed where constraints depend on it [s].
         parameters: array, or dict from some of the names to numbers; defaults for the others.
 
     Returns:
@@ -98,7 +99,7 @@ def assemble(
 
     Raises:
         ModelError: a loop does not close, or no speeds satisfy the motion constraints, or only if fewer names are held:
-            the message has the constraint that is farthest from holding; unknown names.
+            the message has the constraint that is farthest from holding; unknown names; no time, where it is needed.
 
     Source: Levenberg 1944; Gillespie 2003, Eqs. 4-5 for the motion constraints.
     """
@@ -107,7 +108,7 @@ def assemble(
     dyn = equations if isinstance(equations, Dynamics) else build(equations)
     layout = Layout.of(dyn.equations)
     values = named_vector(parameters, layout.parameters, layout.parameter_defaults, "parameter")
-    loops = Loops(dyn, float(t), values)
+    loops = Loops(dyn, _time(dyn.equations, t), values)
     own = loops.own
     held, kept = _held(layout, fixed)
     x = layout.initial_state(q, u)
@@ -130,6 +131,15 @@ def assemble(
         speeds=layout.speeds,
         units=(*layout.coordinate_units, *layout.speed_units),
     )
+
+
+def _time(equations: Equations, t: float | None) -> float:
+    if t is not None:
+        return float(t)
+    rows = [x for row in equations.constraints for x in (row.configuration, row.motion) if x is not None]
+    if equations.t in leaves(rows):
+        raise ModelError(f"the constraints of {equations.name!r} depend on the time t; give t [s]")
+    return 0.0
 
 
 def _held(layout: Layout, fixed: Sequence[str]) -> tuple[list[int], list[int]]:

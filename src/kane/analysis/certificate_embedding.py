@@ -73,14 +73,14 @@ class Declared:
 
     @cached_property
     def at_balances(self) -> RandomStates:
-        """The states of the balances; parameters at their defaults, t = 0."""
+        """The states of the balances; parameters at their defaults."""
         eqs, balances = self.equations, self.balances
         at = RandomStates(eqs.unconstrained, self.count, self.seed)
-        groups = {"q": eqs.q, "u": eqs.u, "udot": eqs.udot, "inputs": eqs.inputs}
+        groups = {"t": (eqs.t,), "q": eqs.q, "u": eqs.u, "udot": eqs.udot, "inputs": eqs.inputs}
         for word, leaves in groups.items():
-            at = at.with_values(leaves, np.array([getattr(b, word) for b in balances]).T)
-        defaults = [[eqs.defaults[leaf.name]] for leaf in eqs.parameters]
-        return at.with_values((*eqs.parameters, eqs.t), np.array([*defaults, [0.0]]))
+            at = at.with_values(leaves, np.array([np.atleast_1d(getattr(b, word)) for b in balances]).T)
+        defaults = np.array([[eqs.defaults[leaf.name]] for leaf in eqs.parameters]).reshape(-1, 1)
+        return at.with_values(eqs.parameters, defaults)
 
     @cached_property
     def balances(self) -> list[Balance]:
@@ -88,7 +88,7 @@ class Declared:
         return list(self._balanced())
 
     def _balanced(self) -> Iterator[Balance]:
-        random = np.random.default_rng(self.seed)
+        random, times = (np.random.default_rng(seed) for seed in (self.seed, [self.seed, 1]))
         eqs = self.equations
         for _ in range(self.count):
             for trial in range(GUESSES):
@@ -96,12 +96,13 @@ class Declared:
                 for start in eqs.quaternions:
                     q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
                 try:
-                    state = assemble(self.dyn, q=q, u=random.normal(size=len(eqs.u)))
+                    t = float(times.uniform(0.0, 1.0))
+                    state = assemble(self.dyn, q=q, u=random.normal(size=len(eqs.u)), t=t)
                 except ModelError:
                     if trial == GUESSES - 1:
                         raise
                     continue
-                yield Balance.at(self, state.q, state.u, random.normal(size=len(eqs.inputs)))
+                yield Balance.at(self, state.q, state.u, random.normal(size=len(eqs.inputs)), t)
                 break
 
 
@@ -110,12 +111,13 @@ class Balance:
     """M wdot + h = A^T lambda and A wdot + remainder = 0 at one state, in the joints' own speeds w.
 
     Attributes:
-        q, u, udot, inputs: the state, and what the embedded equations make of it.
+        t, q, u, udot, inputs: the state, and what the embedded equations make of it.
         M, h, A, remainder: as there.
         b: of A w + b = 0.
         w, wdot: of the embedded equations.
     """
 
+    t: float
     q: np.ndarray
     u: np.ndarray
     udot: np.ndarray
@@ -129,20 +131,20 @@ class Balance:
     wdot: np.ndarray
 
     @classmethod
-    def at(cls, declared: Declared, q: np.ndarray, u: np.ndarray, inputs: np.ndarray) -> Balance:
+    def at(cls, declared: Declared, q: np.ndarray, u: np.ndarray, inputs: np.ndarray, t: float) -> Balance:
         """The terms at a state."""
         dyn, free = declared.dyn, declared.unconstrained
         n, m = len(free.equations.u), len(free.equations.constraints)
-        udot = dyn.forward(q, u, inputs)
-        motion = dyn.evaluate(declared.own_motion, q, u, udot)
+        udot = dyn.forward(q, u, inputs, t)
+        motion = dyn.evaluate(declared.own_motion, q, u, udot, t)
         w, wdot = motion[:n], motion[n:]
-        rows = free.evaluate(free.function("constraints"), q, np.zeros(n))
-        values = free.evaluate(free.function("unconstrained"), q, w, inputs)
+        rows = free.evaluate(free.function("constraints"), q, np.zeros(n), t=t)
+        values = free.evaluate(free.function("unconstrained"), q, w, inputs, t)
         M, size = np.zeros((n, n)), n * (n + 1) // 2
         for k, (i, j) in enumerate(lower_triangle(n)):
             M[i, j] = M[j, i] = values[k]
         h, remainder = values[size : size + n], values[size + n : size + n + m]
-        return cls(q, u, udot, inputs, M, h, rows[: n * m].reshape(m, n), remainder, rows[n * m :], w, wdot)
+        return cls(t, q, u, udot, inputs, M, h, rows[: n * m].reshape(m, n), remainder, rows[n * m :], w, wdot)
 
     @property
     def scale(self) -> np.ndarray:

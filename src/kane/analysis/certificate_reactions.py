@@ -131,8 +131,8 @@ def _values(declared: Declared, places: Sequence[Place], route: ReactionRoute | 
     """Reactions at the balanced states, (states, reactions)."""
     dyn, balances = declared.dyn, declared.balances
     found = RevealedReactions(dyn, reveal_reactions(dyn.equations, *places), route=route)
-    q, u, inputs = (np.array([getattr(b, word) for b in balances]) for word in ("q", "u", "inputs"))
-    return found(q, u, inputs, t=0.0)
+    q, u, inputs, t = (np.array([getattr(b, word) for b in balances]) for word in ("q", "u", "inputs", "t"))
+    return found(q, u, inputs, t)
 
 
 def _sizes(declared: Declared, found: np.ndarray) -> np.ndarray:

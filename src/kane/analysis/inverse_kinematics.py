@@ -55,7 +55,7 @@ def inverse_kinematics(
     orientation: Any = None,
     at: Any = (0.0, 0.0, 0.0),
     q: Any = None,
-    t: float = 0.0,
+    t: float | None = None,
     parameters: Mapping[str, float] | None = None,
     tolerance: float = 1e-12,
     iterations: int = 200,
@@ -73,7 +73,7 @@ def inverse_kinematics(
         at: the point, in the body's frame [m].
         q: where to start, an array or a dict from some of the names to numbers; neutral where nothing is given. It
             decides which of several solutions is found.
-        t: time, for joints that move with it [s].
+        t: time, needed where joints move with it [s].
         parameters: values by name that replace defaults.
         tolerance: largest component of the error that is left [rad, and m or, beyond 1 m, share of the distance].
         iterations: how many steps at most, for each pose.

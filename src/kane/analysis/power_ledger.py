@@ -13,7 +13,7 @@ from kane.codegen.compiled import CompiledFunction
 from kane.codegen.emit_listing import emit_listing
 from kane.codegen.jit import compile_program
 from kane.codegen.program import Program
-from kane.errors import ModelError
+from kane.dynamics.recorded import recorded_parameters
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
@@ -53,13 +53,7 @@ class PowerLedger:
         """
         import xarray  # takes half a second, with pandas, that only a result should pay
 
-        e, recorded = self.equations, run.to_xarray()
-        kinds = (("coordinate", e.q), ("speed", e.u), ("input", e.inputs), ("parameter", e.parameters))
-        for kind, leaves in kinds:
-            theirs, ours = recorded[kind].to_numpy().tolist(), [leaf.name for leaf in leaves]
-            if theirs != ours:
-                raise ModelError(f"the run has the {kind}s {theirs}, the ledger of {e.name!r} {ours}; give a run of it")
-        stage = self._function.stage(recorded["parameters"].to_numpy())
+        stage = self._function.stage(recorded_parameters(run, self.equations))
         found = self._function(np.column_stack([run.time, run.q, run.u]), run.inputs, stage)
         watts, titles = {"units": "W"}, np.array([*self.loads], dtype=object)
         return xarray.Dataset(

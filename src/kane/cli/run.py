@@ -86,7 +86,7 @@ def initial_state(dynamics: kane.Dynamics) -> dict[str, Any]:
     layout = Layout.of(equations)
     for guess in (q, aside):
         if equations.constraints:
-            found = kane.assemble(dynamics, q=guess)
+            found = kane.assemble(dynamics, q=guess, t=0.0)
             guess, u = found.q, found.u
         x = np.concatenate([guess, u])
         if layout.singular(x, within=SINGULAR) is None and np.isfinite(dynamics.rhs(0.0, x)).all():

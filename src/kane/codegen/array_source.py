@@ -14,6 +14,7 @@ from kane.codegen.source_names import distinct_names, identifier, local_names, r
 from kane.expression import operations as ops
 from kane.expression.spline import PiecewiseCubic
 from kane.expression.text import ATOM, POWER, PRODUCT, SIGNED, SUM, Piece, Row, function_row, name_of
+from kane.expression.traverse import leaves
 
 _RESERVED = frozenset(
     (*keyword.kwlist, *keyword.softkwlist, "np", "jnp", "state", "rest", "parameters", "shape", "results")
@@ -108,7 +109,7 @@ class ArrayWriter:
 
     Attributes:
         outputs: names of the outputs of programs, by the program's name.
-        defaults: of parameters and inputs, by name.
+        defaults: of parameters, by name.
         tables: the names of the splines met on the way.
     """
 
@@ -146,15 +147,13 @@ class ArrayWriter:
         return f"\n\n{decorator}{head}\n" + "".join(f"    {line}\n" for line in body)
 
     def arguments(self, program: Program) -> list[str]:
-        """The arguments of a function; those whose values are known have them as defaults."""
-        words = ["state"]
-        for array in ("parameters", "rest"):
-            names = [leaf.name for leaf in getattr(program, array)]
-            known = all(name in self.defaults for name in names)
-            # What follows an argument with a default needs one too.
-            known = known and (array == "parameters" or "=" in words[-1])
-            words.insert(1, f"{array}={_numbers(self.defaults[name] for name in names)}" if known else array)
-        return words
+        """The arguments of a function; parameters have their defaults, and the rest where there is no effect of it."""
+        parameters = [leaf.name for leaf in program.parameters]
+        if not all(name in self.defaults for name in parameters):
+            return ["state", "rest", "parameters"]
+        effect = set(program.rest).intersection(leaves(program.outputs))
+        rest = "rest" if effect else f"rest={_numbers(0.0 for _ in program.rest)}"
+        return ["state", rest, f"parameters={_numbers(self.defaults[name] for name in parameters)}"]
 
     def stacked(self, results: Sequence[str]) -> list[str]:
         """The results, each filled up to the shape of the batch, as the last axis of one array."""

@@ -6,6 +6,7 @@ import ctypes
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
@@ -14,6 +15,8 @@ import numpy as np
 from kane.codegen.batches import Columns, LaneCode, Range, chunk_for, in_chunks, processors
 from kane.codegen.program import Program
 from kane.errors import ModelError
+from kane.expression.node import Expr
+from kane.expression.traverse import leaves
 
 _POINTER = ctypes.c_void_p
 # Lanes are compiled once the operations done without them would have taken as long as compiling lanes takes: then
@@ -92,6 +95,11 @@ class CompiledFunction:
         self._lock = threading.Lock()
         # Operations that batches without lanes may still take, with one stage for all and with one for each state.
         self._before_lanes = [0 if eager else _LANES_AFTER + _LANES_AFTER_EACH * len(program.instructions)] * 2
+
+    @cached_property
+    def reads(self) -> frozenset[Expr]:
+        """The leaves on which the outputs depend."""
+        return frozenset(leaves(self.program.outputs))
 
     def stage(self, parameters: Any) -> np.ndarray:
         """The parameter stage, shape (..., n_stage), for parameters of shape (..., n_parameters).

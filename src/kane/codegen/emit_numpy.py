@@ -38,7 +38,7 @@ def emit_numpy(
         programs: what to compute; their names are made into identifiers.
         name: for the docstring of the module.
         outputs: names of the outputs, by the name of the program, for the docstrings.
-        defaults: values of parameters and inputs by name; where all are known they are defaults of the arguments.
+        defaults: values of parameters by name; where all are known they are the default of the argument.
 
     Raises:
         ExpressionError: two programs have names that become the same identifier.

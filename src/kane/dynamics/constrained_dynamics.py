@@ -56,7 +56,7 @@ class ConstrainedDynamics(Dynamics):
             "settle", settle, self._parts, settle_length(eqs), mode=self._parts.modes[1], rest=eqs.inputs, threads=1
         )
 
-    def inputs_for(self, q: Any, u: Any, udot: Any, t: Any = 0.0, *, parameters: Any = None) -> np.ndarray:
+    def inputs_for(self, q: Any, u: Any, udot: Any, t: Any = None, *, parameters: Any = None) -> np.ndarray:
         """The inputs with B inputs = M udot + bias in the independent speeds, shape (..., m).
 
         Raises:
@@ -75,21 +75,21 @@ class ConstrainedDynamics(Dynamics):
             raise ModelError("the input matrix is singular at this state: some input moves nothing")
         return np.asarray((np.linalg.pinv(B) @ needed[..., None])[..., 0])
 
-    def conditioning(self, q: Any, t: Any = 0.0) -> np.ndarray:
+    def conditioning(self, q: Any, t: Any = None) -> np.ndarray:
         """Smallest pivot of the dependent columns of the constraints over the largest of any choice, shape (...).
 
         Near zero the choice of dependent speeds, or where it is free to be the best the mechanism, is singular.
         """
         return self._embedded(q, t).conditioning
 
-    def independent(self, q: Any, t: Any = 0.0) -> tuple[str, ...]:
+    def independent(self, q: Any, t: Any = None) -> tuple[str, ...]:
         """Names of the independent speeds at one state: chosen there, or once for all by the graph."""
         found = self._embedded(q, t).independent
         if found.ndim > 1:
             raise ModelError(f"independent speeds are named for one state, not for a batch {found.shape[:-1]}")
         return tuple(leaf.name for leaf, is_so in zip(self.equations.u, found, strict=True) if is_so)
 
-    def constraint_residuals(self, q: Any, u: Any, t: Any = 0.0, *, parameters: Any = None) -> Residuals:
+    def constraint_residuals(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None) -> Residuals:
         """What the constraints leave over at a state as it is, dependent speeds included."""
         n, m = len(self.equations.u), len(self.equations.constraints)
         rows = self._call("constraints", q, u, t=t, parameters=parameters)
@@ -97,23 +97,32 @@ class ConstrainedDynamics(Dynamics):
 
     def _embedded(self, q: Any, t: Any) -> Embedded:
         n = len(self.equations.u)
-        return Embedded.of(self._call("embedding", q, np.zeros(n), self._inputs(None), t=t), n)
+        return Embedded.of(self._call("embedding", q, np.zeros(n), np.zeros(len(self.equations.inputs)), t=t), n)
 
     def _make(self, name: str) -> CompiledFunction:
         eqs, n = self.equations, len(self.equations.u)
         if name == "embedding":
-            return self._constrained(name, embedding, embedding_length(n))
+            return self._embedding_function()
         if eqs.embedding is None and name in ("rhs", "forward"):
             first = 0 if name == "rhs" else len(eqs.q)
             return self._constrained(name, rhs, len(eqs.q) + n - first, first=first)
         if eqs.embedding is None and name in RULES:
             free = self.compile(program(eqs.unconstrained, RULES[name][0]))
-            return EmbeddedQuantity(name, self._constrained("embedding", embedding, embedding_length(n)), free)
+            return EmbeddedQuantity(name, self._embedding_function(), free)
         return super()._make(name)
 
-    def _constrained(self, name: str, native: Callable[[], int], length: int, *, first: int = 0) -> ConstrainedFunction:
+    def _embedding_function(self) -> ConstrainedFunction:
+        # Of the unconstrained equations it takes remainders, which depend on nothing that A u + b does not depend on.
+        length = embedding_length(len(self.equations.u))
+        return self._constrained("embedding", embedding, length, decisive=1)
+
+    def _constrained(
+        self, name: str, native: Callable[[], int], length: int, *, first: int = 0, decisive: int | None = None
+    ) -> ConstrainedFunction:
         mode, inputs = self._parts.modes[0], self.equations.inputs
-        return ConstrainedFunction(name, native, self._parts, length, mode=mode, first=first, rest=inputs)
+        return ConstrainedFunction(
+            name, native, self._parts, length, mode=mode, first=first, rest=inputs, decisive=decisive
+        )
 
     @cached_property
     def _parts(self) -> Parts:

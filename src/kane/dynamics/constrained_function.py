@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from kane.codegen.native_call import call_program, native_loop
 from kane.dynamics.native_algebra import UNCHOSEN
 from kane.dynamics.native_embedding import AFRESH, FIXED, HEADER, KEPT, STAGES
 from kane.dynamics.native_settle import own_work_length, settle_work_length
+from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 
 # States in a chunk: some 0.2 ms of work.
@@ -103,6 +105,7 @@ class ConstrainedFunction(CompiledFunction):
         mode: int,
         first: int = 0,
         rest: Sequence[Any] = (),
+        decisive: int | None = None,
         threads: int | None = None,
     ) -> None:
         """Bind native code to a model.
@@ -115,11 +118,13 @@ class ConstrainedFunction(CompiledFunction):
             mode: how dependent speeds are chosen, see ``native_embedding``.
             first: so many outputs of the code are left out before them; code called at its address gives them too.
             rest: leaves besides t, q and u.
+            decisive: how many of the programs, from the first on, decide the outputs; all of them unless given.
             threads: how many may work on one batch; as many as there are processors unless given.
         """
         self.program = copy.copy(parts.programs[-1].program)
         self.program.name = name
         self.parts, self.mode, self.first = parts, mode, first
+        self._decisive = parts.called[:decisive]
         self.address = native()
         m, eqs = len(parts.equations.constraints), parts.equations
         self.n_state = 1 + len(eqs.q) + len(eqs.u)
@@ -128,6 +133,11 @@ class ConstrainedFunction(CompiledFunction):
         nq = len(eqs.q)
         self.n_work = parts.n_work + settle_work_length(m, len(eqs.u), nq) + own_work_length(len(eqs.own.u), nq)
         self.threads = threads or processors()
+
+    @cached_property
+    def reads(self) -> frozenset[Expr]:
+        """The leaves on which the outputs depend."""
+        return frozenset().union(*(p.reads for p in self._decisive))
 
     def stage(self, parameters: Any) -> np.ndarray:
         """Addresses, sizes, the choice of dependent speeds, and the stages of the programs, (..., n_stage).

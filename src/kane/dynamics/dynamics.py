@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -12,6 +12,7 @@ import numpy as np
 from kane.codegen.compiled import CompiledFunction, result_array
 from kane.codegen.program import Program
 from kane.errors import ModelError
+from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 from kane.formulation.poses import place_names
 from kane.formulation.programs import lower_triangle, program
@@ -65,7 +66,8 @@ class Dynamics:
     Any number of threads may call at once.
 
     Raises:
-        ModelError: from every method, for arguments of a wrong shape or unknown names.
+        ModelError: from every method, for arguments of a wrong shape, unknown names, and inputs or time that the result
+            depends on and that are not given.
     """
 
     def __init__(self, equations: Equations, compile: Callable[[Program], CompiledFunction]) -> None:
@@ -120,19 +122,19 @@ class Dynamics:
         return self.compile(program(self._equations, name))
 
     def forward(
-        self, q: Any, u: Any, inputs: Any = None, t: Any = 0.0, *, parameters: Any = None, out: Any = None
+        self, q: Any, u: Any, inputs: Any = None, t: Any = None, *, parameters: Any = None, out: Any = None
     ) -> np.ndarray:
         """udot from M udot + bias = B inputs, shape (..., n)."""
         return self._call("forward", q, u, self._inputs(inputs), t=t, parameters=parameters, out=out)
 
     def inverse(
-        self, q: Any, u: Any, udot: Any, t: Any = 0.0, *, parameters: Any = None, out: Any = None
+        self, q: Any, u: Any, udot: Any, t: Any = None, *, parameters: Any = None, out: Any = None
     ) -> np.ndarray:
         """M udot + bias, the generalized forces that the inputs must supply, shape (..., n)."""
         udot = self._array(udot, "udot", len(self._equations.u))
         return self._call("inverse", q, u, udot, t=t, parameters=parameters, out=out)
 
-    def inputs_for(self, q: Any, u: Any, udot: Any, t: Any = 0.0, *, parameters: Any = None) -> np.ndarray:
+    def inputs_for(self, q: Any, u: Any, udot: Any, t: Any = None, *, parameters: Any = None) -> np.ndarray:
         """The inputs with B inputs = M udot + bias, shape (..., m).
 
         Raises:
@@ -150,7 +152,7 @@ class Dynamics:
         except np.linalg.LinAlgError:
             raise ModelError("the input matrix is singular at this state: some input moves nothing") from None
 
-    def mass_matrix(self, q: Any, t: Any = 0.0, *, parameters: Any = None, out: Any = None) -> np.ndarray:
+    def mass_matrix(self, q: Any, t: Any = None, *, parameters: Any = None, out: Any = None) -> np.ndarray:
         """M(q), symmetric, shape (..., n, n)."""
         n = len(self._equations.u)
         lower = self._call("mass_matrix", q, np.zeros(n), t=t, parameters=parameters)
@@ -160,25 +162,25 @@ class Dynamics:
             M[..., i, j] = M[..., j, i] = lower[..., k]
         return M
 
-    def bias(self, q: Any, u: Any, t: Any = 0.0, *, parameters: Any = None, out: Any = None) -> np.ndarray:
+    def bias(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None, out: Any = None) -> np.ndarray:
         """The terms free of udot and inputs, shape (..., n)."""
         return self._call("bias", q, u, t=t, parameters=parameters, out=out)
 
-    def kinematics(self, q: Any, u: Any, t: Any = 0.0, *, parameters: Any = None, out: Any = None) -> np.ndarray:
+    def kinematics(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None, out: Any = None) -> np.ndarray:
         """dq/dt, shape (..., nq)."""
         return self._call("kinematics", q, u, t=t, parameters=parameters, out=out)
 
-    def energy(self, q: Any, u: Any, t: Any = 0.0, *, parameters: Any = None) -> Energy:
+    def energy(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None) -> Energy:
         """Kinetic energy, and potential energy of gravity and springs [J], shape (...)."""
         values = self._call("energy", q, u, t=t, parameters=parameters)
         return Energy(values[..., 0], values[..., 1])
 
-    def momentum(self, q: Any, u: Any, t: Any = 0.0, *, parameters: Any = None) -> Momentum:
+    def momentum(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None) -> Momentum:
         """Linear momentum, and angular momentum about the origin of N, in N."""
         values = self._call("momentum", q, u, t=t, parameters=parameters)
         return Momentum(values[..., :3], values[..., 3:])
 
-    def poses(self, q: Any, t: Any = 0.0, *, parameters: Any = None) -> dict[str, Pose]:
+    def poses(self, q: Any, t: Any = None, *, parameters: Any = None) -> dict[str, Pose]:
         """Orientation and position of every body and named frame, by name."""
         values = self._call("poses", q, np.zeros(len(self._equations.u)), t=t, parameters=parameters)
         found = {}
@@ -188,7 +190,7 @@ class Dynamics:
         return found
 
     def jacobian(
-        self, body: Body | str, q: Any, *, at: Any = (0.0, 0.0, 0.0), t: Any = 0.0, parameters: Any = None
+        self, body: Body | str, q: Any, *, at: Any = (0.0, 0.0, 0.0), t: Any = None, parameters: Any = None
     ) -> Jacobian:
         """Partial angular velocities of a body and partial velocities of its point ``at`` (in the body's frame) [m]."""
         if isinstance(body, Body) and body.model.arena is not self._equations.system.arena:
@@ -201,13 +203,15 @@ class Dynamics:
         return Jacobian(rows[..., :3, :], rows[..., 3:, :])
 
     def rhs(self, t: Any, x: Any, inputs: Any = None, *, out: Any = None) -> np.ndarray:
-        """d/dt of the state x = [q, u], shape (..., nq + n); as scipy's solve_ivp wants it."""
+        """d/dt of the state x = [q, u], shape (..., nq + n), as scipy wants it: ``solve_ivp(dyn.rhs, (0, 10), x0)``,
+        where the model has inputs with ``args=(inputs,)``.
+        """
         nq = len(self._equations.q)
         x = self._array(x, "x = [q, u]", nq + len(self._equations.u))
         return self._call("rhs", x[..., :nq], x[..., nq:], self._inputs(inputs), t=t, out=out)
 
     def evaluate(
-        self, function: CompiledFunction, q: Any, u: Any, rest: Any = (), t: Any = 0.0, *, parameters: Any = None
+        self, function: CompiledFunction, q: Any, u: Any, rest: Any = (), t: Any = None, *, parameters: Any = None
     ) -> np.ndarray:
         """The values of a program that was compiled for these equations, shape (..., outputs).
 
@@ -228,11 +232,14 @@ class Dynamics:
     def _run(
         self, function: CompiledFunction, stage: np.ndarray, q: Any, u: Any, rest: Any, *, t: Any, out: Any = None
     ) -> np.ndarray:
-        parts = {
-            "t": self._array(np.expand_dims(t, -1), "t", 1),
-            "q": self._array(q, "q", len(self._equations.q)),
-            "u": self._array(u, "u", len(self._equations.u)),
-        }
+        q, u = self._array(q, "q", len(self._equations.q)), self._array(u, "u", len(self._equations.u))
+        if t is None:
+            t = self._unread(function, (self._equations.t,), "the time t [s]")[0]
+        if rest is None:
+            names = [leaf.name for leaf in self._equations.inputs]
+            cure = f"inputs, an array (..., {len(names)}) of {', '.join(names)}"
+            rest = self._unread(function, self._equations.inputs, cure)
+        parts = {"t": self._array(np.expand_dims(t, -1), "t", 1), "q": q, "u": u}
         rest = np.asarray(rest, float)
         shapes = {word: a.shape[:-1] for word, a in {**parts, "inputs, udot or at": rest}.items()}
         if stage.ndim > 1:
@@ -247,6 +254,14 @@ class Dynamics:
             raise ModelError("out shares memory with an argument; give an array of its own")
         return function.join(tuple(parts.values()), rest, stage, out=out)
 
+    def _unread(self, function: CompiledFunction, leaves: Sequence[Expr], cure: str) -> np.ndarray:
+        """Zeros in the place of leaves that were not given and have no effect."""
+        read = [leaf.name for leaf in leaves if leaf in function.reads]
+        if read:
+            name = f"{function.program.name!r} of {self._equations.name!r}"
+            raise ModelError(f"{name} depends on {', '.join(read)}; give {cure}")
+        return np.zeros(len(leaves))
+
     @staticmethod
     def _array(values: Any, word: str, length: int) -> np.ndarray:
         try:
@@ -257,11 +272,8 @@ class Dynamics:
             raise ModelError(f"{word} must have shape (..., {length}), got {array.shape}")
         return array
 
-    def _inputs(self, inputs: Any) -> np.ndarray:
-        leaves = self._equations.inputs
-        if inputs is None:
-            return np.array([self._equations.defaults[i.name] for i in leaves])
-        return self._array(inputs, "inputs", len(leaves))
+    def _inputs(self, inputs: Any) -> np.ndarray | None:
+        return None if inputs is None else self._array(inputs, "inputs", len(self._equations.inputs))
 
     def _values(self, parameters: Mapping[str, Any]) -> np.ndarray:
         """All parameters, the given ones replaced, shape (..., n): the batches of the given values broadcast."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kane.codegen.compiled import CompiledFunction, result_array
 from kane.dynamics.constrained_function import ConstrainedFunction
+from kane.expression.node import Expr
 from kane.formulation.programs import lower_triangle
 
 
@@ -101,6 +103,11 @@ class EmbeddedQuantity(CompiledFunction):
         self.n_state, self.n_parameters, self.n_out = free.n_state, free.n_parameters, free.n_out
         self.n_rest = free.n_rest if name == RULES[name][0] else 0
         self.n_stage = embedding.n_stage + free.n_stage
+
+    @cached_property
+    def reads(self) -> frozenset[Expr]:
+        """The leaves on which the outputs depend."""
+        return self._embedding.reads | self._free.reads
 
     def stage(self, parameters: Any) -> np.ndarray:
         """The stages of both, (..., n_stage).

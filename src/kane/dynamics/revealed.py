@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kane.codegen.compiled import CompiledFunction
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.reaction_values import INDETERMINATE, ReactionValues
+from kane.dynamics.recorded import Recorded, recorded_parameters
 from kane.errors import ModelError
 from kane.formulation.programs import lower_triangle
 from kane.formulation.reactions import Reactions
@@ -28,7 +29,7 @@ class States:
     Attributes:
         dyn, revealed: the dynamics, and the reactions.
         function: the program of the latter.
-        q, u, inputs, t, parameters: as from the user.
+        q, u, inputs, t, parameters: as from the user; inputs and t given wherever the reactions depend on them.
     """
 
     dyn: Dynamics
@@ -83,8 +84,7 @@ class States:
     def _inputs(self, like: Array) -> Array:
         """The inputs, once for each of the states of an array."""
         eqs = self.dyn.equations
-        given = [eqs.defaults[i.name] for i in eqs.inputs] if self.inputs is None else self.inputs
-        array = np.asarray(given, float)
+        array = np.zeros(len(eqs.inputs)) if self.inputs is None else np.asarray(self.inputs, float)
         return np.broadcast_to(array, (*like.shape[:-1], array.shape[-1]))
 
 
@@ -165,13 +165,24 @@ class RevealedReactions:
         """Of the reactions, in the order of the values."""
         return self._revealed.names
 
-    def __call__(self, q: Any, u: Any, inputs: Any = None, t: Any = 0.0, *, parameters: Any = None) -> Array:
+    def __call__(self, q: Any, u: Any = None, inputs: Any = None, t: Any = None, *, parameters: Any = None) -> Array:
         """The reactions, shape (..., k) [N, N m]; NaN, printed as "indeterminate", where redundant
         constraints share one.
 
+        Args:
+            q: a trajectory, from which everything is taken, inputs, times and parameters too, and then the only
+                argument; or coordinates (..., nq).
+            u, inputs, t, parameters: of these coordinates, as of ``Dynamics.forward``; inputs and t may be left out
+                only where the reactions do not depend on them.
+
         Raises:
-            ModelError: as from ``Dynamics.forward``.
+            ModelError: as from ``Dynamics.forward``; the trajectory is of another model, or comes with more arguments.
         """
+        if isinstance(q, Recorded):
+            q, u, inputs, t, parameters = self._recorded(q, (u, inputs, t, parameters))
+        elif u is None:
+            raise ModelError("reactions take a trajectory, or q and u, with inputs and t where they depend on them")
+        self._require(inputs, t)
         states = States(self._dyn, self._revealed, self._function, q, u, inputs, t, parameters)
         found, A = self._route.reactions(states)
         return np.where(self._shared(A), INDETERMINATE, found).view(ReactionValues)
@@ -179,6 +190,25 @@ class RevealedReactions:
     def __repr__(self) -> str:
         named = zip(self.names, self._revealed.units, strict=True)
         return f"<RevealedReactions of {self._dyn.equations.name!r}: {', '.join(f'{n} [{unit}]' for n, unit in named)}>"
+
+    def _recorded(self, run: Recorded, more: tuple[Any, ...]) -> tuple[Any, ...]:
+        if any(argument is not None for argument in more):
+            raise ModelError("a trajectory has its own u, inputs, t and parameters; give it alone")
+        eqs, inputs = self._dyn.equations, run.inputs
+        values = recorded_parameters(run, eqs)
+        return run.q, run.u, inputs, run.time, dict(zip((p.name for p in eqs.parameters), values, strict=True))
+
+    def _require(self, inputs: Any, t: Any) -> None:
+        """Inputs and time given wherever the reactions depend on them, accelerations included."""
+        eqs = self._dyn.equations
+        read = self._function.reads | self._dyn.function("forward").reads
+        leaves = (*(() if inputs is not None else eqs.inputs), *(() if t is not None else (eqs.t,)))
+        missing = [leaf.name for leaf in leaves if leaf in read]
+        if missing:
+            raise ModelError(
+                f"the reactions depend on {', '.join(missing)}: give reactions(run), which takes everything from a "
+                "trajectory, or reactions(q, u, inputs, t)"
+            )
 
     def _shared(self, A: Array) -> NDArray[np.bool_]:
         """Which reactions constraints share that imply each other, shape (..., k): those that no motion balances."""

@@ -15,8 +15,8 @@ from kane.formulation.equations import Equations
 class NumPySource(Exporter):
     """One Python module that needs NumPy and nothing else: a function of arrays for every quantity.
 
-    ``forward(state, rest, parameters)`` with state = [t, q, u], rest = inputs (udot for "inverse"), parameters at their
-    defaults unless given; leading axes are a batch.
+    ``forward(state, rest, parameters)`` with state = [t, q, u], rest = inputs (udot for "inverse"; it may be left
+    out where nothing depends on it), parameters at their defaults unless given; leading axes are a batch.
     """
 
     def files(self, equations: Equations, quantities: Sequence[str]) -> Mapping[str, str]:

@@ -23,7 +23,7 @@ from kane.model.model import Model
 
 
 def decoupling_speeds(
-    model: Model, *, q: Sequence[float] | Mapping[str, float] | None = None, t: float = 0.0
+    model: Model, *, q: Sequence[float] | Mapping[str, float] | None = None, t: float | None = None
 ) -> dict[str, Expr]:
     """Speeds u with kinetic energy sum of D_k u_k^2 / 2 (motion in N that time prescribes apart), by name:
     ``model.speeds(**decoupling_speeds(model))``.
@@ -38,10 +38,10 @@ def decoupling_speeds(
         q: None for L as it depends on the coordinates, with which M is diagonal everywhere. A state, an array or a dict
             with every coordinate, for the numbers that L has there, parameters at their defaults: then M is diagonal at
             that state, and nearly so around it.
-        t: time of that state, for prescribed motion [s].
+        t: time of that state, needed where M depends on it [s].
 
     Raises:
-        ModelError: the model has constraints, which couple the speeds again; q is incomplete; M is singular.
+        ModelError: the model has constraints, which couple the speeds again; q or t is incomplete; M is singular.
 
     Source: Gillespie 2003, Sections 3 and 6 (an orthogonal basis of partial velocities).
     """
@@ -87,9 +87,11 @@ def _coordinates(system: System, q: Any) -> np.ndarray:
     return values
 
 
-def _in_numbers(M: Sparse, system: System, q: np.ndarray, t: float, model: Model) -> Sparse:
+def _in_numbers(M: Sparse, system: System, q: np.ndarray, t: float | None, model: Model) -> Sparse:
     """Entries at a state."""
     entries = [system.arena.lift(x) for x in M.values()]
-    values = {leaf: model.parameters[leaf.data] for leaf in leaves(entries) if leaf.op == PARAMETER}
-    values |= dict(zip(system.speeds.q, q.tolist(), strict=True)) | {model.time: float(t)}
+    if t is None and model.time in leaves(entries):
+        raise ModelError(f"the mass matrix of {model.name!r} depends on the time t; give t [s]")
+    values: dict[Expr, float] = {leaf: model.parameters[leaf.data] for leaf in leaves(entries) if leaf.op == PARAMETER}
+    values |= dict(zip(system.speeds.q, q.tolist(), strict=True)) | {model.time: float(t or 0.0)}
     return dict(zip(M, map(float, interpret(entries, values)), strict=True))

@@ -23,6 +23,7 @@ from kane.errors import ModelError
 from kane.expression.collector import collector_paused
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
+from kane.expression.traverse import leaves
 from kane.formulation.body_tree import BodyTree, body_tree
 from kane.formulation.path_kinematics import PathKinematics
 from kane.formulation.path_loads import forces_and_torques, generalized_efforts, with_values
@@ -79,7 +80,7 @@ class PathTables:
         speeds: their values, as expressions of the model's q, u and t.
         matrices: as expressions.
         state, inputs, parameters: leaves: (t, q, u), inputs, parameters.
-        defaults: of inputs and parameters.
+        defaults: of parameters.
     """
 
     bodies: tuple[str, ...]
@@ -95,20 +96,26 @@ class PathTables:
     defaults: Mapping[str, float]
 
     def evaluate(
-        self, q: Sequence[float], u: Sequence[float], *, t: float = 0.0, values: Mapping[str, float] | None = None
+        self,
+        q: Sequence[float],
+        u: Sequence[float],
+        *,
+        t: float | None = None,
+        values: Mapping[str, float] | None = None,
     ) -> PathMatrices:
         """The matrices as numbers.
 
         Args:
             q, u: the state of the model, whatever the speeds of the columns.
-            t: time [s].
-            values: inputs and parameters by name, where they are not at their defaults.
+            t: time, needed where the matrices depend on it [s].
+            values: inputs by name, all on which the matrices depend, and parameters that are not at their defaults.
 
         Raises:
-            ModelError: lengths do not match, or a name is neither an input nor a parameter.
+            ModelError: lengths do not match, a name is neither an input nor a parameter, or the time or an input is
+                missing.
         """
-        known = {leaf: self.defaults[leaf.name] for leaf in (*self.inputs, *self.parameters)}
-        named = {leaf.name: leaf for leaf in known}
+        known = {leaf: self.defaults[leaf.name] for leaf in self.parameters}
+        named = {leaf.name: leaf for leaf in (*self.inputs, *self.parameters)}
         for name, value in (values or {}).items():
             if name not in named:
                 raise ModelError(f"there is no input or parameter {name!r}; {near(name, list(named))}")
@@ -116,13 +123,17 @@ class PathTables:
         time, q_leaves, u_leaves = self.state
         if (len(q), len(u)) != (len(q_leaves), len(u_leaves)):
             raise ModelError(f"the model has {len(q_leaves)} q and {len(u_leaves)} u, not {len(q)} and {len(u)}")
-        known |= {time: t, **dict(zip(q_leaves, q, strict=True)), **dict(zip(u_leaves, u, strict=True))}
+        known |= {} if t is None else {time: t}
+        known |= {**dict(zip(q_leaves, q, strict=True)), **dict(zip(u_leaves, u, strict=True))}
         return self._numbers(known)
 
     def _numbers(self, known: dict[Expr, float]) -> PathMatrices:
         arrays = {f.name: getattr(self.matrices, f.name) for f in fields(PathMatrices)}
         lift = self.state[0].arena.lift
         roots = [lift(x) for a in arrays.values() for x in a.ravel()]
+        missing = [leaf.name for leaf in leaves(roots) if leaf not in known]
+        if missing:
+            raise ModelError(f"the matrices depend on {', '.join(missing)}; give t, and inputs in values")
         flat = np.array([float(x) for x in interpret(roots, known)])
         ends = np.cumsum([a.size for a in arrays.values()])
         parts = np.split(flat, ends[:-1])
@@ -216,7 +227,7 @@ class _PathAssembly:
             state=(t, self.speeds.q, self.speeds.u),
             inputs=inputs,
             parameters=parameters,
-            defaults={**self.model.parameters, **self.model.inputs},
+            defaults=dict(self.model.parameters),
         )
 
 

@@ -49,9 +49,9 @@ def simulate(
         q, u: initial coordinates and speeds, an array or a dict from some of the names to numbers; what is not given is
             neutral (zero, identity quaternion) and at rest; dependent speeds that the model names follow from the
             others, unless one is given.
-        inputs: None for the defaults; an array of constants; samples of all inputs, ``Held`` or ``Interpolated`` or a
-            pair (times, values), which is interpolated; or a dict from some of the names to numbers, samples or
-            expressions of the model (controllers, compiled into the equations).
+        inputs: None for the defaults that the model declares, zero unless given; an array of constants; samples of all
+            inputs, ``Held`` or ``Interpolated`` or a pair (times, values), which is interpolated; or a dict from some
+            of the names to numbers, samples or expressions of the model (controllers, compiled into the equations).
             Also a Python function of (t, q, u) that returns the inputs, in place of all or in the dict: a slow path,
             some hundred times slower, because each of the integrator's stages calls it, and so does each record. One
             that jumps, as a digital controller does, wants fixed steps between its jumps: give ``dt``.
