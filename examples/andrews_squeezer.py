@@ -38,10 +38,11 @@ def main() -> None:
     for name, published in PUBLISHED.items():
         print(f"{name:10}{run[name][-1]:16.10f}{published:16.10f}{run[name][-1] - published:12.1e}")
         angles.plot(1e3 * run.time, (run[name] + np.pi) % (2 * np.pi) - np.pi, ".", markersize=2, label=name)
-    for name in ("configuration_drift", "configuration_residual"):
-        kept.semilogy(1e3 * run.time, np.maximum(run.residuals[name], 1e-19), label=name.replace("_", " "))
-    angles.set_ylabel("angle [rad], of full turns the rest")
-    kept.set_ylabel("[m]")
+    for name, width, color in (("configuration_drift", 3.0, "silver"), ("configuration_residual", 0.8, "black")):
+        values = np.maximum(run.to_xarray()[name], 1e-19)
+        kept.semilogy(1e3 * run.time, values, color=color, linewidth=width, label=name.replace("_", " "))
+    angles.set_ylabel("angle [rad], less full turns")
+    kept.set_ylabel("gap of the loops [m]")
     kept.set_xlabel("t [ms]")
     for ax in (angles, kept):
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, markerscale=6)

@@ -26,7 +26,8 @@ def draw(name: str, title: str, time: np.ndarray, curves: dict[str, np.ndarray])
         ax.set_ylabel(label)
         ax.grid(alpha=0.3)
         if np.ptp(values) < 1e-3:
-            ax.set_ylim(-1, 1)  # nothing but rounding: the hand does not turn, its mass centre is on the last axis
+            ax.set_ylim(-1, 1)  # the hand does not turn, and its mass centre is on the last axis
+            ax.text(0.5, 0.6, "zero but for rounding", transform=ax.transAxes, ha="center")
     figure.supxlabel("t [s]")
     figure.suptitle(title)
     figure.savefig(OUT / name)

@@ -29,7 +29,9 @@ def main() -> None:
     angles.plot(motion.time, np.degrees(motion["q2"]), "--", label="theta 2")
     slide.plot(motion.time, motion["q3"])
     angles.set_ylabel("angle [deg]")
-    angles.legend()
+    angles.legend(frameon=False)
+    for ax in (angles, slide):
+        ax.grid(alpha=0.3)
     slide.set_ylabel("b3 [m]")
     slide.set_xlabel("t [s]")
     figure.suptitle("Angeles et al., Fig. 4: joint trajectories of Example 1")

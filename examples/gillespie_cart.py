@@ -61,15 +61,15 @@ def main() -> None:
         f"stuck at {np.degrees(q[3]):.1f} deg: the jolt takes {lost:.4f} J, u1 from {u[0]:.4f} to {jolted[0]:.4f} m/s"
     )
 
-    figure = Figure(figsize=(9, 5), layout="constrained")
+    figure = Figure(figsize=(9, 4.8), layout="constrained")
     ax = figure.subplots()
     draw(ax, before, "grey", "until 1 s")
     draw(ax, after, "black", "caster free")
     draw(ax, circle, "tab:red", "caster stuck")
     ax.set_aspect("equal")
-    ax.set_xlabel("q1 [m]")
-    ax.set_ylabel("q2 [m]")
-    ax.legend()
+    ax.set_xlabel("q1, along x [m]")
+    ax.set_ylabel("q2, along y [m]")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3, frameon=False)
     figure.suptitle("Gillespie, Example 3: a cart pulled backwards, seen from above")
     figure.savefig(OUT / "gillespie_cart.png")
 

@@ -25,14 +25,14 @@ def picture(slips: kane.Trajectory, rolls: kane.Trajectory, friction: list[np.nd
     figure = Figure(figsize=(8, 6), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)
     for run, force in zip((slips, rolls), friction, strict=True):
-        (first,) = above.plot(run.time, run["u1"], color="black")
+        (first,) = above.plot(run.time, run["u1"], color="silver", linewidth=4)
         (second,) = above.plot(run.time, -run["u2"], color="black", linestyle="--")
         below.plot(run.time, force, color="black")
     first.set_label("u1, of the centre up the ramp")
     second.set_label("-u2, r times the spin")
-    above.set_ylabel("m/s")
-    above.legend()
-    below.set_ylabel("Ff, down the ramp [N]")
+    above.set_ylabel("velocity [m/s]")
+    above.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
+    below.set_ylabel("friction Ff, down the ramp [N]")
     below.set_xlabel("t [s]")
     for ax in (above, below):
         ax.axvline(slips.time[-1], color="grey", linestyle=":")

@@ -40,8 +40,8 @@ def main() -> None:
         upright.plot(run.time, np.degrees(run["lean"]), style, color="black", label=f"{share:.2f} of sqrt(g r / 3)")
     upright.set_title("lean after a small push")
     upright.set_xlabel("t [s]")
-    upright.set_ylabel("deg")
-    upright.legend()
+    upright.set_ylabel("lean [deg]")
+    upright.legend(frameon=False)
     for ax in (table, upright):
         ax.grid(alpha=0.3)
     figure.savefig(OUT / "rolling_coin.png")

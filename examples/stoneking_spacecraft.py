@@ -41,7 +41,11 @@ def main() -> None:
     for name, values in lost.items():
         print(f"{name}: relative drift {drift(values).max():.1e} over {UNTIL:g} s")
         kept.semilogy(run.time[1:], np.maximum(drift(values)[1:], 1e-17), label=name)
-    for ax, label in ((angles, "joint angle [deg]"), (ball, "quaternion of B3 in B1"), (kept, "relative drift")):
+    for ax, label in (
+        (angles, "joint angle [deg]"),
+        (ball, "quaternion of B3 [1]"),
+        (kept, "relative drift [1]"),
+    ):
         ax.set_ylabel(label)
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
         ax.grid(alpha=0.3)

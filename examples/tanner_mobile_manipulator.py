@@ -21,6 +21,9 @@ CASES: dict[str, dict[str, Any]] = {
     "Fig. 5: a circle": {"q": {"phi": 0.5}, "u": {"roll0": SPEED}},
 }
 UNTIL, FRICTION = 6.0, 0.7
+# Widths and dashes with which forces that coincide are all seen.
+LINES: dict[str, Any] = {"lateral w0": (3.5, "-"), "lateral w1 + w2": (3.5, (0, (3, 3))), "traction w0": (1.5, "-")}
+LINES |= {"traction w1": (1.5, (0, (4, 4))), "traction w2": (1.5, (4, (2, 6)))}
 OUTLINE = np.array([0.35, -0.35, -0.35, 0.35, 0.35]) + 1j * np.array([0.2, 0.35, -0.35, -0.2, 0.2])
 
 
@@ -38,14 +41,14 @@ def draw(run: kane.Trajectory, forces: Any, measure: Any, title: str) -> Figure:
         corners, arm = place + OUTLINE * turned, np.array([place, elbow, tip])
         path.fill(corners.real, corners.imag, color="lightgray", ec="gray", alpha=0.3)
         path.plot(arm.real, arm.imag, ".-", color="C0", linewidth=1)
-    path.set(xlabel="x [m]", ylabel="y [m]", aspect="equal")
+    path.set(xlabel="x [m]", ylabel="y [m]", aspect="equal", adjustable="datalim")
     axes[0, 1].plot(run.time, run.energy)
     axes[0, 1].set(xlabel="t [s]", ylabel="kinetic energy [J]", ylim=(0, 1.2 * run.energy[0]))
-    for name in ("lateral w0", "lateral w1 + w2", "traction w0", "traction w1", "traction w2"):
-        axes[1, 0].plot(run.time, forces[name], "-" if "lateral" in name else "--", label=name)
+    for name, (width, style) in LINES.items():
+        axes[1, 0].plot(run.time, forces[name], linewidth=width, linestyle=style, label=name)
     low, high = axes[1, 0].get_ylim()
     axes[1, 0].set(xlabel="t [s]", ylabel="friction [N]", ylim=(min(low, -1.0), max(high, 1.0)))
-    axes[1, 0].legend(fontsize="small")
+    axes[1, 0].legend(fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=3, frameon=False)
     axes[1, 1].plot(run.time, measure)
     axes[1, 1].plot(run.time, np.where(measure < 0.0, 0.0, np.nan), color="C3", linewidth=5)
     axes[1, 1].axhline(0.0, color="gray", linewidth=0.5)

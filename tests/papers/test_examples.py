@@ -1,8 +1,11 @@
 """The examples of the papers run as they stand, write their figures and print what they promise."""
 
+import re
 import runpy
 
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 FIGURES = {
     "kane_levinson": {"kane_levinson_fig1.png", "kane_levinson_fig3.png"},
@@ -39,12 +42,38 @@ PRINTED = {
 @pytest.mark.parametrize("name", FIGURES)
 def test_an_example_runs_is_short_and_writes_its_figures(name, root, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    figures, write = [], Figure.savefig
+    monkeypatch.setattr(Figure, "savefig", lambda fig, *args, **kw: (write(fig, *args, **kw), figures.append(fig)))
     path = root / "examples" / f"{name}.py"
     assert path.read_text("utf-8").count("\n") < 80
     runpy.run_path(str(path), run_name="__main__")
     out = tmp_path / "out"
     assert {p.name for p in out.glob("*.png")} == FIGURES[name]
     assert PRINTED[name] in capsys.readouterr().out
+    for ax in (ax for figure in figures for ax in figure.axes):
+        require_readable(ax)
+
+
+def require_readable(ax):
+    """A quantity and its unit at the axis, no legend over data, and nothing hidden below another line."""
+    assert re.fullmatch(r".+ \[.+\].*", ax.get_ylabel())
+    legend = ax.get_legend()
+    if legend is not None:
+        box = legend.get_window_extent()
+        data = np.concatenate([line.get_transform().transform(line.get_xydata()) for line in ax.lines])
+        assert not box.count_contains(data[np.isfinite(data).all(axis=1)])
+    drawn = [line for line in ax.lines if len(line.get_xdata()) > 5]
+    for k, upper in enumerate(drawn):
+        for lower in drawn[:k]:
+            if covers(ax, upper, lower):
+                narrower = upper.get_linewidth() < lower.get_linewidth()
+                assert narrower or upper.get_linestyle() != "-"
+
+
+def covers(ax, upper, lower):
+    """Whether a line runs within a pixel of one drawn before."""
+    a, b = (ax.transData.transform(line.get_xydata()) for line in (upper, lower))
+    return a.shape == b.shape and np.nanmax(np.abs(a - b)) < 1.0
 
 
 def test_every_example_is_in_this_suite_but_the_demo(root):
