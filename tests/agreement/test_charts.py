@@ -251,7 +251,7 @@ def damped(model, a, b):
 
 OPTIONS = {
     "held": {"inputs": {"drive": kane.Held([0, 0.37, 1.1], [1.0, -2.0, 3.0])}},
-    "interpolated": {"inputs": {"drive": kane.Interpolated([0, 0.37, 1.1], [1.0, -2.0, 3.0])}},
+    "interpolated": {"inputs": {"drive": kane.Interpolated([0, 0.37, 1.1, 2.0], [1.0, -2.0, 3.0, 3.0])}},
     "reaction": {"change": friction},
     "parameter": {"change": damped, "parameters": {"c": -0.3}},
     "substituted": {"change": damped, "given": lambda equations: kane.substitute(equations, c=-0.3)},

@@ -107,6 +107,38 @@ def test_a_zero_that_is_touched_and_not_crossed_is_no_event(oscillator):
     assert kane.simulate(dyn, until=10.0, q=[1.0], events=[kane.Event(slide.q**2 + 1e-9)]).events == ()
 
 
+@pytest.mark.parametrize(("step", "method"), METHODS, ids=lambda m: getattr(m, "name", ""))
+@pytest.mark.parametrize("until", [1.0, -1.0], ids=["forwards", "backwards"])
+def test_a_zero_exactly_at_the_last_time_is_an_event(oscillator, step, method, until):
+    """Of t - until, which is zero there without rounding."""
+    dyn, _, model = oscillator
+    up = 1 if until > 0 else -1
+    events = [
+        kane.Event(model.time - until, name="end"),
+        kane.Event(model.time - until, name="that way", direction=up, terminal=True),
+        kane.Event(model.time - until, name="other way", direction=-up),
+    ]
+    run = kane.simulate(dyn, until=until, q=[1.0], integrator=method, events=events, **step)
+    assert [(e.name, e.time) for e in run.events] == [("end", until), ("that way", until)]
+    assert run.final.time == until
+    assert (run.events[0].q == run.final.q).all()
+
+
+def test_a_zero_within_the_run_at_the_end_of_a_step_is_found_once(oscillator):
+    dyn, _, model = oscillator
+    run = kane.simulate(dyn, until=1.0, q=[1.0], dt=0.125, events=[kane.Event(model.time - 0.5)])
+    assert [e.time for e in run.events] == pytest.approx([0.5], abs=1e-15)
+
+
+def test_fast_events_are_missed_in_long_steps_and_found_with_max_step(oscillator):
+    """As the documentation of Event says: here two changes lie pi / 300 s apart."""
+    dyn, _, model = oscillator
+    fast = [kane.Event(kane.sin(300.0 * model.time + 1.0))]
+    found = kane.simulate(dyn, until=1.0, q=[1.0], integrator=kane.RK8(max_step=3 * math.pi / 300), events=fast).events
+    assert [e.time for e in found] == pytest.approx((math.pi * np.arange(1, 96) - 1.0) / 300.0, abs=1e-12)
+    assert len(kane.simulate(dyn, until=1.0, q=[1.0], events=fast).events) < 95
+
+
 def test_events_are_found_when_time_runs_backwards(oscillator):
     dyn, slide, _ = oscillator
     run = kane.simulate(dyn, start=0.0, until=-3.0, q=[1.0], events=[kane.Event(slide.q)])

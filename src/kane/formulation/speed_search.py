@@ -212,7 +212,7 @@ def _tried(model: Model, definitions: tuple[Definition, ...]) -> TriedSpeeds:
     work = IN_NUMBERS if in_numbers else EMBEDDED
     counts = {name: _operations(equations, name) for name in (work if in_numbers else SHOWN)}
     operations = sum(sum(counts[name].values()) for name in work)
-    fails_where = dict.fromkeys(_in_words(x) for x in equations.system.fails_where)
+    fails_where = dict.fromkeys(where_zero(x) for x in equations.system.fails_where)
     return TriedSpeeds(definitions, counts, operations, tuple(fails_where))
 
 
@@ -224,7 +224,7 @@ def _operations(equations: Equations, name: str) -> dict[str, int]:
     return count(program(equations, name).outputs)
 
 
-def _in_words(divisor: Expr) -> str:
+def where_zero(divisor: Expr) -> str:
     """Where a divisor vanishes."""
     while divisor.op == NEG or (divisor.op == MUL and divisor.args[0].is_constant):
         divisor = divisor.args[-1]

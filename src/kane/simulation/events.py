@@ -30,8 +30,13 @@ CROWDED = 1e-9
 class Event:
     """The times at which an expression changes its sign.
 
-    A zero that is touched and not crossed is no event, and neither is a start at zero. A step is looked at in four
-    equal parts: two changes within one part of a step may go unseen; ``max_step`` makes steps shorter.
+    A zero that is touched and not crossed is no event, and neither is a start at zero; one that is reached exactly at
+    the last time of the run is an event.
+
+    A step is looked at in four equal parts, and two changes within one part may go unseen. Steps are as long as the
+    motion allows and know nothing of the expression: one that changes faster than the motion, such as sin(1000 t) or a
+    peak of a few milliseconds, is missed. Where two changes may lie a time T apart, give steps shorter than 4 T:
+    ``kane.RK8(max_step=3 * T)``, or fixed steps by ``dt``.
 
     Attributes:
         expression: of coordinates, speeds, rates, measures, time, parameters and inputs.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,12 +15,15 @@ from kane.expression.node import Expr
 from kane.simulation.march import Tables, Vector
 from kane.simulation.named_vector import named_vector, position
 
+# Times that differ by less than this share are one time, rounded differently.
+SAME_TIME = 1e-9
+
 InputFunction = Callable[[float, Vector, Vector], Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Samples(ABC):
-    """Samples of an input, or of all inputs, over time. Before the first and after the last, the nearest is in force.
+    """Samples of an input, or of all inputs, over time. A run must not begin before the first.
 
     Attributes:
         times: strictly increasing, (m,) [s].
@@ -49,6 +53,11 @@ class Samples(ABC):
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "values", values)
 
+    @property
+    @abstractmethod
+    def end(self) -> float:
+        """Until when they say what the input is [s]."""
+
     @abstractmethod
     def at(self, t: Vector, middle: Vector) -> Vector:
         """The value at times t, each in a step whose middle is given, (times,) or (times, inputs)."""
@@ -58,9 +67,14 @@ class Samples(ABC):
 class Held(Samples):
     """Each sample holds until the next one (zero-order hold): what a digital controller puts out.
 
-    Within a step of an integrator the value is constant, the one in force at the middle of the step; so the switching
-    of samples that lie on the grid of steps is exact, and elsewhere it is off by half a step at most.
+    The last one holds for good. Within a step of an integrator the value is constant, the one in force at the middle of
+    the step; so the switching of samples that lie on the grid of steps is exact, and elsewhere it is off by half a step
+    at most.
     """
+
+    @property
+    def end(self) -> float:
+        return math.inf
 
     def at(self, t: Vector, middle: Vector) -> Vector:
         k = np.searchsorted(self.times, middle, side="right") - 1
@@ -69,7 +83,11 @@ class Held(Samples):
 
 @dataclass(frozen=True, eq=False)
 class Interpolated(Samples):
-    """The straight line from each sample to the next."""
+    """The straight line from each sample to the next. A run must not go on after the last."""
+
+    @property
+    def end(self) -> float:
+        return float(self.times[-1])
 
     def at(self, t: Vector, middle: Vector) -> Vector:
         if self.values.ndim == 1:
@@ -105,6 +123,22 @@ class InputPlan:
     def tables(self) -> tuple[Tables, Tables]:
         """The samples for native loops, held and interpolated."""
         return _packed(self.samples, Held), _packed(self.samples, Interpolated)
+
+    def require_cover(self, start: float, until: float) -> None:
+        """Refuse samples that do not say what an input is from start to until.
+
+        Raises:
+            ModelError: the input is named, and the cure.
+        """
+        first, last = min(start, until), max(start, until)
+        rounding = SAME_TIME * max(1.0, abs(first), abs(last))
+        for column, samples in self.samples.items():
+            if samples.times[0] > first + rounding or samples.end < last - rounding:
+                raise ModelError(
+                    f"the samples of the input {self.names[column]!r} lie between t = {samples.times[0]:.9g} s and "
+                    f"{samples.times[-1]:.9g} s, and the run goes from {start:.9g} s to {until:.9g} s; add samples at "
+                    "its ends, or give kane.Held(times, values), whose last sample holds for good"
+                )
 
     def sampled(self, t: Vector, middle: Vector) -> Vector:
         """Constants and samples at times t, each in a step whose middle is given, (times, inputs)."""

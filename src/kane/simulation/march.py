@@ -170,11 +170,12 @@ class Store(NamedTuple):
 
 
 class Status(IntEnum):
-    """How a chunk of steps ended; native loops return the number."""
+    """How a chunk of steps ended; native loops return the number, but for the last, which only ``Problem`` sees."""
 
     GOING = 0
     NOT_FINITE = 1
     STUCK = 2
+    STALLED = 3
 
 
 NO_NOTES: Vector = np.zeros(0)

@@ -52,7 +52,7 @@ def pass_step(system: Any, tables: Any, course: Any, watch: Any, store: Any, den
         if watch.out.size > 0:
             first_signs(watch, system, interpolated, t, store.x)
     if watch.out.size > 0:
-        t1 = find_events(watch, (system, interpolated), store, dense, (t, h, t1))
+        t1 = find_events(watch, (system, interpolated, course.until), store, dense, (t, h, t1))
     record(store, course, dense, (t, h, t1), system)
     for i in range(store.x.size):
         store.x[i] = store.y[i]
@@ -66,7 +66,7 @@ def find_events(watch: Any, context: Any, store: Any, dense: Any, span: Any) -> 
 
     Args:
         watch: what to look for.
-        context: the System and the interpolated Tables.
+        context: the System, the interpolated Tables and the last time of the run.
         store: x before, y after the step, slopes of all stages.
         dense: the interpolant.
         span: start, length and end of the step.
@@ -74,7 +74,8 @@ def find_events(watch: Any, context: Any, store: Any, dense: Any, span: Any) -> 
     Returns:
         The time at which the step ends.
     """
-    system, _ = context
+    system, interpolated, until = context
+    context = (system, interpolated)
     t, h, t1 = span
     for probe in range(1, PROBES + 1):
         theta = probe / PROBES
@@ -83,6 +84,8 @@ def find_events(watch: Any, context: Any, store: Any, dense: Any, span: Any) -> 
         for e in range(watch.out.size):
             sign = _sign(watch.out[e])
             watch.roots[e] = NONE
+            if sign == 0.0 and probe == PROBES and t1 == until:
+                sign = -watch.signs[e]  # a zero at the very end: nothing comes after it that could have the new sign
             if sign == 0.0:
                 continue
             if watch.signs[e] * sign < 0.0 and watch.directions[e] * sign >= 0.0:

@@ -112,7 +112,7 @@ def march_explicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
             _extra_stages(system, interpolated, store, scheme, t, h)
         end = t1
         if watch.out.size > 0:
-            end = find_events(watch, (system, interpolated), store, scheme.dense, (t, h, t1))
+            end = find_events(watch, (system, interpolated, course.until), store, scheme.dense, (t, h, t1))
         record(store, course, scheme.dense, (t, h, end), system)
         for i in range(x.size):
             x[i] = y[i]

@@ -16,19 +16,17 @@ from kane.dynamics.dynamics import Dynamics
 from kane.errors import SimulationError
 from kane.simulation.closed_loop import close_loop, resolved
 from kane.simulation.events import Event, compile_events, crowded, event_names, watch_for
+from kane.simulation.failure import chattering, explain
 from kane.simulation.inputs import InputPlan, plan_inputs
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.layout import Layout
 from kane.simulation.march import FOUND, Course, March, Status, System, Vector, new_store
 from kane.simulation.named_vector import named_vector
+from kane.simulation.pace import Pace
 from kane.simulation.python_inputs import PythonInputs
 from kane.simulation.run import Advance, Outcome
 from kane.simulation.settling import UNSETTLED, Constraints, has_graph, new_settling, settle_once
-from kane.simulation.trajectory import Trajectory
 from kane.simulation.trajectory_record import Record
-
-# A joint this near to its singularity [rad or m] is named as what may have made a run fail.
-NEAR_SINGULAR = 0.1
 
 
 @dataclass(frozen=True)
@@ -99,8 +97,10 @@ class Problem:
         """A march over the course from the state x.
 
         Raises:
-            ModelError: the record does not fit in memory, or x does not satisfy the constraints.
+            ModelError: samples of an input end before the run, the record does not fit in memory, or x does not
+                satisfy the constraints.
         """
+        self.plan.require_cover(course.start, course.until)
         rhs, plan, system = self.rhs, self.plan, self._system()
         x = self._settled(system, course.start, x)
         slow = None
@@ -150,44 +150,34 @@ class Problem:
         return Constraints(self.dyn.equations, self.dyn.compile, self.parameters)
 
     def advance(self, method: Integrator) -> Advance:
-        """The method's ``advance``; raises what input functions raised, and where an event happens without end."""
+        """The method's ``advance`` for one march, STALLED where it gets nowhere.
+
+        It raises what input functions raised, and where an event happens without end.
+        """
+        paces: list[Pace] = []
 
         def advance(march: March, steps: int) -> Status:
-            before = march.store.counts[FOUND]
-            status = method.advance(march, steps)
+            before, clock, counts = march.store.counts[FOUND], march.store.clock, march.store.counts
+            if not method.fixed and not paces:
+                paces.append(Pace(march.course, march.time))
+            status = method.advance(march, min([steps, *(pace.left(counts) for pace in paces)]))
             if march.slow is not None:
                 march.slow.raise_kept()
             if march.store.counts[FOUND] > before:
                 self._check_accumulation(march)
+            if status is Status.GOING and any(p.is_lost(clock, counts, lambda: self.chatters(march)) for p in paces):
+                return Status.STALLED
             return status
 
         return advance
 
+    def chatters(self, march: March) -> bool:
+        """Whether the march stays at a jump of the accelerations."""
+        return chattering(self, march) is not None
+
     def failure(self, march: March, outcome: Outcome) -> SimulationError:
-        """Why the march could not take its next step."""
-        state = np.concatenate([[march.time], march.x])
-        slope = self.rhs(state, march.system.inputs, march.system.stage)
-        names = self.layout.coordinates + self.layout.speeds
-        singular = self.layout.singular(march.x, within=NEAR_SINGULAR)
-        wrong = [f"{name}_dot" for name, value in zip(names, slope, strict=True) if not np.isfinite(value)]
-        what = "stops being finite in the step"
-        if wrong:
-            cause = (
-                f"there {', '.join(wrong[:12])} {'is' if len(wrong) == 1 else 'are'} not finite: the mass matrix is "
-                "singular, a load is infinite, a function left its domain, or the motion ran away"
-            )
-        elif outcome is Outcome.NOT_FINITE:
-            cause = f"there its derivative is finite: the step dt = {abs(march.course.step):.6g} s is too large"
-        else:
-            what = "cannot be followed"
-            cause = (
-                "there no step is short enough for the tolerances: the motion runs away or the accelerations jump "
-                "again and again, as with friction that reverses (make it smooth), or the tolerances are below rounding"
-            )
-        return SimulationError(
-            f"the state of {self.layout.model!r} {what} from t = {march.time:.9g} s, "
-            f"{self.layout.describe(march.x)}; {cause}" + (f"; {singular}" if singular else "")
-        )
+        """Why the march could not take its next step, or gets nowhere with it."""
+        return explain(self, march, outcome)
 
     def _check_accumulation(self, march: March) -> None:
         course, found = march.course, march.store.found[: march.store.counts[FOUND]]
@@ -197,10 +187,6 @@ class Problem:
                 f"the event {event_names(self.events)[number]!r} of {self.layout.model!r} happens again and again at "
                 f"t = {march.time:.9g} s, {self.layout.describe(march.x)}; make it terminal, or give it a direction"
             )
-
-    def trajectory(self, march: March, attributes: Mapping[str, Any]) -> Trajectory:
-        """What was recorded, labelled."""
-        return Trajectory(self.record(march).labelled(attributes), self.dyn)
 
     def record(self, march: March) -> Record:
         """What was recorded, with inputs and energies."""

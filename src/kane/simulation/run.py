@@ -22,9 +22,10 @@ class Outcome(Enum):
     INTERRUPTED = "interrupted"
     NOT_FINITE = "not finite"
     STUCK = "stuck"
+    STALLED = "stalled"
 
 
-FAILURES = {Status.NOT_FINITE: Outcome.NOT_FINITE, Status.STUCK: Outcome.STUCK}
+FAILURES = {Status.NOT_FINITE: Outcome.NOT_FINITE, Status.STUCK: Outcome.STUCK, Status.STALLED: Outcome.STALLED}
 
 
 def run_march(march: March, advance: Advance, progress: Callable[[float], None]) -> Outcome:
@@ -37,7 +38,7 @@ def run_march(march: March, advance: Advance, progress: Callable[[float], None])
 
     Returns:
         FINISHED; INTERRUPTED by Ctrl-C; NOT_FINITE: the next step leads to infinity or to no number; STUCK: it would
-        have to be shorter than times are told apart.
+        have to be shorter than times are told apart; STALLED: steps are taken and lead nowhere.
     """
     chunk = FIRST_CHUNK
     try:

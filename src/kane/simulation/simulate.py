@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kane.dynamics.dynamics import Dynamics
@@ -18,8 +18,9 @@ from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.march import Course, March
 from kane.simulation.problem import Problem
 from kane.simulation.progress import ProgressBar
-from kane.simulation.run import Outcome, run_march
+from kane.simulation.run import FAILURES, Outcome, run_march
 from kane.simulation.trajectory import Trajectory
+from kane.simulation.trajectory_record import Record
 
 USUAL_STEP = 1e-3  # s, of fixed steps
 
@@ -69,11 +70,15 @@ def simulate(
 
     Returns:
         The trajectory. Ctrl-C ends a run early: what was computed is returned, with a warning, and marked interrupted.
+        A warning also says where constraints nearly lost their grip, as where a linkage passes a flat position, so that
+        a recorded state errs by a thousand times the tolerance or more.
 
     Raises:
         ModelError: an argument is not meaningful.
-        SimulationError: the state stopped being finite, no step is short enough, or an event does not end; the message
-            has the time and the state before.
+        SimulationError: the state stopped being finite, no step is short enough, an event does not end, or an
+            integrator that chooses its steps gets nowhere: within a million evaluations it is given up. The message has
+            the time and the state before, and what was found there: the expression at whose change of sign the run
+            chatters, as dry friction does, a divisor of constraints or speeds near zero, digits that are lost.
     """
     if not isinstance(dyn, Dynamics):
         raise ModelError(f"simulate needs Dynamics, as kane.build(equations) makes them, not {dyn!r}")
@@ -81,18 +86,28 @@ def simulate(
     with ProgressBar(dyn.equations.name) as bar:
         if charts is not None:
             run = ChartedRun.of(dyn, charts, method, span, posed=(inputs, parameters, events))
-            ended = run.run(q, u, progress or bar)
-            return Trajectory(run.record.labelled(_attributes(ended, method) | run.attributes), dyn)
+            attributes = _attributes(run.run(q, u, progress or bar), method) | run.attributes
+            return _trajectory(run.record, attributes, method, dyn)
         problem = Problem.of(dyn, inputs, parameters, events)
         march = problem.march(_course(method, problem, span, dt), problem.initial_state(start, q, u))
         outcome = run_march(march, problem.advance(method), progress or bar)
-    return problem.trajectory(march, _attributes((problem, march, outcome), method))
+    attributes = _attributes((problem, march, outcome), method)
+    return _trajectory(problem.record(march), attributes, method, dyn)
+
+
+def _trajectory(record: Record, attributes: Mapping[str, Any], method: Integrator, dyn: Dynamics) -> Trajectory:
+    """The record, labelled; a warning where tolerances were asked for and states are not what they promise."""
+    if not method.fixed:
+        doubt = record.doubt(**method.settings)
+        if doubt:
+            warnings.warn(doubt, stacklevel=3)
+    return Trajectory(record.labelled(attributes), dyn)
 
 
 def _attributes(ended: tuple[Problem, March, Outcome], method: Integrator) -> dict[str, Any]:
     """How the run was made; raises where it failed and warns where it was interrupted."""
     problem, march, outcome = ended
-    if outcome in (Outcome.NOT_FINITE, Outcome.STUCK):
+    if outcome in FAILURES.values():
         raise problem.failure(march, outcome)
     step = {"dt": abs(march.course.step)} if method.fixed else {}
     attributes = {"integrator": method.name, **step, **method.settings}

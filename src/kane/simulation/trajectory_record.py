@@ -21,6 +21,9 @@ FORMAT = "kane trajectory"
 FORMAT_VERSION = 1
 
 
+# Settling that moves a state by so many tolerances says that digits were lost; where none are, it is below 300.
+FAR = 1e3
+
 # Dimensions (one alone as a word), values, attributes: as xarray takes them.
 Variable = tuple[Any, NDArray[Any], Mapping[str, Any]]
 
@@ -139,6 +142,27 @@ class Record:
                 "speed_units": ("speed", _words(layout.speed_units), {}),
             },
             attributes={"format": FORMAT, "format_version": FORMAT_VERSION, "model": layout.model, **attributes},
+        )
+
+    def doubt(self, rtol: float, atol: float) -> str:
+        """Where settling moved a state by far more than the tolerances allow, in words; nothing where it did not.
+
+        A state that is off by a residual r moves by up to r over the conditioning when it is put onto the constraints.
+        """
+        if not self.constraints.size:
+            return ""
+        drift, conditioning = self.constraints[:, 2:4].max(axis=1), self.constraints[:, 4]
+        allowed = atol + rtol * np.maximum(1.0, np.abs(self.states[:, 1:]).max(axis=1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            moved = np.where(drift > 0.0, drift / conditioning, 0.0)
+        worst = int(np.argmax(moved / allowed))
+        if not moved[worst] > FAR * allowed[worst]:
+            return ""
+        return (
+            f"the state of {self.layout.model!r} recorded at t = {self.states[worst, 0]:.9g} s may err by "
+            f"{moved[worst]:.2g}, and {allowed[worst]:.2g} was asked for: near there the constraints are nearly "
+            f"dependent, and the state was off by {drift[worst]:.2g} before it was settled; bound the steps "
+            "(max_step), ask for fewer digits, or keep away from such positions"
         )
 
     def _events(self) -> dict[str, Variable]:

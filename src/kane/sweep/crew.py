@@ -8,17 +8,19 @@ import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from kane.codegen.batches import LaneCode
 from kane.simulation.integrators.explicit import Explicit, scheme
-from kane.simulation.march import Course, Vector, new_store
+from kane.simulation.march import TIME, Course, March, Vector, new_store
+from kane.simulation.pace import WINDOW, Pace
 from kane.simulation.problem import Problem
 from kane.simulation.run import CHUNK_SECONDS, FIRST_CHUNK
-from kane.sweep.native_lanes import END, IDLE, MORE, NEXT, Block, march_lanes
-from kane.sweep.trajectories import WAITING, Trajectories
+from kane.sweep.native_lanes import END, IDLE, MORE, NEXT, Block, end_lane, march_lanes
+from kane.sweep.trajectories import STALLED, WAITING, Trajectories
 
 # Trajectories that a thread takes at a time: enough that taking them costs nothing, few enough that all end together.
 PORTION = 64
@@ -35,6 +37,7 @@ class Crew:
         method: the integrator.
         trajectories: what they work on.
         own_stages: whether parameters differ from trajectory to trajectory.
+        alone: a trajectory, by its number, as a run of its own at the last state that was noted.
     """
 
     problem: Problem
@@ -42,6 +45,7 @@ class Crew:
     method: Explicit
     trajectories: Trajectories
     own_stages: bool
+    alone: Callable[[int], tuple[Problem, March]]
 
     def run(self, progress: Callable[[float], None]) -> bool:
         """Compute all trajectories.
@@ -72,24 +76,42 @@ class Crew:
     def _work(self, code: LaneCode | None, portions: Any, size: int, stop: threading.Event) -> None:
         """Carry portion after portion, until there is none left or Ctrl-C."""
         arrays, n = scheme(self.method), len(self.trajectories.order)
-        alone = self._alone()
+        single = self._single()
         block = new_block(self.problem, code, len(arrays.nodes))
         _, no_tables = self.problem.plan.tables()
         queue, steps = np.zeros(3, np.int64), FIRST_CHUNK
+        paces: dict[int, Pace] = {}
         queue[MORE] = 1
         while not stop.is_set():
             if queue[NEXT] == queue[END] and queue[MORE]:
                 first = next(portions) * size
                 queue[:] = min(first, n), min(first + size, n), first < n
             began = time.perf_counter()
-            carried = march_lanes(alone, no_tables, self.course, block, self.trajectories, arrays, queue, steps)
+            carried = march_lanes(single, no_tables, self.course, block, self.trajectories, arrays, queue, steps)
             if carried == 0 and not queue[MORE]:
                 break
+            self._give_up_the_lost(block, paces)
             took = max(time.perf_counter() - began, 1e-9)
             # Only a call that was long says how long a step takes; the first one may load or compile the loop.
-            steps = max(1, min(int(steps * min(max(CHUNK_SECONDS / took, 0.5), 2.0)), 1_000_000))
+            steps = max(1, min(int(steps * min(max(CHUNK_SECONDS / took, 0.5), 2.0)), WINDOW))
 
-    def _alone(self) -> tuple[Any, Any]:
+    def _give_up_the_lost(self, block: Block, paces: dict[int, Pace]) -> None:
+        """End trajectories that get nowhere; ``paces`` are those of the trajectories in the lanes."""
+        carried = {number: lane for lane, number in enumerate(block.carries.tolist()) if number != IDLE}
+        for number in paces.keys() - carried.keys():
+            del paces[number]
+        for number, lane in carried.items():
+            pace = paces.setdefault(number, Pace(self.course, self.course.start))
+            if pace.is_lost(block.clock[lane], block.counts[lane], partial(self._chatters, block, lane, number)):
+                end_lane(block, self.trajectories, lane, STALLED)
+
+    def _chatters(self, block: Block, lane: int, number: int) -> bool:
+        last = self.trajectories.last[number]
+        last[0], last[1:] = block.clock[lane, TIME], block.x[lane :: len(block.lanes)]
+        problem, march = self.alone(number)
+        return problem.chatters(march)
+
+    def _single(self) -> tuple[Any, Any]:
         """The System and the Store of one state."""
         problem = self.problem
         nx = len(problem.layout.coordinates) + len(problem.layout.speeds)

@@ -155,7 +155,7 @@ def _begin(
 
 
 @native_inline
-def _end(block: Any, trajectories: Any, lane: int, status: int) -> None:
+def end_lane(block: Any, trajectories: Any, lane: int, status: int) -> None:
     """Take a trajectory out of its lane, and note how it ended."""
     lanes, number = len(block.lanes), block.carries[lane]
     trajectories.last[number, 0] = block.clock[lane, TIME]
@@ -175,7 +175,7 @@ def _judge(alone: Any, course: Any, block: Any, trajectories: Any, scheme: Any, 
     error = combined_error(block.sizes[0, lane], block.sizes[1, lane])
     if not error <= 1.0:
         if not reject_step(course, clock, counts, scheme, h, error):
-            _end(block, trajectories, lane, STUCK)
+            end_lane(block, trajectories, lane, STUCK)
         return False
     accept_step(clock, counts, scheme, h, error, t1 == course.until)
     block.accepted[lane] = 1
@@ -194,7 +194,7 @@ def _advance(alone: Any, course: Any, block: Any, trajectories: Any, scheme: Any
     block.clock[lane, TIME] = t1
     block.counts[lane, DONE] += 1
     if t1 == course.until:
-        _end(block, trajectories, lane, FINISHED)
+        end_lane(block, trajectories, lane, FINISHED)
 
 
 @native_inline

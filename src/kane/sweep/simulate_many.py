@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,10 @@ from kane.simulation.course import free_course, record_times
 from kane.simulation.integrators.explicit import Adaptive
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk8 import RK8
-from kane.simulation.march import TIME, Course
+from kane.simulation.march import TIME, Course, March, Status
 from kane.simulation.problem import Problem
 from kane.simulation.progress import ProgressBar
-from kane.simulation.run import Outcome
+from kane.simulation.run import FAILURES
 from kane.sweep.conditions import Conditions, split_inputs
 from kane.sweep.ensemble import Ensemble
 from kane.sweep.trajectories import FINISHED, WAITING, Trajectories
@@ -92,7 +93,8 @@ def _run(
     trajectories = _trajectories(problem, conditions, course, failures)
     complete = True
     if course.start != course.until and len(trajectories.order):
-        complete = Crew(problem, course, method, trajectories, len(trajectories.stages) > 1).run(progress)
+        alone = partial(_alone, problem, conditions, course, trajectories)
+        complete = Crew(problem, course, method, trajectories, len(trajectories.stages) > 1, alone).run(progress)
     else:
         trajectories.rows[:, 0, 0], trajectories.rows[:, 0, 1:] = course.start, trajectories.starts
         trajectories.status[trajectories.order] = FINISHED
@@ -149,8 +151,16 @@ def _reason(problem: Problem, conditions: Conditions, course: Course, trajectori
     """Why trajectory i has no end, in the words of ``simulate``."""
     if trajectories.status[i] == WAITING:
         return "interrupted"
+    own, march = _alone(problem, conditions, course, trajectories, i)
+    return str(own.failure(march, FAILURES[Status(trajectories.status[i])]))
+
+
+def _alone(
+    problem: Problem, conditions: Conditions, course: Course, trajectories: Trajectories, i: int
+) -> tuple[Problem, March]:
+    """Trajectory i as a run of its own, at the last state that it reached."""
     own = replace(problem, parameters=conditions.row("parameters", i))
     march = own.march(course, trajectories.last[i, 1:])
     march.store.clock[TIME] = trajectories.last[i, 0]
     march.system.inputs[:] = conditions.row("inputs", i)
-    return str(own.failure(march, Outcome.STUCK))
+    return own, march

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kane.simulation.march import Indices
 
-WAITING, FINISHED, STUCK = -1, 0, 2  # how a trajectory stands; STUCK as in march.Status
+WAITING, FINISHED, STUCK, STALLED = -1, 0, 2, 3  # how a trajectory stands; the last two as in march.Status
 
 
 class Trajectories(NamedTuple):
@@ -23,7 +23,7 @@ class Trajectories(NamedTuple):
         rows: the record [t, q, u] of each, (n, times, 1 + nx).
         last: the last state reached [t, q, u], (n, 1 + nx).
         steps, rejected: how many, (n,).
-        status: WAITING, FINISHED or STUCK, (n,).
+        status: WAITING, FINISHED, STUCK or STALLED, (n,).
     """
 
     order: Indices

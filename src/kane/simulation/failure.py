@@ -1,0 +1,244 @@
+"""Why a run cannot go on from a state, found at that state after the fact: healthy runs pay nothing for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.codegen.compiled import CompiledFunction
+from kane.errors import SimulationError
+from kane.expression.interpret import interpret
+from kane.expression.node import Expr
+from kane.expression.operations import ABS, DIV, EQUAL, LESS, LESS_EQUAL, MAX, MIN, PARAMETER, SELECT, SIGN
+from kane.expression.traverse import leaves, reachable
+from kane.formulation.equations import Equations
+from kane.formulation.speed_search import where_zero
+from kane.simulation.march import CONDITIONING, March, Vector
+from kane.simulation.run import Outcome
+
+if TYPE_CHECKING:
+    from kane.simulation.problem import Problem
+
+# A joint this near to its singularity [rad or m] is named as what may have made a run fail.
+NEAR_SINGULAR = 0.1
+# A jump that the motion reaches within this share of the run is where the run stands.
+AT_JUMP = 1e-6
+# A divisor is small that has fallen below this share of its largest value in the run; constraints of smaller
+# conditioning are nearly dependent.
+SMALL = 1e-2
+ILL_CONDITIONED = 1e-3
+# Rounding that changes the accelerations by more than this share of them is worth a word.
+NOISY = 1e-8
+ROUNDING = 2.0**-52
+# Step of difference quotients, over the size of what is varied: half of the digits.
+HALF = 2.0**-26
+
+
+class Jump(NamedTuple):
+    """An operation whose argument changes sign here, and its rates just below and just above zero [1/s]."""
+
+    node: Expr
+    below: float
+    above: float
+
+    @property
+    def attracts(self) -> bool:
+        """Whether the motion is driven back to the change of sign from both sides: it can neither pass nor leave."""
+        return self.above < 0.0 < self.below
+
+
+def explain(problem: Problem, march: March, outcome: Outcome) -> SimulationError:
+    """Why the march could not take its next step, or gets nowhere with it."""
+    slope = _slope(problem, march, np.concatenate([[march.time], march.x]))
+    names = problem.layout.coordinates + problem.layout.speeds
+    wrong = [f"{name}_dot" for name, value in zip(names, slope, strict=True) if not np.isfinite(value)]
+    what = "stops being finite in the step"
+    if wrong:
+        cause = (
+            f"there {', '.join(wrong[:12])} {'is' if len(wrong) == 1 else 'are'} not finite: the mass matrix is "
+            "singular, a load is infinite, a function left its domain, or the motion ran away"
+        )
+    elif outcome is Outcome.NOT_FINITE:
+        cause = f"there its derivative is finite: the step dt = {abs(march.course.step):.6g} s is too large"
+    else:
+        what = "cannot be followed" if outcome is Outcome.STUCK else "makes no progress"
+        cause = "; ".join(_causes(problem, march)) or (
+            "there no step is short enough for the tolerances: the motion runs away or the accelerations jump "
+            "again and again, as with friction that reverses (make it smooth), or the tolerances are below rounding"
+        )
+    singular = problem.layout.singular(march.x, within=NEAR_SINGULAR)
+    return SimulationError(
+        f"the state of {problem.layout.model!r} {what} from t = {march.time:.9g} s, "
+        f"{problem.layout.describe(march.x)}; {cause}" + (f"; {singular}" if singular else "")
+    )
+
+
+def _causes(problem: Problem, march: March) -> Iterator[str]:
+    """What is found wrong at the state, in words."""
+    found = chattering(problem, march)
+    if found is not None:
+        yield (
+            f"it chatters: the accelerations jump where the argument of {_short(found.node)} changes its sign, and "
+            f"drive it back from both sides (at {found.below:.3g}/s from below, {found.above:.3g}/s from above); make "
+            "the jump smooth, for instance kane.tanh(x / width) in place of kane.sign(x), or take fixed steps: dt=..."
+        )
+        return
+    if march.slow is not None:
+        yield (
+            "an input that is a Python function may jump, which is not seen from here: give it as an expression of the "
+            "model, make it smooth, or take fixed steps: dt=..."
+        )
+    yield from _small_divisors(problem, march)
+    notes = march.system.settling.notes
+    if notes.size and notes[CONDITIONING] < ILL_CONDITIONED:
+        yield (
+            "its constraints are nearly dependent there, as where a linkage lies flat: the conditioning of the "
+            f"independent speeds has fallen to {notes[CONDITIONING]:.2g}"
+        )
+    noise = rounding(problem, march)
+    if noise > NOISY:
+        digits = math.floor(-math.log10(min(noise, 1.0)))
+        yield (
+            f"a change of the state in its last digit changes the derivative by {noise:.2g} of its size: "
+            f"{digits or 'no'} digits are left; ask for fewer (rtol, atol), or end the run before"
+        )
+
+
+def chattering(problem: Problem, march: March) -> Jump | None:
+    """The jump at which the motion stays because it is driven back to it from both sides; None where there is none.
+
+    Source: Filippov, Differential Equations with Discontinuous Righthand Sides, 1988: a sliding mode.
+    """
+    way = math.copysign(1.0, march.course.until - march.course.start)
+    for node in jumps(problem.rhs):
+        if _depends_on_state(node):
+            found = _jump(problem, march, node, way)
+            if found is not None and found.attracts:
+                return found
+    return None
+
+
+def jumps(rhs: CompiledFunction) -> list[Expr]:
+    """The operations in the equations of motion whose value or slope jumps where an argument changes its sign."""
+    switching = (SIGN, ABS, MIN, MAX, LESS, LESS_EQUAL, EQUAL)
+    return [
+        node
+        for node in reachable(rhs.program.outputs)
+        if node.op in switching or (node.op == SELECT and node.args[0].op not in switching)
+    ]
+
+
+def _jump(problem: Problem, march: March, node: Expr, way: float) -> Jump | None:
+    """The rates of the argument on both sides of its zero, in the direction of the run; None far from the zero."""
+    state = np.concatenate([[march.time], march.x])
+    steps = HALF * np.maximum(1.0, np.abs(state))
+    beside = [_settled(problem, march, state + shift)[0] for shift in (*np.diag(steps), *np.diag(-steps))]
+    plus, minus = np.split(_argument(problem, march, node, np.array(beside)), 2)
+    gradient, here = (plus - minus) / (2.0 * steps), float(_argument(problem, march, node, state[None])[0])
+    across = gradient[1:]
+    size = float(across @ across)
+    if not 0.0 < size < math.inf:
+        return None
+    rates = []
+    for side in (-1.0, 1.0):
+        shifted = state.copy()
+        shifted[1:] += (side * max(2.0 * abs(here), math.sqrt(size) * steps.max() * HALF) - here) / size * across
+        rates.append(way * float(gradient @ np.concatenate([[1.0], _settled_slope(problem, march, shifted)])))
+    near = AT_JUMP * abs(march.course.until - march.course.start) * max(abs(rate) for rate in rates)
+    return Jump(node, *rates) if abs(here) <= near else None
+
+
+def _argument(problem: Problem, march: March, node: Expr, states: NDArray[np.float64]) -> Vector:
+    """What changes its sign where the node jumps, at states [t, q, u], (states,)."""
+    args = node.args[:1] if node.op in (SIGN, ABS, SELECT) else node.args[:2]
+    values = [np.broadcast_to(x, len(states)) for x in interpret(args, _values(problem, march, states))]
+    return values[0] if len(values) == 1 else values[0] - values[1]
+
+
+def _values(problem: Problem, march: March, states: NDArray[np.float64]) -> dict[Expr, Any]:
+    """All leaves of the program of the run at states [t, q, u], inputs as they are."""
+    program = problem.rhs.program
+    values: dict[Expr, Any] = dict(zip(program.state, states.T, strict=True))
+    values.update(zip(program.rest, march.system.inputs, strict=True))
+    values.update(zip(program.parameters, march.parameters, strict=True))
+    return values
+
+
+def _slope(problem: Problem, march: March, state: Vector) -> Vector:
+    return problem.rhs(state, march.system.inputs, march.system.stage)
+
+
+def _small_divisors(problem: Problem, march: March) -> Iterator[str]:
+    """Divisors of the constraints and of the speeds that have come near zero, in words."""
+    states = np.concatenate([march.states(), [[march.time, *march.x]]])
+    found = divisors(problem.dyn.equations)
+    values = interpret(list(found), _values(problem, march, states))
+    for (divisor, rows), value in zip(found.items(), values, strict=True):
+        sizes = np.abs(np.broadcast_to(value, len(states)))
+        if sizes[-1] < SMALL * sizes.max():
+            more = f" and {len(rows) - 1} more" if rows[1:] else ""
+            of = f"the constraint {rows[0]!r}{more}" if rows else "the choice of speeds"
+            yield (
+                f"{of} divides by what vanishes where {where_zero(divisor)}, and has fallen to {sizes[-1]:.2g}: "
+                "end the run before, for instance by a terminal event"
+            )
+
+
+def divisors(equations: Equations) -> dict[Expr, list[str]]:
+    """What depends on the state and is divided by, in the constraints or to choose speeds: names of the constraints."""
+    found: dict[Expr, list[str]] = {x: [] for x in equations.baked_in(equations.fails_where) if _depends_on_state(x)}
+    for row in equations.constraints:
+        parts = [row.motion, row.remainder, *row.coefficients.values()]
+        for node in reachable(equations.baked_in(parts)):
+            if node.op == DIV and _depends_on_state(node.args[1]):
+                names = found.setdefault(node.args[1], [])
+                if row.name not in names:
+                    names.append(row.name)
+    return found
+
+
+def rounding(problem: Problem, march: March) -> float:
+    """By how much of its size the derivative changes where the state changes in its last digit."""
+    state, random = np.concatenate([[march.time], march.x]), np.random.default_rng(0)
+    here, largest = _settled_slope(problem, march, state), 0.0
+    for _ in range(8):
+        signs = random.choice([-1.0, 1.0], len(march.x))
+        moved = state.copy()
+        moved[1:] *= 1.0 + ROUNDING * signs
+        largest = max(largest, float(np.abs(_settled_slope(problem, march, moved) - here).max()))
+    size = float(np.abs(here).max())
+    return largest / size if size > 0.0 else 0.0
+
+
+def _settled(problem: Problem, march: March, state: Vector) -> tuple[Vector, Vector]:
+    """The state put onto the constraints, and the stage that goes with it; the march stays as it is."""
+    system = march.system
+    if problem.settle is None:
+        return state, system.stage
+    stage = system.settling.stage.copy()
+    settled = problem.settle(state, system.inputs, stage)[: len(march.x)]
+    own = stage if system.stage is system.settling.stage else system.stage
+    return np.concatenate([state[:1], settled]), own
+
+
+def _settled_slope(problem: Problem, march: March, state: Vector) -> Vector:
+    """The derivative at the state put onto the constraints."""
+    settled, stage = _settled(problem, march, state)
+    return problem.rhs(settled, march.system.inputs, stage)
+
+
+def _depends_on_state(node: Expr) -> bool:
+    return any(leaf.op != PARAMETER for leaf in leaves([node]))
+
+
+def _short(node: Expr) -> str:
+    text = repr(node)
+    return f"an operation of {_names(leaves([node]))}" if "..." in text else text
+
+
+def _names(nodes: Sequence[Expr]) -> str:
+    return ", ".join(str(leaf.name) for leaf in nodes)

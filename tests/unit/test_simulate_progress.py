@@ -1,0 +1,276 @@
+"""Runs end or say why: chattering, divisors near zero, digits that are lost, and runs that are slow and healthy."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import kane
+from kane.simulation.course import free_course
+from kane.simulation.march import DONE, EVALUATIONS, REJECTED, TIME, Status
+from kane.simulation.pace import WINDOW, Pace
+from kane.simulation.problem import Problem
+from kane.simulation.run import Outcome, run_march
+
+FREE = [kane.RK8(), kane.RK5(rtol=1e-9, atol=1e-11), kane.BDF()]
+# No run goes on for so many evaluations without progress: what the documentation of simulate promises.
+MILLION = 1_000_000
+
+
+def block(force):
+    """A mass of 1 kg on a slide, with a force that depends on its coordinate and rate, and one that is an input."""
+    model = kane.Model("block", gravity=(0, 0, 0))
+    slide = model.connect(model.ground, model.body("block", mass=1.0), kane.Prismatic("q1", axis="x"))
+    model.load(kane.Motor(slide, force(slide) + model.input("push")))
+    return kane.build(kane.formulate(model))
+
+
+@pytest.fixture(scope="module")
+def rubbing():
+    """5 N of dry friction: from 1 m/s it stops at 0.2 s, and stays."""
+    return block(lambda slide: -5.0 * kane.sign(slide.qdot))
+
+
+def outcome_of(dyn, method, until, start=0.0, inputs=None, **state):
+    """How a run ends, and its march, which has the counts."""
+    problem = Problem.of(dyn, inputs, None, ())
+    x = problem.initial_state(start, state.get("q"), state.get("u"))
+    march = problem.march(free_course(start, until, None, None, ()), x)
+    return run_march(march, problem.advance(method), lambda _: None), march
+
+
+@pytest.mark.parametrize("method", FREE, ids=lambda m: m.name)
+@pytest.mark.parametrize(("u", "push", "when"), [(1.0, 0.0, 0.2), (0.0, 3.0, 0.0)], ids=["stopping", "resting"])
+def test_chattering_ends_in_an_error_that_names_the_expression_the_time_and_the_cure(rubbing, method, u, push, when):
+    with pytest.raises(kane.SimulationError) as caught:
+        kane.simulate(rubbing, until=0.21, u=[u], inputs=[push], integrator=method)
+    said = str(caught.value)
+    assert "chatters: the accelerations jump where the argument of sign(u1) changes its sign" in said
+    assert "kane.tanh(x / width) in place of kane.sign(x)" in said
+    assert "dt=" in said
+    found = float(said.split("from t = ")[1].split(" s")[0])
+    assert found == pytest.approx(when, abs=1e-4)
+    outcome, march = outcome_of(rubbing, method, 0.21, inputs=[push], u=[u])
+    assert outcome is Outcome.STALLED
+    assert march.store.counts[EVALUATIONS] < MILLION
+
+
+@pytest.mark.parametrize(
+    ("friction", "shown"),
+    [
+        (lambda rate: kane.select(rate < 0.0, 5.0, -5.0), "u1 < 0"),
+        (lambda rate: kane.select(rate >= 0.0, -5.0, 5.0), "0 <= u1"),
+        (lambda rate: -5.0 * rate / abs(rate), None),
+    ],
+    ids=["less", "less or equal", "abs"],
+)
+def test_every_way_of_writing_a_jump_is_recognised(friction, shown):
+    dyn = block(lambda slide: friction(slide.qdot))
+    with pytest.raises(kane.SimulationError, match="chatters: the accelerations jump where the argument of") as caught:
+        kane.simulate(dyn, until=0.21, u=[1.0])
+    assert shown is None or shown in str(caught.value)
+
+
+def test_python_functions_that_make_a_run_chatter_are_suspected():
+    dyn = block(lambda slide: 0.0 * slide.qdot)
+    with pytest.raises(kane.SimulationError, match="makes no progress .* an input that is a Python function may jump"):
+        kane.simulate(dyn, until=0.21, u=[1.0], inputs=lambda t, q, u: [-5.0 * np.sign(u[0])])
+
+
+def test_fixed_steps_pass_where_others_chatter(rubbing):
+    run = kane.simulate(rubbing, until=0.21, u=[1.0], dt=1e-4)
+    assert run.final.q[0] == pytest.approx(0.1, abs=1e-4)  # v^2 / 2a; steps of 1e-4 s overshoot by less
+
+
+def test_backwards_in_time_friction_drives_away_from_rest_and_does_not_chatter(rubbing):
+    run = kane.simulate(rubbing, start=0.2, until=0.0, q=[0.1], u=[1e-6])
+    assert run.final.u[0] == pytest.approx(1.0, abs=1e-5)
+
+
+def test_a_jump_that_is_passed_and_not_stayed_at_is_no_chattering():
+    """An oscillation with friction far below the spring force turns at rest again and again: 5 N against 400 N/m."""
+    dyn = block(lambda slide: -400.0 * slide.q - 5.0 * kane.sign(slide.qdot))
+    run = kane.simulate(dyn, until=0.5 * math.pi / 20.0 * 4, q=[1.0])
+    # Each half period takes 2 F / k from the amplitude.
+    assert run.final.q[0] == pytest.approx(1.0 - 4 * 5.0 / 400.0, abs=1e-6)
+
+
+def test_a_constrained_mechanism_chatters_by_name():
+    """The same friction in a joint of a closed loop, whose constraints are embedded in numbers."""
+    model = kane.library.n_four_bar(1)
+    model.load(kane.Motor(model.connections[0], -40.0 * kane.sign(model.connections[0].qdot)))
+    dyn = kane.build(kane.formulate(model))
+    with pytest.raises(kane.SimulationError, match=r"chatters: .* argument of sign\(.*a0_dot.*\) changes its sign"):
+        kane.simulate(dyn, until=1.0, u={"a0_dot": 1.0, "a1_dot": 1.0, "b1_dot": -1.0})
+
+
+def test_a_run_that_switches_charts_is_watched_as_well():
+    model = kane.Model("gimballed", gravity=(0, 0, 0))
+    body = model.body("body", mass=1.0, inertia=(2.0, 3.0, 4.0))
+    model.connect(model.ground, body, kane.Gimbal(("a", "b", "c")))
+    slide = model.connect(model.ground, model.body("block", mass=1.0), kane.Prismatic("x", axis="x"))
+    model.load(kane.Motor(slide, -5.0 * kane.sign(slide.qdot)))
+    dyn = kane.build(kane.formulate(model))
+    with pytest.raises(kane.SimulationError, match="chatters"):
+        kane.simulate(dyn, until=0.21, u={dyn.equations.u[-1].name: 1.0}, charts=kane.Charts())
+
+
+def test_trajectories_that_chatter_side_by_side_are_failures_and_harm_no_other(rubbing):
+    speeds = np.array([1.0, 0.9, 5.0, 0.5, 3.0, 1.0, 8.0, 2.0, 4.0, 1.04, 6.0])
+    many = kane.simulate_many(rubbing, until=0.21, u=speeds[:, None])
+    stops = speeds / 5.0 < 0.21
+    assert sorted(many.failures) == np.flatnonzero(stops).tolist()
+    for i, u in enumerate(speeds):
+        if stops[i]:
+            assert "chatters: the accelerations jump where the argument of sign(u1)" in many.failures[i]
+            assert float(many.failures[i].split("from t = ")[1].split(" s")[0]) == pytest.approx(u / 5.0, abs=1e-4)
+        else:
+            alone = kane.simulate(rubbing, until=0.21, u=[u], times=[0.21])
+            np.testing.assert_array_equal(many.q[i], alone.q)
+
+
+@pytest.fixture(scope="module")
+def bicycle():
+    """Leaning and steered at 3 m/s: it falls, and comes to lie flat at 2.857 s."""
+    dyn = kane.build(kane.formulate(kane.library.whipple_bicycle()))
+    guess = {"heave": -0.3, "roll": 0.1, "steer": 0.1}
+    state = kane.assemble(dyn, q=guess, u={"rear_dot": -10.0}, fixed=["roll", "steer", "rear_dot"])
+    return dyn, {"q": state.q, "u": state.u}
+
+
+@pytest.mark.parametrize("rtol", [1e-9, 1e-10, 1e-11, 1e-12])
+def test_a_wheel_that_comes_to_lie_flat_ends_the_run_by_the_name_of_its_constraint(bicycle, rtol):
+    """A disk divides by the sine of its tilt, as its documentation says; no step follows the motion there."""
+    dyn, start = bicycle
+    method = kane.RK8(rtol=rtol, atol=rtol / 100)
+    with pytest.raises(kane.SimulationError) as caught:
+        kane.simulate(dyn, until=5.0, integrator=method, **start)
+    said = str(caught.value)
+    assert "makes no progress from t = 2.857" in said
+    assert "the constraint 'rear wheel on the road: no slip'" in said
+    assert "divides by what vanishes where a function of roll = 0" in said
+    outcome, march = outcome_of(dyn, method, 5.0, **start)
+    assert outcome is Outcome.STALLED
+    assert march.store.counts[EVALUATIONS] < MILLION
+
+
+def parallelograms(n):
+    """Windows that move as parallelograms, through positions in which all rods lie along one line."""
+    u = {f"a{i}_dot": 0.7 for i in range(n + 1)} | {f"b{i}_dot": -0.7 for i in range(1, n + 1)}
+    return kane.library.n_four_bar(n), {"u": u}, 10.0
+
+
+@pytest.mark.parametrize("rtol", [1e-11, 1e-12, 1e-13])
+def test_flat_linkages_say_that_no_digits_are_left(rtol):
+    model, start, until = parallelograms(2)
+    dyn = kane.build(kane.formulate(model))
+    method = kane.RK8(rtol=rtol, atol=max(1e-14, rtol / 100))
+    with pytest.raises(
+        kane.SimulationError, match=r"constraints are nearly dependent .* digits are left; ask for fewer"
+    ):
+        kane.simulate(dyn, until=until, integrator=method, **start)
+    assert outcome_of(dyn, method, until, **start)[1].store.counts[EVALUATIONS] < MILLION
+
+
+def fallen(model):
+    return model, {}, 5.0
+
+
+# Library models without losses; the first four stay away from positions in which constraints are dependent.
+REGULAR = {
+    "pendulum": lambda: (kane.library.n_link_pendulum(3), {"q": {"q2": 1.0, "q3": 0.5}}, 5.0),
+    "four_bar": lambda: fallen(kane.library.four_bar()),
+    "slider_crank": lambda: fallen(kane.library.slider_crank()),
+    "bricard": lambda: fallen(kane.library.bricard()),
+}
+PASSING = {"one window": lambda: parallelograms(1), "two windows": lambda: parallelograms(2)}
+TOLERANCES = [10.0**-k for k in range(6, 14)]
+
+
+@pytest.mark.parametrize("name", [*REGULAR, *PASSING])
+def test_tighter_tolerances_give_better_runs_or_say_so(name):
+    """Energy, which nothing takes away, vouches for every recorded state: it swings by less than a thousand tolerances
+    of the largest kinetic energy (260 at most were measured; of a step each, some hundred steps add up), or the run
+    says by an error or a warning that digits are lost. Where the mechanism is regular nothing is said."""
+    model, start, until = (REGULAR | PASSING)[name]()
+    dyn = kane.build(kane.formulate(model))
+    if dyn.equations.constraints and not start:
+        state = kane.assemble(dyn)
+        start = {"q": state.q, "u": state.u}
+    for rtol in TOLERANCES:
+        said, swing = False, 0.0
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                run = kane.simulate(dyn, until=until, integrator=kane.RK8(rtol, max(1e-14, rtol / 100)), **start)
+            except kane.SimulationError as error:
+                said = "digits are left" in str(error)
+            else:
+                said = any("may err by" in str(w.message) for w in caught)
+                kinetic = run.to_xarray()["kinetic_energy"].to_numpy()
+                swing = np.abs(run.energy - run.energy[0]).max() / kinetic.max()
+        assert said or swing < 1e3 * rtol, (rtol, swing)
+        assert not (said and name in REGULAR), rtol
+
+
+def test_runs_of_many_short_steps_are_not_given_up():
+    """Stiff and damped: stability holds the method to steps of some 7e-5 s, 70,000 of them, whatever the motion."""
+    dyn = block(lambda slide: -1e6 * slide.q - 5e4 * slide.qdot)
+    outcome, march = outcome_of(dyn, kane.RK5(), 5.0, q=[1.0])
+    assert outcome is Outcome.FINISHED
+    assert march.store.counts[DONE] > 3 * WINDOW
+
+
+def test_looking_at_the_pace_changes_no_bit():
+    """The counts and states of a long run are those that the method alone makes of it."""
+    dyn = block(lambda slide: -1e6 * slide.q - 5e4 * slide.qdot)
+    _, watched = outcome_of(dyn, kane.RK5(), 2.0, q=[1.0])
+    problem = Problem.of(dyn, None, None, ())
+    alone = problem.march(free_course(0.0, 2.0, None, None, ()), problem.initial_state(0.0, [1.0], None))
+    assert kane.RK5().advance(alone, 10**6) is Status.GOING
+    assert alone.finished
+    np.testing.assert_array_equal(watched.states(), alone.states())
+    np.testing.assert_array_equal(watched.store.counts, alone.store.counts)
+
+
+def looks(pace, clock, counts, covered, each, times, chatters=False):
+    """So many windows of tried steps, each of which covers so much time: after how many the run is given up."""
+    for k in range(times):
+        counts[DONE] += each
+        clock[TIME] += covered
+        if pace.is_lost(clock, counts, lambda: chatters):
+            return k + 1
+    return None
+
+
+@pytest.mark.parametrize(
+    ("until", "covered", "chatters", "given_up"),
+    [
+        (1.0, 1e-3, False, None),  # slow and sure
+        (1.0, 1e-6, False, None),  # 1.5e10 steps to go, at a pace that was never another
+        (1e4, 1e-6, False, 2),  # 1.5e14 steps to go
+        (1.0, 1e-3, True, None),  # 1.5e7 steps to go, and it chatters
+        (1.0, 0.0, False, 2),
+    ],
+)
+def test_a_run_is_given_up_by_what_it_would_still_take(until, covered, chatters, given_up):
+    clock, counts = np.zeros(4), np.zeros(8, dtype=np.int64)
+    pace = Pace(free_course(0.0, until, None, None, ()), 0.0)
+    assert looks(pace, clock, counts, covered, WINDOW, 10, chatters) == (1 if chatters else given_up)
+
+
+def test_a_run_whose_steps_collapse_is_given_up_after_two_whole_windows():
+    clock, counts = np.zeros(4), np.zeros(8, dtype=np.int64)
+    pace = Pace(free_course(0.0, 1.0, None, None, ()), 0.0)
+    assert looks(pace, clock, counts, 0.1, WINDOW, 1) is None
+    assert looks(pace, clock, counts, 1e-9, WINDOW, 10) == 2
+
+
+def test_rejected_steps_count_as_tried():
+    clock, counts = np.zeros(4), np.zeros(8, dtype=np.int64)
+    pace = Pace(free_course(0.0, 1.0, None, None, ()), 0.0)
+    counts[REJECTED] = 3 * WINDOW
+    assert not pace.is_lost(clock, counts, lambda: False)
+    counts[REJECTED] += WINDOW
+    assert pace.is_lost(clock, counts, lambda: False)
