@@ -74,7 +74,7 @@ def test_every_way_of_writing_a_jump_is_recognised(friction, shown):
 
 def test_python_functions_that_make_a_run_chatter_are_suspected():
     dyn = block(lambda slide: 0.0 * slide.qdot)
-    with pytest.raises(kane.SimulationError, match="makes no progress .* an input that is a Python function may jump"):
+    with pytest.raises(kane.SimulationError, match=r"makes no progress .* an input that is a Python function may jump"):
         kane.simulate(dyn, until=0.21, u=[1.0], inputs=lambda t, q, u: [-5.0 * np.sign(u[0])])
 
 
@@ -149,7 +149,7 @@ def test_a_wheel_that_comes_to_lie_flat_ends_the_run_by_the_name_of_its_constrai
     said = str(caught.value)
     assert "makes no progress from t = 2.857" in said
     assert "the constraint 'rear wheel on the road: no slip'" in said
-    assert "divides by what vanishes where a function of roll = 0" in said
+    assert "cannot be solved where sqrt(1 - sin(roll)**2) = 0, and here it is" in said
     outcome, march = outcome_of(dyn, method, 5.0, **start)
     assert outcome is Outcome.STALLED
     assert march.store.counts[EVALUATIONS] < MILLION

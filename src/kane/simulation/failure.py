@@ -183,8 +183,8 @@ def _small_divisors(problem: Problem, march: March) -> Iterator[str]:
             more = f" and {len(rows) - 1} more" if rows[1:] else ""
             of = f"the constraint {rows[0]!r}{more}" if rows else "the choice of speeds"
             yield (
-                f"{of} divides by what vanishes where {where_zero(divisor)}, and has fallen to {sizes[-1]:.2g}: "
-                "end the run before, for instance by a terminal event"
+                f"{of} cannot be solved where {where_zero(divisor)}, and here it is {sizes[-1]:.2g}: end the run "
+                "before, for instance by a terminal event"
             )
 
 
