@@ -13,6 +13,7 @@ from kane.dynamics.revealed import AuxiliarySpeeds, Multipliers, OrthogonalCompl
 from kane.errors import (
     CompileError,
     ExpressionError,
+    FileError,
     FrameError,
     ImportFileError,
     KaneError,
@@ -42,6 +43,7 @@ from kane.expression.functions import (
 from kane.expression.interpret import evaluate
 from kane.formulation.decoupling import decoupling_speeds
 from kane.formulation.equations import Equations
+from kane.formulation.equations_form import load_equations, save_equations
 from kane.formulation.explicit import explicit
 from kane.formulation.formulate import constrain, formulate, substitute
 from kane.formulation.lagrange import lagrange
@@ -89,6 +91,7 @@ from kane.model.joints import (
 )
 from kane.model.loads import Damper, Force, Motor, PointDamper, PointSpring, Spring, Torque
 from kane.model.model import Model
+from kane.model.model_form import load_model, save_model
 from kane.model.picture import draw
 from kane.model.wheel import Wheel
 from kane.simulation.charts import Charts
@@ -135,6 +138,7 @@ __all__ = [
     "Equations",
     "Event",
     "ExpressionError",
+    "FileError",
     "FollowedMotion",
     "Force",
     "FrameError",
@@ -217,7 +221,9 @@ __all__ = [
     "inverse_kinematics",
     "lagrange",
     "library",
+    "load_equations",
     "load_mjcf",
+    "load_model",
     "load_urdf",
     "log",
     "maximum",
@@ -225,6 +231,8 @@ __all__ = [
     "path_tables",
     "power_ledger",
     "reveal_reactions",
+    "save_equations",
+    "save_model",
     "select",
     "sign",
     "simulate",

@@ -21,6 +21,10 @@ class ImportFileError(ModelError):
     """A file could not be read as the model it claims to be."""
 
 
+class FileError(KaneError, OSError):
+    """A file cannot be written where it was asked for, or what it should hold cannot stand in a file."""
+
+
 class CompileError(KaneError, RuntimeError):
     """Native code could not be produced."""
 

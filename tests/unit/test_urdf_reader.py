@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kane.errors import ImportFileError
-from kane.importers.source_file import MAXIMUM_BYTES, read_source, source_of_text
+from kane.files.source_file import MAXIMUM_BYTES, read_source, source_of_text
 from kane.importers.urdf import load_urdf
 from kane.importers.xml_reader import (
     MAXIMUM_ATTRIBUTES,

@@ -14,7 +14,7 @@ import typer
 
 import kane
 from kane.errors import ImportFileError, ModelError
-from kane.importers.source_file import read_source
+from kane.files.source_file import read_source
 from kane.importers.xml_reader import read_xml
 
 ModelArgument = Annotated[

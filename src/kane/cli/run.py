@@ -14,6 +14,7 @@ from rich.table import Table
 import kane
 from kane.cli.count import operation_table, operations
 from kane.cli.model_argument import Base, BaseOption, ModelArgument, read_model
+from kane.files.write_file import made_folder
 from kane.simulation.layout import Layout
 
 # How near to a singularity of a joint a position counts as singular, and how far beside it a run then starts [rad, m].
@@ -66,7 +67,7 @@ def run(
 
 def write_files(trajectory: kane.Trajectory, folder: Path, name: str) -> list[Path]:
     """The trajectory and its picture in a folder, made if it is not there."""
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = made_folder(folder)
     files = [folder / f"{name}.nc", folder / f"{name}.png"]
     trajectory.save(files[0])
     trajectory.plot().savefig(files[1])

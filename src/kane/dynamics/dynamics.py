@@ -81,6 +81,10 @@ class Dynamics:
     def __repr__(self) -> str:
         return f"<Dynamics {self._equations.summary}>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Sent or copied as equations and target: code comes from the cache on disk when it is asked for."""
+        return type(self), (self._equations, self._compile)
+
     @property
     def equations(self) -> Equations:
         """The equations that were built."""

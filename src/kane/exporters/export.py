@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from kane.errors import ModelError
 from kane.exporters.exporter import Exporter
+from kane.files.write_file import made_folder, write_whole
 from kane.formulation.equations import Equations
 
 
@@ -35,7 +37,7 @@ def export(
 
     Raises:
         ModelError: an argument is not what it should be, or there is no such quantity.
-        OSError: the folder cannot be written.
+        FileError: the folder cannot be written.
     """
     if not isinstance(equations, Equations):
         raise ModelError(f"export takes Equations, which kane.formulate(model) returns, not {equations!r}")
@@ -45,8 +47,7 @@ def export(
         raise ModelError(f"quantities= is {quantities!r}; give a list of names, [{quantities!r}]")
     wanted = tuple(dict.fromkeys(exporter.quantities(equations) if quantities is None else quantities))
     files = exporter.files(equations, wanted)
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
+    place = made_folder(folder)
     for name, text in files.items():
-        (place / name).write_text(text, encoding="utf-8")
+        write_whole(place / name, partial(Path.write_text, data=text, encoding="utf-8"))
     return [place / name for name in files]

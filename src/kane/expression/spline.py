@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +30,14 @@ class PiecewiseCubic:
 
     knots: tuple[float, ...]
     coefficients: tuple[tuple[float, float, float, float], ...]
+
+    def __post_init__(self) -> None:
+        sizes = {len(piece) for piece in self.coefficients}
+        falls = any(not a <= b for a, b in pairwise(self.knots))
+        if not self.knots or len(self.knots) != len(self.coefficients) or sizes != {4} or falls:
+            raise ExpressionError("a piecewise cubic needs knots that increase, and four coefficients for each")
+        if not all(math.isfinite(x) for row in (self.knots, *self.coefficients) for x in row):
+            raise ExpressionError("the knots and coefficients of a piecewise cubic must be finite")
 
     def __str__(self) -> str:
         return f"{len(self.knots) - 1} points from {self.knots[0]:.12g} to {self.knots[-1]:.12g}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any
@@ -103,7 +103,7 @@ def substitute(equations: Equations, **values: Any) -> Equations:
         parameters=tuple(p for p in equations.parameters if p not in constants),
         inputs=(*(i for i in equations.inputs if i not in forces), *reactions),
         baked={**equations.baked, **constants},
-        controllers={**equations.controllers, **forces},
+        controllers={**_replaced(equations.controllers, forces), **forces},
     )
     return with_reaction_loads(found, reactions) if reactions else found
 
@@ -134,16 +134,38 @@ def constrain(
 
 def reformulated(equations: Equations, model: Model) -> Equations:
     """The equations of a changed model; what was substituted in those of the model as it was stays."""
-    found = formulate(model)
-    return replace(
-        found,
-        applied=found.applied.replaced(equations.controllers),
-        tree=found.tree.replaced(equations.controllers),
+    return resubstituted(
+        formulate(model),
         parameters=equations.parameters,
         inputs=equations.inputs,
         baked=equations.baked,
-        controllers={**equations.controllers, **found.controllers},
+        controllers=equations.controllers,
     )
+
+
+def resubstituted(
+    found: Equations,
+    *,
+    parameters: tuple[Expr, ...],
+    inputs: tuple[Expr, ...],
+    baked: Mapping[Expr, Expr],
+    controllers: Mapping[Expr, Expr],
+) -> Equations:
+    """Equations in which nothing was substituted so far, with what was in others; see ``Equations`` for the words."""
+    return replace(
+        found,
+        applied=found.applied.replaced(controllers),
+        tree=found.tree.replaced(controllers),
+        parameters=parameters,
+        inputs=inputs,
+        baked=baked,
+        controllers={**controllers, **found.controllers},
+    )
+
+
+def _replaced(given: Mapping[Expr, Expr], values: Mapping[Expr, Expr]) -> dict[Expr, Expr]:
+    """Earlier controllers, in which inputs may stand that others have now taken the place of."""
+    return dict(zip(given, replace_leaves(list(given.values()), values), strict=True))
 
 
 def _lifted(name: str, value: Any, arena: Arena) -> Expr:

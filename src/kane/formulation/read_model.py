@@ -62,10 +62,9 @@ def natural_system(model: Model, apart: Collection[Connection] = ()) -> System:
 
 def snapshot(model: Model) -> Model:
     """A copy that what is declared later does not change; bodies, joints and expressions are the same."""
-    taken = copy.copy(model)
+    taken = Model.__new__(Model)
     for name, value in vars(model).items():
-        if isinstance(value, (list, dict, set)):
-            setattr(taken, name, copy.copy(value))
+        setattr(taken, name, copy.copy(value) if isinstance(value, (list, dict, set)) else value)
     return taken
 
 

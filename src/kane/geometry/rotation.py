@@ -248,7 +248,8 @@ def _rodrigues(n: np.ndarray, angle: float) -> np.ndarray:
 
 
 def _checked(matrix: np.ndarray) -> np.ndarray:
-    error = float(np.abs(matrix.T @ matrix - np.eye(3)).max())
+    with np.errstate(over="ignore", invalid="ignore"):  # what is too large for a square is no rotation either
+        error = float(np.abs(matrix.T @ matrix - np.eye(3)).max())
     if not error <= ORTHOGONALITY_TOLERANCE:
         raise ModelError(
             f"the rotation matrix {matrix.tolist()} is not orthogonal: R^T R differs from the identity by {error:.3g}; "

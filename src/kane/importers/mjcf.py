@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kane.errors import ImportFileError, ModelError
+from kane.files.source_file import given_source
 from kane.geometry.inertia import of_six
 from kane.geometry.rotation import Rotation
 from kane.importers.left_out import LeftOut
@@ -17,7 +18,6 @@ from kane.importers.mjcf_description import ActuatorEntry, BodyEntry, JointEntry
 from kane.importers.mjcf_model import model_of
 from kane.importers.mjcf_source import KINDS, SafeText, safe_text
 from kane.importers.pose import MassProperties, Vector
-from kane.importers.source_file import given_source
 from kane.model.model import Model
 
 ESSENTIAL = ("flexible", "pair")

@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from kane.importers.source_file import MAXIMUM_BYTES, Source, read_source
+from kane.files.source_file import MAXIMUM_BYTES, Source, read_source
 from kane.importers.xml_reader import MAXIMUM_DEPTH, MAXIMUM_ELEMENTS, Element, quote, read_xml
 
 MOST_FILES = 100

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from kane.errors import ImportFileError
+from kane.files.source_file import Source, read_source
 from kane.importers.left_out import LeftOut
 from kane.importers.mjcf_include import with_includes
-from kane.importers.source_file import Source, read_source
 from kane.importers.xml_reader import Element, quote, read_xml
 
 # What may be left out, by kind.

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Mapping
 from kane.errors import ImportFileError, ModelError
 from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE
+from kane.files.source_file import given_source
 from kane.importers.pose import NO_MASS, MassProperties
-from kane.importers.source_file import given_source
 from kane.importers.urdf_description import Description, JointEntry, read_description
 from kane.importers.urdf_joints import JOINT_KINDS
 from kane.importers.urdf_motion import joint_motions, read_lock

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from xml.parsers import expat
 
 from kane.errors import ImportFileError
-from kane.importers.source_file import Source
+from kane.files.source_file import Source
 
 MAXIMUM_DEPTH = 64
 MAXIMUM_ELEMENTS = 250_000

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Triple: TypeAlias = tuple[Scalar, ...]
 POSITION, VELOCITY, ANGULAR_VELOCITY, DIRECTION = "position", "velocity", "angular velocity", "direction"
+KINDS = (POSITION, VELOCITY, ANGULAR_VELOCITY, DIRECTION)
 CONFIGURATION_KINDS = (POSITION, DIRECTION)
 
 AXES: dict[Triple, str] = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}

@@ -39,6 +39,7 @@ class Model:
         speed_choice: the generalized speeds of the analyst's choice.
         parameters, inputs: name to default value.
         frames: named frames fixed in bodies.
+        coordinate_order: names of coordinates that stand first in q.
         notes: what an importer left out, in words.
     """
 
@@ -56,7 +57,7 @@ class Model:
         self.speed_choice = SpeedChoice({}, ())
         self.frames: dict[str, BodyFrame] = {}
         self.notes: list[str] = []
-        self._coordinate_order: tuple[str, ...] = ()
+        self.coordinate_order: tuple[str, ...] = ()
         self._symbols = {"t"}  # names of time, parameters, inputs, coordinates and speeds
         self._parents: dict[Body, Body] = {}
         self.gravity = gravity
@@ -379,12 +380,12 @@ class Model:
                 raise ModelError(f"there is no coordinate {n!r}; {near(n, known)}")
         if len(set(names)) != len(names):
             raise ModelError(f"a coordinate is named twice in {names}; name each once")
-        self._coordinate_order = names
+        self.coordinate_order = names
 
     @property
     def ordered_connections(self) -> list[Connection]:
         """The connections in the order in which their coordinates stand in q."""
-        place = {n: i for i, n in enumerate(self._coordinate_order)}
+        place = {n: i for i, n in enumerate(self.coordinate_order)}
         late = len(place)
 
         def first(connection: Connection) -> int:

@@ -169,7 +169,7 @@ class Trajectory:
         """Write a NetCDF file, readable by ``Trajectory.load`` and by anything that reads HDF5.
 
         Raises:
-            OSError: the file cannot be written.
+            FileError: the file cannot be written; the message names it and the cure.
         """
         from kane.simulation.trajectory_file import save  # imports xarray
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from os import PathLike
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import xarray
 
 from kane.errors import ImportFileError
+from kane.files.write_file import write_whole
+from kane.simulation.hdf5_trial import problem_of_reading
 from kane.simulation.trajectory_record import FORMAT, FORMAT_VERSION, RESIDUALS
 
 ENGINE: Literal["h5netcdf"] = "h5netcdf"
@@ -40,17 +41,12 @@ def save(dataset: xarray.Dataset, path: str | PathLike[str]) -> None:
     The file appears whole or not at all: an earlier one is replaced only when the new one is complete.
 
     Raises:
-        OSError: the file cannot be written.
+        FileError: the file cannot be written; the message names it and the cure.
     """
-    target = Path(path)
-    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        # No number stands for a missing one: NaN is NaN.
-        numbers = [word for word, values in dataset.variables.items() if values.dtype == np.float64]
-        dataset.to_netcdf(draft, engine=ENGINE, encoding={word: {"_FillValue": None} for word in numbers})
-        os.replace(draft, target)
-    finally:
-        draft.unlink(missing_ok=True)
+    # No number stands for a missing one: NaN is NaN.
+    numbers = [word for word, values in dataset.variables.items() if values.dtype == np.float64]
+    encoding = {word: {"_FillValue": None} for word in numbers}
+    write_whole(path, lambda draft: dataset.to_netcdf(draft, engine=ENGINE, encoding=encoding))
 
 
 def load(path: str | PathLike[str]) -> xarray.Dataset:
@@ -62,18 +58,28 @@ def load(path: str | PathLike[str]) -> xarray.Dataset:
     """
     with open(path, "rb"):
         pass  # what is wrong with the path is told apart from what is wrong with the content
+    damage = problem_of_reading(path)
+    if damage is not None:
+        raise _unreadable(path, damage)
     try:
         # Numbers are read as they stand: times are plain seconds, whatever units a file claims.
         with xarray.open_dataset(path, engine=ENGINE, decode_times=False, mask_and_scale=False) as opened:
             dataset = opened.load()
     except Exception as error:  # h5py and h5netcdf raise whatever a damaged file makes them
-        raise ImportFileError(f"{os.fspath(path)!r} cannot be read as NetCDF: {error}") from error
+        raise _unreadable(path, error) from error
     problem = _problem(dataset)
     if problem:
         raise ImportFileError(f"{os.fspath(path)!r} is not a trajectory saved by kane: {problem}")
     # A list of no words has come back as a list of no numbers.
     dataset = dataset.assign({word: dataset[word].astype(str) for word in WORDS})
     return dataset.set_coords([*WORDS, "time"])
+
+
+def _unreadable(path: str | PathLike[str], reason: object) -> ImportFileError:
+    return ImportFileError(
+        f"{os.fspath(path)!r} cannot be read as NetCDF: {reason}; it is damaged or no file of kane's: take another "
+        "copy, or simulate again"
+    )
 
 
 def _problem(dataset: xarray.Dataset) -> str:

@@ -73,6 +73,10 @@ class Labelled:
         made.__dict__["dataset"] = dataset
         return made
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Sent or copied without the dataset, which says the same once more."""
+        return Labelled, (self.variables, self.coordinates, self.attributes)
+
     def __contains__(self, name: str) -> bool:
         """Whether there is a variable or a coordinate of this name."""
         return name in self.variables or name in self.coordinates

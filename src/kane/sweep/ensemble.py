@@ -113,7 +113,7 @@ class Ensemble:
         """Write a NetCDF file, as ``to_xarray`` has it, readable by ``xarray.open_dataset(path, engine="h5netcdf")``.
 
         Raises:
-            OSError: the file cannot be written.
+            FileError: the file cannot be written; the message names it and the cure.
         """
         from kane.simulation.trajectory_file import save  # imports xarray
 

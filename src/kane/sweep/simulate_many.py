@@ -116,7 +116,7 @@ def _run(
         steps=trajectories.steps,
         rejected=trajectories.rejected,
         failures=dict(sorted(failures.items())),
-        layout=problem.layout,
+        layout=replace(problem.layout, joints=()),  # names and units: joints hold expressions, and those their model
         attributes=attributes,
     )
 

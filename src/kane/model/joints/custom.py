@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kane.errors import ModelError
@@ -15,6 +15,7 @@ from kane.geometry.scalars import triple
 from kane.model.joints.joint import ZERO, Joint, JointMotion, Vector, default_speed_name
 from kane.model.joints.pose_check import require_joint
 from kane.model.joints.pose_motion import motion_of_pose, moved_to, own_leaves
+from kane.model.joints.recorded_pose import RecordedOrientation, RecordedPosition
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,12 @@ class CustomJoint(Joint):
         own = own_leaves(q)
         found = motion_of_pose(*self.pose(own), own, u)
         return found if own == tuple(q) else moved_to(found, dict(zip(own, q, strict=True)), *self.pose(q))
+
+    def recorded(self, q: Sequence[Expr]) -> CustomJoint:
+        own = own_leaves(q)
+        R_FM, p_FM = self.pose(own)
+        orientation = None if self.orientation is None else RecordedOrientation(own, R_FM)
+        return replace(self, orientation=orientation, position=self.position and RecordedPosition(own, p_FM))
 
     def pose(self, q: Sequence[Expr]) -> tuple[Rotation, Vector]:
         """R_FM and p_FM, checked.

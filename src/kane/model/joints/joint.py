@@ -114,6 +114,10 @@ class Joint(ABC):
         """
         return
 
+    def recorded(self, q: Sequence[Expr]) -> Joint:
+        """The same joint, said without functions of Python, which files cannot hold; q are its coordinates."""
+        return self
+
     def singular_at(self, q: np.ndarray, *, within: float = 1e-6) -> str | None:
         """Why the motion is undetermined at or near the coordinates q, shape (nq,), and the cure; None where it is not.
 

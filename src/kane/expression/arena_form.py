@@ -1,0 +1,109 @@
+"""The nodes of an arena as rows of JSON: [operation, ids of the arguments..., what the node carries].
+
+Rows stand in the order of ids and begin after the constants 0 and 1, which every arena has. Older nodes that nothing
+uses are kept: the order of the nodes decides how sums and products are written, and so the last bits of results.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kane.errors import ImportFileError
+from kane.expression.arena import Arena
+from kane.expression.collector import collector_paused
+from kane.expression.form import Reader, Writer, node_at
+from kane.expression.node import Expr
+from kane.expression.operations import CONSTANT, MEASURE, NEG, OPERATIONS, SELECT, SPLINE
+from kane.expression.spline import PiecewiseCubic
+
+FIRST = 2  # after the constants 0 and 1
+
+
+def node_rows(arena: Arena, end: int, write: Writer) -> list[list[Any]]:
+    """The nodes with ids up to ``end``."""
+    rows = []
+    for node in arena.nodes[FIRST:end]:
+        word = OPERATIONS[node.op].name
+        row = [word, *(a.id for a in node.args)]
+        if node.data is not None:
+            row.append(write(node.data, f"the {word} {node!r}"))
+        rows.append(row)
+    return rows
+
+
+def add_nodes(arena: Arena, rows: Sequence[Any], read: Callable[[Any], Any]) -> None:
+    """Put rows into an arena in which nothing was built yet; each node gets the id that it had.
+
+    Args:
+        read: makes what leaves and splines carry.
+
+    Raises:
+        ImportFileError: a row is no node, refers to a later one or repeats one.
+    """
+    numbers = {operation.name: op for op, operation in enumerate(OPERATIONS)}
+    with collector_paused():
+        for place, row in enumerate(rows, start=FIRST):
+            word = row[0] if isinstance(row, list) and row else None
+            op = numbers.get(word) if isinstance(word, str) else None
+            if op is None:
+                raise ImportFileError(f"row {place} of the nodes begins with no operation that this kane knows")
+            arity = OPERATIONS[op].arity
+            if len(row) != 1 + arity + (arity == 0 or op == SPLINE):
+                raise ImportFileError(f"row {place} of the nodes has too many or too few entries for {word!r}")
+            if arity:
+                _add_operation(arena, op, row, read)
+            else:
+                _add_leaf(arena, op, row[1], read)
+            if len(arena) != place + 1:
+                raise ImportFileError(f"row {place} of the nodes, {word!r}, repeats an earlier one")
+
+
+def _add_operation(arena: Arena, op: int, row: list[Any], read: Callable[[Any], Any]) -> None:
+    arity = OPERATIONS[op].arity
+    args = tuple(node_at(arena, number) for number in row[1 : 1 + arity])
+    if op == SPLINE:
+        table = read(row[-1])
+        if not isinstance(table, PiecewiseCubic):
+            raise ImportFileError("a spline has no table")
+        arena.nary(op, args, table)
+    elif op == SELECT:
+        arena.nary(op, args)
+    elif arity == 2:
+        arena.binary(op, *args)
+    elif op == NEG and args[0].op in (NEG, CONSTANT):  # signs are pulled out one by one
+        raise ImportFileError("a sign stands before a sign")
+    else:
+        arena.unary(op, *args)
+
+
+def _add_leaf(arena: Arena, op: int, raw: Any, read: Callable[[Any], Any]) -> None:
+    if op == CONSTANT:
+        if type(raw) not in (int, float):
+            raise ImportFileError(f"a constant is a number, not {type(raw).__name__}")
+        arena.constant(raw)
+        return
+    data = read(raw)
+    if isinstance(data, str) == (op == MEASURE):
+        raise ImportFileError(f"a {OPERATIONS[op].name} is told by {type(data).__name__}")
+    arena.leaf(op, data)
+
+
+def _sent(arena: Arena) -> tuple[Any, ...]:
+    """The whole text of an arena, with the classes of what its leaves carry."""
+    foreign: list[Any] = []
+    rows = node_rows(arena, len(arena), Writer(arena, foreign=foreign))
+    return _received, (json.dumps(rows, separators=(",", ":")), foreign)
+
+
+def _received(text: str, foreign: Sequence[Any]) -> Arena:
+    arena = Arena()
+    add_nodes(arena, json.loads(text), Reader(arena, foreign=foreign))
+    return arena
+
+
+# What pickle and deepcopy make of nodes: a place in an arena, and of an arena its text.
+copyreg.pickle(Arena, _sent)
+copyreg.pickle(Expr, lambda node: (node_at, (node.arena, node.id)))

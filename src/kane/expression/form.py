@@ -1,0 +1,195 @@
+"""Values as JSON without loss: numbers, expressions of one arena, and dataclasses that the reader knows by name.
+
+Numbers, words, truth values and None stand for themselves, sequences are lists (and come back as tuples); everything
+else is an object with one telling key:
+
+    {"node": 12}                              the expression with this id
+    {"float": "inf"}                          a number that JSON does not have
+    {"dict": [[key, value], ...]}
+    {"is": "Revolute", "q": "q1", ...}        an object of a known class, by its fields; a number in place of the name
+                                              is the place of the class among what pickle sends beside the text
+    {"foreign": 0}                            anything else that pickle sends beside the text
+
+and what ``atoms`` say besides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from kane.errors import FileError, ImportFileError
+from kane.expression.arena import Arena
+from kane.expression.node import Expr
+
+
+class Writer:
+    """Values to JSON.
+
+    Attributes:
+        extent: how many nodes of the arena, from the oldest on, hold all expressions that were written.
+    """
+
+    def __init__(
+        self,
+        arena: Arena,
+        *,
+        classes: Mapping[str, type] | None = None,
+        atoms: Mapping[type, Callable[[Any], Any]] | None = None,
+        foreign: list[Any] | None = None,
+    ) -> None:
+        """Write values that belong to one arena.
+
+        Args:
+            classes: those that a reader knows, by name.
+            atoms: what makes JSON of objects of other classes.
+            foreign: takes what only pickle can send; None where it is not at hand.
+        """
+        self._arena = arena
+        self._names = {known: name for name, known in (classes or {}).items()}
+        self._atoms = atoms or {}
+        self._foreign = foreign
+        self.extent = 0
+
+    def __call__(self, x: Any, who: str) -> Any:
+        """JSON of a value.
+
+        Raises:
+            FileError: it cannot be said; ``who`` holds it.
+        """
+        if x is None or isinstance(x, (str, bool)):
+            return x
+        if isinstance(x, Expr):
+            return self._node(x, who)
+        if isinstance(x, (int, float)):
+            return _number(x)
+        if hasattr(x, "tolist"):  # arrays and numbers of NumPy
+            return self(x.tolist(), who)
+        if type(x) in (list, tuple):
+            return [self(item, who) for item in x]
+        if type(x) is dict:
+            return {"dict": [[self(key, who), self(value, who)] for key, value in x.items()]}
+        atom = self._atoms.get(type(x))
+        return atom(x) if atom is not None else self._object(x, who)
+
+    def _node(self, x: Expr, who: str) -> Any:
+        if x.arena is not self._arena:
+            raise FileError(f"{who} holds the expression {x!r} of another model; build everything with one model")
+        self.extent = max(self.extent, x.id + 1)
+        return {"node": x.id}
+
+    def _object(self, x: Any, who: str) -> Any:
+        name = self._names.get(type(x))
+        if name is None and self._foreign is None:
+            kind = type(x)
+            raise FileError(
+                f"{who} holds {x!r}, a {kind.__module__}.{kind.__qualname__}, which no reader of the file has; "
+                "say it with joints, loads and expressions of kane (kane.CustomJoint, kane.Motor, kane.Force), or keep "
+                "the program that builds it"
+            )
+        if is_dataclass(x) and not isinstance(x, type):
+            given = {f.name: self(getattr(x, f.name), who) for f in fields(x) if f.init}
+            return {"is": self._sent(type(x)) if name is None else name, **given}
+        return {"foreign": self._sent(x)}
+
+    def _sent(self, x: Any) -> int:
+        """The place of something among what pickle sends."""
+        assert self._foreign is not None
+        for place, known in enumerate(self._foreign):
+            if known is x:
+                return place
+        self._foreign.append(x)
+        return len(self._foreign) - 1
+
+
+def _number(x: float) -> Any:
+    if isinstance(x, int):
+        return int(x)
+    return float(x) if math.isfinite(x) else {"float": repr(float(x))}
+
+
+class Reader:
+    """JSON to values: makes objects of known classes and of nothing else."""
+
+    def __init__(
+        self,
+        arena: Arena,
+        *,
+        classes: Mapping[str, type] | None = None,
+        atoms: Mapping[str, Callable[[Any], Any]] | None = None,
+        foreign: Sequence[Any] = (),
+    ) -> None:
+        """Read values into one arena; ``classes``, ``atoms`` and ``foreign`` as for the writer."""
+        self._arena = arena
+        self._classes = classes or {}
+        self._foreign = foreign
+        self._readers = {
+            "node": self._node,
+            "float": _float,
+            "dict": self._dict,
+            "foreign": self._sent,
+            **(atoms or {}),
+        }
+
+    def __call__(self, raw: Any) -> Any:
+        """The value.
+
+        Raises:
+            ImportFileError: it is none.
+        """
+        if isinstance(raw, list):
+            return tuple(self(item) for item in raw)
+        if not isinstance(raw, dict):
+            return raw
+        if "is" in raw:
+            return self._object(dict(raw))
+        key, value = next(iter(raw.items())) if len(raw) == 1 else (None, None)
+        if key not in self._readers:
+            raise ImportFileError(f"{_short(raw)} is nothing that this kane knows")
+        return self._readers[key](value)
+
+    def _node(self, number: Any) -> Expr:
+        return node_at(self._arena, number)
+
+    def _dict(self, pairs: Any) -> dict[Any, Any]:
+        return {self(key): self(value) for key, value in pairs}
+
+    def _sent(self, place: Any) -> Any:
+        if type(place) is not int or not 0 <= place < len(self._foreign):
+            raise ImportFileError(f"{place!r} was not sent beside the text; no file holds such a thing")
+        return self._foreign[place]
+
+    def _object(self, raw: dict[str, Any]) -> Any:
+        name = raw.pop("is")
+        known = self._classes.get(name) if isinstance(name, str) else self._sent(name)
+        if known is None:
+            raise ImportFileError(f"there is no {_short(name)} in this kane; it may be of a newer one")
+        given = {word: self(value) for word, value in raw.items()}
+        missing = {f.name for f in fields(known) if f.init} ^ set(given)
+        if missing:
+            raise ImportFileError(f"{_short(name)} has too much or too little: {', '.join(sorted(missing))}")
+        return known(**given)
+
+
+def node_at(arena: Arena, number: Any) -> Expr:
+    """The node with an id that was read.
+
+    Raises:
+        ImportFileError: there is none so far.
+    """
+    if type(number) is not int or not 0 <= number < len(arena):
+        raise ImportFileError(f"{_short(number)} is no expression among the {len(arena)} before it")
+    return arena.nodes[number]
+
+
+def _float(word: Any) -> float:
+    if word not in ("inf", "-inf", "nan"):
+        raise ImportFileError(f"{_short(word)} is neither inf, -inf nor nan")
+    return float(word)
+
+
+def _short(raw: Any) -> str:
+    text = repr(raw)
+    return text if len(text) <= 80 else text[:80] + "..."

@@ -1,0 +1,100 @@
+"""Documents of kane as JSON files: a format, a version, a checksum, the content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from kane.errors import FileError, ImportFileError
+from kane.files.source_file import MAXIMUM_BYTES, read_source
+from kane.files.write_file import write_whole
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of document.
+
+    Attributes:
+        name: what stands under "format" in the file.
+        version: the newest that is known; older ones can be read.
+    """
+
+    name: str
+    version: int
+
+    def write(self, path: Any, content: Mapping[str, Any]) -> None:
+        """Write a file, whole or not at all: one entry of the content a line.
+
+        Raises:
+            FileError: it cannot be written, or is too large to be read again.
+        """
+        header = {"format": self.name, "version": self.version, "sha256": _checksum(content)}
+        entries = [f"{json.dumps(key)}: {_lines(value)}" for key, value in {**header, **content}.items()]
+        data = ("{\n" + ",\n".join(entries) + "\n}\n").encode()
+        if len(data) > MAXIMUM_BYTES:
+            raise FileError(
+                f"the file of {content.get('name')!r} would have {len(data) // 1024**2} MiB, and no more than "
+                f"{MAXIMUM_BYTES // 1024**2} are read; keep parts of it in models of their own"
+            )
+        write_whole(path, lambda draft: draft.write_bytes(data))
+
+    def read(self, path: Any) -> dict[str, Any]:
+        """The content of a file.
+
+        Raises:
+            ImportFileError: there is no such file, it is no document of this format, of a newer version, or damaged.
+        """
+        if not isinstance(path, (str, os.PathLike)):
+            raise ImportFileError(f"{path!r} is no path; give that of a {self.name} file")
+        data = read_source(os.path.realpath(path)).data
+        with self.reading(path):
+            content = json.loads(data.decode("utf-8"), parse_constant=_refused)
+            self._require_format(content)
+            for key in ("format", "version"):
+                del content[key]
+            if content.pop("sha256", None) != _checksum(content):
+                raise ImportFileError("it was damaged, or edited, after it was written; take another copy")
+        return content
+
+    @contextmanager
+    def reading(self, path: Any) -> Iterator[None]:
+        """Whatever a file makes its reader raise, said in one way: which file, and what is wrong with it.
+
+        Raises:
+            ImportFileError: in place of every error inside.
+        """
+        try:
+            yield
+        except Exception as error:  # constructors raise whatever hostile content makes them
+            reason = error if isinstance(error, (ImportFileError, ValueError)) else f"{type(error).__name__}: {error}"
+            raise ImportFileError(f"{os.fspath(path)!r} cannot be read as a {self.name}: {reason}") from error
+
+    def _require_format(self, content: Any) -> None:
+        if not isinstance(content, dict) or content.get("format") != self.name:
+            found = content.get("format") if isinstance(content, dict) else type(content).__name__
+            raise ImportFileError(f"its format is {found!r}; give a file that kane wrote for a {self.name}")
+        version = content.get("version")
+        if type(version) is not int or not 1 <= version <= self.version:
+            raise ImportFileError(
+                f"its version is {version!r}, and this kane reads up to {self.version}; use a newer kane"
+            )
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, separators=(",", ":")).encode()).hexdigest()
+
+
+def _lines(value: Any) -> str:
+    """An entry; of a list, one item a line."""
+    if not isinstance(value, list) or not value:
+        return json.dumps(value)
+    return "[\n" + ",\n".join(json.dumps(item, separators=(",", ":")) for item in value) + "\n]"
+
+
+def _refused(word: str) -> float:
+    raise ImportFileError(f"the number {word} is not finite")

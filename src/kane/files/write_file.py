@@ -1,0 +1,64 @@
+"""Writing one file, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from kane.errors import FileError
+
+
+def file_path(path: Any) -> Path:
+    """Where a file is to be written.
+
+    Raises:
+        FileError: it is no path, its folder is missing, or it is a folder itself.
+    """
+    try:
+        target = Path(path)
+    except TypeError:
+        raise FileError(f"{path!r} is not a path; give one such as 'out/file'") from None
+    if "\0" in str(target):
+        raise FileError(f"{str(target)!r} is not a path that a file can have; leave out the zero byte")
+    if not target.parent.is_dir():
+        raise FileError(f"there is no folder {str(target.parent)!r} to write {target.name!r} in; make it first")
+    if target.is_dir():
+        raise FileError(f"{str(target)!r} is a folder; give the name of a file in it")
+    return target
+
+
+def write_whole(path: Any, write: Callable[[Path], Any]) -> None:
+    """Let ``write`` make a file beside the wanted one, and put it in its place when it is complete.
+
+    Raises:
+        FileError: as ``file_path``, or the file cannot be written.
+    """
+    target = file_path(path)
+    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        write(draft)
+        os.replace(draft, target)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FileError(f"{str(target)!r} cannot be written ({reason}); give a place that can be written") from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def made_folder(path: Any) -> Path:
+    """A folder to write in, made if it is not there.
+
+    Raises:
+        FileError: it is no path, or a file stands in its way, or it may not be made.
+    """
+    try:
+        folder = Path(path)
+        folder.mkdir(parents=True, exist_ok=True)
+    except TypeError:
+        raise FileError(f"{path!r} is not a path; give the folder to write in, such as 'out'") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise FileError(f"the folder {str(path)!r} cannot be made ({reason}); give another") from error
+    return folder
