@@ -1,5 +1,6 @@
 """The native loop: compiled once, kept on disk, and no worse off where it cannot be kept."""
 
+import io
 import os
 import shutil
 import subprocess
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import kane
-from kane.codegen.native_call import call_program, native_loop
+from kane.codegen.native_call import _tell, call_program, native_loop
 from kane.simulation.native_explicit import march_explicit
 
 SCRIPT = """
@@ -28,27 +29,33 @@ print(run.final.q[0].hex(), sum(stats.cache_hits.values()), sum(stats.cache_miss
 
 def result_with(cache: Path) -> tuple[str, int, int]:
     """Final coordinate, cache hits and misses of a short simulation in another process."""
+    return ran_with(cache)[0]
+
+
+def ran_with(cache: Path) -> tuple[tuple[str, int, int], str]:
+    """The result of a short simulation in another process, whose output goes into a pipe, and what it complained of."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(Path(kane.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
     number, hits, misses = done.stdout.split()
-    return number, int(hits), int(misses)
+    return (number, int(hits), int(misses)), done.stderr
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory):
     """A cache that a first process has filled, and what that process found."""
     folder = tmp_path_factory.mktemp("cache")
-    return folder, result_with(folder)
+    return folder, *ran_with(folder)
 
 
 def test_a_second_process_takes_the_loop_from_disk(filled):
-    folder, first = filled
+    folder, first, told = filled
     assert first[1:] == (0, 1)
-    assert result_with(folder) == (first[0], 1, 0)
+    assert told == "kane: compiling native code, march_explicit, once per installation (some ten seconds)\n"
+    assert ran_with(folder) == ((first[0], 1, 0), "")
 
 
 def test_a_damaged_cache_is_compiled_anew(filled, tmp_path):
-    folder, first = filled
+    folder, first, _ = filled
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     kept = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert kept
@@ -57,7 +64,7 @@ def test_a_damaged_cache_is_compiled_anew(filled, tmp_path):
     assert result_with(tmp_path) == (first[0], 0, 1)
 
 
-def test_a_cache_that_cannot_be_written_does_no_harm(tmp_path, monkeypatch):
+def test_a_cache_that_cannot_be_written_does_no_harm(tmp_path, monkeypatch, capsys):
     blocked = tmp_path / "a file, not a folder"
     blocked.write_text("")
 
@@ -65,13 +72,14 @@ def test_a_cache_that_cannot_be_written_does_no_harm(tmp_path, monkeypatch):
         raise RuntimeError("no locator available")
 
     monkeypatch.setattr("kane.codegen.native_call._LoopCache", nowhere)
-    loop = native_loop(lambda x: x + 1)
+    loop = native_loop(_double)
     assert loop(1) == 2
+    assert "compiling native code, _double; NUMBA_CACHE_DIR can name a folder" in capsys.readouterr().err
     monkeypatch.undo()
     assert np.isfinite(float.fromhex(result_with(blocked)[0]))
 
 
-def test_a_folder_that_disappears_does_no_harm(tmp_path):
+def test_a_folder_that_disappears_does_no_harm(tmp_path, capsys):
     from kane.codegen.native_call import _LoopCache
 
     loop = native_loop(_double)
@@ -80,6 +88,15 @@ def test_a_folder_that_disappears_does_no_harm(tmp_path):
     loop._cache._cache_file._index_path = str(tmp_path / "gone" / "missing" / "index")
     shutil.rmtree(tmp_path)
     assert loop(2.0) == 4.0
+    assert "_double cannot be kept on disk" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("stream", [None, io.StringIO()])
+def test_nobody_who_reads_messages_is_no_reason_to_fail(monkeypatch, stream):
+    if stream is not None:
+        stream.close()
+    monkeypatch.setattr(sys, "stderr", stream)
+    _tell("compiling")
 
 
 def test_a_loop_is_stale_when_a_module_that_it_is_made_of_changed(tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import njit, types
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, NullCache
 from numba.core.ccallback import CFunc
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, register_jitable
@@ -64,21 +64,46 @@ class _LoopCache(FunctionCache):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
+        self._name = function.__name__
         self._cache_file._source_stamp = (self._cache_file._source_stamp, _sources(function.__module__))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         found = None
         with contextlib.suppress(Exception):  # a damaged file raises anything at all; the loop is then compiled anew
             found = super().load_overload(sig, target_context)
-        if found is None and sys.stderr.isatty():
-            sys.stderr.write("kane: compiling a native loop, once per installation (some ten seconds)\n")
+        if found is None:
+            _tell(f"compiling native code, {self._name}, once per installation (some ten seconds)")
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             super().save_overload(sig, data)
-        except Exception:  # a full disk, a lost permission, a damaged index: the loop runs, uncached
-            return
+        except Exception as error:  # a full disk, a lost permission, a damaged index: the loop runs, uncached
+            _tell(f"{self._name} cannot be kept on disk ({error}), the next process will compile it again")
+
+
+class _NoCache(NullCache):
+    """In the place of a cache where there is no folder for one."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._name = function.__name__
+
+    def load_overload(self, sig: Any, target_context: Any) -> None:
+        _tell(f"compiling native code, {self._name}; NUMBA_CACHE_DIR can name a folder to keep it in")
+
+
+def _cache_of(function: Callable[..., Any]) -> _LoopCache | _NoCache:
+    try:
+        return _LoopCache(function)
+    except (RuntimeError, OSError):
+        return _NoCache(function)
+
+
+def _tell(message: str) -> None:
+    """Say on standard error why there is nothing to be seen for a while: terminals, pipes and notebooks alike."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or none at all: nobody reads it
+        sys.stderr.write(f"kane: {message}\n")
+        sys.stderr.flush()
 
 
 @functools.cache
@@ -109,8 +134,7 @@ def native_loop(function: Callable[..., Any]) -> Any:
     another). Where none can be written it is compiled again by every process, which costs about a second.
     """
     loop: Any = njit(nogil=True, **_BARE)(function)
-    with contextlib.suppress(RuntimeError, OSError):  # where there is no place to keep it in
-        loop._cache = _LoopCache(function)
+    loop._cache = _cache_of(function)
     return loop
 
 
@@ -140,8 +164,7 @@ def native_program(function: Callable[..., Any]) -> Callable[[], int]:
     @functools.cache
     def address() -> int:
         program: Any = CFunc(function, ((_DOUBLES,) * 5, types.void), locals={}, options=dict(_PROGRAM))
-        with contextlib.suppress(RuntimeError, OSError):  # where there is no place to keep it in
-            program._cache = _LoopCache(function)
+        program._cache = _cache_of(function)
         program.compile()
         kept.append(program)
         return int(program.address)
