@@ -33,7 +33,7 @@ def main() -> int:
     eqs.count()  # derives every route that the table has
     derived = time.perf_counter()
     dyn = kane.build(eqs)
-    dyn.forward(START, [0.0] * 6)
+    dyn.forward(START, [0.0] * 6, [0.0] * 6)
     built = time.perf_counter()
     kane.simulate(dyn, until=STEP, dt=STEP)  # loads the integrator, which was compiled once for all models
     loaded = time.perf_counter()
