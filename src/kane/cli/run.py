@@ -84,13 +84,13 @@ def initial_state(dynamics: kane.Dynamics) -> dict[str, Any]:
     aside = q + ASIDE
     for start in equations.quaternions:
         aside[start : start + 4] = q[start : start + 4]
-    layout = Layout.of(equations)
+    layout, inputs = Layout.of(equations), [equations.defaults[i.name] for i in equations.inputs]
     for guess in (q, aside):
         if equations.constraints:
             found = kane.assemble(dynamics, q=guess, t=0.0)
             guess, u = found.q, found.u
         x = np.concatenate([guess, u])
-        if layout.singular(x, within=SINGULAR) is None and np.isfinite(dynamics.rhs(0.0, x)).all():
+        if layout.singular(x, within=SINGULAR) is None and np.isfinite(dynamics.rhs(0.0, x, inputs)).all():
             break
     return {"q": guess, "u": u}
 
