@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from numbers import Real
 from typing import Any
 
@@ -17,16 +20,22 @@ class Arena:
     """Append-only store in which equal nodes are one node.
 
     Node ids are a topological order. Nothing is global: the arena dies with the model that owns it, and mixing nodes
-    of two arenas is an error. Constructing nodes is not thread-safe.
+    of two arenas is an error.
+
+    Any number of threads may construct nodes. Numbers are drawn, and nodes entered, by one step of the interpreter
+    each; of two threads that make the same node the first keeps it, and the number of the other is left out.
     """
 
-    __slots__ = ("_constants", "_leaves", "nodes", "one", "tables", "zero")
+    __slots__ = ("_constants", "_ids", "_leaves", "_lock", "_scratches", "nodes", "one", "tables", "zero")
 
     def __init__(self) -> None:
         self.nodes: list[Expr] = []
         self.tables: list[dict[Any, Expr]] = [{} for _ in OPERATIONS]
         self._constants: dict[float, Expr] = {}
         self._leaves: dict[tuple[int, Any], Expr] = {}
+        self._ids = itertools.count()
+        self._scratches: dict[int, _Scratch] = {}
+        self._lock = threading.Lock()
         self.zero = self.constant(0.0)
         self.one = self.constant(1.0)
 
@@ -35,31 +44,36 @@ class Arena:
 
     @contextmanager
     def scratch(self) -> Iterator[None]:
-        """What is built inside is taken out afterwards, as if it had never been; none of its nodes may be used then."""
-        tables: tuple[dict[Any, Expr], ...] = (self._constants, self._leaves, *self.tables)
-        sizes, nodes = [len(table) for table in tables], len(self)
+        """What this thread builds inside is taken out afterwards, as if it had never been; none of it may be used then.
+
+        Other threads do not see these nodes, nor does this one see what they build meanwhile.
+        """
+        thread = threading.get_ident()
+        if thread in self._scratches:  # one inside another lasts as long as that
+            yield
+            return
+        with self._lock:
+            self._scratches[thread] = scratch = _Scratch(self._ids)
+            self.__class__ = _Divided
         try:
             yield
         finally:
-            del self.nodes[nodes:]
-            for table, size in zip(tables, sizes, strict=True):
-                while len(table) > size:  # dictionaries give up last what came last
-                    table.popitem()
+            with self._lock:
+                del self._scratches[thread]
+                if not self._scratches:
+                    self.__class__ = Arena
+            scratch.clear()
 
     def constant(self, value: float) -> Expr:
         """The constant ``value``; infinities and NaN are refused, and -0.0 is 0.0."""
         found = self._constants.get(value)
         if found is not None:
             return found
-        try:
-            number = float(value) + 0.0
-        except OverflowError:  # an integer too large for a double
-            number = math.inf
-        if not math.isfinite(number):
-            raise ExpressionError(f"the constant {value!r} is not finite; give a finite number")
-        node = Expr(self, CONSTANT, (), number, len(self.nodes))
-        self.nodes.append(node)
-        self._constants[number] = node
+        number = _finite(value)
+        made = Expr(self, CONSTANT, (), number, next(self._ids))
+        node = self._constants.setdefault(number, made)
+        if node is made:
+            self.nodes.append(made)
         return node
 
     def leaf(self, op: int, data: Any) -> Expr:
@@ -67,9 +81,10 @@ class Arena:
         key = (op, data)
         node = self._leaves.get(key)
         if node is None:
-            node = Expr(self, op, (), data, len(self.nodes))
-            self.nodes.append(node)
-            self._leaves[key] = node
+            made = Expr(self, op, (), data, next(self._ids))
+            node = self._leaves.setdefault(key, made)
+            if node is made:
+                self.nodes.append(made)
         return node
 
     def has_leaf(self, op: int, data: Any) -> bool:
@@ -91,9 +106,10 @@ class Arena:
         table = self.tables[op]
         node = table.get(a)
         if node is None:
-            node = Expr(self, op, (a,), None, len(self.nodes))
-            self.nodes.append(node)
-            table[a] = node
+            made = Expr(self, op, (a,), None, next(self._ids))
+            node = table.setdefault(a, made)
+            if node is made:
+                self.nodes.append(made)
         return node
 
     def binary(self, op: int, a: Expr, b: Expr) -> Expr:
@@ -104,10 +120,10 @@ class Arena:
         if node is None:
             if b.arena is not self:
                 raise _mixed(a, b)
-            nodes = self.nodes
-            node = Expr(self, op, args, None, len(nodes))
-            nodes.append(node)
-            table[args] = node
+            made = Expr(self, op, args, None, next(self._ids))
+            node = table.setdefault(args, made)
+            if node is made:
+                self.nodes.append(made)
         return node
 
     def nary(self, op: int, args: tuple[Expr, ...], data: Any = None) -> Expr:
@@ -119,10 +135,91 @@ class Arena:
             for a in args:
                 if a.arena is not self:
                     raise _mixed(args[0], a)
-            node = Expr(self, op, args, data, len(self.nodes))
-            self.nodes.append(node)
-            table[key] = node
+            made = Expr(self, op, args, data, next(self._ids))
+            node = table.setdefault(key, made)
+            if node is made:
+                self.nodes.append(made)
         return node
+
+
+class _Scratch:
+    """Nodes of one thread, numbered from where the arena was when they began."""
+
+    def __init__(self, ids: itertools.count[int]) -> None:
+        self._ids = copy(ids)
+        self._first = next(copy(ids))
+        self._nodes: list[Expr] = []
+        self._tables: list[dict[Any, Expr]] = [{} for _ in OPERATIONS]
+
+    def node(
+        self, arena: Arena, table: dict[Any, Expr], key: Any, op: int, args: tuple[Expr, ...], *, data: Any = None
+    ) -> Expr:
+        """The node under a key of a table of the arena, where it was when the scratch began, or one of the scratch."""
+        node = table.get(key)
+        if node is not None and node.id < self._first:
+            return node
+        own = self._tables[op]
+        node = own.get(key)
+        if node is None:
+            for a in args:
+                if a.arena is not arena:
+                    raise _mixed(args[0], a)
+            node = own[key] = Expr(arena, op, args, data, next(self._ids))
+            self._nodes.append(node)
+        return node
+
+    def clear(self) -> None:
+        """Let go of all nodes, the last first, so that none takes a chain of others with it."""
+        self._tables.clear()
+        self._nodes.clear()
+
+
+class _Divided(Arena):
+    """An arena while some thread is in a scratch: a class of its own, so that otherwise no node costs a question."""
+
+    __slots__ = ()
+
+    def constant(self, value: float) -> Expr:
+        scratch = self._scratches.get(threading.get_ident())
+        if scratch is None:
+            return super().constant(value)
+        number = _finite(value)
+        return scratch.node(self, self._constants, number, CONSTANT, (), data=number)
+
+    def leaf(self, op: int, data: Any) -> Expr:
+        scratch = self._scratches.get(threading.get_ident())
+        if scratch is None:
+            return super().leaf(op, data)
+        return scratch.node(self, self._leaves, (op, data), op, (), data=data)
+
+    def unary(self, op: int, a: Expr) -> Expr:
+        scratch = self._scratches.get(threading.get_ident())
+        if scratch is None:
+            return super().unary(op, a)
+        return scratch.node(self, self.tables[op], a, op, (a,))
+
+    def binary(self, op: int, a: Expr, b: Expr) -> Expr:
+        scratch = self._scratches.get(threading.get_ident())
+        if scratch is None:
+            return super().binary(op, a, b)
+        return scratch.node(self, self.tables[op], (a, b), op, (a, b))
+
+    def nary(self, op: int, args: tuple[Expr, ...], data: Any = None) -> Expr:
+        scratch = self._scratches.get(threading.get_ident())
+        if scratch is None:
+            return super().nary(op, args, data)
+        return scratch.node(self, self.tables[op], (args, data), op, args, data=data)
+
+
+def _finite(value: Any) -> float:
+    """The value as a number; -0.0 becomes 0.0."""
+    try:
+        number = float(value) + 0.0
+    except OverflowError:  # an integer too large for a double
+        number = math.inf
+    if not math.isfinite(number):
+        raise ExpressionError(f"the constant {value!r} is not finite; give a finite number")
+    return number
 
 
 def _mixed(a: Expr, b: Expr) -> ExpressionError:

@@ -11,11 +11,11 @@ from kane.expression.operations import CONSTANT, OPERATIONS
 
 def check(arena: Arena) -> None:
     """Raise ExpressionError if an invariant of the arena is broken: ids, order, arity, uniqueness, finite constants."""
-    seen = set()
-    for position, node in enumerate(arena.nodes):
+    seen, ids = set(), set()
+    for node in arena.nodes:
         key = (node.op, node.args, node.data)
-        if node.id != position or node.arena is not arena:
-            raise ExpressionError(f"node {node!r} sits at {position} but says {node.id}")
+        if node.id in ids or node.arena is not arena:
+            raise ExpressionError(f"node {node!r} has the number {node.id} of another, or belongs to another arena")
         if len(node.args) != OPERATIONS[node.op].arity or any(a.id >= node.id for a in node.args):
             raise ExpressionError(
                 f"node {node!r} has arguments that are not earlier nodes, or the wrong number of them"
@@ -25,3 +25,4 @@ def check(arena: Arena) -> None:
         if node.op == CONSTANT and not math.isfinite(node.data):
             raise ExpressionError(f"constant {node!r} is not finite")
         seen.add(key)
+        ids.add(node.id)
