@@ -171,5 +171,22 @@ def test_bodies_held_by_the_ground_and_coordinates_that_are_held_differ():
     assert {"height", "driven"} <= set(words(picture))
 
 
+def test_constraints_of_a_joint_that_closes_a_loop_are_drawn_where_it_closes():
+    model = library.bricard()
+    (cut,) = model.cuts
+    model.constrain(kane.Prescribed(cut, kane.sin(model.time)), name="driven")
+    model.constrain(cut.child.point().position.dot(model.bodies[2].x) - 0.1, name="of its frame")
+    assert ("bar5",) in joined(model)
+    assert all("q6_M" not in bodies for bodies in joined(model))
+    assert {"driven", "Revolute(q6)"} <= set(words(ET.fromstring(draw(model))))
+
+
+def test_constraints_that_have_no_value_at_a_made_up_state_are_drawn():
+    m, plate, ball = round_bodies()
+    x = ball.point().position.dot(m.ground.x) - plate.point().position.dot(m.ground.x)
+    m.constrain(kane.sqrt(x - 100.0), name="root")
+    assert joined(m) == {("plate", "ball"): ["root"]}
+
+
 def test_a_model_without_bodies_is_drawn():
     assert words(ET.fromstring(draw(Model("nothing")))) == ["ground"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,11 +55,18 @@ def coordinate_words(c: Connection) -> str:
 def loops(model: Model) -> dict[tuple[Body, ...], list[str]]:
     """The joints that close loops, in words, by the bodies that they join."""
     found: dict[tuple[Body, ...], list[str]] = {}
-    closures = {f"closure of {cut.name}": cut for cut in model.cuts}
+    welded = _welded(model)
+    for cut in model.cuts:
+        found.setdefault(_ordered({cut.parent, welded[cut.child]}), []).append(joint_words(cut))
+    return found
+
+
+def _welded(model: Model) -> dict[Body, Body]:
+    """The bodies on which the massless frames of cut joints close, by frame."""
+    found, closures = {}, {f"closure of {cut.name}": cut for cut in model.cuts}
     for constraint in model.constraints:
         if cut := closures.get(constraint.name):
-            (other,) = _measured(model, constraint) - {cut.child, cut.parent} or {model.ground}
-            found.setdefault(_ordered({cut.parent, other}), []).append(joint_words(cut))
+            (found[cut.child],) = _measured(model, constraint) - {cut.child, cut.parent} or {model.ground}
     return found
 
 
@@ -87,14 +94,15 @@ def _joined(model: Model, constraint: Imposed) -> set[Body]:
     What stands between them and the ground carries them, as the fork does the wheel: equations that are short where
     they are written with the fork are about the wheel. Bodies on one branch are joined by their first and their last.
     """
-    measured = _measured(model, constraint)
+    welded = _welded(model)
+    measured = {welded.get(body, body) for body in _measured(model, constraint)} - {model.ground}
     names = {x.data for x in _leaves(constraint) if x.op in (COORDINATE, RATE)}
-    moved = [c for c in model.connections if names & {*c.coordinate_names, *c.speed_names}]
-    turned = {c.parent if c in model.cuts else c.child for c in moved} - {model.ground}
+    moved = [c.child for c in model.connections if names & {*c.coordinate_names, *c.speed_names}]
+    turned = {welded.get(body, body) for body in moved} - {model.ground}
     parents = {c.child: c.parent for c in model.connections}
     bodies = {body: list(_carriers(body, parents)) for body in measured | turned}
     outermost = set(bodies) - {carrier for carriers in bodies.values() for carrier in carriers}
-    if len(measured) == 1 or _in_inertial_frame(model, constraint):
+    if not bodies or len(measured) == 1 or _in_inertial_frame(model, constraint):
         return outermost | {model.ground}
     return outermost if len(outermost) > 1 else outermost | {min(bodies, key=lambda body: len(bodies[body]))}
 
@@ -110,7 +118,7 @@ def _in_inertial_frame(model: Model, constraint: Imposed) -> bool:
     """Whether a translation of all bodies alike changes what shall vanish; tried at a made-up state."""
     rng, found = np.random.default_rng(0), _leaves(constraint)
     axes = {body: np.linalg.qr(rng.normal(size=(3, 3)))[0] for body in _measured(model, constraint) | {model.ground}}
-    values = {x: float(rng.uniform(0.1, 0.9)) for x in found}
+    values: dict[Expr, Any] = {x: np.float64(rng.uniform(0.1, 0.9)) for x in found}
     moved, shift = dict(values), rng.normal(size=3)
 
     def vector(body: int, components: Triple) -> NDArray[np.float64]:
@@ -119,10 +127,11 @@ def _in_inertial_frame(model: Model, constraint: Imposed) -> bool:
     for x in (x for x in found if x.op == MEASURE):
         direction = vector(x.data.direction_body, x.data.direction)
         if x.data.kind == DIRECTION:
-            values[x] = moved[x] = float(vector(x.data.body, x.data.point) @ direction)
+            values[x] = moved[x] = vector(x.data.body, x.data.point) @ direction
         elif x.data.kind in (POSITION, VELOCITY):
-            moved[x] = values[x] + float(shift @ direction)
-    before, after = (np.array(interpret(_vanishing(constraint), v)) for v in (values, moved))
+            moved[x] = values[x] + shift @ direction
+    with np.errstate(all="ignore"):  # where the made-up state is none, nothing is concluded
+        before, after = (np.array(interpret(_vanishing(constraint), v)) for v in (values, moved))
     return bool(np.abs(after - before).max() > ROUNDING)
 
 

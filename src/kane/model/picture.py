@@ -20,7 +20,6 @@ BETWEEN = 8.0  # rows
 ROAD = 10.0  # a hatched line and the gap above it
 LANE, PORT = 8.0, 4.0  # between lines down the right side, and where they leave a box
 JOINT, TREE, CONSTRAINT, FRAME = "#1f4e9c", "#777", "#b5331c", "#333"
-
 CRISP = 'fill="none" shape-rendering="crispEdges"'
 
 
@@ -40,7 +39,7 @@ def draw(model: Model) -> str:
         if len(outer) > 1:
             between[bodies] = ", ".join([*filter(None, [between.get(bodies)]), *words])
             continue
-        marks.setdefault(outer[0], []).extend(words)
+        marks.setdefault(bodies[-1], []).extend(words)
         roads |= {*outer} if len(bodies) > 1 else set()
     grid = layout(model, {body: SMALL * max(map(len, words)) for body, words in marks.items()})
     return _Sheet(grid, marks, roads, routes(grid, between)).svg()
@@ -51,7 +50,6 @@ class _Sheet:
 
     def __init__(self, grid: Layout, marks: dict[Body, list[str]], roads: set[Body], lines: list[Route]) -> None:
         self.grid, self.marks, self.roads, self.lines = grid, marks, roads, lines
-        self.place = grid.place
         self.middle: list[float] = []  # of the boxes of each row
         self.below: list[float] = []  # where the lines below each row begin
         self.height = MARGIN
