@@ -6,6 +6,7 @@ import pkgutil
 import pytest
 
 import kane.codegen
+from kane.expression import text
 from kane.expression.derivative import CHOICES, PARTIALS
 from kane.expression.operations import COST_CLASSES, OPERATIONS, SPLINE
 from kane.expression.traverse import CONSTRUCTORS
@@ -23,6 +24,10 @@ def test_every_operation_has_a_constructor_and_a_derivative():
 def test_every_operation_has_a_meaning_and_a_known_cost():
     assert {op for op in COMPUTED if OPERATIONS[op].meaning is None} == {SPLINE}  # whose data is its meaning
     assert {OPERATIONS[op].cost for op in COMPUTED} <= {*COST_CLASSES, ""}
+
+
+def test_every_operation_can_be_printed():
+    assert set(text.ROWS) == COMPUTED
 
 
 def test_there_are_emitters():

@@ -82,3 +82,18 @@ def test_equations_of_constraints_print_as_equations():
     m.constrain(x.q[1] - 0.5 * x.q[0], name="rail")
     (equation,) = kane.formulate(m).constraints
     assert repr(equation) == "<Equation 'rail': p_y_dot - 0.5*p_x_dot = 0, derivative of p_y - 0.5*p_x = 0>"
+
+
+def test_rotations_print_as_one_types_them():
+    m, L, _, _, shoulder, _ = arm()
+    q1, names = shoulder.q, {"Rotation": kane.Rotation, "q1": shoulder.q, "L": L}
+    general = kane.Rotation.quaternion(0.5, 0.5, -0.5, 0.5) @ kane.Rotation.about((0.6, 0.0, 0.8), 0.3)
+    for rotation in (
+        kane.Rotation.identity(),
+        kane.Rotation.about("z", q1),
+        kane.Rotation.about("x", 0.3) @ kane.Rotation.about("y", q1 - L),
+        general,
+    ):
+        typed = eval(repr(rotation), {}, names)
+        for ours, theirs in zip(typed.entries, rotation.entries, strict=True):
+            assert [m.arena.lift(x) for x in ours] == [m.arena.lift(x) for x in theirs]

@@ -110,7 +110,7 @@ class Elementary:
         return tuple(out)
 
     def __repr__(self) -> str:
-        return f"{'xyz'[self.axis]}({self.angle!r})"
+        return f"Rotation.about({'xyz'[self.axis]!r}, {self.angle!r})"
 
 
 def _rotated(c: Number, s: Number, a: Number, b: Number) -> tuple[Number, Number]:
@@ -189,7 +189,7 @@ class General:
         return (a + zz, b + zz, zz + (dx + dy - a - b), _combined(y, first), _combined(z, first), _combined(z, second))
 
     def __repr__(self) -> str:
-        return f"matrix({self.rows!r})"
+        return f"Rotation.matrix({self.rows!r})"
 
 
 Factor: TypeAlias = "Elementary | General"

@@ -198,7 +198,7 @@ class Rotation:
             raise ModelError(f"{self!r} is not constant and has no value {how}; evaluate its entries instead")
 
     def __repr__(self) -> str:
-        return f"Rotation({' @ '.join(map(repr, self._factors)) or 'identity'})"
+        return " @ ".join(map(repr, self._factors)) or "Rotation.identity()"
 
 
 def _either(a: Rotation, b: Rotation) -> Rotation:
