@@ -41,11 +41,12 @@ def test_the_rank_is_found_and_least_squares_are_those_of_numpy(m, n, rank):
     assert np.allclose(x[:rank], expected, rtol=1e-11, atol=1e-11)
 
 
-def test_the_least_solution_of_equations_is_that_of_the_pseudoinverse():
-    A = rows_of_rank(4, 7, 3, seed=3)
+@pytest.mark.parametrize("rank", [3, 4])
+def test_the_least_solution_of_equations_is_that_of_the_pseudoinverse(rank):
+    A = rows_of_rank(4, 7, rank, seed=3)
     b = A @ np.random.default_rng(2).normal(size=7)
     f = factors(A.T)
-    rank = algebra.factor(f, -1)
+    assert algebra.factor(f, -1) == rank
     s = np.zeros(7)
     s[:rank] = b[f.order[:rank]]
     algebra.solve_lower(f, rank, s)
@@ -64,6 +65,75 @@ def test_pivots_fall_and_are_within_a_small_factor_of_the_singular_values():
     assert (pivots / sizes > 1 / 3.0).all()
     assert algebra.smallest_pivot(f, 5) == pivots[-1]
     assert algebra.largest_pivot(f, 5) == pivots[0]
+
+
+@pytest.mark.parametrize("size", [1e-12, 1.0, 1e7])
+def test_the_matrix_of_dependent_speeds_is_minus_the_pseudoinverse_times_the_rest(size):
+    """D = -A_d^+ A_i whatever the units, and pivots that fall, for matrices of many shapes."""
+    for seed in range(12):
+        m, n, rank = ((3, 7, 2), (5, 6, 4), (4, 9, 4), (7, 4, 3))[seed % 4]
+        A = size * rows_of_rank(m, n, rank, seed)
+        f = factors(A)
+        assert algebra.factor(f, -1) == rank
+        assert (np.diff(np.abs(f.diag[:rank])) <= 1e-12 * size).all()
+        algebra.solve_columns(f, rank)
+        expected = -np.linalg.lstsq(A[:, f.order[:rank]], A[:, f.order[rank:]], rcond=None)[0]
+        # Random blocks of this size are conditioned better than 1e3.
+        np.testing.assert_allclose(f.A[:rank, rank:], expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+
+
+def test_a_dependent_speed_whose_pivot_is_zero_depends_on_nothing():
+    for A, D in (
+        ([[2.0, 0.0, 3.0], [0.0, 0.0, 5.0]], [-1.5, 0.0]),
+        ([[2.0, -1.0, 3.0], [0.0, 1.0, 1.0]], [-2.0, -1.0]),
+    ):
+        f = factors(np.array(A))
+        algebra.factor(f, 2)
+        algebra.solve_columns(f, 2)
+        np.testing.assert_allclose(f.A[:2, 2], D, rtol=1e-15)
+
+
+def test_whole_numbers_are_no_special_case():
+    """Rows of loops are full of ones: what is passed over is zero and nothing else."""
+    source = np.random.default_rng(0)
+    for _ in range(20):
+        A = source.integers(-1, 2, size=(4, 6)).astype(float)
+        f = factors(A)
+        rank = algebra.factor(f, -1)
+        assert rank == np.linalg.matrix_rank(A)
+        b, x = A @ np.arange(6.0), A @ np.arange(6.0)
+        algebra.to_q(f, rank, x)
+        algebra.from_q(f, rank, x)
+        np.testing.assert_allclose(x, b, rtol=0, atol=1e-13)
+        algebra.solve_columns(f, rank)
+        D = -np.linalg.lstsq(A[:, f.order[:rank]], A[:, f.order[rank:]], rcond=None)[0]
+        np.testing.assert_allclose(f.A[:rank, rank:], D, rtol=0, atol=1e-13)
+
+
+def test_a_vector_is_reflected_whatever_its_share():
+    """Of x = 2 before 1 - v v^T / 8, v = 4: the share is exactly one."""
+    f = factors(np.array([[2.0]]))
+    x = np.array([2.0])
+    algebra.to_q(f, algebra.factor(f, -1), x)
+    assert x == [-2.0]
+
+
+def test_a_pivot_is_judged_by_what_is_left_and_not_by_what_was():
+    A = np.array([[1.0, 0.0, 0.0], [0.0, 2.1e-7, 2e-7], [0.0, 0.0, 1e-8]])
+    assert algebra.factor(factors(A), -1) == 2
+
+
+def test_columns_that_nearly_cancel_are_summed_anew():
+    """What is left of two columns once the first is taken away, 2e-7 and 4e-7, has no digits in the running sums."""
+    for short, longer in ((1, 2), (2, 1)):
+        A = np.zeros((4, 3))
+        A[0], A[3] = 1.0, 0.5
+        A[short, short], A[longer, longer] = 2e-7, 4e-7
+        f = factors(A)
+        assert algebra.factor(f, -1) == 3
+        left = np.linalg.qr(A[:, f.order])[1]
+        np.testing.assert_allclose(np.abs(f.diag), np.abs(np.diag(left)), rtol=1e-6)
+        assert (np.diff(np.abs(f.diag)) <= 0.0).all()
 
 
 def test_a_pivot_that_has_lost_half_the_digits_counts_as_zero():
@@ -86,10 +156,12 @@ def test_columns_in_a_given_order_are_not_exchanged_and_a_zero_pivot_gives_zero(
 def test_cholesky_solves_and_a_singular_matrix_gives_nan():
     B = np.random.default_rng(4).normal(size=(6, 6))
     M, b = B @ B.T + np.eye(6), np.arange(6.0)
-    x = b.copy()
-    algebra.solve_positive(M.copy(), 6, x)
-    assert np.allclose(x, np.linalg.solve(M, b), rtol=1e-12)
-    for singular in (np.zeros((2, 2)), np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([[1.0, 2.0], [2.0, 1.0]])):
+    for size in (1e-10, 1.0, 1e10):
+        x = b.copy()
+        algebra.solve_positive(size * M, 6, x)
+        assert np.allclose(x, np.linalg.solve(M, b) / size, rtol=1e-12, atol=0.0)
+    nearly = 1e10 * np.array([[1.0, 1.0], [1.0, 1.0 + 2.0**-52]])
+    for singular in (np.zeros((2, 2)), np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([[1.0, 2.0], [2.0, 1.0]]), nearly):
         x = np.ones(2)
         # The square root of zero divides in native code too, where it gives no warning.
         with np.errstate(all="ignore"):

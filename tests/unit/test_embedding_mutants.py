@@ -1,0 +1,66 @@
+"""The algebra of the embedding with one thing wrong fails a test: its file is mutated, a change at a time.
+
+The kernels run as the Python functions that they are; the tests are those of test_embedding_native.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from oracles.source_mutants import mutants, survivors
+from unit import test_embedding_native as tests
+
+MODULE = "kane.dynamics.native_algebra"
+SHAPES = [(3, 5, 3), (5, 3, 3), (6, 6, 5), (4, 7, 2), (1, 1, 1), (3, 4, 0)]
+TESTS = (
+    *(partial(tests.test_the_rank_is_found_and_least_squares_are_those_of_numpy, *shape) for shape in SHAPES),
+    *(partial(tests.test_the_least_solution_of_equations_is_that_of_the_pseudoinverse, rank) for rank in (3, 4)),
+    tests.test_whole_numbers_are_no_special_case,
+    tests.test_a_vector_is_reflected_whatever_its_share,
+    tests.test_a_pivot_is_judged_by_what_is_left_and_not_by_what_was,
+    tests.test_pivots_fall_and_are_within_a_small_factor_of_the_singular_values,
+    *(
+        partial(tests.test_the_matrix_of_dependent_speeds_is_minus_the_pseudoinverse_times_the_rest, size)
+        for size in (1e-12, 1.0, 1e7)
+    ),
+    tests.test_a_dependent_speed_whose_pivot_is_zero_depends_on_nothing,
+    tests.test_columns_that_nearly_cancel_are_summed_anew,
+    tests.test_a_pivot_that_has_lost_half_the_digits_counts_as_zero,
+    tests.test_columns_in_a_given_order_are_not_exchanged_and_a_zero_pivot_gives_zero,
+    tests.test_cholesky_solves_and_a_singular_matrix_gives_nan,
+)
+
+
+def noticed():
+    for test in TESTS:
+        try:
+            test()
+        except Exception:
+            return True
+    return False
+
+
+DONE = "columns that are done are not looked at again"
+EQUIVALENT = {
+    "factor: k + 1 -> k": "one more entry of scratch is zeroed",
+    "factor: k + 1 -> k - 1": "two more entries of scratch are zeroed",
+    "factor: k + 1 -> k (2)": "one more entry of scratch is summed, and not used",
+    "factor: k + 1 -> k (4)": DONE,
+    "factor: k + 1 -> k - 1 (4)": DONE,
+    "_bring_longest: k + 1 -> k": "a column is not longer than itself",
+    "_make_reflector: 0.0 -> 1.0 (2)": "the reflector of a column of zeros is zero whatever its beta",
+}
+
+
+def test_without_a_mutation_the_algebra_passes():
+    assert not noticed()
+
+
+def test_algebra_with_one_thing_wrong_fails():
+    assert survivors(mutants(MODULE)[::2], noticed, EQUIVALENT) == []
+
+
+@pytest.mark.slow
+def test_of_all_mutants_of_the_algebra_none_passes():
+    assert survivors(mutants(MODULE), noticed, EQUIVALENT) == []
