@@ -1,0 +1,45 @@
+"""Native loops run as the Python that they are written in: what they call is compiled, they are not.
+
+Arrays handed to compiled programs are checked for their lengths first, so that a wrong loop fails and does no harm.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+
+from kane.codegen import native_call
+from kane.codegen.compiled import CompiledFunction
+from kane.simulation import native_explicit, native_implicit
+from oracles.source_mutants import everywhere
+
+PROGRAM = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
+
+
+@contextmanager
+def interpreted_loops() -> Iterator[None]:
+    """The loops of fixed and adaptive Runge-Kutta methods, uncompiled."""
+    known: dict[int, tuple[Any, CompiledFunction]] = {}
+
+    def call_program(address: int, *arrays: np.ndarray) -> None:
+        if address not in known:
+            functions = [x for x in gc.get_objects() if isinstance(x, CompiledFunction)]
+            (function, *_) = [x for x in functions if getattr(x, "address", None) == address]
+            known[address] = PROGRAM(address), function
+        code, function = known[address]
+        lengths = (function.n_state, function.n_rest, 0, function.n_out, function.n_work)
+        for array, length in zip(arrays, lengths, strict=True):
+            if array.dtype != np.float64 or not array.flags.c_contiguous or array.size < length:
+                raise IndexError(f"{function.program.name} got {array.size} doubles in the place of {length}")
+        code(*(array.ctypes.data for array in arrays))
+
+    with ExitStack() as stack:
+        stack.enter_context(everywhere(native_call.call_program, call_program))
+        for loop in (native_explicit.march_explicit, native_implicit.march_implicit):
+            stack.enter_context(everywhere(loop, loop.py_func))
+        yield
