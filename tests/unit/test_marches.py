@@ -13,8 +13,8 @@ from scipy.spatial.transform import Rotation
 import kane
 from kane.simulation import native_explicit as explicit
 from kane.simulation import native_march
+from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.march import EVALUATIONS, LAST_ERROR, NEXT_STEP, REJECTED, STOP, TIME, UNCUT_STEP
-from kane.simulation.problem import Problem
 
 FIXED = {"RK4": (kane.RK4(), 4), "Midpoint": (kane.Midpoint(), 2), "Gauss4": (kane.Gauss4(), 4)}
 FREE = {"RK5": kane.RK5(1e-7, 1e-9), "RK8": kane.RK8(1e-10, 1e-12)}
@@ -181,11 +181,11 @@ def test_a_run_that_is_cut_at_an_event_goes_on_without_finding_it_again():
 
 @pytest.mark.parametrize("name", ["RK4", "Midpoint", "RK5", "RK8"])
 def test_samples_drive_inputs_linearly_or_held(name):
-    """Forces of straight pieces, with ends that hold: u is their area."""
+    """Forces of straight pieces: u is their area."""
     method = FREE.get(name) or FIXED[name][0]
     step = {} if name in FREE else {"dt": 0.125}
-    times = [0.25, 0.5, 0.75, 1.0]
-    inputs = {"force": (times, [1.0, 3.0, -1.0, 2.0]), "other": kane.Held([0.25, 0.5, 1.25], [2.0, -1.0, 4.0])}
+    times = [0.0, 0.25, 0.5, 0.75, 1.0, 1.5]
+    inputs = {"force": (times, [1.0, 1.0, 3.0, -1.0, 2.0, 2.0]), "other": kane.Held([0.0, 0.5, 1.25], [2.0, -1.0, 4.0])}
     run = kane.simulate(built(pushed), until=1.5, inputs=inputs, integrator=method, times=[0.0, 0.5, 1.0, 1.5], **step)
     linear = [0.0, 0.25 + 0.5, 0.75 + 0.25 + 0.125, 1.125 + 1.0]
     held = [0.0, 1.0, 0.5, 0.5 - 0.25 + 1.0]
@@ -397,15 +397,16 @@ def test_lengths_states_and_numbers():
 @pytest.mark.parametrize("name", ["RK4", "RK8"])
 def test_evaluations_are_counted(name, monkeypatch):
     """A slope at the start, and as many a step as the method has: the last one is the first of the next step."""
-    counts, labelled = [], Problem.trajectory
+    counts, advance = [], Explicit.advance
 
-    def trajectory(self, march, attributes):
+    def counted(self, march, steps):
+        status = advance(self, march, steps)
         counts.append(march.store.counts.copy())
-        return labelled(self, march, attributes)
+        return status
 
-    monkeypatch.setattr(Problem, "trajectory", trajectory)
+    monkeypatch.setattr(Explicit, "advance", counted)
     method, step = (kane.RK4(), {"dt": 0.1}) if name == "RK4" else (FREE["RK8"], {})
     run = kane.simulate(built(driven), until=1.0, q=[1.0], integrator=method, every=1, **step)
-    evaluations, rejected, steps = counts[0][EVALUATIONS], counts[0][REJECTED], len(run) - 1
+    evaluations, rejected, steps = counts[-1][EVALUATIONS], counts[-1][REJECTED], len(run) - 1
     # The first step of RK8 is chosen by one slope more.
     assert evaluations == (1 + 4 * steps if name == "RK4" else 2 + 12 * (steps + rejected))
