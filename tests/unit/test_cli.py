@@ -249,3 +249,12 @@ def test_the_program_runs_as_a_module():
         [sys.executable, "-m", "kane.cli.main", "--version"], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout.startswith("kane ")
+
+
+def test_a_saved_model_is_a_model_for_every_command(tmp_path):
+    kane.save_model(kane.library.stanford_arm(), tmp_path / "arm.json")
+    saved, named = (CliRunner().invoke(app, ["count", what]) for what in (str(tmp_path / "arm.json"), "stanford_arm"))
+    assert saved.exit_code == 0
+    assert saved.output == named.output
+    refused = CliRunner().invoke(app, ["count", str(tmp_path / "arm.json"), "--base", "free"])
+    assert refused.exit_code == 1

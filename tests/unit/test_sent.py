@@ -81,6 +81,16 @@ def test_constrained_dynamics_are_the_same_to_the_last_bit(name):
     assert np.array_equal(back.forward(q, u, inputs), dyn.forward(q, u, inputs), equal_nan=True)
 
 
+@pytest.mark.parametrize("copied", [*COPIES, copy.copy])
+def test_revealed_reactions_are_the_same_to_the_last_bit(copied):
+    eqs = kane.formulate(library.four_bar())
+    dyn = kane.build(eqs)
+    start = kane.assemble(dyn, q={"q1": 0.5}, u={"u1": 7.0}, fixed=["q1", "u1"])
+    run = kane.simulate(dyn, until=0.1, q=start.q, u=start.u)
+    force = kane.RevealedReactions(dyn, kane.reveal_reactions(eqs, "q1"), route=kane.Multipliers())
+    assert np.array_equal(copied(force)(run), force(run), equal_nan=True)
+
+
 def test_expressions_go_with_their_model_and_come_back_as_they_are():
     model = library.stanford_arm()
     made = kane.sin(model.connections[0].q) * 3

@@ -52,9 +52,9 @@ def options(
 ) -> None:
     """Multibody dynamics by Kane's method.
 
-    MODEL is the path of a URDF or MJCF file; of a Python file that defines `model`, a kane.Model or a function that
-    returns one (the file is executed); a reference model: stanford_arm, chain:6; or a robot of the package
-    example-robot-data: ur5, panda.
+    MODEL is the path of a URDF or MJCF file, or of one that kane.save_model wrote (.json); of a Python file that
+    defines `model`, a kane.Model or a function that returns one (the file is executed); a reference model:
+    stanford_arm, chain:6; or a robot of the package example-robot-data: ur5, panda.
 
     Exit status: 0 done, 1 an error that the message explains or a certificate that fails, 2 wrong usage.
     """

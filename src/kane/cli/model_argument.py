@@ -55,7 +55,7 @@ def read_model(text: str, base: Base = Base.fixed) -> kane.Model:
     known = _reference_models()
     if name in known and not path.is_file():
         return _reference_model(name, known[name], arguments)
-    if not path.exists() and path.suffix.lower() not in (".xml", ".mjcf"):
+    if not path.exists() and path.suffix.lower() not in (".xml", ".mjcf", ".json"):
         path = _example_robot(text, sorted(known))
         typer.echo(f"note: {text!r} is {path.name} of the package example-robot-data", err=True)
     model = _described_model(path, base)
@@ -82,12 +82,13 @@ def _tell(notes: Sequence[str]) -> None:
 
 
 def _described_model(path: Path, base: Base) -> kane.Model:
-    """A URDF or MJCF, which its outermost element tells apart."""
-    if read_xml(read_source(path)).tag != "mujoco":
+    """A model of kane's, or a URDF or MJCF, which its outermost element tells apart."""
+    saved = path.suffix.lower() == ".json"
+    if not saved and read_xml(read_source(path)).tag != "mujoco":
         return kane.load_urdf(path, base=kane.Free("base") if base is Base.free else None)
     if base is Base.free:
-        raise ImportFileError(f"{path}: --base is for URDF; an MJCF file says by <freejoint/> which bodies are free")
-    return kane.load_mjcf(path)
+        raise ImportFileError(f"{path}: --base is for URDF; other files say which bodies are free")
+    return kane.load_model(path) if saved else kane.load_mjcf(path)
 
 
 def _python_model(path: Path) -> kane.Model:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -159,6 +160,10 @@ class RevealedReactions:
         self._dyn, self._revealed = dyn, revealed
         self._route = route or AuxiliarySpeeds()
         self._function = dyn.compile(revealed.program())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Sent or copied as what they were made from."""
+        return partial(RevealedReactions, route=self._route), (self._dyn, self._revealed)
 
     @property
     def names(self) -> tuple[str, ...]:
