@@ -54,7 +54,7 @@ def test_a_driven_damped_slider_has_no_constant_of_motion():
     run = kane.simulate(kane.build(kane.formulate(m)), until=0.5, u=[1.0])
     # The rail holds the body against y and z, so P_y, P_z and H_x stay zero; a body on a rail along x has no others.
     assert names(run) == ["P_y", "P_z", "H_x"]
-    assert "kept to 16 digits" in str(run.audit())
+    assert "kept to at least 16 digits" in str(run.audit())
 
 
 def test_the_stanford_arm_keeps_its_angular_momentum_about_the_vertical_without_tau1():

@@ -70,7 +70,7 @@ class Audit(tuple[Constant, ...]):
         if not self:
             return "no constant of motion among energy, linear and angular momentum"
         worst = min(self, key=lambda c: c.digits)
-        head = f"constants of motion, kept to {int(worst.digits)} digits or more"
+        head = f"constants of motion, kept to at least {int(worst.digits)} digits"
         lines = [f"{c.name:8}{_rounded(c):16.9g} {c.unit:10}{int(c.digits):4d} digits" for c in self]
         return "\n".join([head, *lines])
 
