@@ -287,12 +287,13 @@ SCHEME = SimpleNamespace(exponent=0.2, memory=0.3, largest=math.inf)
 
 
 @pytest.mark.parametrize("error", [0.9, 0.3, 1e-2, 1e-6, 1e-30])
-@pytest.mark.parametrize("last", [1.0, 1e-3])
-def test_an_accepted_step_is_followed_by_one_of_pi_control(error, last):
-    """h 0.9 e^(-0.2 + 0.75 0.06) e_last^0.06, between a fifth and eight times h [Hairer & Wanner II, IV.2]."""
+@pytest.mark.parametrize("last", [1.0, 1e-4])
+@pytest.mark.parametrize("k", [1 / 5, 1 / 8])
+def test_an_accepted_step_is_followed_by_one_of_pi_control(error, last, k):
+    """h 0.9 e^-(k - 0.75 0.3 k) e_last^0.3 k, between a fifth and eight times h [Hairer & Wanner II, IV.2]."""
     clock, counts = control(last=last)
-    explicit.accept_step(clock, counts, SCHEME, 0.1, error, False)
-    factor = 0.9 * max(error, 1e-10) ** (-0.2 + 0.75 * 0.06) * last**0.06
+    explicit.accept_step(clock, counts, SimpleNamespace(exponent=k, memory=0.3), 0.1, error, False)
+    factor = 0.9 * max(error, 1e-10) ** (-k + 0.75 * 0.3 * k) * last ** (0.3 * k)
     assert clock[NEXT_STEP] == pytest.approx(0.1 * min(8.0, max(0.2, factor)), rel=1e-14)
     assert clock[LAST_ERROR] == max(error, 1e-4)
     assert counts[STOP] == 0
@@ -330,6 +331,7 @@ def test_steps_shorter_than_four_roundings_of_the_time_are_given_up():
         (0.1, 1.1, 0.1, 1.1),  # exactly there
         (0.1, 1.05, 0.05, 1.05),  # cut
         (0.1, 1.15, 0.075, 1.075),  # two halves
+        (0.1, 1.25, 0.1, 1.1),  # more than two steps away
         (0.1, 1.1 + 5e-9, 0.1 + 5e-9, 1.1 + 5e-9),  # no crumbs
         (-0.1, 0.95, -0.05, 0.95),
         (-0.1, 0.85, -0.075, 0.925),
@@ -349,6 +351,7 @@ def test_two_estimates_combine_as_in_dop853():
     assert explicit.combined_error(3.0, 40.0) == pytest.approx(9.0 / 5.0, rel=1e-15)
     assert explicit.combined_error(3.0, 0.0) == 3.0
     assert explicit.combined_error(0.0, 1.0) == 0.0
+    assert explicit.combined_error(1.0, 0.0) == 1.0
     assert explicit.combined_error(math.nan, 1.0) == math.inf
     assert explicit.combined_error(math.inf, 1.0) == math.inf
 
@@ -366,6 +369,7 @@ def test_the_error_of_a_step_is_the_largest_over_atol_and_rtol_of_the_larger_sta
     expected = np.abs(e) / (1e-5 + 1e-3 * np.array([2.0, 4.0, 0.0]))
     assert sized(x, y, slopes, [[0.5, -0.25]]) == pytest.approx(expected.max(), rel=1e-14)
     assert sized(x[:2], y[:2], np.array(slopes)[:, :2], [[0.5, -0.25]]) == pytest.approx(expected[:2].max(), rel=1e-14)
+    assert sized(x, y, slopes, [[10.0, 0.0]]) == pytest.approx(0.5 / 1e-5, rel=1e-14)  # a weight of one
     assert sized(x, [math.nan, 3.0, 0.0], slopes, [[0.5, -0.25]]) == math.inf
     assert sized(x, y, [[math.inf, 0.0, 0.0], slopes[1]], [[0.5, -0.25]]) == math.inf
 
