@@ -43,6 +43,9 @@ def test_saving_where_a_folder_is_or_to_no_path_is_an_error(saved, tmp_path, kin
         saved[kind](3)
     with pytest.raises(kane.FileError, match="not a path that a file can have"):
         saved[kind]("a\0b")
+    with pytest.raises(kane.FileError, match="name too long"):
+        saved[kind](tmp_path / ("a" * 400))
+    saved[kind](tmp_path / ("a" * 250))  # as long as names can be, and nothing beside it is longer
 
 
 @pytest.mark.parametrize("kind", KINDS)

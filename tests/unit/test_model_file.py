@@ -278,8 +278,21 @@ def test_a_newer_version_another_format_and_other_content_are_refused_with_the_c
     refused(tmp_path, b'{"a": 1' + b"0" * 10_000 + b"}")
 
 
+def test_too_many_members_are_refused_before_their_names_are_compared(tmp_path, text):
+    # A million bodies, each name compared with all before it, would take hours.
+    bodies = [{"name": f"b{k}", "mass": 0.0, "com": [0, 0, 0], "inertia": [0, 0, 0]} for k in range(20_000)]
+    data = forged(text, lambda content: content.update(bodies=bodies))
+    assert "too many bodies; more than 10000 take too long" in refused(tmp_path, data)
+    model = kane.Model("crowd")
+    model.notes += ["note"] * 20_000
+    with pytest.raises(
+        kane.FileError, match="'crowd' would have .* MiB and 20000 notes; no more than 64 MiB and 10000"
+    ):
+        kane.save_model(model, tmp_path / "m.json")
+
+
 def test_missing_files_folders_and_what_is_no_path_are_refused(tmp_path):
-    for path in (tmp_path / "absent.json", tmp_path, 3, None):
+    for path in (tmp_path / "absent.json", tmp_path, 3, None, "a\0b", "a" * 9999):
         for load in (kane.load_model, kane.load_equations):
             with pytest.raises(kane.ImportFileError):
                 load(path)

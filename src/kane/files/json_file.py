@@ -14,6 +14,9 @@ from kane.errors import FileError, ImportFileError
 from kane.files.source_file import MAXIMUM_BYTES, read_source
 from kane.files.write_file import write_whole
 
+# Of a list in a file, such as bodies: each name is compared with those before it.
+MOST_ENTRIES = 10_000
+
 
 @dataclass(frozen=True)
 class Format:
@@ -22,10 +25,12 @@ class Format:
     Attributes:
         name: what stands under "format" in the file.
         version: the newest that is known; older ones can be read.
+        rows: the list that may be as long as the file allows.
     """
 
     name: str
     version: int
+    rows: str = "nodes"
 
     def write(self, path: Any, content: Mapping[str, Any]) -> None:
         """Write a file, whole or not at all: one entry of the content a line.
@@ -36,10 +41,11 @@ class Format:
         header = {"format": self.name, "version": self.version, "sha256": _checksum(content)}
         entries = [f"{json.dumps(key)}: {_lines(value)}" for key, value in {**header, **content}.items()]
         data = ("{\n" + ",\n".join(entries) + "\n}\n").encode()
-        if len(data) > MAXIMUM_BYTES:
+        if len(data) > MAXIMUM_BYTES or self._too_long(content):
             raise FileError(
-                f"the file of {content.get('name')!r} would have {len(data) // 1024**2} MiB, and no more than "
-                f"{MAXIMUM_BYTES // 1024**2} are read; keep parts of it in models of their own"
+                f"the file of {content.get('name')!r} would have {len(data) / 1024**2:.3g} MiB and {_largest(content)}; "
+                f"no more than {MAXIMUM_BYTES // 1024**2} MiB and {MOST_ENTRIES} of a kind are read: keep its parts in "
+                "models of their own"
             )
         write_whole(path, lambda draft: draft.write_bytes(data))
 
@@ -51,7 +57,11 @@ class Format:
         """
         if not isinstance(path, (str, os.PathLike)):
             raise ImportFileError(f"{path!r} is no path; give that of a {self.name} file")
-        data = read_source(os.path.realpath(path)).data
+        try:
+            real = os.path.realpath(path)
+        except ValueError as error:  # a zero byte
+            raise ImportFileError(f"{path!r} is not a path that a file can have: {error}") from None
+        data = read_source(real).data
         with self.reading(path):
             content = json.loads(data.decode("utf-8"), parse_constant=_refused)
             self._require_format(content)
@@ -59,6 +69,9 @@ class Format:
                 del content[key]
             if content.pop("sha256", None) != _checksum(content):
                 raise ImportFileError("it was damaged, or edited, after it was written; take another copy")
+            long = self._too_long(content)
+            if long:
+                raise ImportFileError(f"it has too many {long}; more than {MOST_ENTRIES} take too long to check")
         return content
 
     @contextmanager
@@ -74,6 +87,13 @@ class Format:
             reason = error if isinstance(error, (ImportFileError, ValueError)) else f"{type(error).__name__}: {error}"
             raise ImportFileError(f"{os.fspath(path)!r} cannot be read as a {self.name}: {reason}") from error
 
+    def _too_long(self, content: Mapping[str, Any]) -> str:
+        """Which list is too long to be checked in reasonable time, as names are compared with each other."""
+        found = [
+            key for key, x in content.items() if isinstance(x, list) and len(x) > MOST_ENTRIES and key != self.rows
+        ]
+        return found[0] if found else ""
+
     def _require_format(self, content: Any) -> None:
         if not isinstance(content, dict) or content.get("format") != self.name:
             found = content.get("format") if isinstance(content, dict) else type(content).__name__
@@ -87,6 +107,11 @@ class Format:
 
 def _checksum(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, separators=(",", ":")).encode()).hexdigest()
+
+
+def _largest(content: Mapping[str, Any]) -> str:
+    size, key = max((len(x), key) for key, x in content.items() if isinstance(x, list))
+    return f"{size} {key}"
 
 
 def _lines(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,13 @@ def file_path(path: Any) -> Path:
         raise FileError(f"{path!r} is not a path; give one such as 'out/file'") from None
     if "\0" in str(target):
         raise FileError(f"{str(target)!r} is not a path that a file can have; leave out the zero byte")
-    if not target.parent.is_dir():
+    try:
+        placed, taken = target.parent.is_dir(), target.is_dir()
+    except OSError as error:  # too long a name, a folder that may not be searched
+        raise _refused(target, error) from error
+    if not placed:
         raise FileError(f"there is no folder {str(target.parent)!r} to write {target.name!r} in; make it first")
-    if target.is_dir():
+    if taken:
         raise FileError(f"{str(target)!r} is a folder; give the name of a file in it")
     return target
 
@@ -36,15 +41,19 @@ def write_whole(path: Any, write: Callable[[Path], Any]) -> None:
         FileError: as ``file_path``, or the file cannot be written.
     """
     target = file_path(path)
-    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
+    draft = target.with_name(f".kane.{os.getpid()}.{threading.get_ident()}.part")
     try:
         write(draft)
         os.replace(draft, target)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise FileError(f"{str(target)!r} cannot be written ({reason}); give a place that can be written") from error
+        raise _refused(target, error) from error
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _refused(target: Path, error: OSError) -> FileError:
+    reason = error.strerror or str(error)
+    return FileError(f"{str(target)!r} cannot be written ({reason}); give a place that can be written")
 
 
 def made_folder(path: Any) -> Path:
