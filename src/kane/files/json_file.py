@@ -41,11 +41,12 @@ class Format:
         header = {"format": self.name, "version": self.version, "sha256": _checksum(content)}
         entries = [f"{json.dumps(key)}: {_lines(value)}" for key, value in {**header, **content}.items()]
         data = ("{\n" + ",\n".join(entries) + "\n}\n").encode()
-        if len(data) > MAXIMUM_BYTES or self._too_long(content):
+        long = self._too_long(content)
+        if long or len(data) > MAXIMUM_BYTES:
+            what = f"{len(content[long])} {long}" if long else f"{len(data) // 1024**2} MiB"
             raise FileError(
-                f"the file of {content.get('name')!r} would have {len(data) / 1024**2:.3g} MiB and {_largest(content)}; "
-                f"no more than {MAXIMUM_BYTES // 1024**2} MiB and {MOST_ENTRIES} of a kind are read: keep its parts in "
-                "models of their own"
+                f"the file of {content.get('name')!r} would have {what}, and no more than {MAXIMUM_BYTES // 1024**2} "
+                f"MiB and {MOST_ENTRIES} members of a kind are read; keep its parts in models of their own"
             )
         write_whole(path, lambda draft: draft.write_bytes(data))
 
@@ -89,10 +90,8 @@ class Format:
 
     def _too_long(self, content: Mapping[str, Any]) -> str:
         """Which list is too long to be checked in reasonable time, as names are compared with each other."""
-        found = [
-            key for key, x in content.items() if isinstance(x, list) and len(x) > MOST_ENTRIES and key != self.rows
-        ]
-        return found[0] if found else ""
+        lists = {key: x for key, x in content.items() if isinstance(x, list) and key != self.rows}
+        return next((key for key, x in lists.items() if len(x) > MOST_ENTRIES), "")
 
     def _require_format(self, content: Any) -> None:
         if not isinstance(content, dict) or content.get("format") != self.name:
@@ -107,11 +106,6 @@ class Format:
 
 def _checksum(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, separators=(",", ":")).encode()).hexdigest()
-
-
-def _largest(content: Mapping[str, Any]) -> str:
-    size, key = max((len(x), key) for key, x in content.items() if isinstance(x, list))
-    return f"{size} {key}"
 
 
 def _lines(value: Any) -> str:
