@@ -11,7 +11,7 @@ import pytest
 from oracles.multipliers import accelerations
 
 import kane
-from kane.dynamics import native_algebra as algebra
+from kane.codegen import native_algebra as algebra
 from kane.dynamics.native_embedding import HEADER, RANK
 
 

@@ -16,7 +16,7 @@ from kane.geometry.rotation import Rotation
 from kane.model.body import Body
 from kane.model.checks import near
 from kane.simulation.layout import Layout
-from kane.simulation.named_vector import named_vector
+from kane.model.named_vector import named_vector
 
 Array = NDArray[np.float64]
 # Damping, as a share of the squared error: it vanishes with the error, so that the last steps are Newton's.

@@ -21,7 +21,7 @@ from kane.codegen.native_call import (
     native_program,
     vector_at,
 )
-from kane.dynamics.native_algebra import (
+from kane.codegen.native_algebra import (
     UNCHOSEN,
     Factors,
     factor,

@@ -19,7 +19,7 @@ from kane.codegen.native_call import (
     native_program,
     vector_at,
 )
-from kane.dynamics.native_algebra import UNCHOSEN, Factors, factor, from_q, smallest_pivot, solve_lower
+from kane.codegen.native_algebra import UNCHOSEN, Factors, factor, from_q, smallest_pivot, solve_lower
 from kane.dynamics.native_embedding import (
     AFRESH,
     CONFIGURATION,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,9 +11,11 @@ from kane.errors import ExpressionError, ModelError
 from kane.expression.derivative import gradient, linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.operations import MEASURE
-from kane.expression.traverse import substitute
+from kane.expression.traverse import count, substitute
+from kane.formulation.angle_sums import gathered
 from kane.formulation.measures import images, measure_rates
 from kane.formulation.probe import Probe
+from kane.formulation.speeds import Speeds
 from kane.formulation.system import System
 from kane.model.constraints import Imposed, Row
 
@@ -73,9 +75,40 @@ def every_equation(constraints: Sequence[Imposed], system: System) -> Iterator[E
             yield _resolved(row, imposed.name_of(row), system)
 
 
+def shortest(equation: Equation, speeds: Speeds, probe: Probe) -> Equation:
+    """The equation with the derivative of its configuration for its motion, where that is the same and shorter.
+
+    Velocities are found from body to body, coordinate by coordinate derivatives are: in the plane these are shorter.
+    """
+    if equation.configuration is None:
+        return equation
+    rates = dict(zip(speeds.q, speeds.kinematics, strict=True))
+    (configuration,), products = gathered([equation.configuration])
+    motion = total_time_derivative([configuration], rates)[0]
+    found = _written(_equation(equation.name, motion, configuration, speeds), products)
+    values = probe.anywhere([found.motion, equation.motion])
+    same = abs(values[0] - values[1]) <= ROUNDING * max(1.0, abs(values[1]))
+    return replace(found, configuration=equation.configuration) if same and _operations(found) < _operations(equation) else equation
+
+
+def _written(equation: Equation, images: Mapping[Expr, Expr]) -> Equation:
+    """The equation with nodes replaced."""
+    given = [*equation.coefficients.values(), equation.motion, equation.remainder]
+    *coefficients, motion, remainder = substitute(given, images)
+    columns = dict(zip(equation.coefficients, coefficients, strict=True))
+    return replace(equation, coefficients=columns, motion=motion, remainder=remainder)
+
+
+def _operations(equation: Equation) -> int:
+    return sum(count([*equation.coefficients.values(), equation.remainder]).values())
+
+
 def _resolved(row: Row, name: str, system: System) -> Equation:
-    speeds = system.speeds
     configuration, motion = _substituted(row, name, system)
+    return _equation(name, motion, configuration, system.speeds)
+
+
+def _equation(name: str, motion: Expr, configuration: Expr | None, speeds: Speeds) -> Equation:
     rates = dict(zip(speeds.q, speeds.kinematics, strict=True))
     linear = True
     try:

@@ -67,7 +67,9 @@ def eliminate(rows: Sequence[Row], unknowns: Collection[int], probe: Probe, *, e
 
     Pivots are numbers while there are any, then functions of parameters, then the rest; among equals the one that fills
     in least (Markowitz 1957), then the last unknown. Where only the rest are left, blocks that are orthogonal matrices
-    are multiplied by their transposes first: a velocity given along the axes of a body that turns needs no divisor.
+    are multiplied by their transposes first: a velocity given along the axes of a body that turns needs no divisor. Two
+    rows in the same two unknowns, the loop of a plane, are solved by their determinant, which vanishes only where they
+    are singular, while the coefficients that a pivot divides by vanish elsewhere too.
 
     Args:
         exact: stop where only pivots are left that depend on the state and may vanish.
@@ -83,6 +85,11 @@ def eliminate(rows: Sequence[Row], unknowns: Collection[int], probe: Probe, *, e
                 continue
             if place is None or exact:
                 break
+            pair = _pair(work, wanted, probe)
+            if pair is not None:
+                work = _solved_pair(found, work, *pair)
+                wanted -= {p for p, _ in found.solved[-2:]}
+                continue
         r, p = place
         row = work.pop(r)
         pivot = row.coefficients[p]
@@ -101,17 +108,46 @@ def _pivot(rows: Sequence[Row], wanted: set[int], probe: Probe) -> tuple[int, in
         for j in row.coefficients:
             many[j] = many.get(j, 0) + 1
     best, place = None, None
+    values = iter(probe([c for row in rows for c in row.coefficients.values()]).tolist())
     for r, row in enumerate(rows):
         for j, c in row.coefficients.items():
-            if j not in wanted:
+            if abs(next(values)) < NEGLIGIBLE or j not in wanted:
                 continue
             kind = _kind(c)
-            if abs(probe([c])[0]) < NEGLIGIBLE:
-                continue
             rank = (kind, (len(row.coefficients) - 1) * (many[j] - 1), -j)
             if best is None or rank < best:
                 best, place = rank, (r, j)
     return place
+
+
+def _pair(rows: Sequence[Row], wanted: set[int], probe: Probe) -> tuple[Row, Row, int, int] | None:
+    """Two rows whose only unknowns are the same two; None where one row has a single one, which goes first."""
+    alike: dict[tuple[int, ...], list[Row]] = {}
+    for row in rows:
+        columns = tuple(sorted(wanted & row.coefficients.keys()))
+        if len(columns) == 1:
+            return None
+        alike.setdefault(columns, []).append(row)
+    for columns, members in alike.items():
+        for a, b in combinations(members, 2) if len(columns) == 2 else ():
+            v = probe([row.coefficients[j] for row in (a, b) for j in columns])
+            if abs(v[0] * v[3] - v[1] * v[2]) > NEGLIGIBLE * np.linalg.norm(v[:2]) * np.linalg.norm(v[2:]):
+                return a, b, *columns
+    return None
+
+
+def _solved_pair(found: Elimination, rows: Sequence[Row], a: Row, b: Row, p: int, s: int) -> list[Row]:
+    """Two rows solved for two unknowns (Cramer), and put into the other rows, which are returned."""
+    x, y = a.coefficients, b.coefficients
+    share = 1.0 / (x[p] * y[s] - x[s] * y[p])
+    found.pivots.append(x[p] * y[s] - x[s] * y[p])
+    left = [row for row in rows if row is not a and row is not b]
+    for unknown, f, g in ((p, y[s], -x[s]), (s, -y[p], x[p])):
+        others = {j: (f * x.get(j, 0.0) + g * y.get(j, 0.0)) * share for j in {**x, **y} if j not in (p, s)}
+        row = Row(a.name, {unknown: 1.0, **others}, (f * a.rest + g * b.rest) * share)
+        found.solved.append((unknown, row))
+        left = [_without(other, unknown, row) if unknown in other.coefficients else other for other in left]
+    return left
 
 
 def _kind(c: Any) -> int:

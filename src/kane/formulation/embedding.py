@@ -11,12 +11,14 @@ from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute
 from kane.formulation.composite import Sparse
-from kane.formulation.constraint_rows import ROUNDING, Equation
-from kane.formulation.elimination import Row, eliminate
+from kane.formulation.constraint_rows import ROUNDING, Equation, shortest
+from kane.formulation.elimination import Elimination, Row, eliminate
+from kane.formulation.near_state import NearState
 from kane.formulation.probe import Probe
 from kane.formulation.spatial import is_zero
 from kane.formulation.speeds import Speeds
 from kane.model.checks import near
+from kane.model.speed_choice import SpeedChoice
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class Embedding:
         D: rows of D by dependent column, {independent column: coefficient}.
         u, udot: dependent speeds and accelerations, by their leaves, in independent ones.
         remainders: e_t by dependent column.
-        redundant: names of the rows that the others imply.
+        redundant: names of the rows that the others imply; where the choice was made near a state, as long as it is
+            regular: a run records and checks what is left of these rows too.
         fails_where: expressions that were divided by; where one vanishes this choice of dependent speeds fails.
 
     Source: Gillespie 2003, Eqs. 4-5, 44-46; Wampler, Buffington & Shu-hui 1985.
@@ -72,46 +75,85 @@ class Embedding:
 
 
 def embed(
-    constraints: Sequence[Equation], speeds: Speeds, dependent: Sequence[str], probe: Probe, t: Expr
+    constraints: Sequence[Equation], speeds: Speeds, choice: SpeedChoice, probe: Probe, t: Expr
 ) -> Embedding | None:
-    """Embed constraints, if named dependent speeds ask for it or no state-dependent divisor is needed; else None.
+    """Embed constraints, if named dependent speeds or a state ask for it or no state-dependent divisor is needed.
+
+    Returns:
+        None where nothing asks for it and the choice of dependent speeds depends on the state.
 
     Raises:
-        ModelError: constraints contradict each other, or the named speeds cannot be the dependent ones.
+        ModelError: constraints contradict each other, the named speeds cannot be the dependent ones, or the state does
+            not satisfy the constraints or is singular.
     """
+    dependent = choice.dependent
     names = [leaf.name for leaf in speeds.u]
     for name in dependent:
         if name not in names:
             raise ModelError(f"there is no speed {name!r} to be dependent; {near(name, names)}")
     if not all(row.linear for row in constraints):
-        if dependent:
+        if dependent or choice.near:
             raise ModelError(
-                "dependent speeds cannot be named where a motion constraint is not linear in the speeds "
+                "dependent speeds cannot be chosen once for all where a motion constraint is not linear in the speeds "
                 f"({next(row.name for row in constraints if not row.linear)!r}); leave their choice to each state"
             )
         return None
-    unknowns = [names.index(name) for name in dependent] if dependent else range(len(names))
-    rows = [Row(c.name, dict(c.coefficients), _free_of(c, speeds)) for c in constraints]
-    found = eliminate(rows, unknowns, probe, exact=not dependent)
-    redundant = _redundant(found.left, names, probe, dependent)
-    if redundant is None:
+    rows = [_row(c, speeds) for c in constraints]
+    if not dependent:
+        found = eliminate(rows, range(len(names)), probe, exact=True)
+        redundant = _redundant(found.left, names, probe, dependent)
+        if redundant is not None:
+            return _embedding(found, redundant, speeds, t)
+    if choice.near is not None:
+        return _near(NearState([shortest(c, speeds, probe) for c in constraints], speeds, choice, probe, t))
+    if not dependent:
         return None
+    found = eliminate(rows, [names.index(name) for name in dependent], probe)
+    redundant = _redundant(found.left, names, probe, dependent)
     _require_all(dependent, [names[p] for p, _ in found.solved])
-    values = found.values()
-    lift = t.arena.lift
-    D = {p: {j: lift(c) for j, c in row.coefficients.items()} for p, row in sorted(values.items())}
+    return _embedding(found, redundant or [], speeds, t)
+
+
+def _near(state: NearState) -> Embedding:
+    """The embedding by the dependent speeds and the rows that are chosen at a state.
+
+    The rows' remainders go through the same elimination, as a column of their own: shorter than the derivatives of its
+    quotients.
+    """
+    chosen, speeds = state.choose(), state.speeds
+    last = len(speeds.u)
+    kept = [state.constraints[i] for i in chosen.rows]
+    rows = [_row(c, speeds) for c in kept]
+    for row, c in zip(rows, kept, strict=True):
+        row.coefficients[last] = c.remainder
+    found = eliminate(rows, chosen.columns, state.at(state.q))
+    left_out = [c.name for c in state.constraints if c not in kept]
+    return _embedding(found, left_out, speeds, state.t, remainder=last)
+
+
+def _embedding(
+    found: Elimination, redundant: Sequence[str], speeds: Speeds, t: Expr, remainder: int | None = None
+) -> Embedding:
+    """The embedding that an elimination gives; e_t stands in a column of its own, or is the derivative of u_d."""
+    values, lift = found.values(), t.arena.lift
+    rows = {p: {j: lift(c) for j, c in row.coefficients.items()} for p, row in sorted(values.items())}
+    D = {p: {j: c for j, c in row.items() if j != remainder} for p, row in rows.items()}
     u = {speeds.u[p]: lift(_sum(D[p], speeds.u, values[p].rest)) for p in D}
-    changes = dict(zip(speeds.q, speeds.kinematics, strict=True))
-    changes |= {leaf: leaf.arena.zero for leaf in speeds.u} | {t: t.arena.one}
-    e_t = dict(zip(D, total_time_derivative(list(u.values()), changes), strict=True))
+    if remainder is None:
+        changes = dict(zip(speeds.q, speeds.kinematics, strict=True))
+        changes |= {leaf: leaf.arena.zero for leaf in speeds.u} | {t: t.arena.one}
+        ends = total_time_derivative(list(u.values()), changes)
+    else:
+        ends = substitute([row.get(remainder, t.arena.zero) for row in rows.values()], u)
+    e_t = dict(zip(D, ends, strict=True))
     udot = {speeds.udot[p]: lift(_sum(D[p], speeds.udot, e_t[p])) for p in D}
-    independent = tuple(j for j in range(len(names)) if j not in D)
+    independent = tuple(j for j in range(len(speeds.u)) if j not in D)
     return Embedding(independent, D, u, udot, e_t, tuple(redundant), tuple(found.pivots))
 
 
-def _free_of(row: Equation, speeds: Speeds) -> Expr:
-    """b of A u + b."""
-    return substitute([row.motion], {leaf: leaf.arena.zero for leaf in speeds.u})[0]
+def _row(c: Equation, speeds: Speeds) -> Row:
+    """A u + b = 0."""
+    return Row(c.name, dict(c.coefficients), substitute([c.motion], {x: x.arena.zero for x in speeds.u})[0])
 
 
 def _sum(coefficients: dict[int, Expr], values: Sequence[Any], rest: Any) -> Any:

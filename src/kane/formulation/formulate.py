@@ -18,6 +18,7 @@ from kane.formulation.constraint_rows import constraint_equations
 from kane.formulation.embedding import embed
 from kane.formulation.equations import Equations
 from kane.formulation.measures import images
+from kane.formulation.near_state import read_near
 from kane.formulation.reaction_loads import with_reaction_loads
 from kane.formulation.read_model import probe_of, snapshot, system_of
 from kane.formulation.speed_units import units_of_speeds
@@ -28,17 +29,31 @@ from kane.model.model import Model
 from kane.model.reaction import reaction_leaves
 
 
-def formulate(model: Model) -> Equations:
+def formulate(model: Model, *, near: Any = None) -> Equations:
     """Derive the equations of motion of a model: M udot + bias = B inputs, qdot = kinematics.
 
     A snapshot: everything declared so far is in force in the result, and nothing declared later is.
 
+    Constraints of loops have no choice of dependent speeds that is good everywhere: it is made at each state, in
+    numbers, unless ``near`` says where it shall be good. There are then expressions of everything, which hold wherever
+    none of ``fails_where`` vanishes. Where nothing has to be chosen ``near`` changes nothing.
+
+    Args:
+        model: what moves.
+        near: a state that satisfies the constraints, near which dependent speeds that the model does not name are
+            chosen: what ``kane.assemble`` returned, whose free speeds (those held first) stay independent; or q, an
+            array or a dict from some of the coordinates to numbers, neutral where nothing is given. Then the speeds
+            are taken for which the constraints have the largest pivots.
+
     Raises:
         ModelError: a body hangs on nothing, a joint moves nothing that has inertia, a load depends on something
-            unknown.
+            unknown; the state does not satisfy the constraints, or fewer of them count there than around it.
     """
     if not isinstance(model, Model):
         raise ModelError(f"formulate takes a kane.Model, not {model!r}")
+    if near is not None:
+        model = snapshot(model)
+        model.speed_choice = replace(model.speed_choice, near=read_near(model, near))
     with collector_paused():
         system = system_of(model)
         applied = applied_loads(model.loads, system)
@@ -47,7 +62,7 @@ def formulate(model: Model) -> Equations:
         parameters, inputs, t = leaves_of(model)
         embedding = None
         if constraints:
-            embedding = embed(constraints, system.speeds, model.speed_choice.dependent, probe, t)
+            embedding = embed(constraints, system.speeds, model.speed_choice, probe, t)
     joints = [c for c in system.speeds.motion if c.coordinate_names]
     starts = dict(zip(joints, accumulate((c.joint.nq for c in joints), initial=0), strict=False))
     reactions = reaction_leaves(applied.expressions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -29,7 +30,7 @@ class Probe:
         self, defaults: Mapping[str, float], quaternions: Sequence[Sequence[str]] = (), *, seed: int = 0
     ) -> None:
         self._random = np.random.default_rng(seed)
-        self._quaternions, self._seed = quaternions, seed
+        self.quaternions, self._seed = quaternions, seed
         self._known = dict(defaults)
         for names in quaternions:
             p = self._random.normal(size=4)
@@ -39,7 +40,13 @@ class Probe:
     @cached_property
     def anywhere(self) -> Probe:
         """A state of random parameters too: what vanishes at their defaults alone does not vanish there."""
-        return Probe({}, self._quaternions, seed=self._seed)
+        return Probe({}, self.quaternions, seed=self._seed)
+
+    def at(self, values: Mapping[Expr, float]) -> Probe:
+        """The same with some leaves at values of their own."""
+        there = copy.copy(self)
+        there._values = dict(values)
+        return there
 
     def __call__(self, expressions: Sequence[Any]) -> np.ndarray:
         """Values, shape (len(expressions),); numbers stand for themselves."""

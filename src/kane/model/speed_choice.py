@@ -12,16 +12,31 @@ from kane.expression.traverse import leaves
 
 
 @dataclass(frozen=True)
+class Near:
+    """A state near which dependent speeds are chosen.
+
+    Attributes:
+        q: every coordinate, by name.
+        independent: names of the speeds that stay independent if they can.
+    """
+
+    q: Mapping[str, float]
+    independent: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class SpeedChoice:
     """Definitions u_r = sum Y_rs qdot_s + Z_r by name, and which speeds are dependent.
 
     Attributes:
         definitions: of the speeds, in the order of u; empty where the joints' own speeds are used.
         dependent: names of dependent speeds; chosen by ``formulate`` where none are given.
+        near: the state at which what is left open is decided; at each state anew where there is none.
     """
 
     definitions: Mapping[str, Expr]
     dependent: tuple[str, ...]
+    near: Near | None = None
 
 
 def checked_choice(definitions: Mapping[str, Expr], dependent: Sequence[str], taken: set[str]) -> SpeedChoice:

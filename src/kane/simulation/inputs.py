@@ -13,7 +13,7 @@ import numpy as np
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.simulation.march import Tables, Vector
-from kane.simulation.named_vector import named_vector, position
+from kane.model.named_vector import named_vector, position
 
 # Times that differ by less than this share are one time, rounded differently.
 SAME_TIME = 1e-9

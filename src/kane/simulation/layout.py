@@ -11,7 +11,7 @@ from kane.errors import ModelError
 from kane.formulation.equations import Equations
 from kane.model.joints.joint import Joint
 from kane.simulation.march import Vector
-from kane.simulation.named_vector import named_vector
+from kane.model.named_vector import named_vector
 
 # A quaternion this close to length one is one that was rounded, in a file or by a sum; it is normalised in silence.
 UNIT_TOLERANCE = 1e-6

@@ -18,7 +18,7 @@ from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
 from kane.simulation.inputs import Samples
 from kane.simulation.layout import UNIT_TOLERANCE
-from kane.simulation.named_vector import position
+from kane.model.named_vector import position
 
 Array = NDArray[np.float64]
 SPLINE_DEGREE = 5  # the second derivative is smooth, and off by the fourth power of the distance of the samples

@@ -14,7 +14,7 @@ from kane.expression.node import Expr
 from kane.model.joints.joint import Joint
 from kane.simulation.inputs import Samples
 from kane.simulation.layout import Layout
-from kane.simulation.named_vector import named_vector, position
+from kane.model.named_vector import named_vector, position
 
 Array = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kane.simulation.layout import Layout
 from kane.simulation.march import Vector
-from kane.simulation.named_vector import position
+from kane.model.named_vector import position
 
 if TYPE_CHECKING:
     import xarray

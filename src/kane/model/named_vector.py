@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kane.errors import ModelError
 from kane.model.checks import near
-from kane.simulation.march import Vector
+
+Vector = NDArray[np.float64]
 
 
 def named_vector(values: Any, names: Sequence[str], default: Sequence[float], what: str) -> Vector:
