@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kane.analysis.certificate_claims import CLAIMS, OF_REGULAR_MASS, Found
-from kane.analysis.certificate_embedding import OF_CONSTRAINTS, OF_SPEEDS, Declared
+from kane.analysis.certificate_embedding import OF_A_STATE, OF_CONSTRAINTS, OF_SPEEDS, Declared
 from kane.analysis.certificate_reactions import OF_JOINTS, OF_REACTIONS
 from kane.analysis.random_states import RandomStates
 from kane.errors import ModelError
@@ -65,7 +65,7 @@ class Certificate(tuple[Finding, ...]):
         return "\n".join([f"{'claim':52}digits", *rows])
 
 
-def certify(model: Model, *, states: int = 4, seed: int = 0) -> Certificate:
+def certify(model: Model, *, near: Any = None, states: int = 4, seed: int = 0) -> Certificate:
     """Check the equations of a model against independent derivations and against nature.
 
     Claims, at random states, speeds, inputs and parameters: the recursive route agrees with Kane's explicit equations,
@@ -80,6 +80,8 @@ def certify(model: Model, *, states: int = 4, seed: int = 0) -> Certificate:
 
     Args:
         model: a model that formulates.
+        near: as for ``formulate``: the embedding on the graph near this state is checked, at states around it, against
+            the embedding in numbers too. The ``model`` of equations that were formulated near a state has it already.
         states: how many random states.
         seed: of the states; the same seed gives the same certificate.
 
@@ -89,7 +91,8 @@ def certify(model: Model, *, states: int = 4, seed: int = 0) -> Certificate:
     for name, value, least in (("states", states, 1), ("seed", seed, 0)):
         if not isinstance(value, int) or value < least:
             raise ModelError(f"{name} of a certificate must be a whole number of at least {least}, not {value!r}")
-    equations = formulate(model)
+    equations = formulate(model, near=near)
+    model = equations.model
     if not equations.u:
         raise ModelError(f"the model {model.name!r} has no degree of freedom: there is nothing to certify")
     bare = snapshot(model)
@@ -105,6 +108,8 @@ def certify(model: Model, *, states: int = 4, seed: int = 0) -> Certificate:
             claims |= {text: partial(claim, declared) for text, claim in OF_SPEEDS.items()}
         if model.constraints:
             claims |= {text: partial(claim, declared) for text, claim in OF_CONSTRAINTS.items()}
+        if model.speed_choice.near is not None:
+            claims |= {text: partial(claim, declared) for text, claim in OF_A_STATE.items()}
         claims |= {text: partial(claim, declared) for text, claim in OF_JOINTS.items()}
         if model.constraints:
             claims |= {text: partial(claim, declared) for text, claim in OF_REACTIONS.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -22,11 +22,15 @@ from kane.expression.node import Expr
 from kane.expression.operations import RATE
 from kane.expression.traverse import substitute
 from kane.formulation.equations import Equations
+from kane.formulation.formulate import formulate
 from kane.formulation.programs import lower_triangle
+from kane.formulation.read_model import snapshot
 from kane.formulation.spatial import dot
 
 # So many guesses for each state that satisfies the constraints, before that is given up.
 GUESSES = 10
+# How far [m or rad] states lie from the one near which dependent speeds were chosen.
+AROUND = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,13 @@ class Declared:
     def dyn(self) -> Dynamics:
         """Native code of the equations as declared."""
         return build(self.equations)
+
+    @cached_property
+    def in_numbers(self) -> Dynamics:
+        """Native code that chooses dependent speeds at each state."""
+        model = snapshot(self.equations.model)
+        model.speed_choice = replace(model.speed_choice, dependent=(), near=None)
+        return build(formulate(model))
 
     @cached_property
     def unconstrained(self) -> Dynamics:
@@ -92,7 +103,7 @@ class Declared:
         eqs = self.equations
         for _ in range(self.count):
             for trial in range(GUESSES):
-                q = np.array(eqs.neutral) + random.normal(size=len(eqs.q))
+                q = self._middle + self._spread * random.normal(size=len(eqs.q))
                 for start in eqs.quaternions:
                     q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
                 try:
@@ -104,6 +115,15 @@ class Declared:
                     continue
                 yield Balance.at(self, state.q, state.u, random.normal(size=len(eqs.inputs)), t)
                 break
+
+    @property
+    def _middle(self) -> np.ndarray:
+        near = self.equations.model.speed_choice.near
+        return np.array(self.equations.neutral if near is None else [near.q[leaf.name] for leaf in self.equations.q])
+
+    @property
+    def _spread(self) -> float:
+        return 1.0 if self.equations.model.speed_choice.near is None else AROUND
 
 
 @dataclass(frozen=True)
@@ -210,8 +230,18 @@ def constraints_are_workless(declared: Declared) -> Found:
     return worst, ""
 
 
+def numbers_agree(declared: Declared) -> Found:
+    """Accelerations by the dependent speeds chosen near a state, and by those that are chosen at each state."""
+    worst = 16.0
+    for balance in declared.balances:
+        udot = declared.in_numbers.forward(balance.q, balance.u, balance.inputs)
+        worst = min(worst, digits(balance.udot, udot, np.array([np.abs(udot).max(initial=1.0)])))
+    return worst, "at states around the given one"
+
+
 ClaimOfEmbedding: TypeAlias = "Callable[[Declared], Found]"
 OF_SPEEDS: Mapping[str, ClaimOfEmbedding] = {"M udot + bias: speeds of choice = joints' own speeds": speeds_agree}
+OF_A_STATE: Mapping[str, ClaimOfEmbedding] = {"udot: embedded on the graph = in numbers": numbers_agree}
 OF_CONSTRAINTS: Mapping[str, ClaimOfEmbedding] = {
     "udot: embedded constraints = multipliers": embedding_agrees,
     "accelerations keep the constraints": constraints_persist,

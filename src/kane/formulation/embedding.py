@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kane.errors import ModelError
@@ -33,6 +33,7 @@ class Embedding:
         redundant: names of the rows that the others imply; where the choice was made near a state, as long as it is
             regular: a run records and checks what is left of these rows too.
         fails_where: expressions that were divided by; where one vanishes this choice of dependent speeds fails.
+        divisors: their values at the state near which the choice was made.
 
     Source: Gillespie 2003, Eqs. 4-5, 44-46; Wampler, Buffington & Shu-hui 1985.
     """
@@ -44,6 +45,7 @@ class Embedding:
     remainders: dict[int, Expr]
     redundant: tuple[str, ...]
     fails_where: tuple[Expr, ...]
+    divisors: tuple[float, ...] = ()
 
     def forces(self, free: Sequence[Any]) -> list[Any]:
         """F_i + D^T F_d on the independent speeds, zero at the dependent ones (Eq. 44)."""
@@ -126,9 +128,11 @@ def _near(state: NearState) -> Embedding:
     rows = [_row(c, speeds) for c in kept]
     for row, c in zip(rows, kept, strict=True):
         row.coefficients[last] = c.remainder
-    found = eliminate(rows, chosen.columns, state.at(state.q))
+    there = state.at(state.q)
+    found = eliminate(rows, chosen.columns, there)
     left_out = [c.name for c in state.constraints if c not in kept]
-    return _embedding(found, left_out, speeds, state.t, remainder=last)
+    embedding = _embedding(found, left_out, speeds, state.t, remainder=last)
+    return replace(embedding, divisors=tuple(there(embedding.fails_where).tolist()))
 
 
 def _embedding(

@@ -173,7 +173,9 @@ class Equations:
         if self.constraints and self.embedding is None:
             raise ModelError(
                 f"the constraints of {self.name!r} are embedded in numbers, at each state ({self.notes_on_embedding}): "
-                "there are no expressions to read; name dependent speeds, model.speeds(dependent=[...]), to have them"
+                "there are no expressions to read; kane.formulate(model, near=kane.assemble(equations, q=..., "
+                "fixed=[...])) chooses dependent speeds that are good near a state, and has them, as has "
+                "model.speeds(dependent=[...])"
             )
 
     @property
@@ -183,7 +185,11 @@ class Equations:
             return "there are no constraints"
         if self.embedding is None:
             return "any choice of dependent speeds fails somewhere, or needs divisors that depend on the state"
-        return f"on the graph, dependent are {', '.join(leaf.name for leaf in self.embedding.u)}"
+        found = f"on the graph, dependent are {', '.join(leaf.name for leaf in self.embedding.u)}"
+        if self.embedding.divisors:
+            values = ", ".join(f"{x:.3g}" for x in self.embedding.divisors)
+            found += f"; what is divided by (fails_where) is {values} at the state near which they were chosen"
+        return found
 
     @cached_property
     def unconstrained(self) -> Equations:
