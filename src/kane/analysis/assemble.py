@@ -17,8 +17,8 @@ from kane.errors import ModelError
 from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
 from kane.model.checks import near
-from kane.simulation.layout import Layout
 from kane.model.named_vector import named_vector
+from kane.simulation.layout import Layout
 
 # A row is implied by others if, made of length one, less than this of it is left beside them. Near singular positions
 # closed loops are known to the square root of rounding, and so are the rows there.

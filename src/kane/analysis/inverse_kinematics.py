@@ -15,8 +15,8 @@ from kane.formulation.poses import place_names
 from kane.geometry.rotation import Rotation
 from kane.model.body import Body
 from kane.model.checks import near
-from kane.simulation.layout import Layout
 from kane.model.named_vector import named_vector
+from kane.simulation.layout import Layout
 
 Array = NDArray[np.float64]
 # Damping, as a share of the squared error: it vanishes with the error, so that the last steps are Newton's.

@@ -12,8 +12,8 @@ import numpy as np
 
 from kane.codegen.batches import Columns, Range, in_chunks, processors
 from kane.codegen.compiled import CompiledFunction
-from kane.codegen.native_call import call_program, native_loop
 from kane.codegen.native_algebra import UNCHOSEN
+from kane.codegen.native_call import call_program, native_loop
 from kane.dynamics.native_embedding import AFRESH, FIXED, HEADER, KEPT, STAGES
 from kane.dynamics.native_settle import own_work_length, settle_work_length
 from kane.expression.node import Expr

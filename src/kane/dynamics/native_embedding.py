@@ -12,15 +12,6 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from kane.codegen.native_call import (
-    call_program,
-    integers_at,
-    matrix_at,
-    native_inline,
-    native_kernel,
-    native_program,
-    vector_at,
-)
 from kane.codegen.native_algebra import (
     UNCHOSEN,
     Factors,
@@ -30,6 +21,15 @@ from kane.codegen.native_algebra import (
     solve_positive,
     solve_upper,
     to_q,
+)
+from kane.codegen.native_call import (
+    call_program,
+    integers_at,
+    matrix_at,
+    native_inline,
+    native_kernel,
+    native_program,
+    vector_at,
 )
 
 # Places in the header: address and stage of the programs called (of the last one zero where the speeds are the joints'

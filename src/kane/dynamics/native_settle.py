@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from kane.codegen.native_algebra import UNCHOSEN, Factors, factor, from_q, smallest_pivot, solve_lower
 from kane.codegen.native_call import (
     call_program,
     integers_at,
@@ -19,7 +20,6 @@ from kane.codegen.native_call import (
     native_program,
     vector_at,
 )
-from kane.codegen.native_algebra import UNCHOSEN, Factors, factor, from_q, smallest_pivot, solve_lower
 from kane.dynamics.native_embedding import (
     AFRESH,
     CONFIGURATION,

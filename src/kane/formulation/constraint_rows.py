@@ -88,7 +88,11 @@ def shortest(equation: Equation, speeds: Speeds, probe: Probe) -> Equation:
     found = _written(_equation(equation.name, motion, configuration, speeds), products)
     values = probe.anywhere([found.motion, equation.motion])
     same = abs(values[0] - values[1]) <= ROUNDING * max(1.0, abs(values[1]))
-    return replace(found, configuration=equation.configuration) if same and _operations(found) < _operations(equation) else equation
+    return (
+        replace(found, configuration=equation.configuration)
+        if same and _operations(found) < _operations(equation)
+        else equation
+    )
 
 
 def _written(equation: Equation, images: Mapping[Expr, Expr]) -> Equation:

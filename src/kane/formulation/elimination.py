@@ -87,7 +87,7 @@ def eliminate(rows: Sequence[Row], unknowns: Collection[int], probe: Probe, *, e
                 break
             pair = _pair(work, wanted, probe)
             if pair is not None:
-                work = _solved_pair(found, work, *pair)
+                work = _solved_pair(found, work, pair)
                 wanted -= {p for p, _ in found.solved[-2:]}
                 continue
         r, p = place
@@ -132,15 +132,17 @@ def _pair(rows: Sequence[Row], wanted: set[int], probe: Probe) -> tuple[Row, Row
         for a, b in combinations(members, 2) if len(columns) == 2 else ():
             v = probe([row.coefficients[j] for row in (a, b) for j in columns])
             if abs(v[0] * v[3] - v[1] * v[2]) > NEGLIGIBLE * np.linalg.norm(v[:2]) * np.linalg.norm(v[2:]):
-                return a, b, *columns
+                return a, b, columns[0], columns[1]
     return None
 
 
-def _solved_pair(found: Elimination, rows: Sequence[Row], a: Row, b: Row, p: int, s: int) -> list[Row]:
+def _solved_pair(found: Elimination, rows: Sequence[Row], pair: tuple[Row, Row, int, int]) -> list[Row]:
     """Two rows solved for two unknowns (Cramer), and put into the other rows, which are returned."""
+    a, b, p, s = pair
     x, y = a.coefficients, b.coefficients
-    share = 1.0 / (x[p] * y[s] - x[s] * y[p])
-    found.pivots.append(x[p] * y[s] - x[s] * y[p])
+    determinant = x[p] * y[s] - x[s] * y[p]
+    share = 1.0 / determinant
+    found.pivots.append(determinant)
     left = [row for row in rows if row is not a and row is not b]
     for unknown, f, g in ((p, y[s], -x[s]), (s, -y[p], x[p])):
         others = {j: (f * x.get(j, 0.0) + g * y.get(j, 0.0)) * share for j in {**x, **y} if j not in (p, s)}

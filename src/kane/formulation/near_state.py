@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 # those that count.
 CLOSED = 1e-9
 # How far the neighbours of the state are [m or rad], how closely they satisfy the constraints, and singular values of
-# rows that the others imply: before it is put onto the constraints a neighbour is off them by the square of its distance.
+# rows that the others imply: a neighbour that is not yet put onto the constraints is off them by the square of that.
 ASIDE, SETTLED, IMPLIED = 1e-3, 1e-12, 1e-4
 NEIGHBOURS, ITERATIONS = 3, 20
 
@@ -129,10 +129,11 @@ class NearState:
         closing, phi = self._residuals(self.q)
         if np.abs(phi).max(initial=0.0) > CLOSED:
             worst = int(np.argmax(np.abs(phi)))
+            name = self.constraints[closing[worst]].name
             raise ModelError(
-                f"the state to formulate near does not satisfy the constraint {self.constraints[closing[worst]].name!r} "
-                f"at t = 0 with the parameters' defaults: its residual is {phi[worst]:.3g}; kane.assemble(equations, "
-                "q=..., fixed=[...]) finds one that does"
+                f"the state to formulate near does not satisfy the constraint {name!r} at t = 0 with the parameters' "
+                f"defaults: its residual is {phi[worst]:.3g}; kane.assemble(equations, q=..., fixed=[...]) finds one "
+                "that does"
             )
 
     def _residuals(self, q: Array) -> tuple[list[int], Array]:

@@ -9,9 +9,9 @@ import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
+from kane.model.named_vector import named_vector
 from kane.simulation.followed_motion import FollowedMotion
 from kane.simulation.layout import Layout
-from kane.model.named_vector import named_vector
 from kane.simulation.prescribed import Array, courses, speeds_along
 from kane.simulation.settling import Constraints
 from kane.simulation.trajectory_record import Record

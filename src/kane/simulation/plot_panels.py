@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kane.simulation.named_vector import position
+from kane.model.named_vector import position
 
 LINES, MANY = 20, 60  # in a panel; more than MANY of one unit and size are in one, for which no legend has room
 UNEQUAL = 20.0  # a line that many times smaller than another would look flat beside it

@@ -16,9 +16,9 @@ from kane.expression.node import Expr
 from kane.expression.operations import OPERATIONS, PARAMETER, TIME
 from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
+from kane.model.named_vector import position
 from kane.simulation.inputs import Samples
 from kane.simulation.layout import UNIT_TOLERANCE
-from kane.model.named_vector import position
 
 Array = NDArray[np.float64]
 SPLINE_DEGREE = 5  # the second derivative is smooth, and off by the fourth power of the distance of the samples

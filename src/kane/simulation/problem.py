@@ -14,6 +14,7 @@ from kane.codegen.compiled import CompiledFunction
 from kane.codegen.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import SimulationError
+from kane.model.named_vector import named_vector
 from kane.simulation.closed_loop import close_loop, resolved
 from kane.simulation.events import Event, compile_events, crowded, event_names, watch_for
 from kane.simulation.failure import chattering, explain

@@ -7,9 +7,9 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kane.errors import ModelError
+from kane.model.named_vector import position
 from kane.simulation.events import Occurrence
 from kane.simulation.march import Vector
-from kane.model.named_vector import position
 from kane.simulation.trajectory_record import RESIDUALS, ChartSwitch, Labelled
 
 if TYPE_CHECKING:

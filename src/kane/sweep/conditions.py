@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.model.joints.joint import Joint
+from kane.model.named_vector import named_vector, position
 from kane.simulation.inputs import Samples
 from kane.simulation.layout import Layout
-from kane.model.named_vector import named_vector, position
 
 Array = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.model.named_vector import position
 from kane.simulation.layout import Layout
 from kane.simulation.march import Vector
-from kane.model.named_vector import position
 
 if TYPE_CHECKING:
     import xarray
