@@ -22,7 +22,6 @@ from kane.simulation.inputs import InputPlan, plan_inputs
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.layout import Layout
 from kane.simulation.march import FOUND, Course, March, Status, System, Vector, new_store
-from kane.model.named_vector import named_vector
 from kane.simulation.pace import Pace
 from kane.simulation.python_inputs import PythonInputs
 from kane.simulation.run import Advance, Outcome
