@@ -13,8 +13,6 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from kane.codegen.native_call import native_kernel
 
 # A pivot under this share of the largest counts as zero: less than half of the digits would be left in what is divided
@@ -88,14 +86,6 @@ def factor(f: Any, rank: int) -> int:
                 if f.norms[0, j] <= CANCELLED * f.norms[1, j]:
                     _sum_norm(f, j, k + 1)
     return min(m, n) if pivoting else rank
-
-
-def pivot_columns(A: Any) -> list[int]:
-    """The columns of a matrix that ``factor`` chooses, as many as its rank, the longest first."""
-    n = A.shape[1]
-    order = np.arange(n)
-    f = Factors(np.array(A, float), order, np.zeros(n), np.zeros(n), np.zeros((2, n)), np.zeros(n))
-    return [int(j) for j in order[: factor(f, UNCHOSEN)]]
 
 
 @native_kernel

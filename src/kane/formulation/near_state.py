@@ -104,8 +104,6 @@ class NearState:
             ModelError: the constraints do not hold at the state, fewer count there than around it, or the columns that
                 were named are not good there.
         """
-        from kane.codegen.native_algebra import pivot_columns  # numba takes 0.3 s that only this choice pays
-
         self._require_closed()
         A = self.rows(self.q)
         rank = len(pivot_columns(A))
@@ -142,8 +140,6 @@ class NearState:
 
     def _require_regular(self, A: Array, rank: int) -> None:
         """Rows are left out for good only where they are implied at the states around this one too."""
-        from kane.codegen.native_algebra import pivot_columns
-
         random = np.random.default_rng(0)
         motions = np.linalg.svd(A)[2][rank:]
         for _ in range(NEIGHBOURS if len(motions) else 0):
@@ -177,3 +173,13 @@ class NearState:
     def _rates(self) -> list[list[Expr]]:
         """dq/dt by u, (nq, n)."""
         return linear_coefficients(self.speeds.kinematics, self.speeds.u)[0]
+
+
+def pivot_columns(A: Array) -> list[int]:
+    """The columns of a matrix that the embedding in numbers chooses, as many as its rank, the longest first."""
+    from kane.codegen.native_algebra import UNCHOSEN, Factors, factor  # numba takes 0.3 s that only this choice pays
+
+    n = A.shape[1]
+    order = np.arange(n)
+    rank = factor(Factors(A.copy(), order, np.zeros(n), np.zeros(n), np.zeros((2, n)), np.zeros(n)), UNCHOSEN)
+    return [int(j) for j in order[:rank]]
