@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
 import pytest
+from oracles.interpreted import interpreted_loops
 from oracles.source_mutants import mutants, survivors
 from unit import test_marches
+
+import kane
 
 MODULES = {
     "kane.simulation.native_explicit": ("accept_step", "reject_step", "free_step", "combined_error", "_size"),
@@ -67,3 +71,17 @@ def test_without_a_mutation_the_control_of_steps_passes():
 @pytest.mark.parametrize("module", MODULES)
 def test_control_of_steps_with_one_thing_wrong_fails(module):
     assert survivors(mutants(module, only=MODULES[module]), noticed, EQUIVALENT) == []
+
+
+@pytest.mark.parametrize("name", ["RK4", "Midpoint", "RK5", "RK8"])
+def test_loops_run_as_python_give_what_compiled_ones_give(name):
+    """What is tested as Python is what runs."""
+    method = test_marches.FREE.get(name) or test_marches.FIXED[name][0]
+    step = {} if name in test_marches.FREE else {"dt": 0.05}
+    dyn, options = test_marches.built(test_marches.driven), {"until": 0.5, "q": [1.0], "every": 1, **step}
+    compiled = kane.simulate(dyn, integrator=method, **options)
+    with interpreted_loops():
+        interpreted = kane.simulate(dyn, integrator=method, **options)
+    # numba may fuse a product and a sum; nothing else rounds otherwise.
+    np.testing.assert_allclose(interpreted.q, compiled.q, rtol=1e-14, atol=1e-14)
+    assert len(interpreted) == len(compiled)
