@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -153,7 +153,14 @@ class CompiledFunction:
         rest = self._array(rest, "rest", self.n_rest)
         stage = self._array(stage, "stage", self.n_stage)
         if out is None and rest.ndim == stage.ndim == 1 and all(part.ndim == 1 for part in parts):
-            return self._one(parts[0] if len(parts) == 1 else np.concatenate(parts), rest, stage)
+            single = np.concatenate(parts, dtype=np.float64)
+            if single.size == self.n_state:
+                return self._one(single, rest, stage)
+        parts = [np.asarray(part, np.float64) for part in parts]
+        if sum(part.shape[-1] for part in parts) != self.n_state:
+            raise self._shape("state", f"(..., {self.n_state}) in all", tuple(part.shape[-1] for part in parts))
+        if isinstance(out, np.ndarray) and any(np.may_share_memory(out, array) for array in (*parts, rest, stage)):
+            raise ModelError("out shares memory with an argument; give an array of its own")
         try:
             batch = np.broadcast_shapes(*(a.shape[:-1] for a in (*parts, rest, stage)))
         except ValueError:
@@ -228,6 +235,14 @@ class CompiledFunction:
 
     def _shape(self, word: str, expected: str, given: tuple[int, ...]) -> ModelError:
         return ModelError(f"{self.program.name}: {word} must have shape {expected}, got {given}")
+
+    def __copy__(self) -> Self:
+        """Itself: there is one owner of the code, which lives as long as anything refers to it."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Itself, likewise."""
+        return self
 
     def __repr__(self) -> str:
         sizes = f"state[{self.n_state}], rest[{self.n_rest}] -> out[{self.n_out}]"

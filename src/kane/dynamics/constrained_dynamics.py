@@ -62,18 +62,22 @@ class ConstrainedDynamics(Dynamics):
         Raises:
             ModelError: there are not as many inputs as independent speeds, or B is singular at a state.
         """
-        m = len(self.equations.inputs)
+        n, m = len(self.equations.u), len(self.equations.inputs)
         needed = self.inverse(q, u, udot, t, parameters=parameters)
-        B = self._call("input_matrix", q, u, t=t, parameters=parameters).reshape(*needed.shape, m)
-        freedoms = self._embedded(q, t).independent.sum(axis=-1)
-        if np.any(freedoms != m):
+        B = self._call("input_matrix", q, u, t=t, parameters=parameters)
+        B = B.reshape(*B.shape[:-1], n, m)
+        known = np.isfinite(B).all(axis=(-1, -2))
+        freedoms = self._embedded(q, t, parameters).independent.sum(axis=-1)
+        if np.any((freedoms != m) & known):
             raise ModelError(
                 f"{int(np.max(freedoms))} generalized forces of independent speeds do not determine {m} inputs; "
                 "inverse() gives the forces themselves"
             )
-        if np.any(np.linalg.matrix_rank(B) < m):
+        usable = np.where(known[..., None, None], B, 0.0)
+        if np.any((np.linalg.matrix_rank(usable) < m) & known):
             raise ModelError("the input matrix is singular at this state: some input moves nothing")
-        return np.asarray((np.linalg.pinv(B) @ needed[..., None])[..., 0])
+        found = (np.linalg.pinv(usable) @ needed[..., None])[..., 0]
+        return np.where(known[..., None], found, np.nan)
 
     def conditioning(self, q: Any, t: Any = None) -> np.ndarray:
         """Smallest pivot of the dependent columns of the constraints over the largest of any choice, shape (...).
@@ -95,9 +99,9 @@ class ConstrainedDynamics(Dynamics):
         rows = self._call("constraints", q, u, t=t, parameters=parameters)
         return Residuals(self._call("configuration", q, u, t=t, parameters=parameters), rows[..., n * m :])
 
-    def _embedded(self, q: Any, t: Any) -> Embedded:
-        n = len(self.equations.u)
-        return Embedded.of(self._call("embedding", q, np.zeros(n), np.zeros(len(self.equations.inputs)), t=t), n)
+    def _embedded(self, q: Any, t: Any, parameters: Any = None) -> Embedded:
+        n, inputs = len(self.equations.u), np.zeros(len(self.equations.inputs))
+        return Embedded.of(self._call("embedding", q, np.zeros(n), inputs, t=t, parameters=parameters), n)
 
     def _make(self, name: str) -> CompiledFunction:
         eqs, n = self.equations, len(self.equations.u)

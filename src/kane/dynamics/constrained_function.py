@@ -14,8 +14,20 @@ from kane.codegen.batches import Columns, Range, in_chunks, processors
 from kane.codegen.compiled import CompiledFunction
 from kane.codegen.native_algebra import UNCHOSEN
 from kane.codegen.native_call import call_program, native_loop
-from kane.dynamics.native_embedding import AFRESH, FIXED, HEADER, KEPT, STAGES
+from kane.dynamics.native_embedding import (
+    AFRESH,
+    FIXED,
+    HEADER,
+    KEPT,
+    MODE,
+    OWN,
+    RANK,
+    ROWS,
+    SPEEDS,
+    STAGES,
+)
 from kane.dynamics.native_settle import own_work_length, settle_work_length
+from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 
@@ -65,6 +77,27 @@ class Parts:
         sizes = (len(eqs.constraints), len(eqs.u), len(eqs.q), len(lists[1]), len(eqs.quaternions), len(eqs.own.u))
         head[2 * STAGES :] = (mode, all(row.linear for row in eqs.constraints), *sizes, rank, self.n_work)
         return np.concatenate([head, *lists]).astype(np.int64)
+
+    @cached_property
+    def expected(self) -> np.ndarray:
+        """The header of calls that stand alone."""
+        return self.header(self.modes[0])
+
+    def headers(self, stage: np.ndarray) -> bytes:
+        """What a stage has in the place of headers, that of the joints' own speeds included."""
+        head = stage[: len(self.expected)].tobytes()
+        return head if self.own is None else head + self.own.parts.headers(stage[self.expected[STAGES + OWN] :])
+
+    def owns(self, stage: np.ndarray) -> bool:
+        """Whether a stage has the headers of these programs: native code follows the addresses in them."""
+        head, (m, n) = self.expected, self.expected[[ROWS, SPEEDS]].tolist()
+        given = stage[: len(head)].view(np.int64).copy()
+        choice = [MODE, RANK, *range(HEADER, HEADER + n)]
+        mode, rank, *order = given[choice].tolist()
+        given[choice] = head[choice]
+        valid = mode in self.modes and UNCHOSEN <= rank <= min(m, n) and sorted(order) == [*range(n)]
+        inner = self.own is None or self.own.parts.owns(stage[head[STAGES + OWN] :])
+        return valid and inner and np.array_equal(given, head)
 
     def _lists(self) -> tuple[list[int], list[int], list[int]]:
         eqs = self.equations
@@ -124,6 +157,7 @@ class ConstrainedFunction(CompiledFunction):
         self.program = copy.copy(parts.programs[-1].program)
         self.program.name = name
         self.parts, self.mode, self.first = parts, mode, first
+        self._passed = b""  # the headers of the last stage that was found to be one
         self._decisive = parts.called[:decisive]
         self.address = native()
         m, eqs = len(parts.equations.constraints), parts.equations
@@ -149,6 +183,21 @@ class ConstrainedFunction(CompiledFunction):
 
     def lanes(self, *, each: bool = False) -> None:
         """None: choices differ from state to state, so that they cannot be computed side by side."""
+
+    def join(self, parts: Sequence[np.ndarray], rest: Any, stage: Any, *, out: np.ndarray | None = None) -> np.ndarray:
+        """The outputs for a state in parts; as of any CompiledFunction.
+
+        Raises:
+            ModelError: a shape is another, the batches do not broadcast, or ``stage`` is none of these equations.
+        """
+        stage = self._array(stage, "stage", self.n_stage)
+        for row in stage.reshape(-1, self.n_stage):
+            headers = self.parts.headers(row)
+            if headers != self._passed:
+                if not self.parts.owns(row):
+                    raise ModelError(f"{self.program.name}: this stage was not made for it; give what stage() returns")
+                self._passed = headers
+        return super().join(parts, rest, stage, out=out)
 
     def _one(self, state: np.ndarray, rest: np.ndarray, stage: np.ndarray) -> np.ndarray:
         out = np.empty((1, self.first + self.n_out))

@@ -238,7 +238,9 @@ class Dynamics:
     ) -> np.ndarray:
         q, u = self._array(q, "q", len(self._equations.q)), self._array(u, "u", len(self._equations.u))
         if t is None:
-            t = self._unread(function, (self._equations.t,), "the time t [s]")[0]
+            t = 0.0
+            if self._equations.t in function.reads:
+                self._unread(function, (self._equations.t,), "the time t [s]")
         if rest is None:
             names = [leaf.name for leaf in self._equations.inputs]
             cure = f"inputs, an array (..., {len(names)}) of {', '.join(names)}"
@@ -253,9 +255,6 @@ class Dynamics:
         except ValueError:
             given = ", ".join(f"{shape} of {word}" for word, shape in shapes.items())
             raise ModelError(f"the batches {given} do not broadcast; make their leading shapes agree") from None
-        arrays = (*parts.values(), rest, stage)
-        if isinstance(out, np.ndarray) and any(np.may_share_memory(out, array) for array in arrays):
-            raise ModelError("out shares memory with an argument; give an array of its own")
         return function.join(tuple(parts.values()), rest, stage, out=out)
 
     def _unread(self, function: CompiledFunction, leaves: Sequence[Expr], cure: str) -> np.ndarray:
