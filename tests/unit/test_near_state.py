@@ -183,6 +183,25 @@ def test_runs_are_those_of_the_embedding_in_numbers():
     np.testing.assert_allclose(run.q, expected.q, rtol=0, atol=2e-9)
 
 
+@pytest.mark.parametrize("method", [kane.RK5(), kane.RK8(), kane.RK4()], ids=lambda method: method.name)
+def test_a_run_through_a_state_where_the_choice_fails_warns_by_name(method):
+    """The piston cannot lead the crank at its dead centre: r sin(q1) = 0 there, by geometry."""
+    model = library.slider_crank()
+    equations = kane.formulate(model)
+    guess = {"q1": 1.0, "q2": -1.2, "q3": 0.34}
+    start = kane.assemble(equations, q=guess, u={"u3": -1.0}, fixed=["q3", "u3"])
+    near = kane.formulate(model, near=start)
+    assert [leaf.name for leaf in near.embedding.u] == ["u1", "u2"]
+    with pytest.warns(UserWarning, match=r"passes a state between t = .* where .*u1, u2 cannot be the dependent"):
+        kane.simulate(kane.build(near), until=0.5, q=start.q, u=start.u, integrator=method)
+
+
+def test_a_run_in_which_the_choice_holds_warns_of_nothing(recwarn):
+    _, state, near = both("slider_crank")
+    kane.simulate(kane.build(near), until=0.5, q=state.q, u={"u1": 9.0})
+    assert not recwarn.list
+
+
 def test_sums_of_angles_are_gathered_and_put_back():
     model = kane.Model("angles")
     x, y, z = (model.parameter(name, 1.0) for name in "xyz")

@@ -188,6 +188,28 @@ def _small_divisors(problem: Problem, march: March) -> Iterator[str]:
             )
 
 
+def passages(problem: Problem, march: March) -> Iterator[str]:
+    """Where the run has gone through a state at which its dependent speeds cannot be found, in words.
+
+    Seen from record to record, by the signs of what is divided by.
+    """
+    equations, states = problem.dyn.equations, march.states()
+    embedding = equations.embedding
+    divided = [] if embedding is None else equations.baked_in(embedding.fails_where)
+    moving = [x for x in divided if _depends_on_state(x)]
+    for divisor, value in zip(moving, interpret(moving, _values(problem, march, states)), strict=True):
+        changes = np.flatnonzero(np.diff(np.sign(value)))
+        if embedding is not None and len(changes):
+            before, after = states[changes[0], 0], states[changes[0] + 1, 0]
+            yield (
+                f"{problem.layout.model!r} passes a state between t = {before:.9g} s and {after:.9g} s where "
+                f"{where_zero(divisor)}: there {', '.join(leaf.name for leaf in embedding.u)} cannot be the dependent "
+                "speeds, and what is recorded from then on may err by far more than the tolerances; leave the choice "
+                "to each state (kane.formulate(model) without near= and without named dependent speeds), or end the "
+                "run before"
+            )
+
+
 def divisors(equations: Equations) -> dict[Expr, list[str]]:
     """What depends on the state and is divided by, in the constraints or to choose speeds: names of the constraints."""
     found: dict[Expr, list[str]] = {x: [] for x in equations.baked_in(equations.fails_where) if _depends_on_state(x)}

@@ -12,6 +12,7 @@ from kane.simulation.charted_run import ChartedRun
 from kane.simulation.charts import Charts
 from kane.simulation.course import Span, fixed_course, free_course, record_times
 from kane.simulation.events import Event
+from kane.simulation.failure import passages
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk4 import RK4
 from kane.simulation.integrators.rk8 import RK8
@@ -92,6 +93,8 @@ def simulate(
         march = problem.march(_course(method, problem, span, dt), problem.initial_state(start, q, u))
         outcome = run_march(march, problem.advance(method), progress or bar)
     attributes = _attributes((problem, march, outcome), method)
+    for passage in passages(problem, march):
+        warnings.warn(passage, stacklevel=2)
     return _trajectory(problem.record(march), attributes, method, dyn)
 
 
