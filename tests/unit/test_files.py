@@ -10,7 +10,7 @@ import pytest
 import kane
 from kane.simulation.hdf5_trial import problem_of_reading
 
-# A trajectory of a pendulum with one byte changed (place 3024), found among 1461 random changes: HDF5 1.14 loops in it.
+# A trajectory of a pendulum with one byte changed (place 3024): HDF5 2.0 loops on it, as on 3 more of 1461 tried.
 ENDLESS = Path(__file__).parents[1] / "oracles" / "endless_trajectory.nc"
 
 

@@ -62,6 +62,20 @@ def test_dynamics_are_the_same_to_the_last_bit(dyn, copied):
     assert (copied(dyn).forward(Q, U, TAU) == dyn.forward(Q, U, TAU)).all()
 
 
+def test_native_code_of_what_was_sent_or_loaded_is_found_on_the_disk(monkeypatch, tmp_path):
+    monkeypatch.setenv("KANE_CACHE", "on")
+    monkeypatch.setenv("KANE_CACHE_DIR", str(tmp_path / "cache"))
+    eqs = kane.formulate(library.stanford_arm())
+    kane.save_equations(eqs, tmp_path / "arm.json")
+    dyn = kane.build(eqs)
+    dyn.function("forward")
+    kept = {path for path in (tmp_path / "cache").rglob("*") if path.is_file()}
+    assert kept
+    for other in (pickle.loads(pickle.dumps(dyn)), kane.build(kane.load_equations(tmp_path / "arm.json"))):
+        other.function("forward")
+        assert {path for path in (tmp_path / "cache").rglob("*") if path.is_file()} == kept
+
+
 def test_a_copy_of_a_model_is_one_of_its_own():
     model = library.stanford_arm()
     other = copy.copy(model)
