@@ -78,6 +78,31 @@ def test_python_functions_that_make_a_run_chatter_are_suspected():
         kane.simulate(dyn, until=0.21, u=[1.0], inputs=lambda t, q, u: [-5.0 * np.sign(u[0])])
 
 
+@pytest.mark.parametrize("method", [kane.Midpoint(), kane.Gauss4()], ids=lambda m: m.name)
+def test_implicit_methods_that_do_not_converge_at_a_jump_name_it(rubbing, method):
+    with pytest.raises(kane.SimulationError, match=r"dt = 0\.0003 s is too large, or it chatters: .* sign\(u1\)"):
+        kane.simulate(rubbing, until=0.21, u=[1.0], integrator=method, dt=3e-4)
+
+
+@pytest.mark.parametrize(
+    ("force", "chatters"),
+    [
+        (lambda slide: -5.0 * kane.sign(slide.qdot), True),
+        (lambda slide: -5.0 * kane.sign(slide.qdot) - 1e3 * slide.qdot, True),
+        (lambda slide: -1e6 * slide.qdot - abs(slide.qdot) * slide.qdot, False),
+        (lambda slide: 1.0 - 0.5 * kane.sign(slide.qdot), False),
+        (lambda slide: 5.0 * kane.sign(slide.qdot), False),
+        (lambda slide: -1e6 * slide.q - 0.1 * kane.sign(slide.q - 1.0), False),
+    ],
+    ids=["friction", "friction and damping", "stiff and smooth", "passed", "driven away", "far away"],
+)
+def test_only_a_jump_that_attracts_from_both_sides_is_chattering(force, chatters):
+    """At u = 1e-9 m/s; how fast the argument is driven back does not fade with its distance from the jump."""
+    problem = Problem.of(block(force), None, None, ())
+    march = problem.march(free_course(0.0, 1.0, None, None, ()), np.array([0.0, 1e-9]))
+    assert problem.chatters(march) is chatters
+
+
 def test_fixed_steps_pass_where_others_chatter(rubbing):
     run = kane.simulate(rubbing, until=0.21, u=[1.0], dt=1e-4)
     assert run.final.q[0] == pytest.approx(0.1, abs=1e-4)  # v^2 / 2a; steps of 1e-4 s overshoot by less
@@ -149,7 +174,7 @@ def test_a_wheel_that_comes_to_lie_flat_ends_the_run_by_the_name_of_its_constrai
     said = str(caught.value)
     assert "makes no progress from t = 2.857" in said
     assert "the constraint 'rear wheel on the road: no slip'" in said
-    assert "cannot be solved where sqrt(1 - sin(roll)**2) = 0, and here it is" in said
+    assert "cannot be solved where sqrt(1 - sin(roll)**2) = 0, and at t = 2.85" in said
     outcome, march = outcome_of(dyn, method, 5.0, **start)
     assert outcome is Outcome.STALLED
     assert march.store.counts[EVALUATIONS] < MILLION

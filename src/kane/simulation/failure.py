@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 # A joint this near to its singularity [rad or m] is named as what may have made a run fail.
 NEAR_SINGULAR = 0.1
-# A jump that the motion reaches within this share of the run is where the run stands.
+# A jump that the motion reaches within this share of the run, or two fixed steps, is where the run stands.
 AT_JUMP = 1e-6
+# How much farther from the jump the rates are looked at again.
+FARTHER = 100.0
 # A divisor is small that has fallen below this share of its largest value in the run; constraints of smaller
 # conditioning are nearly dependent.
 SMALL = 1e-2
@@ -62,8 +64,11 @@ def explain(problem: Problem, march: March, outcome: Outcome) -> SimulationError
             f"there {', '.join(wrong[:12])} {'is' if len(wrong) == 1 else 'are'} not finite: the mass matrix is "
             "singular, a load is infinite, a function left its domain, or the motion ran away"
         )
-    elif outcome is Outcome.NOT_FINITE:
+        cause = "; ".join([cause, *_small_divisors(problem, march)])
+    elif outcome is Outcome.NOT_FINITE and march.course.step:
         cause = f"there its derivative is finite: the step dt = {abs(march.course.step):.6g} s is too large"
+        jump = chattering(problem, march)
+        cause += f", or {_chatters(jump)}" if jump else ""
     else:
         what = "cannot be followed" if outcome is Outcome.STUCK else "makes no progress"
         cause = "; ".join(_causes(problem, march)) or (
@@ -81,11 +86,7 @@ def _causes(problem: Problem, march: March) -> Iterator[str]:
     """What is found wrong at the state, in words."""
     found = chattering(problem, march)
     if found is not None:
-        yield (
-            f"it chatters: the accelerations jump where the argument of {_short(found.node)} changes its sign, and "
-            f"drive it back from both sides (at {found.below:.3g}/s from below, {found.above:.3g}/s from above); make "
-            "the jump smooth, for instance kane.tanh(x / width) in place of kane.sign(x), or take fixed steps: dt=..."
-        )
+        yield _chatters(found)
         return
     if march.slow is not None:
         yield (
@@ -106,6 +107,20 @@ def _causes(problem: Problem, march: March) -> Iterator[str]:
             f"a change of the state in its last digit changes the derivative by {noise:.2g} of its size: "
             f"{digits or 'no'} digits are left; ask for fewer (rtol, atol), or end the run before"
         )
+
+
+def _chatters(jump: Jump) -> str:
+    return (
+        f"it chatters: the accelerations jump where the argument of {_short(jump.node)} changes its sign, and drive it "
+        f"back from both sides (at {jump.below:.3g}/s from below, {jump.above:.3g}/s from above); make the jump "
+        "smooth, for instance kane.tanh(x / width) in place of kane.sign(x), or take fixed steps of kane.RK4: dt=..."
+    )
+
+
+def _small_divisors(problem: Problem, march: March) -> Iterator[str]:
+    states = np.concatenate([march.states(), [[march.time, *march.x]]])
+    inputs = np.tile(march.system.inputs, (len(states), 1))
+    return small_divisors(problem.dyn.equations, states, inputs, march.parameters)
 
 
 def chattering(problem: Problem, march: March) -> Jump | None:
@@ -133,7 +148,7 @@ def jumps(rhs: CompiledFunction) -> list[Expr]:
 
 
 def _jump(problem: Problem, march: March, node: Expr, way: float) -> Jump | None:
-    """The rates of the argument on both sides of its zero, in the direction of the run; None far from the zero."""
+    """The rates of the argument on both sides of its zero, in the direction of the run; None far from a jump."""
     state = np.concatenate([[march.time], march.x])
     steps = HALF * np.maximum(1.0, np.abs(state))
     beside = [_settled(problem, march, state + shift)[0] for shift in (*np.diag(steps), *np.diag(-steps))]
@@ -143,28 +158,41 @@ def _jump(problem: Problem, march: March, node: Expr, way: float) -> Jump | None
     size = float(across @ across)
     if not 0.0 < size < math.inf:
         return None
-    rates = []
-    for side in (-1.0, 1.0):
-        shifted = state.copy()
-        shifted[1:] += (side * max(2.0 * abs(here), math.sqrt(size) * steps.max() * HALF) - here) / size * across
-        rates.append(way * float(gradient @ np.concatenate([[1.0], _settled_slope(problem, march, shifted)])))
-    near = AT_JUMP * abs(march.course.until - march.course.start) * max(abs(rate) for rate in rates)
-    return Jump(node, *rates) if abs(here) <= near else None
+
+    def rates(distance: float) -> list[float]:
+        """The rates so far below and above the zero."""
+        found = []
+        for at in (-distance, distance):
+            shifted = state.copy()
+            shifted[1:] += (at - here) / size * across
+            found.append(way * float(gradient @ np.concatenate([[1.0], _settled_slope(problem, march, shifted)])))
+        return found
+
+    distance = max(2.0 * abs(here), math.sqrt(size) * float(steps.max()))
+    close, farther = rates(distance), rates(FARTHER * distance)
+    course = march.course
+    within = max(AT_JUMP * abs(course.until - course.start), 2.0 * abs(course.step))
+    # Rates that come to nothing at the zero, as those of a stiff damper, bring the motion there and let it rest.
+    jump = all(abs(near) > 0.1 * abs(far) for near, far in zip(close, farther, strict=True))
+    return Jump(node, *close) if abs(here) <= within * max(map(abs, close)) and jump else None
 
 
 def _argument(problem: Problem, march: March, node: Expr, states: NDArray[np.float64]) -> Vector:
     """What changes its sign where the node jumps, at states [t, q, u], (states,)."""
     args = node.args[:1] if node.op in (SIGN, ABS, SELECT) else node.args[:2]
-    values = [np.broadcast_to(x, len(states)) for x in interpret(args, _values(problem, march, states))]
+    inputs = np.tile(march.system.inputs, (len(states), 1))
+    leaves_here = _values(problem.dyn.equations, states, inputs, march.parameters)
+    values = [np.broadcast_to(x, len(states)) for x in interpret(args, leaves_here)]
     return values[0] if len(values) == 1 else values[0] - values[1]
 
 
-def _values(problem: Problem, march: March, states: NDArray[np.float64]) -> dict[Expr, Any]:
-    """All leaves of the program of the run at states [t, q, u], inputs as they are."""
-    program = problem.rhs.program
-    values: dict[Expr, Any] = dict(zip(program.state, states.T, strict=True))
-    values.update(zip(program.rest, march.system.inputs, strict=True))
-    values.update(zip(program.parameters, march.parameters, strict=True))
+def _values(
+    equations: Equations, states: NDArray[np.float64], inputs: NDArray[np.float64], parameters: Vector
+) -> dict[Expr, Any]:
+    """All leaves that the equations know along states."""
+    values: dict[Expr, Any] = dict(zip((equations.t, *equations.q, *equations.u), states.T, strict=True))
+    values.update(zip(equations.inputs, inputs.T, strict=True))
+    values.update(zip(equations.parameters, parameters, strict=True))
     return values
 
 
@@ -172,19 +200,30 @@ def _slope(problem: Problem, march: March, state: Vector) -> Vector:
     return problem.rhs(state, march.system.inputs, march.system.stage)
 
 
-def _small_divisors(problem: Problem, march: March) -> Iterator[str]:
-    """Divisors of the constraints and of the speeds that have come near zero, in words."""
-    states = np.concatenate([march.states(), [[march.time, *march.x]]])
-    found = divisors(problem.dyn.equations)
-    values = interpret(list(found), _values(problem, march, states))
+def small_divisors(
+    equations: Equations, states: NDArray[np.float64], inputs: NDArray[np.float64], parameters: Vector
+) -> Iterator[str]:
+    """Divisors of the constraints and of the speeds that come near zero, or pass it, along states, in words.
+
+    Args:
+        equations: whose they are.
+        states: [t, q, u], (times, 1 + nq + n).
+        inputs: (times, inputs).
+        parameters: values.
+    """
+    found = divisors(equations)
+    values = interpret(list(found), _values(equations, states, inputs, parameters))
     for (divisor, rows), value in zip(found.items(), values, strict=True):
-        sizes = np.abs(np.broadcast_to(value, len(states)))
-        if sizes[-1] < SMALL * sizes.max():
+        course = np.broadcast_to(value, len(states))
+        sizes = np.abs(course)
+        passed = np.flatnonzero(course[1:] * course[:-1] < 0.0)
+        worst = int(passed[0]) if passed.size else int(np.argmin(sizes))
+        if passed.size or sizes[worst] < SMALL * sizes.max():
             more = f" and {len(rows) - 1} more" if rows[1:] else ""
             of = f"the constraint {rows[0]!r}{more}" if rows else "the choice of speeds"
             yield (
-                f"{of} cannot be solved where {where_zero(divisor)}, and here it is {sizes[-1]:.2g}: end the run "
-                "before, for instance by a terminal event"
+                f"{of} cannot be solved where {where_zero(divisor)}, and at t = {states[worst, 0]:.9g} s it is "
+                f"{course[worst]:.2g}: end the run before, for instance by a terminal event"
             )
 
 
@@ -197,7 +236,8 @@ def passages(problem: Problem, march: March) -> Iterator[str]:
     embedding = equations.embedding
     divided = [] if embedding is None else equations.baked_in(embedding.fails_where)
     moving = [x for x in divided if _depends_on_state(x)]
-    for divisor, value in zip(moving, interpret(moving, _values(problem, march, states)), strict=True):
+    values = _values(equations, states, np.tile(march.system.inputs, (len(states), 1)), march.parameters)
+    for divisor, value in zip(moving, interpret(moving, values), strict=True):
         changes = np.flatnonzero(np.diff(np.sign(value)))
         if embedding is not None and len(changes):
             before, after = states[changes[0], 0], states[changes[0] + 1, 0]

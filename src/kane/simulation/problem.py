@@ -154,18 +154,20 @@ class Problem:
 
         It raises what input functions raised, and where an event happens without end.
         """
-        paces: list[Pace] = []
+        pace: Pace | None = None
 
         def advance(march: March, steps: int) -> Status:
-            before, clock, counts = march.store.counts[FOUND], march.store.clock, march.store.counts
-            if not method.fixed and not paces:
-                paces.append(Pace(march.course, march.time))
-            status = method.advance(march, min([steps, *(pace.left(counts) for pace in paces)]))
+            nonlocal pace
+            clock, counts = march.store.clock, march.store.counts
+            before = counts[FOUND]
+            if pace is None and not method.fixed:
+                pace = Pace(march.course, march.time)
+            status = method.advance(march, min(steps, pace.left(counts)) if pace else steps)
             if march.slow is not None:
                 march.slow.raise_kept()
             if march.store.counts[FOUND] > before:
                 self._check_accumulation(march)
-            if status is Status.GOING and any(p.is_lost(clock, counts, lambda: self.chatters(march)) for p in paces):
+            if status is Status.GOING and pace and pace.is_lost(clock, counts, lambda: self.chatters(march)):
                 return Status.STALLED
             return status
 
