@@ -1,5 +1,8 @@
 """Errors that name the thing and the cure."""
 
+import reprlib
+from typing import Any
+
 
 class KaneError(Exception):
     """Every error that kane raises on purpose."""
@@ -31,3 +34,21 @@ class CompileError(KaneError, RuntimeError):
 
 class SimulationError(KaneError, RuntimeError):
     """A simulation could not go on; the message carries time and state."""
+
+
+class _Short(reprlib.Repr):
+    """A few levels, a few entries, a few letters of whatever it is; what has no text of its own too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxstring, self.maxother, self.maxlong = 4, 120, 160, 60
+        self.maxtuple = self.maxlist = self.maxdict = self.maxset = 8
+
+    def repr_int(self, x: int, level: int) -> str:
+        # Python refuses to write whole numbers of more than some thousand digits.
+        return f"a whole number of {x.bit_length()} bits" if x.bit_length() > 4000 else super().repr_int(x, level)
+
+
+def shown(value: Any) -> str:
+    """What a message shows of something that a user gave: one line, however large, deep or odd it is."""
+    return " ".join(_Short().repr(value).split())

@@ -203,12 +203,12 @@ def test_gravity_is_three_finite_numbers(gravity, message):
 
 
 CONNECTIONS = {
-    "no body": (lambda m: m.connect("ground", body(m, "C"), Weld()), r"'ground' is not a body of model 'small'"),
+    "no body": (lambda m: m.connect("grund", body(m, "C"), Weld()), r"no body 'grund'; did you mean ground\?"),
     "no child": (lambda m: m.connect(m.ground, None, Weld()), r"None is not a body of model 'small'"),
-    "foreign body": (lambda m: m.connect(m.ground, OTHER_BODY, Weld()), r"Body\('X'\) is not a body of model 'small'"),
+    "foreign body": (lambda m: m.connect(m.ground, OTHER_BODY, Weld()), r"body 'X' belongs to model 'other'; build"),
     "foreign parent": (
         lambda m: m.connect(OTHER.ground, body(m, "C"), Weld()),
-        r"Body\('ground'\) is not a body of model 'small'",
+        r"body 'ground' belongs to model 'other'; build",
     ),
     "ground as child": (
         lambda m: m.connect(body(m, "A"), m.ground, Weld()),
@@ -265,7 +265,7 @@ CONNECTIONS = {
     ),
     "orientation of three numbers": (
         lambda m: m.connect(m.ground, body(m, "C"), Revolute("q9"), orientation=(0, 0, 1)),
-        r"the orientation of joint 'q9' on 'ground' must be a kane.Rotation, not \(0, 0, 1\)",
+        r"the orientation of joint 'q9' on 'ground' is \(0, 0, 1\); give a kane.Rotation, a matrix of 3 x 3 or",
     ),
     "orientation of another model": (
         lambda m: m.connect(m.ground, body(m, "C"), Revolute("q9"), child_orientation=Rotation.about("x", OTHER_L)),
@@ -343,11 +343,11 @@ def test_gravity_may_depend_on_parameters_but_not_on_the_motion():
 
 
 FRAMES = {
-    "nowhere": (lambda m: m.frame("f", None), r"frame 'f' must be fixed in a body of model 'small', not in None"),
-    "by name": (lambda m: m.frame("f", "A"), r"frame 'f' must be fixed in a body of model 'small', not in 'A'"),
+    "nowhere": (lambda m: m.frame("f", None), r"None is not a body of model 'small'; give what"),
+    "name of nothing": (lambda m: m.frame("f", "Z"), r"there is no body 'Z'; known are ground"),
     "foreign body": (
         lambda m: m.frame("f", OTHER_BODY),
-        r"body .X. belongs to another model, .other.; build",
+        r"body .X. belongs to model .other.; build",
     ),
     "two numbers": (
         lambda m: m.frame("f", m.ground, at=(1, 2)),
@@ -355,7 +355,7 @@ FRAMES = {
     ),
     "angles": (
         lambda m: m.frame("f", m.ground, orientation=[0, 0, 1]),
-        r"the orientation of frame 'f' must be a kane.Rotation",
+        r"the orientation of frame 'f' is \[0, 0, 1\]; give a kane.Rotation",
     ),
     "moving": (lambda m: m.frame("f", m.ground, at=(q(m), 0, 0)), r"the position of frame 'f' depends on q1"),
 }

@@ -135,7 +135,7 @@ def test_an_integrator_that_chooses_its_steps_takes_no_dt(dyn, integrator):
 @pytest.mark.parametrize("kind", [kane.RK5, kane.RK8, kane.BDF])
 def test_tolerances_that_cannot_be_met_are_errors(kind):
     for wrong in ({"rtol": 0.0}, {"atol": -1.0}, {"rtol": math.nan}, {"max_step": 0.0}):
-        with pytest.raises(kane.ModelError, match="give a positive number"):
+        with pytest.raises(kane.ModelError, match=r"give a (positive|finite) number"):
             kind(**wrong)
     with pytest.raises(kane.ModelError, match="below the rounding of double precision"):
         kind(rtol=1e-16, atol=1e-18)

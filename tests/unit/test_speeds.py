@@ -251,7 +251,7 @@ REFUSED = {
     "the name of an input": (lambda m, a, b, c, B: dict(x=a, y=b, tau1=c), "the name 'tau1' of a speed is .* taken"),
     "the name of time": (lambda m, a, b, c, B: dict(x=a, y=b, t=c), "the name 't' of a speed is .* taken"),
     "an unknown dependent speed": (lambda m, a, b, c, B: dict(x=a, y=b, z=c, dependent=["v"]), "no speed 'v'"),
-    "a dependent word": (lambda m, a, b, c, B: dict(x=a, y=b, z=c, dependent="z"), "dependent must be a list"),
+    "a dependent word": (lambda m, a, b, c, B: dict(x=a, y=b, z=c, dependent="z"), "give a list of names of speeds"),
     "a dependent speed twice": (lambda m, a, b, c, B: dict(x=a, y=b, z=c, dependent=["z", "z"]), "named twice"),
 }
 

@@ -11,15 +11,15 @@ from kane.codegen.jit import compile_program
 from kane.codegen.program import Program
 from kane.dynamics.build import build
 from kane.dynamics.recorded import recorded_parameters
+from kane.expression.arguments import require
 from kane.expression.node import Expr
 from kane.expression.operations import ACCELERATION
 from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
+from kane.simulation.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import xarray
-
-    from kane.simulation.trajectory import Trajectory
 
 
 def along(equations: Equations, outputs: Mapping[str, Expr], run: Trajectory) -> xarray.Dataset:
@@ -36,6 +36,7 @@ def along(equations: Equations, outputs: Mapping[str, Expr], run: Trajectory) ->
     """
     import xarray  # takes half a second, with pandas, that only a result should pay
 
+    require(run, Trajectory, "outputs are along a Trajectory, which kane.simulate returns")
     e, parameters = equations, recorded_parameters(run, equations)
     expressions = list(outputs.values())
     state, rest, given = (e.t, *e.q, *e.u), e.inputs, run.inputs

@@ -13,7 +13,8 @@ from kane.analysis.integrability import integrable_rows
 from kane.analysis.loops import Array, Loops
 from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
+from kane.expression.arguments import number, words
 from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
 from kane.model.checks import near
@@ -104,7 +105,9 @@ def assemble(
     Source: Levenberg 1944; Gillespie 2003, Eqs. 4-5 for the motion constraints.
     """
     if not isinstance(equations, Equations | Dynamics):
-        raise ModelError(f"assemble takes Equations or Dynamics, as formulate and build make them, not {equations!r}")
+        raise ModelError(
+            f"assemble takes Equations or Dynamics, as formulate and build make them, not {shown(equations)}"
+        )
     dyn = equations if isinstance(equations, Dynamics) else build(equations)
     layout = Layout.of(dyn.equations)
     values = named_vector(parameters, layout.parameters, layout.parameter_defaults, "parameter")
@@ -135,7 +138,7 @@ def assemble(
 
 def _time(equations: Equations, t: float | None) -> float:
     if t is not None:
-        return float(t)
+        return number(t, "t", "seconds")
     rows = [x for row in equations.constraints for x in (row.configuration, row.motion) if x is not None]
     if equations.t in leaves(rows):
         raise ModelError(f"the constraints of {equations.name!r} depend on the time t; give t [s]")
@@ -144,8 +147,7 @@ def _time(equations: Equations, t: float | None) -> float:
 
 def _held(layout: Layout, fixed: Sequence[str]) -> tuple[list[int], list[int]]:
     """Places of the held coordinates, and of the held speeds."""
-    if isinstance(fixed, str):
-        raise ModelError(f"fixed is {fixed!r}; give a list of names, [{fixed!r}]")
+    fixed = words(fixed, "fixed", "names")
     names = (*layout.coordinates, *layout.speeds)
     for name in fixed:
         if name not in names:

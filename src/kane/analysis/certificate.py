@@ -13,6 +13,7 @@ from kane.analysis.certificate_embedding import OF_A_STATE, OF_CONSTRAINTS, OF_S
 from kane.analysis.certificate_reactions import OF_JOINTS, OF_REACTIONS
 from kane.analysis.random_states import RandomStates
 from kane.errors import ModelError
+from kane.expression.arguments import whole
 from kane.expression.collector import collector_paused
 from kane.formulation.formulate import formulate
 from kane.formulation.read_model import snapshot
@@ -89,8 +90,7 @@ def certify(model: Model, *, near: Any = None, states: int = 4, seed: int = 0) -
         ModelError: the model has no degree of freedom, or does not formulate.
     """
     for name, value, least in (("states", states, 1), ("seed", seed, 0)):
-        if not isinstance(value, int) or value < least:
-            raise ModelError(f"{name} of a certificate must be a whole number of at least {least}, not {value!r}")
+        whole(value, f"{name} of a certificate", least)
     equations = formulate(model, near=near)
     model = equations.model
     if not equations.u:

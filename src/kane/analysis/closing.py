@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kane.analysis.loops import Array, Loops
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 
 # Starts: the guess, then places ever farther from it.
 STARTS = 40
@@ -161,7 +161,7 @@ def require_closed(loops: Loops, found: Closed, guess: Array, held: Collection[i
     if held and close_loops(loops, guess, ())[0].good(reach):
         fixed = ", ".join(loops.equations.q[i].name for i in sorted(held))
         raise ModelError(
-            f"{model!r} does not close with {fixed} held where they are: the constraint {which!r} is left "
+            f"{shown(model)} does not close with {fixed} held where they are: the constraint {shown(which)} is left "
             f"{found.residual:.3g} open; hold fewer coordinates (fixed=), or hold them elsewhere"
         )
     if found.turned >= 0 and found.residual <= CLOSED * reach:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
+from kane.expression.arguments import numbers
 from kane.formulation.poses import place_names
 from kane.geometry.rotation import Rotation
 from kane.model.body import Body
@@ -85,7 +86,7 @@ def inverse_kinematics(
         ModelError: not a pose, or it is not reached; the message says how near the body came; or there are constraints.
     """
     if not isinstance(dyn, Dynamics):
-        raise ModelError(f"inverse_kinematics needs Dynamics, as kane.build(equations) makes them, not {dyn!r}")
+        raise ModelError(f"inverse_kinematics needs Dynamics, as kane.build(equations) makes them, not {shown(dyn)}")
     _require_open(dyn)
     targets, single = _targets(position, orientation)
     point = named_vector(at, ("x", "y", "z"), (0.0, 0.0, 0.0), "component of at")
@@ -93,8 +94,8 @@ def inverse_kinematics(
         raise ModelError(f"body {body.name!r} belongs to another model than {dyn.equations.name!r}")
     name = body.name if isinstance(body, Body) else body
     known = place_names(dyn.equations)
-    if name not in known:
-        raise ModelError(f"there is no body or frame {name!r}; {near(name, known)}")
+    if not isinstance(name, str) or name not in known:
+        raise ModelError(f"there is no body or frame {shown(name)}; {near(name, known)}")
     layout = Layout.of(dyn.equations)
     found = layout.initial_state(q, None)[: len(layout.coordinates)]
     search = _Search(dyn, name, point, layout.quaternions, {"t": t, "parameters": parameters})
@@ -209,10 +210,7 @@ def _targets(position: Any, orientation: Any) -> tuple[list[Target], bool]:
 
 
 def _array(values: Any, word: str, shape: tuple[int, ...]) -> Array:
-    try:
-        array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise ModelError(f"the {word} must be numbers, not {values!r}") from None
+    array = numbers(values, f"the {word} must be numbers")
     if array.ndim not in (len(shape), len(shape) + 1) or array.shape[-len(shape) :] != shape or not array.size:
         raise ModelError(f"the {word} has shape {array.shape}; {shape} is needed, or (m, ...) of these for a path")
     if not np.isfinite(array).all():

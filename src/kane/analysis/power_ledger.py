@@ -14,16 +14,16 @@ from kane.codegen.emit_listing import emit_listing
 from kane.codegen.jit import compile_program
 from kane.codegen.program import Program
 from kane.dynamics.recorded import recorded_parameters
+from kane.expression.arguments import require
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate
 from kane.model.model import Model
+from kane.simulation.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import xarray
-
-    from kane.simulation.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +53,7 @@ class PowerLedger:
         """
         import xarray  # takes half a second, with pandas, that only a result should pay
 
+        require(run, Trajectory, "a ledger is along a Trajectory, which kane.simulate returns")
         stage = self._function.stage(recorded_parameters(run, self.equations))
         found = self._function(np.column_stack([run.time, run.q, run.u]), run.inputs, stage)
         watts, titles = {"units": "W"}, np.array([*self.loads], dtype=object)

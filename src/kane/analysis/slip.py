@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from kane.analysis.along import along
 from kane.analysis.ground_wrench import ground_wrench, motion, moved_moment
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
+from kane.expression.arguments import listed, require
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import total_time_derivative
 from kane.expression.functions import absolute, maximum, sqrt
@@ -130,6 +131,7 @@ def wheel_forces(equations: Equations, wheels: Sequence[Wheel]) -> WheelForces:
 
     Source: Tanner & Kyriakopoulos 2001, Eq. (9).
     """
+    wheels = checked_wheels(equations, wheels)
     with collector_paused():
         stands = [stand_of(equations, wheel) for wheel in wheels]
         require_level(equations, wheels, stands)
@@ -153,16 +155,23 @@ def wheel_forces(equations: Equations, wheels: Sequence[Wheel]) -> WheelForces:
     return WheelForces(equations, loads, X, dict(zip(shared, map(lift, Y), strict=True)), shared)
 
 
-def stand_of(equations: Equations, wheel: Wheel) -> Stand:
-    """The place of a wheel, in q and parameters.
+def checked_wheels(equations: Equations, wheels: Any) -> list[Wheel]:
+    """The wheels of a vehicle that has these equations.
 
     Raises:
-        ModelError: the wheel is of another model.
+        ModelError: not equations, not wheels, or wheels of another model.
     """
-    model = equations.model
-    if not isinstance(wheel, Wheel) or wheel.turn not in model.connections:
-        raise ModelError(f"{wheel!r} is no kane.Wheel of {equations.name!r}")
-    ground = model.ground
+    require(equations, Equations, "forces on wheels are of Equations, which kane.formulate(model) returns")
+    given: list[Wheel] = listed(wheels, "wheels", "kane.Wheel(joint, radius)")
+    for wheel in given:
+        if not isinstance(wheel, Wheel) or wheel.turn not in equations.model.connections:
+            raise ModelError(f"{shown(wheel)} is no kane.Wheel of {equations.name!r}")
+    return given
+
+
+def stand_of(equations: Equations, wheel: Wheel) -> Stand:
+    """The place of a wheel, in q and parameters."""
+    ground = equations.model.ground
     along_N = (ground.x, ground.y, ground.z)
     given = [of.dot(axis) for of in (wheel.centre.position, wheel.axle) for axis in along_N]
     values = equations.baked_in(substitute(given, images(equations.system, given)))

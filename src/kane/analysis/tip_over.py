@@ -11,8 +11,9 @@ import numpy as np
 
 from kane.analysis.along import along
 from kane.analysis.ground_wrench import ground_wrench, moved_moment
-from kane.analysis.slip import Stand, require_level, stand_of
-from kane.errors import ModelError
+from kane.analysis.slip import Stand, checked_wheels, require_level, stand_of
+from kane.errors import ModelError, shown
+from kane.expression.arguments import listed
 from kane.expression.collector import collector_paused
 from kane.expression.functions import atan2, minimum, sqrt
 from kane.expression.node import Expr
@@ -84,6 +85,10 @@ def tip_over(equations: Equations, wheels: Sequence[Wheel], carriage: Sequence[B
 
     Source: Papadopoulos & Rey 1996; Tanner & Kyriakopoulos 2001, Eq. (9).
     """
+    wheels = checked_wheels(equations, wheels)
+    if len(wheels) < 3:
+        raise ModelError(f"{len(wheels)} wheels span no polygon; give three or more")
+    carriage = listed(carriage, "the carriage", "bodies")
     with collector_paused():
         stands = [stand_of(equations, wheel) for wheel in wheels]
         require_level(equations, wheels, stands)
@@ -120,7 +125,7 @@ def _mass_centre(equations: Equations, carriage: Sequence[Body]) -> Vector:
     moment: Vector = (0.0, 0.0, 0.0)
     for body in carriage:
         if not isinstance(body, Body) or body not in equations.model.bodies:
-            raise ModelError(f"{body!r} of the carriage is no body of {equations.name!r}")
+            raise ModelError(f"{shown(body)} of the carriage is no body of {equations.name!r}")
         position = body.point(body.com).position
         given = [position.dot(axis) for axis in (ground.x, ground.y, ground.z)]
         found = substitute(given, images(equations.system, given))

@@ -13,7 +13,7 @@ from typing import Annotated, get_type_hints
 import typer
 
 import kane
-from kane.errors import ImportFileError, ModelError
+from kane.errors import ImportFileError, ModelError, shown
 from kane.files.source_file import read_source
 from kane.importers.xml_reader import read_xml
 
@@ -68,7 +68,7 @@ def _example_robot(text: str, known: Sequence[str]) -> Path:
         return kane.example_robot(text)
     except ImportFileError as error:
         raise ModelError(
-            f"{text!r} is neither a file nor a reference model: those are {', '.join(known)}; "
+            f"{shown(text)} is neither a file nor a reference model: those are {', '.join(known)}; "
             f"nor is it an example: {error}"
         ) from None
 
@@ -101,7 +101,7 @@ def _python_model(path: Path) -> kane.Model:
     found = getattr(module, "model", None)
     made = found() if callable(found) else found
     if not isinstance(made, kane.Model):
-        raise ImportFileError(f"{path}: `model` is {made!r}; define a kane.Model, or a function that returns one")
+        raise ImportFileError(f"{path}: `model` is {shown(made)}; define a kane.Model, or a function that returns one")
     return made
 
 

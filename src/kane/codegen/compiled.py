@@ -15,6 +15,7 @@ import numpy as np
 from kane.codegen.batches import Columns, LaneCode, Range, chunk_for, in_chunks, processors
 from kane.codegen.program import Program
 from kane.errors import ModelError
+from kane.expression.arguments import numbers
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves
 
@@ -225,10 +226,7 @@ class CompiledFunction:
         return start
 
     def _array(self, values: Any, word: str, length: int) -> np.ndarray:
-        try:
-            array = np.ascontiguousarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ModelError(f"{self.program.name}: {word} must be numbers, got {values!r}") from None
+        array = np.ascontiguousarray(numbers(values, f"{self.program.name}: {word} must be numbers"))
         if array.ndim == 0 or array.shape[-1] != length:
             raise self._shape(word, f"(..., {length})", np.shape(values))
         return array

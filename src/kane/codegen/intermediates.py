@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from kane.errors import ExpressionError
+from kane.errors import ExpressionError, shown
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, COORDINATE, COS, NEG, SIN
 from kane.expression.text import Piece, Row, name_of
@@ -56,7 +56,7 @@ def named_pairs(outputs: Mapping[str, Expr] | Iterable[tuple[str, Expr]]) -> lis
     pairs = list(outputs.items() if isinstance(outputs, Mapping) else outputs)
     for name, node in pairs:
         if node.__class__ is not Expr:
-            raise ExpressionError(f"the output {name!r} is {node!r}, not an expression; lift it into the arena")
+            raise ExpressionError(f"the output {name!r} is {shown(node)}, not an expression; lift it into the arena")
     return pairs
 
 

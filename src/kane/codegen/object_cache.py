@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from kane.errors import CompileError
+from kane.errors import CompileError, shown
 
 SWITCH, FOLDER = "KANE_CACHE", "KANE_CACHE_DIR"
 CAPACITY = 256 * 2**20  # bytes; forward dynamics of a humanoid take a quarter of a megabyte
@@ -98,7 +98,7 @@ def environment_cache() -> ObjectCache | None:
     if switch in ("off", "0"):
         return None
     if switch not in ("", "on", "1"):
-        raise CompileError(f"{SWITCH} is {os.environ[SWITCH]!r}; set it to on or off, or remove it")
+        raise CompileError(f"{SWITCH} is {shown(os.environ[SWITCH])}; set it to on or off, or remove it")
     folder = os.environ.get(FOLDER)
     if not folder:
         import platformdirs  # here, because it takes milliseconds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kane.errors import ExpressionError
+from kane.errors import ExpressionError, shown
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, COS, COST_CLASSES, OPERATIONS, SIN, SPEED
 from kane.expression.traverse import reachable
@@ -59,7 +59,7 @@ class Program:
         self._stages = self._leaf_stages()
         for i, output in enumerate(self.outputs):
             if output.__class__ is not Expr:
-                raise ExpressionError(f"output {i} of {name!r} is {output!r}, not an expression; use arena.lift")
+                raise ExpressionError(f"output {i} of {name!r} is {shown(output)}, not an expression; use arena.lift")
         # The order in which the formulation made the nodes keeps what belongs together together: fewer values alive at
         # a time than depth first from the outputs, up to a third faster code, and less for LLVM's allocator to do.
         order = reachable(self.outputs)
@@ -73,7 +73,7 @@ class Program:
         for word, group in (("state", self.state), ("rest", self.rest), ("parameters", self.parameters)):
             for leaf in group:
                 if leaf.args or leaf.op == CONSTANT:
-                    raise ExpressionError(f"{leaf!r} in {word} of {self.name!r} is not a leaf; list leaves only")
+                    raise ExpressionError(f"{shown(leaf)} in {word} of {self.name!r} is not a leaf; list leaves only")
                 if leaf in stages:
                     raise ExpressionError(f"the leaf {leaf.name!r} is listed twice in {self.name!r}; list it once")
                 if word == "state":
@@ -119,7 +119,7 @@ class Program:
         try:
             return self._stages[node]
         except KeyError:
-            raise ExpressionError(f"{node!r} is not part of the program {self.name!r}") from None
+            raise ExpressionError(f"{shown(node)} is not part of the program {self.name!r}") from None
 
     def count(self) -> dict[str, int]:
         """Operations of the main part by cost class: mul, add, div, trig, other."""

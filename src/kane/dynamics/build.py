@@ -9,7 +9,7 @@ from kane.codegen.compiled import CompiledFunction
 from kane.codegen.jit import compile_program
 from kane.codegen.program import Program
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.formulation.equations import Equations
 
 
@@ -56,8 +56,10 @@ def build(equations: Equations, *, target: Target | None = None) -> Dynamics:
         ModelError: ``equations`` is not what ``formulate`` returns.
     """
     if not isinstance(equations, Equations):
-        raise ModelError(f"build takes Equations, which kane.formulate(model) returns, not {equations!r}")
-    compiler = (target or LLVM()).compile
+        raise ModelError(f"build takes Equations, which kane.formulate(model) returns, not {shown(equations)}")
+    compiler = getattr(LLVM() if target is None else target, "compile", None)
+    if not callable(compiler):
+        raise ModelError(f"{shown(target)} compiles no programs; give a target such as kane.LLVM()")
     if not (equations.constraints or equations.closing):
         return Dynamics(equations, compiler)
     from kane.dynamics.constrained_dynamics import ConstrainedDynamics  # numba takes 0.3 s that only constraints pay

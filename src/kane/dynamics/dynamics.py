@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from numbers import Real
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
 from kane.codegen.compiled import CompiledFunction, result_array
 from kane.codegen.program import Program
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
+from kane.expression.arguments import numbers, require
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 from kane.formulation.poses import place_names
@@ -102,10 +102,12 @@ class Dynamics:
 
     def compile(self, program: Program) -> CompiledFunction:
         """Code for another program of these equations' leaves, by the same target."""
+        require(program, Program, "compile takes a Program")
         return self._compile(program)
 
     def function(self, name: str) -> CompiledFunction:
         """The compiled program of a quantity: "forward", "inverse", "rhs" (qdot, udot), "mass_matrix", "energy", ..."""
+        require(name, str, 'a program has a name such as "forward"')
         found = self._functions.get(name)
         if found is not None:
             return found
@@ -199,7 +201,7 @@ class Dynamics:
         """Partial angular velocities of a body and partial velocities of its point ``at`` (in the body's frame) [m]."""
         if isinstance(body, Body) and body.model.arena is not self._equations.system.arena:
             raise ModelError(f"body {body.name!r} belongs to another model than {self._equations.name!r}")
-        name = body.name if isinstance(body, Body) else body
+        name = body.name if isinstance(body, Body) else body if isinstance(body, str) else shown(body)
         n = len(self._equations.u)
         point = self._array(at, "at", 3)
         values = self._call(f"jacobian {name}", q, np.zeros(n), point, t=t, parameters=parameters)
@@ -223,6 +225,7 @@ class Dynamics:
             function: from ``compile``.
             rest: what the program reads besides t, q and u.
         """
+        require(function, CompiledFunction, "evaluate takes what dyn.compile or dyn.function returned")
         values = self.parameters if parameters is None else self._values(parameters)
         return self._run(function, function.stage(values), q, u, rest, t=t)
 
@@ -245,8 +248,8 @@ class Dynamics:
             names = [leaf.name for leaf in self._equations.inputs]
             cure = f"inputs, an array (..., {len(names)}) of {', '.join(names)}"
             rest = self._unread(function, self._equations.inputs, cure)
-        parts = {"t": self._array(np.expand_dims(t, -1), "t", 1), "q": q, "u": u}
-        rest = np.asarray(rest, float)
+        parts = {"t": numbers(t, "t must be 1 number")[..., None], "q": q, "u": u}
+        rest = numbers(rest, "inputs, udot or at must be numbers")
         shapes = {word: a.shape[:-1] for word, a in {**parts, "inputs, udot or at": rest}.items()}
         if stage.ndim > 1:
             shapes["parameters"] = stage.shape[:-1]
@@ -267,10 +270,7 @@ class Dynamics:
 
     @staticmethod
     def _array(values: Any, word: str, length: int) -> np.ndarray:
-        try:
-            array = np.asarray(values, float)
-        except (TypeError, ValueError, OverflowError):
-            raise ModelError(f"{word} must be {length} number{'s' * (length != 1)}, not {values!r}") from None
+        array = numbers(values, f"{word} must be {length} number{'s' * (length != 1)}")
         if array.ndim == 0 or array.shape[-1] != length:
             raise ModelError(f"{word} must have shape (..., {length}), got {array.shape}")
         return array
@@ -281,13 +281,13 @@ class Dynamics:
     def _values(self, parameters: Mapping[str, Any]) -> np.ndarray:
         """All parameters, the given ones replaced, shape (..., n): the batches of the given values broadcast."""
         if not isinstance(parameters, Mapping):
-            raise ModelError(f"parameters must be a dict of values by name, not {parameters!r}")
+            raise ModelError(f"parameters must be a dict of values by name, not {shown(parameters)}")
         names = [p.name for p in self._equations.parameters]
         given = {}
         for name, value in parameters.items():
             if name not in names:
                 raise ModelError(f"there is no parameter {name!r}; {near(name, names)}")
-            given[names.index(name)] = self._number(value, name)
+            given[names.index(name)] = numbers(value, f"the parameter {name!r} must be a number")
         try:
             batch = np.broadcast_shapes(*(value.shape for value in given.values()))
         except ValueError:
@@ -297,13 +297,3 @@ class Dynamics:
         for place, value in given.items():
             values[..., place] = value
         return values
-
-    @staticmethod
-    def _number(value: Any, name: str) -> np.ndarray:
-        array = np.asarray(value)
-        if array.dtype.kind not in "iuf" and not isinstance(value, Real):
-            raise ModelError(f"the parameter {name!r} must be a number, not {value!r}, or an array of numbers")
-        try:
-            return array.astype(float)
-        except (TypeError, ValueError, OverflowError):
-            raise ModelError(f"the parameter {name!r} must be a number, not {value!r}, in double precision") from None

@@ -14,7 +14,8 @@ from kane.codegen.compiled import CompiledFunction
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.reaction_values import INDETERMINATE, ReactionValues
 from kane.dynamics.recorded import Recorded, recorded_parameters
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
+from kane.expression.arguments import numbers
 from kane.formulation.programs import lower_triangle
 from kane.formulation.reactions import Reactions
 
@@ -85,7 +86,7 @@ class States:
     def _inputs(self, like: Array) -> Array:
         """The inputs, once for each of the states of an array."""
         eqs = self.dyn.equations
-        array = np.zeros(len(eqs.inputs)) if self.inputs is None else np.asarray(self.inputs, float)
+        array = np.zeros(len(eqs.inputs)) if self.inputs is None else numbers(self.inputs, "inputs must be numbers")
         return np.broadcast_to(array, (*like.shape[:-1], array.shape[-1]))
 
 
@@ -158,6 +159,8 @@ class RevealedReactions:
         if dyn.equations is not revealed.equations:
             raise ModelError("the reactions were revealed from other equations than these dynamics were built from")
         self._dyn, self._revealed = dyn, revealed
+        if not isinstance(route, ReactionRoute | None):
+            raise ModelError(f"the route to reactions is {shown(route)}; give one such as kane.Multipliers()")
         self._route = route or AuxiliarySpeeds()
         self._function = dyn.compile(revealed.program())
 

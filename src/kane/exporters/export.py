@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.exporters.exporter import Exporter
+from kane.expression.arguments import place, words
 from kane.files.write_file import made_folder, write_whole
 from kane.formulation.equations import Equations
 
@@ -40,14 +41,13 @@ def export(
         FileError: the folder cannot be written.
     """
     if not isinstance(equations, Equations):
-        raise ModelError(f"export takes Equations, which kane.formulate(model) returns, not {equations!r}")
+        raise ModelError(f"export takes Equations, which kane.formulate(model) returns, not {shown(equations)}")
     if not isinstance(exporter, Exporter):
-        raise ModelError(f"{exporter!r} is no exporter; give one such as kane.CSource()")
-    if isinstance(quantities, str):
-        raise ModelError(f"quantities= is {quantities!r}; give a list of names, [{quantities!r}]")
-    wanted = tuple(dict.fromkeys(exporter.quantities(equations) if quantities is None else quantities))
-    files = exporter.files(equations, wanted)
-    place = made_folder(folder)
+        raise ModelError(f"{shown(exporter)} is no exporter; give one such as kane.CSource()")
+    target = place(folder, "the folder of an export")
+    names = exporter.quantities(equations) if quantities is None else words(quantities, "quantities=", "names")
+    files = exporter.files(equations, tuple(dict.fromkeys(names)))
+    made = made_folder(target)
     for name, text in files.items():
-        write_whole(place / name, partial(Path.write_text, data=text, encoding="utf-8"))
-    return [place / name for name in files]
+        write_whole(made / name, partial(Path.write_text, data=text, encoding="utf-8"))
+    return [made / name for name in files]

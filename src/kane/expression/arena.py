@@ -11,7 +11,7 @@ from copy import copy
 from numbers import Real
 from typing import Any
 
-from kane.errors import ExpressionError
+from kane.errors import ExpressionError, shown
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, OPERATIONS
 
@@ -99,7 +99,9 @@ class Arena:
             return self.constant(value)  # type: ignore[arg-type]
         if getattr(value, "ndim", None) == 0 and isinstance(value.item(), Real):
             return self.constant(float(value))
-        raise ExpressionError(f"{value!r} is neither a number nor an expression of this model")
+        raise ExpressionError(
+            f"{shown(value)} is neither a number nor an expression of this model (make lists arrays: np.array)"
+        )
 
     def unary(self, op: int, a: Expr) -> Expr:
         """The node op(a), as it stands: simplification happens in ``construct``."""
@@ -215,15 +217,15 @@ def _finite(value: Any) -> float:
     """The value as a number; -0.0 becomes 0.0."""
     try:
         number = float(value) + 0.0
-    except OverflowError:  # an integer too large for a double
+    except (OverflowError, ValueError, TypeError):  # an integer too large for a double, a number that says it is none
         number = math.inf
     if not math.isfinite(number):
-        raise ExpressionError(f"the constant {value!r} is not finite; give a finite number")
+        raise ExpressionError(f"the constant {shown(value)} is not finite; give a finite number")
     return number
 
 
 def _mixed(a: Expr, b: Expr) -> ExpressionError:
     return ExpressionError(
-        f"{a!r} and {b!r} belong to different models; build every expression from the parameters, inputs and "
+        f"{shown(a)} and {shown(b)} belong to different models; build every expression from the parameters, inputs and "
         "coordinates of one model"
     )

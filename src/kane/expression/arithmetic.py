@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from kane.errors import ExpressionError
+from kane.errors import ExpressionError, shown
 from kane.expression.operations import ADD, CONSTANT, COS, DIV, MUL, NEG, SIN, SQRT, SUB
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def div(a: Expr, b: Expr) -> Expr:
     """a / b."""
     if b.op == CONSTANT:
         if b.data == 0.0:
-            raise ExpressionError(f"division of {a!r} by the constant zero")
+            raise ExpressionError(f"division of {shown(a)} by the constant zero")
         if a.op == CONSTANT:
             return a.arena.constant(a.data / b.data)
         reciprocal = 1.0 / b.data

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from kane.errors import ExpressionError
+from kane.errors import ExpressionError, shown
 from kane.expression.arena import Arena
 from kane.expression.operations import CONSTANT, OPERATIONS
 
@@ -15,14 +15,14 @@ def check(arena: Arena) -> None:
     for node in arena.nodes:
         key = (node.op, node.args, node.data)
         if node.id in ids or node.arena is not arena:
-            raise ExpressionError(f"node {node!r} has the number {node.id} of another, or belongs to another arena")
+            raise ExpressionError(f"node {shown(node)} has the number of another, or is of another arena")
         if len(node.args) != OPERATIONS[node.op].arity or any(a.id >= node.id for a in node.args):
             raise ExpressionError(
-                f"node {node!r} has arguments that are not earlier nodes, or the wrong number of them"
+                f"node {shown(node)} has arguments that are not earlier nodes, or the wrong number of them"
             )
         if key in seen:
-            raise ExpressionError(f"node {node!r} is stored twice")
+            raise ExpressionError(f"node {shown(node)} is stored twice")
         if node.op == CONSTANT and not math.isfinite(node.data):
-            raise ExpressionError(f"constant {node!r} is not finite")
+            raise ExpressionError(f"constant {shown(node)} is not finite")
         seen.add(key)
         ids.add(node.id)

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from kane.errors import ExpressionError
+from kane.errors import ExpressionError, shown
 from kane.expression.arithmetic import add, div, mul, neg, sub
 from kane.expression.operations import (
     ABS,
@@ -95,7 +95,7 @@ def _integer_power(a: Expr, n: int) -> Expr:
 
 def _folded(a: Expr, value: float, word: str) -> Expr:
     if math.isnan(value) or math.isinf(value):
-        raise ExpressionError(f"{word} of the constant {a!r} is not a finite number")
+        raise ExpressionError(f"{word} of the constant {shown(a)} is not a finite number")
     return a.arena.constant(value)
 
 
@@ -103,7 +103,7 @@ def _fold(a: Expr, function: Any, word: str) -> Expr:
     try:
         return _folded(a, function(a.data), word)
     except (ValueError, OverflowError):
-        raise ExpressionError(f"{word} of the constant {a!r} is not a finite real number") from None
+        raise ExpressionError(f"{word} of the constant {shown(a)} is not a finite real number") from None
 
 
 def _quarter_turns(a: Expr) -> tuple[int, Expr | None, bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from kane.errors import ExpressionError
+from kane.errors import ExpressionError, shown
 from kane.expression import operations as ops
 from kane.expression.construct import cos, less_equal, log, power, select, sign, sin, spline, sqrt
 from kane.expression.node import Expr
@@ -188,4 +188,4 @@ def _combined(node: Expr, parts: Sequence[_Form]) -> _Form:
         zero, test = node.arena.zero, parts[0][1]
         mixed = {j: select(test, parts[1][0].get(j, zero), parts[2][0].get(j, zero)) for j in sorted(columns)}
         return mixed, select(test, parts[1][1], parts[2][1])
-    raise ExpressionError(f"{node!r} is not linear in the variables asked for")
+    raise ExpressionError(f"{shown(node)} is not linear in the variables asked for")

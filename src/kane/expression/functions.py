@@ -3,27 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import Parameter, Signature
+from numbers import Real
 from typing import Any
 
+import numpy as np
+
+from kane.errors import ExpressionError, shown
 from kane.expression import construct
 from kane.expression import operations as ops
+from kane.expression.arguments import numbers
 from kane.expression.interpret import _NumPy
 from kane.expression.node import Expr, Scalar
 from kane.expression.spline import PiecewiseCubic
+from kane.expression.ufuncs import elementwise
 
 
 def _public(op: int, constructor: Callable[..., Expr], doc: str) -> Callable[..., Any]:
-    def function(*args: Scalar) -> Any:
+    """A function of expressions, numbers, and arrays of both."""
+    name, arity, meaning = ops.OPERATIONS[op].name, ops.OPERATIONS[op].arity, ops.OPERATIONS[op].meaning
+    assert meaning is not None
+    of_numbers = meaning
+
+    def function(*args: Any) -> Any:
+        if len(args) != arity:
+            raise TypeError(f"{name}() takes {arity} argument{'s' * (arity > 1)}, not {len(args)}")
+        for a in args:
+            if isinstance(a, np.ndarray) and a.ndim:
+                found = elementwise(function, args)
+                return found if any(isinstance(x, Expr) for x in found.flat) else found.astype(float)
         for a in args:
             if isinstance(a, Expr):
                 return constructor(*(a.arena.lift(x) for x in args))
-        meaning = ops.OPERATIONS[op].meaning
-        assert meaning is not None
-        return float(meaning(_NumPy, *args))
+        with np.errstate(all="ignore"):
+            return float(of_numbers(_NumPy, *(_number(x, name) for x in args)))
 
-    function.__name__ = function.__qualname__ = ops.OPERATIONS[op].name
+    function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
+    words = ("condition", "a", "b")[-arity:] if arity == 3 else ("y", "x")[-arity:]
+    places = [Parameter(word, Parameter.POSITIONAL_ONLY) for word in words]
+    function.__signature__ = Signature(places)  # type: ignore[attr-defined]
     return function
+
+
+def _number(x: Any, name: str) -> np.float64:
+    try:
+        if isinstance(x, Real) or (isinstance(x, np.ndarray) and x.dtype.kind in "fiub"):
+            return np.float64(x)
+    except (OverflowError, ValueError, TypeError):
+        pass
+    raise ExpressionError(f"{name} is of numbers, expressions and arrays of them, not of {shown(x)}")
 
 
 sin = _public(ops.SIN, construct.sin, "sin x, x in rad.")
@@ -56,4 +85,7 @@ def spline(x: Scalar, abscissae: Sequence[float], ordinates: Sequence[float]) ->
         ExpressionError: the table is not a table of two or more finite points with increasing abscissae.
     """
     table = PiecewiseCubic.through(abscissae, ordinates)
-    return construct.spline(x, table) if isinstance(x, Expr) else table.value(x)
+    if isinstance(x, Expr):
+        return construct.spline(x, table)
+    found = table.value(numbers(x, "a spline is looked up at numbers"))
+    return found if np.ndim(found) else float(found)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kane.errors import ExpressionError
+from kane.errors import ExpressionError, KaneError, shown
+from kane.expression.arguments import numbers, require
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, OPERATIONS, SPLINE
 from kane.expression.text import name_of
@@ -66,10 +67,21 @@ def evaluate(expression: Expr, values: Mapping[str, Any]) -> Any:
     Raises:
         ExpressionError: a leaf has no value, or a name is that of no leaf of the expression.
     """
+    require(expression, Expr, "evaluate takes an expression")
+    require(values, Mapping, "evaluate takes a dict of values by the names of leaves")
     found = {name_of(leaf): leaf for leaf in leaves([expression])}
-    unknown = sorted(set(values) - set(found))
+    unknown = [shown(name) for name in values if name not in found]
     if unknown:
         raise ExpressionError(
             f"the expression does not depend on {', '.join(unknown)}; it depends on {', '.join(found)}"
         )
-    return interpret([expression], {found[name]: value for name, value in values.items()})[0]
+    given = {
+        found[name]: numbers(value, f"the value of {name!r} must be a number")[()] for name, value in values.items()
+    }
+    try:
+        return interpret([expression], given)[0]
+    except KaneError:
+        raise
+    except ValueError as error:
+        shapes = ", ".join(f"{np.shape(value)} of {leaf.name!r}" for leaf, value in given.items())
+        raise ExpressionError(f"the values {shapes} do not broadcast; make their shapes agree") from error

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from collections.abc import Callable, Sequence
+from numbers import Number, Real
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kane.errors import ExpressionError
+import numpy as np
+
+from kane.errors import ExpressionError, shown
 from kane.expression.construct import (
     absolute,
     add,
@@ -19,6 +22,7 @@ from kane.expression.construct import (
 )
 from kane.expression.operations import CONSTANT, OPERATIONS
 from kane.expression.text import text_of
+from kane.expression.ufuncs import UFUNCS, apply
 
 if TYPE_CHECKING:
     from kane.expression.arena import Arena
@@ -41,7 +45,6 @@ class Expr:
     """
 
     __slots__ = ("arena", "args", "data", "id", "op")
-    __array_ufunc__ = None  # NumPy scalars defer to our reflected operators
 
     def __init__(self, arena: Arena, op: int, args: tuple[Expr, ...], data: Any, id: int) -> None:
         self.arena = arena
@@ -51,33 +54,31 @@ class Expr:
         self.id = id
 
     def __add__(self, other: Scalar) -> Expr:
-        return add(self, other if other.__class__ is Expr else self.arena.lift(other))
+        return add(self, other) if other.__class__ is Expr else _with(add, self, other)
 
     def __radd__(self, other: Scalar) -> Expr:
         return add(self.arena.lift(other), self)
 
     def __sub__(self, other: Scalar) -> Expr:
-        return sub(self, other if other.__class__ is Expr else self.arena.lift(other))
+        return sub(self, other) if other.__class__ is Expr else _with(sub, self, other)
 
     def __rsub__(self, other: Scalar) -> Expr:
         return sub(self.arena.lift(other), self)
 
     def __mul__(self, other: Scalar) -> Expr:
-        if other.__class__ is Expr:
-            return mul(self, other)
-        return NotImplemented if _scales_itself(other) else mul(self, self.arena.lift(other))
+        return mul(self, other) if other.__class__ is Expr else _with(mul, self, other)
 
     def __rmul__(self, other: Scalar) -> Expr:
         return mul(self.arena.lift(other), self)
 
     def __truediv__(self, other: Scalar) -> Expr:
-        return div(self, self.arena.lift(other))
+        return _with(div, self, other)
 
     def __rtruediv__(self, other: Scalar) -> Expr:
         return div(self.arena.lift(other), self)
 
     def __pow__(self, other: Scalar) -> Expr:
-        return power(self, self.arena.lift(other))
+        return _with(power, self, other)
 
     def __rpow__(self, other: Scalar) -> Expr:
         return power(self.arena.lift(other), self)
@@ -92,27 +93,46 @@ class Expr:
         return absolute(self)
 
     def __lt__(self, other: Scalar) -> Expr:
-        return less(self, self.arena.lift(other))
+        return _with(less, self, other)
 
     def __le__(self, other: Scalar) -> Expr:
-        return less_equal(self, self.arena.lift(other))
+        return _with(less_equal, self, other)
 
     def __gt__(self, other: Scalar) -> Expr:
-        return less(self.arena.lift(other), self)
+        return _with(lambda a, b: less(b, a), self, other)
 
     def __ge__(self, other: Scalar) -> Expr:
-        return less_equal(self.arena.lift(other), self)
+        return _with(lambda a, b: less_equal(b, a), self, other)
 
     def __bool__(self) -> bool:
         raise ExpressionError(
-            f"the expression {self!r} has no truth value before numbers are put in; "
+            f"the expression {shown(self)} has no truth value before numbers are put in; "
             "use kane.select(condition, a, b) instead of if/else, and `is` to compare structure"
         )
 
     def __float__(self) -> float:
         if self.op == CONSTANT:
             return float(self.data)
-        raise ExpressionError(f"the expression {self!r} is not a constant; kane.evaluate gives its value")
+        raise ExpressionError(
+            f"the expression {shown(self)} is not a number: of expressions take kane.sin and kane.sqrt for those of "
+            "math; kane.evaluate gives the value where its leaves have values"
+        )
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
+        """NumPy's functions, entry by entry: np.sin(q), array * q."""
+        wished = ", ".join(options) or method.strip("_")
+        plain = wished == "call"
+        found = apply(ufunc.__name__ if plain else f"{ufunc.__name__} with {wished}", self.arena, inputs)
+        if out is None:
+            return found
+        out[0][...] = found
+        return out[0]
+
+    def __getattr__(self, word: str) -> Any:
+        """What NumPy asks the entries of an array of expressions for: np.sin(array) calls ``sin`` of each."""
+        if word in UFUNCS:
+            return lambda *others: apply(word, self.arena, (self, *others))
+        raise AttributeError(f"an expression has no attribute {word!r}")
 
     @property
     def is_constant(self) -> bool:
@@ -128,6 +148,14 @@ class Expr:
         return text_of(self)
 
 
+def _with(constructor: Callable[[Expr, Expr], Expr], a: Expr, b: Any) -> Expr:
+    """The node of an expression and whatever stands to its right; arrays and vectors answer for themselves."""
+    if b.__class__ is Expr or isinstance(b, Real):
+        return constructor(a, a.arena.lift(b))
+    arrays = isinstance(b, np.ndarray) and b.ndim
+    return NotImplemented if arrays or (constructor is mul and _scales_itself(b)) else constructor(a, a.arena.lift(b))
+
+
 def _scales_itself(other: Any) -> bool:
     """Whether ``other`` is a vector or the like, with a product with scalars of its own."""
-    return hasattr(other, "__rmul__") and not isinstance(other, Real) and not hasattr(other, "ndim")
+    return hasattr(other, "__rmul__") and not isinstance(other, Number | Sequence | np.ndarray | np.generic)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kane.errors import ExpressionError
+from kane.errors import ExpressionError, ModelError
+from kane.expression.arguments import numbers
 
 if TYPE_CHECKING:
     from scipy.interpolate import CubicSpline
@@ -54,9 +55,12 @@ class PiecewiseCubic:
             ExpressionError: not numbers, lengths differ, fewer than two points, not increasing or not finite.
         """
         try:
-            xs, ys = np.asarray(x, float), np.asarray(y, float)
-        except (TypeError, ValueError) as error:
-            raise ExpressionError(f"the points of a spline must be real numbers: {error}") from None
+            xs, ys = (
+                numbers(x, "the abscissae of a spline must be numbers"),
+                numbers(y, "the ordinates of a spline must be numbers"),
+            )
+        except ModelError as error:
+            raise ExpressionError(str(error)) from None
         if xs.ndim != 1 or xs.shape != ys.shape or len(xs) < 2:
             raise ExpressionError(
                 f"a spline needs two or more points and as many ordinates; got shapes {xs.shape} and {ys.shape}"

@@ -7,7 +7,8 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from kane.errors import ImportFileError
+from kane.errors import ImportFileError, shown
+from kane.expression.arguments import place
 
 MAXIMUM_BYTES = 64 * 1024 * 1024
 
@@ -46,10 +47,12 @@ def given_source(source: str | bytes | os.PathLike[str], root: str | os.PathLike
     Raises:
         ImportFileError: neither, or the file cannot be read; ``what`` says which file was expected.
     """
+    if root is not None:
+        place(root, "the folder root=")
     if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<")):
         return source_of_text(source)
     if not isinstance(source, (str, os.PathLike)):
-        raise ImportFileError(f"{source!r} is neither a path nor a text; give the path of {what}")
+        raise ImportFileError(f"{shown(source)} is neither a path nor a text; give the path of {what}")
     return read_source(source, root)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kane.errors import ExpressionError, ModelError
+from kane.errors import ExpressionError, ModelError, shown
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
 from kane.expression.operations import SPEED
@@ -135,7 +135,7 @@ def _require_independent(rows: Sequence[Row], w: Sequence[str], probe: Probe) ->
         f"the speeds {', '.join(names)} depend on each other, in every state: together they say nothing about some "
         "motion, or the same about one; replace one of them"
         if len(names) > 1
-        else f"the speed {names[0]!r} does not depend on the motion; define it by rates that change"
+        else f"the speed {shown(names[0])} does not depend on the motion; define it by rates that change"
     )
 
 

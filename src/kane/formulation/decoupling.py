@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
+from kane.expression.arguments import number, numbers
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
 from kane.expression.operations import PARAMETER
@@ -46,7 +47,7 @@ def decoupling_speeds(
     Source: Gillespie 2003, Sections 3 and 6 (an orthogonal basis of partial velocities).
     """
     if not isinstance(model, Model):
-        raise ModelError(f"decoupling_speeds takes a kane.Model, not {model!r}")
+        raise ModelError(f"decoupling_speeds takes a kane.Model, not {shown(model)}")
     if model.constraints:
         raise ModelError(
             f"{model.name!r} has constraints, which couple speeds that are decoupled without them; take them out, or "
@@ -78,12 +79,9 @@ def _coordinates(system: System, q: Any) -> np.ndarray:
         if missing:
             raise ModelError(f"q has no value for {', '.join(missing)}; give every coordinate, or leave q out")
         q = [q[name] for name in names]
-    try:
-        values = np.asarray(q, float)
-    except (TypeError, ValueError):
-        values = np.empty(0)
+    values = numbers(q, f"q must be {len(names)} finite numbers, for {', '.join(names)}")
     if values.shape != (len(names),) or not np.isfinite(values).all():
-        raise ModelError(f"q must be {len(names)} finite numbers, for {', '.join(names)}; got {q!r}")
+        raise ModelError(f"q must be {len(names)} finite numbers, for {', '.join(names)}; got {shown(q)}")
     return values
 
 
@@ -93,5 +91,6 @@ def _in_numbers(M: Sparse, system: System, q: np.ndarray, t: float | None, model
     if t is None and model.time in leaves(entries):
         raise ModelError(f"the mass matrix of {model.name!r} depends on the time t; give t [s]")
     values: dict[Expr, float] = {leaf: model.parameters[leaf.data] for leaf in leaves(entries) if leaf.op == PARAMETER}
-    values |= dict(zip(system.speeds.q, q.tolist(), strict=True)) | {model.time: float(t or 0.0)}
+    values |= dict(zip(system.speeds.q, q.tolist(), strict=True))
+    values[model.time] = 0.0 if t is None else number(t, "t", "seconds")
     return dict(zip(M, map(float, interpret(entries, values)), strict=True))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
-from kane.errors import ExpressionError, ModelError
+from kane.errors import ExpressionError, ModelError, shown
 from kane.expression.arena import Arena
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
@@ -50,7 +50,7 @@ def formulate(model: Model, *, near: Any = None) -> Equations:
             unknown; the state does not satisfy the constraints, or fewer of them count there than around it.
     """
     if not isinstance(model, Model):
-        raise ModelError(f"formulate takes a kane.Model, not {model!r}")
+        raise ModelError(f"formulate takes a kane.Model, not {shown(model)}")
     if near is not None:
         model = snapshot(model)
         model.speed_choice = replace(model.speed_choice, near=read_near(model, near))
@@ -98,7 +98,7 @@ def substitute(equations: Equations, **values: Any) -> Equations:
         ModelError: a name is neither a parameter nor an input, or a parameter is given an expression of the motion.
     """
     if not isinstance(equations, Equations):
-        raise ModelError(f"substitute takes Equations, which kane.formulate(model) returns, not {equations!r}")
+        raise ModelError(f"substitute takes Equations, which kane.formulate(model) returns, not {shown(equations)}")
     system = equations.system
     leaves = {leaf.name: leaf for leaf in (*equations.parameters, *equations.inputs)}
     for name in values:
@@ -138,7 +138,7 @@ def constrain(
     Source: Gillespie 2003, Eqs. 44-46, 64.
     """
     if not isinstance(equations, Equations):
-        raise ModelError(f"constrain takes Equations, which kane.formulate(model) returns, not {equations!r}")
+        raise ModelError(f"constrain takes Equations, which kane.formulate(model) returns, not {shown(equations)}")
     model = snapshot(equations.model)
     for constraint in constraints:
         model.constrain(constraint)
@@ -187,9 +187,9 @@ def _lifted(name: str, value: Any, arena: Arena) -> Expr:
     try:
         lifted = arena.lift(value)
     except ExpressionError as error:
-        raise ModelError(f"{name!r} cannot be replaced by {value!r}: {error}") from None
+        raise ModelError(f"{name!r} cannot be replaced by {shown(value)}: {error}") from None
     if lifted.arena is not arena:
-        raise ModelError(f"{name!r} cannot be replaced by {value!r}, which belongs to another model")
+        raise ModelError(f"{name!r} cannot be replaced by {shown(value)}, which belongs to another model")
     return lifted
 
 
@@ -197,5 +197,6 @@ def _require_parameters_only(constants: dict[Expr, Expr], equations: Equations) 
     for leaf, value in constants.items():
         if not value.is_constant:
             raise ModelError(
-                f"the parameter {leaf.name!r} of {equations.name!r} can only be replaced by a number, not {value!r}"
+                f"the parameter {leaf.name!r} of {equations.name!r} can only be replaced by a number, "
+                f"not {shown(value)}"
             )

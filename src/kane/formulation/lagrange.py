@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from kane.errors import ModelError
+from kane.expression.arguments import require
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import forward, gradient, linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
@@ -85,6 +86,7 @@ def lagrange(model: Model) -> LagrangeEquations:
     Raises:
         ModelError: a load depends on something that has no value in these equations.
     """
+    require(model, Model, "lagrange takes a kane.Model")
     with collector_paused():
         return _Lagrangian(model).equations()
 

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
+from kane.expression.arguments import number, numbers, require
 from kane.expression.collector import collector_paused
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
@@ -116,14 +117,18 @@ class PathTables:
         """
         known = {leaf: self.defaults[leaf.name] for leaf in self.parameters}
         named = {leaf.name: leaf for leaf in (*self.inputs, *self.parameters)}
+        require(values, Mapping | None, "values are a dict by the names of inputs and parameters")
         for name, value in (values or {}).items():
             if name not in named:
-                raise ModelError(f"there is no input or parameter {name!r}; {near(name, list(named))}")
-            known[named[name]] = value
+                raise ModelError(f"there is no input or parameter {shown(name)}; {near(name, list(named))}")
+            known[named[name]] = number(value, f"the value of {name!r}")
         time, q_leaves, u_leaves = self.state
-        if (len(q), len(u)) != (len(q_leaves), len(u_leaves)):
-            raise ModelError(f"the model has {len(q_leaves)} q and {len(u_leaves)} u, not {len(q)} and {len(u)}")
-        known |= {} if t is None else {time: t}
+        at, moving = numbers(q, "q must be numbers"), numbers(u, "u must be numbers")
+        if (at.shape, moving.shape) != ((len(q_leaves),), (len(u_leaves),)):
+            raise ModelError(
+                f"the model has {len(q_leaves)} q and {len(u_leaves)} u, not {at.shape} and {moving.shape}"
+            )
+        known |= {} if t is None else {time: number(t, "t", "seconds")}
         known |= {**dict(zip(q_leaves, q, strict=True)), **dict(zip(u_leaves, u, strict=True))}
         return self._numbers(known)
 
@@ -170,8 +175,9 @@ def path_tables(model: Model, *, speeds: str = "model") -> PathTables:
 
     Source: Stoneking 2008.
     """
-    if speeds not in SPEEDS:
-        raise ModelError(f"speeds={speeds!r} is not one of {', '.join(SPEEDS)}")
+    if not isinstance(speeds, str) or speeds not in SPEEDS:
+        raise ModelError(f"speeds={shown(speeds)} is not one of {', '.join(SPEEDS)}")
+    require(model, Model, "path_tables takes a kane.Model")
     with collector_paused():
         found = system_of(model).speeds
         tree = body_tree(model, found)

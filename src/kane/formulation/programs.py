@@ -9,6 +9,7 @@ from kane.codegen.factor import factor
 from kane.codegen.parameter_sums import shortened
 from kane.codegen.program import Program
 from kane.errors import ModelError
+from kane.expression.arguments import require
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
 from kane.formulation.energy import energy
@@ -105,6 +106,7 @@ def quantity(equations: Equations, name: str) -> Quantity:
     Raises:
         ModelError: there is no such program, body or frame.
     """
+    require(name, str, 'a program has a name such as "forward"')
     with collector_paused():
         if name.startswith("jacobian "):
             rows = ("w_x", "w_y", "w_z", "v_x", "v_y", "v_z")

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from kane.codegen.factor import factor
 from kane.codegen.program import Program
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
+from kane.expression.arguments import require
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
@@ -136,6 +137,8 @@ class Reactions:
             ModelError: there is no such reaction.
         """
         n, k = self.own, len(self.names)
+        for title, terms in sums.items():
+            require(terms, Mapping, f"the sum {title!r} is a dict of factors by names of reactions")
         for name in (name for terms in sums.values() for name in terms):
             if name not in self.names:
                 raise ModelError(f"there is no reaction {name!r}; {near(name, self.names)}")
@@ -191,7 +194,9 @@ def reveal_reactions(equations: Equations, *places: Place) -> Reactions:
     Source: Tanner & Kyriakopoulos 2001, Sec. 3; Kane & Levinson 1985, Sec. 4.9.
     """
     if not isinstance(equations, Equations):
-        raise ModelError(f"reveal_reactions takes Equations, which kane.formulate(model) returns, not {equations!r}")
+        raise ModelError(
+            f"reveal_reactions takes Equations, which kane.formulate(model) returns, not {shown(equations)}"
+        )
     if not places:
         raise ModelError("reveal_reactions needs a joint, a constraint, or a point of a body whose reactions to reveal")
     with collector_paused():
@@ -227,7 +232,7 @@ def _resolved(equations: Equations, place: Place) -> Connection | Point | Impose
     known |= {c.name: c for c in model.connections}
     if isinstance(place, str):
         if place not in known:
-            raise ModelError(f"there is no joint or constraint {place!r}; {near(place, list(known))}")
+            raise ModelError(f"there is no joint or constraint {shown(place)}; {near(place, list(known))}")
         return known[place]
     if isinstance(place, Point):
         if place.body.model.arena is not model.arena:
@@ -235,7 +240,7 @@ def _resolved(equations: Equations, place: Place) -> Connection | Point | Impose
         return place
     if not isinstance(place, (Connection, Imposed)) or known.get(place.name) is not place:
         raise ModelError(
-            f"{place!r} has no reactions in {model.name!r}; give a joint, a constraint or a point of a body of it"
+            f"{shown(place)} has no reactions in {model.name!r}; give a joint, a constraint or a point of a body of it"
         )
     return place
 

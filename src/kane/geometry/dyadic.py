@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, final
 
-from kane.errors import FrameError
+from kane.errors import FrameError, shown
 from kane.geometry.frame import Frame
 from kane.geometry.inertia import inertia_matrix, shift_from_mass_centre, six
 from kane.geometry.inertia import of_six as symmetric
@@ -96,7 +96,7 @@ class Dyadic:
             FrameError: the frames are not connected, or this is no vector.
         """
         if not isinstance(vector, Vector):
-            raise FrameError(f"a dyadic maps vectors; {vector!r} is none")
+            raise FrameError(f"a dyadic maps vectors; {shown(vector)} is none")
         components = vector.express(self.frame).components
         return Vector(self.frame, tuple(dot(row, components) for row in self.entries))
 
@@ -106,7 +106,7 @@ class Dyadic:
 
     def __add__(self, other: Dyadic) -> Dyadic:
         if not isinstance(other, Dyadic):
-            raise FrameError(f"the sum of a dyadic and {other!r} has no meaning: both must be dyadics")
+            raise FrameError(f"the sum of a dyadic and {shown(other)} has no meaning: both must be dyadics")
         pairs = zip(self.entries, other.express(self.frame).entries, strict=True)
         return Dyadic(self.frame, tuple(tuple(a + b for a, b in zip(p, q, strict=True)) for p, q in pairs))
 

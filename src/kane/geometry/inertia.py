@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Matrix, Number, Six, Triple, is_number, is_zero, minus, scalar, settled, square
@@ -37,7 +37,9 @@ def inertia_matrix(spec: Any, name: str = "the inertia") -> Matrix:
     if len(given) == 3 and all(isinstance(row, Iterable) for row in given):
         return _symmetric(square(given, name), name)
     if len(given) not in (3, 6):
-        raise ModelError(f"{name} is {spec!r}; give 3 principal moments, 6 (xx, yy, zz, xy, xz, yz) or a 3x3 matrix")
+        raise ModelError(
+            f"{name} is {shown(spec)}; give 3 principal moments, 6 (xx, yy, zz, xy, xz, yz) or a 3x3 matrix"
+        )
     values = [scalar(value, f"{name}[{k}]") for k, value in enumerate(given)]
     return of_six((*values, *[0.0] * (6 - len(values))))
 
@@ -49,7 +51,7 @@ def _symmetric(rows: Matrix, name: str) -> Matrix:
         same = abs(float(a) - float(b)) <= TOLERANCE * scale if is_number(a) and is_number(b) else a is b
         if not same:
             raise ModelError(
-                f"{name} is not symmetric: entry ({i}, {j}) is {a!r} and entry ({j}, {i}) is {b!r}; "
+                f"{name} is not symmetric: entry ({i}, {j}) is {shown(a)} and entry ({j}, {i}) is {shown(b)}; "
                 "give the six numbers (xx, yy, zz, xy, xz, yz) instead"
             )
     return of_six(six(rows))
@@ -85,7 +87,7 @@ def checked_inertia(name: str, mass: Number, inertia: Matrix) -> Matrix:
         ModelError: naming the body, the principal moments and the nearest valid matrix.
     """
     if not isinstance(mass, Expr) and not 0.0 <= mass < math.inf:
-        raise ModelError(f"the mass of {name} is {mass!r} kg; it must be finite and not negative")
+        raise ModelError(f"the mass of {name} is {shown(mass)} kg; it must be finite and not negative")
     if not all(is_number(x) for row in inertia for x in row):
         return inertia
     matrix = np.array(inertia, dtype=float)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.geometry.factor import ENTRY_TOLERANCE, Elementary, Factor, General, constant_factor, zxz_angles
 from kane.geometry.scalars import Matrix, Number, Six, Triple, scalar, square, triple
 
 # A numeric matrix this far from orthogonal is taken for one that was rounded, and replaced by the nearest rotation.
 ORTHOGONALITY_TOLERANCE = 1e-6
+# Four numbers this far from unit length are a quaternion that was rounded; farther off they are something else.
+UNIT_TOLERANCE = 1e-3
 _AXES = {"x": 0, "y": 1, "z": 2, "1": 0, "2": 1, "3": 2}
 
 
@@ -30,6 +33,8 @@ class Rotation:
     __slots__ = ("_backwards", "_entries", "_factors")
 
     def __init__(self, factors: tuple[Factor, ...] = ()) -> None:
+        if factors.__class__ is not tuple:
+            raise ModelError(f"a Rotation is not made of {shown(factors)}; see Rotation.about, matrix, euler")
         merged: list[Factor] = []
         for factor in factors:
             _append(merged, factor)
@@ -79,6 +84,37 @@ class Rotation:
         return cls._constant(_checked(np.array(entries)))
 
     @classmethod
+    def of(cls, given: Any, what: str) -> Rotation:
+        """A rotation as it is given: a Rotation, its matrix (3, 3), or a quaternion (w, x, y, z) of unit length.
+
+        Raises:
+            ModelError: none of these; ``what`` says whose orientation it is.
+        """
+        if isinstance(given, Rotation):
+            return given
+        several = isinstance(given, list | tuple) or (isinstance(given, np.ndarray) and given.ndim)
+        entries = list(given) if several else []
+        shape = (len(entries), *{len(row) for row in entries if isinstance(row, np.ndarray | list | tuple)})
+        try:
+            if shape == (4,):
+                return cls._of_four(entries)
+            if shape == (3, 3):
+                return cls.matrix(entries)
+        except ModelError as error:
+            raise ModelError(f"{what}: {error}") from None
+        raise ModelError(
+            f"{what} is {shown(given)}; give a kane.Rotation, a matrix of 3 x 3 or a quaternion (w, x, y, z)"
+        )
+
+    @classmethod
+    def _of_four(cls, q: Sequence[Any]) -> Rotation:
+        found = cls.quaternion(*q)
+        length = math.hypot(*q) if found.is_constant else 1.0
+        if abs(length - 1.0) > UNIT_TOLERANCE:
+            raise ModelError(f"the quaternion {shown(tuple(q))} has length {length:.9g}; divide it by its length")
+        return found
+
+    @classmethod
     def _constant(cls, matrix: np.ndarray) -> Rotation:
         factor = constant_factor(matrix)
         return cls() if factor is None else cls((factor,))
@@ -99,8 +135,8 @@ class Rotation:
             ModelError: the sequence or the frame is none of these, or an angle is not finite.
         """
         axes = _sequence(sequence)
-        if frame not in ("body", "space"):
-            raise ModelError(f'Euler angles about axes of the frame {frame!r}: give frame="body" or frame="space"')
+        if not isinstance(frame, str) or frame not in ("body", "space"):
+            raise ModelError(f'Euler angles about axes of the frame {shown(frame)}: give frame="body" or frame="space"')
         turns = [Elementary(k, scalar(x, f"an angle of {sequence!r}")) for k, x in zip(axes, (a, b, c), strict=True)]
         return cls(tuple(turns if frame == "body" else turns[::-1]))
 
@@ -195,7 +231,7 @@ class Rotation:
 
     def _require_constant(self, how: str) -> None:
         if not self.is_constant:
-            raise ModelError(f"{self!r} is not constant and has no value {how}; evaluate its entries instead")
+            raise ModelError(f"{shown(self)} is not constant and has no value {how}; evaluate its entries instead")
 
     def __repr__(self) -> str:
         return " @ ".join(map(repr, self._factors)) or "Rotation.identity()"
@@ -226,12 +262,14 @@ def _append(factors: list[Factor], factor: Factor) -> None:
 def _unit(axis: Any) -> tuple[float, float, float]:
     if isinstance(axis, str):
         if axis not in ("x", "y", "z"):
-            raise ModelError(f'there is no axis {axis!r}; give "x", "y", "z" or three numbers')
+            raise ModelError(f'there is no axis {shown(axis)}; give "x", "y", "z" or three numbers')
         axis = [float(k == _AXES[axis]) for k in range(3)]
     given = triple(axis, "the axis of a rotation")
     n = [component for component in given if not isinstance(component, Expr)]
     if len(n) < 3:
-        raise ModelError(f"the axis {given!r} is not constant; give numbers, or rotations about constant axes in turn")
+        raise ModelError(
+            f"the axis {shown(given)} is not constant; give numbers, or rotations about constant axes in turn"
+        )
     length = math.hypot(*n)
     if length == 0.0:
         raise ModelError("the axis (0, 0, 0) of a rotation has no direction; give a vector that is not zero")
@@ -268,9 +306,11 @@ def _checked(matrix: np.ndarray) -> np.ndarray:
 def _sequence(sequence: str) -> list[int]:
     axes = [_AXES.get(letter, -1) for letter in sequence] if isinstance(sequence, str) else []
     if len(axes) != 3 or -1 in axes or (not sequence.isdigit() and not sequence.isalpha()):
-        raise ModelError(f'{sequence!r} is no sequence of axes; give three of "xyz" or of "123", such as "zxz"')
+        raise ModelError(f'{shown(sequence)} is no sequence of axes; give three of "xyz" or of "123", such as "zxz"')
     if axes[0] == axes[1] or axes[1] == axes[2]:
-        raise ModelError(f"the sequence {sequence!r} repeats an axis in a row, which leaves two angles; give another")
+        raise ModelError(
+            f"the sequence {shown(sequence)} repeats an axis in a row, which leaves two angles; give another"
+        )
     return axes
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from numbers import Real
 from typing import Any, TypeAlias
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 
 Number: TypeAlias = "Expr | float"
@@ -28,11 +28,16 @@ def scalar(value: Any, what: str) -> Number:
     if isinstance(value, Real) or getattr(value, "ndim", None) == 0:
         try:
             number = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = math.nan
         if math.isfinite(number):
             return number + 0.0
-    raise ModelError(f"{what} is {value!r}; give a finite number or an expression")
+    raise ModelError(f"{what} is {shown(value)}; give a finite number or an expression")
+
+
+def _entries(values: Any) -> tuple[Any, ...]:
+    single = isinstance(values, str) or getattr(values, "ndim", 1) == 0
+    return () if single or not isinstance(values, Iterable) else tuple(values)
 
 
 def triple(values: Any, what: str) -> Triple:
@@ -41,9 +46,9 @@ def triple(values: Any, what: str) -> Triple:
     Raises:
         ModelError: there are not three, or one of them is no scalar.
     """
-    given = tuple(values) if isinstance(values, Iterable) and not isinstance(values, str) else ()
+    given = _entries(values)
     if len(given) != 3:
-        raise ModelError(f"{what} is {values!r}; give three numbers or expressions")
+        raise ModelError(f"{what} is {shown(values)}; give three numbers or expressions")
     x, y, z = (scalar(v, f"{what}[{k}]") for k, v in enumerate(given))
     return x, y, z
 
@@ -54,9 +59,9 @@ def square(rows: Any, what: str) -> Matrix:
     Raises:
         ModelError: the shape is not 3x3, or an entry is no scalar.
     """
-    given = tuple(rows) if isinstance(rows, Iterable) and not isinstance(rows, str) else ()
+    given = _entries(rows)
     if len(given) != 3:
-        raise ModelError(f"{what} is {rows!r}; give three rows of three numbers or expressions")
+        raise ModelError(f"{what} is {shown(rows)}; give three rows of three numbers or expressions")
     first, second, third = (triple(row, f"row {k} of {what}") for k, row in enumerate(given))
     return first, second, third
 

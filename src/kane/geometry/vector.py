@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from kane.errors import FrameError
+from kane.errors import FrameError, shown
 from kane.expression.functions import sqrt
 from kane.expression.node import Expr
 from kane.geometry.scalars import Number, Triple, cross, dot, minus, scalar, settled
@@ -65,7 +65,7 @@ class Vector:
 
     def _same(self, other: Any, what: str) -> Triple:
         if not isinstance(other, Vector):
-            raise FrameError(f"{what} of {self!r} and {other!r} has no meaning: both must be vectors")
+            raise FrameError(f"{what} of {shown(self)} and {shown(other)} has no meaning: both must be vectors")
         return other.express(self.frame).components
 
     def __add__(self, other: Any) -> Vector:
@@ -84,7 +84,7 @@ class Vector:
 
     def __mul__(self, factor: Number) -> Vector:
         if isinstance(factor, Vector):
-            raise FrameError(f"{self!r} * {factor!r} is ambiguous; say a.dot(b) or a.cross(b)")
+            raise FrameError(f"{shown(self)} * {shown(factor)} is ambiguous; say a.dot(b) or a.cross(b)")
         known = scalar(factor, "the factor of a vector")
         return Vector(self.frame, tuple(a * known for a in self.components))
 

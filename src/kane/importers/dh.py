@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
+from kane.expression.arguments import listed, text
 from kane.importers.dh_conventions import DHConvention, convention_of, finite
 from kane.model.body import Body
 from kane.model.checks import near
@@ -77,7 +78,9 @@ def from_dh(
     Source: Angeles, Ma & Rojas 1988, section 3.1.
     """
     meaning = convention_of(convention)
-    links = [_link(row, i) for i, row in enumerate(table, start=1)]
+    rows = listed(table, "the table", "kane.DHLink, one for each joint")
+    links = [_link(row, i) for i, row in enumerate(rows, start=1)]
+    text(prefix, "the prefix of names")
     if not links:
         raise ModelError("the Hartenberg-Denavit table has no rows; give one for each joint")
     if parent is None:
@@ -88,7 +91,7 @@ def from_dh(
             raise ModelError(f"the arm is added to model {model.name!r}, which has its own gravity; leave gravity out")
         from_dh(links, convention=meaning)  # what is wrong with the table is found before the model is touched
     else:
-        raise ModelError(f"an arm is mounted on a body of a model, not on {parent!r}")
+        raise ModelError(f"an arm is mounted on a body of a model, not on {shown(parent)}")
     below = model.ground if parent is None else parent
     for i, link in enumerate(links, start=1):
         below = _add(below, link, meaning, [f"{prefix}{word}{i}" for word in ("link", "q", "tau")])
@@ -119,14 +122,16 @@ def _link(row: DHLink | Mapping[str, Any], i: int) -> DHLink:
     who = f"row {i} of the Hartenberg-Denavit table"
     given = row if isinstance(row, DHLink) else _from_mapping(row, who)
     if given.joint not in KINDS:
-        raise ModelError(f'the joint in {who} is {given.joint!r}; give "R" (revolute) or "P" (prismatic)')
+        raise ModelError(f'the joint in {who} is {shown(given.joint)}; give "R" (revolute) or "P" (prismatic)')
     numbers = {key: finite(getattr(given, key), f"{key} in {who}") for key in ("alpha", "a", "d", "theta", "mass")}
     return DHLink(**numbers, joint=given.joint, com=given.com, inertia=given.inertia)
 
 
 def _from_mapping(row: Any, who: str) -> DHLink:
     if not isinstance(row, Mapping):
-        raise ModelError(f"{who} is {row!r}; give a kane.DHLink, or a dict with alpha, a, d, theta, joint, mass, ...")
+        raise ModelError(
+            f"{who} is {shown(row)}; give a kane.DHLink, or a dict with alpha, a, d, theta, joint, mass, ..."
+        )
     known = [f.name for f in fields(DHLink)]
     values = dict(row)
     if "b" in values:
@@ -135,7 +140,7 @@ def _from_mapping(row: Any, who: str) -> DHLink:
         values["d"] = values.pop("b")
     for key in values:
         if key not in known:
-            raise ModelError(f"{who} has {key!r}, which is not a parameter; {near(key, known)}")
+            raise ModelError(f"{who} has {shown(key)}, which is not a parameter; {near(key, known)}")
     missing = [key for key in known[:4] if key not in values]
     if missing:
         raise ModelError(f"{who} lacks {', '.join(missing)}; give 0 where it is zero or the joint's own variable")

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.geometry.rotation import Rotation
 from kane.model.body import Triple
 
@@ -97,11 +97,11 @@ def convention_of(given: str | DHConvention) -> DHConvention:
     if isinstance(given, DHConvention):
         return given
     for convention in CONVENTIONS:
-        if given == convention.name:
+        if isinstance(given, str) and given == convention.name:
             return convention
     known = ", ".join(f'"{c.name}"' for c in CONVENTIONS)
     raise ModelError(
-        f"there is no Hartenberg-Denavit convention {given!r}; give one of {known}, or a kane.DHConvention"
+        f"there is no Hartenberg-Denavit convention {shown(given)}; give one of {known}, or a kane.DHConvention"
     )
 
 
@@ -112,5 +112,5 @@ def finite(value: object, what: str) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number) or isinstance(value, (str, bool)):
-        raise ModelError(f"{what} is {value!r}; give a finite number")
+        raise ModelError(f"{what} is {shown(value)}; give a finite number")
     return number

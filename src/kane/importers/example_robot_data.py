@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from kane.errors import ImportFileError
+from kane.errors import ImportFileError, shown
 from kane.model.checks import near
 
 FOLDER = "cmeel.prefix/share/example-robot-data/robots"
@@ -22,7 +22,7 @@ def example_robot(name: str) -> Path:
         ImportFileError: the package is not installed, or has no such robot, or several; the message names what it has.
     """
     if not isinstance(name, str):
-        raise ImportFileError(f"{name!r} is no name of a robot; give one such as 'ur5'")
+        raise ImportFileError(f"{shown(name)} is no name of a robot; give one such as 'ur5'")
     try:
         folder = Path(str(distribution("example-robot-data").locate_file(FOLDER)))
     except PackageNotFoundError:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kane.errors import ImportFileError, ModelError
+from kane.errors import ImportFileError, ModelError, shown
+from kane.expression.arguments import words
 from kane.model.checks import near
 
 
@@ -27,10 +28,11 @@ class LeftOut:
         """
         self.notes: list[str] = []
         self._kinds = kinds
-        self._essential = {essential} if isinstance(essential, str) else set(essential)
+        given = [essential] if isinstance(essential, str) else words(essential, "essential=", "kinds of parts")
+        self._essential = set(given)
         for kind in self._essential:
             if kind not in kinds:
-                raise ModelError(f"essential= has {kind!r}, which is no kind of part; {near(kind, list(kinds))}")
+                raise ModelError(f"essential= has {shown(kind)}, which is no kind of part; {near(kind, list(kinds))}")
 
     def add(self, kind: str, place: str, what: str) -> None:
         """Leave a part out.

@@ -18,7 +18,7 @@ from kane.errors import ImportFileError
 from kane.files.source_file import Source, read_source
 from kane.importers.left_out import LeftOut
 from kane.importers.mjcf_include import with_includes
-from kane.importers.xml_reader import Element, quote, read_xml
+from kane.importers.xml_reader import Element, quote, read_xml, require_outermost
 
 # What may be left out, by kind.
 KINDS = {
@@ -90,8 +90,7 @@ def safe_text(source: Source, root: str | os.PathLike[str] | None, left_out: Lef
             or something essential would be left out.
     """
     top = read_xml(source)
-    if top.tag != "mujoco":
-        raise top.fault(f"the outermost element is <{quote(top.tag)}>, not <mujoco>; check that this is an MJCF file")
+    require_outermost(top, "mujoco", "an MJCF file")
     top = with_includes(top, source, root)
     _refuse_other_files(top, 1)
     cleaned = _Cleaner(top, left_out).cleaned()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping
 
-from kane.errors import ImportFileError, ModelError
+from kane.errors import ImportFileError, ModelError, shown
+from kane.expression.arguments import listed
 from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE
 from kane.files.source_file import given_source
@@ -59,7 +60,7 @@ def load_urdf(
         ModelError: an argument is not what it should be, or names in the file clash.
     """
     if base is not None and not isinstance(base, Joint):
-        raise ModelError(f"base= is {base!r}; give a joint such as kane.Free(), or None to fix the root link")
+        raise ModelError(f"base= is {shown(base)}; give a joint such as kane.Free(), or None to fix the root link")
     text = given_source(source, root, "a URDF file")
     robot = read_description(read_xml(text), text.name, JOINT_KINDS)
     lumps = lump_links(robot, joint_motions(robot, read_lock(robot, lock)))
@@ -76,11 +77,11 @@ def load_urdf(
 
 
 def _read_repair(robot: Description, repair: Iterable[str]) -> Collection[str]:
-    names = (repair,) if isinstance(repair, str) else tuple(repair)
+    names = [repair] if isinstance(repair, str) else listed(repair, "repair=", "names of links")
     for name in names:
         if name not in robot.links:
             hint = near(str(name), list(robot.links))
-            raise ImportFileError(f"{robot.source}: there is no link {name!r} to repair; {hint}")
+            raise ImportFileError(f"{robot.source}: there is no link {shown(name)} to repair; {hint}")
     return names
 
 

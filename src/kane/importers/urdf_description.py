@@ -11,11 +11,11 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from kane.errors import ImportFileError
+from kane.errors import ImportFileError, shown
 from kane.geometry.inertia import of_six
 from kane.geometry.rotation import Rotation
 from kane.importers.pose import ORIGIN, MassProperties, Pose, Vector, no_pose, snap_right_angle, unit_vector
-from kane.importers.xml_reader import Element, quote
+from kane.importers.xml_reader import Element, quote, require_outermost
 
 LARGEST = 1e12
 MAXIMUM_LINKS = 2000
@@ -106,8 +106,7 @@ def read_description(robot: Element, source: str, kinds: Collection[str]) -> Des
     Raises:
         ImportFileError: naming file, line, element and attribute.
     """
-    if robot.tag != "robot":
-        raise robot.fault(f"the outermost element is <{quote(robot.tag)[1:-1]}>, not <robot>; give a URDF file")
+    require_outermost(robot, "robot", "a URDF file")
     _refuse_xacro(robot)
     for child in robot.children:
         _refuse_xacro(child)
@@ -139,7 +138,7 @@ def _mass_properties(inertial: Element) -> MassProperties:
     """Mass properties in the axes of the inertial frame."""
     (mass,) = _numbers(_require(inertial, "mass"), "value", 1)
     if mass < 0.0:
-        raise inertial.fault(f"the mass {mass!r} is negative; give a mass of zero or more [kg]")
+        raise inertial.fault(f"the mass {shown(mass)} is negative; give a mass of zero or more [kg]")
     entry = _require(inertial, "inertia")
     entries = [_numbers(entry, word, 1)[0] for word in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")]
     return MassProperties(mass, ORIGIN, of_six(entries))
@@ -201,7 +200,7 @@ def _not_negative(element: Element | None, attribute: str) -> float:
         return 0.0
     (value,) = _numbers(element, attribute, 1, default=(0.0,))
     if value < 0.0:
-        raise element.fault(f"{attribute} is {value!r}, which would drive the joint; give zero or more")
+        raise element.fault(f"{attribute} is {shown(value)}, which would drive the joint; give zero or more")
     return value
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from kane.errors import ImportFileError, ModelError
+from kane.errors import ImportFileError, ModelError, shown
 from kane.importers.urdf_description import Description, JointEntry, about
 from kane.importers.urdf_joints import JOINT_KINDS
 from kane.importers.xml_reader import quote
@@ -63,7 +63,9 @@ def _own_motion(joint: JointEntry, lock: Mapping[str, float]) -> Motion | None:
     if joint.name in lock:
         value = lock[joint.name]
         if kind.freedoms != 1 and value != 0.0:
-            raise about(joint.place, f"{joint.kind} joint {quote(joint.name)} can be locked at 0 only, not {value!r}")
+            raise about(
+                joint.place, f"{joint.kind} joint {quote(joint.name)} can be locked at 0 only, not {shown(value)}"
+            )
         return Welded(value)
     if kind.freedoms == 0:
         return Welded()
@@ -107,14 +109,14 @@ def read_lock(robot: Description, lock: Mapping[str, float] | Iterable[str] | No
     if lock is None:
         return {}
     if isinstance(lock, str) or not isinstance(lock, (Mapping, Iterable)):
-        raise ModelError(f"lock= is {lock!r}; give a list of joint names, or a dict of joint names and values")
+        raise ModelError(f"lock= is {shown(lock)}; give a list of joint names, or a dict of joint names and values")
     pairs = lock.items() if isinstance(lock, Mapping) else ((name, 0.0) for name in lock)
     values = {}
     for name, value in pairs:
-        if name not in robot.joints:
-            hint = near(str(name), list(robot.joints))
-            raise ImportFileError(f"{robot.source}: there is no joint {name!r} to lock; {hint}")
+        if not isinstance(name, str) or name not in robot.joints:
+            hint = near(name, list(robot.joints))
+            raise ImportFileError(f"{robot.source}: there is no joint {shown(name)} to lock; {hint}")
         if not isinstance(value, (int, float)) or isinstance(value, bool) or not abs(value) <= 1e12:
-            raise ModelError(f"joint {name!r} is to be locked at {value!r}; give a finite number [rad or m]")
+            raise ModelError(f"joint {name!r} is to be locked at {shown(value)}; give a finite number [rad or m]")
         values[name] = float(value)
     return values

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from kane.errors import ImportFileError, ModelError
+from kane.errors import ImportFileError, ModelError, shown
 from kane.geometry.inertia import checked_inertia, nearest_valid_inertia
 from kane.importers.pose import NO_MASS, MassProperties, Pose, lump, no_pose
 from kane.importers.urdf_description import Description, JointEntry, Link, about
@@ -187,5 +187,5 @@ def require_mass(lumps: list[Lump], masses: list[MassProperties], base: str | No
     if idle:
         raise ImportFileError(
             f"{places[idle[0]]}: no mass moves with joint {', '.join(map(quote, idle))}, so its acceleration is "
-            f"undetermined; give the links <inertial>, or lock: lock={idle!r}"
+            f"undetermined; give the links <inertial>, or lock: lock={shown(idle)}"
         )

@@ -17,6 +17,7 @@ MAXIMUM_DEPTH = 64
 MAXIMUM_ELEMENTS = 250_000
 MAXIMUM_ATTRIBUTES = 64
 MAXIMUM_LENGTH = 4096
+READERS = {"robot": "load_urdf", "mujoco": "load_mjcf"}  # by the outermost element
 ENCODINGS = ("utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "utf-16")
 
 
@@ -61,6 +62,18 @@ def read_xml(source: Source) -> Element:
     if handler.outermost is None:
         raise ImportFileError(f"{source.name}: holds no XML element; check that it is the right file")
     return handler.outermost
+
+
+def require_outermost(top: Element, tag: str, kind: str) -> None:
+    """Refuse a file whose outermost element is another, and say who reads it.
+
+    Raises:
+        ImportFileError: naming both elements.
+    """
+    if top.tag != tag:
+        reader = READERS.get(top.tag)
+        cure = f"kane.{reader} reads that" if reader else f"check that this is {kind}"
+        raise top.fault(f"the outermost element is <{quote(top.tag)[1:-1]}>, not <{tag}> of {kind}; {cure}")
 
 
 def quote(text: str) -> str:

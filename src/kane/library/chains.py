@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.model.joints import Prismatic, Revolute
 from kane.model.loads import Motor
 from kane.model.model import Model
@@ -49,4 +49,4 @@ def n_link_pendulum(n: int = 3) -> Model:
 
 def _require_positive(n: int) -> None:
     if not isinstance(n, int) or n < 1:
-        raise ModelError(f"the number of links must be a whole number of at least 1, not {n!r}")
+        raise ModelError(f"the number of links must be a whole number of at least 1, not {shown(n)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.library.rods import thin_rod
 from kane.model.constraints import Coincidence
 from kane.model.joints import Revolute
@@ -47,7 +47,7 @@ def n_four_bar(n: int = 3) -> Model:
     Source: Gonzalez, Dopico, Lugris & Cuadrado 2006: benchmark A02.
     """
     if not isinstance(n, int) or n < 1:
-        raise ModelError(f"the number of windows must be a whole number of at least 1, not {n!r}")
+        raise ModelError(f"the number of windows must be a whole number of at least 1, not {shown(n)}")
     model = Model(f"n_four_bar{n}")
     l, m, g = (model.parameter(name, value) for name, value in (("l", 1.0), ("m", 1.0), ("g", 9.81)))
     N = model.ground

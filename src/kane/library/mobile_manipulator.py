@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
+from kane.expression.arguments import require
 from kane.expression.functions import atan2, cos, sin
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import COORDINATE
@@ -126,6 +127,7 @@ def mobile_manipulator(
     arm = _arm(links)
     places = _wheels(wheels)
     mount = platform or Platform()
+    require(platform, Platform | None, "the platform is a Platform")
     model = Model("mobile_manipulator", gravity=(0.0, 0.0, -GRAVITY))
     v = model.body("platform", mass=mount.mass, inertia=mount.inertia)
     plane = model.connect(
@@ -168,7 +170,8 @@ def tanner_speeds(model: Model, *, dependent: Sequence[str] = ()) -> None:
 
 def lock_steering(model: Model) -> None:
     """Hold the steering of a ``mobile_manipulator`` where the motion starts: u4 = 0, a dependent speed."""
-    model.constrain(_joint(model, "steering0").speeds[0], name="steering locked")
+    steering = _joint(model, "steering0")
+    model.constrain(steering.speeds[0], name="steering locked")
     choice = model.speed_choice
     dependent = (*choice.dependent, "u4") if choice.dependent else ()
     model.speeds(dependent=dependent, **choice.definitions)
@@ -181,6 +184,7 @@ def platform_wheels(model: Model) -> list[Wheel]:
 
 
 def _joint(model: Model, name: str) -> Connection:
+    require(model, Model, "this takes a model from mobile_manipulator")
     for c in model.connections:
         if c.name == name:
             return c
@@ -192,7 +196,7 @@ def _arm(links: int | Sequence[ArmLink]) -> list[ArmLink]:
         return [FIRST_LINK, *[NEXT_LINK] * (links - 1)]
     if isinstance(links, Sequence) and links and all(isinstance(link, ArmLink) for link in links):
         return list(links)
-    raise ModelError(f"links must be a whole number of at least 1 or a list of ArmLink, not {links!r}")
+    raise ModelError(f"links must be a whole number of at least 1 or a list of ArmLink, not {shown(links)}")
 
 
 def _wheels(wheels: int | Sequence[DriveWheel]) -> list[DriveWheel]:
@@ -203,7 +207,7 @@ def _wheels(wheels: int | Sequence[DriveWheel]) -> list[DriveWheel]:
     elif isinstance(wheels, Sequence) and len(wheels) >= 3 and all(isinstance(w, DriveWheel) for w in wheels):
         found = list(wheels)
     else:
-        raise ModelError(f"wheels must be a whole number of at least 3 or a list of DriveWheel, not {wheels!r}")
+        raise ModelError(f"wheels must be a whole number of at least 3 or a list of DriveWheel, not {shown(wheels)}")
     if len({w.radius for w in found}) != 1:
         raise ModelError("the wheels have different radii; give all the same: they stand on one plane")
     if found[0].x <= min(w.x for w in found):

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
+from kane.expression.arguments import listed
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
 from kane.model.joints import (
@@ -76,9 +77,12 @@ def random_tree(seed: int = 0, bodies: int = 6, *, joints: Sequence[JointMaker] 
         joints: makers of joints from a name and an axis, drawn from with equal chance; every kind unless given.
     """
     if not isinstance(bodies, int) or bodies < 1:
-        raise ModelError(f"the number of bodies must be a whole number of at least 1, not {bodies!r}")
+        raise ModelError(f"the number of bodies must be a whole number of at least 1, not {shown(bodies)}")
     if not isinstance(seed, int) or seed < 0:
-        raise ModelError(f"the seed must be a whole number that is not negative, not {seed!r}")
+        raise ModelError(f"the seed must be a whole number that is not negative, not {shown(seed)}")
+    joints = listed(joints, "joints", "functions that make a joint from a name and an axis")
+    if not joints or not all(map(callable, joints)):
+        raise ModelError(f"joints are {shown(joints)}; give functions that make a joint from a name and an axis")
     random = np.random.default_rng(seed)
     model = Model(f"tree{seed}_{bodies}", gravity=random.normal(size=3).tolist())
     for i in range(bodies):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kane.errors import ModelError
+from kane.expression.arguments import require
 from kane.expression.functions import cos, sin
 from kane.expression.node import Expr
 from kane.model.connection import Connection
@@ -85,7 +86,10 @@ def stanford_arm_feedback(model: Model, **gains: float) -> dict[str, Expr]:
         raise ModelError(f"there are no gains named {', '.join(unknown)}; there are k1, ..., k12 and q1, ..., q6")
     k.update({name: value for name, value in gains.items() if name in k})
     target.update({name: value for name, value in gains.items() if name in target})
+    require(model, Model, "this takes a model from stanford_arm")
     joint = {c.name: c for c in model.connections}
+    if not joint.keys() >= target.keys():
+        raise ModelError(f"{model.name!r} has no joints q1, ..., q6; give a model from stanford_arm")
     q: dict[str, Any] = {name: joint[name].q for name in target}
     v: dict[str, Any] = {name: joint[name].qdot for name in target}
     m = {name: mass for name, (mass, _) in BODIES.items()}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import MEASURE
 from kane.expression.text import number_text
@@ -28,7 +28,7 @@ def triple(model: Model, values: Sequence[Scalar], what: str) -> Triple:
     try:
         listed = list(values)
     except TypeError:
-        raise ModelError(f"{what} must be three numbers or expressions, not {values!r}") from None
+        raise ModelError(f"{what} must be three numbers or expressions, not {shown(values)}") from None
     if len(listed) != 3:
         raise ModelError(f"{what} must be three numbers or expressions; got {len(listed)}")
     return tuple(model.scalar(v, what) for v in listed)
@@ -91,7 +91,7 @@ class VectorMeasure:
     def dot(self, direction: Direction) -> Expr:
         """The measure number along ``direction``: a leaf with a meaning, usable in loads and constraints."""
         if not isinstance(direction, Direction):
-            raise ModelError(f"dot() takes a direction such as body.x, not {direction!r}")
+            raise ModelError(f"dot() takes a direction such as body.x, not {shown(direction)}")
         if direction.body.model is not self.body.model:
             raise ModelError(f"body {direction.body.name!r} belongs to another model than body {self.body.name!r}")
         typed = f"{self!r}.dot({direction!r})"

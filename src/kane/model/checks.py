@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import COORDINATE, PARAMETER, TIME
 from kane.expression.traverse import leaves
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def require_word(name: Any) -> None:
     """Refuse what cannot be a name."""
     if not isinstance(name, str) or not name or name != name.strip():
-        raise ModelError(f"{name!r} is not a name; give a non-empty word without spaces around it")
+        raise ModelError(f"{shown(name)} is not a name; give a non-empty word without spaces around it")
 
 
 def require_fixed(values: Iterable[Scalar], what: str) -> None:
@@ -34,14 +34,14 @@ def require_fixed(values: Iterable[Scalar], what: str) -> None:
 
 def near(name: object, known: Sequence[str]) -> str:
     """A hint for a mistyped name."""
-    close = difflib.get_close_matches(str(name), known, n=3)
+    close = difflib.get_close_matches(name if isinstance(name, str) else shown(name), known, n=3)
     return f"did you mean {', '.join(close)}?" if close else f"known are {', '.join(known) or 'none'}"
 
 
 def require_coordinate_expression(model: Model, q: Expr, title: str) -> None:
     """Refuse a coordinate expression of another model, or of anything but coordinates, parameters and time."""
     if q.arena is not model.arena:
-        raise ModelError(f"the coordinate of joint {title!r} is the expression {q!r} of another model")
+        raise ModelError(f"the coordinate of joint {title!r} is the expression {shown(q)} of another model")
     wrong = [repr(leaf) for leaf in leaves([q]) if leaf.op not in (COORDINATE, TIME, PARAMETER)]
     if wrong:
         raise ModelError(
@@ -50,11 +50,22 @@ def require_coordinate_expression(model: Model, q: Expr, title: str) -> None:
         )
 
 
+def own_body(model: Model, given: Any) -> Body:
+    """A body of the model, given as it is or by its name."""
+    if isinstance(given, str):
+        found = next((body for body in model.bodies if body.name == given), None)
+        if found is None:
+            raise ModelError(f"there is no body {given!r}; {near(given, [body.name for body in model.bodies])}")
+        return found
+    if not isinstance(given, Body):
+        raise ModelError(f"{shown(given)} is not a body of model {model.name!r}; give what its Model.body returned")
+    if given.model is not model:
+        raise ModelError(f"body {given.name!r} belongs to model {given.model.name!r}; build everything with one model")
+    return given
+
+
 def require_tree(model: Model, parent: Body, child: Body, parents: Mapping[Body, Body]) -> None:
     """Refuse what would not leave the joints a tree that starts at the ground."""
-    for body in (parent, child):
-        if not isinstance(body, Body) or body.model is not model:
-            raise ModelError(f"{body!r} is not a body of model {model.name!r}")
     if child is model.ground:
         raise ModelError("the ground cannot be a child; swap parent and child")
     if child in parents:

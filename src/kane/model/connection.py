@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE, RATE, SPEED, TIME
@@ -78,8 +78,8 @@ class Connection:
         Raises:
             ModelError: the joint has no such coordinate.
         """
-        if coordinate not in self.coordinate_names:
-            raise ModelError(f"joint {self.name!r} has no coordinate {coordinate!r}, but {self.coordinate_names}")
+        if not isinstance(coordinate, str) or coordinate not in self.coordinate_names:
+            raise ModelError(f"joint {self.name!r} has no coordinate {shown(coordinate)}, but {self.coordinate_names}")
         return JointCoordinate(self, self.coordinate_names.index(coordinate))
 
     def __repr__(self) -> str:

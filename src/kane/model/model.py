@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.arena import Arena
+from kane.expression.arguments import text
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import COORDINATE, INPUT, PARAMETER, RATE, TIME
 from kane.geometry.inertia import checked_inertia, inertia_matrix
 from kane.geometry.rotation import Rotation
 from kane.model.body import Body, BodyFrame, Triple, triple
-from kane.model.checks import near, require_coordinate_expression, require_fixed, require_tree, require_word
+from kane.model.checks import near, own_body, require_coordinate_expression, require_fixed, require_tree, require_word
 from kane.model.connection import Connection
 from kane.model.constraints import Constraint, Imposed, Welded, row_of
 from kane.model.drawing import graph_text, html, summary
@@ -44,7 +45,7 @@ class Model:
     """
 
     def __init__(self, name: str = "model", gravity: Sequence[Scalar] = (0.0, 0.0, -9.81)) -> None:
-        self.name = name
+        self.name = text(name, 'the name of a model (gravity is a keyword: kane.Model("arm", gravity=(0, 0, -9.81)))')
         self.arena = Arena()
         self.parameters: dict[str, float] = {}
         self.inputs: dict[str, float] = {}
@@ -87,16 +88,16 @@ class Model:
         """``value`` as a finite float or an expression of this model, or an error that names ``what``."""
         if isinstance(value, Expr):
             if value.arena is not self.arena:
-                raise ModelError(f"{what} uses the expression {value!r} of another model")
+                raise ModelError(f"{what} uses the expression {shown(value)} of another model")
             return float(value) if value.is_constant else value
         if not isinstance(value, Real) or isinstance(value, bool):
-            raise ModelError(f"{what} must be a number or an expression of this model, not {value!r}")
+            raise ModelError(f"{what} must be a number or an expression of this model, not {shown(value)}")
         try:
             number = float(value)
-        except OverflowError:  # a whole number too large for a double
+        except (OverflowError, ValueError, TypeError):  # such as a whole number too large for a double
             number = math.inf
         if not math.isfinite(number):
-            raise ModelError(f"{what} is {number!r}; give a finite number")
+            raise ModelError(f"{what} is {shown(number)}; give a finite number")
         return number
 
     def parameter(self, name: str, default: float) -> Expr:
@@ -111,7 +112,7 @@ class Model:
         self._require_new_symbol(name)
         value = self.scalar(default, f"the default of {name!r}")
         if isinstance(value, Expr):
-            raise ModelError(f"the default of {name!r} must be a number, not the expression {value!r}")
+            raise ModelError(f"the default of {name!r} must be a number, not the expression {shown(value)}")
         table[name] = value
         self._symbols.add(name)
         return self.arena.leaf(kind, name)
@@ -158,31 +159,33 @@ class Model:
 
     def connect(
         self,
-        parent: Body,
-        child: Body,
+        parent: Body | str,
+        child: Body | str,
         joint: Joint,
         *,
         at: Sequence[Scalar] = ORIGIN,
-        orientation: Rotation | None = None,
+        orientation: Any = None,
         child_at: Sequence[Scalar] = ORIGIN,
-        child_orientation: Rotation | None = None,
+        child_orientation: Any = None,
         name: str | None = None,
     ) -> Connection:
         """Connect two bodies by a joint.
 
         Args:
-            parent, child: bodies of this model; a child has one parent.
+            parent, child: bodies of this model or their names ("ground" is one); a child has one parent.
             joint: kind, coordinate name and axis.
-            at, orientation: pose of the joint frame F in the parent: p_PF_P [m], R_PF.
+            at, orientation: pose of the joint frame F in the parent: p_PF_P [m], R_PF, a kane.Rotation, a matrix 3 x 3
+                or a quaternion (w, x, y, z) of unit length.
             child_at, child_orientation: pose of the joint frame M in the child: p_CM_C [m], R_CM.
             name: of the joint; its coordinate's name unless given.
 
         Raises:
             ModelError: foreign bodies, a second parent, a loop, a name taken, a foreign coordinate expression.
         """
+        parent, child = own_body(self, parent), own_body(self, child)
         require_tree(self, parent, child, self._parents)
         if not isinstance(joint, Joint):
-            raise ModelError(f'{joint!r} is not a joint; give one such as kane.Revolute("q1", axis="z")')
+            raise ModelError(f'{shown(joint)} is not a joint; give one such as kane.Revolute("q1", axis="z")')
         label = joint.label
         title = name if name is not None else label if isinstance(label, str) else f"{parent.name}_{child.name}"
         require_word(title)
@@ -205,14 +208,14 @@ class Model:
 
     def close(
         self,
-        parent: Body,
-        child: Body,
+        parent: Body | str,
+        child: Body | str,
         joint: Joint,
         *,
         at: Sequence[Scalar] = ORIGIN,
-        orientation: Rotation | None = None,
+        orientation: Any = None,
         child_at: Sequence[Scalar] = ORIGIN,
-        child_orientation: Rotation | None = None,
+        child_orientation: Any = None,
         name: str | None = None,
     ) -> Connection:
         """Close a loop by a joint of any kind between two bodies that already hang on the ground.
@@ -224,10 +227,10 @@ class Model:
         Raises:
             ModelError: as ``connect``.
         """
-        if not isinstance(child, Body) or child.model is not self:
-            raise ModelError(f"{child!r} is not a body of model {self.name!r}")
+        parent, child = own_body(self, parent), own_body(self, child)
         label = joint.label if isinstance(joint, Joint) else None
         title = name if name is not None else label if isinstance(label, str) else f"{parent.name}_{child.name}"
+        require_word(title)
         pose = self._pose(child_at, child_orientation, f"joint {title!r} on {child.name!r}")
         frame = self.body(f"{title}_M", mass=0.0)
         try:
@@ -258,7 +261,7 @@ class Model:
             title = name if name is not None else self._numbered("constraint")
             expression = self.scalar(constraint, f"the constraint {title!r}")
             if not isinstance(expression, Expr):
-                raise ModelError(f"the constraint {title!r} is the number {expression!r}; give an expression")
+                raise ModelError(f"the constraint {title!r} is the number {shown(expression)}; give an expression")
             rows = (row_of(expression, title),)
         require_word(title)
         if any(title == c.name for c in self.constraints):
@@ -295,26 +298,25 @@ class Model:
         for name, x in given.items():
             require_word(name)
             if not isinstance(x, Expr):
-                raise ModelError(f"the speed {name!r} is the number {x!r}; give an expression of rates")
+                raise ModelError(f"the speed {name!r} is the number {shown(x)}; give an expression of rates")
         self.speed_choice = checked_choice(given, dependent, taken)  # type: ignore[arg-type]
 
-    def _pose(self, at: Sequence[Scalar], orientation: Rotation | None, what: str) -> tuple[Triple, Rotation]:
+    def _pose(self, at: Sequence[Scalar], orientation: Any, what: str) -> tuple[Triple, Rotation]:
         """A position and an orientation that are fixed in a body."""
         position = triple(self, at, f"the position of {what}")
         require_fixed(position, f"the position of {what}")
         if orientation is None:
             return position, Rotation.identity()
-        if not isinstance(orientation, Rotation):
-            raise ModelError(f"the orientation of {what} must be a kane.Rotation, not {orientation!r}")
-        entries = [self.scalar(x, f"the orientation of {what}") for row in orientation.entries for x in row]
-        require_fixed(entries, f"the orientation of {what}")
-        return position, orientation
+        rotation, whose = Rotation.of(orientation, f"the orientation of {what}"), f"the orientation of {what}"
+        require_fixed([self.scalar(x, whose) for row in rotation.entries for x in row], whose)
+        return position, rotation
 
     def _coordinate_and_speed_names(self, joint: Joint, title: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         label = joint.label
         if isinstance(label, (str, tuple)):
             stem = label if isinstance(label, str) else title
-            require_word(stem)
+            for word in (stem, *(label if isinstance(label, tuple) else ())):
+                require_word(word)
             coordinates, speeds = joint.coordinate_names(stem), joint.speed_names(stem)
             symbols = (*coordinates, *speeds)
             for symbol in symbols:
@@ -326,13 +328,13 @@ class Model:
             require_coordinate_expression(self, label, title)
         elif joint.nq:
             cure = "a name, or an expression of other coordinates and time" if joint.one_dof else "a name"
-            raise ModelError(f"the coordinate of joint {title!r} is {label!r}; give {cure}")
+            raise ModelError(f"the coordinate of joint {title!r} is {shown(label)}; give {cure}")
         return (), ()
 
     def load(self, load: Load) -> Load:
         """Add a load; what it says is checked now."""
         if not isinstance(load, Load):
-            raise ModelError(f"{load!r} is not a load; give one such as kane.Motor(joint, effort)")
+            raise ModelError(f"{shown(load)} is not a load; give one such as kane.Motor(joint, effort)")
         effect = load.effect()
         for along, _ in effect.efforts:
             self._require_own(along.connection.child, f"joint {along.connection.name!r}")
@@ -352,14 +354,11 @@ class Model:
         return html(self)
 
     def frame(
-        self, name: str, body: Body, *, at: Sequence[Scalar] = ORIGIN, orientation: Rotation | None = None
+        self, name: str, body: Body | str, *, at: Sequence[Scalar] = ORIGIN, orientation: Any = None
     ) -> BodyFrame:
         """Name a frame fixed in a body: a tool, a sensor, a link that was lumped with the body."""
         self._require_new_place(name)
-        if not isinstance(body, Body):
-            raise ModelError(f"frame {name!r} must be fixed in a body of model {self.name!r}, not in {body!r}")
-        self._require_own(body, f"body {body.name!r}")
-        made = BodyFrame(body, *self._pose(at, orientation, f"frame {name!r}"))
+        made = BodyFrame(own_body(self, body), *self._pose(at, orientation, f"frame {name!r}"))
         self.frames[name] = made
         return made
 
@@ -377,7 +376,7 @@ class Model:
         known = [n for c in self.connections for n in c.coordinate_names]
         for n in names:
             if not isinstance(n, str) or n not in known:
-                raise ModelError(f"there is no coordinate {n!r}; {near(n, known)}")
+                raise ModelError(f"there is no coordinate {shown(n)}; {near(n, known)}")
         if len(set(names)) != len(names):
             raise ModelError(f"a coordinate is named twice in {names}; name each once")
         self.coordinate_order = names
@@ -395,4 +394,5 @@ class Model:
 
     def rate(self, coordinate: str) -> Expr:
         """The leaf dq/dt of a coordinate."""
+        require_word(coordinate)
         return self.arena.leaf(RATE, coordinate)

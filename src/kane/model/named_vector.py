@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
+from kane.expression.arguments import number, numbers
 from kane.model.checks import near
 
 Vector = NDArray[np.float64]
@@ -29,7 +30,7 @@ def named_vector(values: Any, names: Sequence[str], default: Sequence[float], wh
     vector = np.array(default, dtype=float)
     if isinstance(values, Mapping):
         for name, value in values.items():
-            vector[position(name, names, what)] = _number(value, f"the {what} {name!r}")
+            vector[position(name, names, what)] = number(value, f"the {what} {name!r}")
     elif values is not None:
         vector = _array(values, names, what)
     for name, value in zip(names, vector, strict=True):
@@ -40,23 +41,13 @@ def named_vector(values: Any, names: Sequence[str], default: Sequence[float], wh
 
 def position(name: Any, names: Sequence[str], what: str) -> int:
     """Where a name stands, or an error that offers the near ones."""
-    if name in names:
+    if isinstance(name, str) and name in names:
         return names.index(name)
-    raise ModelError(f"there is no {what} {name!r}; {near(str(name), names)}")
-
-
-def _number(value: Any, what: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise ModelError(f"{what} is {value!r}; give a number") from None
+    raise ModelError(f"there is no {what} {shown(name)}; {near(name, names)}")
 
 
 def _array(values: Any, names: Sequence[str], what: str) -> Vector:
-    try:
-        vector = np.array(values, dtype=float)
-    except (TypeError, ValueError):
-        raise ModelError(f"the {what}s are {values!r}; give {len(names)} numbers, or a dict of them by name") from None
+    vector = np.array(numbers(values, f"the {what}s must be {len(names)} numbers, or a dict of them by name"))
     if vector.shape != (len(names),):
         raise ModelError(f"the {what}s have shape {vector.shape}; {len(names)} are needed: {', '.join(names)}")
     return vector

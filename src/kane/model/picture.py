@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from kane.expression.arguments import require
 from kane.model.kinematic_graph import joint_words, loops, restrictions
 from kane.model.picture_layout import GAP, SMALL, Cell, Layout, layout
 from kane.model.picture_lines import End, Route, routes, tracks_below
@@ -31,6 +32,9 @@ def draw(model: Model) -> str:
     line below a body that the ground restricts, as a wheel that rolls on it; a name alone below a body of whose joint
     only coordinates are restricted. What is wider than a page goes on below, from a dashed box that repeats the body.
     """
+    from kane.model.model import Model  # which draws itself with this
+
+    require(model, Model, "draw takes a kane.Model")
     marks: dict[Body, list[str]] = {}
     roads: set[Body] = set()
     between = {bodies: ", ".join(words) for bodies, words in loops(model).items()}

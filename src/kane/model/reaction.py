@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT
 from kane.expression.traverse import leaves
@@ -42,7 +42,9 @@ class ReactionVector:
         """
         child = self.connection.child
         if not isinstance(direction, Direction) or direction.body.model is not child.model:
-            raise ModelError(f"dot() takes a direction of model {child.model.name!r} such as body.x, not {direction!r}")
+            raise ModelError(
+                f"dot() takes a direction of model {child.model.name!r} such as body.x, not {shown(direction)}"
+            )
         total: Expr = child.model.arena.zero
         for letter, axis in zip("xyz", ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), strict=True):
             m = Direction(child, tuple(self.connection.R_CM.apply(axis)))

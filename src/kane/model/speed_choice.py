@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
+from kane.expression.arguments import words
 from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE, MEASURE, PARAMETER, RATE, TIME
 from kane.expression.traverse import leaves
@@ -59,9 +60,10 @@ def checked_choice(definitions: Mapping[str, Expr], dependent: Sequence[str], ta
                 "(joint.qdot), with coordinates, parameters and time in its coefficients"
             )
         if not any(leaf.op in (RATE, MEASURE) for leaf in found):
-            raise ModelError(f"no rate and no velocity stands in the speed {name!r}: {expression!r} is not a speed")
-    if isinstance(dependent, str) or not all(isinstance(name, str) for name in dependent):
-        raise ModelError(f"dependent must be a list of names of speeds, not {dependent!r}")
+            raise ModelError(
+                f"no rate and no velocity stands in the speed {name!r}: {shown(expression)} is not a speed"
+            )
+    dependent = words(dependent, "dependent", "names of speeds")
     if len(set(dependent)) != len(dependent):
         raise ModelError(f"a dependent speed is named twice in {list(dependent)}; name each once")
     return SpeedChoice(dict(definitions), tuple(dependent))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.node import Scalar
 from kane.geometry.scalars import dot
 from kane.model.body import Direction, Point
@@ -29,7 +29,7 @@ class Wheel:
 
     def __post_init__(self) -> None:
         if not isinstance(self.turn, Connection) or not isinstance(self.turn.joint, Revolute):
-            raise ModelError(f"a Wheel turns on a kane.Revolute joint, not on {self.turn!r}")
+            raise ModelError(f"a Wheel turns on a kane.Revolute joint, not on {shown(self.turn)}")
         self.turn.child.model.scalar(self.radius, f"the radius of wheel {self.name!r}")
 
     @property

@@ -9,6 +9,7 @@ import numpy as np
 
 from kane.codegen.program import Program
 from kane.dynamics.dynamics import Dynamics
+from kane.expression.arguments import require
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import total_time_derivative
 from kane.expression.functions import absolute
@@ -94,6 +95,7 @@ def audit(run: Trajectory, dyn: Dynamics) -> Audit:
 
     Source: Kane & Levinson 1983, Eqs. 134-138.
     """
+    require(dyn, Dynamics, "audit takes Dynamics, as kane.build(equations) makes them")
     function = dyn.compile(_constants(dyn.equations))
     parameters = run.to_xarray()["parameters"].to_numpy()
     stage = function.stage(parameters)

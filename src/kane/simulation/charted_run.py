@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.simulation.atlas import Atlas, Combination
 from kane.simulation.charts import Charts, refuse_references
 from kane.simulation.course import Span, free_course
@@ -63,7 +63,7 @@ class ChartedRun:
             ModelError: nothing can switch, something refers to what would, or the integrator's steps are fixed.
         """
         if not isinstance(charts, Charts):
-            raise ModelError(f"charts is {charts!r}; give kane.Charts()")
+            raise ModelError(f"charts is {shown(charts)}; give kane.Charts()")
         if method.fixed:
             raise ModelError(
                 f"{method.name} takes fixed steps, which do not end where charts are switched; give an integrator that "

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
+from kane.expression.arguments import words
 from kane.expression.node import Expr
 from kane.expression.operations import ACCELERATION, COORDINATE, RATE, SPEED
 from kane.expression.traverse import leaves
@@ -45,14 +46,14 @@ class Charts:
 
     def __post_init__(self) -> None:
         if isinstance(self.within, bool) or not isinstance(self.within, (int, float)):
-            raise ModelError(f"within is {self.within!r}; give a distance in radians, such as 0.3")
+            raise ModelError(f"within is {shown(self.within)}; give a distance in radians, such as 0.3")
         if not 0.0 < self.within < math.pi / 4:
             raise ModelError(
                 f"within is {self.within!r} rad; give more than 0 and less than pi/4, beyond which the other angles "
                 "are no farther from their singularity"
             )
-        if isinstance(self.joints, str):
-            raise ModelError(f"joints must be a list of names of joints, such as [{self.joints!r}]")
+        if self.joints is not None:
+            words(self.joints, "joints", "names of joints")
 
     def switching(self, equations: Equations) -> tuple[Connection, ...]:
         """The joints that change their angles.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kane.codegen.compiled import CompiledFunction
 from kane.codegen.program import Program
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.operations import OPERATIONS
 from kane.expression.traverse import leaves, substitute
@@ -55,9 +55,9 @@ class Event:
 
     def __post_init__(self) -> None:
         if not isinstance(self.expression, Expr):
-            raise ModelError(f"an event needs an expression of the model, not {self.expression!r}")
-        if self.direction not in (-1, 0, 1):
-            raise ModelError(f"the direction of an event is {self.direction!r}; give +1, -1 or 0")
+            raise ModelError(f"an event needs an expression of the model, not {shown(self.expression)}")
+        if not isinstance(self.direction, int) or self.direction not in (-1, 0, 1):
+            raise ModelError(f"the direction of an event is {shown(self.direction)}; give +1, -1 or 0")
 
 
 class Occurrence(NamedTuple):
@@ -77,7 +77,7 @@ def event_names(events: Sequence[Event]) -> tuple[str, ...]:
     """
     for event in events:
         if not isinstance(event, Event):
-            raise ModelError(f"events must be kane.Event(expression, ...), not {event!r}")
+            raise ModelError(f"events must be kane.Event(expression, ...), not {shown(event)}")
     names = tuple(event.name or f"event {i + 1}" for i, event in enumerate(events))
     for name in names:
         if names.count(name) > 1:

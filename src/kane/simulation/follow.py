@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
+from kane.expression.arguments import numbers
 from kane.model.named_vector import named_vector
 from kane.simulation.followed_motion import FollowedMotion
 from kane.simulation.layout import Layout
@@ -40,7 +41,7 @@ def follow(dyn: Dynamics, *, q: Any, times: Any, parameters: Any = None) -> Foll
             make such a motion; or it does not keep the constraints.
     """
     if not isinstance(dyn, Dynamics):
-        raise ModelError(f"follow needs Dynamics, as kane.build(equations) makes them, not {dyn!r}")
+        raise ModelError(f"follow needs Dynamics, as kane.build(equations) makes them, not {shown(dyn)}")
     e, layout = dyn.equations, Layout.of(dyn.equations)
     at = _times(times)
     values = named_vector(parameters, layout.parameters, layout.parameter_defaults, "parameter")
@@ -68,10 +69,7 @@ def follow(dyn: Dynamics, *, q: Any, times: Any, parameters: Any = None) -> Foll
 
 
 def _times(times: Any) -> Array:
-    try:
-        at = np.atleast_1d(np.array(times, dtype=float))
-    except (TypeError, ValueError):
-        raise ModelError(f"times must be numbers, not {times!r}") from None
+    at = np.atleast_1d(numbers(times, "times must be numbers"))
     if at.ndim != 1 or not at.size or not np.isfinite(at).all():
         raise ModelError(f"times must be one row of finite numbers, at least one; got shape {at.shape}")
     return at

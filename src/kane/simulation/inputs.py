@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kane.errors import ModelError
+from kane.expression.arguments import numbers
 from kane.expression.node import Expr
 from kane.model.named_vector import named_vector, position
 from kane.simulation.march import Tables, Vector
@@ -37,10 +38,8 @@ class Samples(ABC):
     values: Any
 
     def __post_init__(self) -> None:
-        try:
-            times, values = np.array(self.times, dtype=float), np.array(self.values, dtype=float)
-        except (TypeError, ValueError):
-            raise ModelError(f"samples must be numbers, not {self.times!r} and {self.values!r}") from None
+        times = np.array(numbers(self.times, "the times of samples must be numbers"))
+        values = np.array(numbers(self.values, "the values of samples must be numbers"))
         if times.ndim != 1 or times.size == 0 or values.ndim not in (1, 2) or len(values) != len(times):
             raise ModelError(
                 f"samples need times of shape (m,) and values of shape (m,) or (m, inputs), m > 0; their shapes are "

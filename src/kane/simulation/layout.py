@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.formulation.equations import Equations
 from kane.model.joints.joint import Joint
 from kane.model.named_vector import named_vector
@@ -93,7 +93,7 @@ class Layout:
         """
         singular = self.singular(x, within=1e-6)
         if singular:
-            raise ModelError(f"{self.model!r} cannot start there: {singular}")
+            raise ModelError(f"{shown(self.model)} cannot start there: {singular}")
 
     def singular(self, x: Vector, *, within: float) -> str | None:
         """Which joint is singular at or near the state, why, and the cure; None if none is."""

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
+from kane.expression.arguments import numbers
 from kane.expression.derivative import linear_coefficients, total_time_derivative
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
@@ -77,14 +78,11 @@ def _course(equations: Equations, given: Any, times: Array, values: Mapping[Expr
 
 
 def _called(function: Any, t: Expr, who: str) -> Any:
-    try:
-        given = function(t)
-    except (TypeError, AttributeError) as error:  # NumPy's complaint about what is not a number
-        raise ModelError(
-            f"{who}: the function does not take expressions ({error}); write kane.sin for np.sin"
-        ) from None
+    given = function(t)
     if not isinstance(given, (Expr, Real)):
-        raise ModelError(f"{who}: the function of t returned {given!r}; it must return an expression of t or a number")
+        raise ModelError(
+            f"{who}: the function of t returned {shown(given)}; it must return an expression of t or a number"
+        )
     return given
 
 
@@ -119,10 +117,7 @@ def _through(at: Array, samples: Array, times: Array, who: str) -> Course:
 
 
 def _numbers(values: Any, what: str) -> Array:
-    try:
-        array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise ModelError(f"{what} is {values!r}; give {FORMS}") from None
+    array = numbers(values, f"{what} must be {FORMS}")
     if not np.isfinite(array).all():
         raise ModelError(f"{what} is not finite; give finite numbers")
     return array

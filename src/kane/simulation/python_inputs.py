@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kane.codegen.compiled import CompiledFunction
 from kane.errors import ModelError
+from kane.expression.arguments import numbers
 from kane.simulation.inputs import InputPlan
 from kane.simulation.march import System, Vector
 
@@ -74,10 +75,7 @@ class PythonInputs:
             values[column] = self._checked(function(t, q, u), ())
 
     def _checked(self, value: Any, shape: tuple[int, ...]) -> Any:
-        try:
-            array = np.asarray(value, dtype=float)
-        except (TypeError, ValueError):
-            raise ModelError(f"an input function returned {value!r}; it must return numbers") from None
+        array = numbers(value, "an input function must return numbers")
         if array.shape != shape:
             raise ModelError(
                 f"an input function returned shape {array.shape} where {shape} is needed; the inputs are "

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
+from kane.expression.arguments import listed
 from kane.simulation.charted_run import ChartedRun
 from kane.simulation.charts import Charts
-from kane.simulation.course import Span, fixed_course, free_course, record_times
+from kane.simulation.course import Span, fixed_course, free_course
 from kane.simulation.events import Event
 from kane.simulation.failure import passages
 from kane.simulation.integrators.integrator import Integrator
@@ -37,7 +38,7 @@ def simulate(
     dt: float | None = None,
     times: Any = None,
     every: int | None = None,
-    events: Sequence[Event] = (),
+    events: Event | Sequence[Event] = (),
     parameters: Any = None,
     start: float = 0.0,
     charts: Charts | None = None,
@@ -63,7 +64,7 @@ def simulate(
             there, the integrator interpolates. By default 1,000 equal parts of the run.
         every: in place of times: every how many steps the state is recorded. With fixed steps the default is this, so
             that some 10,000 states are.
-        events: sign changes to be found; the run ends at one that is terminal.
+        events: sign changes to be found, one or several; the run ends at one that is terminal.
         parameters: array, or dict from some of the names to numbers; defaults for the others.
         start: first time [s].
         charts: that gimbals may take other angles near their singularities, and how near; not unless given.
@@ -82,8 +83,11 @@ def simulate(
             chatters, as dry friction does, a divisor of constraints or speeds near zero, digits that are lost.
     """
     if not isinstance(dyn, Dynamics):
-        raise ModelError(f"simulate needs Dynamics, as kane.build(equations) makes them, not {dyn!r}")
-    method, span = _method(integrator, dt), _span(start, until, every, times)
+        raise ModelError(f"simulate needs Dynamics, as kane.build(equations) makes them, not {shown(dyn)}")
+    events = (events,) if isinstance(events, Event) else listed(events, "events", "kane.Event(expression, ...)")
+    method, span = _method(integrator, dt), Span.of(start, until, every, times)
+    if progress is not None and not callable(progress):
+        raise ModelError(f"progress is {shown(progress)}; give a function of the fraction done")
     with ProgressBar(dyn.equations.name) as bar:
         if charts is not None:
             run = ChartedRun.of(dyn, charts, method, span, posed=(inputs, parameters, events))
@@ -124,16 +128,10 @@ def _attributes(ended: tuple[Problem, March, Outcome], method: Integrator) -> di
 def _method(integrator: Integrator | None, dt: float | None) -> Integrator:
     method = integrator if integrator is not None else RK8() if dt is None else RK4()
     if not isinstance(method, Integrator):
-        raise ModelError(f"the integrator is {method!r}; give one such as kane.RK8()")
+        raise ModelError(f"the integrator is {shown(method)}; give one such as kane.RK8()")
     if dt is not None and not method.fixed:
-        raise ModelError(f"dt = {dt!r}, but {method.name} chooses its steps; leave dt out, or set its max_step")
+        raise ModelError(f"dt = {shown(dt)}, but {method.name} chooses its steps; leave dt out, or set its max_step")
     return method
-
-
-def _span(start: float, until: float, every: int | None, times: Any) -> Span:
-    if times is not None and every is not None:
-        raise ModelError("times and every both say when to record; leave one of them out")
-    return Span(start, until, every, record_times(times, start, until))
 
 
 def _course(method: Integrator, problem: Problem, span: Span, dt: float | None) -> Course:

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from kane.expression.arguments import words as given_words
 from kane.simulation.events import Occurrence
 from kane.simulation.plot_panels import MANY, NOISE, Panel, Quantity, named, panels, quantities, silent
 
@@ -36,7 +37,7 @@ def picture(
 ) -> Figure:
     """What ``Trajectory.plot`` says; the figure belongs to no window: show it in a notebook, or ``savefig`` it."""
     dataset = run.to_xarray()
-    chosen = [names] if isinstance(names, str) else list(names)
+    chosen = [names] if isinstance(names, str) else given_words(names, "names", "names of quantities")
     known = {word: quantities(dataset, word) for word in {"q", "u", "inputs", "energy", *variables}}
     shown = named([x for word in ("q", "u", "inputs", "energy") for x in known[word]], chosen)
     if not chosen:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
+from kane.expression.arguments import numbers
 from kane.expression.node import Expr
 from kane.model.joints.joint import Joint
 from kane.model.named_vector import named_vector, position
@@ -125,7 +126,7 @@ def _rows(values: Any, names: Sequence[str], default: Sequence[float], what: str
         return _named_rows(values, names, default, what)
     if values is None:
         return np.array(default, dtype=float).reshape(1, len(names)), False
-    rows = _numbers(values, f"the {what}s")
+    rows = numbers(values, f"the {what}s must be numbers")
     if rows.ndim not in (1, 2) or rows.shape[-1] != len(names):
         raise ModelError(
             f"the {what}s have shape {rows.shape}; ({len(names)},) for all trajectories or (trajectories, "
@@ -137,10 +138,13 @@ def _rows(values: Any, names: Sequence[str], default: Sequence[float], what: str
 def _named_rows(
     values: Mapping[str, Any], names: Sequence[str], default: Sequence[float], what: str
 ) -> tuple[Array, bool]:
-    columns = {position(name, names, what): _numbers(value, f"the {what} {name!r}") for name, value in values.items()}
+    columns = {
+        position(name, names, what): numbers(value, f"the {what} {name!r} must be numbers")
+        for name, value in values.items()
+    }
     for column, array in columns.items():
         if array.ndim > 1:
-            raise ModelError(f"the {what} {names[column]!r} has shape {array.shape}; give one number a trajectory")
+            raise ModelError(f"the {what} {shown(names[column])} has shape {array.shape}; give one number a trajectory")
     lengths = {names[column]: len(array) for column, array in columns.items() if array.ndim}
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"{length} of {name!r}" for name, length in lengths.items())
@@ -150,10 +154,3 @@ def _named_rows(
     for column, array in columns.items():
         rows[:, column] = array
     return rows, bool(lengths)
-
-
-def _numbers(values: Any, what: str) -> Array:
-    try:
-        return np.array(values, dtype=float)
-    except (TypeError, ValueError):
-        raise ModelError(f"{what} must be numbers, not {values!r}") from None

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError
-from kane.simulation.course import free_course, record_times
+from kane.errors import ModelError, shown
+from kane.simulation.course import Span, free_course
 from kane.simulation.integrators.explicit import Adaptive
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk8 import RK8
@@ -65,7 +65,7 @@ def simulate_many(
         ModelError: an argument is not meaningful for all trajectories.
     """
     if not isinstance(dyn, Dynamics):
-        raise ModelError(f"simulate_many needs Dynamics, as kane.build(equations) makes them, not {dyn!r}")
+        raise ModelError(f"simulate_many needs Dynamics, as kane.build(equations) makes them, not {shown(dyn)}")
     if dyn.equations.constraints:
         raise ModelError(
             f"{dyn.equations.name!r} has constraints, which lanes do not hold to; use kane.simulate for each trajectory"
@@ -73,13 +73,13 @@ def simulate_many(
     method = integrator if integrator is not None else RK8()
     if not isinstance(method, Adaptive):
         raise ModelError(
-            f"the integrator of many trajectories must choose its steps: kane.RK5() or kane.RK8(), not {method!r}"
+            f"the integrator of many trajectories must choose its steps: kane.RK5() or kane.RK8(), not {shown(method)}"
         )
+    span = Span.of(start, until, None, () if times is None else times)
     constants, expressions = split_inputs(inputs)
     problem = Problem.of(dyn, expressions, None, ())
     conditions = Conditions.of(problem.layout, q, u, constants, parameters)
-    records = record_times(() if times is None else times, start, until)
-    course = free_course(start, until, None, records, problem.plan.tables())
+    course = free_course(*span, problem.plan.tables())
     with ProgressBar(problem.layout.model) as bar:
         return _run(problem, conditions, course, method, progress=progress or bar)
 

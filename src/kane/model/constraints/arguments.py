@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.functions import sqrt
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr, Scalar
@@ -24,7 +24,7 @@ def require_points(who: str, *points: Any) -> None:
     """Refuse what is no point fixed in a body, and points of two models."""
     for P in points:
         if not isinstance(P, Point):
-            raise ModelError(f"{who} takes points such as body.point((0, 0, 0.1)), not {P!r}")
+            raise ModelError(f"{who} takes points such as body.point((0, 0, 0.1)), not {shown(P)}")
         require_fixed(P.position_in_body, f"the position of a point of body {P.body.name!r} in {who}")
     require_one_model(who, *(P.body for P in points))
 
@@ -32,7 +32,7 @@ def require_points(who: str, *points: Any) -> None:
 def require_direction(who: str, direction: Any) -> None:
     """Refuse what is no direction fixed in a body, and the zero vector."""
     if not isinstance(direction, Direction):
-        raise ModelError(f"{who} takes a direction such as body.x, not {direction!r}")
+        raise ModelError(f"{who} takes a direction such as body.x, not {shown(direction)}")
     require_fixed(direction.components, f"a direction of body {direction.body.name!r} in {who}")
     if all(at_defaults(direction.body.model, x) == 0.0 for x in direction.components):
         raise ModelError(
@@ -86,7 +86,9 @@ def coordinate(who: str, target: Any) -> JointCoordinate:
             )
         target = JointCoordinate(target)
     if not isinstance(target, JointCoordinate):
-        raise ModelError(f"{who} takes a joint, which Model.connect returns, or one coordinate of it, not {target!r}")
+        raise ModelError(
+            f"{who} takes a joint, which Model.connect returns, or one coordinate of it, not {shown(target)}"
+        )
     return target
 
 

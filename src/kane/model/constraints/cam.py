@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves
 from kane.model.connection import Connection, JointCoordinate
@@ -33,10 +33,10 @@ class Cam(Constraint):
         if follower == cam:
             raise ModelError(f"a Cam joins two coordinates, not {cam.name!r} with itself")
         if not callable(self.profile):
-            raise ModelError(f"the profile of a Cam is a function of its coordinate, not {self.profile!r}")
+            raise ModelError(f"the profile of a Cam is a function of its coordinate, not {shown(self.profile)}")
         lift = require_geometric(cam.connection.child.model, self.profile(cam.q), "what the profile of a Cam returns")
         if not isinstance(lift, Expr) or not set(leaves([lift])) & set(leaves([cam.q])):
-            raise ModelError(f"the profile of a Cam returns {lift!r}, in which its coordinate {cam.name!r} is not")
+            raise ModelError(f"the profile of a Cam returns {shown(lift)}, in which its coordinate {cam.name!r} is not")
 
     @property
     def title(self) -> str:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE, MEASURE, PARAMETER, RATE, TIME
 from kane.expression.traverse import leaves
@@ -86,5 +86,7 @@ def row_of(expression: Expr, name: str) -> Row:
         )
     moving = any(x.op == RATE or (x.op == MEASURE and x.data.kind not in CONFIGURATION_KINDS) for x in found)
     if not moving and not any(x.op in (COORDINATE, MEASURE) for x in found):
-        raise ModelError(f"the constraint {name!r}, {expression!r} = 0, restricts nothing: no coordinate stands in it")
+        raise ModelError(
+            f"the constraint {name!r}, {shown(expression)} = 0, restricts nothing: no coordinate stands in it"
+        )
     return Row(name, motion=expression) if moving else Row(name, configuration=expression)

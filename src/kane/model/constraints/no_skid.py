@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.model.body import Body, Direction, Point
 from kane.model.constraints.arguments import (
     require_direction,
@@ -40,7 +40,7 @@ class NoSkid(Constraint):
         require_points(who, self.P)
         require_direction(who, self.direction)
         if not isinstance(self.on, Body | None):
-            raise ModelError(f"{who} holds against a body, not against {self.on!r}")
+            raise ModelError(f"{who} holds against a body, not against {shown(self.on)}")
         require_one_model(who, self.P.body, self.direction.body)
         require_two_bodies(who, self.P.body, self._against)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.model.constraints.arguments import require_two_bodies
 from kane.model.constraints.constraint import Constraint, Row
 from kane.model.constraints.contact import Roller, Surface
@@ -30,9 +30,9 @@ class Contact(Constraint):
     def __post_init__(self) -> None:
         kind = type(self).__name__
         if not isinstance(self.roller, Roller):
-            raise ModelError(f"a {kind} is of a kane.Disk or kane.Sphere, not of {self.roller!r}")
+            raise ModelError(f"a {kind} is of a kane.Disk or kane.Sphere, not of {shown(self.roller)}")
         if not isinstance(self.surface, Surface):
-            raise ModelError(f"a {kind} is on a kane.Plane, kane.Disk or kane.Ring, not on {self.surface!r}")
+            raise ModelError(f"a {kind} is on a kane.Plane, kane.Disk or kane.Ring, not on {shown(self.surface)}")
         require_two_bodies(f"a {kind}", self.roller.centre.body, self.surface.origin.body)
         self.rows()  # refuses a pair that cannot be in contact
 

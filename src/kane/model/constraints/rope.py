@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.functions import sqrt
 from kane.expression.node import Expr, Scalar
 from kane.geometry.scalars import dot
@@ -36,7 +36,7 @@ class Rope(Constraint):
 
     def __post_init__(self) -> None:
         if not isinstance(self.points, Sequence) or len(self.points) < 2:
-            raise ModelError(f"a Rope runs through a list of two or more points, not {self.points!r}")
+            raise ModelError(f"a Rope runs through a list of two or more points, not {shown(self.points)}")
         require_points("a Rope", *self.points)
         model = self.points[0].body.model
         known = at_defaults(model, require_geometric(model, self.length, "the length of a Rope"))

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
+from kane.expression.arguments import listed
 from kane.expression.node import Expr
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
@@ -41,12 +42,22 @@ class CustomJoint(Joint):
     def __post_init__(self) -> None:
         if not isinstance(self.q, (str, Expr)):
             if not isinstance(self.q, (tuple, list)):
-                raise ModelError(f"the coordinates of a custom joint are named {self.q!r}; give a name, or several")
+                raise ModelError(
+                    f"the coordinates of a custom joint are named {shown(self.q)}; give a name, or several"
+                )
             object.__setattr__(self, "q", tuple(self.q))
+        for word in ("orientation", "position"):
+            if getattr(self, word) is not None and not callable(getattr(self, word)):
+                raise ModelError(
+                    f"the {word} of the custom joint {shown(self.q)} is {shown(getattr(self, word))}; give a function"
+                )
+        units = (self.units,) if isinstance(self.units, str) else listed(self.units, "units", 'words such as "rad"')
         count = len(self.q) if isinstance(self.q, tuple) else 1
-        object.__setattr__(self, "units", tuple(self.units) or ("rad",) * count)
+        object.__setattr__(self, "units", tuple(units) or ("rad",) * count)
         if not count or len(self.units) != count:
-            raise ModelError(f"the custom joint {self.q!r} has {len(self.units)} units; give one for every coordinate")
+            raise ModelError(
+                f"the custom joint {shown(self.q)} has {len(self.units)} units; give one for every coordinate"
+            )
 
     @property
     def coordinate_units(self) -> tuple[str, ...]:
@@ -85,7 +96,9 @@ class CustomJoint(Joint):
         """
         R_FM = Rotation.identity() if self.orientation is None else self.orientation(*q)
         if not isinstance(R_FM, Rotation):
-            raise ModelError(f"the orientation of the custom joint {self.q!r} is {R_FM!r}; return a kane.Rotation")
+            raise ModelError(
+                f"the orientation of the custom joint {shown(self.q)} is {shown(R_FM)}; return a kane.Rotation"
+            )
         if self.position is None:
             return R_FM, ZERO
         return R_FM, triple(self.position(*q), f"the position of the custom joint {self.q!r}")

@@ -9,7 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
+from kane.expression.arguments import numbers
 from kane.expression.node import Expr
 from kane.model.joints.chart import Chart
 from kane.model.joints.gimbal_chart import GimbalChart, other_sequence
@@ -43,7 +44,9 @@ class Gimbal(RateJoint):
                 'leave one of them out or give another, such as "zxz" or "xyz"'
             )
         if not isinstance(self.speeds, GimbalSpeeds):
-            raise ModelError(f"the speeds of a gimbal are {self.speeds!r}; give kane.AngleRates() or MeasureNumbers()")
+            raise ModelError(
+                f"the speeds of a gimbal are {shown(self.speeds)}; give kane.AngleRates() or MeasureNumbers()"
+            )
         super().__post_init__()
 
     @property
@@ -56,7 +59,7 @@ class Gimbal(RateJoint):
         axes = tuple(_AXES.get(letter, -1) for letter in self.sequence) if isinstance(self.sequence, str) else ()
         if not 1 <= len(axes) <= 3 or -1 in axes or not (self.sequence.isdigit() or self.sequence.isalpha()):
             raise ModelError(
-                f"{self.sequence!r} is no sequence of axes of a gimbal; "
+                f"{shown(self.sequence)} is no sequence of axes of a gimbal; "
                 'give one to three of "xyz" or of "123", such as "zxz"'
             )
         return axes
@@ -73,7 +76,7 @@ class Gimbal(RateJoint):
 
     def distance_to_singularity(self, q: np.ndarray) -> np.ndarray:
         """How far the second angle of q (..., n) is from the nearest singular one [rad]; infinite if there is none."""
-        angles = np.asarray(q, dtype=float)
+        angles = numbers(q, "q must be numbers")
         if not self.speeds.singular(self.axes):
             return np.full(angles.shape[:-1], np.inf)
         past = angles[..., 1] - self._singular_angle

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
+from kane.expression.arguments import listed, number
 from kane.expression.node import Expr, Scalar
 from kane.geometry.rotation import Rotation
 from kane.model.joints.chart import Chart
@@ -152,17 +154,17 @@ def axis_components(axis: str | Sequence[float]) -> tuple[float, float, float]:
     if isinstance(axis, str):
         unit, letter = (-1.0, axis[1:]) if axis.startswith("-") else (1.0, axis)
         if letter not in ("x", "y", "z"):
-            raise ModelError(f"the axis {axis!r} is not one of x, y, z, -x, -y, -z; or give three numbers")
+            raise ModelError(f"the axis {shown(axis)} is not one of x, y, z, -x, -y, -z; or give three numbers")
         components = [0.0, 0.0, 0.0]
         components["xyz".index(letter)] = unit
     else:
         try:
-            components = [float(c) for c in axis]
-        except (TypeError, ValueError):
-            raise ModelError(f"the axis {axis!r} is not three numbers") from None
-        length = float(np.linalg.norm(components)) if len(components) == 3 else 0.0
+            components = [number(c, "a component") for c in listed(axis, "the axis", "three numbers")]
+        except ModelError:
+            raise ModelError(f"the axis {shown(axis)} is not three numbers") from None
+        length = math.hypot(*components) if len(components) == 3 else 0.0
         if not (np.isfinite(length) and length > 0.0):
-            raise ModelError(f"the axis {axis!r} must be three finite numbers, not all zero")
+            raise ModelError(f"the axis {shown(axis)} must be three finite numbers, not all zero")
         components = [c / length for c in components]
     return components[0], components[1], components[2]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.model.joints.joint import Joint, default_speed_name
 
 
@@ -28,8 +28,8 @@ class RateJoint(Joint):
         if len(names) != self.nq or not all(isinstance(n, str) for n in names):
             kind = type(self).__name__
             raise ModelError(
-                f"the coordinates of a {kind} are named {self.q!r}; give one name for the joint, or one for each of "
-                f"its {self.nq} coordinates: {', '.join(self.endings)}"
+                f"the coordinates of a {kind} are named {shown(self.q)}; give one name for the joint, or one for "
+                f"each of its {self.nq} coordinates: {', '.join(self.endings)}"
             )
         object.__setattr__(self, "q", names)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
@@ -39,8 +39,8 @@ class Screw(AxisJoint):
         if moving or (not isinstance(h, Expr) and h == 0.0):
             wrong = f"depends on {moving[0]}" if moving else "is zero"
             raise ModelError(
-                f"metres_per_radian of the screw {self.q!r} {wrong}; give the lead divided by 2 pi, a number or an "
-                "expression of parameters (without lead: Revolute)"
+                f"metres_per_radian of the screw {shown(self.q)} {wrong}; give the lead divided by 2 pi, a number or "
+                "an expression of parameters (without lead: Revolute)"
             )
 
     def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import cross
@@ -39,8 +39,8 @@ class Universal(RateJoint):
         super().__post_init__()
         if abs(np.dot(axis_components(self.axis1), axis_components(self.axis2))) > PERPENDICULAR:
             raise ModelError(
-                f"the axes {self.axis1!r} and {self.axis2!r} of a universal joint are not perpendicular; give "
-                "perpendicular ones, or two Revolute joints with a massless body between them"
+                f"the axes {shown(self.axis1)} and {shown(self.axis2)} of a universal joint are not perpendicular; "
+                "give perpendicular ones, or two Revolute joints with a massless body between them"
             )
 
     def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.node import Scalar
 from kane.model.body import Body, Point, triple
 from kane.model.loads.load import Effect, Load, Wrench
@@ -30,9 +30,9 @@ class Force(Load):
     def effect(self) -> Effect:
         for point in (self.point, self.reaction):
             if not isinstance(point, Point | None) or self.point is None:
-                raise ModelError(f"a Force acts at a point such as body.point((0, 0, 0.1)), not at {point!r}")
+                raise ModelError(f"a Force acts at a point such as body.point((0, 0, 0.1)), not at {shown(point)}")
         if not isinstance(self.expressed_in, Body | None):
-            raise ModelError(f"a Force is expressed in the frame of a body, not of {self.expressed_in!r}")
+            raise ModelError(f"a Force is expressed in the frame of a body, not of {shown(self.expressed_in)}")
         body = self.point.body
         frame = self.expressed_in or body.model.ground
         f = triple(body.model, self.components, f"a force on body {body.name!r}")

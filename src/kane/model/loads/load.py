@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.node import Expr, Scalar
 from kane.model.body import Body, Point, Triple
 from kane.model.connection import Connection, JointCoordinate
@@ -39,7 +39,10 @@ class Effect:
 
 
 class Load(ABC):
-    """A force, torque or generalized force on a model."""
+    """A force, torque or generalized force on a model. What it says is checked when it is made."""
+
+    def __post_init__(self) -> None:
+        self.effect()
 
     @abstractmethod
     def effect(self) -> Effect:
@@ -64,7 +67,7 @@ def acted_on(target: Any, load: str) -> JointCoordinate:
             )
         target = JointCoordinate(target)
     if not isinstance(target, JointCoordinate):
-        raise ModelError(f"a {load} acts on a joint, which Model.connect returns, not on {target!r}")
+        raise ModelError(f"a {load} acts on a joint, which Model.connect returns, not on {shown(target)}")
     target.require_rate(load)
     return target
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.node import Scalar
 from kane.model.body import Body, triple
 from kane.model.loads.load import Effect, Load, Wrench
@@ -30,7 +30,7 @@ class Torque(Load):
     def effect(self) -> Effect:
         for body in (self.body, self.reaction, self.expressed_in):
             if not isinstance(body, Body | None) or self.body is None:
-                raise ModelError(f"a Torque acts on bodies and is expressed in the frame of one, not {body!r}")
+                raise ModelError(f"a Torque acts on bodies and is expressed in the frame of one, not {shown(body)}")
         frame = self.expressed_in or self.body.model.ground
         t = triple(self.body.model, self.components, f"a torque on body {self.body.name!r}")
         none = (0.0, 0.0, 0.0)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.errors import ModelError
+from kane.expression.arguments import positive
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.march import March, Status
 
@@ -80,9 +81,7 @@ class Adaptive(Explicit):
 
     def __post_init__(self) -> None:
         for word in ("rtol", "atol", "max_step"):
-            value = getattr(self, word)
-            if not isinstance(value, int | float) or not value > 0.0:
-                raise ModelError(f"{word} of {self.name} is {value!r}; give a positive number")
+            object.__setattr__(self, word, positive(getattr(self, word), f"{word} of {self.name}"))
         if self.rtol < FINEST and self.atol < FINEST:
             raise ModelError(
                 f"rtol = {self.rtol!r} and atol = {self.atol!r} of {self.name} are below the rounding of double "

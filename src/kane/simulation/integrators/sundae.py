@@ -13,7 +13,8 @@ import numpy as np
 
 from kane.codegen.compiled import CompiledFunction
 from kane.codegen.program import Program
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
+from kane.expression.arguments import positive
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import forward
 from kane.simulation.integrators.integrator import Integrator
@@ -59,11 +60,10 @@ class BDF(Integrator):
 
     def __post_init__(self) -> None:
         for word in ("rtol", "atol", "max_step"):
-            if not getattr(self, word) > 0.0:
-                raise ModelError(f"{word} of BDF is {getattr(self, word)!r}; give a positive number")
+            object.__setattr__(self, word, positive(getattr(self, word), f"{word} of BDF"))
         if self.rtol < 1e-14:
             raise ModelError(
-                f"rtol = {self.rtol!r} of BDF is below the rounding of double precision; give 1e-14 or more"
+                f"rtol = {shown(self.rtol)} of BDF is below the rounding of double precision; give 1e-14 or more"
             )
 
     @property
