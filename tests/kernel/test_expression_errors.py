@@ -67,7 +67,7 @@ def test_constants_whose_sum_or_product_overflows_are_refused(x):
         x.arena.constant(1e200) ** 2
 
 
-@pytest.mark.parametrize("thing", ["1.0", None, [1.0, 2.0], np.array([1.0, 2.0]), 1j, np.complex128(1j), object()])
+@pytest.mark.parametrize("thing", ["1.0", None, [1.0, 2.0], 1j, np.complex128(1j), object()])
 def test_what_is_neither_number_nor_expression_is_refused(x, thing):
     with pytest.raises((ExpressionError, TypeError), match=r"neither a number nor an expression|unsupported operand"):
         x + thing
@@ -105,7 +105,10 @@ def test_an_expression_has_no_truth_value(x):
 
 def test_only_constants_are_floats(x):
     assert float(x.arena.constant(2.5)) == 2.5
-    with pytest.raises(ExpressionError, match=r"the expression x is not a constant; kane.evaluate gives its value"):
+    with pytest.raises(
+        ExpressionError,
+        match=r"the expression x is not a number: of expressions take kane.sin .* kane.evaluate gives the value",
+    ):
         float(x)
     with pytest.raises(ExpressionError, match="not a constant"):
         math.sin(x)

@@ -82,9 +82,9 @@ BAD = {
     "repeated": ([0.0, 1.0, 1.0], [1.0, 2.0, 3.0], "strictly increasing"),
     "an infinite abscissa": ([0.0, math.inf], [1.0, 2.0], "must be finite"),
     "a missing ordinate": ([0.0, 1.0], [1.0, math.nan], "must be finite"),
-    "words": (["a", "b"], [1.0, 2.0], "must be real numbers"),
-    "ragged": ([[0.0], [1.0, 2.0]], [1.0, 2.0], "must be real numbers"),
-    "complex": ([0.0, 1j], [1.0, 2.0], "must be real numbers"),
+    "words": (["a", "b"], [1.0, 2.0], "must be numbers"),
+    "ragged": ([[0.0], [1.0, 2.0]], [1.0, 2.0], "must be numbers"),
+    "complex": ([0.0, 1j], [1.0, 2.0], "must be numbers"),
     "too steep": ([0.0, 1e-320, 1.0, 2.0], [0.0, 1.0, 2.0, 5.0], "too close together"),
 }
 

@@ -33,7 +33,7 @@ HUNG = 240.0
 MADE_BY_KANE = {
     "Assembly", "BestSpeeds", "Certificate", "Dynamics", "Ensemble", "Equations", "FollowedMotion", "Occurrence",
     "PowerLedger", "Reactions", "TipOver", "Trajectory", "TriedSpeeds", "WheelForces", "CompileError",
-    "ExpressionError", "FrameError", "ImportFileError", "KaneError", "ModelError", "SimulationError",
+    "ExpressionError", "FileError", "FrameError", "ImportFileError", "KaneError", "ModelError", "SimulationError",
 }  # fmt: skip
 # Minutes of honest work each.
 SLOW = {"best_speeds"}

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from kane.errors import ModelError, shown
 from kane.exporters.exporter import Exporter
-from kane.expression.arguments import place, words
+from kane.expression.arguments import words
+from kane.files.given_path import given_path
 from kane.files.write_file import made_folder, write_whole
 from kane.formulation.equations import Equations
 
@@ -44,7 +45,7 @@ def export(
         raise ModelError(f"export takes Equations, which kane.formulate(model) returns, not {shown(equations)}")
     if not isinstance(exporter, Exporter):
         raise ModelError(f"{shown(exporter)} is no exporter; give one such as kane.CSource()")
-    target = place(folder, "the folder of an export")
+    target = given_path(folder, "the folder of an export")
     names = exporter.quantities(equations) if quantities is None else words(quantities, "quantities=", "names")
     files = exporter.files(equations, tuple(dict.fromkeys(names)))
     made = made_folder(target)

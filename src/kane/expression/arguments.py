@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable
 from numbers import Real
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -117,19 +115,3 @@ def words(values: Any, what: str, member: str) -> list[str]:
     for word in found:
         text(word, f"one of the {member} in {what}")
     return found
-
-
-def place(path: Any, what: str) -> Path:
-    """A path of a file or folder.
-
-    Raises:
-        ModelError: no path, or one that the system cannot have.
-    """
-    require(path, str | os.PathLike, f"{what} is given by its path")
-    try:
-        possible = b"\0" not in os.fsencode(path)
-    except UnicodeEncodeError:
-        possible = False
-    if not possible:
-        raise ModelError(f"{what} is {shown(path)}, which is no possible path; take out what is no letter")
-    return Path(path)

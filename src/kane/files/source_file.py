@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kane.errors import ImportFileError, shown
-from kane.expression.arguments import place
+from kane.files.given_path import given_path
 
 MAXIMUM_BYTES = 64 * 1024 * 1024
 
@@ -48,7 +48,7 @@ def given_source(source: str | bytes | os.PathLike[str], root: str | os.PathLike
         ImportFileError: neither, or the file cannot be read; ``what`` says which file was expected.
     """
     if root is not None:
-        place(root, "the folder root=")
+        given_path(root, "the folder root=")
     if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<")):
         return source_of_text(source)
     if not isinstance(source, (str, os.PathLike)):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from kane.expression.arguments import require
+from kane.errors import ModelError, shown
+from kane.model.body import Body
 from kane.model.kinematic_graph import joint_words, loops, restrictions
 from kane.model.picture_layout import GAP, SMALL, Cell, Layout, layout
 from kane.model.picture_lines import End, Route, routes, tracks_below
 
 if TYPE_CHECKING:
-    from kane.model.body import Body
     from kane.model.connection import Connection
     from kane.model.model import Model
 
@@ -32,9 +32,8 @@ def draw(model: Model) -> str:
     line below a body that the ground restricts, as a wheel that rolls on it; a name alone below a body of whose joint
     only coordinates are restricted. What is wider than a page goes on below, from a dashed box that repeats the body.
     """
-    from kane.model.model import Model  # which draws itself with this
-
-    require(model, Model, "draw takes a kane.Model")
+    if not isinstance(getattr(model, "ground", None), Body):
+        raise ModelError(f"draw takes a kane.Model, not {shown(model)}")
     marks: dict[Body, list[str]] = {}
     roads: set[Body] = set()
     between = {bodies: ", ".join(words) for bodies, words in loops(model).items()}

@@ -10,7 +10,7 @@ import numpy as np
 import xarray
 
 from kane.errors import ImportFileError
-from kane.expression.arguments import place
+from kane.files.given_path import given_path
 from kane.files.write_file import write_whole
 from kane.simulation.hdf5_trial import problem_of_reading
 from kane.simulation.trajectory_record import FORMAT, FORMAT_VERSION, RESIDUALS
@@ -48,7 +48,7 @@ def save(dataset: xarray.Dataset, path: str | PathLike[str]) -> None:
     numbers = [word for word, values in dataset.variables.items() if values.dtype == np.float64]
     encoding = {word: {"_FillValue": None} for word in numbers}
     write_whole(
-        place(path, "the file of a trajectory"),
+        given_path(path, "the file of a trajectory"),
         lambda draft: dataset.to_netcdf(draft, engine=ENGINE, encoding=encoding),
     )
 
@@ -60,7 +60,7 @@ def load(path: str | PathLike[str]) -> xarray.Dataset:
         OSError: there is no such file, or it may not be read.
         ImportFileError: it is not the file of a trajectory.
     """
-    with open(place(path, "the file of a trajectory"), "rb"):
+    with open(given_path(path, "the file of a trajectory"), "rb"):
         pass  # what is wrong with the path is told apart from what is wrong with the content
     damage = problem_of_reading(path)
     if damage is not None:

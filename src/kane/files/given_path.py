@@ -1,0 +1,23 @@
+"""Paths as users give them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from kane.errors import ModelError, shown
+
+
+def given_path(path: Any, what: str) -> Path:
+    """The path of a file or folder.
+
+    Raises:
+        ModelError: no path, or one that the system cannot have.
+    """
+    try:
+        if b"\0" not in os.fsencode(path) and not isinstance(path, bytes):
+            return Path(path)
+    except (TypeError, UnicodeEncodeError):
+        pass
+    raise ModelError(f"{what} is {shown(path)}; give a path, a text without odd characters")
