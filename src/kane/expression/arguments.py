@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from numbers import Real
 from typing import Any
@@ -100,7 +101,7 @@ def positive(value: Any, what: str) -> float:
         ModelError: something else.
     """
     found = math.inf if value.__class__ is float and value == math.inf else number(value, what)
-    if not found > 0.0:
+    if not found >= sys.float_info.min:  # what is smaller has lost digits, and an infinite reciprocal
         raise ModelError(f"{what} is {shown(value)}; give a positive number")
     return found
 
