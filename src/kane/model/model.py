@@ -9,7 +9,7 @@ from typing import Any
 
 from kane.errors import ModelError, shown
 from kane.expression.arena import Arena
-from kane.expression.arguments import text
+from kane.expression.arguments import require, text
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import COORDINATE, INPUT, PARAMETER, RATE, TIME
 from kane.geometry.inertia import checked_inertia, inertia_matrix
@@ -17,7 +17,7 @@ from kane.geometry.rotation import Rotation
 from kane.model.body import Body, BodyFrame, Triple, triple
 from kane.model.checks import near, own_body, require_coordinate_expression, require_fixed, require_tree, require_word
 from kane.model.connection import Connection
-from kane.model.constraints import Constraint, Imposed, Welded, row_of
+from kane.model.constraints import Constraint, Imposed, Row, Welded, row_of
 from kane.model.drawing import graph_text, html, summary
 from kane.model.joints.joint import Joint
 from kane.model.loads.load import Load
@@ -257,6 +257,8 @@ class Model:
         if isinstance(constraint, Constraint):
             title = name if name is not None else self._numbered(constraint.title)
             rows = tuple(constraint.rows())
+            for row in rows:
+                require(row, Row, f"rows of the constraint {title!r} are kane.Row")
         else:
             title = name if name is not None else self._numbered("constraint")
             expression = self.scalar(constraint, f"the constraint {title!r}")

@@ -160,7 +160,7 @@ class Trajectory:
         """
         from kane.simulation.audit import audit
 
-        known = dyn or self._dyn
+        known = self._dyn if dyn is None else dyn
         if known is None:
             raise ModelError("a trajectory from a file does not hold its equations; use run.audit(dyn)")
         return audit(self, known)
