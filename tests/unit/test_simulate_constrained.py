@@ -54,7 +54,7 @@ def start(dyn):
 def test_recorded_states_satisfy_the_constraints_within_steps_and_at_their_ends(dyn, start, method):
     times = np.linspace(0, 2, 777)  # hardly any at the end of a step
     run = kane.simulate(dyn, until=2.0, times=times, **start, **INTEGRATORS[method])
-    residuals = run.residuals
+    residuals = run.to_xarray()
     assert residuals.configuration_residual.max() < CLOSED
     assert residuals.motion_residual.max() < 1e2 * CLOSED  # speeds are of order ten, coefficients of order one
     assert residuals.configuration_drift.max() > 1e3 * CLOSED  # it is settling that does it
@@ -220,9 +220,26 @@ def test_equations_embedded_in_numbers_cannot_be_exported_and_leave_no_files(dyn
     assert not (tmp_path / "out").exists()
 
 
-def test_ensembles_of_constrained_models_are_refused(dyn, start):
-    with pytest.raises(kane.ModelError, match="'linkage' has constraints"):
-        kane.simulate_many(dyn, until=1.0, q=np.tile(start["q"], (3, 1)))
+@pytest.mark.parametrize("near", [False, True], ids=["numbers", "graph"])
+def test_ensembles_under_constraints_have_the_bits_of_simulate(near):
+    """In numbers and on the graph; one that cannot start harms no other."""
+    model = kane.library.four_bar()
+    equations = kane.formulate(model)
+    state = kane.assemble(equations, q={"q1": 1.0, "q3": 1.5}, u={"u1": 4.0}, fixed=["q1", "u1"])
+    dyn = kane.build(kane.formulate(model, near=state) if near else equations)
+    q = np.tile(state.q, (3, 1))
+    q[1, -1] += 0.5
+    each = {"parameters": [1.0, 1.0, 1.5], "inputs": [0.0, 0.0, 3.0]}
+    u = {"u1": 4.0} if near else state.u
+    options = {"until": 0.5, "times": [0.1, 0.2], "integrator": kane.RK5(), "u": u}
+    found = kane.simulate_many(dyn, q=q, parameters={"mu": each["parameters"]}, inputs={"T": each["inputs"]}, **options)
+    assert list(found.failures) == [1]
+    assert "cannot start there" in found.failures[1]
+    for i in (0, 2):
+        own = {"parameters": {"mu": each["parameters"][i]}, "inputs": {"T": each["inputs"][i]}}
+        run = kane.simulate(dyn, q=q[i], **own, **options)
+        np.testing.assert_array_equal(found.q[i], run.q)
+        np.testing.assert_array_equal(found.u[i], run.u)
 
 
 def test_dependent_speeds_that_the_model_names_follow_from_the_others_at_the_start():

@@ -261,16 +261,3 @@ def test_what_is_meaningless_for_all_is_refused(arguments, message):
 def test_something_that_is_no_dynamics_is_refused():
     with pytest.raises(kane.ModelError, match="simulate_many needs Dynamics"):
         kane.simulate_many(kane.Model("m"), until=1.0, q=np.zeros((3, 1)))
-
-
-def test_constraints_which_lanes_cannot_hold_to_are_refused():
-    model = kane.Model("held")
-    cart = model.body("cart", mass=1.0)
-    model.connect(model.ground, cart, kane.Planar("p"))
-    point = cart.point((0.1, 0.0, 0.0))
-    model.constrain(point.velocity.dot(cart.y))
-    dyn = kane.build(kane.formulate(model))
-    with pytest.raises(
-        kane.ModelError, match=r"'held' has constraints, which lanes do not hold to; use kane\.simulate"
-    ):
-        kane.simulate_many(dyn, until=1.0, q=np.zeros((3, 3)))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +43,7 @@ class Problem:
         controls: the program of all inputs, where some are expressions.
         signals: the program of the events, where there are any.
         energy: the program of kinetic and potential energy.
+        constraints: in numbers; None without constraints.
     """
 
     dyn: Dynamics
@@ -56,6 +56,7 @@ class Problem:
     controls: CompiledFunction | None
     signals: CompiledFunction | None
     energy: CompiledFunction
+    constraints: Constraints | None
 
     @classmethod
     def of(cls, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> Problem:
@@ -69,7 +70,9 @@ class Problem:
             rhs, settle, controls = close_loop(dyn, plan.expressions)
         unknown = [name for i, name in enumerate(layout.inputs) if plan.function is not None or i in plan.functions]
         signals = compile_events(dyn, events, laws, unknown)
-        return cls(dyn, layout, values, plan, tuple(events), rhs, settle, controls, signals, dyn.function("energy"))
+        constraints = None if settle is None else Constraints.of(dyn.equations, dyn.compile, values)
+        energy = dyn.function("energy")
+        return cls(dyn, layout, values, plan, tuple(events), rhs, settle, controls, signals, energy, constraints)
 
     def initial_state(self, t: float, q: Any, u: Any) -> Vector:
         """x = [q, u] at time t from what the user gave; dependent speeds that are named follow, where none is given.
@@ -83,15 +86,36 @@ class Problem:
 
     def named_state(self, t: float, q: Any, u: Any) -> Vector:
         """The same, wherever gimbals are singular."""
-        x, eqs = self.layout.named_state(q, u), self.dyn.equations
+        x, nq = self.layout.named_state(q, u), len(self.layout.coordinates)
+        x[nq:] = self.with_dependent(t, x[:nq], x[nq:], u, self.parameters)
+        return x
+
+    def with_dependent(self, t: float, q: Vector, u: Vector, given: Any, parameters: Vector) -> Vector:
+        """u, (..., n), with the dependent speeds that are named as they follow from the others, where none was given.
+
+        Args:
+            t: time [s].
+            q, u: coordinates and speeds, (..., nq) and (..., n).
+            given: what the user gave for u.
+            parameters: values, (..., parameters).
+        """
+        eqs = self.dyn.equations
         dependent = [] if eqs.embedding is None else [leaf.name for leaf in eqs.embedding.u]
-        if not dependent or not (u is None or isinstance(u, Mapping)) or any(name in (u or {}) for name in dependent):
-            return x
+        if not dependent or not (given is None or isinstance(given, Mapping)):
+            return u
+        if any(name in (given or {}) for name in dependent):
+            return u
         state = (eqs.t, *eqs.q, *eqs.u)
         program = Program("speeds", eqs.baked_in(eqs.u), state=state, rest=(), parameters=eqs.parameters)
         function = self.dyn.compile(program)
-        x[len(eqs.q) :] = function(np.concatenate([[t], x]), np.zeros(0), function.stage(self.parameters))
-        return x
+        states = np.concatenate([np.full((*q.shape[:-1], 1), t), q, u], axis=-1)
+        return function(states, np.zeros(0), function.stage(parameters))
+
+    def of_values(self, parameters: Vector, constants: Vector) -> Problem:
+        """The same problem with other values of the parameters and of the constant inputs."""
+        plan = replace(self.plan, constants=constants)
+        constraints = None if self.constraints is None else replace(self.constraints, parameters=parameters)
+        return replace(self, parameters=parameters, plan=plan, constraints=constraints)
 
     def march(self, course: Course, x: Vector) -> March:
         """A march over the course from the state x.
@@ -138,16 +162,11 @@ class Problem:
         )
 
     def _settled(self, system: System, t: float, x: Vector) -> Vector:
-        if self.settle is None:
+        if self.settle is None or self.constraints is None:
             return x
         state = np.concatenate([[t], x])
         self.constraints.require_consistent(state)
         return settle_once(self.settle, system.settling, state, system.inputs)
-
-    @cached_property
-    def constraints(self) -> Constraints:
-        """The constraints in numbers."""
-        return Constraints(self.dyn.equations, self.dyn.compile, self.parameters)
 
     def advance(self, method: Integrator) -> Advance:
         """The method's ``advance`` for one march, STALLED where it gets nowhere.
@@ -211,7 +230,7 @@ class Problem:
         Raises:
             SimulationError: they were not.
         """
-        if self.settle is None:
+        if self.settle is None or self.constraints is None:
             return np.zeros((len(states), 0))
         open_by = np.column_stack(self.constraints.residuals(states).largest)
         for state in states[(open_by > UNSETTLED).any(axis=1)]:

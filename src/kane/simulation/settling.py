@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -78,17 +77,30 @@ class Constraints:
 
     Attributes:
         equations: whose they are.
-        compile: makes code of programs.
+        function: the program of all residuals.
         parameters: values.
     """
 
     equations: Equations
-    compile: Callable[[Program], CompiledFunction]
+    function: CompiledFunction
     parameters: Vector
+
+    @classmethod
+    def of(
+        cls, equations: Equations, compile: Callable[[Program], CompiledFunction], parameters: Vector
+    ) -> Constraints:
+        """The constraints of equations, with code that ``compile`` makes."""
+        e = equations
+        with collector_paused():
+            configuration = [row.configuration for row in e.closing]
+            outputs = e.unconstrained.baked_in([*configuration, *(row.motion for row in e.constraints)])
+            state = (e.t, *e.q, *e.u)
+            program = Program("residuals", factor(outputs), state=state, rest=(), parameters=e.parameters)
+        return cls(e, compile(program), parameters)
 
     def residuals(self, states: NDArray[np.float64]) -> Residuals:
         """What is left over at states [t, q, u], (states, 1 + nq + n)."""
-        found = self._function(states, NOTHING, self._function.stage(self.parameters))
+        found = self.function(states, NOTHING, self.function.stage(self.parameters))
         rows = found.shape[1] - len(self.equations.constraints)
         return Residuals(found[:, :rows], found[:, rows:])
 
@@ -139,13 +151,3 @@ class Constraints:
                 name = names[int(np.argmax(np.abs(residuals)))]
                 return f"the {what} does not satisfy the constraint {name!r}, whose residual is {largest:.6g}"
         return ""
-
-    @cached_property
-    def _function(self) -> CompiledFunction:
-        e = self.equations
-        with collector_paused():
-            configuration = [row.configuration for row in e.closing]
-            outputs = e.unconstrained.baked_in([*configuration, *(row.motion for row in e.constraints)])
-            state = (e.t, *e.q, *e.u)
-            program = Program("residuals", factor(outputs), state=state, rest=(), parameters=e.parameters)
-        return self.compile(program)

@@ -42,7 +42,8 @@ def simulate_many(
     """Integrate n trajectories of one model, several side by side in the registers and on several processors.
 
     Each has steps of its own, and is to the last bit what ``simulate`` makes of it alone, however many threads
-    ``LLVM(threads=...)`` allows. One that fails harms no other: ``Ensemble.failures`` has the reason.
+    ``LLVM(threads=...)`` allows. Under constraints they go one by one in the threads, settled after each
+    step. One that fails harms no other: ``Ensemble.failures`` has the reason.
 
     Args:
         dyn: what ``kane.build`` returned.
@@ -66,10 +67,6 @@ def simulate_many(
     """
     if not isinstance(dyn, Dynamics):
         raise ModelError(f"simulate_many needs Dynamics, as kane.build(equations) makes them, not {shown(dyn)}")
-    if dyn.equations.constraints:
-        raise ModelError(
-            f"{dyn.equations.name!r} has constraints, which lanes do not hold to; use kane.simulate for each trajectory"
-        )
     method = integrator if integrator is not None else RK8()
     if not isinstance(method, Adaptive):
         raise ModelError(
@@ -81,20 +78,19 @@ def simulate_many(
     conditions = Conditions.of(problem.layout, q, u, constants, parameters)
     course = free_course(*span, problem.plan.tables())
     with ProgressBar(problem.layout.model) as bar:
-        return _run(problem, conditions, course, method, progress=progress or bar)
+        failures = conditions.settle(problem.layout)
+        conditions.u[:] = problem.with_dependent(start, conditions.q, conditions.u, u, conditions.parameters)
+        return _run((problem, conditions, course, method), failures, progress=progress or bar)
 
 
 def _run(
-    problem: Problem, conditions: Conditions, course: Course, method: Adaptive, *, progress: Callable[[float], None]
+    posed: tuple[Problem, Conditions, Course, Adaptive], failures: dict[int, str], *, progress: Callable[[float], None]
 ) -> Ensemble:
-    from kane.sweep.crew import Crew  # numba takes 0.3 s that only a simulation pays
-
-    failures = conditions.settle(problem.layout)
+    problem, conditions, course, method = posed
     trajectories = _trajectories(problem, conditions, course, failures)
     complete = True
     if course.start != course.until and len(trajectories.order):
-        alone = partial(_alone, problem, conditions, course, trajectories)
-        complete = Crew(problem, course, method, trajectories, len(trajectories.stages) > 1, alone).run(progress)
+        complete = _carried(posed, trajectories, failures, progress)
     else:
         trajectories.rows[:, 0, 0], trajectories.rows[:, 0, 1:] = course.start, trajectories.starts
         trajectories.status[trajectories.order] = FINISHED
@@ -119,6 +115,30 @@ def _run(
         layout=replace(problem.layout, joints=()),  # names and units: joints hold expressions, and those their model
         attributes=attributes,
     )
+
+
+def _carried(
+    posed: tuple[Problem, Conditions, Course, Adaptive],
+    trajectories: Trajectories,
+    failures: dict[int, str],
+    progress: Callable[[float], None],
+) -> bool:
+    """Compute the trajectories, in lanes or under constraints one by one; whether they came to their ends."""
+    from kane.sweep.crew import Crew  # numba takes 0.3 s that only a simulation pays
+    from kane.sweep.one_by_one import OneByOne
+
+    problem, conditions, course, method = posed
+    if problem.settle is None:
+        alone = partial(_alone, problem, conditions, course, trajectories)
+        return Crew(problem, course, method, trajectories, len(trajectories.stages) > 1, alone).run(progress)
+    each = OneByOne(problem, conditions, course, method, trajectories)
+    complete = each.run(progress)
+    failures.update(each.failures)
+    if each.doubts:
+        first = min(each.doubts)
+        many = f"{len(each.doubts)} of {len(conditions)} trajectories are in doubt"
+        warnings.warn(f"{many}; of trajectory {first}: {each.doubts[first]}", stacklevel=5)
+    return complete
 
 
 def _trajectories(

@@ -1,0 +1,95 @@
+"""Trajectories under constraints: each a run of its own, as ``simulate`` makes it, several at a time in threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kane.errors import ModelError, SimulationError
+from kane.simulation.failure import passages
+from kane.simulation.integrators.explicit import Adaptive
+from kane.simulation.march import DONE, REJECTED, Course
+from kane.simulation.problem import Problem
+from kane.simulation.run import CHUNK_SECONDS, FAILURES, Outcome, run_march
+from kane.sweep.conditions import Conditions
+from kane.sweep.trajectories import FINISHED, STUCK, WAITING, Trajectories
+
+
+@dataclass(frozen=True)
+class OneByOne:
+    """What the threads need to know, and what they find.
+
+    Lanes cannot settle: how many corrections a state needs, and which speeds are chosen, differs from one to the next.
+
+    Attributes:
+        problem, conditions, course, method: what is integrated.
+        trajectories: what they fill.
+        failures: why a trajectory has no end, by number.
+        doubts: what ``simulate`` would warn of, by number.
+    """
+
+    problem: Problem
+    conditions: Conditions
+    course: Course
+    method: Adaptive
+    trajectories: Trajectories
+    failures: dict[int, str] = field(default_factory=dict)
+    doubts: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def threads(self) -> int:
+        """As many as the target allows."""
+        assert self.problem.constraints is not None
+        return self.problem.constraints.function.threads
+
+    def run(self, progress: Callable[[float], None]) -> bool:
+        """Compute all trajectories.
+
+        Returns:
+            Whether they came to their ends; Ctrl-C leaves some WAITING.
+        """
+        stop, order = threading.Event(), self.trajectories.order.tolist()
+        with ThreadPoolExecutor(self.threads) as pool:
+            runs = [pool.submit(self._carry, i, stop) for i in order]
+            try:
+                while wait(runs, timeout=CHUNK_SECONDS).not_done:
+                    progress(1.0 - float(np.count_nonzero(self.trajectories.status == WAITING)) / len(order))
+            except KeyboardInterrupt:
+                return False
+            finally:
+                stop.set()
+        for run in runs:
+            run.result()
+        return True
+
+    def _carry(self, i: int, stop: threading.Event) -> None:
+        """Carry trajectory i to its end, unless it is stopped."""
+
+        def go_on(_: float) -> None:
+            if stop.is_set():
+                raise KeyboardInterrupt
+
+        own = self.problem.of_values(self.conditions.row("parameters", i), self.conditions.row("inputs", i))
+        found = self.trajectories
+        if stop.is_set():
+            return
+        try:
+            march = own.march(self.course, found.starts[i])
+            outcome = run_march(march, own.advance(self.method), go_on)
+            found.steps[i], found.rejected[i] = march.store.counts[DONE], march.store.counts[REJECTED]
+            if outcome in FAILURES.values():
+                raise own.failure(march, outcome)
+            if outcome is Outcome.INTERRUPTED:
+                return
+            record = own.record(march)
+        except (ModelError, SimulationError) as error:
+            self.failures[i], found.status[i] = str(error), STUCK
+            return
+        found.rows[i], found.status[i] = record.states, FINISHED
+        doubt = next(passages(own, march), "") or record.doubt(**self.method.settings)
+        if doubt:
+            self.doubts[i] = doubt
