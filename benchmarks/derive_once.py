@@ -15,7 +15,7 @@ import numpy as np
 import kane
 from benchmarks.derivations import DERIVATIONS, Derivation
 from benchmarks.stopwatch import Stopwatch
-from kane.codegen.program import Program
+from kane.codegen.programs.program import Program
 from kane.expression.interpret import interpret
 from kane.library.random_tree import JOINTS, random_tree
 

@@ -9,8 +9,8 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from kane.codegen.batches import LaneCode
-from kane.codegen.compiled import CompiledFunction
+from kane.codegen.jit.batches import LaneCode
+from kane.codegen.jit.compiled import CompiledFunction
 
 Array = npt.NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from benchmarks.report import Table
 from benchmarks.robots import ARMS, FIVE, Robot
 from benchmarks.states import layout
 from benchmarks.timing import Figure, interleaved
-from kane.codegen.batches import LaneCode
+from kane.codegen.jit.batches import LaneCode
 
 Array = npt.NDArray[np.float64]
 Contestants = dict[str, Callable[[int], object]]

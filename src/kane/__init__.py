@@ -41,21 +41,21 @@ from kane.expression.functions import (
     tanh,
 )
 from kane.expression.interpret import evaluate
-from kane.formulation.decoupling import decoupling_speeds
 from kane.formulation.equations import Equations
 from kane.formulation.equations_form import load_equations, save_equations
-from kane.formulation.explicit import explicit
+from kane.formulation.explicit.explicit import explicit
 from kane.formulation.formulate import constrain, formulate, substitute
-from kane.formulation.lagrange import lagrange
-from kane.formulation.path_tables import path_tables
-from kane.formulation.reactions import Reactions, reveal_reactions
-from kane.formulation.speed_search import BestSpeeds, TriedSpeeds, best_speeds
+from kane.formulation.reactions.reactions import Reactions, reveal_reactions
+from kane.formulation.search.best_speeds import BestSpeeds, TriedSpeeds, best_speeds
+from kane.formulation.search.decoupling import decoupling_speeds
+from kane.formulation.witnesses.lagrange import lagrange
+from kane.formulation.witnesses.path_tables import path_tables
 from kane.geometry.rotation import Rotation
-from kane.importers.dh import DHLink, from_dh
-from kane.importers.dh_conventions import AngelesDH, DHConvention, ModifiedDH, StandardDH
+from kane.importers.dh.conventions import AngelesDH, DHConvention, ModifiedDH, StandardDH
+from kane.importers.dh.dh import DHLink, from_dh
 from kane.importers.example_robot_data import example_robot
-from kane.importers.mjcf import load_mjcf
-from kane.importers.urdf import load_urdf
+from kane.importers.mjcf.mjcf import load_mjcf
+from kane.importers.urdf.urdf import load_urdf
 from kane.model.constraints import (
     Cam,
     Coincidence,

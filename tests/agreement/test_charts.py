@@ -7,7 +7,7 @@ import pytest
 
 import kane
 from kane.geometry import quaternion
-from kane.model.joints.gimbal_angles import angles_along, angular_velocity_matrix, rotation_matrix
+from kane.model.joints.gimbal.angles import angles_along, angular_velocity_matrix, rotation_matrix
 
 AXES = {"x": 0, "y": 1, "z": 2}
 FINE = kane.RK8(rtol=1e-11, atol=1e-11)

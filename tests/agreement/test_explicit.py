@@ -8,9 +8,9 @@ from oracles.loaded_tree import EVERY_JOINT, loaded_tree
 from oracles.numbers import close, evaluated, input_matrix, mass_matrix, random_state
 
 import kane
-from kane.codegen.program import Program
-from kane.formulation.explicit import ExplicitEquations, explicit
-from kane.formulation.programs import program
+from kane.codegen.programs.program import Program
+from kane.formulation.explicit.explicit import ExplicitEquations, explicit
+from kane.formulation.quantities.programs import program
 from kane.library import chain, n_link_pendulum, random_tree, stanford_arm
 
 # Both routes multiply the same numbers of order one, in some hundred products for each entry; neither differentiates.

@@ -8,7 +8,7 @@ from oracles.loaded_tree import EVERY_JOINT, loaded_tree
 from oracles.numbers import close, evaluated, input_matrix, interpreted, mass_matrix, random_state, values_of
 
 import kane
-from kane.formulation.lagrange import lagrange
+from kane.formulation.witnesses.lagrange import lagrange
 from kane.library import n_link_pendulum, random_tree, stanford_arm
 
 # Derivatives on the graph are exact; some thousand products of numbers of order one on Lagrange's side.

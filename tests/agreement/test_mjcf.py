@@ -11,7 +11,7 @@ from oracles.mjcf_twin import MjcfTwin
 from oracles.numbers import close, evaluated, mass_matrix, random_state
 
 import kane
-from kane.importers.mjcf import load_mjcf
+from kane.importers.mjcf.mjcf import load_mjcf
 
 # MuJoCo finds principal axes of the inertias by rotations until what is left is below 1e-12.
 PRINCIPAL = 1e-10

@@ -9,7 +9,7 @@ from oracles.numbers import State, close, evaluated, interpreted, mass_matrix, r
 
 import kane
 from kane.expression.derivative import total_time_derivative
-from kane.formulation.path_tables import path_tables
+from kane.formulation.witnesses.path_tables import path_tables
 from kane.library import n_link_pendulum, random_tree, stanford_arm
 from kane.library.spacecraft_tree import spacecraft_tree
 

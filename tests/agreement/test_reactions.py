@@ -7,7 +7,7 @@ from oracles.pinocchio_twin import PinocchioTwin
 
 import kane
 from kane import AuxiliarySpeeds, Multipliers, OrthogonalComplement
-from kane.formulation.reactions import _null_rows
+from kane.formulation.reactions.reactions import _null_rows
 from kane.library import random_tree
 from kane.library.random_tree import PLAIN_JOINTS
 

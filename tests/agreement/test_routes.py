@@ -9,10 +9,10 @@ from oracles.numbers import close, evaluated, input_matrix, interpreted, mass_ma
 import kane
 from kane.expression.functions import sin
 from kane.expression.operations import COORDINATE
-from kane.formulation.articulated import articulated_forward
-from kane.formulation.composite import mass_matrix as composite_mass_matrix
-from kane.formulation.composite import natural_mass_matrix
-from kane.formulation.inverse import inverse_dynamics
+from kane.formulation.recursive.articulated import articulated_forward
+from kane.formulation.recursive.composite import mass_matrix as composite_mass_matrix
+from kane.formulation.recursive.composite import natural_mass_matrix
+from kane.formulation.recursive.inverse import inverse_dynamics
 from kane.library import chain, n_link_pendulum, random_tree, stanford_arm
 
 # Some hundred products of numbers of order one on each route.

@@ -25,9 +25,9 @@ import kane
 from kane.expression.derivative import linear_coefficients, total_time_derivative
 from kane.expression.functions import cos, sin
 from kane.expression.traverse import leaves, substitute
-from kane.formulation.measures import images
 from kane.formulation.read_model import probe_of
-from kane.formulation.speed_candidates import candidates, own_speeds
+from kane.formulation.recursive.measures import images
+from kane.formulation.search.candidates import candidates, own_speeds
 from kane.library import chain, random_tree, stanford_arm
 
 # Some hundred products of numbers of order one on each route; what is divided by Y is so twice.

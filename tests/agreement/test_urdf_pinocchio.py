@@ -11,7 +11,7 @@ import pinocchio as pin
 import pytest
 
 from kane.errors import ImportFileError
-from kane.importers.urdf import load_urdf
+from kane.importers.urdf.urdf import load_urdf
 from kane.model.joints.free import Free
 from kane.model.joints.joint import axis_components
 

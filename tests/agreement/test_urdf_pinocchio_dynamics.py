@@ -11,7 +11,7 @@ import pytest
 
 from kane.expression.interpret import interpret
 from kane.formulation.formulate import formulate
-from kane.importers.urdf import load_urdf
+from kane.importers.urdf.urdf import load_urdf
 from kane.model.joints.free import Free
 
 CASES = (

@@ -47,7 +47,7 @@ def test_what_is_imported_is_declared_and_what_is_optional_has_its_own_file(sour
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("importers/urdf.py", "import mujoco"),
+        ("importers/urdf/urdf.py", "import mujoco"),
         ("simulation/a.py", "def f():\n    import sksundae as sun"),
         ("a.py", "import torch"),
         ("formulation/a.py", "from pinocchio import Model"),
@@ -58,7 +58,7 @@ def test_a_package_out_of_place_is_seen(source_of, declared, path, text):
 
 
 def test_an_optional_package_is_allowed_in_the_file_named_after_it(source_of, declared):
-    assert list(misplaced(source_of("importers/mjcf.py", "import mujoco\nimport numpy as np"), *declared)) == []
+    assert list(misplaced(source_of("importers/mjcf/mjcf.py", "import mujoco\nimport numpy as np"), *declared)) == []
 
 
 def test_importing_kane_does_not_import_optional_packages(declared, imported_by_kane):

@@ -5,14 +5,16 @@ import pkgutil
 
 import pytest
 
-import kane.codegen
+from kane.codegen import emit
 from kane.expression import text
 from kane.expression.derivative import CHOICES, PARTIALS
 from kane.expression.operations import COST_CLASSES, OPERATIONS, SPLINE
 from kane.expression.traverse import CONSTRUCTORS
 
 COMPUTED = {op for op, row in enumerate(OPERATIONS) if row.arity > 0}
-EMITTERS = [m.name for m in pkgutil.iter_modules(kane.codegen.__path__) if m.name.startswith("emit_")]
+MODULES = {m.name: importlib.import_module(f"kane.codegen.emit.{m.name}") for m in pkgutil.iter_modules(emit.__path__)}
+# A file that defines emit_<its name> is an emitter.
+EMITTERS = [name for name, module in MODULES.items() if hasattr(module, f"emit_{name}")]
 
 
 def test_every_operation_has_a_constructor_and_a_derivative():
@@ -31,11 +33,11 @@ def test_every_operation_can_be_printed():
 
 
 def test_there_are_emitters():
-    assert {"emit_llvm", "emit_c", "emit_latex"} <= set(EMITTERS)
+    assert {"llvm", "c", "numpy", "jax", "latex", "listing"} <= set(EMITTERS)
 
 
 @pytest.mark.parametrize("name", EMITTERS)
 def test_every_operation_has_a_row_in_every_emitter(name):
-    module = importlib.import_module(f"kane.codegen.{name}")
+    module = MODULES[name]
     table = module.EMITTERS if hasattr(module, "EMITTERS") else module.ROWS
     assert set(table) == COMPUTED

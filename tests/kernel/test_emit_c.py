@@ -10,9 +10,9 @@ import subprocess
 import numpy as np
 import pytest
 
-from kane.codegen.emit_c import ROWS, emit_c, emit_c_header
-from kane.codegen.jit import compile_program
-from kane.codegen.program import Program
+from kane.codegen.emit.c import ROWS, emit_c, emit_c_header
+from kane.codegen.jit.compiler import compile_program
+from kane.codegen.programs.program import Program
 from kane.errors import ExpressionError
 from kane.expression import construct
 from kane.expression.arena import Arena

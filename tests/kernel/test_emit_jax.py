@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from oracles.programs import every_operation, interpreted, loaded, moving
 
-from kane.codegen.emit_jax import ROWS, emit_jax
-from kane.codegen.emit_numpy import emit_numpy
-from kane.codegen.program import Program
+from kane.codegen.emit.jax import ROWS, emit_jax
+from kane.codegen.emit.numpy import emit_numpy
+from kane.codegen.programs.program import Program
 from kane.expression.arena import Arena
 from kane.expression.derivative import gradient
 from kane.expression.functions import select

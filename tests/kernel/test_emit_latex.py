@@ -6,8 +6,8 @@ import re
 import pytest
 from matplotlib.mathtext import MathTextParser
 
-from kane.codegen.emit_latex import ROWS, emit_latex, latex_name
-from kane.codegen.emit_listing import emit_listing
+from kane.codegen.emit.latex import ROWS, emit_latex, latex_name
+from kane.codegen.emit.listing import emit_listing
 from kane.errors import ExpressionError
 from kane.expression.arena import Arena
 from kane.expression.functions import cos, select, sin, sqrt

@@ -8,7 +8,7 @@ import operator
 import numpy as np
 import pytest
 
-from kane.codegen.emit_listing import ROWS, emit_listing
+from kane.codegen.emit.listing import ROWS, emit_listing
 from kane.errors import ExpressionError
 from kane.expression import construct
 from kane.expression.arena import Arena

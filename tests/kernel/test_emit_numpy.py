@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from oracles.programs import every_operation, hostile, interpreted, loaded, moving
 
-from kane.codegen.emit_numpy import ROWS, emit_numpy
-from kane.codegen.program import Program
+from kane.codegen.emit.numpy import ROWS, emit_numpy
+from kane.codegen.programs.program import Program
 from kane.errors import ExpressionError
 from kane.expression import construct
 from kane.expression.arena import Arena

@@ -8,10 +8,10 @@ import pytest
 from oracles.random_programs import TABLE, random_arrays, random_program, smooth_program
 
 import kane
-from kane.codegen import jit
-from kane.codegen.batches import chunk_for, in_chunks
-from kane.codegen.lanes import Lanes
-from kane.codegen.program import Program
+from kane.codegen.emit.lanes import Lanes
+from kane.codegen.jit import compiler
+from kane.codegen.jit.batches import chunk_for, in_chunks
+from kane.codegen.programs.program import Program
 from kane.expression import construct
 from kane.expression.arena import Arena
 from kane.expression.operations import COORDINATE, INPUT, OPERATIONS, PARAMETER, SELECT, SPLINE
@@ -23,7 +23,7 @@ WIDTHS = (2, 4, 8)
 
 def in_lanes(program, width, *, each=False, piece=None):
     """A function (state, rest, stage) -> out that uses lanes of a given width, for few states too."""
-    code = jit._load_lanes(program, Lanes(width), each, piece=piece)
+    code = compiler._load_lanes(program, Lanes(width), each, piece=piece)
 
     def call(state, rest, stage):
         n = len(state)
@@ -37,7 +37,7 @@ def in_lanes(program, width, *, each=False, piece=None):
 @pytest.mark.parametrize(("seed", "width"), list(itertools.product(range(3), WIDTHS)))
 def test_lanes_give_the_bits_of_scalar_code_for_all_operations(seed, width):
     program = random_program(seed, 500)
-    scalar = jit.compile_program(program, lanes=False)
+    scalar = compiler.compile_program(program, lanes=False)
     (state, rest), parameters = random_arrays(scalar, seed, batch=(19,))
     stage = scalar.stage(parameters)
     expected = scalar(state, rest, stage)
@@ -48,11 +48,13 @@ def test_lanes_give_the_bits_of_scalar_code_for_all_operations(seed, width):
 @pytest.mark.parametrize("piece", [1, 7, 100, 600])
 def test_the_size_of_the_pieces_changes_no_bit(piece):
     program = smooth_program()
-    whole = jit.compile_program(program, lanes=False)
+    whole = compiler.compile_program(program, lanes=False)
     (state, rest), parameters = random_arrays(whole, 5, batch=(11,))
     stage = whole.stage(parameters)
     expected = whole(state, rest, stage)
-    np.testing.assert_array_equal(jit.compile_program(program, lanes=False, piece=piece)(state, rest, stage), expected)
+    np.testing.assert_array_equal(
+        compiler.compile_program(program, lanes=False, piece=piece)(state, rest, stage), expected
+    )
     np.testing.assert_array_equal(in_lanes(program, 8, piece=piece)(state, rest, stage), expected)
 
 
@@ -60,7 +62,7 @@ def test_the_size_of_the_pieces_changes_no_bit(piece):
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_number_of_states_is_computed_and_no_row_beyond_touched(width, each):
     program = smooth_program(terms=40)
-    scalar, lanes = jit.compile_program(program, lanes=False), jit._load_lanes(program, Lanes(width), each)
+    scalar, lanes = compiler.compile_program(program, lanes=False), compiler._load_lanes(program, Lanes(width), each)
     for n in range(1, 2 * width + 2):
         (state, rest), parameters = random_arrays(scalar, n, batch=(n,))
         many = parameters + 0.1 * np.arange(n)[:, None] if each else parameters
@@ -87,7 +89,7 @@ SPECIAL = [math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, 1e308, -1e7, 3e22, 
 )
 def test_special_values_in_any_lane_give_what_scalar_code_gives(op):
     program = one_operation(op)
-    scalar, lanes = jit.compile_program(program, lanes=False), in_lanes(program, 8)
+    scalar, lanes = compiler.compile_program(program, lanes=False), in_lanes(program, 8)
     values = list(itertools.product(SPECIAL, SPECIAL, SPECIAL[:5] if op == SELECT else [0.7]))
     state = np.random.default_rng(op).permutation(np.array(values))  # every value in every lane, beside all others
     expected = scalar(state, [], [])
@@ -104,7 +106,7 @@ def test_a_huge_angle_leaves_the_sines_beside_it_as_they_are(width):
     program = Program(
         "trig", [f(x) for x in q for f in (construct.sin, construct.cos)], state=q, rest=[], parameters=[]
     )
-    scalar, lanes = jit.compile_program(program, lanes=False), in_lanes(program, width)
+    scalar, lanes = compiler.compile_program(program, lanes=False), in_lanes(program, width)
     state = np.random.default_rng(0).uniform(-900_000, 900_000, (width, 3))
     calm = scalar(state, [], [])
     for lane, value in itertools.product(range(width), (1.1e6, -3e22, math.inf, math.nan)):
@@ -125,7 +127,7 @@ def test_leaves_and_constants_as_outputs_and_state_in_any_order_come_through():
     rest, p = [arena.leaf(INPUT, f"tau{i}") for i in range(11)], arena.leaf(PARAMETER, "p")
     outputs = [state[3], rest[10], p, arena.constant(2.5), state[0] * p, p * p, rest[0] - state[4]]
     program = Program("leaves", outputs, state=state, rest=rest, parameters=[p])
-    scalar = jit.compile_program(program, lanes=False)
+    scalar = compiler.compile_program(program, lanes=False)
     (x, tau), _ = random_arrays(scalar, 1, batch=(13,))
     np.testing.assert_array_equal(
         in_lanes(program, 8)(x, tau, scalar.stage([3.0])), scalar(x, tau, scalar.stage([3.0]))
@@ -149,7 +151,7 @@ def broadcast_cases():
 @pytest.mark.parametrize("case", broadcast_cases().values(), ids=broadcast_cases().keys())
 @pytest.mark.parametrize("lanes", [False, True])
 def test_batches_broadcast_with_and_without_lanes(case, lanes):
-    function = jit.compile_program(smooth_program(terms=30), lanes=lanes)
+    function = compiler.compile_program(smooth_program(terms=30), lanes=lanes)
     source = np.random.default_rng(2)
     lengths = (function.n_state, function.n_rest, function.n_parameters)
     state, rest, parameters = (source.standard_normal((*shape, n)) for shape, n in zip(case, lengths, strict=True))
@@ -163,7 +165,7 @@ def test_batches_broadcast_with_and_without_lanes(case, lanes):
 
 
 def test_views_with_gaps_and_transposed_batches_are_read_right():
-    function = jit.compile_program(smooth_program(terms=30), lanes=True)
+    function = compiler.compile_program(smooth_program(terms=30), lanes=True)
     (state, rest), parameters = random_arrays(function, 2, batch=(5, 6))
     stage = function.stage(parameters)
     expected = function(state, rest, stage)
@@ -178,7 +180,7 @@ def test_views_with_gaps_and_transposed_batches_are_read_right():
 
 
 def test_results_go_where_they_are_wanted():
-    function = jit.compile_program(smooth_program(terms=30), lanes=True)
+    function = compiler.compile_program(smooth_program(terms=30), lanes=True)
     (state, rest), parameters = random_arrays(function, 2, batch=(3, 6))
     stage = function.stage(parameters)
     out = np.zeros((3, 6, function.n_out))
@@ -194,13 +196,13 @@ def test_results_go_where_they_are_wanted():
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_threads_change_no_bit(threads):
     program = smooth_program()
-    (state, rest), parameters = random_arrays(jit.compile_program(program), 2, batch=(60_011,))
-    plain = jit.compile_program(program, lanes=False, threads=1)
+    (state, rest), parameters = random_arrays(compiler.compile_program(program), 2, batch=(60_011,))
+    plain = compiler.compile_program(program, lanes=False, threads=1)
     assert len(state) > 3 * chunk_for(program), "one chunk: nothing for several threads to do"
     stage = plain.stage(parameters)
     expected = plain(state, rest, stage)
     for lanes in (False, True):
-        function = jit.compile_program(program, lanes=lanes, threads=threads)
+        function = compiler.compile_program(program, lanes=lanes, threads=threads)
         np.testing.assert_array_equal(function(state, rest, stage), expected)
 
 
@@ -224,10 +226,10 @@ def test_an_error_in_a_thread_is_raised():
 
 
 def test_lanes_are_compiled_once_they_pay_and_not_before(monkeypatch):
-    monkeypatch.setattr("kane.codegen.compiled._LANES_AFTER", 0)
-    monkeypatch.setattr("kane.codegen.compiled._LANES_AFTER_EACH", 100)
-    function = jit.compile_program(smooth_program(terms=30))
-    if jit.lane_width() == 1:
+    monkeypatch.setattr("kane.codegen.jit.compiled._LANES_AFTER", 0)
+    monkeypatch.setattr("kane.codegen.jit.compiled._LANES_AFTER_EACH", 100)
+    function = compiler.compile_program(smooth_program(terms=30))
+    if compiler.lane_width() == 1:
         pytest.skip("this machine has no lanes")
     (state, rest), parameters = random_arrays(function, 1, batch=(40,))
     stage = function.stage(parameters)
@@ -240,7 +242,7 @@ def test_lanes_are_compiled_once_they_pay_and_not_before(monkeypatch):
 
 
 def test_lanes_that_are_off_are_none():
-    assert jit.compile_program(smooth_program(terms=30), lanes=False).lanes() is None
+    assert compiler.compile_program(smooth_program(terms=30), lanes=False).lanes() is None
 
 
 @pytest.fixture(scope="module", params=["arm", "tree"])

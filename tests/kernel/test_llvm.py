@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from oracles.random_programs import OPERATION_CODES, TABLE, leaves_of, random_arrays, random_program, smooth_program
 
-from kane.codegen import emit_llvm
-from kane.codegen.jit import compile_program
-from kane.codegen.program import Program
+from kane.codegen.emit import llvm as emit_llvm
+from kane.codegen.jit.compiler import compile_program
+from kane.codegen.programs.program import Program
 from kane.errors import CompileError, ModelError
 from kane.expression import construct
 from kane.expression.arena import Arena

@@ -6,8 +6,8 @@ import sys
 # Functions in a ring of references: the garbage collector frees a ring in an order of its own.
 RINGS = """
 import gc
-from kane.codegen.jit import compile_program
-from kane.codegen.program import Program
+from kane.codegen.jit.compiler import compile_program
+from kane.codegen.programs.program import Program
 from kane.expression.arena import Arena
 from kane.expression.operations import COORDINATE
 

@@ -11,22 +11,24 @@ import pytest
 from oracles.random_programs import leaves_of, random_program
 
 import kane
-from kane.codegen import jit
-from kane.codegen.emit_llvm import emit_lanes, emit_llvm
-from kane.codegen.lanes import Lanes
-from kane.codegen.program import Program
+from kane.codegen.emit.lanes import Lanes
+from kane.codegen.emit.llvm import emit_lanes, emit_llvm
+from kane.codegen.jit import compiler
+from kane.codegen.programs.program import Program
 from kane.expression import construct
 from kane.expression.arena import Arena
 from kane.expression.interpret import interpret
 from kane.expression.operations import CONSTANT, OPERATIONS, SPLINE
 from kane.expression.spline import PiecewiseCubic
 from kane.expression.traverse import CONSTRUCTORS, reachable
-from kane.formulation.programs import program
+from kane.formulation.quantities.programs import program
 
 
 def key(program, *, fused=True, piece=None, machine=None):
     """The key of the scalar code of a program."""
-    return json.dumps(jit._origin(emit_llvm(program, fused=fused, piece=piece).text, machine or jit._target_machine()))
+    return json.dumps(
+        compiler._origin(emit_llvm(program, fused=fused, piece=piece).text, machine or compiler._target_machine())
+    )
 
 
 class Rebuilt:
@@ -131,7 +133,7 @@ def keys(monkeypatch):
             found.append(dict(origin))
             return make()
 
-    monkeypatch.setattr(jit, "environment_cache", lambda: Folder())
+    monkeypatch.setattr(compiler, "environment_cache", lambda: Folder())
     return found
 
 
@@ -166,7 +168,7 @@ def test_programs_of_one_model_have_keys_of_their_own():
 
 
 def test_options_that_change_code_change_the_key():
-    given, machine = random_program(3, 200), jit._target_machine()
+    given, machine = random_program(3, 200), compiler._target_machine()
     texts = [emit_llvm(given, fused=fused, piece=piece).text for fused in (True, False) for piece in (None, 50, 20)]
     texts += [
         emit_lanes(given, Lanes(width), each=each, fused=fused, piece=piece).text
@@ -175,13 +177,13 @@ def test_options_that_change_code_change_the_key():
         for fused in (True, False)
         for piece in (None, 50)
     ]
-    assert len({json.dumps(jit._origin(text, machine)) for text in texts}) == len(texts)
+    assert len({json.dumps(compiler._origin(text, machine)) for text in texts}) == len(texts)
 
 
 def test_scalar_code_and_lanes_are_asked_for_by_their_own_keys(keys):
-    if jit.lane_width() == 1:
+    if compiler.lane_width() == 1:
         pytest.skip("this machine has no lanes")
-    function = jit.compile_program(random_program(3, 60), lanes=True)
+    function = compiler.compile_program(random_program(3, 60), lanes=True)
     state = np.zeros((40, function.n_state))
     function(state, np.zeros((40, function.n_rest)), function.stage(np.ones(function.n_parameters)))
     function(state, np.zeros((40, function.n_rest)), function.stage(np.ones((40, function.n_parameters))))
@@ -190,32 +192,32 @@ def test_scalar_code_and_lanes_are_asked_for_by_their_own_keys(keys):
 
 MACHINES = {
     "get_host_cpu_name": lambda: "generic",
-    "get_host_cpu_features": jit.llvm.FeatureMap,
+    "get_host_cpu_features": compiler.llvm.FeatureMap,
     "llvm_version_info": (7, 0, 0),
 }
 
 
 @pytest.mark.parametrize("word", [*MACHINES, "OPTIMIZATION_LEVEL", "LAYOUT", "__version__", "triple"])
 def test_each_property_of_machine_and_compiler_is_part_of_the_key(word, monkeypatch):
-    text, machine = "", jit._target_machine()
-    known = json.dumps(jit._origin(text, machine))
+    text, machine = "", compiler._target_machine()
+    known = json.dumps(compiler._origin(text, machine))
     if word in MACHINES:
-        monkeypatch.setattr(jit.llvm, word, MACHINES[word])
+        monkeypatch.setattr(compiler.llvm, word, MACHINES[word])
     elif word == "__version__":
-        monkeypatch.setattr(jit.llvmlite, word, "0")
+        monkeypatch.setattr(compiler.llvmlite, word, "0")
     elif word == "triple":
         machine = type("Machine", (), {"triple": "abacus-unknown-none"})()
     else:
-        monkeypatch.setattr(jit, word, getattr(jit, word) + 1)
-    assert json.dumps(jit._origin(text, machine)) != known
+        monkeypatch.setattr(compiler, word, getattr(compiler, word) + 1)
+    assert json.dumps(compiler._origin(text, machine)) != known
 
 
 def test_the_machine_is_made_of_nothing_that_the_key_does_not_say(monkeypatch):
     """A new argument of the target machine needs a place in ``_origin``."""
     made = {}
-    target = jit.llvm.Target
+    target = compiler.llvm.Target
     right = target.create_target_machine
     monkeypatch.setattr(target, "create_target_machine", lambda self, **how: made.update(how) or right(self, **how))
-    said = jit._origin("", jit._target_machine())
+    said = compiler._origin("", compiler._target_machine())
     assert made.pop("jit") is True
     assert made == {"cpu": said["cpu"], "features": said["features"], "opt": said["optimization"]}

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import kane
-from kane.codegen import jit
-from kane.codegen.jit import compile_program
-from kane.codegen.object_cache import ENTRY
-from kane.codegen.program import Program
+from kane.codegen.jit import compiler
+from kane.codegen.jit.compiler import compile_program
+from kane.codegen.jit.object_cache import ENTRY
+from kane.codegen.programs.program import Program
 from kane.expression import functions
 from kane.expression.arena import Arena
 from kane.expression.operations import COORDINATE, PARAMETER
@@ -46,8 +46,10 @@ def folder(monkeypatch, tmp_path):
 def compilations(monkeypatch):
     """A list that grows by the text of every module that LLVM compiles."""
     texts = []
-    compile_text = jit._object_code
-    monkeypatch.setattr(jit, "_object_code", lambda text, machine: texts.append(text) or compile_text(text, machine))
+    compile_text = compiler._object_code
+    monkeypatch.setattr(
+        compiler, "_object_code", lambda text, machine: texts.append(text) or compile_text(text, machine)
+    )
     return texts
 
 
@@ -61,14 +63,14 @@ def test_loaded_code_runs_in_another_process(folder):
     # The second process is one in which LLVM would fail: no text is parsed but the empty one, no code is generated.
     script = """
 import sys
-from kane.codegen import jit
+from kane.codegen.jit import compiler
 sys.path.insert(0, sys.argv[1])
 from test_object_cache_programs import a_program, value
 if sys.argv[2] == "second":
     def refuse(text, machine):
         raise AssertionError("compiled again")
-    jit._object_code = refuse
-print(value(jit.compile_program(a_program())).hex())
+    compiler._object_code = refuse
+print(value(compiler.compile_program(a_program())).hex())
 """
     here = os.path.dirname(__file__)
     texts = [
@@ -106,7 +108,7 @@ def test_damaged_code_is_compiled_again_and_never_run(folder, compilations, plac
 
 OTHERS = {
     "get_host_cpu_name": lambda: "generic",
-    "get_host_cpu_features": jit.llvm.FeatureMap,
+    "get_host_cpu_features": compiler.llvm.FeatureMap,
     "llvm_version_info": (7, 0, 0),
 }
 
@@ -114,7 +116,7 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_code_of_another_processor_or_compiler_is_not_run(folder, compilations, monkeypatch, name):
     compile_program(a_program())
-    monkeypatch.setattr(jit.llvm, name, OTHERS[name])
+    monkeypatch.setattr(compiler.llvm, name, OTHERS[name])
     assert value(compile_program(a_program())) == pytest.approx(EXPECTED, rel=1e-15)  # a few roundings
     assert len(compilations) == 2
     assert len(list(folder.glob(f"*{ENTRY}"))) == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kane.codegen.parameter_sums import MANY_TERMS, shortened
+from kane.codegen.programs.parameter_sums import MANY_TERMS, shortened
 from kane.expression.arena import Arena
 from kane.expression.functions import sin
 from kane.expression.interpret import interpret

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kane.codegen.program import Program
+from kane.codegen.programs.program import Program
 from kane.errors import ExpressionError
 from kane.expression import construct
 from kane.expression.arena import Arena

@@ -7,9 +7,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from kane.codegen import jit
-from kane.codegen.emit_llvm import emit_llvm
-from kane.codegen.program import Program
+from kane.codegen.emit.llvm import emit_llvm
+from kane.codegen.jit import compiler
+from kane.codegen.programs.program import Program
 from kane.expression import construct
 from kane.expression.arena import Arena
 from kane.expression.operations import COORDINATE
@@ -23,7 +23,7 @@ def sines_and_cosines(angles, fused=True):
     q = [arena.leaf(COORDINATE, f"q{i}") for i in range(angles)]
     outputs = [construct.sin(x) for x in q] + [construct.cos(x) for x in q]
     program = Program("trig", outputs, state=q, rest=[], parameters=[])
-    function = jit._load(program, emit_llvm(program, fused=fused), jit._target_machine())
+    function = compiler._load(program, emit_llvm(program, fused=fused), compiler._target_machine())
     return lambda x: np.split(function(x, [], []), 2, axis=-1)
 
 

@@ -4,8 +4,8 @@ import pytest
 
 import kane
 from kane.analysis.certificate_embedding import OF_CONSTRAINTS, OF_SPEEDS
-from kane.formulation.embedding import Embedding
-from kane.formulation.known_velocity import KnownVelocity
+from kane.formulation.constraints.embedding import Embedding
+from kane.formulation.tree.known_velocity import KnownVelocity
 
 (SPEEDS,) = OF_SPEEDS
 MULTIPLIERS, PERSIST, WORKLESS = OF_CONSTRAINTS

@@ -12,7 +12,7 @@ from oracles.reframed import reframed
 import kane
 from kane.expression.derivative import total_time_derivative
 from kane.expression.functions import tanh
-from kane.formulation.programs import quantity
+from kane.formulation.quantities.programs import quantity
 from kane.library import n_link_pendulum, random_tree, stanford_arm
 from kane.library.random_tree import PLAIN_JOINTS
 

@@ -18,7 +18,7 @@ from kane.analysis.certificate_embedding import Declared
 from kane.analysis.certificate_reactions import OF_JOINTS, OF_REACTIONS
 from kane.formulation.read_model import snapshot
 
-MODULE = "kane.formulation.reactions"
+MODULE = "kane.formulation.reactions.reactions"
 # Mutants that are right too, or that only move a threshold.
 EQUIVALENT = {
     "Reactions.summed: dot(row, self.needed[n:]) -> dot(self.needed[n:], row)": "a dot product commutes",

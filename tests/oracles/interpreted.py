@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from kane.codegen import native_call
-from kane.codegen.compiled import CompiledFunction
+from kane.codegen.jit.compiled import CompiledFunction
+from kane.native import call as native_call
 from kane.simulation import native_explicit, native_implicit
 from oracles.source_mutants import everywhere
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from kane.expression.interpret import interpret
 from kane.formulation.equations import Equations
-from kane.formulation.programs import quantity
+from kane.formulation.quantities.programs import quantity
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kane.codegen.program import Program
+from kane.codegen.programs.program import Program
 from kane.expression import construct
 from kane.expression.arena import Arena
 from kane.expression.derivative import forward

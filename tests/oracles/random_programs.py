@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from kane.codegen.program import Program
+from kane.codegen.programs.program import Program
 from kane.expression import construct
 from kane.expression.arena import Arena
 from kane.expression.operations import CONSTANT, COORDINATE, INPUT, OPERATIONS, PARAMETER, SPEED, SPLINE, TIME

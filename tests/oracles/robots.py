@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import kane
-from kane.importers.urdf import load_urdf
+from kane.importers.urdf.urdf import load_urdf
 
 FOLDER = "cmeel.prefix/share/example-robot-data/robots"
 FINGERS = ("panda_finger_joint1", "panda_finger_joint2")

@@ -12,7 +12,7 @@ from oracles.numbers import State, close, input_matrix
 
 import kane
 from kane.expression.traverse import count
-from kane.formulation.programs import program
+from kane.formulation.quantities.programs import program
 from kane.library import stanford_arm, stanford_arm_feedback, wrist, wrist_measure_numbers
 
 # Some hundred products on each side; the paper's speeds divide by sin q2, squared in what is compared.

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kane
-from kane.model.joints.gimbal_angles import angular_velocity_matrix, rotation_matrix
+from kane.model.joints.gimbal.angles import angular_velocity_matrix, rotation_matrix
 
 SEQUENCES = ["".join(s) for s in itertools.product("xyz", repeat=3) if s[0] != s[1] != s[2]]
 RATES, MEASURES = kane.AngleRates(), kane.MeasureNumbers()

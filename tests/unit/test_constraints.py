@@ -27,7 +27,7 @@ from kane import (
 from kane.expression.derivative import total_time_derivative
 from kane.expression.interpret import interpret
 from kane.expression.traverse import leaves as leaves_of
-from kane.formulation.programs import quantity
+from kane.formulation.quantities.programs import quantity
 from kane.geometry import quaternion
 
 SKEW = kane.Rotation.euler("zxz", 0.3, -0.8, 1.1)

@@ -11,7 +11,7 @@ import pytest
 from oracles.source_mutants import mutants, survivors
 from unit import test_embedding_native as tests
 
-MODULE = "kane.codegen.native_algebra"
+MODULE = "kane.native.algebra"
 SHAPES = [(3, 5, 3), (5, 3, 3), (6, 6, 5), (4, 7, 2), (1, 1, 1), (3, 4, 0)]
 TESTS = (
     *(partial(tests.test_the_rank_is_found_and_least_squares_are_those_of_numpy, *shape) for shape in SHAPES),

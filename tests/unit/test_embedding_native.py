@@ -11,8 +11,8 @@ import pytest
 from oracles.multipliers import accelerations
 
 import kane
-from kane.codegen import native_algebra as algebra
-from kane.dynamics.native_embedding import HEADER, RANK
+from kane.native import algebra as algebra
+from kane.native.embedding import HEADER, RANK
 
 
 def factors(A):

@@ -15,7 +15,7 @@ from oracles.programs import loaded
 import kane
 from kane.errors import ModelError
 from kane.exporters.exporter import Exporter
-from kane.formulation.programs import quantity
+from kane.formulation.quantities.programs import quantity
 from kane.library import n_link_pendulum, spacecraft_tree, stanford_arm
 
 QUANTITIES = ("forward", "inverse", "mass_matrix", "energy", "jacobian tool")

@@ -7,7 +7,7 @@ import pytest
 
 import kane
 from kane.model.joints import MeasureNumbers
-from kane.model.joints.gimbal import Gimbal
+from kane.model.joints.gimbal.gimbal import Gimbal
 
 TIMES = np.linspace(0.0, 2.0, 41)
 # A few hundred roundings of 1.1e-16 on numbers of order one to a hundred.

@@ -7,7 +7,7 @@ import pytest
 
 import kane
 from kane import ModelError, library
-from kane.codegen.program import Program
+from kane.codegen.programs.program import Program
 from kane.library import chain, n_link_pendulum, random_tree, stanford_arm, stanford_arm_feedback
 from kane.library.random_tree import PLAIN_JOINTS
 

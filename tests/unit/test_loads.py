@@ -24,7 +24,7 @@ from kane import (
     Weld,
 )
 from kane.expression.interpret import interpret
-from kane.formulation.energy import energy
+from kane.formulation.quantities.energy import energy
 from kane.model import loads
 from kane.model.loads.load import Load
 

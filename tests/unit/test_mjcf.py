@@ -9,8 +9,8 @@ import pytest
 
 import kane
 from kane.errors import ImportFileError, ModelError
-from kane.importers.mjcf import load_mjcf
-from kane.importers.mjcf_source import KINDS, safe_text
+from kane.importers.mjcf.mjcf import load_mjcf
+from kane.importers.mjcf.source import KINDS, safe_text
 
 PENDULUM = (
     '<body name="rod"><joint name="q1" axis="0 1 0"/>'
@@ -102,7 +102,7 @@ def test_a_text_has_no_folder_for_meshes():
 
 def test_what_mujoco_warns_of_is_a_note_and_not_a_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(kane.importers.mjcf, "_parser", lambda name: Warner(mujoco))
+    monkeypatch.setattr(kane.importers.mjcf.mjcf, "_parser", lambda name: Warner(mujoco))
     assert "MuJoCo says: something is deprecated" in load_mjcf(file()).notes
     assert mujoco.get_mju_user_warning() is None
     assert not list(tmp_path.iterdir())

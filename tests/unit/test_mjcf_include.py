@@ -7,7 +7,7 @@ import pytest
 
 import kane
 from kane.errors import ImportFileError
-from kane.importers import mjcf_include
+from kane.importers.mjcf import include as mjcf_include
 
 mujoco = pytest.importorskip("mujoco")
 

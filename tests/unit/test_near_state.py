@@ -8,7 +8,7 @@ from scipy.linalg import qr
 import kane
 from kane import library
 from kane.expression.interpret import interpret
-from kane.formulation.angle_sums import gathered
+from kane.formulation.constraints.angle_sums import gathered
 from kane.library.andrews_squeezer import ANDREWS_START
 
 LEGS = {f"l{i}": 1.0 for i in range(1, 7)}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import kane
-from kane.codegen.native_call import _tell, call_program, native_loop
+from kane.native.call import _tell, call_program, native_loop
 from kane.simulation.native_explicit import march_explicit
 
 SCRIPT = """
@@ -71,7 +71,7 @@ def test_a_cache_that_cannot_be_written_does_no_harm(tmp_path, monkeypatch, caps
     def nowhere(function):
         raise RuntimeError("no locator available")
 
-    monkeypatch.setattr("kane.codegen.native_call._LoopCache", nowhere)
+    monkeypatch.setattr("kane.native.call._LoopCache", nowhere)
     loop = native_loop(_double)
     assert loop(1) == 2
     assert "compiling native code, _double; NUMBA_CACHE_DIR can name a folder" in capsys.readouterr().err
@@ -80,7 +80,7 @@ def test_a_cache_that_cannot_be_written_does_no_harm(tmp_path, monkeypatch, caps
 
 
 def test_a_folder_that_disappears_does_no_harm(tmp_path, capsys):
-    from kane.codegen.native_call import _LoopCache
+    from kane.native.call import _LoopCache
 
     loop = native_loop(_double)
     assert isinstance(loop._cache, _LoopCache)
@@ -100,7 +100,7 @@ def test_nobody_who_reads_messages_is_no_reason_to_fail(monkeypatch, stream):
 
 
 def test_a_loop_is_stale_when_a_module_that_it_is_made_of_changed(tmp_path, monkeypatch):
-    from kane.codegen.native_call import _sources
+    from kane.native.call import _sources
 
     for name, text in (("loop", "from kane.inlined import x\n"), ("inlined", "x = 1\n"), ("other", "")):
         (tmp_path / f"{name}.py").write_text(text)

@@ -8,7 +8,7 @@ import pytest
 
 import kane
 from kane.expression.check import check
-from kane.formulation.programs import program
+from kane.formulation.quantities.programs import program
 from kane.library import n_link_pendulum, stanford_arm, wrist
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from kane.errors import ImportFileError, ModelError
 from kane.expression.interpret import interpret
-from kane.importers.urdf import load_urdf
+from kane.importers.urdf.urdf import load_urdf
 from kane.model.joints.free import Free
 from kane.model.joints.planar import Planar
 from kane.model.joints.prismatic import Prismatic

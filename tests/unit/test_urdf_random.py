@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kane.errors import KaneError
-from kane.importers.urdf import load_urdf
+from kane.importers.urdf.urdf import load_urdf
 from kane.model.joints.free import Free
 
 INERTIAL = (

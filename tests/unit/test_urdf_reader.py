@@ -10,7 +10,7 @@ import pytest
 
 from kane.errors import ImportFileError
 from kane.files.source_file import MAXIMUM_BYTES, read_source, source_of_text
-from kane.importers.urdf import load_urdf
+from kane.importers.urdf.urdf import load_urdf
 from kane.importers.xml_reader import (
     MAXIMUM_ATTRIBUTES,
     MAXIMUM_DEPTH,

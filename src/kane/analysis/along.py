@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kane.codegen.jit import compile_program
-from kane.codegen.program import Program
+from kane.codegen.jit.compiler import compile_program
+from kane.codegen.programs.program import Program
 from kane.dynamics.build import build
 from kane.dynamics.recorded import recorded_parameters
 from kane.expression.arguments import require

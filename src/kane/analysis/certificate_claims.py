@@ -14,9 +14,9 @@ from kane.analysis.random_states import RandomStates, joints_of
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
-from kane.formulation.explicit import explicit
-from kane.formulation.lagrange import lagrange
-from kane.formulation.path_tables import path_tables
+from kane.formulation.explicit.explicit import explicit
+from kane.formulation.witnesses.lagrange import lagrange
+from kane.formulation.witnesses.path_tables import path_tables
 from kane.model.joints.joint import Joint
 from kane.model.model import Model
 

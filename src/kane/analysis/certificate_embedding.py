@@ -12,8 +12,8 @@ import numpy as np
 from kane.analysis.assemble import assemble
 from kane.analysis.certificate_claims import Found, digits
 from kane.analysis.random_states import RandomStates
-from kane.codegen.compiled import CompiledFunction
-from kane.codegen.program import Program
+from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.programs.program import Program
 from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
@@ -23,9 +23,9 @@ from kane.expression.operations import RATE
 from kane.expression.traverse import substitute
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate
-from kane.formulation.programs import lower_triangle
+from kane.formulation.quantities.programs import lower_triangle
 from kane.formulation.read_model import snapshot
-from kane.formulation.spatial import dot
+from kane.formulation.tree.spatial import dot
 
 # So many guesses for each state that satisfies the constraints, before that is given up.
 GUESSES = 10

@@ -13,13 +13,13 @@ from kane.analysis.random_states import RandomStates
 from kane.dynamics.revealed import AuxiliarySpeeds, Multipliers, OrthogonalComplement, ReactionRoute, RevealedReactions
 from kane.expression.derivative import total_time_derivative
 from kane.expression.traverse import leaves
-from kane.formulation.applied import applied_loads
-from kane.formulation.kinematics import angular_velocities, orientations, origin_velocities, origins
-from kane.formulation.measures import position_in_K
-from kane.formulation.reactions import Place, reveal_reactions
+from kane.formulation.reactions.reactions import Place, reveal_reactions
 from kane.formulation.read_model import natural_system
-from kane.formulation.spatial import ZERO, Square, Vector, cross, dot, inertia_of, plus, six_times, times
-from kane.formulation.system import System
+from kane.formulation.recursive.applied import applied_loads
+from kane.formulation.recursive.kinematics import angular_velocities, orientations, origin_velocities, origins
+from kane.formulation.recursive.measures import position_in_K
+from kane.formulation.tree.spatial import ZERO, Square, Vector, cross, dot, inertia_of, plus, six_times, times
+from kane.formulation.tree.system import System
 from kane.model.connection import Connection
 from kane.model.loads.load import Load
 

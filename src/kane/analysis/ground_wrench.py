@@ -9,9 +9,9 @@ from kane.expression.collector import collector_paused
 from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
-from kane.formulation.kinematics import orientations, origins
-from kane.formulation.momentum import momentum
-from kane.formulation.spatial import ZERO, Vector, cross, dot, is_zero, minus, plus, times
+from kane.formulation.quantities.momentum import momentum
+from kane.formulation.recursive.kinematics import orientations, origins
+from kane.formulation.tree.spatial import ZERO, Vector, cross, dot, is_zero, minus, plus, times
 
 
 def ground_wrench(equations: Equations) -> tuple[Expr, ...]:

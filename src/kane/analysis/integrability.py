@@ -25,9 +25,9 @@ from kane.expression.derivative import forward, linear_coefficients
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute
-from kane.formulation.elimination import Row, eliminate
+from kane.formulation.constraints.elimination import Row, eliminate
 from kane.formulation.equations import Equations
-from kane.formulation.probe import Probe
+from kane.formulation.tree.probe import Probe
 
 # Brackets of brackets: closures of mechanisms are complete after two or three rounds.
 ROUNDS = 6

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers
-from kane.formulation.poses import place_names
+from kane.formulation.quantities.poses import place_names
 from kane.geometry.rotation import Rotation
 from kane.model.body import Body
 from kane.model.checks import near

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves
-from kane.formulation.applied import Applied, applied_loads
-from kane.formulation.energy import energy
 from kane.formulation.equations import Equations
-from kane.formulation.kinematics import angular_velocities, orientations, origin_velocities, origins
-from kane.formulation.momentum import momentum
-from kane.formulation.spatial import ZERO, Vector, cross, dot, plus, times
+from kane.formulation.quantities.energy import energy
+from kane.formulation.quantities.momentum import momentum
+from kane.formulation.recursive.applied import Applied, applied_loads
+from kane.formulation.recursive.kinematics import angular_velocities, orientations, origin_velocities, origins
+from kane.formulation.tree.spatial import ZERO, Vector, cross, dot, plus, times
 from kane.model.loads.load import Load
 
 

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.codegen.compiled import CompiledFunction
-from kane.codegen.factor import factor
-from kane.codegen.program import Program
+from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.programs.factor import factor
+from kane.codegen.programs.program import Program
 from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics
 from kane.expression.collector import collector_paused

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kane.analysis.laws import energy_rate, load_power
-from kane.codegen.compiled import CompiledFunction
-from kane.codegen.emit_listing import emit_listing
-from kane.codegen.jit import compile_program
-from kane.codegen.program import Program
+from kane.codegen.emit.listing import emit_listing
+from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.jit.compiler import compile_program
+from kane.codegen.programs.program import Program
 from kane.dynamics.recorded import recorded_parameters
 from kane.expression.arguments import require
 from kane.expression.collector import collector_paused

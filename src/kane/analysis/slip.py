@@ -16,9 +16,9 @@ from kane.expression.functions import absolute, maximum, sqrt
 from kane.expression.node import Expr, Scalar
 from kane.expression.traverse import substitute
 from kane.formulation.equations import Equations
-from kane.formulation.measures import images
 from kane.formulation.read_model import probe_of
-from kane.formulation.spatial import Vector, cross, dot, minus, plus, times
+from kane.formulation.recursive.measures import images
+from kane.formulation.tree.spatial import Vector, cross, dot, minus, plus, times
 from kane.model.wheel import Wheel
 
 if TYPE_CHECKING:

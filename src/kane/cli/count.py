@@ -12,7 +12,7 @@ from rich.table import Table
 
 import kane
 from kane.cli.model_argument import Base, BaseOption, ModelArgument, read_model
-from kane.formulation import counts
+from kane.formulation.quantities import counts
 
 
 def count(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from kane.codegen.compiled import CompiledFunction
-from kane.codegen.jit import compile_program
-from kane.codegen.program import Program
+from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.jit.compiler import compile_program
+from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.formulation.equations import Equations

@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kane.codegen.compiled import CompiledFunction
-from kane.codegen.program import Program
+from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.programs.program import Program
 from kane.dynamics.constrained_function import ConstrainedFunction, Parts, embedding_length, settle_length
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.embedded_quantity import RULES, Embedded, EmbeddedQuantity
-from kane.dynamics.native_embedding import embedding, rhs
-from kane.dynamics.native_settle import settle
 from kane.errors import ModelError
-from kane.formulation.programs import program
+from kane.formulation.quantities.programs import program
+from kane.native.embedding import embedding, rhs
+from kane.native.settle import settle
 
 
 class Residuals(NamedTuple):

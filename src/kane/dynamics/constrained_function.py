@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from kane.codegen.batches import Columns, Range, in_chunks, processors
-from kane.codegen.compiled import CompiledFunction
-from kane.codegen.native_algebra import UNCHOSEN
-from kane.codegen.native_call import call_program, native_loop
-from kane.dynamics.native_embedding import (
+from kane.codegen.jit.batches import Columns, Range, in_chunks, processors
+from kane.codegen.jit.compiled import CompiledFunction
+from kane.errors import ModelError
+from kane.expression.node import Expr
+from kane.formulation.equations import Equations
+from kane.native.algebra import UNCHOSEN
+from kane.native.call import call_program, native_loop
+from kane.native.embedding import (
     AFRESH,
     FIXED,
     HEADER,
@@ -26,10 +29,7 @@ from kane.dynamics.native_embedding import (
     SPEEDS,
     STAGES,
 )
-from kane.dynamics.native_settle import own_work_length, settle_work_length
-from kane.errors import ModelError
-from kane.expression.node import Expr
-from kane.formulation.equations import Equations
+from kane.native.settle import own_work_length, settle_work_length
 
 # States in a chunk: some 0.2 ms of work.
 _CHUNK = 64

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from kane.codegen.compiled import CompiledFunction, result_array
-from kane.codegen.program import Program
+from kane.codegen.jit.compiled import CompiledFunction, result_array
+from kane.codegen.programs.program import Program
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers, require
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
-from kane.formulation.poses import place_names
-from kane.formulation.programs import lower_triangle, program
+from kane.formulation.quantities.poses import place_names
+from kane.formulation.quantities.programs import lower_triangle, program
 from kane.model.body import Body
 from kane.model.checks import near
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kane.codegen.compiled import CompiledFunction, result_array
+from kane.codegen.jit.compiled import CompiledFunction, result_array
 from kane.dynamics.constrained_function import ConstrainedFunction
 from kane.expression.node import Expr
-from kane.formulation.programs import lower_triangle
+from kane.formulation.quantities.programs import lower_triangle
 
 
 class Embedded(NamedTuple):

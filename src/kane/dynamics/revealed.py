@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.codegen.compiled import CompiledFunction
+from kane.codegen.jit.compiled import CompiledFunction
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.reaction_values import INDETERMINATE, ReactionValues
 from kane.dynamics.recorded import Recorded, recorded_parameters
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers
-from kane.formulation.programs import lower_triangle
-from kane.formulation.reactions import Reactions
+from kane.formulation.quantities.programs import lower_triangle
+from kane.formulation.reactions.reactions import Reactions
 
 Array = NDArray[np.float64]
 # Singular values, and residuals, below this part of the largest are zero.

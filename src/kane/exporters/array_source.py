@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kane.codegen.emit_jax import emit_jax
-from kane.codegen.emit_numpy import emit_numpy
+from kane.codegen.emit.jax import emit_jax
+from kane.codegen.emit.numpy import emit_numpy
 from kane.exporters.exporter import Exporter, file_stem, names_of_outputs, programs_of
 from kane.formulation.equations import Equations
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kane.codegen.emit_c import c_function, emit_c, emit_c_header
-from kane.codegen.program import Program
-from kane.codegen.source_names import remark
+from kane.codegen.emit.c import c_function, emit_c, emit_c_header
+from kane.codegen.emit.source_names import remark
+from kane.codegen.programs.program import Program
 from kane.exporters.exporter import Exporter, file_stem, names_of_outputs, programs_of
 from kane.formulation.equations import Equations
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
-from kane.codegen.program import Program
-from kane.codegen.source_names import identifier
+from kane.codegen.emit.source_names import identifier
+from kane.codegen.programs.program import Program
 from kane.formulation.equations import Equations
-from kane.formulation.programs import program, quantity
+from kane.formulation.quantities.programs import program, quantity
 
 
 class Exporter(ABC):

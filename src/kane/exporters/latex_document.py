@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kane.codegen.emit_latex import emit_latex, latex_formula, latex_name, latex_text
+from kane.codegen.emit.latex import emit_latex, latex_formula, latex_name, latex_text
 from kane.errors import ModelError
 from kane.exporters.exporter import Exporter, file_stem
 from kane.expression.arena import Arena
 from kane.expression.node import Expr, Scalar
-from kane.formulation.body_tree import Member
 from kane.formulation.equations import Equations
-from kane.formulation.partial_velocities import Partials, PartialVelocities
-from kane.formulation.spatial import is_zero
+from kane.formulation.explicit.partial_velocities import Partials, PartialVelocities
+from kane.formulation.tree.body_tree import Member
+from kane.formulation.tree.spatial import is_zero
 
 # Above this many speeds tables of partial velocities are longer than anyone reads.
 MOST_SPEEDS = 8

@@ -7,24 +7,24 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from kane.codegen.emit_latex import emit_latex
-from kane.codegen.emit_listing import emit_listing
+from kane.codegen.emit.latex import emit_latex
+from kane.codegen.emit.listing import emit_listing
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute as replace_leaves
-from kane.formulation.applied import Applied
-from kane.formulation.body_tree import BodyTree
-from kane.formulation.composite import Sparse, solve
-from kane.formulation.constraint_rows import Equation, constraint_equations
-from kane.formulation.counts import OperationTable, count
-from kane.formulation.embedding import Embedding
-from kane.formulation.inverse import along_u, generalized_forces
-from kane.formulation.partial_velocities import PartialVelocities, partial_velocities
-from kane.formulation.programs import quantity
+from kane.formulation.constraints.embedding import Embedding
+from kane.formulation.constraints.rows import Equation, constraint_equations
+from kane.formulation.explicit.partial_velocities import PartialVelocities, partial_velocities
+from kane.formulation.quantities.counts import OperationTable, count
+from kane.formulation.quantities.programs import quantity
 from kane.formulation.read_model import probe_of
-from kane.formulation.routes import Routes
-from kane.formulation.spatial import ZERO
-from kane.formulation.system import System
+from kane.formulation.recursive.applied import Applied
+from kane.formulation.recursive.composite import Sparse, solve
+from kane.formulation.recursive.inverse import along_u, generalized_forces
+from kane.formulation.recursive.routes import Routes
+from kane.formulation.tree.body_tree import BodyTree
+from kane.formulation.tree.spatial import ZERO
+from kane.formulation.tree.system import System
 from kane.model.body import BodyFrame
 from kane.model.model import Model
 

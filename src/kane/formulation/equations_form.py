@@ -20,7 +20,7 @@ from kane.expression.node import Expr
 from kane.expression.operations import INPUT, PARAMETER
 from kane.files.json_file import Format
 from kane.formulation.equations import Equations
-from kane.formulation.explicit import ExplicitEquations, explicit
+from kane.formulation.explicit.explicit import ExplicitEquations, explicit
 from kane.formulation.formulate import formulate, resubstituted
 from kane.model.model import Model
 from kane.model.model_form import declare, described, model_reader, model_writer, taken

@@ -12,17 +12,17 @@ from kane.expression.arena import Arena
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute as replace_leaves
-from kane.formulation.applied import applied_loads
-from kane.formulation.body_tree import body_tree
-from kane.formulation.constraint_rows import constraint_equations
-from kane.formulation.embedding import embed
+from kane.formulation.constraints.embedding import embed
+from kane.formulation.constraints.near_state import read_near
+from kane.formulation.constraints.rows import constraint_equations
 from kane.formulation.equations import Equations
-from kane.formulation.measures import images
-from kane.formulation.near_state import read_near
-from kane.formulation.reaction_loads import with_reaction_loads
+from kane.formulation.reactions.loads import with_reaction_loads
 from kane.formulation.read_model import probe_of, snapshot, system_of
-from kane.formulation.speed_units import units_of_speeds
-from kane.formulation.speeds import leaves_of
+from kane.formulation.recursive.applied import applied_loads
+from kane.formulation.recursive.measures import images
+from kane.formulation.speeds.units import units_of_speeds
+from kane.formulation.tree.body_tree import body_tree
+from kane.formulation.tree.speeds import leaves_of
 from kane.model.checks import near
 from kane.model.constraints import Constraint
 from kane.model.model import Model

@@ -7,15 +7,15 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from kane.expression.node import Expr
-from kane.formulation.base_parameters import mass_parameters
-from kane.formulation.chosen_speeds import chosen_speeds
-from kane.formulation.constraint_rows import constraint_equations
-from kane.formulation.declared_velocities import declarations, known_angular_velocities, known_point_velocities
-from kane.formulation.frames import computational_frames
-from kane.formulation.links import LinkTree, link_tree
-from kane.formulation.probe import Probe
-from kane.formulation.speeds import Speeds, natural_speeds, speeds_of
-from kane.formulation.system import System
+from kane.formulation.constraints.rows import constraint_equations
+from kane.formulation.speeds.chosen import chosen_speeds
+from kane.formulation.speeds.declared_velocities import declarations, known_angular_velocities, known_point_velocities
+from kane.formulation.tree.base_parameters import mass_parameters
+from kane.formulation.tree.frames import computational_frames
+from kane.formulation.tree.links import LinkTree, link_tree
+from kane.formulation.tree.probe import Probe
+from kane.formulation.tree.speeds import Speeds, natural_speeds, speeds_of
+from kane.formulation.tree.system import System
 from kane.model.connection import Connection
 from kane.model.model import Model
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kane.importers.dh import from_dh
+from kane.importers.dh.dh import from_dh
 from kane.model.model import Model
 
 RIGHT = math.pi / 2

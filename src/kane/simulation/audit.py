@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kane.codegen.program import Program
+from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.expression.arguments import require
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import total_time_derivative
 from kane.expression.functions import absolute
-from kane.formulation.energy import energy
 from kane.formulation.equations import Equations
-from kane.formulation.momentum import momentum, momentum_sizes
+from kane.formulation.quantities.energy import energy
+from kane.formulation.quantities.momentum import momentum, momentum_sizes
 from kane.simulation.settling import UNSETTLED, Constraints
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from kane.codegen.compiled import CompiledFunction
-from kane.codegen.program import Program
+from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
 from kane.expression.node import Expr
@@ -15,7 +15,7 @@ from kane.expression.operations import OPERATIONS
 from kane.expression.traverse import leaves, substitute
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import substitute as substitute_inputs
-from kane.formulation.measures import images
+from kane.formulation.recursive.measures import images
 from kane.model.reaction import reaction_leaves
 
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.codegen.compiled import CompiledFunction
+from kane.codegen.jit.compiled import CompiledFunction
 from kane.errors import SimulationError
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
 from kane.expression.operations import ABS, DIV, EQUAL, LESS, LESS_EQUAL, MAX, MIN, PARAMETER, SELECT, SIGN
 from kane.expression.traverse import leaves, reachable
 from kane.formulation.equations import Equations
-from kane.formulation.speed_search import where_zero
+from kane.formulation.search.best_speeds import where_zero
 from kane.simulation.march import CONDITIONING, March, Vector
 from kane.simulation.run import Outcome
 

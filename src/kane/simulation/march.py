@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from kane.errors import ModelError
 
 if TYPE_CHECKING:
-    from kane.codegen.compiled import CompiledFunction
-    from kane.codegen.program import Program
+    from kane.codegen.jit.compiled import CompiledFunction
+    from kane.codegen.programs.program import Program
     from kane.simulation.python_inputs import PythonInputs
 
 Vector = NDArray[np.float64]

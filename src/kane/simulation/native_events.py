@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kane.codegen.native_call import call_program, native_inline, native_loop
+from kane.native.call import call_program, native_inline, native_loop
 from kane.simulation.march import DONE, ENDED, FOUND, PROBES, STARTED, TIME
 from kane.simulation.native_march import between, interpolate, look_aside, normalise, record, settle
 

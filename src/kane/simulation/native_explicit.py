@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.codegen.native_call import native_inline, native_loop
+from kane.native.call import native_inline, native_loop
 from kane.simulation.march import (
     DONE,
     ENDED,

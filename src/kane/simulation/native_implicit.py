@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kane.codegen.native_call import native_inline, native_loop
+from kane.native.call import native_inline, native_loop
 from kane.simulation.march import DONE, ENDED, EVALUATIONS, STARTED, TIME
 from kane.simulation.native_events import find_events, first_signs
 from kane.simulation.native_march import hold, is_finite, normalise, record, settle, slope

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kane.codegen.native_call import call_program, native_inline
+from kane.native.call import call_program, native_inline
 from kane.simulation.march import DONE, ENDED, ROWS, SWITCHES
 
 

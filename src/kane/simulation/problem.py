@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.codegen.compiled import CompiledFunction
-from kane.codegen.program import Program
+from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import SimulationError
 from kane.model.named_vector import named_vector

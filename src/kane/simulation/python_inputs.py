@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.codegen.compiled import CompiledFunction
+from kane.codegen.jit.compiled import CompiledFunction
 from kane.errors import ModelError
 from kane.expression.arguments import numbers
 from kane.simulation.inputs import InputPlan

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.codegen.compiled import CompiledFunction
-from kane.codegen.factor import factor
-from kane.codegen.program import Program
+from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.programs.factor import factor
+from kane.codegen.programs.program import Program
 from kane.errors import ModelError
 from kane.expression.collector import collector_paused
 from kane.formulation.equations import Equations
@@ -31,7 +31,7 @@ def new_settling(settle: CompiledFunction | None, speeds: int, parameters: Vecto
     """The arrays of a run for what puts states onto constraints; of address zero where there is nothing to settle."""
     if settle is None:
         return NO_SETTLING
-    from kane.dynamics.native_embedding import HEADER, RANK  # imports numba
+    from kane.native.embedding import HEADER, RANK  # imports numba
 
     stage = settle.stage(parameters)
     choice = stage.view(np.int64)[RANK : HEADER + speeds]

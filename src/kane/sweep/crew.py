@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kane.codegen.batches import LaneCode
+from kane.codegen.jit.batches import LaneCode
 from kane.simulation.integrators.explicit import Explicit, scheme
 from kane.simulation.march import TIME, Course, March, Vector, new_store
 from kane.simulation.pace import WINDOW, Pace

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.codegen.native_call import call_program, native_inline, native_loop
+from kane.native.call import call_program, native_inline, native_loop
 from kane.simulation.march import DONE, REJECTED, STARTED, TIME, Indices, Store, Vector
 from kane.simulation.native_explicit import accept_step, combined_error, first_step, free_step, reject_step
 from kane.simulation.native_march import record, slope, wants_rows_within, write_row

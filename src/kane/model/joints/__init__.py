@@ -3,8 +3,8 @@
 from kane.model.joints.custom import CustomJoint as CustomJoint
 from kane.model.joints.cylindrical import Cylindrical as Cylindrical
 from kane.model.joints.free import Free as Free
-from kane.model.joints.gimbal import Gimbal as Gimbal
-from kane.model.joints.gimbal_speeds import AngleRates as AngleRates
+from kane.model.joints.gimbal.gimbal import Gimbal as Gimbal
+from kane.model.joints.gimbal.speeds import AngleRates as AngleRates
 from kane.model.joints.measure_numbers import MeasureNumbers as MeasureNumbers
 from kane.model.joints.planar import Planar as Planar
 from kane.model.joints.prismatic import Prismatic as Prismatic

@@ -10,8 +10,8 @@ import numpy as np
 from kane.expression.node import Expr
 from kane.geometry.factor import Elementary
 from kane.geometry.rotation import Rotation
-from kane.model.joints.gimbal_angles import angular_velocity_matrix
-from kane.model.joints.gimbal_speeds import GimbalSpeeds, rotation_of
+from kane.model.joints.gimbal.angles import angular_velocity_matrix
+from kane.model.joints.gimbal.speeds import GimbalSpeeds, rotation_of
 from kane.model.joints.joint import ZERO, JointMotion, default_speed_name
 from kane.model.joints.spherical import UNITS
 

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kane.codegen.compiled import CompiledFunction
-from kane.codegen.program import Program
+from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.programs.program import Program
 from kane.errors import ModelError, shown
 from kane.expression.arguments import positive
 from kane.expression.collector import collector_paused

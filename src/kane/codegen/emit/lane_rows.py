@@ -1,0 +1,241 @@
+"""States one after the other, taken side by side: the loop around a program in lanes, as LLVM text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+from itertools import groupby
+
+from kane.codegen.emit.lanes import Lanes
+from kane.codegen.programs.program import Program
+from kane.expression.node import Expr
+
+_LINE = 64  # bytes of a cache line, and of the widest register
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Neighbouring leaves that come from one array of the caller.
+
+    Attributes:
+        array: "state", "rest" or "stage", as the program in lanes calls it.
+        leaves: those that are read, in order.
+        first: place of the first in that array.
+    """
+
+    array: str
+    leaves: tuple[Expr, ...]
+    first: int
+
+
+def segments(program: Program, *, each: bool) -> list[Segment]:
+    """Time, coordinates, speeds (one segment if they are not in that order), the rest, and the stage if ``each``."""
+    runs = [tuple(group) for _, group in groupby(program.state, key=lambda leaf: leaf.op)]
+    found, first = [], 0
+    for run in runs if len(runs) <= 3 else [program.state]:
+        found.append(Segment("state", run, first))
+        first += len(run)
+    found.append(Segment("rest", program.rest, 0))
+    if each:
+        found.append(Segment("stage", program.stage_outputs, 0))
+    return found
+
+
+def rows_text(
+    name: str, callee: str, program: Program, lanes: Lanes, *, used: Set[Expr], each: bool
+) -> tuple[str, int]:
+    """LLVM text of
+
+        void name(int64 n, const Source* sources, const double* stage, double* out, double* work)
+
+    with ``struct Source { const double* first; int64 stride; }``, the stride in bytes from state to state, or 0: one
+    for each of the ``segments``. ``stage`` is not read if ``each``. A last block that is not full goes back to overlap
+    the one before; fewer states than a block are computed one by one, in all lanes. Either way every state gets the
+    bits it would get in any other place.
+
+    Args:
+        name: of the function.
+        callee: the program in lanes, whose arrays are laid out value by value.
+        program: what it computes.
+        lanes: how many states side by side, 2, 4 or 8.
+        used: leaves that the program reads; others are not fetched.
+        each: whether every state has a stage of its own.
+
+    Returns:
+        the text, and how many doubles of ``work`` it and its callee's arrays take, without the callee's own.
+    """
+    writer = _Rows(program, lanes, used, each)
+    return writer.text(name, callee), writer.n_work
+
+
+class _Rows:
+    """Writer of the function."""
+
+    def __init__(self, program: Program, lanes: Lanes, used: Set[Expr], each: bool) -> None:
+        self.lanes = lanes
+        self.used = used
+        self.each = each
+        self.segments = segments(program, each=each)
+        self.n_out = len(program.outputs)
+        sizes = {"state": len(program.state), "rest": len(program.rest), "out": self.n_out}
+        sizes["stage"] = len(program.stage_outputs) if each else 0
+        self.start: dict[str, int] = {}
+        total = 0
+        for array, size in sizes.items():
+            self.start[array] = total
+            total += size * lanes.width
+        self.own = total  # what follows is the callee's
+        self.n_work = total + _LINE // 8
+        self.lines: list[str] = []
+        self.temporaries = 0
+
+    def text(self, name: str, callee: str) -> str:
+        self._enter()
+        for k, segment in enumerate(self.segments):
+            self._fetch(k, segment)
+        operands = [self._buffer(array, 0) for array in ("state", "rest")]
+        operands.append(self._buffer("stage", 0) if self.each else "%stage")
+        operands += [self._buffer("out", 0), self._at("%aligned", 8 * self.own)]
+        self.lines.append(f"  call void @{callee}({', '.join(f'ptr {x}' for x in operands)})")
+        self._deliver()
+        w, t, bits = self.lanes.width, self.lanes.type, self.lanes.bits
+        return "\n".join(
+            [
+                f"declare {t} @llvm.masked.load.v{w}f64.p0(ptr, i32 immarg, {bits}, {t})",
+                f"declare void @llvm.masked.store.v{w}f64.p0({t}, ptr, i32 immarg, {bits})",
+                f"define void @{name}(i64 %n, ptr %sources, ptr %stage, ptr noalias %out, ptr %work) nounwind {{",
+                *self.lines,
+                "  %after = add i64 %i, %step",
+                "  %over = icmp sgt i64 %after, %last",
+                "  %following = select i1 %over, i64 %last, i64 %after",
+                "  %done = icmp eq i64 %i, %last",
+                "  br i1 %done, label %finish, label %next",
+                "finish:",
+                "  ret void",
+                "}",
+            ]
+        )
+
+    def _line(self, text: str) -> str:
+        self.temporaries += 1
+        name = f"%t{self.temporaries}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def _at(self, pointer: str, offset: int | str) -> str:
+        return self._line(f"getelementptr inbounds i8, ptr {pointer}, i64 {offset}")
+
+    def _buffer(self, array: str, index: int) -> str:
+        return self._at("%aligned", 8 * (self.start[array] + self.lanes.width * index))
+
+    def _enter(self) -> None:
+        self.lines += [
+            "start:",
+            "  %address = ptrtoint ptr %work to i64",
+            "  %negative = sub i64 0, %address",
+            f"  %shift = and i64 %negative, {_LINE - 1}",
+            "  %aligned = getelementptr inbounds i8, ptr %work, i64 %shift",
+            f"  %few = icmp slt i64 %n, {self.lanes.width}",
+            f"  %step = select i1 %few, i64 1, i64 {self.lanes.width}",
+            "  %last = sub i64 %n, %step",
+            f"  %apart = select i1 %few, i64 0, i64 {8 * self.n_out}",
+        ]
+        for k in range(len(self.segments)):
+            pointer, stride = (self._at("%sources", 16 * k + at) for at in (0, 8))
+            self.lines += [
+                f"  %first{k} = load ptr, ptr {pointer}, align 8",
+                f"  %stride{k} = load i64, ptr {stride}, align 8",
+                f"  %apart{k} = select i1 %few, i64 0, i64 %stride{k}",
+            ]
+        self.lines += [
+            "  %any = icmp sgt i64 %n, 0",
+            "  br i1 %any, label %next, label %finish",
+            "next:",
+            "  %i = phi i64 [ 0, %start ], [ %following, %next ]",
+        ]
+
+    def _rows(self, pointer: str, apart: str) -> list[str]:
+        """Pointers to the rows of this block, the first given."""
+        rows = [pointer]
+        for _ in range(self.lanes.width - 1):
+            rows.append(self._at(rows[-1], apart))
+        return rows
+
+    def _blocks(self, size: int) -> Iterator[tuple[int, int]]:
+        """Columns taken together: the first of them, and how many."""
+        width = self.lanes.width
+        return ((first, min(width, size - first)) for first in range(0, size, width))
+
+    def _fetch(self, k: int, segment: Segment) -> None:
+        """One segment of this block of states into the buffer, value by value."""
+        rows: list[str] = []
+        for first, count in self._blocks(len(segment.leaves)):
+            wanted = [c for c in range(count) if segment.leaves[first + c] in self.used]
+            if not wanted:
+                continue
+            rows = rows or self._rows(self._at(f"%first{k}", self._line(f"mul i64 %i, %stride{k}")), f"%apart{k}")
+            places = [self._at(row, 8 * first) for row in rows]
+            columns = self._transposed([self._load(place, count) for place in places])
+            for c in wanted:
+                target = self._buffer(segment.array, segment.first + first + c)
+                self.lines.append(f"  store {self.lanes.type} {columns[c]}, ptr {target}, align {8 * self.lanes.width}")
+
+    def _deliver(self) -> None:
+        """The outputs of this block of states from the buffer to their rows."""
+        t = self.lanes.type
+        rows = self._rows(self._at("%out", self._line(f"mul i64 %i, {8 * self.n_out}")), "%apart")
+        for first, count in self._blocks(self.n_out):
+            columns = []
+            for c in range(count):
+                place = self._buffer("out", first + c)
+                columns.append(self._line(f"load {t}, ptr {place}, align {8 * self.lanes.width}"))
+            columns += ["poison"] * (self.lanes.width - count)
+            for row, values in zip(rows, self._transposed(columns), strict=True):
+                self._store(self._at(row, 8 * first), values, count)
+
+    def _mask(self, count: int) -> str:
+        width = self.lanes.width
+        return "<" + ", ".join(f"i1 {'true' if c < count else 'false'}" for c in range(width)) + ">"
+
+    def _load(self, place: str, count: int) -> str:
+        t, width, bits = self.lanes.type, self.lanes.width, self.lanes.bits
+        if count == width:
+            return self._line(f"load {t}, ptr {place}, align 8")
+        mask = f"{bits} {self._mask(count)}"
+        return self._line(f"call {t} @llvm.masked.load.v{width}f64.p0(ptr {place}, i32 8, {mask}, {t} zeroinitializer)")
+
+    def _store(self, place: str, values: str, count: int) -> None:
+        t, width, bits = self.lanes.type, self.lanes.width, self.lanes.bits
+        if count == width:
+            self.lines.append(f"  store {t} {values}, ptr {place}, align 8")
+            return
+        mask = f"{bits} {self._mask(count)}"
+        self.lines.append(f"  call void @llvm.masked.store.v{width}f64.p0({t} {values}, ptr {place}, i32 8, {mask})")
+
+    def _transposed(self, rows: list[str]) -> list[str]:
+        """The square of values the other way round.
+
+        Every step is shuffles that machines have: first neighbours within pairs of doubles, then pairs, of which each
+        step takes the even and the odd ones of two registers.
+        """
+        width = self.lanes.width
+        found = list(rows)
+        low = [i for pair in range(0, width, 2) for i in (pair, width + pair)]
+        self._shuffle(found, 1, (low, [i + 1 for i in low]))
+        pairs = [(i, i + 1) for i in range(0, 2 * width, 2)]
+        chosen = tuple([i for pair in pairs[parity::2] for i in pair] for parity in (0, 1))
+        distance = 2
+        while distance < width:
+            self._shuffle(found, distance, chosen)
+            distance *= 2
+        return found
+
+    def _shuffle(self, values: list[str], distance: int, choices: tuple[list[int], ...]) -> None:
+        """Replace values that lie ``distance`` apart by the two choices out of both."""
+        t, width = self.lanes.type, self.lanes.width
+        for i in range(width):
+            if not i & distance:
+                a, b = values[i], values[i + distance]
+                for place, choice in zip((i, i + distance), choices, strict=True):
+                    mask = f"<{width} x i32> <{', '.join(f'i32 {c}' for c in choice)}>"
+                    values[place] = self._line(f"shufflevector {t} {a}, {t} {b}, {mask}")

@@ -1,0 +1,176 @@
+"""Equations as a LaTeX align environment, with the same intermediates as the listing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kane.codegen.emit.intermediates import Notation, equations, intermediate_names, intermediates, named_pairs
+from kane.expression import operations as ops
+from kane.expression.node import Expr, Scalar
+from kane.expression.text import ATOM, COMPARISON, POWER, PRODUCT, SIGNED, SUM, Piece, Row, name_of, numbers_first
+from kane.expression.traverse import leaves, reachable
+
+_GREEK = re.compile(
+    "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|upsilon|phi|chi|psi|omega"
+    "|Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Upsilon|Phi|Psi|Omega"
+)
+_ESCAPES = {c: "\\" + c for c in "_{}$&#%"} | {
+    "\\": r"\backslash{}",
+    "^": r"\wedge{}",
+    "~": r"\sim{}",
+    " ": r"\ ",
+    "'": r"{'}",
+    "`": r"{'}",
+    '"': r"{''}",
+}
+_PARENTHESES = (r"\left(", r"\right)")
+
+
+def latex_name(name: str) -> str:
+    """A name in mathematics: q1 is q_{1}, tau2 is Greek with an index, x_dot and x' have a dot, words stand upright."""
+    found = re.fullmatch(r"(.+?)((?:_dot|')*)", name, flags=re.DOTALL)
+    stem, dots = (found[1], found[2].count("'") + found[2].count("_")) if found else (name, 0)
+    numbered = re.fullmatch(r"([A-Za-z]+?)([0-9]*)", stem)
+    if numbered and len(numbered[1]) == 1:
+        text = numbered[1]
+    elif numbered and _GREEK.fullmatch(numbered[1]):
+        text = "\\" + numbered[1]
+    else:
+        text, numbered = latex_text(stem), None
+    text = r"\dot{" * dots + text + "}" * dots
+    return f"{text}_{{{numbered[2]}}}" if numbered and numbered[2] else text
+
+
+def latex_text(text: str) -> str:
+    """Any text as upright letters of a formula, harmless whatever it holds."""
+    return rf"\mathrm{{{''.join(map(_escaped, text))}}}"
+
+
+def _escaped(character: str) -> str:
+    if not (character.isascii() and character.isprintable()):
+        return f"U{ord(character):04X}"
+    return _ESCAPES.get(character, character)
+
+
+def _in(piece: Piece, binding: int) -> str:
+    return piece.within(binding, _PARENTHESES)
+
+
+def _sum(a: Piece, b: Piece) -> Piece:
+    if a.binding == SIGNED:  # a negative constant, which stands first in the graph, reads better last
+        return Piece(f"{_in(b, SUM)} - {a.text[1:]}", SUM)
+    return Piece(f"{_in(a, SUM)} + {_in(b, SUM)}", SUM)
+
+
+def _difference(a: Piece, b: Piece) -> Piece:
+    text, opposite = (f"{_in(x, SUM)} - {_in(y, PRODUCT)}" for x, y in ((a, b), (b, a)))
+    return Piece(text, SUM, opposite=opposite)
+
+
+def _product(a: Piece, b: Piece) -> Piece:
+    if a is b:
+        return Piece(f"{_in(a, ATOM)}^{{2}}", POWER)
+    a, b = numbers_first(a, b)
+    return Piece(rf"{_in(a, PRODUCT)} \, {_in(b, PRODUCT)}", PRODUCT)
+
+
+def _function(command: str) -> Row:
+    return lambda *operands: Piece(rf"{command}\left({', '.join(operand.text for operand in operands)}\right)")
+
+
+def _comparison(sign: str) -> Row:
+    def row(a: Piece, b: Piece) -> Piece:
+        text = f"{_in(a, SUM)} {sign} {_in(b, SUM)}"
+        return Piece(text, COMPARISON, condition=text)
+
+    return row
+
+
+def _select(condition: Piece, a: Piece, b: Piece) -> Piece:
+    holds = condition.condition or rf"{_in(condition, SUM)} \neq 0"
+    cases = rf"{a.text} & \mathrm{{if}}\ {holds} \\ {b.text} & \mathrm{{otherwise}}"
+    return Piece(rf"\begin{{cases}} {cases} \end{{cases}}", COMPARISON)
+
+
+ROWS: dict[int, Row] = {
+    ops.ADD: _sum,
+    ops.SUB: _difference,
+    ops.MUL: _product,
+    ops.DIV: lambda a, b: Piece(rf"\frac{{{a.text}}}{{{b.text}}}", PRODUCT),
+    ops.NEG: lambda a: Piece(a.opposite or f"-{_in(a, PRODUCT)}", SUM),
+    ops.POW: lambda a, b: Piece(f"{_in(a, ATOM)}^{{{b.text}}}", POWER),
+    ops.SQRT: lambda a: Piece(rf"\sqrt{{{a.text}}}", POWER),
+    ops.SIN: _function(r"\sin"),
+    ops.COS: _function(r"\cos"),
+    ops.TAN: _function(r"\tan"),
+    ops.ASIN: _function(r"\arcsin"),
+    ops.ACOS: _function(r"\arccos"),
+    ops.ATAN2: _function(r"\operatorname{atan2}"),
+    ops.EXP: _function(r"\exp"),
+    ops.LOG: _function(r"\ln"),
+    ops.TANH: _function(r"\tanh"),
+    ops.ABS: lambda a: Piece(rf"\left|{a.text}\right|"),
+    ops.SIGN: _function(r"\operatorname{sign}"),
+    ops.MIN: _function(r"\min"),
+    ops.MAX: _function(r"\max"),
+    ops.LESS: _comparison("<"),
+    ops.LESS_EQUAL: _comparison(r"\leq"),
+    ops.EQUAL: _comparison("="),
+    ops.SELECT: _select,
+    ops.SPLINE: lambda a, table: Piece(rf"{table}\left({a.text}\right)"),
+}
+
+
+def _constant(value: float) -> Piece:
+    digits, _, exponent = f"{value:.12g}".partition("e")
+    if exponent:
+        return Piece(rf"{digits} \cdot 10^{{{int(exponent)}}}", SIGNED if value < 0 else PRODUCT)
+    return Piece(digits, SIGNED if value < 0 else ATOM)
+
+
+def _leaf(node: Expr) -> Piece:
+    if node.op == ops.CONSTANT:
+        return _constant(node.data)
+    return Piece(latex_name(name_of(node)))
+
+
+def emit_latex(
+    named_outputs: Mapping[str, Expr] | Iterable[tuple[str, Expr]], *, symbols: Mapping[str, str] | None = None
+) -> str:
+    """The outputs as an ``align`` environment (package amsmath), one equation a line; splines are S_1, S_2, ...
+
+    Args:
+        named_outputs: name and expression of every output, in order.
+        symbols: what is written for the names of outputs, where ``latex_name`` will not do.
+
+    Raises:
+        ExpressionError: an output is not an expression.
+    """
+    pairs = named_pairs(named_outputs)
+    roots = [node for _, node in pairs]
+    order = [node for node in reachable(roots) if node.args]
+    taken = [*(name for name, _ in pairs), *map(name_of, leaves(roots))]
+    tables: dict[Any, str] = {}
+    notation = Notation(
+        ROWS, _leaf, latex_name, lambda table: tables.setdefault(table, rf"\mathcal{{S}}_{{{len(tables) + 1}}}")
+    )
+    names = intermediate_names(intermediates(order, roots), taken)
+    lines, results = equations(order, roots, names, notation)
+    rows = [f"{name} &= {value}" for name, value in lines]
+    words = symbols or {}
+    rows += [f"{words.get(n) or latex_name(n)} &= {value}" for (n, _), value in zip(pairs, results, strict=True)]
+    return "\\begin{align}\n" + " \\\\\n".join(rows) + "\n\\end{align}\n" if rows else ""
+
+
+def latex_formula(value: Scalar) -> str:
+    """A number, or a short expression, as a formula without names of its own."""
+    if not isinstance(value, Expr):
+        return _constant(float(value)).text
+    tables: dict[Any, str] = {}
+    notation = Notation(
+        ROWS, _leaf, latex_name, lambda table: tables.setdefault(table, rf"\mathcal{{S}}_{{{len(tables) + 1}}}")
+    )
+    _, (text,) = equations([node for node in reachable([value]) if node.args], [value], {}, notation)
+    return text

@@ -1,0 +1,53 @@
+"""Equations as an analyst would read them: Z1 = ..., Z2 = ..., then the outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kane.codegen.emit.intermediates import Notation, equations, intermediate_names, intermediates, named_pairs
+from kane.expression import operations as ops
+from kane.expression.node import Expr
+from kane.expression.text import ATOM, SIGNED, Piece, Row, comparison_row, function_row, name_of
+from kane.expression.text import ROWS as TYPED
+from kane.expression.traverse import leaves, reachable
+
+# As an analyst reads them; the rest as one would type it.
+ROWS: dict[int, Row] = {
+    **TYPED,
+    ops.MIN: function_row("min"),
+    ops.MAX: function_row("max"),
+    ops.EQUAL: comparison_row("=="),
+    ops.SPLINE: lambda a, table: Piece(f"{table}({a.text})"),
+}
+
+
+def _leaf(node: Expr) -> Piece:
+    if node.op == ops.CONSTANT:
+        return Piece(f"{node.data:.12g}", SIGNED if node.data < 0 else ATOM)
+    return Piece(name_of(node))
+
+
+def emit_listing(named_outputs: Mapping[str, Expr] | Iterable[tuple[str, Expr]]) -> str:
+    """The outputs as text, one equation a line, what is used more than once under a name of its own.
+
+    A spline is written spline1(x), and its table is summed up in a remark at the end. Constants show 12 digits.
+
+    Args:
+        named_outputs: name and expression of every output, in order.
+
+    Raises:
+        ExpressionError: an output is not an expression.
+    """
+    pairs = named_pairs(named_outputs)
+    roots = [node for _, node in pairs]
+    order = [node for node in reachable(roots) if node.args]
+    taken = [*(name for name, _ in pairs), *map(name_of, leaves(roots))]
+    tables: dict[Any, str] = {}
+    notation = Notation(ROWS, _leaf, str, lambda table: tables.setdefault(table, f"spline{len(tables) + 1}"))
+    names = intermediate_names(intermediates(order, roots), taken)
+    lines, results = equations(order, roots, names, notation)
+    text = [f"{name} = {value}" for name, value in lines]
+    text += [f"{name} = {value}" for (name, _), value in zip(pairs, results, strict=True)]
+    text += [f"# {name}: cubic spline of {table}" for table, name in tables.items()]
+    return "".join(line + "\n" for line in text)

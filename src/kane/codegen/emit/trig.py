@@ -1,0 +1,187 @@
+"""Sine and cosine as LLVM functions: both of one angle, or of several angles side by side, within 2 ulp.
+
+An angle x up to LARGEST in size is reduced by n = round(2 x / pi) to r = x - n pi/2, |r| <= pi/4, with pi/2 in parts
+subtracted one after the other; two polynomials give sin r and cos r, and n mod 4 says which is which and their signs.
+Larger angles, infinities and NaN go to the C library one by one; they leave the results of the others as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kane.codegen.emit.lanes import Lanes
+
+# Beyond this size n times the parts of pi/2 would no longer be exact enough.
+LARGEST = 1.0e6
+
+# pi/2 as the sum of three doubles, each the rest rounded to nearest. With fused multiply-add the first difference
+# is exact, the second rounds once, and the third matters only where x is very near a multiple of pi/2.
+_PARTS_FUSED = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
+# Without it every product n * part must be exact by itself: 33 bits a part leave 20 for n; the last part has 53.
+_PARTS_PLAIN = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487111665e-21, 8.4784276603689e-32)
+
+# Polynomials in z = r^2 for (sin r / r - 1) / z and (cos r - 1 + z / 2) / z^2, constant first: interpolation in the six
+# Chebyshev nodes of 0 <= z <= (pi/4)^2 (1 + 2^-17), done with 50 digits and rounded. Errors 2^-56, 2^-60.
+_SINE = (
+    -0.16666666666666666,
+    0.008333333333330948,
+    -0.00019841269836758438,
+    2.7557316102481144e-06,
+    -2.5051131830144625e-08,
+    1.5918128224337974e-10,
+)
+_COSINE = (
+    0.041666666666666664,
+    -0.0013888888888887398,
+    2.48015872987656e-05,
+    -2.755731727168519e-07,
+    2.0876146259107604e-09,
+    -1.138263175580836e-11,
+)
+_TWO_OVER_PI = 0.6366197723675814
+# Adding 1.5 * 2^52 rounds to an integer and leaves it in the low bits.
+_ROUNDER = 6755399441055744.0
+
+
+def sincos_name(lanes: int) -> str:
+    """Name of the function that takes ``lanes`` angles and returns their sines and their cosines."""
+    return "@sincos" if lanes == 1 else f"@sincos{lanes}"
+
+
+def sincos_functions(lanes: Sequence[int], *, fused: bool) -> str:
+    """LLVM text of the functions for the given numbers of lanes.
+
+    Args:
+        lanes: numbers of angles taken at once, each 1, 2, 4 or 8.
+        fused: whether the machine has a fused multiply-add.
+    """
+    return "\n".join(_Function(w, fused).text() for w in lanes)
+
+
+class _Function:
+    """Writer of one function, line by line."""
+
+    def __init__(self, width: int, fused: bool) -> None:
+        self.lanes = Lanes(width)
+        self.type = self.lanes.type
+        self.fused = fused
+        self.lines: list[str] = []
+        self.temporaries = 0
+
+    def text(self) -> str:
+        sine, cosine = self._fast()
+        small = self._test()
+        self._return(sine, cosine)
+        self.lines.append("slow:")
+        if self.lanes.width == 1:
+            self._slow_scalar()
+        else:
+            self._slow_lanes(sine, cosine, small)
+        name = sincos_name(self.lanes.width)
+        head = f"define internal {self.lanes.pair} {name}({self.type} %x) noinline nounwind {{"
+        return "\n".join([head, *self.lines, "}"])
+
+    def _line(self, text: str) -> str:
+        self.temporaries += 1
+        name = f"%t{self.temporaries}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def _number(self, value: float) -> str:
+        return self.lanes.number(value)
+
+    def _whole(self, value: int) -> str:
+        return self.lanes.splat("i64", str(value))
+
+    def _times(self, a: str, b: str) -> str:
+        return self._line(f"fmul {self.type} {a}, {b}")
+
+    def _fma(self, a: str, b: str, c: str) -> str:
+        """a b + c, rounded once if the machine can."""
+        if self.fused:
+            t = self.type
+            return self._line(f"call {t} @llvm.fma.{self.lanes.suffix}({t} {a}, {t} {b}, {t} {c})")
+        return self._line(f"fadd {self.type} {self._times(a, b)}, {c}")
+
+    def _polynomial(self, z: str, z2: str, c: Sequence[float]) -> str:
+        """Six terms in pairs, so that they do not wait for one another."""
+        low, middle, high = (self._fma(z, self._number(c[i + 1]), self._number(c[i])) for i in (0, 2, 4))
+        return self._fma(z2, self._fma(z2, high, middle), low)
+
+    def _test(self) -> str:
+        """Branch to ``slow`` unless every angle is small; returns which ones are."""
+        size = self._line(f"call {self.type} @llvm.fabs.{self.lanes.suffix}({self.type} %x)")
+        small = every = self._line(f"fcmp ole {self.type} {size}, {self._number(LARGEST)}")
+        if self.lanes.width > 1:
+            every = self._line(f"call i1 @llvm.vector.reduce.and.v{self.lanes.width}i1({self.lanes.bits} {small})")
+        likely = '!prof !{!"branch_weights", i32 1048576, i32 1}'
+        self.lines += [f"  br i1 {every}, label %fast, label %slow, {likely}", "fast:"]
+        return small
+
+    def _reduce(self) -> tuple[str, str]:
+        """The remainder r, and n in the low bits of integers."""
+        shifted = self._fma("%x", self._number(_TWO_OVER_PI), self._number(_ROUNDER))
+        n = self._line(f"fsub {self.type} {shifted}, {self._number(_ROUNDER)}")
+        r = "%x"
+        for part in _PARTS_FUSED if self.fused else _PARTS_PLAIN:
+            r = self._fma(n, self._number(-part), r)
+        return r, self._line(f"bitcast {self.type} {shifted} to {self.lanes.integer}")
+
+    def _fast(self) -> tuple[str, str]:
+        """Sine and cosine of small angles; of others, anything."""
+        r, n = self._reduce()
+        z = self._times(r, r)
+        z2 = self._times(z, z)
+        sine = self._fma(self._times(z, r), self._polynomial(z, z2, _SINE), r)
+        tail = self._fma(z, self._polynomial(z, z2, _COSINE), self._number(-0.5))
+        cosine = self._fma(z, tail, self._number(1.0))
+        odd = self._line(f"trunc {self.lanes.integer} {n} to {self.lanes.bits}")
+        first = self._line(f"select {self.lanes.bits} {odd}, {self.type} {cosine}, {self.type} {sine}")
+        second = self._line(f"select {self.lanes.bits} {odd}, {self.type} {sine}, {self.type} {cosine}")
+        ahead = self._line(f"add {self.lanes.integer} {n}, {self._whole(1)}")
+        return self._signed(first, n), self._signed(second, ahead)
+
+    def _signed(self, value: str, n: str) -> str:
+        """The value with its sign changed where bit 1 of n is set."""
+        # Shifted first: machines with three-argument logic do the rest in one operation.
+        moved = self._line(f"shl {self.lanes.integer} {n}, {self._whole(62)}")
+        sign = self._line(f"and {self.lanes.integer} {moved}, {self._whole(-(2**63))}")
+        raw = self._line(f"bitcast {self.type} {value} to {self.lanes.integer}")
+        changed = self._line(f"xor {self.lanes.integer} {raw}, {sign}")
+        return self._line(f"bitcast {self.lanes.integer} {changed} to {self.type}")
+
+    def _return(self, sine: str, cosine: str) -> None:
+        pair = self.lanes.pair
+        half = self._line(f"insertvalue {pair} poison, {self.type} {sine}, 0")
+        whole = self._line(f"insertvalue {pair} {half}, {self.type} {cosine}, 1")
+        self.lines.append(f"  ret {pair} {whole}")
+
+    def _slow_scalar(self) -> None:
+        self._return(self._line("call double @sin(double %x)"), self._line("call double @cos(double %x)"))
+
+    def _slow_lanes(self, sine: str, cosine: str, small: str) -> None:
+        t = self.type
+        self.lines += [
+            "  br label %next",
+            "next:",
+            "  %i = phi i32 [ 0, %slow ], [ %j, %after ]",
+            f"  %s = phi {t} [ {sine}, %slow ], [ %s2, %after ]",
+            f"  %c = phi {t} [ {cosine}, %slow ], [ %c2, %after ]",
+            f"  %small = extractelement {self.lanes.bits} {small}, i32 %i",
+            "  br i1 %small, label %after, label %large",
+            "large:",
+            f"  %xi = extractelement {t} %x, i32 %i",
+            "  %si = call double @sin(double %xi)",
+            "  %ci = call double @cos(double %xi)",
+            f"  %s1 = insertelement {t} %s, double %si, i32 %i",
+            f"  %c1 = insertelement {t} %c, double %ci, i32 %i",
+            "  br label %after",
+            "after:",
+            f"  %s2 = phi {t} [ %s, %next ], [ %s1, %large ]",
+            f"  %c2 = phi {t} [ %c, %next ], [ %c1, %large ]",
+            "  %j = add i32 %i, 1",
+            f"  %done = icmp eq i32 %j, {self.lanes.width}",
+            "  br i1 %done, label %finish, label %next",
+            "finish:",
+        ]
+        self._return("%s2", "%c2")

@@ -1,0 +1,172 @@
+"""Native code in this process, by LLVM."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from kane.codegen.emit.lanes import Lanes
+from kane.codegen.emit.llvm import BATCH, BATCH_EACH, LANES, MAIN, ROWS, STAGE, STAGES, Module, emit_lanes, emit_llvm
+from kane.codegen.jit.batches import LaneCode
+from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.jit.object_cache import ObjectCache, environment_cache
+from kane.codegen.programs.program import Program
+from kane.errors import CompileError
+from kane.expression.collector import collector_paused
+
+# Measured on programs of 1,000 to 12,000 operations: level 1 makes code as fast as levels 2 and 3 do, in less time, and
+# level 0 code half as fast; passes on the LLVM text (SLP vectorizer included) take long and find nothing.
+OPTIMIZATION_LEVEL = 1
+# Of what is kept on disk: a new number for anything new in how text becomes code that ``_origin`` does not say.
+LAYOUT = 1
+
+
+def compile_program(
+    program: Program,
+    *,
+    piece: int | None = None,
+    cached: bool = True,
+    lanes: bool | None = None,
+    threads: int | None = None,
+) -> CompiledFunction:
+    """Compile a program for the machine at hand, or take its code from the cache on disk.
+
+    Args:
+        program: what to compute.
+        piece: about how many operations one native function may hold; by the length of the program unless given.
+        cached: whether code is kept on disk (see ``environment_cache``).
+        lanes: whether batches are computed several states side by side; once it pays unless given.
+        threads: how many may work on one batch; as many as there are processors unless given.
+
+    Raises:
+        CompileError: LLVM refused the program, or a function of the C library was not found.
+    """
+    cache = environment_cache() if cached else None
+    machine = _target_machine()
+    width = lane_width()
+    compile_lanes = partial(_load_lanes, program, Lanes(width), piece=piece, cache=cache)
+    with collector_paused():
+        module = emit_llvm(program, fused=_fuses(machine), piece=piece)
+    able = compile_lanes if width > 1 and lanes is not False else None
+    return _load(program, module, machine, cache, lanes=able, eager=bool(lanes), threads=threads)
+
+
+def lane_width() -> int:
+    """How many doubles the registers of this machine hold where lanes pay: 8 (AVX-512), 4 (AVX2) or 1."""
+    features = llvm.get_host_cpu_features()
+    if features.get("avx512f", False):
+        return 8
+    return 4 if features.get("avx2", False) and features.get("fma", False) else 1
+
+
+def _load(
+    program: Program, module: Module, machine: Any, cache: ObjectCache | None = None, **options: Any
+) -> CompiledFunction:
+    engine, addresses = _linked(program, module, (MAIN, STAGE, BATCH, BATCH_EACH, STAGES), machine, cache)
+    return CompiledFunction(program, addresses, n_work=module.n_work, engine=engine, **options)
+
+
+def _load_lanes(
+    program: Program, lanes: Lanes, each: bool, *, piece: int | None = None, cache: ObjectCache | None = None
+) -> LaneCode:
+    machine = _target_machine()
+    with collector_paused():
+        module = emit_lanes(program, lanes, each=each, fused=_fuses(machine), piece=piece)
+    engine, addresses = _linked(program, module, (LANES, ROWS), machine, cache)
+    return LaneCode(program, addresses, width=lanes.width, each=each, n_work=module.n_work, engine=engine)
+
+
+def _linked(
+    program: Program, module: Module, names: Sequence[str], machine: Any, cache: ObjectCache | None
+) -> tuple[Any, list[int]]:
+    """The engine that holds the code of a module, and the addresses of its functions."""
+    for symbol in module.symbols:
+        _bind(symbol)
+    try:
+        engine = _engine(module.text, machine, cache)
+        return engine, [engine.get_function_address(name) for name in names]
+    except RuntimeError as error:
+        raise CompileError(f"LLVM could not compile {program.name!r}: {error}") from error
+
+
+def _engine(text: str, machine: Any, cache: ObjectCache | None) -> Any:
+    """The code of a module, in memory and ready to run; the machine is used up."""
+    if cache is None:
+        code = _object_code(text, machine)
+    else:
+        code = cache.get(_origin(text, machine), lambda: _object_code(text, machine))
+    # An engine is made with a module, so it gets an empty one; what is added to it later is copied.
+    engine = llvm.create_mcjit_compiler(_parsed("", machine), machine)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine
+
+
+def _object_code(text: str, machine: Any) -> bytes:
+    return machine.emit_object(_parsed(text, machine))
+
+
+def _parsed(text: str, machine: Any) -> Any:
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.triple = machine.triple
+    return module
+
+
+def _origin(text: str, machine: Any) -> dict[str, object]:
+    """Everything that decides what ``_object_code`` returns; ``_target_machine`` holds the rest of its settings."""
+    return {
+        "text": hashlib.sha256(text.encode()).hexdigest(),
+        "triple": machine.triple,
+        "cpu": llvm.get_host_cpu_name(),
+        "features": llvm.get_host_cpu_features().flatten(),
+        "optimization": OPTIMIZATION_LEVEL,
+        "llvm": ".".join(map(str, llvm.llvm_version_info)),
+        "llvmlite": llvmlite.__version__,
+        "layout": LAYOUT,
+    }
+
+
+def _fuses(machine: Any) -> bool:
+    """Whether multiply-add is one instruction; without it llvm.fma would call a slow function. 64-bit ARM has it."""
+    return machine.triple.startswith(("aarch64", "arm64")) or llvm.get_host_cpu_features().get("fma", False)
+
+
+def _target_machine() -> Any:
+    try:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        target = llvm.Target.from_default_triple()
+        return target.create_target_machine(
+            cpu=llvm.get_host_cpu_name(),
+            features=llvm.get_host_cpu_features().flatten(),
+            opt=OPTIMIZATION_LEVEL,
+            jit=True,
+        )
+    except RuntimeError as error:
+        raise CompileError(f"LLVM does not know this machine: {error}; use another target of kane.build") from error
+
+
+def _bind(symbol: str) -> None:
+    """Make a function of the C library known to LLVM, which by itself sees the symbols of the process only."""
+    if llvm.address_of_symbol(symbol):
+        return
+    for name in (None, "m", "msvcrt"):  # the process itself first: looking for a library starts processes
+        try:
+            address = ctypes.cast(getattr(ctypes.CDLL(name and _library(name)), symbol), ctypes.c_void_p).value
+        except (AttributeError, OSError, TypeError):
+            continue
+        llvm.add_symbol(symbol, address)
+        return
+    raise CompileError(f"the C library of this system has no {symbol!r} that LLVM could call")
+
+
+def _library(name: str) -> str | None:
+    import ctypes.util  # here, because it takes milliseconds and is hardly ever needed
+
+    return ctypes.util.find_library(name)

@@ -1,0 +1,1 @@
+"""Straight-line programs read off the expression graph, in stages."""

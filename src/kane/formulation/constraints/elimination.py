@@ -1,0 +1,218 @@
+"""Sparse elimination of linear equations on the graph, by structure: what is a number is divided by first."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from kane.expression.node import Expr
+from kane.expression.operations import PARAMETER
+from kane.expression.traverse import leaves
+from kane.formulation.tree.probe import Probe
+from kane.formulation.tree.spatial import is_zero
+
+# A coefficient smaller than this, beside ones of order one, is zero but for round-off.
+NEGLIGIBLE = 1e-11
+
+
+@dataclass(frozen=True)
+class Row:
+    """sum over columns of coefficients[j] x_j + rest = 0, under a name."""
+
+    name: str
+    coefficients: dict[int, Any]
+    rest: Any
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """Rows in triangular form.
+
+    Attributes:
+        solved: pairs of an unknown and the row that gives it, in the order of elimination: later unknowns stand in
+            earlier rows.
+        left: rows in which no unknown is left.
+        pivots: what was divided by and is not a number.
+    """
+
+    solved: list[tuple[int, Row]]
+    left: list[Row]
+    pivots: list[Expr]
+
+    def values(self) -> dict[int, Row]:
+        """Each unknown by columns that are not unknown: x_p = coefficients . x + rest."""
+        known: dict[int, Row] = {}
+        for p, row in reversed(self.solved):
+            total: dict[int, Any] = {}
+            rest = row.rest
+            for j, c in row.coefficients.items():
+                if j in known:
+                    rest = rest + c * known[j].rest
+                    for i, x in known[j].coefficients.items():
+                        total[i] = total.get(i, 0.0) + c * x
+                elif j != p:
+                    total[j] = total.get(j, 0.0) + c
+            pivot = row.coefficients[p]
+            scaled = {j: -(x / pivot) for j, x in total.items() if not is_zero(x)}
+            known[p] = Row(row.name, scaled, -(rest / pivot))
+        return known
+
+
+def eliminate(rows: Sequence[Row], unknowns: Collection[int], probe: Probe, *, exact: bool = False) -> Elimination:
+    """Triangular form of linear equations in some of their columns.
+
+    Pivots are numbers while there are any, then functions of parameters, then the rest; among equals the one that fills
+    in least (Markowitz 1957), then the last unknown. Where only the rest are left, blocks that are orthogonal matrices
+    are multiplied by their transposes first: a velocity given along the axes of a body that turns needs no divisor. Two
+    rows in the same two unknowns, the loop of a plane, are solved by their determinant, which vanishes only where they
+    are singular, while the coefficients that a pivot divides by vanish elsewhere too.
+
+    Args:
+        exact: stop where only pivots are left that depend on the state and may vanish.
+    """
+    work, wanted = list(rows), set(unknowns)
+    found = Elimination([], [], [])
+    while work:
+        place = _pivot(work, wanted, probe)
+        if place is None or _kind(work[place[0]].coefficients[place[1]]) > 1:
+            turned = _turned(work, wanted, probe)
+            if turned is not None:
+                work = turned
+                continue
+            if place is None or exact:
+                break
+            pair = _pair(work, wanted, probe)
+            if pair is not None:
+                work = _solved_pair(found, work, pair)
+                wanted -= {p for p, _ in found.solved[-2:]}
+                continue
+        r, p = place
+        row = work.pop(r)
+        pivot = row.coefficients[p]
+        if isinstance(pivot, Expr) and not pivot.is_constant:
+            found.pivots.append(pivot)
+        found.solved.append((p, row))
+        wanted.discard(p)
+        work = [_without(other, p, row) if p in other.coefficients else other for other in work]
+    found.left.extend(work)
+    return found
+
+
+def _pivot(rows: Sequence[Row], wanted: set[int], probe: Probe) -> tuple[int, int] | None:
+    many: dict[int, int] = {}
+    for row in rows:
+        for j in row.coefficients:
+            many[j] = many.get(j, 0) + 1
+    best, place = None, None
+    values = iter(probe([c for row in rows for c in row.coefficients.values()]).tolist())
+    for r, row in enumerate(rows):
+        for j, c in row.coefficients.items():
+            if abs(next(values)) < NEGLIGIBLE or j not in wanted:
+                continue
+            kind = _kind(c)
+            rank = (kind, (len(row.coefficients) - 1) * (many[j] - 1), -j)
+            if best is None or rank < best:
+                best, place = rank, (r, j)
+    return place
+
+
+def _pair(rows: Sequence[Row], wanted: set[int], probe: Probe) -> tuple[Row, Row, int, int] | None:
+    """Two rows whose only unknowns are the same two; None where one row has a single one, which goes first."""
+    alike: dict[tuple[int, ...], list[Row]] = {}
+    for row in rows:
+        columns = tuple(sorted(wanted & row.coefficients.keys()))
+        if len(columns) == 1:
+            return None
+        alike.setdefault(columns, []).append(row)
+    for columns, members in alike.items():
+        for a, b in combinations(members, 2) if len(columns) == 2 else ():
+            v = probe([row.coefficients[j] for row in (a, b) for j in columns])
+            if abs(v[0] * v[3] - v[1] * v[2]) > NEGLIGIBLE * np.linalg.norm(v[:2]) * np.linalg.norm(v[2:]):
+                return a, b, columns[0], columns[1]
+    return None
+
+
+def _solved_pair(found: Elimination, rows: Sequence[Row], pair: tuple[Row, Row, int, int]) -> list[Row]:
+    """Two rows solved for two unknowns (Cramer), and put into the other rows, which are returned."""
+    a, b, p, s = pair
+    x, y = a.coefficients, b.coefficients
+    determinant = x[p] * y[s] - x[s] * y[p]
+    share = 1.0 / determinant
+    found.pivots.append(determinant)
+    left = [row for row in rows if row is not a and row is not b]
+    for unknown, f, g in ((p, y[s], -x[s]), (s, -y[p], x[p])):
+        others = {j: (f * x.get(j, 0.0) + g * y.get(j, 0.0)) * share for j in {**x, **y} if j not in (p, s)}
+        row = Row(a.name, {unknown: 1.0, **others}, (f * a.rest + g * b.rest) * share)
+        found.solved.append((unknown, row))
+        left = [_without(other, unknown, row) if unknown in other.coefficients else other for other in left]
+    return left
+
+
+def _kind(c: Any) -> int:
+    """0 for a number, 1 for a function of parameters, 2 for one of the state."""
+    if not isinstance(c, Expr) or c.is_constant:
+        return 0
+    return 1 if all(leaf.op == PARAMETER for leaf in leaves([c]) if not leaf.is_constant) else 2
+
+
+def _turned(rows: Sequence[Row], wanted: set[int], probe: Probe) -> list[Row] | None:
+    """The rows, those with an orthogonal block Q in two or three unknowns multiplied by Q^T; None where there is none.
+
+    Whether Q^T Q = 1 is seen in numbers, parameters not at their defaults; that makes it so at every state.
+    """
+    alike: dict[tuple[int, ...], list[tuple[int, np.ndarray]]] = {}
+    for r, row in enumerate(rows):
+        columns = [j for j, c in row.coefficients.items() if j in wanted]
+        values = dict(zip(columns, probe.anywhere([row.coefficients[j] for j in columns]), strict=True))
+        for size in (2, 3):
+            for block in combinations(sorted(columns), size):
+                v = np.array([values[j] for j in block])
+                if abs(v @ v - 1.0) < NEGLIGIBLE:
+                    alike.setdefault(block, []).append((r, v))
+    for block, members in alike.items():
+        for chosen in combinations(members, len(block)):
+            Q = np.array([v for _, v in chosen])
+            if np.abs(Q @ Q.T - np.eye(len(block))).max() < NEGLIGIBLE:
+                return _times_transpose(rows, [r for r, _ in chosen], block)
+    return None
+
+
+def _times_transpose(rows: Sequence[Row], members: Sequence[int], block: Sequence[int]) -> list[Row]:
+    """The rows, those of an orthogonal block Q multiplied by Q^T."""
+    done = list(rows)
+    for r, j in zip(members, block, strict=True):
+        coefficients: dict[int, Any] = {j: 1.0}
+        rest: Any = 0.0
+        for k in members:
+            q = rows[k].coefficients.get(j, 0.0)
+            rest = rest + q * rows[k].rest
+            for i, c in rows[k].coefficients.items():
+                if i not in block:
+                    coefficients[i] = coefficients.get(i, 0.0) + q * c
+        kept = {i: c for i, c in coefficients.items() if not _vanishes(c)}
+        done[r] = Row(rows[r].name, kept, rest)
+    return done
+
+
+def _without(row: Row, p: int, by: Row) -> Row:
+    """The row with unknown p eliminated."""
+    factor = row.coefficients[p] / by.coefficients[p]
+    coefficients = {j: c for j, c in row.coefficients.items() if j != p}
+    for j, c in by.coefficients.items():
+        if j != p:
+            x = coefficients.get(j, 0.0) - factor * c
+            if _vanishes(x):
+                coefficients.pop(j, None)
+            else:
+                coefficients[j] = x
+    return Row(row.name, coefficients, row.rest - factor * by.rest)
+
+
+def _vanishes(x: Any) -> bool:
+    if isinstance(x, Expr) and not x.is_constant:
+        return False
+    return abs(float(x)) < NEGLIGIBLE

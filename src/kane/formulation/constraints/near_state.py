@@ -1,0 +1,185 @@
+"""Dependent speeds chosen near a state, in numbers: which speeds, and which rows of the constraints give them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.errors import ModelError
+from kane.expression.derivative import linear_coefficients
+from kane.expression.node import Expr
+from kane.formulation.constraints.rows import Equation
+from kane.formulation.tree.probe import Probe
+from kane.formulation.tree.speeds import Speeds
+from kane.model.model import Model
+from kane.model.named_vector import named_vector
+from kane.model.speed_choice import Near, SpeedChoice
+
+Array = NDArray[np.float64]
+
+# The state satisfies the constraints [m or rad] when this is left: rows that others imply then have pivots far below
+# those that count.
+CLOSED = 1e-9
+# How far the neighbours of the state are [m or rad], how closely they satisfy the constraints, and singular values of
+# rows that the others imply: a neighbour that is not yet put onto the constraints is off them by the square of that.
+ASIDE, SETTLED, IMPLIED = 1e-3, 1e-12, 1e-4
+NEIGHBOURS, ITERATIONS = 3, 20
+
+
+class Chosen(NamedTuple):
+    """Columns of the dependent speeds, and as many rows that give them; the other rows hold with these."""
+
+    columns: list[int]
+    rows: list[int]
+
+
+def read_near(model: Model, state: Any) -> Near:
+    """The state that a user gave: what ``assemble`` returns, all of q, or a mapping from some coordinates to numbers.
+
+    Raises:
+        ModelError: unknown names, a wrong shape, or something that is not a finite number.
+    """
+    joints = [c for c in model.ordered_connections if c.coordinate_names]
+    names = [name for c in joints for name in c.coordinate_names]
+    neutral = [x for c in joints for x in c.joint.neutral]
+    q = named_vector(getattr(state, "q", state), names, neutral, "coordinate")
+    return Near(dict(zip(names, q.tolist(), strict=True)), tuple(getattr(state, "free", ())))
+
+
+@dataclass(frozen=True)
+class NearState:
+    """Constraints at a state, and at the states around it; at t = 0 and with the parameters' defaults.
+
+    Attributes:
+        constraints: all rows, linear in u.
+        speeds: q, u and dq/dt.
+        choice: the state, and the dependent speeds that the user named, if any.
+        probe: of the model.
+        t: the leaf of time.
+    """
+
+    constraints: Sequence[Equation]
+    speeds: Speeds
+    choice: SpeedChoice
+    probe: Probe
+    t: Expr
+
+    @property
+    def state(self) -> Near:
+        """The state near which the choice is made."""
+        assert self.choice.near is not None
+        return self.choice.near
+
+    @cached_property
+    def q(self) -> Array:
+        """The coordinates."""
+        return np.array([self.state.q[leaf.name] for leaf in self.speeds.q])
+
+    def at(self, q: Array) -> Probe:
+        """Numbers at coordinates q and u = 0."""
+        values = dict(zip(self.speeds.q, q.tolist(), strict=True)) | {self.t: 0.0}
+        return self.probe.at(values | dict.fromkeys(self.speeds.u, 0.0))
+
+    def rows(self, q: Array) -> Array:
+        """A, (rows, n)."""
+        A = np.zeros((len(self.constraints), len(self.speeds.u)))
+        places = [(i, j) for i, row in enumerate(self.constraints) for j in row.coefficients]
+        values = self.at(q)([c for row in self.constraints for c in row.coefficients.values()])
+        for place, value in zip(places, values, strict=True):
+            A[place] = value
+        return A
+
+    def choose(self) -> Chosen:
+        """The choice.
+
+        Of the speeds that are not to stay independent the columns of A that the embedding in numbers takes, of all
+        where those are not enough.
+
+        Raises:
+            ModelError: the constraints do not hold at the state, fewer count there than around it, or the columns that
+                were named are not good there.
+        """
+        self._require_closed()
+        A = self.rows(self.q)
+        rank = len(pivot_columns(A))
+        if rank < len(A):
+            self._require_regular(A, rank)
+        names, dependent = [leaf.name for leaf in self.speeds.u], self.choice.dependent
+        candidates = [j for j, name in enumerate(names) if name not in self.state.independent]
+        if dependent:
+            candidates = [names.index(name) for name in dependent]
+        columns = [candidates[k] for k in pivot_columns(A[:, candidates])]
+        if len(columns) < rank and not dependent:
+            columns = pivot_columns(A)
+        if len(columns) < max(rank, len(dependent)):
+            raise ModelError(
+                f"{rank} constraint equations count at the state given, and {len(columns)} of the speeds "
+                f"{', '.join(dependent)} can be dependent there; name as many others, or leave the choice to kane"
+            )
+        return Chosen(columns, sorted(pivot_columns(A[:, columns].T)))
+
+    def _require_closed(self) -> None:
+        closing, phi = self._residuals(self.q)
+        if np.abs(phi).max(initial=0.0) > CLOSED:
+            worst = int(np.argmax(np.abs(phi)))
+            name = self.constraints[closing[worst]].name
+            raise ModelError(
+                f"the state to formulate near does not satisfy the constraint {name!r} at t = 0 with the parameters' "
+                f"defaults: its residual is {phi[worst]:.3g}; kane.assemble(equations, q=..., fixed=[...]) finds one "
+                "that does"
+            )
+
+    def _residuals(self, q: Array) -> tuple[list[int], Array]:
+        closing = [i for i, row in enumerate(self.constraints) if row.configuration is not None]
+        return closing, self.at(q)([self.constraints[i].configuration for i in closing])
+
+    def _require_regular(self, A: Array, rank: int) -> None:
+        """Rows are left out for good only where they are implied at the states around this one too."""
+        random = np.random.default_rng(0)
+        motions = np.linalg.svd(A)[2][rank:]
+        for _ in range(NEIGHBOURS if len(motions) else 0):
+            q = self._neighbour(ASIDE * (random.normal(size=len(motions)) @ motions))
+            there = rank if q is None else len(pivot_columns(self.rows(q)))
+            if there != rank:
+                raise ModelError(
+                    f"{rank} of {len(A)} constraint equations count at the state given, {there} at states around it: "
+                    "the mechanism is singular there; formulate near another state of the motion"
+                )
+
+    def _neighbour(self, s: Array) -> Array | None:
+        """The state moved by s and put onto the constraints by least changes; None where that does not converge."""
+        q = self._moved(self.q, s)
+        for _ in range(ITERATIONS):
+            closing, phi = self._residuals(q)
+            if np.abs(phi).max(initial=0.0) <= SETTLED:
+                return q
+            q = self._moved(q, -np.linalg.pinv(self.rows(q)[closing], rcond=IMPLIED) @ phi)
+        return None
+
+    def _moved(self, q: Array, s: Array) -> Array:
+        moved = q + self.at(q)([x for row in self._rates for x in row]).reshape(len(q), -1) @ s
+        names = [leaf.name for leaf in self.speeds.q]
+        for quaternion in self.probe.quaternions:
+            places = [names.index(name) for name in quaternion]
+            moved[places] /= np.linalg.norm(moved[places])
+        return moved
+
+    @cached_property
+    def _rates(self) -> list[list[Expr]]:
+        """dq/dt by u, (nq, n)."""
+        return linear_coefficients(self.speeds.kinematics, self.speeds.u)[0]
+
+
+def pivot_columns(A: Array) -> list[int]:
+    """The columns of a matrix that the embedding in numbers chooses, as many as its rank, the longest first."""
+    from kane.native.algebra import UNCHOSEN, Factors, factor  # numba takes 0.3 s that only this choice pays
+
+    n = A.shape[1]
+    order = np.arange(n)
+    rank = factor(Factors(A.copy(), order, np.zeros(n), np.zeros(n), np.zeros((2, n)), np.zeros(n)), UNCHOSEN)
+    return [int(j) for j in order[:rank]]

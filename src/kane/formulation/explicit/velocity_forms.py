@@ -1,0 +1,201 @@
+"""Angular velocities and velocities in two forms at once: whole measure numbers, and linear in the speeds.
+
+As in Kane & Levinson 1983: the implicit form (whole measure numbers) goes into products, the explicit one (coefficients
+of u) gives the partial velocities. Each vector is measured along the axes of one body; which one is a matter of cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from kane.expression.node import Expr
+from kane.expression.traverse import substitute
+from kane.formulation.tree.body_tree import BodyTree
+from kane.formulation.tree.spatial import ZERO, Vector, cross, is_zero, minus, plus, times
+from kane.formulation.tree.speeds import Speeds
+from kane.geometry.rotation import Rotation
+
+# Components of constant directions this small beside the largest are round-off of the rotations they went through.
+ROUNDING = 1e-14
+
+
+@dataclass(frozen=True)
+class VelocityForm:
+    """A vector v = sum u[r] v_u[r] + v_t along the axes of one basis.
+
+    Attributes:
+        whole: its measure numbers, the implicit form.
+        u: partial velocities by speed, those that are not zero; the explicit form.
+        t: the remainder.
+    """
+
+    whole: Vector
+    u: dict[int, Vector]
+    t: Vector
+
+    def plus(self, other: VelocityForm) -> VelocityForm:
+        """The sum; both along one basis."""
+        u = dict(self.u)
+        for r, v in other.u.items():
+            u[r] = plus(u[r], v) if r in u else v
+        return _form(plus(self.whole, other.whole), u, plus(self.t, other.t))
+
+    def turned(self, R: Rotation) -> VelocityForm:
+        """The same vector along other axes, R from these to those."""
+        if not R.factors:
+            return self
+        u = {r: turned(R, v) for r, v in self.u.items()}
+        return VelocityForm(turned(R, self.whole), u, turned(R, self.t))
+
+    def cross(self, p: Vector) -> VelocityForm:
+        """self x p."""
+        if all(is_zero(x) for x in p):
+            return NOTHING
+        return _form(cross(self.whole, p), {r: cross(v, p) for r, v in self.u.items()}, cross(self.t, p))
+
+
+NOTHING = VelocityForm(ZERO, {}, ZERO)
+
+
+def _form(whole: Vector, u: dict[int, Vector], t: Vector) -> VelocityForm:
+    return VelocityForm(_settled(whole), {r: v for r, v in u.items() if not all(map(is_zero, v))}, _settled(t))
+
+
+def _settled(v: Vector) -> Vector:
+    return ZERO if all(is_zero(x) for x in v) else v
+
+
+def turned(R: Rotation, v: Sequence[Any]) -> Vector:
+    """R v; a constant direction that a factor leaves as it was stays exactly so."""
+    if v is ZERO:
+        return ZERO
+    found: Any = tuple(v)
+    for factor in reversed(R.factors):
+        found = factor.apply(found)
+        if not any(x.__class__ is Expr for x in found):
+            found = _cleaned(found)
+    return found
+
+
+def _cleaned(v: Sequence[float]) -> Vector:
+    size = max(abs(x) for x in v)
+    kept = [0.0 if abs(x) <= ROUNDING * size else x for x in v]
+    x, y, z = (float(round(x)) if abs(abs(x) - 1.0) <= ROUNDING else x for x in kept)
+    return x, y, z
+
+
+class Velocities:
+    """w_NB and v_NP of the bodies and points of a tree, derived on demand and kept.
+
+    Attributes:
+        bases: for each member, along whose axes the displacement from its parent is added (Y), and along whose axes its
+            own points' velocities are given (X): Y is one of the parent's bases, X the body, its parent, or Y.
+    """
+
+    def __init__(self, tree: BodyTree, speeds: Speeds) -> None:
+        self.tree, self.speeds = tree, speeds
+        self.bases = [(m.parent, k) for k, m in enumerate(tree.members)]
+        self._rotations: dict[tuple[int, int], Rotation] = {}
+        self._turning: dict[tuple[int, int], VelocityForm] = {}
+        self._sliding: dict[int, VelocityForm] = {0: NOTHING}
+
+    def rotation(self, to: int, start: int) -> Rotation:
+        """R_XY: from the axes of member ``start`` to those of member ``to``."""
+        if to == start:
+            return Rotation.identity()
+        if (to, start) not in self._rotations:
+            members = self.tree.members
+            if members[start].path[: len(members[to].path)] == members[to].path:  # to is an ancestor
+                R = self.rotation(to, members[start].parent) @ self.tree.joined(start).R_PB
+            else:
+                R = self.tree.joined(to).R_PB.inverse() @ self.rotation(members[to].parent, start)
+            self._rotations[to, start] = R
+        return self._rotations[to, start]
+
+    def _from_M(self, k: int, basis: int) -> Rotation:
+        """From M of a member's joint to the axes of the member or of one that precedes it."""
+        joint = self.tree.joined(k)
+        return joint.connection.R_CM if basis == k else self.rotation(basis, self.tree.members[k].parent) @ joint.R_PM
+
+    def relative(self, k: int, basis: int) -> tuple[VelocityForm, VelocityForm]:
+        """w_PB and v of Mo in P, of a member's joint."""
+        R, motion = self._from_M(k, basis), self.tree.joined(k).motion
+        return self._combined(k, motion.w_FM_u, R), self._combined(k, motion.v_FM_u, R)
+
+    def _combined(self, k: int, columns: Sequence[Vector], R: Rotation) -> VelocityForm:
+        total, first = NOTHING, self.tree.members[k].first
+        for i, column in enumerate(columns):
+            v = turned(R, column)
+            if any(not is_zero(x) for x in column):
+                row = self.speeds.C[first + i]
+                u = {r: v if c.is_constant and c.data == 1.0 else times(c, v) for r, c in row.items()}
+                whole = times(self.speeds.natural[first + i], v)
+                total = total.plus(_form(whole, u, times(self._free[first + i], v)))
+        return total
+
+    def joint_acceleration(self, k: int, basis: int, natural: Sequence[Any]) -> tuple[Vector, Vector]:
+        """alpha_FM and a_FMo along some axes, for given accelerations of the natural speeds."""
+        R, motion = self._from_M(k, basis), self.tree.joined(k).motion
+        alpha, a = turned(R, motion.alpha_t), turned(R, motion.a_t)
+        for w_u, v_u, x in zip(motion.w_FM_u, motion.v_FM_u, natural[self.tree.members[k].first :], strict=False):
+            alpha, a = plus(alpha, times(x, turned(R, w_u))), plus(a, times(x, turned(R, v_u)))
+        return _settled(alpha), _settled(a)
+
+    @cached_property
+    def _free(self) -> list[Any]:
+        """The parts of the natural speeds that are there without u: prescribed motion."""
+        zero = {u: u.arena.zero for u in self.speeds.u}
+        return substitute(self.speeds.natural, zero) if self.speeds.natural else []
+
+    def angular(self, k: int, basis: int) -> VelocityForm:
+        """w_NB of a member along the axes of the member, or of any that precedes it, or of one that follows."""
+        if k == 0:
+            return NOTHING
+        if (k, basis) not in self._turning:
+            members = self.tree.members
+            if basis == k or basis in members[k].path:
+                parent = members[k].parent
+                carried = self.angular(parent, parent).turned(self.rotation(k, parent)) if basis == k else None
+                carried = self.angular(parent, basis) if carried is None else carried
+                self._turning[k, basis] = carried.plus(self.relative(k, basis)[0])
+            else:
+                self._turning[k, basis] = self.angular(k, k).turned(self.rotation(basis, k))
+        return self._turning[k, basis]
+
+    def step(self, k: int, basis: int) -> Vector:
+        """From the joint point Mo of the parent to that of a member, along the axes of ``basis``."""
+        joint, above = self.tree.joined(k), self.tree.members[self.tree.members[k].parent]
+        c = joint.connection
+        p = plus(c.p_PF, turned(c.R_PF, joint.motion.p_FM))
+        if above.connection is not None:
+            p = minus(p, above.connection.p_CM)
+        return turned(self.rotation(basis, self.tree.members[k].parent), _settled(p))
+
+    def arm(self, k: int, point: Vector) -> Vector:
+        """From the joint point Mo of a member to a point given in its frame, along the axes of its points' basis."""
+        c = self.tree.members[k].connection
+        r = point if c is None else minus(point, c.p_CM)
+        return turned(self.rotation(self.bases[k][1], k), _settled(r))
+
+    def origin(self, k: int) -> VelocityForm:
+        """v of a member's joint point Mo, along the axes of its points' basis."""
+        if k not in self._sliding:
+            (Y, X), P = self.bases[k], self.tree.members[k].parent
+            carried = self.origin(P).turned(self.rotation(Y, self.bases[P][1]))
+            carried = carried.plus(self.angular(P, Y).cross(self.step(k, Y)))
+            self._sliding[k] = carried.turned(self.rotation(X, Y)).plus(self.relative(k, X)[1])
+        return self._sliding[k]
+
+    def point(self, k: int, point: Vector) -> VelocityForm:
+        """v of a point given in a member's frame, along the axes of the member's points' basis."""
+        if k == 0:
+            return NOTHING
+        return self.origin(k).plus(self.angular(k, self.bases[k][1]).cross(self.arm(k, point)))
+
+    def use(self, k: int, bases: tuple[int, int]) -> None:
+        """Choose the bases of a member: Y any that precedes it, X that or any after it up to the member's own."""
+        self.bases[k] = bases
+        self._sliding = {0: NOTHING}

@@ -1,0 +1,1 @@
+"""What is read off the equations: energies, momenta, poses, and the programs that compute them."""

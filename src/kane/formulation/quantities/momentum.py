@@ -1,0 +1,62 @@
+"""Linear and angular momentum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kane.expression.functions import sqrt
+from kane.expression.node import Expr
+from kane.formulation.recursive.kinematics import angular_velocities, orientations, origin_velocities, origins
+from kane.formulation.tree.spatial import ZERO, Vector, cross, dot, inertia_of, plus, six_times, times
+
+if TYPE_CHECKING:
+    from kane.formulation.equations import Equations
+
+
+def momentum(equations: Equations) -> tuple[Expr, ...]:
+    """Linear momentum P = sum m v_cm and angular momentum H about the origin of N, measured in N.
+
+    Returns:
+        P (3) [kg m/s], H (3) [kg m^2/s].
+
+    Source: Kane & Levinson 1983, Eq. 134, for any tree.
+    """
+    system = equations.system
+    w = angular_velocities(system)
+    v = origin_velocities(system, w)
+    total: list[tuple[Vector, Vector]] = []
+    for mass, w_i, v_i in zip(system.masses, w, v, strict=True):
+        P = plus(times(mass.m, v_i), cross(w_i, mass.mc))
+        total.append((P, plus(six_times(inertia_of(mass.J), w_i), cross(mass.mc, v_i))))
+    total[0] = ZERO, ZERO  # what is fixed in the ground does not move
+    for index in range(len(total) - 1, 0, -1):
+        step, (P, H) = system.steps[index], total[index]
+        parent = system.links[index].parent
+        H = step.R.apply(plus(H, cross(step.d, P)))
+        P = step.R.apply(P)
+        total[parent] = plus(total[parent][0], P), plus(total[parent][1], plus(H, cross(step.p, P)))
+    return equations.baked_in((*total[0][0], *total[0][1]))
+
+
+def momentum_sizes(equations: Equations) -> tuple[Expr, ...]:
+    """Sums over the bodies of the magnitudes of what ``momentum`` adds up: its round-off is a share of them.
+
+    Returns:
+        sum |m v_cm| [kg m/s], sum (|I w| + |p| |m v_cm|) [kg m^2/s], with p from the origin of N.
+    """
+    system = equations.system
+    w = angular_velocities(system)
+    v = origin_velocities(system, w)
+    p = origins(system, orientations(system))
+    linear: Any = 0.0
+    angular: Any = 0.0
+    for index, mass in list(enumerate(system.masses))[1:]:
+        P = plus(times(mass.m, v[index]), cross(w[index], mass.mc))
+        H = plus(six_times(inertia_of(mass.J), w[index]), cross(mass.mc, v[index]))
+        linear = linear + _magnitude(P)
+        angular = angular + _magnitude(H) + _magnitude(p[index]) * _magnitude(P)
+    return equations.baked_in((system.arena.lift(linear), system.arena.lift(angular)))
+
+
+def _magnitude(v: Vector) -> Any:
+    return sqrt(dot(v, v))

@@ -1,0 +1,126 @@
+"""The programs that equations offer, one row each: outputs, and what they read besides t, q and u."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kane.codegen.programs.factor import factor
+from kane.codegen.programs.parameter_sums import shortened
+from kane.codegen.programs.program import Program
+from kane.errors import ModelError
+from kane.expression.arguments import require
+from kane.expression.collector import collector_paused
+from kane.expression.node import Expr
+from kane.formulation.quantities.energy import energy
+from kane.formulation.quantities.momentum import momentum
+from kane.formulation.quantities.poses import jacobian, place_names, poses
+from kane.model.checks import near
+
+if TYPE_CHECKING:
+    from kane.formulation.equations import Equations
+
+
+class Quantity(NamedTuple):
+    """What a program computes: names and expressions of its outputs, and the leaves it reads besides t, q and u."""
+
+    names: Sequence[str]
+    outputs: Sequence[Expr]
+    rest: Sequence[Expr] = ()
+
+
+def lower_triangle(n: int) -> list[tuple[int, int]]:
+    """Places (i, j), j <= i, of the mass matrix in the order in which its program gives them."""
+    return [(i, j) for i in range(n) for j in range(i + 1)]
+
+
+def _rates(leaves: Sequence[Expr]) -> list[str]:
+    return [f"{leaf.name}'" for leaf in leaves]
+
+
+def _forces(eqs: Equations) -> list[str]:
+    return [f"f_{leaf.name}" for leaf in eqs.u]
+
+
+def _mass_matrix(eqs: Equations) -> Quantity:
+    places = lower_triangle(len(eqs.u))
+    return Quantity([f"M_{i + 1}_{j + 1}" for i, j in places], [eqs.mass_matrix[i][j] for i, j in places])
+
+
+def _input_matrix(eqs: Equations) -> Quantity:
+    names = [f"B_{i + 1}_{j + 1}" for i in range(len(eqs.u)) for j in range(len(eqs.inputs))]
+    return Quantity(names, [x for row in eqs.input_matrix for x in row])
+
+
+def _poses(eqs: Equations) -> Quantity:
+    entries = [*(f"R_{i}{j}" for i in "xyz" for j in "xyz"), "p_x", "p_y", "p_z"]
+    return Quantity([f"{name}_{entry}" for name in place_names(eqs) for entry in entries], poses(eqs))
+
+
+def _constraints(eqs: Equations) -> Quantity:
+    """A by rows, then the residual of the motion, A u + b."""
+    rows, zero = eqs.constraints, eqs.system.arena.zero
+    names = [f"{row.name} A_{u.name}" for row in rows for u in eqs.u] + [row.name for row in rows]
+    entries = [row.coefficients.get(j, zero) for row in rows for j in range(len(eqs.u))]
+    return Quantity(names, eqs.unconstrained.baked_in([*entries, *(row.motion for row in rows)]))
+
+
+def _configuration(eqs: Equations) -> Quantity:
+    """The residual of every row that restricts the configuration, those included that speeds of choice keep."""
+    rows = eqs.closing
+    return Quantity([row.name for row in rows], eqs.unconstrained.baked_in([row.configuration for row in rows]))
+
+
+def _unconstrained(eqs: Equations) -> Quantity:
+    """Of the equations before constraints are embedded: M, one triangle; h with M udot + h = A^T lambda, the inputs
+    in it; what is added to A udot in the time derivative of the constraints; dq/dt.
+    """
+    free, n = eqs.unconstrained, len(eqs.u)
+    mass = _mass_matrix(free)
+    h = free.baked_in(free.loaded([0.0] * n))
+    remainders = free.baked_in([row.remainder for row in eqs.constraints])
+    names = [*mass.names, *(f"h_{x.name}" for x in eqs.u), *(f"{row.name} remainder" for row in eqs.constraints)]
+    return Quantity([*names, *_rates(eqs.q)], [*mass.outputs, *h, *remainders, *free.kinematics], eqs.inputs)
+
+
+PROGRAMS: dict[str, Callable[[Equations], Quantity]] = {
+    "rhs": lambda eqs: Quantity(_rates((*eqs.q, *eqs.u)), (*eqs.kinematics, *eqs.forward), eqs.inputs),
+    "kinematics": lambda eqs: Quantity(_rates(eqs.q), eqs.kinematics),
+    "forward": lambda eqs: Quantity(_rates(eqs.u), eqs.forward, eqs.inputs),
+    "inverse": lambda eqs: Quantity(_forces(eqs), eqs.inverse, eqs.udot),
+    "bias": lambda eqs: Quantity(_forces(eqs), eqs.bias),
+    "mass_matrix": _mass_matrix,
+    "input_matrix": _input_matrix,
+    "energy": lambda eqs: Quantity(("kinetic", "potential"), energy(eqs)),
+    "momentum": lambda eqs: Quantity(("P_x", "P_y", "P_z", "H_x", "H_y", "H_z"), momentum(eqs)),
+    "poses": _poses,
+    "constraints": _constraints,
+    "configuration": _configuration,
+    "unconstrained": _unconstrained,
+}
+
+
+def quantity(equations: Equations, name: str) -> Quantity:
+    """The outputs of a named program; "jacobian NAME" is that of a body or frame.
+
+    Raises:
+        ModelError: there is no such program, body or frame.
+    """
+    require(name, str, 'a program has a name such as "forward"')
+    with collector_paused():
+        if name.startswith("jacobian "):
+            rows = ("w_x", "w_y", "w_z", "v_x", "v_y", "v_z")
+            outputs, point = jacobian(equations, name.removeprefix("jacobian "))
+            return Quantity([f"{row}_{u.name}" for row in rows for u in equations.u], outputs, point)
+        if name in PROGRAMS:
+            return PROGRAMS[name](equations)
+    raise ModelError(f"there is no program {name!r}; {near(name, list(PROGRAMS))}")
+
+
+def program(equations: Equations, name: str) -> Program:
+    """The straight-line program of a named quantity."""
+    found = quantity(equations, name)
+    state = (equations.t, *equations.q, *equations.u)
+    with collector_paused():
+        outputs = shortened(factor(found.outputs))
+        return Program(name, outputs, state=state, rest=found.rest, parameters=equations.parameters)

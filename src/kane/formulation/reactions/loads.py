@@ -1,0 +1,67 @@
+"""Loads that depend on reactions: both are solved for in one linear system with the accelerations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kane.errors import ExpressionError, ModelError
+from kane.expression.derivative import linear_coefficients
+from kane.expression.node import Expr
+from kane.expression.traverse import substitute
+from kane.formulation.constraints.elimination import Row, eliminate
+from kane.formulation.equations import Equations
+from kane.formulation.reactions.reactions import reveal_reactions
+from kane.formulation.read_model import probe_of
+from kane.model.connection import Connection
+from kane.model.constraints import Imposed
+from kane.model.reaction import PREFIX
+
+
+def with_reaction_loads(equations: Equations, reactions: Sequence[Expr]) -> Equations:
+    """The equations with reactions in loads replaced by what they are: r = P r + s, where udot is linear in r.
+
+    Args:
+        equations: with the reactions as inputs.
+        reactions: their leaves.
+
+    Raises:
+        ModelError: there is no such reaction, one is indeterminate, or the loads are not linear in them.
+    """
+    names = [leaf.data.removeprefix(PREFIX) for leaf in reactions]
+    model = equations.model
+    holders: list[Connection | Imposed] = [*model.connections, *model.constraints]
+    places = [h for h in holders if any(n == h.name or n.startswith((f"{h.name} ", f"{h.name}:")) for n in names)]
+    revealed = reveal_reactions(equations, *places)
+    found = revealed.forward
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise ModelError(
+            f"a load depends on the reaction {', '.join(missing)}, which redundant constraints share: it has no value; "
+            "take out what is redundant, or let the load depend on a sum that is determinate"
+        )
+    try:
+        P, s = linear_coefficients([found[name] for name in names], reactions)
+    except ExpressionError as error:
+        raise ModelError(
+            f"a load is not linear in the reactions {', '.join(names)} ({error}), so that they cannot be solved for "
+            "beside the accelerations; where the sign of a normal force is known, leave its absolute value out"
+        ) from None
+    one = equations.system.arena.one
+    rows = []
+    for i, (row, rest) in enumerate(zip(P, s, strict=True)):
+        entries = {j: (one if i == j else 0) - c for j, c in enumerate(row)}
+        rows.append(Row(names[i], {j: c for j, c in entries.items() if not (c.is_constant and c.data == 0.0)}, -rest))
+    solved = eliminate(rows, range(len(names)), probe_of(model)).values()
+    if len(solved) < len(names):
+        raise ModelError(f"the reactions {', '.join(names)} have no value: the loads that depend on them cancel them")
+    values = {leaf: solved[i].rest for i, leaf in enumerate(reactions)}
+    given = equations.controllers
+    controllers = dict(zip(given, substitute(list(given.values()), values), strict=True))
+    return replace(
+        equations,
+        applied=equations.applied.replaced(values),
+        tree=equations.tree.replaced(values),
+        inputs=tuple(i for i in equations.inputs if i not in values),
+        controllers={**controllers, **values},
+    )

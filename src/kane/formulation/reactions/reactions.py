@@ -1,0 +1,352 @@
+"""Reactions brought into evidence by auxiliary generalized speeds.
+
+A joint is given motions that it does not allow, a constraint row a residual, each with a speed sigma of its own, which
+is zero. The generalized force of sigma contains the reaction, and nothing else that is unknown:
+
+    R_k = -(F_k + F*_k) - sum over dependent speeds d of D_dk (F_d + F*_d),  A_d D_k = -A_k.
+
+Source: Kane & Levinson 1985, Sec. 4.9; Tanner & Kyriakopoulos 2001, Sec. 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.codegen.programs.factor import factor
+from kane.codegen.programs.program import Program
+from kane.errors import ModelError, shown
+from kane.expression.arguments import require
+from kane.expression.collector import collector_paused
+from kane.expression.derivative import total_time_derivative
+from kane.expression.node import Expr
+from kane.expression.operations import ACCELERATION, SPEED
+from kane.expression.traverse import substitute
+from kane.formulation.constraints.elimination import NEGLIGIBLE, Elimination, Row, eliminate
+from kane.formulation.constraints.rows import every_equation
+from kane.formulation.equations import Equations
+from kane.formulation.read_model import natural_system, probe_of
+from kane.formulation.recursive.applied import applied_loads
+from kane.formulation.recursive.inverse import along_u, inverse_dynamics
+from kane.formulation.recursive.measures import position_in_K
+from kane.formulation.tree.spatial import ZERO, Vector, cross, dot, is_zero, minus
+from kane.formulation.tree.system import System
+from kane.model.body import Point
+from kane.model.checks import near
+from kane.model.connection import Connection
+from kane.model.constraints import Imposed
+
+Place: TypeAlias = Connection | Point | Imposed | str
+# Names of auxiliary speeds; no name of a model has a space in front.
+PREFIX = " auxiliary "
+# What holds in so many states picked at random holds in all.
+STATES = 3
+AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+@dataclass(frozen=True)
+class Auxiliary:
+    """An auxiliary speed: of a link relative to its parent, or the residual of a constraint row.
+
+    Attributes:
+        name, unit: of the reaction that does work on it.
+        link: that moves; 0 for a constraint row.
+        w, v: angular velocity, and velocity of the joint's foot point, per unit of the speed, in K.
+        row: name of the constraint row.
+    """
+
+    name: str
+    unit: str
+    link: int = 0
+    w: Vector = ZERO
+    v: Vector = ZERO
+    row: str = ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reactions:
+    """Reactions of a model, from ``reveal_reactions``.
+
+    Of a joint: the force and the torque that the parent exerts on the child, about Mo along the axes of M, motors and
+    springs of the joint included; of a point of a body: the same about the point along the axes of the body. Of a
+    constraint: for each row the force or torque that does work on the row's residual velocity, A u + b.
+
+    Attributes:
+        names, units: of the reactions.
+        equations: from which they were revealed.
+        needed: -(F_r + F*_r) of the joints' own speeds and of the auxiliary ones, in q, u, udot, t and inputs.
+        rows: the constraints in the joints' own speeds, then the auxiliary ones: A by rows, sparse; ``row_names`` their
+            names.
+        own: number of the joints' own speeds.
+    """
+
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    equations: Equations
+    needed: tuple[Expr, ...]
+    rows: tuple[dict[int, Expr], ...]
+    row_names: tuple[str, ...]
+    own: int
+
+    def __repr__(self) -> str:
+        shared = f"; indeterminate: {', '.join(self.indeterminate)}" if self.indeterminate else ""
+        return f"<Reactions of {self.equations.name!r}: {', '.join(self.names)}{shared}>"
+
+    @cached_property
+    def expressions(self) -> dict[str, Expr]:
+        """The determinate reactions by name, in q, u, udot, t and inputs."""
+        D, lift = self._elimination.values(), self.equations.system.arena.lift
+        reactions: list[Any] = list(self.needed[self.own :])
+        for d, row in D.items():
+            for j, c in row.coefficients.items():
+                if j >= self.own:
+                    reactions[j - self.own] = reactions[j - self.own] + c * self.needed[d]
+        found = dict(zip(self.names, reactions, strict=True))
+        return {name: lift(x) for name, x in found.items() if name not in self.indeterminate}
+
+    @cached_property
+    def indeterminate(self) -> tuple[str, ...]:
+        """Names of the reactions that constraints share which imply each other, whatever the state."""
+        probe = probe_of(self.equations.model)
+        left = [(j, c) for row in self._elimination.left for j, c in row.coefficients.items() if j >= self.own]
+        shared = {j for j, c in left if abs(probe([c])[0]) > NEGLIGIBLE}
+        return tuple(name for j, name in enumerate(self.names, start=self.own) if j in shared)
+
+    @cached_property
+    def determinate_sums(self) -> tuple[dict[str, float], ...]:
+        """Sums of indeterminate reactions that are determinate in every state, {name: factor}."""
+        columns = [self.own + self.names.index(name) for name in self.indeterminate]
+        probes = [probe_of(self.equations.model, seed=seed) for seed in range(STATES)]
+        rows = [[row.coefficients.get(j, 0.0) for j in columns] for row in self._elimination.left]
+        left = [probe(row) for row in rows for probe in probes]
+        if not left:
+            return ()
+        return tuple(
+            {name: float(x) for name, x in zip(self.indeterminate, v, strict=True) if x} for v in _null_rows(left)
+        )
+
+    def summed(self, **sums: Mapping[str, float]) -> Reactions:
+        """Sums of reactions in place of the reactions: ``summed(rear={"left Fy": 1, "right Fy": 1})``.
+
+        Raises:
+            ModelError: there is no such reaction.
+        """
+        n, k = self.own, len(self.names)
+        for title, terms in sums.items():
+            require(terms, Mapping, f"the sum {title!r} is a dict of factors by names of reactions")
+        for name in (name for terms in sums.values() for name in terms):
+            if name not in self.names:
+                raise ModelError(f"there is no reaction {name!r}; {near(name, self.names)}")
+        weights = [[terms.get(name, 0.0) for name in self.names] for terms in sums.values()]
+        needed = [dot(row, self.needed[n:]) for row in weights]
+        rows = []
+        for row in self.rows:
+            mixed = {n + i: dot(w, [row.get(n + j, 0.0) for j in range(k)]) for i, w in enumerate(weights)}
+            rows.append({j: c for j, c in row.items() if j < n} | {j: c for j, c in mixed.items() if not is_zero(c)})
+        units = tuple(self.units[self.names.index(next(iter(terms)))] for terms in sums.values())
+        lifted = tuple(self.equations.system.arena.lift(x) for x in needed)
+        return replace(self, names=tuple(sums), units=units, needed=(*self.needed[:n], *lifted), rows=tuple(rows))
+
+    @cached_property
+    def _elimination(self) -> Elimination:
+        rows = [Row(str(i), dict(row), 0.0) for i, row in enumerate(self.rows)]
+        return eliminate(rows, range(self.own), probe_of(self.equations.model))
+
+    @cached_property
+    def forward(self) -> dict[str, Expr]:
+        """The determinate reactions in q, u, t and inputs, udot put in: for events and listings.
+
+        Raises:
+            ModelError: the constraints are embedded in numbers, so that there is no expression for udot.
+        """
+        eqs = self.equations
+        udot = dict(zip(eqs.udot, eqs.forward, strict=True))
+        found = eqs.baked_in(substitute(list(self.expressions.values()), udot))
+        return dict(zip(self.expressions, found, strict=True))
+
+    def program(self) -> Program:
+        """The program of ``needed`` and A, from t, q and u, and udot and inputs."""
+        eqs, zero = self.equations, self.equations.system.arena.zero
+        width = self.own + len(self.names)
+        entries = [row.get(j, zero) for row in self.rows for j in range(width)]
+        outputs = [eqs.system.arena.lift(x) for x in (*self.needed, *entries)]
+        state = (eqs.t, *eqs.q, *eqs.u)
+        rest = (*eqs.udot, *eqs.inputs)
+        with collector_paused():
+            return Program("reactions", factor(outputs), state=state, rest=rest, parameters=eqs.parameters)
+
+
+def reveal_reactions(equations: Equations, *places: Place) -> Reactions:
+    """Bring reactions into evidence by auxiliary generalized speeds, made here and gone from the result.
+
+    Args:
+        places: joints, constraints (what Model.constrain returned, or names of either), or points of bodies, for the
+            wrench with which the inboard joint holds the body.
+
+    Raises:
+        ModelError: there is no such joint or constraint, or nothing holds a body.
+
+    Source: Tanner & Kyriakopoulos 2001, Sec. 3; Kane & Levinson 1985, Sec. 4.9.
+    """
+    if not isinstance(equations, Equations):
+        raise ModelError(
+            f"reveal_reactions takes Equations, which kane.formulate(model) returns, not {shown(equations)}"
+        )
+    if not places:
+        raise ModelError("reveal_reactions needs a joint, a constraint, or a point of a body whose reactions to reveal")
+    with collector_paused():
+        model = equations.model
+        found = [_resolved(equations, place) for place in places]
+        welds = [c for c in found if isinstance(c, Connection) and c.joint.nu == 0]
+        welds += [c for p in found if isinstance(p, Point) and (c := _inboard(equations, p)).joint.nu == 0]
+        plain = natural_system(model, apart=welds)
+        auxiliary = [a for place in found for a in _auxiliary(plain, equations, place)]
+        system = _with_auxiliary(plain, auxiliary)
+        n = len(plain.speeds.u)
+        applied = applied_loads(model.loads, system)
+        udot = [*plain.speeds.udot, *(0.0 for _ in auxiliary)]
+        inertia = inverse_dynamics(system, udot, applied.wrenches)
+        needed = [x - y for x, y in zip(inertia, along_u(system, applied.efforts), strict=True)]
+        row_names, rows = _rows(system, equations, auxiliary)
+        flat = _in_chosen_speeds([*needed, *(x for row in rows for x in row.values())], system, equations)
+    entries = iter(flat[len(needed) :])
+    return Reactions(
+        names=tuple(a.name for a in auxiliary),
+        units=tuple(a.unit for a in auxiliary),
+        equations=equations,
+        needed=tuple(flat[: len(needed)]),
+        rows=tuple({j: next(entries) for j in row} for row in rows),
+        row_names=row_names,
+        own=n,
+    )
+
+
+def _resolved(equations: Equations, place: Place) -> Connection | Point | Imposed:
+    model = equations.model
+    known: dict[str, Connection | Imposed] = {c.name: c for c in model.constraints}
+    known |= {c.name: c for c in model.connections}
+    if isinstance(place, str):
+        if place not in known:
+            raise ModelError(f"there is no joint or constraint {shown(place)}; {near(place, list(known))}")
+        return known[place]
+    if isinstance(place, Point):
+        if place.body.model.arena is not model.arena:
+            raise ModelError(f"the point of body {place.body.name!r} belongs to another model")
+        return place
+    if not isinstance(place, (Connection, Imposed)) or known.get(place.name) is not place:
+        raise ModelError(
+            f"{shown(place)} has no reactions in {model.name!r}; give a joint, a constraint or a point of a body of it"
+        )
+    return place
+
+
+def _inboard(equations: Equations, point: Point) -> Connection:
+    """The joint by which a body hangs on its parent."""
+    for connection in equations.model.connections:
+        if connection.child is point.body:
+            return connection
+    raise ModelError("nothing holds the ground: there is no reaction on it; reveal that of a joint or constraint")
+
+
+def _auxiliary(system: System, equations: Equations, place: Connection | Point | Imposed) -> Iterator[Auxiliary]:
+    if isinstance(place, Imposed):
+        for row in place.rows:
+            name = place.name_of(row)
+            yield Auxiliary(name, "N m" if row.name.startswith("turn") else "N", row=name)
+        return
+    if isinstance(place, Connection):
+        title, body, at, axes = place.name, place.child, place.p_CM, [place.R_CM.apply(e) for e in AXES]
+        link = next(i for i, x in enumerate(system.links) if x.connection is place)
+    else:
+        held = _inboard(equations, place)
+        title, body, at, axes = place.body.name, place.body, place.position_in_body, list(AXES)
+        link = next(i for i, x in enumerate(system.links) if x.connection is held)
+    step, R_LB = system.steps[link], system.places[body.index].R_LB
+    arm = minus(minus(ZERO, step.d), position_in_K(system, body.index, at))
+    in_K = [step.R_LK.apply_inverse(R_LB.apply(e)) for e in axes]
+    for letter, e in zip("xyz", in_K, strict=True):
+        yield Auxiliary(f"{title} F{letter}", "N", link, ZERO, e)
+    for letter, e in zip("xyz", in_K, strict=True):
+        yield Auxiliary(f"{title} T{letter}", "N m", link, e, cross(e, arm))
+
+
+def _with_auxiliary(system: System, auxiliary: Sequence[Auxiliary]) -> System:
+    """The system with natural speeds added to the joints, each a generalized speed at the end of u."""
+    speeds, arena, links = system.speeds, system.arena, system.links
+    n = len(speeds.u)
+    natural: list[Expr] = []
+    C: list[dict[int, Expr]] = []
+    a_t: list[Expr] = []
+    first: dict[Connection, int] = {}
+    steps = list(system.steps)
+    for index in range(1, len(links)):
+        connection, old = links[index].connection, list(system.columns(index))
+        assert connection is not None
+        first[connection] = len(natural)
+        own = [(k, a) for k, a in enumerate(auxiliary) if a.link == index]
+        natural += [speeds.natural[k] for k in old] + [arena.leaf(SPEED, f"{PREFIX}{k}") for k, _ in own]
+        a_t += [speeds.a_t[k] for k in old] + [arena.zero] * len(own)
+        C += [speeds.C[k] for k in old] + [{n + k: arena.one} for k, _ in own]
+        step = steps[index]
+        w_u, v_u = (*step.w_u, *(a.w for _, a in own)), (*step.v_u, *(a.v for _, a in own))
+        steps[index] = replace(step, w_u=w_u, v_u=v_u)
+    u = (*speeds.u, *(arena.leaf(SPEED, f"{PREFIX}{k}") for k in range(len(auxiliary))))
+    udot = (*speeds.udot, *(arena.leaf(ACCELERATION, f"{PREFIX}{k}") for k in range(len(auxiliary))))
+    extended = replace(speeds, u=u, udot=udot, natural=natural, C=C, a_t=a_t, first=first)
+    return replace(system, speeds=extended, steps=steps)
+
+
+def _rows(
+    system: System, equations: Equations, auxiliary: Sequence[Auxiliary]
+) -> tuple[tuple[str, ...], list[dict[int, Any]]]:
+    """Names and A of every constraint row, those included that no speed of the joints changes."""
+    n = len(system.speeds.u) - len(auxiliary)
+    rows = {row.name: dict[int, Any](row.coefficients) for row in every_equation(equations.model.constraints, system)}
+    for k, a in enumerate(auxiliary):
+        if a.row:
+            rows[a.row][n + k] = -system.arena.one
+    return tuple(rows), list(rows.values())
+
+
+def _in_chosen_speeds(expressions: Sequence[Any], system: System, equations: Equations) -> tuple[Expr, ...]:
+    """Expressions of the joints' own speeds and accelerations, in the generalized ones; auxiliary speeds are zero."""
+    arena, speeds = system.arena, equations.system.speeds
+    still = {leaf: arena.zero for leaf in (*system.speeds.u, *system.speeds.udot) if leaf.data.startswith(PREFIX)}
+    found = substitute([arena.lift(x) for x in expressions], still)
+    if equations.model.speed_choice.definitions:
+        leaves = [leaf for leaf in system.speeds.u if leaf not in still]
+        own = [speeds.rates[leaf] for leaf in leaves]
+        changes = dict(zip((*speeds.q, *speeds.u), (*speeds.kinematics, *speeds.udot), strict=True))
+        rates = total_time_derivative(own, changes | {equations.t: arena.one})
+        images = dict(zip(leaves, own, strict=True)) | dict(zip(system.speeds.udot, rates, strict=False))
+        found = substitute(found, images)
+    if equations.controllers:
+        found = substitute(found, equations.controllers)
+    return equations.unconstrained.baked_in(found)
+
+
+def _null_rows(matrix: Sequence[NDArray[np.float64]]) -> np.ndarray:
+    """Vectors c with matrix c = 0, in reduced form: few entries, the first of each one."""
+    A = np.array(matrix, float)
+    _, sizes, V = np.linalg.svd(A)
+    null = V[int((sizes > NEGLIGIBLE * sizes.max(initial=1.0)).sum()) :]
+    reduced, row = null.copy(), 0
+    for column in range(A.shape[1]):
+        if row == len(reduced):
+            break
+        pivot = row + int(np.argmax(np.abs(reduced[row:, column])))
+        if abs(reduced[pivot, column]) < NEGLIGIBLE:
+            continue
+        reduced[[row, pivot]] = reduced[[pivot, row]]
+        reduced[row] /= reduced[row, column]
+        for other in range(len(reduced)):
+            if other != row:
+                reduced[other] -= reduced[other, column] * reduced[row]
+        row += 1
+    reduced[np.abs(reduced) < NEGLIGIBLE] = 0.0
+    return reduced

@@ -1,0 +1,1 @@
+"""Recursive routes to the equations: inward and outward sweeps over the links."""

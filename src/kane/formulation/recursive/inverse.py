@@ -1,0 +1,131 @@
+"""Recursive inverse dynamics of a tree: outwards with accelerations, inwards with forces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kane.expression.node import Expr
+from kane.formulation.recursive.kinematics import Acceleration, accelerations, angular_velocities
+from kane.formulation.tree.base_parameters import MassParameters
+from kane.formulation.tree.spatial import ZERO, Vector, cross, dot, is_zero, minus, plus, times
+from kane.formulation.tree.system import System
+
+Wrench = tuple[Vector, Vector]
+
+
+def inverse_dynamics(system: System, udot: Sequence[Any], applied: dict[int, Wrench]) -> list[Expr]:
+    """M udot + inertia terms free of udot - applied wrenches, as generalized forces along u.
+
+    With Kane's F*_r = -sum over bodies of (v_r . m a + w_r . (I alpha + w x I w)), this is -F*_r, less the F_r of the
+    wrenches.
+
+    Args:
+        system: the tree.
+        udot: generalized accelerations; zeros for the terms free of them.
+        applied: by link, force and moment about O_K in K [N, N m] (gravity is counted already).
+
+    Source: Angeles, Ma & Rojas 1988, Eqs. 42-51, for trees and joints of any freedom.
+    """
+    speeds = system.speeds
+    natural = [
+        dot(tuple(row.values()), [udot[j] for j in row]) + a for row, a in zip(speeds.C, speeds.a_t, strict=True)
+    ]
+    w = angular_velocities(system)
+    fields = accelerations(system, w, natural, udot)
+    forces = [inertia_wrench(m, field, v) for m, field, v in zip(system.masses, fields, w, strict=True)]
+    for index, (f, n) in applied.items():
+        forces[index] = minus(forces[index][0], f), minus(forces[index][1], n)
+    return generalized_forces(system, forces)
+
+
+def generalized_forces(system: System, wrenches: Sequence[Wrench]) -> list[Any]:
+    """Generalized forces along u of a wrench about O_K on each link: the velocities' recursion, transposed."""
+    declared: list[Any] = [system.arena.zero] * len(system.speeds.u)
+    efforts = joint_efforts(system, wrenches, declared)
+    return [x + y for x, y in zip(along_u(system, efforts), declared, strict=True)]
+
+
+def along_u(system: System, efforts: Sequence[Any]) -> list[Any]:
+    """Generalized forces along u of efforts on the natural speeds: C^T efforts."""
+    totals: list[Any] = [system.arena.zero] * len(system.speeds.u)
+    for effort, row in zip(efforts, system.speeds.C, strict=True):
+        for j, c in row.items():
+            totals[j] = totals[j] + c * effort
+    return totals
+
+
+def joint_efforts(system: System, forces: Sequence[Wrench], declared: list[Any]) -> list[Any]:
+    """Sum the wrenches of each subtree inwards and project them on the joints' partial velocities.
+
+    Where an angular velocity or the velocity of a point is declared by speeds, the moment or the force does work on
+    these and no joint further in: it is added to ``declared``, by speed.
+    """
+    total = list(forces)
+    efforts: list[Any] = [0.0] * len(system.speeds.C)
+    for index in range(len(system.links) - 1, 0, -1):
+        step, (f, n) = system.steps[index], total[index]
+        if index in system.known_points:
+            f, n = _work_at_declared_point(system, index, (f, n), declared)
+        n = plus(n, cross(step.d, f))
+        if index in system.known:
+            n = _work_on_declared(system, index, n, declared)
+        for k, w_u, v_u in zip(system.columns(index), step.w_u, step.v_u, strict=True):
+            efforts[k] = dot(w_u, n) + dot(v_u, f)
+        parent = system.links[index].parent
+        if parent:
+            f = step.R.apply(f)
+            n = plus(step.R.apply(n), cross(step.p, f))
+            total[parent] = plus(total[parent][0], f), plus(total[parent][1], n)
+    return efforts
+
+
+def _work_on_declared(system: System, index: int, n: Vector, declared: list[Any]) -> Vector:
+    """Add what a moment does along declared components to these; what is left of it acts through the joint."""
+    known = system.known[index]
+    turned = system.carried(index, known.frame, n)
+    for row, x in zip(known.rows, turned, strict=True):
+        for r, c in (row or {}).items():
+            declared[r] = declared[r] + c * x
+    return ZERO if known.whole else tuple(x if row is None else 0.0 for row, x in zip(known.rows, n, strict=True))
+
+
+def _work_at_declared_point(system: System, index: int, wrench: Wrench, declared: list[Any]) -> Wrench:
+    """The same for a force through a point whose velocity is declared: what is left of the wrench, about O_K."""
+    known, (f, n) = system.known_points[index], wrench
+    n = minus(n, cross(known.point, f))
+    turned = system.carried(index, known.frame, f)
+    for row, x in zip(known.rows, turned, strict=True):
+        for r, c in (row or {}).items():
+            declared[r] = declared[r] + c * x
+    left = ZERO if known.whole else tuple(x if row is None else 0.0 for row, x in zip(known.rows, f, strict=True))
+    return left, plus(n, cross(known.point, left))
+
+
+def inertia_wrench(mass: MassParameters, field: Acceleration, w: Vector) -> Wrench:
+    """Integral of a dm and of r x a dm over a link: m a + W mc, and mc x a + vee(W J - (W J)^T)."""
+    if mass.mc == ZERO and all(is_zero(x) for x in mass.J):
+        return (ZERO if is_zero(mass.m) else times(mass.m, field.a)), ZERO
+    f = tuple(dot(row, mass.mc) for row in field.W)
+    if not is_zero(mass.m):
+        f = plus(times(mass.m, field.a), f)
+    return f, plus(_moment(mass, field, w), cross(mass.mc, field.a))
+
+
+def _moment(mass: MassParameters, field: Acceleration, w: Vector) -> Vector:
+    """vee(W J - (W J)^T), where the difference of two diagonal entries of W is a difference of squares."""
+    xx, yy, zz, xy, xz, yz = mass.J
+    (_, Wxy, Wxz), (Wyx, _, Wyz), (Wzx, Wzy, _) = field.W
+    if mass.mc == ZERO and all(is_zero(x) for x in (xy, xz, yz)):
+        a, (x, y, z) = field.alpha, w
+        return (
+            dot((yy + zz, yy - zz), (a[0], y * z)),
+            dot((xx + zz, zz - xx), (a[1], x * z)),
+            dot((xx + yy, xx - yy), (a[2], x * y)),
+        )
+    sx, sy, sz = field.squares
+    return (
+        dot((Wzy, -Wyz, sz - sy, Wzx, -Wyx), (yy, zz, yz, xy, xz)),
+        dot((Wxz, -Wzx, sx - sz, Wxy, -Wzy), (zz, xx, xz, yz, xy)),
+        dot((Wyx, -Wxy, sy - sx, Wyz, -Wxz), (xx, yy, xy, xz, yz)),
+    )

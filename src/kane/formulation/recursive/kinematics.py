@@ -1,0 +1,173 @@
+"""Positions, velocities and accelerations of the links, each in its own frame K."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kane.formulation.tree.frames import Step
+from kane.formulation.tree.spatial import ZERO, Square, Vector, cross, dot, is_zero, minus, plus, times
+from kane.formulation.tree.system import System
+
+
+@dataclass(frozen=True)
+class Acceleration:
+    """The acceleration field of a link: the point at p from O_K has a + W p, in K, gravity taken away.
+
+    Attributes:
+        alpha: angular acceleration.
+        W: [alpha x] + [w x][w x], by rows.
+        a: of O_K.
+        squares: w_x^2, w_y^2, w_z^2.
+    """
+
+    alpha: Vector
+    W: Square
+    a: Vector
+    squares: Vector
+
+
+def combined(columns: Sequence[Vector], speeds: Sequence[Any]) -> Vector:
+    """Sum of columns[r] speeds[r]."""
+    total = ZERO
+    for column, speed in zip(columns, speeds, strict=True):
+        if any(not is_zero(x) for x in column):
+            total = plus(total, times(speed, column))
+    return total
+
+
+def angular_velocities(system: System, natural: Sequence[Any] = (), u: Sequence[Any] = ()) -> list[Vector]:
+    """w_NK of every link in K (Angeles et al. 1988, Eq. 12); what speeds declare is taken as declared.
+
+    Args:
+        natural, u: natural and generalized speeds; those of the system unless given.
+    """
+    natural, u = natural or system.speeds.natural, u or system.speeds.u
+    w: list[Vector] = [ZERO]
+    for index in range(1, len(system.links)):
+        step = system.steps[index]
+        own = combined(step.w_u, [natural[k] for k in system.columns(index)])
+        w_K = plus(step.R.apply_inverse(w[system.links[index].parent]), own)
+        if index in system.known:
+            known = system.known[index]
+            w_K = system.carried(known.frame, index, known.mixed(w_K, u))
+        w.append(w_K)
+    return w
+
+
+def origin_velocities(
+    system: System, w: Sequence[Vector], natural: Sequence[Any] = (), u: Sequence[Any] = ()
+) -> list[Vector]:
+    """v of O_K in N, in K (Angeles et al. 1988, Eqs. 17 and 19); arguments as for ``angular_velocities``."""
+    natural, u = natural or system.speeds.natural, u or system.speeds.u
+    v: list[Vector] = [ZERO]
+    for index in range(1, len(system.links)):
+        step, parent = system.steps[index], system.links[index].parent
+        carried = step.R.apply_inverse(plus(v[parent], cross(w[parent], step.p)))
+        own = combined(step.v_u, [natural[k] for k in system.columns(index)])
+        v_K = plus(plus(carried, own), cross(w[index], step.d))
+        if index in system.known_points:
+            known = system.known_points[index]
+            arm = cross(w[index], known.point)
+            v_K = minus(system.carried(known.frame, index, known.mixed(plus(v_K, arm), u)), arm)
+        v.append(v_K)
+    return v
+
+
+def accelerations(
+    system: System, w: Sequence[Vector], natural: Sequence[Any], udot: Sequence[Any] = ()
+) -> list[Acceleration]:
+    """Acceleration fields outwards from the ground, which is given the acceleration -g (Angeles et al., Eqs. 11, 18,
+    20, 51).
+
+    Args:
+        w: angular velocities of the links.
+        natural: accelerations of the joints' natural speeds; zeros give the remainders (free of udot).
+        udot: generalized accelerations, of which declared angular velocities are made.
+    """
+    g = system.gravity
+    ground = Acceleration(ZERO, (ZERO, ZERO, ZERO), (-g[0], -g[1], -g[2]), ZERO)
+    fields = [ground]
+    v = origin_velocities(system, w) if system.known_points else []
+    for index in range(1, len(system.links)):
+        step, parent = system.steps[index], system.links[index].parent
+        columns = system.columns(index)
+        moving = [system.speeds.natural[k] for k in columns]
+        given = [natural[k] for k in columns]
+        above = fields[parent]
+        w_FM, v_FM = combined(step.w_u, moving), combined(step.v_u, moving)
+        alpha = plus(step.R.apply_inverse(above.alpha), cross(w[index], w_FM))
+        alpha = plus(plus(alpha, combined(step.w_u, given)), step.alpha_t)
+        if index in system.known:
+            alpha = _declared(system, index, w, alpha, udot)
+        W, squares = _field(w[index], alpha)
+        a = step.R.apply_inverse(plus(above.a, _times(above.W, step.p)))
+        if v_FM is not ZERO:
+            carried = minus(w[index], w_FM)
+            a = plus(a, plus(cross(times(2.0, carried), v_FM), plus(combined(step.v_u, given), step.a_t)))
+        a = plus(a, _times(W, step.d))
+        if index in system.known_points:
+            arm = _times(W, system.known_points[index].point)
+            a = minus(_declared_at_point(system, index, (w, v), plus(a, arm), udot), arm)
+        fields.append(Acceleration(alpha, W, a, squares))
+    return fields
+
+
+def _declared_at_point(
+    system: System, index: int, motion: tuple[Sequence[Vector], Sequence[Vector]], a: Vector, udot: Sequence[Any]
+) -> Vector:
+    """a of a point whose velocity, or components of it, are declared, gravity taken away."""
+    known, (w, v) = system.known_points[index], motion
+    v_Q = system.carried(index, known.frame, plus(v[index], cross(w[index], known.point)))
+    lifted = minus(cross(w[known.frame], v_Q), system.carried(0, known.frame, system.gravity))
+    rates = known.mixed(ZERO, udot)
+    here = system.carried(index, known.frame, a)
+    found = tuple(
+        x if row is None else rate + more for x, row, rate, more in zip(here, known.rows, rates, lifted, strict=True)
+    )
+    return system.carried(known.frame, index, found)
+
+
+def _declared(system: System, index: int, w: Sequence[Vector], alpha: Vector, udot: Sequence[Any]) -> Vector:
+    """alpha of a link whose angular velocity, or components of it, are declared: the axes turn along."""
+    known = system.known[index]
+    if known.frame == index:
+        return known.mixed(alpha, udot)
+    turn = cross(w[known.frame], known.mixed(ZERO, system.speeds.u))
+    return system.carried(known.frame, index, plus(known.mixed(ZERO, udot), turn))
+
+
+def _field(w: Vector, alpha: Vector) -> tuple[Square, Vector]:
+    x, y, z = w
+    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+    rows = (
+        (-(yy + zz), xy - alpha[2], xz + alpha[1]),
+        (xy + alpha[2], -(xx + zz), yz - alpha[0]),
+        (xz - alpha[1], yz + alpha[0], -(xx + yy)),
+    )
+    return rows, (xx, yy, zz)
+
+
+def _times(W: Square, p: Vector) -> Vector:
+    return ZERO if p is ZERO else (dot(W[0], p), dot(W[1], p), dot(W[2], p))
+
+
+def orientations(system: System) -> list[Square]:
+    """R_NK of every link, by rows."""
+    R: list[Square] = [((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
+    for index in range(1, len(system.links)):
+        rows = R[system.links[index].parent]
+        R.append(tuple(system.steps[index].R.apply_inverse(row) for row in rows))
+    return R
+
+
+def origins(system: System, R: Sequence[Square]) -> list[Vector]:
+    """p_NO of every frame K, in N."""
+    p: list[Vector] = [ZERO]
+    for index in range(1, len(system.links)):
+        step: Step = system.steps[index]
+        parent = system.links[index].parent
+        foot = plus(p[parent], _times(R[parent], step.p))
+        p.append(plus(foot, _times(R[index], step.d)))
+    return p

@@ -1,0 +1,97 @@
+"""Rates and measures resolved: what they are in q, u and t."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kane.errors import ModelError
+from kane.expression.node import Expr
+from kane.expression.operations import INPUT, MEASURE, OPERATIONS, PARAMETER, RATE, TIME
+from kane.expression.traverse import leaves
+from kane.formulation.recursive.kinematics import angular_velocities, orientations, origin_velocities, origins
+from kane.formulation.tree.spatial import Vector, cross, dot, minus, plus
+from kane.formulation.tree.system import System
+from kane.model.body import ANGULAR_VELOCITY, DIRECTION, POSITION, Measure
+
+
+def images(system: System, expressions: Sequence[Expr], who: str = "a load") -> dict[Expr, Expr]:
+    """The value, in q, u and t, of every rate and measure in some expressions; ``who`` has them, for messages.
+
+    Raises:
+        ModelError: an acceleration, or a rate or coordinate of another model's joint, stands in them.
+    """
+    wanted = leaves(expressions)
+    known = {*system.speeds.q, *system.speeds.u}
+    for leaf in wanted:
+        if leaf.op not in (PARAMETER, INPUT, TIME, MEASURE) and leaf not in known and leaf not in system.speeds.rates:
+            kind = OPERATIONS[leaf.op].name
+            raise ModelError(f"{who} depends on the {kind} {leaf.name!r}, which has no value in these equations")
+    found = {leaf: system.speeds.rates[leaf] for leaf in wanted if leaf.op == RATE}
+    measures = [leaf for leaf in wanted if leaf.op == MEASURE]
+    if measures:
+        found.update(_measured(system, measures))
+    return found
+
+
+def measure_rates(system: System, measures: Sequence[Expr]) -> dict[Expr, Expr]:
+    """d/dt of positions and directions, in q, u and t, from velocities: motions that are in no coordinate are seen."""
+    if not measures:
+        return {}
+    w = angular_velocities(system)
+    v = origin_velocities(system, w)
+    return {leaf: system.arena.lift(_rate(system, leaf.data, w, v)) for leaf in measures}
+
+
+def _measured(system: System, measures: Sequence[Expr]) -> dict[Expr, Expr]:
+    w = angular_velocities(system)
+    v = origin_velocities(system, w)
+    out = {}
+    for leaf in measures:
+        measure: Measure = leaf.data
+        out[leaf] = system.arena.lift(_value(system, measure, w, v))
+    return out
+
+
+def _value(system: System, measure: Measure, w: Sequence[Vector], v: Sequence[Vector]) -> Any:
+    link = system.places[measure.body].link
+    if measure.kind == DIRECTION:
+        along = system.places[measure.direction_body]
+        own = system.steps[along.link].R_LK.apply_inverse(along.R_LB.apply(measure.direction))
+        return dot(from_body(system, measure.body, along.link, measure.point), own)
+    p = position_in_K(system, measure.body, measure.point)
+    if measure.kind == POSITION:
+        R = orientations(system)
+        p_N = plus(origins(system, R)[link], tuple(dot(row, p) for row in R[link]))
+        return dot(p_N, from_body(system, measure.direction_body, 0, measure.direction))
+    vector = w[link] if measure.kind == ANGULAR_VELOCITY else plus(v[link], cross(w[link], p))
+    return dot(vector, from_body(system, measure.direction_body, link, measure.direction))
+
+
+def _rate(system: System, measure: Measure, w: Sequence[Vector], v: Sequence[Vector]) -> Any:
+    link, along = system.places[measure.body].link, system.places[measure.direction_body].link
+    direction = from_body(system, measure.direction_body, along, measure.direction)
+    if measure.kind == DIRECTION:
+        own = from_body(system, measure.body, along, measure.point)
+        return dot(minus(system.carried(link, along, w[link]), w[along]), cross(own, direction))
+    p = position_in_K(system, measure.body, measure.point)
+    velocity = plus(v[link], cross(w[link], p))
+    rate = dot(velocity, system.carried(along, link, direction))
+    if not along:
+        return rate
+    R = orientations(system)
+    p_N = plus(origins(system, R)[link], tuple(dot(row, p) for row in R[link]))
+    return rate + dot(p_N, system.carried(along, 0, cross(w[along], direction)))
+
+
+def position_in_K(system: System, body: int, point: Vector) -> Vector:
+    """Position from O_K of a point given in a body's frame, in K of its link."""
+    place = system.places[body]
+    step = system.steps[place.link]
+    return step.R_LK.apply_inverse(minus(plus(place.p_LB, place.R_LB.apply(point)), step.p_LK))
+
+
+def from_body(system: System, body: int, link: int, v: Vector) -> Vector:
+    """A vector from a body's frame to the frame K of a link."""
+    place = system.places[body]
+    return system.carried(place.link, link, system.steps[place.link].R_LK.apply_inverse(place.R_LB.apply(v)))

@@ -1,0 +1,61 @@
+"""Wheels, disks, rotors: links alike about the axis they turn about, whose angle no equation of motion needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from kane.expression.node import Expr
+from kane.formulation.recursive.inverse import Wrench
+from kane.formulation.tree.base_parameters import ROUND_OFF, MassParameters
+from kane.formulation.tree.frames import Step
+from kane.formulation.tree.spatial import is_zero
+from kane.formulation.tree.system import System
+from kane.geometry.factor import Elementary
+from kane.geometry.rotation import Rotation
+
+
+def without_turns(system: System) -> System:
+    """The same equations with frames K of symmetric links that stay behind when the links turn about their axes.
+
+    Vector equations hold at an instant along any axes; those of K are as good where the mass parameters are the same
+    along them. Outermost links only, without children to carry along.
+    """
+    parents = {link.parent for link in system.links}
+    declared = (*system.known.items(), *system.known_points.items())
+    needed = parents | {x for index, known in declared for x in (index, known.frame)}
+    steps = list(system.steps)
+    for index in range(1, len(steps)):
+        if index not in needed and _turns_about_z(steps[index]) and _alike(system.masses[index]):
+            steps[index] = replace(steps[index], R=Rotation(steps[index].R.factors[:-1]))
+    return replace(system, steps=steps)
+
+
+def wrenches_in(system: System, plain: System, wrenches: Mapping[int, Wrench]) -> dict[int, Wrench]:
+    """Wrenches along the frames K of a system whose links turn, along those of one from ``without_turns``."""
+    found = dict(wrenches)
+    for index, (f, n) in wrenches.items():
+        ours, theirs = system.steps[index].R, plain.steps[index].R
+        if ours is not theirs:
+            turn = ours.inverse() @ theirs
+            found[index] = turn.apply(f), turn.apply(n)
+    return found
+
+
+def _turns_about_z(step: Step) -> bool:
+    last = step.R.factors[-1:]
+    turning = any(isinstance(factor, Elementary) and factor.axis == 2 and not factor.is_constant for factor in last)
+    return turning and step.w_u == ((0.0, 0.0, 1.0),) and all(is_zero(x) for v in step.v_u for x in v)
+
+
+def _alike(mass: MassParameters) -> bool:
+    """Whether a turn about z changes nothing."""
+    xx, yy, _, xy, xz, yz = mass.J
+    return all(map(is_zero, (mass.mc[0], mass.mc[1], xy, xz, yz))) and _equal(xx, yy)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, Expr) or isinstance(b, Expr):
+        return a is b
+    return abs(a - b) <= ROUND_OFF * max(abs(a), abs(b))

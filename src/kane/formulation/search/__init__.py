@@ -1,0 +1,1 @@
+"""Searches for good generalized speeds: the fewest operations, a diagonal mass matrix."""

@@ -1,0 +1,96 @@
+"""Generalized speeds that make the mass matrix diagonal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kane.errors import ModelError, shown
+from kane.expression.arguments import number, numbers
+from kane.expression.interpret import interpret
+from kane.expression.node import Expr
+from kane.expression.operations import PARAMETER
+from kane.expression.traverse import leaves
+from kane.formulation.read_model import system_of
+from kane.formulation.recursive.composite import Sparse, triangular_factor
+from kane.formulation.recursive.routes import Routes
+from kane.formulation.search.best_speeds import with_speeds
+from kane.formulation.search.candidates import own_speeds
+from kane.formulation.tree.system import System
+from kane.model.checks import near
+from kane.model.model import Model
+
+
+def decoupling_speeds(
+    model: Model, *, q: Sequence[float] | Mapping[str, float] | None = None, t: float | None = None
+) -> dict[str, Expr]:
+    """Speeds u with kinetic energy sum of D_k u_k^2 / 2 (motion in N that time prescribes apart), by name:
+    ``model.speeds(**decoupling_speeds(model))``.
+
+    M = L^T D L over the joints' own speeds w, L with ones on its diagonal, gives u = L w: every u_k is w_k and
+    multiples of the speeds of joints nearer to the ground, has the unit of w_k, and fails nowhere; on a tree L fills in
+    nothing. The order of elimination is that of the tree; eigenvectors of M, which would mix radians with metres, are
+    not used. Decoupled are the accelerations, D_k udot_k = ...; the speeds still meet on the right-hand side, which
+    such speeds make longer: count before using them.
+
+    Args:
+        q: None for L as it depends on the coordinates, with which M is diagonal everywhere. A state, an array or a dict
+            with every coordinate, for the numbers that L has there, parameters at their defaults: then M is diagonal at
+            that state, and nearly so around it.
+        t: time of that state, needed where M depends on it [s].
+
+    Raises:
+        ModelError: the model has constraints, which couple the speeds again; q or t is incomplete; M is singular.
+
+    Source: Gillespie 2003, Sections 3 and 6 (an orthogonal basis of partial velocities).
+    """
+    if not isinstance(model, Model):
+        raise ModelError(f"decoupling_speeds takes a kane.Model, not {shown(model)}")
+    if model.constraints:
+        raise ModelError(
+            f"{model.name!r} has constraints, which couple speeds that are decoupled without them; take them out, or "
+            "express what they determine by coordinates of joints"
+        )
+    natural = system_of(with_speeds(model, {}))
+    M = Routes(natural).mass
+    if q is not None:
+        M = _in_numbers(M, natural, _coordinates(natural, q), t, model)
+    order = list(dict.fromkeys(j for row in natural.speeds.C for j in row))
+    rows, _ = triangular_factor(M, order, [leaf.name for leaf in natural.speeds.u])
+    own = own_speeds(natural)
+    definitions = {}
+    for k, j in enumerate(order):
+        u = own[j].expression()
+        for i, multiple in rows[k].items():
+            u = u + multiple * own[order[i]].expression()
+        definitions[j] = (own[j].name if not rows[k] else f"{own[j].name}_decoupled", u)
+    return dict(definitions[j] for j in sorted(definitions))
+
+
+def _coordinates(system: System, q: Any) -> np.ndarray:
+    names = [leaf.name for leaf in system.speeds.q]
+    if isinstance(q, Mapping):
+        for name in q:
+            if name not in names:
+                raise ModelError(f"there is no coordinate {name!r}; {near(name, names)}")
+        missing = [name for name in names if name not in q]
+        if missing:
+            raise ModelError(f"q has no value for {', '.join(missing)}; give every coordinate, or leave q out")
+        q = [q[name] for name in names]
+    values = numbers(q, f"q must be {len(names)} finite numbers, for {', '.join(names)}")
+    if values.shape != (len(names),) or not np.isfinite(values).all():
+        raise ModelError(f"q must be {len(names)} finite numbers, for {', '.join(names)}; got {shown(q)}")
+    return values
+
+
+def _in_numbers(M: Sparse, system: System, q: np.ndarray, t: float | None, model: Model) -> Sparse:
+    """Entries at a state."""
+    entries = [system.arena.lift(x) for x in M.values()]
+    if t is None and model.time in leaves(entries):
+        raise ModelError(f"the mass matrix of {model.name!r} depends on the time t; give t [s]")
+    values: dict[Expr, float] = {leaf: model.parameters[leaf.data] for leaf in leaves(entries) if leaf.op == PARAMETER}
+    values |= dict(zip(system.speeds.q, q.tolist(), strict=True))
+    values[model.time] = 0.0 if t is None else number(t, "t", "seconds")
+    return dict(zip(M, map(float, interpret(entries, values)), strict=True))

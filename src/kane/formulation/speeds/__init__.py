@@ -1,0 +1,1 @@
+"""Generalized speeds of the analyst's choice, solved for the joints' own."""

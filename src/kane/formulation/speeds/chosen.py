@@ -1,0 +1,200 @@
+"""Generalized speeds of the analyst's choice, solved by structure for the joints' own speeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kane.errors import ExpressionError, ModelError, shown
+from kane.expression.derivative import linear_coefficients
+from kane.expression.node import Expr
+from kane.expression.operations import SPEED
+from kane.expression.traverse import substitute
+from kane.formulation.constraints.elimination import Row, eliminate
+from kane.formulation.constraints.rows import Equation
+from kane.formulation.recursive.measures import images
+from kane.formulation.recursive.routes import cost
+from kane.formulation.speeds.declared_velocities import declarations, known_angular_velocities
+from kane.formulation.speeds.turning_axes import turning_axes
+from kane.formulation.tree.known_velocity import KnownVelocity
+from kane.formulation.tree.probe import Probe
+from kane.formulation.tree.spatial import ZERO, is_zero
+from kane.formulation.tree.system import System
+
+
+@dataclass(frozen=True)
+class ChosenSpeeds:
+    """The joints' own speeds by generalized speeds.
+
+    Attributes:
+        own: the joints' own speeds by name, linear in u.
+        u: leaves of the generalized speeds.
+        names: of these.
+        definitions: of these, in the joints' own speeds.
+        completed: names of the constraints that determine what the speeds leave open.
+        fails_where: what was divided by.
+    """
+
+    own: dict[str, Expr]
+    u: tuple[Expr, ...]
+    names: tuple[str, ...]
+    definitions: tuple[Expr, ...]
+    completed: tuple[str, ...]
+    fails_where: tuple[Expr, ...]
+
+
+def chosen_speeds(
+    definitions: Mapping[str, Expr], system: System, constraints: Sequence[Equation], probe: Probe
+) -> ChosenSpeeds:
+    """Solve u = Y w + Z, with motion constraints A w + b = 0 where there are fewer speeds than w, for w.
+
+    Args:
+        system: of the joints' own speeds w.
+        constraints: in w.
+
+    Raises:
+        ModelError: a definition is not linear in w; the speeds depend on each other, or do not span the motion.
+
+    Source: Kane & Levinson 1983, Eq. 1; Gillespie 2003, Eqs. 1-2, 51-57.
+    """
+    names = tuple(definitions)
+    u = tuple(system.arena.leaf(SPEED, name) for name in names)
+    w = [leaf.name for leaf in system.speeds.u]
+    resolved = _resolved(definitions, system)
+    plain = _plain_rows(resolved, u, system)
+    _require_independent(plain, w, probe)
+    rows = _structured(plain, definitions, u, system)
+    completing = _completing(plain, constraints, system, probe)
+    apart = [_with_speeds_apart(row, u, len(w)) for row in rows]
+    solutions = [_solved([*some, *completing], u, len(w), probe) for some in (rows, apart)]
+    values, pivots = min(solutions, key=lambda found: cost(found[0]))
+    completed = tuple(row.name for row in completing)
+    own = dict(zip(w, values, strict=True))
+    return ChosenSpeeds(own, u, names, tuple(resolved.values()), completed, tuple(pivots))
+
+
+def _solved(rows: Sequence[Row], u: Sequence[Expr], n: int, probe: Probe) -> tuple[list[Expr], list[Expr]]:
+    """The joints' own speeds from equations, and what was divided by."""
+    found = eliminate(rows, range(n), probe)
+    values = found.values()
+    return [_in_speeds(values[k], u, n) for k in range(n)], found.pivots
+
+
+def _resolved(definitions: Mapping[str, Expr], system: System) -> dict[str, Expr]:
+    """Definitions in coordinates, time and the joints' own speeds."""
+    return {name: substitute([x], images(system, [x], f"the speed {name!r}"))[0] for name, x in definitions.items()}
+
+
+def _plain_rows(definitions: Mapping[str, Expr], u: Sequence[Expr], system: System) -> list[Row]:
+    """Y w + Z - u = 0 for each speed."""
+    rows, zero = [], system.arena.zero
+    for (name, expression), leaf in zip(definitions.items(), u, strict=True):
+        try:
+            (Y,), (Z,) = linear_coefficients([expression], system.speeds.u)
+        except ExpressionError as error:
+            raise ModelError(f"the speed {name!r} is not linear in the rates of the coordinates: {error}") from None
+        rows.append(Row(name, {j: y for j, y in enumerate(Y) if y is not zero}, Z - leaf))
+    return rows
+
+
+def _with_speeds_apart(row: Row, u: Sequence[Expr], n: int) -> Row:
+    """A definition in numbers, sum of c_j w_j - u_r = 0, with u_r as column n + r: what cancels is then seen to."""
+    speed = next((r for r, leaf in enumerate(u) if row.rest is -leaf), None)
+    if speed is None or not all(c.is_constant for c in row.coefficients.values()):
+        return row
+    return Row(row.name, {**row.coefficients, n + speed: -1.0}, 0.0)
+
+
+def _in_speeds(row: Row, u: Sequence[Expr], n: int) -> Expr:
+    """A solved joint speed, the speeds that stood apart put back."""
+    total = row.rest
+    for j, c in sorted(row.coefficients.items()):
+        total = total + c * u[j - n]
+    return u[0].arena.lift(total)
+
+
+def _matrix(rows: Sequence[Row], n: int, probe: Probe) -> np.ndarray:
+    """The coefficients at the probe's state; something that is not zero for those that have no value there."""
+    out = np.zeros((len(rows), n))
+    for r, row in enumerate(rows):
+        out[r, list(row.coefficients)] = probe(list(row.coefficients.values()))
+    return np.where(np.isfinite(out), out, 0.5 + np.arange(n))
+
+
+def _require_independent(rows: Sequence[Row], w: Sequence[str], probe: Probe) -> None:
+    """The speeds must not depend on each other."""
+    Y = _matrix(rows, len(w), probe)
+    if len(rows) == np.linalg.matrix_rank(Y):
+        return
+    _, _, V = np.linalg.svd(Y.T)
+    combination = V[-1]
+    names = [row.name for row, x in zip(rows, combination, strict=True) if abs(x) > 1e-9]
+    raise ModelError(
+        f"the speeds {', '.join(names)} depend on each other, in every state: together they say nothing about some "
+        "motion, or the same about one; replace one of them"
+        if len(names) > 1
+        else f"the speed {shown(names[0])} does not depend on the motion; define it by rates that change"
+    )
+
+
+def _completing(rows: Sequence[Row], constraints: Sequence[Equation], system: System, probe: Probe) -> list[Row]:
+    """The motion constraints that determine what the speeds leave open.
+
+    Raises:
+        ModelError: naming what stays undetermined.
+    """
+    w = [leaf.name for leaf in system.speeds.u]
+    still = {leaf: leaf.arena.zero for leaf in system.speeds.u}
+    chosen, rank = list(rows), len(rows)
+    for c in constraints:
+        if rank == len(w):
+            break
+        row = Row(c.name, dict(c.coefficients), substitute([c.motion], still)[0])
+        if c.linear and np.linalg.matrix_rank(_matrix([*chosen, row], len(w), probe)) > rank:
+            chosen, rank = [*chosen, row], rank + 1
+    if rank == len(w):
+        return chosen[len(rows) :]
+    _, _, V = np.linalg.svd(_matrix(chosen, len(w), probe))
+    free = [name for name, x in zip(w, np.abs(V[rank:]).max(axis=0), strict=True) if x > 1e-9]
+    raise ModelError(
+        f"{_listed(rows)} not span the motion: {', '.join(free)} can change while {_all(rows)} zero; define "
+        f"{len(w) - rank} more, or motion constraints that determine the rest"
+    )
+
+
+def _listed(rows: Sequence[Row]) -> str:
+    names = ", ".join(row.name for row in rows)
+    return f"the speeds {names} do" if len(rows) > 1 else f"the speed {names} does"
+
+
+def _all(rows: Sequence[Row]) -> str:
+    return "all of them are" if len(rows) > 1 else "it is"
+
+
+def _structured(rows: list[Row], definitions: Mapping[str, Expr], u: Sequence[Expr], system: System) -> list[Row]:
+    """The rows, those of a whole angular velocity written along the axes where the joints' rates stand alone.
+
+    w_NB = sum of axes e_j w_j, known along the axes of one frame, is turned to the frame in which most measure numbers
+    of the e_j are numbers: the elimination then needs no sum of squares of sines and cosines to know that it is one.
+    """
+    done: set[int] = set()
+    found: list[Row] = []
+    for link, known in known_angular_velocities(declarations(definitions), system).items():
+        speeds = {r for row in known.rows for r in row or {}}
+        if not known.whole or (known.frame != link and len(speeds) != 3) or speeds & done:
+            continue
+        done |= speeds
+        names = [rows[r].name for r in sorted(speeds)]
+        found.extend(_along_best_axes(system, link, known, u, names))
+    return [*(row for r, row in enumerate(rows) if r not in done), *found]
+
+
+def _along_best_axes(
+    system: System, link: int, known: KnownVelocity, u: Sequence[Expr], names: Sequence[str]
+) -> Iterator[Row]:
+    best = min(turning_axes(system, link, known.frame, known.mixed(ZERO, u)), key=lambda found: found.complexity)
+    for i, name in enumerate(names):
+        entries = {j: v[i] for j, v in best.axes.items() if not is_zero(v[i])}
+        yield Row(name, entries, best.rest[i] - best.value[i])

@@ -1,0 +1,127 @@
+"""What definitions of speeds, and constraints that complete them, say outright of angular velocities and velocities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from kane.expression.node import Expr
+from kane.expression.operations import MEASURE
+from kane.formulation.recursive.measures import position_in_K
+from kane.formulation.tree.known_velocity import KnownVelocity
+from kane.formulation.tree.spatial import ZERO, Vector
+from kane.formulation.tree.system import System
+from kane.model.body import ANGULAR_VELOCITY, VELOCITY, Measure
+
+# Cosines this close to 0 and 1 are these.
+ALIGNED = 1e-12
+
+# A measure that is a speed, by its column, or that a constraint holds at zero (None).
+Declaration: TypeAlias = "tuple[int | None, Measure]"
+# The same, with its direction in the frame L of the body in which it is fixed.
+Declared: TypeAlias = "tuple[int | None, Vector]"
+
+
+def declarations(definitions: Mapping[str, Expr], zeros: Iterable[Expr | None] = ()) -> list[Declaration]:
+    """The measures among definitions of speeds, and among motions that constraints hold at zero."""
+    found: list[Declaration] = [(r, x.data) for r, x in enumerate(definitions.values()) if x.op == MEASURE]
+    return found + [(None, x.data) for x in zeros if x is not None and x.op == MEASURE]
+
+
+def known_angular_velocities(declared: Iterable[Declaration], system: System) -> dict[int, KnownVelocity]:
+    """By link, what is said of its angular velocity."""
+    places: dict[tuple[int, int], list[Declared]] = {}
+    for r, measure in declared:
+        if measure.kind == ANGULAR_VELOCITY:
+            link, frame, along = _place(measure, system)
+            if link:
+                places.setdefault((link, frame), []).append((r, along))
+    found: dict[int, KnownVelocity] = {}
+    for (link, frame), measures in places.items():
+        found[link] = _joined(system, link, {frame: measures}, found.get(link) or _nothing(link, ZERO))
+    return {link: known for link, known in found.items() if _says(known)}
+
+
+def known_point_velocities(declared: Iterable[Declaration], system: System) -> dict[int, KnownVelocity]:
+    """By link, what is said of the velocity of one of its points: the one of which most is."""
+    places: dict[tuple[int, Vector], dict[int, list[Declared]]] = {}
+    for r, measure in declared:
+        if measure.kind == VELOCITY:
+            link, frame, along = _place(measure, system)
+            if link:
+                point = tuple(position_in_K(system, measure.body, measure.point))
+                places.setdefault((link, point), {}).setdefault(frame, []).append((r, along))
+    found: dict[int, KnownVelocity] = {}
+    for (link, point), frames in places.items():
+        known = _joined(system, link, frames, _nothing(link, point))
+        if _says(known) > (_says(found[link]) if link in found else 0):
+            found[link] = known
+    return found
+
+
+def _place(measure: Measure, system: System) -> tuple[int, int, Vector]:
+    """Link, the link of the direction, and the direction in the frame L of that."""
+    along = system.places[measure.direction_body]
+    return system.places[measure.body].link, along.link, along.R_LB.apply(measure.direction)
+
+
+def _nothing(link: int, point: Vector) -> KnownVelocity:
+    return KnownVelocity(link, (None, None, None), point)
+
+
+def _says(known: KnownVelocity) -> int:
+    """How many components are known."""
+    return sum(row is not None for row in known.rows)
+
+
+def _joined(system: System, link: int, frames: Mapping[int, Sequence[Declared]], known: KnownVelocity) -> KnownVelocity:
+    """All of a vector where three of its measures along one frame are declared, else its components along own axes."""
+    for frame, measures in frames.items():
+        whole = _whole(system, frame, measures, known.point)
+        if whole is not None:
+            return whole
+        if not known.whole:
+            known = _components(system, link, frame, measures, known)
+    return known
+
+
+def _whole(system: System, frame: int, measures: Sequence[Declared], point: Vector) -> KnownVelocity | None:
+    """The vector whose measure numbers along three constant directions are speeds."""
+    along = [tuple(system.steps[frame].R_LK.apply_inverse(v)) for _, v in measures]
+    if len(along) != 3 or any(x.__class__ is Expr for v in along for x in v):
+        return None
+    directions = np.array(along, float)
+    if np.linalg.cond(directions) > 1.0 / ALIGNED:
+        return None
+    inverse = np.linalg.inv(directions)
+    rows = []
+    for i in range(3):
+        exact = {r: _rounded(float(inverse[i, k])) for k, (r, _) in enumerate(measures)}
+        rows.append({r: c for r, c in exact.items() if c and r is not None})
+    return KnownVelocity(frame, tuple(rows), point)
+
+
+def _components(
+    system: System, link: int, frame: int, measures: Sequence[Declared], old: KnownVelocity
+) -> KnownVelocity:
+    """Those of the link's own components along whose axes a declared direction lies, whatever the state."""
+    rows = list(old.rows)
+    for r, v in measures:
+        for axis, sign in _axis(system.carried(frame, link, system.steps[frame].R_LK.apply_inverse(v))):
+            rows[axis] = {} if r is None else {r: sign}
+    return KnownVelocity(link, tuple(rows), old.point)
+
+
+def _axis(v: Vector) -> Iterator[tuple[int, float]]:
+    if any(x.__class__ is Expr for x in v):
+        return
+    rounded = [_rounded(float(x)) for x in v]
+    for i, x in enumerate(rounded):
+        if abs(x) == 1.0 and rounded.count(0.0) == 2:
+            yield i, x
+
+
+def _rounded(x: float) -> float:
+    return float(round(x)) if abs(x - round(x)) < ALIGNED else x

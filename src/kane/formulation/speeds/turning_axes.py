@@ -1,0 +1,122 @@
+"""The axes about which joints' speeds turn a link, along the axes of frames: between links, and within a gimbal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kane.errors import ExpressionError
+from kane.expression.derivative import linear_coefficients
+from kane.expression.node import Expr
+from kane.expression.operations import RATE
+from kane.expression.traverse import substitute
+from kane.formulation.tree.spatial import ZERO, Vector, is_zero, plus, times
+from kane.formulation.tree.system import System
+from kane.geometry.factor import Elementary
+from kane.geometry.rotation import Rotation
+
+# Beside a number, how much an expression costs as an entry of the equations to be solved.
+EXPRESSION = 4
+UNITS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+@dataclass(frozen=True)
+class TurningAxes:
+    """w_NB = sum of axes[j] w_j + rest = value, along the axes of one frame.
+
+    Attributes:
+        axes: by joints' own speed.
+        rest: what turns the link besides.
+        value: the angular velocity as declared.
+        turns: how many turns it took to carry it there.
+    """
+
+    axes: dict[int, Vector]
+    rest: Vector
+    value: Vector
+    turns: int
+
+    @property
+    def complexity(self) -> int:
+        """Entries that are not zero, expressions counting for several, and turns."""
+        entries = [x for v in self.axes.values() for x in v if not is_zero(x)]
+        return self.turns + sum(EXPRESSION if x.__class__ is Expr and not x.is_constant else 1 for x in entries)
+
+
+def turning_axes(system: System, link: int, frame: int, declared: Vector) -> Iterator[TurningAxes]:
+    """The axes that turn a link, along those of every frame from the ground to it, those inside its joint too.
+
+    Args:
+        frame: the link along whose axes the angular velocity is declared.
+        declared: its measure numbers there.
+    """
+    path, at = [], link
+    while at:
+        path.append(at)
+        at = system.links[at].parent
+    for other in dict.fromkeys((frame, *path, 0)):
+        axes, rest = _between(system, path, other)
+        yield TurningAxes(axes, rest, system.carried(frame, other, declared), int(other != frame))
+    inside = _inside(system, link)
+    if inside:
+        axes, rest = _between(system, path[1:], system.links[link].parent)
+        factors, value = system.steps[link].R.factors, system.carried(frame, link, declared)
+        for m in range(1, len(factors)):
+            before, after = Rotation(factors[:m]), Rotation(factors[m:])
+            outer = {j: before.apply_inverse(v) for j, v in axes.items()}
+            own = {j: _along(factors, f, axis, m) for j, (f, axis) in inside.items()}
+            turned = rest if rest is ZERO else before.apply_inverse(rest)
+            turns = int(link != frame) + sum(not factor.is_constant for factor in factors[m:])
+            yield TurningAxes(outer | own, turned, after.apply(value), turns)
+
+
+def _between(system: System, links: Sequence[int], frame: int) -> tuple[dict[int, Vector], Vector]:
+    """What each of the joints' own speeds turns the outermost of some links about, and what turns it besides."""
+    still = {leaf: leaf.arena.zero for leaf in system.speeds.u}
+    axes: dict[int, Vector] = {}
+    rest = ZERO
+    for link in links:
+        for k, w_u in zip(system.columns(link), system.steps[link].w_u, strict=True):
+            if all(is_zero(x) for x in w_u):
+                continue
+            axis = system.carried(link, frame, w_u)
+            for j, c in system.speeds.C[k].items():
+                axes[j] = plus(axes.get(j, ZERO), times(c, axis))
+            prescribed = substitute([system.speeds.natural[k]], still)[0]
+            if not is_zero(prescribed):
+                rest = plus(rest, times(prescribed, axis))
+    return axes, rest
+
+
+def _inside(system: System, link: int) -> dict[int, tuple[int, Vector]]:
+    """Of a joint that turns by angles whose rates are its speeds: by speed, the factor of R_PK and its axis.
+
+    Empty for other joints, and for those of one angle.
+    """
+    speeds, found = system.speeds, dict[int, tuple[int, Vector]]()
+    column = {leaf: j for j, leaf in enumerate(speeds.u)}
+    own = {j for k in system.columns(link) for j in speeds.C[k]}
+    for f, factor in enumerate(system.steps[link].R.factors):
+        if factor.is_constant:
+            continue
+        if not isinstance(factor, Elementary):
+            return {}
+        try:
+            (coefficients,), _ = linear_coefficients([system.arena.lift(factor.angle)], speeds.q)
+        except ExpressionError:
+            return {}
+        for q, c in zip(speeds.q, coefficients, strict=True):
+            if is_zero(c):
+                continue
+            j = column.get(speeds.rates[q.arena.leaf(RATE, q.data)])
+            if j not in own or j is None or not c.is_constant:
+                return {}
+            found[j] = f, times(float(c), UNITS[factor.axis])
+    return found if len(found) == len(own) > 1 else {}
+
+
+def _along(factors: Sequence[object], f: int, axis: Vector, m: int) -> Vector:
+    """The axis of factor f along the axes of the frame that lies before factor m."""
+    if f < m:
+        return Rotation(tuple(factors[f + 1 : m])).apply_inverse(axis)  # type: ignore[arg-type]
+    return Rotation(tuple(factors[m:f])).apply(axis)  # type: ignore[arg-type]

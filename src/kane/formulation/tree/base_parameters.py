@@ -1,0 +1,109 @@
+"""Mass parameters in the computational frames, and their regrouping into base parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kane.formulation.tree.frames import Step
+from kane.formulation.tree.links import Link
+from kane.formulation.tree.spatial import (
+    ZERO,
+    ZERO_SIX,
+    Vector,
+    is_zero,
+    plus,
+    shifted_moment,
+    six_plus,
+    square_of,
+    symmetric_product,
+    times,
+)
+from kane.geometry.scalars import Six
+
+# What turning moments to another frame leaves of an exact zero, as a share of the largest of them: some ten roundings.
+# A long thin body's moment about its axis may be a share of 1e-12 of the others, and real.
+ROUND_OFF = 4e-15
+
+
+@dataclass(frozen=True)
+class MassParameters:
+    """m, first moment m p and second moment J about O_K, measured in K [kg, kg m, kg m^2]."""
+
+    m: Any
+    mc: Vector
+    J: Six
+
+
+def mass_parameters(links: list[Link], steps: list[Step]) -> list[MassParameters]:
+    """The mass parameters of every link in its frame K."""
+    found = []
+    for link, step in zip(links, steps, strict=True):
+        turned = step.R_LK.apply_inverse(link.mc)
+        J = step.R_LK.inverse().rotate_symmetric(link.J)
+        p = step.R_LK.apply_inverse(tuple(-x for x in step.p_LK))
+        mc, J = shifted_moment(link.mass, turned, J, p)
+        found.append(MassParameters(link.mass, _clean_vector(mc, link.mass), _clean_six(J)))
+    return found
+
+
+def _clean_vector(v: Vector, mass: Any) -> Vector:
+    """Components that are round-off of the change of frame are zero."""
+    numbers = [abs(x) for x in v if isinstance(x, float)]
+    size = max([*numbers, abs(mass) if isinstance(mass, float) else 0.0])
+    return tuple(0.0 if isinstance(x, float) and abs(x) <= ROUND_OFF * size else x for x in v)
+
+
+def _clean_six(J: Six) -> Six:
+    numbers = [abs(x) for x in J if isinstance(x, float)]
+    size = max(numbers, default=0.0)
+    return tuple(0.0 if isinstance(x, float) and abs(x) <= ROUND_OFF * size else x for x in J)
+
+
+def regrouped(parameters: list[MassParameters], links: list[Link], steps: list[Step]) -> list[MassParameters]:
+    """Base inertial parameters: what moves with a link but acts as if it were fixed in the parent is given to the
+    parent.
+
+    For a turning joint that is all mass on the axis: m, m z and J_zz = integral z^2 dm. For a sliding joint it is the
+    second moment, which does not feel the sliding. For any other joint that turns about a point (ball, universal,
+    gimbal) it is the mass, at that point. Equations of motion are unchanged; forces in the joints are not those of the
+    original links.
+
+    Source: after Gautier & Khalil 1990, in terms of first and second moments instead of moments of inertia.
+    """
+    out = list(parameters)
+    for index in range(len(links) - 1, 0, -1):
+        step, own = steps[index], out[index]
+        shared = _shared(step, own)
+        if shared is not None:
+            out[index], moved = shared
+            above = out[links[index].parent]
+            out[links[index].parent] = MassParameters(
+                above.m + moved.m, plus(above.mc, moved.mc), six_plus(above.J, moved.J)
+            )
+    return out
+
+
+def _shared(step: Step, own: MassParameters) -> tuple[MassParameters, MassParameters] | None:
+    """What the link keeps, in its K, and what goes to the parent, in the parent's K."""
+    xx, yy, zz, xy, xz, yz = own.J
+    about_a_point = all(is_zero(x) for v in step.v_u for x in v)
+    if step.w_u == ((0.0, 0.0, 1.0),) and about_a_point:
+        kept = MassParameters(0.0, (own.mc[0], own.mc[1], 0.0), (xx, yy, 0.0, xy, xz, yz))
+        return kept, _on_axis(step, own.m, own.mc[2], zz)
+    if all(w == ZERO for w in step.w_u) and not step.R.factors:
+        return MassParameters(own.m, own.mc, ZERO_SIX), MassParameters(0.0, ZERO, own.J)
+    if about_a_point and step.d == ZERO:
+        return MassParameters(0.0, own.mc, own.J), _on_axis(step, own.m, 0.0, 0.0)
+    return None
+
+
+def _on_axis(step: Step, m: Any, mz: Any, zz: Any) -> MassParameters:
+    """Mass spread along the z axis of K, seen in the parent, where that axis is fixed."""
+    p, z = step.p, ZERO
+    if not (is_zero(mz) and is_zero(zz) and step.d == ZERO):
+        z = step.R.apply((0.0, 0.0, 1.0))
+        p = plus(p, times(step.d[2], z))
+    J = six_plus(tuple(m * x for x in square_of(p)), symmetric_product(p, times(mz, z)))
+    J = six_plus(J, tuple(zz * x for x in square_of(z)))
+    return MassParameters(m, plus(times(m, p), times(mz, z)), J)

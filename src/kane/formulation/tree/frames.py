@@ -1,0 +1,319 @@
+"""Computational frames K: for each link the frame in which the recursions cost the fewest operations.
+
+For a turning joint z lies on its axis, x along the common perpendicular to the axis of the next turning joint, and the
+origin on that perpendicular, so that the step from one link to the next is a rotation about x, a rotation about z,
+and one
+displacement along each (Hartenberg and Denavit; Angeles et al. 1988, Sec. 3.1). A sliding link keeps the axes of its
+parent. Everything else keeps the joint frame M. The choice changes no result; results are given in the user's frames.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kane.expression.interpret import interpret
+from kane.expression.node import Expr
+from kane.expression.traverse import leaves
+from kane.formulation.tree.links import Link
+from kane.formulation.tree.spatial import ZERO, Vector, is_zero, minus, plus
+from kane.formulation.tree.speeds import Speeds
+from kane.geometry.factor import Elementary, Factor
+from kane.geometry.rotation import Rotation
+from kane.model.joints.joint import JointMotion
+
+# A distance or first moment across an axis that is below PARALLEL gives no direction for x; lengths below NEGLIGIBLE
+# times the model's size are zero (round-off of rotations).
+PARALLEL = 1e-9
+NEGLIGIBLE = 1e-13
+# Below this sine of the angle between two axes their common perpendicular is not used: it lies up to 1/sine times as
+# far away as the joints, and second moments about a point so far off lose twice as many digits as that factor has.
+SKEW = 1e-2
+# A value of angles and parameters at which a rotation is looked at; any will do.
+SOMEWHERE = 0.7
+
+
+@dataclass(frozen=True)
+class Step:
+    """From the frame K of the parent link to the frame K of a link.
+
+    Attributes:
+        R: R_PK.
+        p: from O_P to the foot point on the joint, in P's K [m].
+        d: from the foot point to O_K, in K [m].
+        w_u, v_u: partial velocities of the joint's natural speeds, v of the foot point, in K.
+        alpha_t, a_t: remainders of the joint's accelerations, in K.
+        R_LK, p_LK: pose of K in the link's frame L.
+    """
+
+    R: Rotation
+    p: Vector
+    d: Vector
+    w_u: tuple[Vector, ...]
+    v_u: tuple[Vector, ...]
+    alpha_t: Vector
+    a_t: Vector
+    R_LK: Rotation
+    p_LK: Vector
+
+
+@dataclass
+class _Axes:
+    """What is known of a link while its frame is being chosen: all in L, numeric where it can be."""
+
+    turns: np.ndarray | None = None
+    slides: np.ndarray | None = None
+    R_LK: Rotation | None = None
+    offset: Vector = ZERO  # from Mo to O_K, in K
+    may_slide: bool = False  # whether O_K may be anywhere on the axis
+
+
+def computational_frames(links: list[Link], speeds: Speeds) -> list[Step]:
+    """One step for every link but the ground; the first entry, for the ground, is the identity."""
+    motions = [None if k.connection is None else speeds.motion[k.connection] for k in links]
+    size = _size(links)
+    axes = [_Axes() if m is None else _axes(k, m) for k, m in zip(links, motions, strict=True)]
+    still = Step(Rotation.identity(), ZERO, ZERO, (), (), ZERO, ZERO, Rotation.identity(), ZERO)
+    axes[0].R_LK = Rotation.identity()
+    steps = [still]
+    for index in range(1, len(links)):
+        _orient(index, links, axes)
+        motion = motions[index]
+        assert motion is not None
+        steps.append(_step(index, links, axes, motion, size))
+    return steps
+
+
+def _size(links: list[Link]) -> float:
+    # Not the places of joints on the ground: they are taken as they are, and may be far from the origin.
+    places = [(*(k.p_PF if k.parent else ()), *k.connection.p_CM) for k in links if k.connection]
+    lengths = [x for place in places for x in place if x.__class__ is not Expr]
+    return max((abs(x) for x in lengths), default=0.0) or 1.0
+
+
+def _axes(link: Link, motion: JointMotion) -> _Axes:
+    """A joint of one direction, constant and the same in M and F, turns or slides; it is brought from M to L."""
+    assert link.connection is not None
+    R_CM = link.connection.R_CM
+    if len(motion.w_FM_u) != 1 or not (R_CM.is_constant and link.R_PF.is_constant):
+        return _Axes()
+    w, v = motion.w_FM_u[0], motion.v_FM_u[0]
+    if any(x.__class__ is Expr for x in (*w, *v)) or not all(is_zero(x) for x in (*motion.alpha_t, *motion.a_t)):
+        return _Axes()
+    turns, slides = any(w), any(v)
+    direction = R_CM.as_numpy() @ np.array(w if turns else v)
+    if turns and not slides and _keeps(motion.R_FM, w):
+        return _Axes(turns=direction)
+    return _Axes(slides=direction) if slides and not turns and not motion.R_FM.factors else _Axes()
+
+
+def _keeps(R_FM: Rotation, axis: Vector) -> bool:
+    """Whether the axis about which M turns, which stays where it is in F, has the same components in F as in M."""
+    if len(R_FM.factors) == 1 and isinstance(R_FM.factors[0], Elementary):
+        return True
+    differences = [x - a for x, a in zip(R_FM.apply(axis), axis, strict=True)]
+    unknown = [x for x in differences if x.__class__ is Expr]
+    found = interpret(unknown, dict.fromkeys(leaves(unknown), SOMEWHERE))
+    return all(abs(x) <= PARALLEL for x in (*found, *(x for x in differences if x.__class__ is not Expr)))
+
+
+def _main_child(link: Link, links: list[Link]) -> int | None:
+    return max(link.children, key=lambda c: links[c].followers, default=None)
+
+
+def _ahead(index: int, links: list[Link], axes: list[_Axes]) -> tuple[Vector, np.ndarray | None] | None:
+    """Position (from Mo, at zero slides, in L) and direction of the next joint that turns, looking through slides."""
+    connection = links[index].connection
+    assert connection is not None
+    R, p, at = Rotation.identity(), minus(ZERO, connection.p_CM), index
+    while (child := _main_child(links[at], links)) is not None:
+        joint = links[child].connection
+        assert joint is not None
+        if not (links[child].R_PF.is_constant and joint.R_CM.is_constant):
+            return None
+        p = plus(p, R.apply(links[child].p_PF))
+        R = R @ links[child].R_PF @ joint.R_CM.inverse()
+        if axes[child].slides is None:
+            turns = axes[child].turns
+            return p, None if turns is None else R.as_numpy() @ turns
+        p = minus(p, R.apply(joint.p_CM))
+        at = child
+    return None
+
+
+def _orient(index: int, links: list[Link], axes: list[_Axes]) -> None:
+    """Choose R_LK and the offset of O_K from Mo."""
+    mine, link = axes[index], links[index]
+    assert link.connection is not None
+    if mine.slides is not None:
+        parent = axes[link.parent].R_LK
+        assert parent is not None
+        mine.R_LK = (link.connection.R_CM @ link.R_PF.inverse()) @ parent
+        return
+    mine.R_LK = link.connection.R_CM
+    if mine.turns is None:
+        return
+    z = mine.turns
+    found = _ahead(index, links, axes)
+    x = _common_perpendicular(z, found) if found is not None else _principal_direction(z, link)
+    mine.R_LK = _with_axes(_default_x(z, link) if x is None else x, z)
+    height = None if found is None else _height(found, mine.R_LK)
+    mine.may_slide = height is None
+    mine.offset = ZERO if height is None else (0.0, 0.0, height)
+
+
+def _default_x(z: np.ndarray, link: Link) -> np.ndarray:
+    """A direction normal to z: a coordinate axis where z is one."""
+    k = int(np.argmin(np.abs(z)))
+    if np.abs(z).max() == 1.0:
+        k = (int(np.argmax(np.abs(z))) + 1) % 3
+    x = np.eye(3)[k] - z[k] * z
+    return np.asarray(x / np.linalg.norm(x))
+
+
+def _common_perpendicular(z: np.ndarray, found: tuple[Vector, np.ndarray | None]) -> np.ndarray | None:
+    p, e = found
+    if e is not None and np.linalg.norm(np.cross(z, e)) > SKEW:
+        x = np.cross(z, e)
+        return np.asarray(x / np.linalg.norm(x))
+    if any(c.__class__ is Expr for c in p):
+        return None
+    across = np.array(p, dtype=float)
+    across -= (across @ z) * z
+    length = np.linalg.norm(across)
+    return np.asarray(across / length) if length > PARALLEL else None
+
+
+def _principal_direction(z: np.ndarray, link: Link) -> np.ndarray | None:
+    """For the last link: x through the mass centre, so that its second coordinate vanishes."""
+    if any(c.__class__ is Expr for c in (*link.mc, link.mass)):
+        return None
+    assert link.connection is not None
+    p_CM = link.connection.p_CM
+    if any(c.__class__ is Expr for c in p_CM):
+        return None
+    across = np.array(link.mc, dtype=float) - link.mass * np.array(p_CM, dtype=float)
+    across -= (across @ z) * z
+    length = np.linalg.norm(across)
+    scale = abs(link.mass) * max(1e-3, float(np.abs(np.array(p_CM, dtype=float)).max()))
+    x = _default_x(z, link)
+    if length <= PARALLEL * scale or min(abs(across @ x), abs(across @ np.cross(z, x))) <= PARALLEL * length:
+        return None  # already on a coordinate plane: nothing to gain from an offset of the angle
+    return np.asarray(across / length)
+
+
+def _with_axes(x: np.ndarray, z: np.ndarray) -> Rotation:
+    x = x - (x @ z) * z  # the small rest of a long vector is normal to z to few digits only
+    x = x / np.linalg.norm(x)
+    return Rotation.matrix(np.column_stack([x, np.cross(z, x), z]).tolist())
+
+
+def _height(found: tuple[Vector, np.ndarray | None], R_LK: Rotation) -> Any:
+    """Where along z, from Mo, the common perpendicular to the joint ahead meets the axis; None if anywhere will do."""
+    p, e = found
+    p_K = R_LK.apply_inverse(p)
+    if e is None:
+        return p_K[2]
+    e_K = R_LK.as_numpy().T @ e
+    return None if abs(e_K[1]) <= SKEW else p_K[2] - p_K[1] * float(e_K[2] / e_K[1])
+
+
+def _step(index: int, links: list[Link], axes: list[_Axes], motion: JointMotion, size: float) -> Step:
+    link, mine, above = links[index], axes[index], axes[links[index].parent]
+    connection = link.connection
+    assert connection is not None
+    assert mine.R_LK is not None
+    assert above.R_LK is not None
+    parent_origin = _origin(links[link.parent], above)
+    R_KF = above.R_LK.inverse() @ link.R_PF
+    R_MK = connection.R_CM.inverse() @ mine.R_LK
+    p = above.R_LK.apply_inverse(minus(link.p_PF, parent_origin))
+    if mine.slides is not None:
+        # O_K coincides with O_P at q = 0, so that the displacement is along the axis alone.
+        mine.offset = minus(ZERO, p)
+        p, d = R_KF.apply(motion.p_FM), ZERO
+    else:
+        p, d = _foot(p, index, links, axes)
+        p = plus(p, R_KF.apply(motion.p_FM))
+    cleaned = [tuple(_clean(c, size) for c in v) for v in (p, d)]
+    bring = R_MK.apply_inverse
+    w_u = tuple(_unit_cleaned(bring(w)) for w in motion.w_FM_u)
+    v_u = tuple(_unit_cleaned(bring(v)) for v in motion.v_FM_u)
+    R = canonical(R_KF @ motion.R_FM @ R_MK)
+    p_LK = plus(connection.p_CM, mine.R_LK.apply(mine.offset))
+    return Step(R, cleaned[0], cleaned[1], w_u, v_u, bring(motion.alpha_t), bring(motion.a_t), mine.R_LK, p_LK)
+
+
+def _origin(link: Link, axes: _Axes) -> Vector:
+    """O_K in L."""
+    if link.connection is None or axes.R_LK is None:
+        return ZERO
+    return plus(link.connection.p_CM, axes.R_LK.apply(axes.offset))
+
+
+def _foot(p: Vector, index: int, links: list[Link], axes: list[_Axes]) -> tuple[Vector, Vector]:
+    """Move the foot point along a turning axis to where its position in the parent has one component less."""
+    mine, link = axes[index], links[index]
+    above = axes[link.parent].R_LK
+    if mine.turns is None or above is None or not above.is_constant or links[link.parent].connection is None:
+        return p, mine.offset
+    assert link.connection is not None
+    e = (above.inverse() @ link.R_PF @ link.connection.R_CM.inverse()).as_numpy() @ mine.turns
+    e = np.where(np.abs(e) <= 10 * NEGLIGIBLE, 0.0, e)
+    k = int(np.argmax(np.abs(e)))
+    t = -p[k] * (1.0 / float(e[k]))
+    p = tuple(0.0 if i == k else p[i] + t * float(e[i]) if e[i] else p[i] for i in range(3))
+    if mine.may_slide:
+        mine.offset = (0.0, 0.0, t)
+        return p, ZERO
+    return p, minus(mine.offset, (0.0, 0.0, t))
+
+
+def _clean(x: Any, size: float) -> Any:
+    return x if x.__class__ is Expr or abs(x) > NEGLIGIBLE * size else 0.0
+
+
+def _unit_cleaned(v: Vector) -> Vector:
+    """Components of a constant direction, exact where they are 0 or 1 up to round-off."""
+    if any(x.__class__ is Expr for x in v):
+        return v
+    return tuple(float(round(x)) if abs(x - round(x)) < NEGLIGIBLE * 10 else x for x in v)
+
+
+# Brings z to the axis of a variable factor.
+_TO_AXIS = {
+    0: Rotation((Elementary(1, math.pi / 2),)),
+    1: Rotation((Elementary(0, -math.pi / 2),)),
+    2: Rotation.identity(),
+}
+
+
+def canonical(R: Rotation) -> Rotation:
+    """The same rotation with constants as Rz Rx Rz and variable elementary factors about z, so that neighbours
+    merge.
+    """
+    factors: list[Factor] = []
+    constant = Rotation.identity()
+    for factor in R.factors:
+        if factor.is_constant:
+            constant = constant @ Rotation((factor,))
+        elif isinstance(factor, Elementary):
+            to = _TO_AXIS[factor.axis]
+            factors.extend(_zxz(constant @ to))
+            factors.append(Elementary(2, factor.angle))
+            constant = to.inverse()
+        else:
+            factors.extend(_zxz(constant))
+            factors.append(factor)
+            constant = Rotation.identity()
+    return Rotation((*factors, *_zxz(constant)))
+
+
+def _zxz(constant: Rotation) -> list[Factor]:
+    if not constant.factors:
+        return []
+    beta, alpha, gamma = constant.euler_zxz()
+    return [Elementary(2, beta), Elementary(0, alpha), Elementary(2, gamma)]

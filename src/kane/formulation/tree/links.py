@@ -1,0 +1,141 @@
+"""The tree that the recursions walk: welded bodies lumped into links, links in an order in which parents come first."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from kane.errors import ModelError
+from kane.formulation.tree.spatial import (
+    ZERO,
+    ZERO_SIX,
+    Vector,
+    minus,
+    plus,
+    shifted_moment,
+    six_plus,
+    square_of,
+    times,
+)
+from kane.geometry.inertia import second_moment, six
+from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import Six
+from kane.model.body import Body
+from kane.model.connection import Connection
+from kane.model.model import Model
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a body sits in its link: pose of the body frame in the frame L of the link's first body."""
+
+    link: int
+    R_LB: Rotation
+    p_LB: Vector
+
+
+@dataclass
+class Link:
+    """Bodies welded together, moved by one joint. Frame L is the frame of the first body.
+
+    Attributes:
+        parent: index of the parent link; 0 is the ground.
+        connection: the joint that moves it; None for the ground.
+        R_PF, p_PF: pose of the joint frame F in the parent link's frame L.
+        mass, mc, J: mass, first and second moment about Lo in L, of all bodies together.
+        children: indices of the links that hang on it.
+        followers: number of links in the subtree, itself included.
+    """
+
+    parent: int
+    body: Body
+    connection: Connection | None
+    R_PF: Rotation
+    p_PF: Vector
+    mass: Any
+    mc: Vector
+    J: Six
+    children: list[int]
+    followers: int = 1
+
+
+@dataclass(frozen=True)
+class LinkTree:
+    """Links, parents first, and the place of every body (by body index) in them."""
+
+    links: list[Link]
+    places: dict[int, Place]
+
+
+def link_tree(model: Model, apart: Collection[Connection] = ()) -> LinkTree:
+    """Lump and order the bodies of a model; those joined by welds in ``apart`` are not lumped.
+
+    Raises:
+        ModelError: a body hangs on nothing, or a joint moves nothing that has inertia.
+    """
+    below: dict[Body, list[Connection]] = {}
+    for connection in model.connections:
+        below.setdefault(connection.parent, []).append(connection)
+    ground = Link(0, model.ground, None, Rotation.identity(), ZERO, 0.0, ZERO, ZERO_SIX, [])
+    links, places = [ground], {0: Place(0, Rotation.identity(), ZERO)}
+    stack = list(reversed(below.get(model.ground, [])))
+    while stack:
+        connection = stack.pop()
+        _hang(connection, links, places, connection in apart)
+        stack.extend(reversed(below.get(connection.child, [])))
+    loose = [b.name for b in model.bodies if b.index not in places]
+    if loose:
+        raise ModelError(f"these bodies hang on nothing: {', '.join(loose)}; connect each to a parent or the ground")
+    for index in range(len(links) - 1, 0, -1):
+        links[links[index].parent].followers += links[index].followers
+    if not model.constraints:  # by constraints what is massless may follow what is not
+        _require_inertia(links)
+    return LinkTree(links, places)
+
+
+def _hang(connection: Connection, links: list[Link], places: dict[int, Place], apart: bool) -> None:
+    """Add the child of a connection: to its parent's link when welded and not apart, else as a link of its own."""
+    on = places[connection.parent.index]
+    R_LF = on.R_LB @ connection.R_PF
+    p_LF = plus(on.p_LB, on.R_LB.apply(connection.p_PF))
+    child = connection.child
+    if connection.joint.nu == 0 and not apart:
+        R_LB = R_LF @ connection.R_CM.inverse()
+        place = Place(on.link, R_LB, minus(p_LF, R_LB.apply(connection.p_CM)))
+    else:
+        place = Place(len(links), Rotation.identity(), ZERO)
+        links[on.link].children.append(len(links))
+        links.append(Link(on.link, child, connection, R_LF, p_LF, 0.0, ZERO, ZERO_SIX, []))
+    places[child.index] = place
+    link = links[place.link]
+    mc, J = moments(child)
+    m, turned = child.mass, place.R_LB.apply(mc)
+    mc, J = shifted_moment(m, turned, place.R_LB.rotate_symmetric(J), place.p_LB)
+    link.mass, link.mc, link.J = link.mass + m, plus(link.mc, mc), six_plus(link.J, J)
+
+
+def moments(body: Body) -> tuple[Vector, Six]:
+    """First moment m p_BoBcm and second moment about Bo, in the body frame [kg m, kg m^2]."""
+    central = six(second_moment(body.inertia))
+    return times(body.mass, body.com), six_plus(central, tuple(body.mass * x for x in square_of(body.com)))
+
+
+def _require_inertia(links: list[Link]) -> None:
+    """A joint whose whole subtree has neither mass nor inertia has no equation of motion."""
+    empty = [True] * len(links)
+    for index in range(len(links) - 1, 0, -1):
+        link = links[index]
+        weightless = not any(_present(x) for x in (link.mass, *link.J))
+        empty[index] = weightless and all(empty[c] for c in link.children)
+    for index, link in enumerate(links[1:], start=1):
+        assert link.connection is not None
+        if empty[index] and link.connection.speed_names:
+            raise ModelError(
+                f"joint {link.connection.name!r} moves {link.body.name!r} and what hangs on it, which have neither "
+                "mass nor inertia, so that its motion is undetermined; give them mass, or weld the joint"
+            )
+
+
+def _present(x: Any) -> bool:
+    return not isinstance(x, (int, float)) or x != 0.0

@@ -1,0 +1,244 @@
+"""Path tables of a tree, and Kane's equation assembled from them: COEF udot = RHS.
+
+COEF = Omega^T I Omega + V^T m V and RHS = Omega^T (T - I alpha_r - w x H) + V^T (F - m a_r), angular quantities of a
+body along its own axes and linear ones along those of N. Omega and V are read off the joint path table: joint k moves
+body b where k is in the path of b, by ^bC^o Gamma_k and by ^NC^o (Gamma_k x r + Delta_k), with o the outer body of the
+joint, r from the joint's point to the mass centre of b, Gamma_k the matrix of joint partials, and Delta_k the same for
+sliding, which the joints of the paper do not have. Plain 3 x 3 matrices from the joints' own motion; nothing is shared
+with the other routes.
+
+Source: Stoneking 2008.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kane.errors import ModelError, shown
+from kane.expression.arguments import number, numbers, require
+from kane.expression.collector import collector_paused
+from kane.expression.interpret import interpret
+from kane.expression.node import Expr
+from kane.expression.traverse import leaves
+from kane.formulation.read_model import system_of
+from kane.formulation.tree.body_tree import BodyTree, body_tree
+from kane.formulation.tree.speeds import Speeds, leaves_of
+from kane.formulation.witnesses.path_kinematics import PathKinematics
+from kane.formulation.witnesses.path_loads import forces_and_torques, generalized_efforts, with_values
+from kane.model.checks import near
+from kane.model.model import Model
+
+SPEEDS = ("model", "paper")
+
+
+@dataclass(frozen=True)
+class PathMatrices:
+    """The matrices of the paper: arrays of expressions, or of numbers.
+
+    Attributes:
+        Omega: (3 Nb, Nu), body axes; w = Omega u + w_t.
+        V: (3 Nb, Nu), N axes; v = V u + v_t, of mass centres.
+        I: (3 Nb, 3 Nb), central inertias along body axes [kg m^2].
+        m: (3 Nb, 3 Nb), masses [kg].
+        w: (3 Nb), angular velocities, body axes [rad/s].
+        alpha_r: (3 Nb), remainder angular accelerations, body axes [rad/s^2].
+        a_r: (3 Nb), remainder accelerations of mass centres, N axes [m/s^2].
+        T: (3 Nb), torques about mass centres, body axes [N m].
+        F: (3 Nb), forces, N axes [N].
+        efforts: (Nu), generalized forces of motors, springs and dampers.
+        COEF: (Nu, Nu).
+        RHS: (Nu), with ``efforts``.
+    """
+
+    Omega: np.ndarray
+    V: np.ndarray
+    I: np.ndarray
+    m: np.ndarray
+    w: np.ndarray
+    alpha_r: np.ndarray
+    a_r: np.ndarray
+    T: np.ndarray
+    F: np.ndarray
+    efforts: np.ndarray
+    COEF: np.ndarray
+    RHS: np.ndarray
+
+
+@dataclass(frozen=True)
+class PathTables:
+    """What ``path_tables`` returns; prints as the two tables.
+
+    Attributes:
+        bodies: names, parents first, the ground left out.
+        joints: names, in the order in which they were declared.
+        body_path, joint_path: (Nb, Nb) booleans: is this body, or joint, in the path of that body?
+        speed_names: of the columns.
+        speeds: their values, as expressions of the model's q, u and t.
+        matrices: as expressions.
+        state, inputs, parameters: leaves: (t, q, u), inputs, parameters.
+        defaults: of parameters.
+    """
+
+    bodies: tuple[str, ...]
+    joints: tuple[str, ...]
+    body_path: np.ndarray
+    joint_path: np.ndarray
+    speed_names: tuple[str, ...]
+    speeds: tuple[Expr, ...]
+    matrices: PathMatrices
+    state: tuple[Expr, tuple[Expr, ...], tuple[Expr, ...]]
+    inputs: tuple[Expr, ...]
+    parameters: tuple[Expr, ...]
+    defaults: Mapping[str, float]
+
+    def evaluate(
+        self,
+        q: Sequence[float],
+        u: Sequence[float],
+        *,
+        t: float | None = None,
+        values: Mapping[str, float] | None = None,
+    ) -> PathMatrices:
+        """The matrices as numbers.
+
+        Args:
+            q, u: the state of the model, whatever the speeds of the columns.
+            t: time, needed where the matrices depend on it [s].
+            values: inputs by name, all on which the matrices depend, and parameters that are not at their defaults.
+
+        Raises:
+            ModelError: lengths do not match, a name is neither an input nor a parameter, or the time or an input is
+                missing.
+        """
+        known = {leaf: self.defaults[leaf.name] for leaf in self.parameters}
+        named = {leaf.name: leaf for leaf in (*self.inputs, *self.parameters)}
+        require(values, Mapping | None, "values are a dict by the names of inputs and parameters")
+        for name, value in (values or {}).items():
+            if name not in named:
+                raise ModelError(f"there is no input or parameter {shown(name)}; {near(name, list(named))}")
+            known[named[name]] = number(value, f"the value of {name!r}")
+        time, q_leaves, u_leaves = self.state
+        at, moving = numbers(q, "q must be numbers"), numbers(u, "u must be numbers")
+        if (at.shape, moving.shape) != ((len(q_leaves),), (len(u_leaves),)):
+            raise ModelError(
+                f"the model has {len(q_leaves)} q and {len(u_leaves)} u, not {at.shape} and {moving.shape}"
+            )
+        known |= {} if t is None else {time: number(t, "t", "seconds")}
+        known |= {**dict(zip(q_leaves, q, strict=True)), **dict(zip(u_leaves, u, strict=True))}
+        return self._numbers(known)
+
+    def _numbers(self, known: dict[Expr, float]) -> PathMatrices:
+        arrays = {f.name: getattr(self.matrices, f.name) for f in fields(PathMatrices)}
+        lift = self.state[0].arena.lift
+        roots = [lift(x) for a in arrays.values() for x in a.ravel()]
+        missing = [leaf.name for leaf in leaves(roots) if leaf not in known]
+        if missing:
+            raise ModelError(f"the matrices depend on {', '.join(missing)}; give t, and inputs in values")
+        flat = np.array([float(x) for x in interpret(roots, known)])
+        ends = np.cumsum([a.size for a in arrays.values()])
+        parts = np.split(flat, ends[:-1])
+        return PathMatrices(**{n: p.reshape(a.shape) for (n, a), p in zip(arrays.items(), parts, strict=True)})
+
+    def __repr__(self) -> str:
+        body = _crosses("Is this body in the path of that body?", self.bodies, self.bodies, self.body_path)
+        joint = _crosses("Is this joint in the path of that body?", self.joints, self.bodies, self.joint_path)
+        return f"{body}\n\n{joint}"
+
+
+def _crosses(title: str, heads: Sequence[str], rows: Sequence[str], table: np.ndarray) -> str:
+    left = max(map(len, rows))
+    lines = [title, " " * left + "".join(f"  {h}" for h in heads)]
+    for name, marks in zip(rows, table, strict=True):
+        cells = "".join("  " + ("x" if mark else " ").center(len(h)) for h, mark in zip(heads, marks, strict=True))
+        lines.append((name.ljust(left) + cells).rstrip())
+    return "\n".join(lines)
+
+
+def path_tables(model: Model, *, speeds: str = "model") -> PathTables:
+    """Stoneking's path tables and matrices of any tree.
+
+    Args:
+        model: a tree of bodies.
+        speeds: "model" for the model's own u, in its order; "paper" for the paper's speeds and order, where one root
+            body moves freely from the ground: angular velocity of the root body along its axes, speeds of the joints,
+            velocity of the root's mass centre along the axes of N. The root may move by a kane.Free joint, or through
+            bodies without mass, which are left out of the tables then.
+
+    Raises:
+        ModelError: the paper's speeds are asked for, and the tree has no free root, or loads act on what carries it;
+            or ``speeds`` is neither word.
+
+    Source: Stoneking 2008.
+    """
+    if not isinstance(speeds, str) or speeds not in SPEEDS:
+        raise ModelError(f"speeds={shown(speeds)} is not one of {', '.join(SPEEDS)}")
+    require(model, Model, "path_tables takes a kane.Model")
+    with collector_paused():
+        found = system_of(model).speeds
+        tree = body_tree(model, found)
+        return _PathAssembly(model, tree, found, papers=speeds == "paper").tables()
+
+
+class _PathAssembly:
+    def __init__(self, model: Model, tree: BodyTree, speeds: Speeds, *, papers: bool) -> None:
+        self.model, self.tree, self.speeds = model, tree, speeds
+        self.kinematics = PathKinematics(tree, speeds, papers)
+        self.lift = np.vectorize(model.arena.lift, otypes=[object])
+
+    @cached_property
+    def outer(self) -> list[int]:
+        """The member that each joint moves, joints in the order in which they were declared, the paper's root first."""
+        places = [self.tree.place(c.child) for c in self.model.connections]
+        first = self.kinematics.first
+        return places if first == 1 else [first, *(k for k in places if k > first)]
+
+    def paths(self, columns: Sequence[int]) -> np.ndarray:
+        """Rows: bodies; columns: the members asked for; whether these lie on the way from the ground to the body."""
+        return np.array(
+            [[k in m.path for k in columns] for m in self.tree.members[self.kinematics.first :]], dtype=bool
+        )
+
+    def matrices(self) -> PathMatrices:
+        k, first = self.kinematics, self.kinematics.first
+        bodies = [m.body for m in self.tree.members[first:]]
+        Omega, V = k.partials(self.paths(self.outer), self.outer)
+        I, m = (_block_diagonal(x) for x in ([b.inertia for b in bodies], [np.diag([b.mass] * 3) for b in bodies]))
+        w, alpha_r, a_r = (np.concatenate(x[first:]) for x in (k.w, k.alpha_r, k.a_r))
+        H = I @ w
+        gyric = np.concatenate([np.cross(w[i : i + 3], H[i : i + 3]) for i in range(0, len(w), 3)])
+        loaded = with_values(self.tree, k)
+        F, T = forces_and_torques(loaded, k, self.model.gravity)
+        efforts = generalized_efforts(loaded, k)
+        COEF = Omega.T @ I @ Omega + V.T @ m @ V
+        RHS = Omega.T @ (T - I @ alpha_r - gyric) + V.T @ (F - m @ a_r) + efforts
+        arrays = (Omega, V, I, m, w, alpha_r, a_r, T, F, efforts, COEF, RHS)
+        return PathMatrices(*(self.lift(x) for x in arrays))
+
+    def tables(self) -> PathTables:
+        first, members = self.kinematics.first, self.tree.members
+        parameters, inputs, t = leaves_of(self.model)
+        return PathTables(
+            bodies=tuple(m.body.name for m in members[first:]),
+            joints=tuple(self.tree.joined(k).connection.name for k in self.outer),
+            body_path=self.paths(range(first, len(members))),
+            joint_path=self.paths(self.outer),
+            speed_names=self.kinematics.names,
+            speeds=tuple(self.lift(self.kinematics.values)),
+            matrices=self.matrices(),
+            state=(t, self.speeds.q, self.speeds.u),
+            inputs=inputs,
+            parameters=parameters,
+            defaults=dict(self.model.parameters),
+        )
+
+
+def _block_diagonal(blocks: Sequence[Any]) -> np.ndarray:
+    out = np.full((3 * len(blocks), 3 * len(blocks)), 0.0, dtype=object)
+    for i, block in enumerate(blocks):
+        out[3 * i : 3 * i + 3, 3 * i : 3 * i + 3] = np.array(block, dtype=object)
+    return out

@@ -1,0 +1,147 @@
+"""from_dh: a serial arm from its table of Hartenberg-Denavit and inertial parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from kane.errors import ModelError, shown
+from kane.expression.arguments import listed, text
+from kane.importers.dh.conventions import DHConvention, convention_of, finite
+from kane.model.body import Body
+from kane.model.checks import near
+from kane.model.joints import Prismatic, Revolute
+from kane.model.loads import Motor
+from kane.model.model import Model
+
+KINDS = {"R": Revolute, "P": Prismatic}
+
+
+@dataclass(frozen=True)
+class DHLink:
+    """One row of a table: a joint and the link that it moves.
+
+    The joint coordinate is added to theta ("R") or to d ("P"), so that the row has the values at q = 0.
+
+    Attributes:
+        alpha, theta: angles [rad].
+        a, d: distances [m]; d is called b by Angeles et al.
+        joint: "R", revolute, or "P", prismatic.
+        mass: of the link [kg].
+        com: mass centre from the origin of the link's frame, in that frame [m].
+        inertia: about the mass centre, in the link's frame [kg m^2]: 3 principal moments, xx yy zz xy xz yz, or 3 x 3.
+    """
+
+    alpha: float
+    a: float
+    d: float
+    theta: float
+    joint: str = "R"
+    mass: float = 0.0
+    com: Sequence[float] = (0.0, 0.0, 0.0)
+    inertia: Sequence[Any] = (0.0, 0.0, 0.0)
+
+
+def from_dh(
+    table: Sequence[DHLink | Mapping[str, Any]],
+    *,
+    convention: str | DHConvention,
+    name: str = "arm",
+    gravity: Sequence[float] | None = None,
+    parent: Body | None = None,
+    prefix: str = "",
+) -> Model:
+    """A serial arm with a motor in every joint.
+
+    Bodies link1, link2, ..., their frames those of the table; coordinates q1, q2, ... [rad or m], speeds their rates,
+    inputs tau1, tau2, ... [N m or N], positive along the coordinates.
+
+    Args:
+        table: rows, ``DHLink`` or mappings with its attributes as keys ("b" may stand for "d").
+        convention: "modified", "standard" or "angeles", or a ``DHConvention``; always to be said, because the same
+            numbers mean different arms.
+        name: of the model.
+        gravity: acceleration of free fall in frame 0 [m/s^2]; (0, 0, -9.81) unless given.
+        parent: the body of another model on which the arm is mounted, frame 0 being its frame; the arm is added to that
+            model, which keeps its name and gravity. A moving base is a body on joints whose coordinates are
+            expressions of time.
+        prefix: put before the names of bodies, coordinates and inputs.
+
+    Returns:
+        The model: a new one, or that of ``parent``.
+
+    Raises:
+        ModelError: unknown convention; a row that lacks something, has something unknown or is not physical; the row is
+            named.
+
+    Source: Angeles, Ma & Rojas 1988, section 3.1.
+    """
+    meaning = convention_of(convention)
+    rows = listed(table, "the table", "kane.DHLink, one for each joint")
+    links = [_link(row, i) for i, row in enumerate(rows, start=1)]
+    text(prefix, "the prefix of names")
+    if not links:
+        raise ModelError("the Hartenberg-Denavit table has no rows; give one for each joint")
+    if parent is None:
+        model = Model(name, gravity=(0.0, 0.0, -9.81) if gravity is None else gravity)
+    elif isinstance(parent, Body):
+        model = parent.model
+        if gravity is not None:
+            raise ModelError(f"the arm is added to model {model.name!r}, which has its own gravity; leave gravity out")
+        from_dh(links, convention=meaning)  # what is wrong with the table is found before the model is touched
+    else:
+        raise ModelError(f"an arm is mounted on a body of a model, not on {shown(parent)}")
+    below = model.ground if parent is None else parent
+    for i, link in enumerate(links, start=1):
+        below = _add(below, link, meaning, [f"{prefix}{word}{i}" for word in ("link", "q", "tau")])
+    return model
+
+
+def _add(below: Body, link: DHLink, convention: DHConvention, names: Sequence[str]) -> Body:
+    """The next link of the arm with its joint and motor, named so."""
+    model, (label, coordinate, effort) = below.model, names
+    body = model.body(label, mass=link.mass, inertia=link.inertia, com=link.com)
+    place = convention.placement(link.alpha, link.a, link.d, link.theta, prismatic=link.joint == "P")
+    joint = KINDS[link.joint](coordinate, axis=place.axis)
+    connection = model.connect(
+        below,
+        body,
+        joint,
+        at=place.at,
+        orientation=place.orientation,
+        child_at=place.child_at,
+        child_orientation=place.child_orientation,
+    )
+    model.load(Motor(connection, model.input(effort)))
+    return body
+
+
+def _link(row: DHLink | Mapping[str, Any], i: int) -> DHLink:
+    """A checked row."""
+    who = f"row {i} of the Hartenberg-Denavit table"
+    given = row if isinstance(row, DHLink) else _from_mapping(row, who)
+    if given.joint not in KINDS:
+        raise ModelError(f'the joint in {who} is {shown(given.joint)}; give "R" (revolute) or "P" (prismatic)')
+    numbers = {key: finite(getattr(given, key), f"{key} in {who}") for key in ("alpha", "a", "d", "theta", "mass")}
+    return DHLink(**numbers, joint=given.joint, com=given.com, inertia=given.inertia)
+
+
+def _from_mapping(row: Any, who: str) -> DHLink:
+    if not isinstance(row, Mapping):
+        raise ModelError(
+            f"{who} is {shown(row)}; give a kane.DHLink, or a dict with alpha, a, d, theta, joint, mass, ..."
+        )
+    known = [f.name for f in fields(DHLink)]
+    values = dict(row)
+    if "b" in values:
+        if "d" in values:
+            raise ModelError(f"{who} has both b and d, two names of one parameter; leave one out")
+        values["d"] = values.pop("b")
+    for key in values:
+        if key not in known:
+            raise ModelError(f"{who} has {shown(key)}, which is not a parameter; {near(key, known)}")
+    missing = [key for key in known[:4] if key not in values]
+    if missing:
+        raise ModelError(f"{who} lacks {', '.join(missing)}; give 0 where it is zero or the joint's own variable")
+    return DHLink(**values)

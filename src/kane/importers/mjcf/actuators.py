@@ -1,0 +1,130 @@
+"""MJCF actuators as motors, forces and torques, each with an input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from kane.expression.functions import maximum, minimum
+from kane.expression.node import Expr, Scalar
+from kane.geometry.rotation import Rotation
+from kane.importers.left_out import LeftOut
+from kane.importers.mjcf.description import ActuatorEntry, MjcfDescription
+from kane.importers.pose import Vector
+from kane.importers.xml_reader import quote
+from kane.model.body import Body
+from kane.model.connection import Connection
+from kane.model.loads.force import Force
+from kane.model.loads.motor import Motor
+from kane.model.loads.torque import Torque
+from kane.model.model import Model
+
+Machine: TypeAlias = tuple[Sequence[Connection], Sequence[Body]]
+
+
+def add_actuator(
+    model: Model, entry: ActuatorEntry, machine: Machine, file: MjcfDescription, left_out: LeftOut
+) -> None:
+    """Add an actuator and its input, or say that it is left out.
+
+    Args:
+        machine: the connections of all joints, and all bodies, in the order of the file.
+    """
+    connections, bodies = machine
+    at_site = entry.through == "site"
+    connection = None if at_site else connections[entry.target]
+    name = entry.name or f"control_{connection.name if connection else file.sites[entry.target].name}"
+    who = f"actuator {quote(name)}"
+    if "ACTUATION" in file.disabled:
+        left_out.add("actuator", file.source, f"{who} is left out, for the file switches actuators off")
+        return
+    single = connection is not None and connection.joint.one_dof
+    if entry.gain is None or entry.bias is None or not (single or _constant(entry)):
+        left_out.add("actuator", file.source, f"{who} is left out with its input: no law that kane expresses")
+        return
+    _say_what_is_missing(who, entry, file.source, left_out)
+    control = model.input(_input_name(model, name))
+    force = _clamped(_law(entry, control, connection if single else None), entry.force_range)
+    if connection is None:
+        site = file.sites[entry.target]
+        _act_on_body(bodies[site.body], entry.gear, force, (site.orientation, site.position))
+    elif single:
+        model.load(Motor(connection, entry.gear[0] * force))
+    else:
+        _act_in_joint(connection, entry, force)
+
+
+def _constant(entry: ActuatorEntry) -> bool:
+    """Whether the force depends on the input alone."""
+    return not any((*(entry.gain or ())[1:], *(entry.bias or ())[1:]))
+
+
+def _say_what_is_missing(who: str, entry: ActuatorEntry, source: str, left_out: LeftOut) -> None:
+    if entry.dynamics != "none":
+        what = f"{who}: the dynamics of its activation ({entry.dynamics}) are left out, its input is the activation"
+        left_out.add("actuator", source, what)
+    if entry.extra:
+        left_out.add("actuator", source, f"{who}: its {entry.extra} is left out")
+    if entry.control_range is not None:
+        low, high = entry.control_range
+        left_out.add("limit", source, f"{who}: its input is not held between {low!r} and {high!r}")
+
+
+def _input_name(model: Model, name: str) -> str:
+    """The name, made different from those of coordinates, speeds and other inputs."""
+    taken = {"t", *model.inputs}
+    for connection in model.connections:
+        taken.update(connection.coordinate_names, connection.speed_names)
+    while name in taken:
+        name += "_control"
+    return name
+
+
+def _law(entry: ActuatorEntry, control: Expr, connection: Connection | None) -> Expr:
+    """gain c + bias, each a constant, a part in the length and a part in its rate."""
+    gain, bias = entry.gain, entry.bias
+    assert gain is not None
+    assert bias is not None
+    length: Any = 0.0 if connection is None else entry.gear[0] * connection.q  # type: ignore[operator]
+    rate: Any = 0.0 if connection is None else entry.gear[0] * connection.qdot  # type: ignore[operator]
+    factor, offset = (p[0] + p[1] * length + p[2] * rate for p in (gain, bias))
+    return control.arena.lift(factor * control + offset)
+
+
+def _clamped(force: Expr, limits: tuple[float, float] | None) -> Expr:
+    return force if limits is None else force.arena.lift(minimum(maximum(force, limits[0]), limits[1]))
+
+
+def _act_on_body(body: Body, gear: Sequence[float], force: Expr, site: tuple[Rotation, Vector]) -> None:
+    """Force and torque along the axes of a site, without reaction."""
+    R, at = site
+    f, t = _times(R.apply(tuple(gear[:3])), force), _times(R.apply(tuple(gear[3:])), force)
+    if any(gear[:3]):
+        body.model.load(Force(body.point(at), f, expressed_in=body))
+    if any(gear[3:]):
+        body.model.load(Torque(body, t, expressed_in=body))
+
+
+def _act_in_joint(connection: Connection, entry: ActuatorEntry, force: Expr) -> None:
+    """On the speeds of a spherical or free joint: angular velocity in the body (or F), velocity in N."""
+    parent, child = connection.parent, connection.child
+    free = connection.joint.nu > 3
+    turning = entry.gear[3:] if free else entry.gear[:3]
+    within = entry.through == "jointinparent"
+    axis = connection.R_PF.apply(tuple(turning)) if within else tuple(turning)
+    on_ground = parent is parent.model.ground
+    if any(turning):
+        child.model.load(
+            Torque(
+                child,
+                _times(axis, force),
+                expressed_in=parent if within else child,
+                reaction=None if on_ground else parent,
+            )
+        )
+    if free and any(entry.gear[:3]):
+        child.model.load(Force(child.point(), _times(entry.gear[:3], force)))
+
+
+def _times(vector: Sequence[Any], force: Expr) -> list[Scalar]:
+    return [float(x) * force for x in vector]

@@ -1,0 +1,231 @@
+"""Models from MJCF files, read by MuJoCo's own parser (extra ``mjcf``)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from kane.errors import ImportFileError, ModelError
+from kane.files.source_file import given_source
+from kane.geometry.inertia import of_six
+from kane.geometry.rotation import Rotation
+from kane.importers.left_out import LeftOut
+from kane.importers.mjcf.description import ActuatorEntry, BodyEntry, JointEntry, MjcfDescription, SiteEntry
+from kane.importers.mjcf.model import model_of
+from kane.importers.mjcf.source import KINDS, SafeText, safe_text
+from kane.importers.pose import MassProperties, Vector
+from kane.model.model import Model
+
+ESSENTIAL = ("flexible", "pair")
+# MuJoCo finds principal axes by rotations until what is left is below 1e-12, and normalises quaternions; below this,
+# relative to the largest entry, a number is such a remnant of zero.
+REMNANT = 1e-12
+
+
+def load_mjcf(
+    source: str | bytes | os.PathLike[str],
+    *,
+    essential: Iterable[str] = ESSENTIAL,
+    root: str | os.PathLike[str] | None = None,
+) -> Model:
+    """The model that an MJCF file describes, with MuJoCo's coordinates.
+
+    MuJoCo's parser resolves defaults, angles, frames and the inertia inferred from geoms. Joints become free,
+    spherical, prismatic and revolute ones, several on one body a chain with massless bodies between them. Coordinates
+    are named like the joints and measured as MuJoCo measures them, but quaternions come before positions, and both
+    velocities of a free body are measured in the body. Sites become named frames. Springs, damping and gravity
+    compensation are loads. Armature of a hinge or slide is a rotor on the ground that turns with the coordinate, which
+    adds to the diagonal of the mass matrix and to nothing else, as in MuJoCo. Every actuator on a joint or site, motors
+    and servos alike, has an input named like it; where it has dynamics, the input is its activation.
+
+    Left out, and listed in ``model.notes``: contacts, equality constraints, tendons and what acts through them, dry
+    friction, limits, muscles, fluids, plugins, flexible bodies, keyframes, sensors.
+
+    Args:
+        source: path of the file; or its text, as bytes or as a str that begins with "<".
+        essential: kinds of parts that must not be left out: of "contact", "pair", "equality", "tendon", "friction",
+            "limit", "actuator", "spring", "armature", "fluid", "flexible", "plugin", "mocap", "keyframe", "sensor".
+            Unless given, contact pairs that the file lists one by one, and flexible bodies.
+        root: folder in which the file, what it includes and its meshes must lie, symbolic links followed; the file's
+            own folder unless given. Includes are relative to the file's folder, also in included files, as MuJoCo has
+            it. Meshes are opened only where inertia is inferred from them; other files never.
+
+    Raises:
+        ImportFileError: MuJoCo is not installed; the file cannot be read, is malformed or hostile, or needs one
+            outside ``root``, or its numbers are not physical; or something essential would be left out.
+        ModelError: an argument is not what it should be, or names in the file clash.
+    """
+    left_out = LeftOut(KINDS, essential)
+    text = safe_text(given_source(source, root, "an MJCF file"), root, left_out)
+    description = _described(text, _parser(text.name), left_out.notes)
+    try:
+        return model_of(description, left_out)
+    except ModelError as error:
+        raise ImportFileError(f"{text.name}: {error}") from None
+
+
+def _parser(name: str) -> Any:
+    try:
+        import mujoco
+    except ImportError:
+        raise ImportFileError(f"{name}: MJCF is read by MuJoCo's own parser; pip install 'kane[mjcf]'") from None
+    return mujoco
+
+
+@contextmanager
+def _warnings_noted(mujoco: Any, notes: list[str]) -> Iterator[None]:
+    """Warnings become notes; MuJoCo would write them to a file in the working folder."""
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda text: notes.append(f"MuJoCo says: {' '.join(str(text).split())}"))
+    try:
+        yield
+    finally:
+        mujoco.set_mju_user_warning(before)
+
+
+def _described(text: SafeText, mujoco: Any, notes: list[str]) -> MjcfDescription:
+    """The file as MuJoCo understands it."""
+    try:
+        with _warnings_noted(mujoco, notes):
+            m = mujoco.MjModel.from_xml_string(text.text, text.assets)
+    except (ValueError, RuntimeError) as error:
+        words = text.in_the_original(" ".join(str(error).split()))
+        raise ImportFileError(f"{text.name}: MuJoCo does not accept it: {words}; correct the file") from None
+    reader = _Reader(m, mujoco, text.name)
+    disabled = reader.disabled()
+    return MjcfDescription(
+        name=m.names[: m.names.index(b"\0")].decode() or "model",
+        source=text.name,
+        gravity=(0.0, 0.0, 0.0) if "GRAVITY" in disabled else reader.vector(m.opt.gravity, "gravity"),
+        bodies=[reader.body(i) for i in range(m.nbody)],
+        sites=[reader.site(i) for i in range(m.nsite)],
+        actuators=[reader.actuator(i) for i in range(m.nu)],
+        disabled=disabled,
+        fluid=bool(m.opt.density or m.opt.viscosity),
+    )
+
+
+class _Reader:
+    """Entries of MuJoCo's arrays as plain numbers, checked to be finite."""
+
+    def __init__(self, m: Any, mujoco: Any, source: str) -> None:
+        self.m, self.mujoco, self.source = m, mujoco, source
+
+    def disabled(self) -> frozenset[str]:
+        """What the file switches off: GRAVITY, SPRING, DAMPER, ACTUATION, ..."""
+        bits = self.mujoco.mjtDisableBit
+        names = {name.removeprefix("mjDSBL_") for name, bit in bits.__members__.items() if name.startswith("mjDSBL_")}
+        found = {name for name in names if self.m.opt.disableflags & int(getattr(bits, f"mjDSBL_{name}"))}
+        # Older versions of MuJoCo have one switch for springs and dampers.
+        return frozenset(found | ({"SPRING", "DAMPER"} if "PASSIVE" in found else set()))
+
+    def numbers(self, values: Any, what: str) -> tuple[float, ...]:
+        array = np.ravel(np.asarray(values, float))
+        if not np.isfinite(array).all():
+            raise ImportFileError(f"{self.source}: {what} is {array.tolist()}; give finite numbers")
+        return tuple(map(float, array))
+
+    def vector(self, values: Any, what: str) -> Vector:
+        x, y, z = self.numbers(values, what)
+        return x, y, z
+
+    def pose(self, position: Any, quaternion: Any, what: str) -> tuple[Rotation, Vector]:
+        matrix = np.zeros(9)
+        self.mujoco.mju_quat2Mat(matrix, np.asarray(self.numbers(quaternion, f"the orientation of {what}")))
+        return Rotation.matrix(_settled(matrix).reshape(3, 3)), self.vector(position, f"the position of {what}")
+
+    def body(self, i: int) -> BodyEntry:
+        m, name = self.m, self.m.body(i).name
+        who = f"body {name!r}"
+        orientation, position = self.pose(m.body_pos[i], m.body_quat[i], who)
+        first, count = int(m.body_jntadr[i]), int(m.body_jntnum[i])
+        return BodyEntry(
+            name=name,
+            parent=int(m.body_parentid[i]),
+            orientation=orientation,
+            position=position,
+            mass=self.mass(i, who),
+            joints=tuple(self.joint(j) for j in range(first, first + count)),
+            weightless=self.numbers(m.body_gravcomp[i], f"gravcomp of {who}")[0],
+            mocap=bool(m.body_mocapid[i] >= 0),
+        )
+
+    def mass(self, i: int, who: str) -> MassProperties:
+        m = self.m
+        moments = np.array(self.numbers(m.body_inertia[i], f"the inertia of {who}"))
+        turn, com = self.pose(m.body_ipos[i], m.body_iquat[i], f"the inertia of {who}")
+        R = turn.as_numpy()
+        I = _settled(R @ np.diag(moments) @ R.T)
+        six = (I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2])
+        return MassProperties(
+            self.numbers(m.body_mass[i], f"the mass of {who}")[0], com, of_six(tuple(map(float, six)))
+        )
+
+    def joint(self, j: int) -> JointEntry:
+        m, name = self.m, self.m.joint(j).name
+        who = f"joint {name!r}"
+        kind = self.mujoco.mjtJoint(int(m.jnt_type[j])).name.removeprefix("mjJNT_").lower()
+        q, v = int(m.jnt_qposadr[j]), int(m.jnt_dofadr[j])
+        numbers = {
+            "reference": m.qpos0[q],
+            "stiffness": m.jnt_stiffness[j],
+            "rest": m.qpos_spring[q],
+            "damping": m.dof_damping[v],
+            "armature": m.dof_armature[v],
+            "friction": m.dof_frictionloss[v],
+        }
+        return JointEntry(
+            name=name,
+            kind=kind,
+            at=self.vector(m.jnt_pos[j], f"the position of {who}"),
+            axis=self.vector(_settled(m.jnt_axis[j]), f"the axis of {who}"),
+            curved=self.any("jnt_stiffnesspoly", j) or self.any("dof_dampingpoly", v) or self.any("jnt_springyield", j),
+            limited=bool(m.jnt_limited[j]) or self.any("jnt_actfrclimited", j),
+            **{word: self.numbers(value, f"the {word} of {who}")[0] for word, value in numbers.items()},
+        )
+
+    def any(self, word: str, i: int) -> bool:
+        """Whether an array, which not every version of MuJoCo has, is not zero there."""
+        return bool(np.any(getattr(self.m, word)[i])) if hasattr(self.m, word) else False
+
+    def site(self, i: int) -> SiteEntry:
+        name = self.m.site(i).name
+        pose = self.pose(self.m.site_pos[i], self.m.site_quat[i], f"site {name!r}")
+        return SiteEntry(name, int(self.m.site_bodyid[i]), *pose)
+
+    def actuator(self, i: int) -> ActuatorEntry:
+        m, name, kinds = self.m, self.m.actuator(i).name, self.mujoco
+        who = f"actuator {name!r}"
+        gain = kinds.mjtGain(int(m.actuator_gaintype[i])).name
+        bias = kinds.mjtBias(int(m.actuator_biastype[i])).name
+        p, b = (self.vector(x[i][:3], f"the law of {who}") for x in (m.actuator_gainprm, m.actuator_biasprm))
+        extra = [word for word in ("armature", "damping", "dampingpoly", "delay") if self.any(f"actuator_{word}", i)]
+        return ActuatorEntry(
+            name=name,
+            through=kinds.mjtTrn(int(m.actuator_trntype[i])).name.removeprefix("mjTRN_").lower(),
+            target=int(m.actuator_trnid[i][0]),
+            gear=self.numbers(m.actuator_gear[i], f"the gear of {who}"),
+            gain={"mjGAIN_FIXED": (p[0], 0.0, 0.0), "mjGAIN_AFFINE": p}.get(gain),
+            bias={"mjBIAS_NONE": (0.0, 0.0, 0.0), "mjBIAS_AFFINE": b}.get(bias),
+            dynamics=kinds.mjtDyn(int(m.actuator_dyntype[i])).name.removeprefix("mjDYN_").lower(),
+            control_range=self.range("ctrl", i),
+            force_range=self.range("force", i),
+            extra=", ".join(extra),
+        )
+
+    def range(self, word: str, i: int) -> tuple[float, float] | None:
+        if not getattr(self.m, f"actuator_{word}limited")[i]:
+            return None
+        low, high = self.numbers(getattr(self.m, f"actuator_{word}range")[i], f"{word}range of an actuator")
+        return low, high
+
+
+def _settled(values: Any) -> np.ndarray:
+    """The values with what rounding has left of zeros put there."""
+    array = np.array(values, float)
+    array[np.abs(array) <= REMNANT * np.abs(array).max(initial=0.0)] = 0.0
+    return array

@@ -1,0 +1,309 @@
+"""MJCF text made safe for MuJoCo's parser, which opens whatever file a text names: only what dynamics needs is kept.
+
+What MuJoCo gets is written anew from a list of elements that are allowed, every element on a line of its own, so that
+messages can be made to point to the right place. Files that it is to read are handed over in memory under names of our
+own; what a file includes is put into it by us.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+from kane.errors import ImportFileError
+from kane.files.source_file import Source, read_source
+from kane.importers.left_out import LeftOut
+from kane.importers.mjcf.include import with_includes
+from kane.importers.xml_reader import Element, quote, read_xml, require_outermost
+
+# What may be left out, by kind.
+KINDS = {
+    "contact": "contacts",
+    "pair": "contact pairs that are listed one by one",
+    "equality": "equality constraints",
+    "tendon": "tendons",
+    "friction": "dry friction in joints",
+    "limit": "limits of joints, controls and forces",
+    "actuator": "actuators of this sort",
+    "spring": "springs of this sort",
+    "armature": "armature of joints with several freedoms",
+    "fluid": "forces of a fluid",
+    "flexible": "flexible bodies",
+    "plugin": "plugins",
+    "mocap": "bodies moved from outside",
+    "keyframe": "keyframes",
+    "sensor": "sensors",
+}
+# Sections that stand for something that acts, by the kind it is.
+_ACTING = {"equality": "equality", "tendon": "tendon", "deformable": "flexible", "extension": "plugin",
+           "keyframe": "keyframe", "sensor": "sensor"}  # fmt: skip
+_PASSIVE = ("size", "visual", "statistic", "custom")
+_BODY_PARTS = {"composite": "flexible", "flexcomp": "flexible", "plugin": "plugin"}
+_UNSEEN = ("camera", "light")
+_DEFAULTS_LEFT_OUT = ("material", "texture", "camera", "light", "pair", "equality", "tendon", "plugin")
+# Attributes of the compiler that name folders, or that would merge or drop bodies.
+_COMPILER_LEFT_OUT = ("meshdir", "texturedir", "assetdir", "strippath", "fusestatic", "discardvisual")
+_OTHER_TRANSMISSIONS = ("tendon", "body", "cranksite", "slidersite", "refsite")
+MOST_COPIES = 10_000
+_NAMING = ("name", "class", "childclass", "joint", "jointinparent", "site", "mesh", "model", "prefix", "material")
+_NOT_FINITE = re.compile(r"(?:^|\s)[+-]?(?:nan|inf|infinity)(?:\s|$)", re.IGNORECASE)
+
+
+@dataclass
+class SafeText:
+    """MJCF text that names no file but those in ``assets``.
+
+    Attributes:
+        name: of the source, for messages.
+        text: what MuJoCo may read.
+        assets: files in memory, by the names used in the text.
+        places: of the elements, "file:line:column"; each has a line of the text to itself.
+    """
+
+    name: str
+    text: str
+    assets: dict[str, bytes] = field(default_factory=dict)
+    places: list[str] = field(default_factory=list)
+
+    def in_the_original(self, message: str) -> str:
+        """A message of MuJoCo, with the file and the line that it means in the place of the line of this text."""
+
+        def original(found: re.Match[str]) -> str:
+            line = int(found[1])
+            if not 0 < line <= len(self.places):
+                return found[0]
+            file, number, _ = self.places[line - 1].rsplit(":", 2)
+            return f"line {number} of {file}"
+
+        return re.sub(r"line (\d{1,9})\b", original, message)
+
+
+def safe_text(source: Source, root: str | os.PathLike[str] | None, left_out: LeftOut) -> SafeText:
+    """What of an MJCF text matters for dynamics, as text that MuJoCo may read.
+
+    Raises:
+        ImportFileError: the text is not well-formed, has a document type, or needs a file that is not inside ``root``;
+            or something essential would be left out.
+    """
+    top = read_xml(source)
+    require_outermost(top, "mujoco", "an MJCF file")
+    top = with_includes(top, source, root)
+    _refuse_other_files(top, 1)
+    cleaned = _Cleaner(top, left_out).cleaned()
+    _require_finite(cleaned)
+    folder = Path(source.name).parent if source.name != "<text>" else None
+    assets = _mesh_files(top, cleaned, folder, root)
+    return SafeText(source.name, "".join(_written(cleaned)), assets, [e.place for e in every(cleaned)])
+
+
+def every(element: Element) -> Iterator[Element]:
+    """An element and all inside it."""
+    yield element
+    for child in element.children:
+        yield from every(child)
+
+
+def _refuse_other_files(element: Element, copies: int) -> None:
+    """Refuse what brings in other files, and copies beyond measure."""
+    if element.tag == "attach" or (element.tag == "model" and "file" in element.attributes):
+        raise element.fault(
+            f"<{element.tag}> brings in another file and is refused; put its content into this file (MuJoCo writes a "
+            "model as one file: mujoco.MjSpec.from_file(path).to_xml())"
+        )
+    if element.tag == "replicate":
+        copies *= _whole(element, "count")
+        if copies > MOST_COPIES:
+            raise element.fault(f"<replicate> makes more than {MOST_COPIES} copies; make fewer")
+    for child in element.children:
+        _refuse_other_files(child, copies)
+
+
+def _require_finite(top: Element) -> None:
+    """Refuse NaN and infinity, some of which MuJoCo lets pass with a line in a file of its own."""
+    for element in every(top):
+        for word, value in element.attributes.items():
+            if word not in _NAMING and _NOT_FINITE.search(value):
+                raise element.fault(f"{word}={quote(value)} of <{element.tag}> is not finite; give finite numbers")
+
+
+def _whole(element: Element, attribute: str) -> int:
+    text = element.attributes.get(attribute, "1").strip()
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        raise element.fault(f"{attribute}={quote(text)} of <{element.tag}> is no whole number; give one")
+    return int(text)
+
+
+class _Cleaner:
+    """Copies what matters, and says what is left out."""
+
+    def __init__(self, top: Element, left_out: LeftOut) -> None:
+        self.top = top
+        self.left_out = left_out
+        compilers = [e.attributes for e in top.children if e.tag == "compiler"]
+        self.infers_always = any(a.get("inertiafromgeom") == "true" for a in compilers)
+        # The mass of what stands still matters for nothing but a total that is given.
+        self.all_mass_counts = any("settotalmass" in a for a in compilers)
+
+    def cleaned(self) -> Element:
+        rows = {
+            "compiler": self.compiler,
+            "option": lambda e: [e],
+            "default": self.defaults,
+            "asset": lambda e: [replace(e, children=[self.plain(c) for c in e.children if c.tag == "mesh"])],
+            "worldbody": self.world,
+            "actuator": self.actuators,
+            "contact": self.contacts,
+        }
+        made = replace(self.top, children=[])
+        for section in self.top.children:
+            if section.tag in rows:
+                made.children.extend(rows[section.tag](section))
+            elif section.tag in _ACTING:
+                self.section_left_out(section)
+            elif section.tag not in _PASSIVE:
+                raise section.fault(f"<{quote(section.tag)}> is not a part of MJCF that kane knows; remove it")
+        return made
+
+    def section_left_out(self, section: Element) -> None:
+        if section.tag == "sensor" and section.children:
+            self.left_out.add("sensor", section.place, f"{len(section.children)} sensors are left out")
+            return
+        for part in section.children:
+            name = f" {quote(part.attributes['name'])}" if "name" in part.attributes else ""
+            self.left_out.add(_ACTING[section.tag], part.place, f"{section.tag} <{part.tag}>{name} is left out")
+
+    def compiler(self, element: Element) -> list[Element]:
+        attributes = {k: v for k, v in element.attributes.items() if k not in _COMPILER_LEFT_OUT}
+        # Lengths of muscles would be found by simulating the model, and muscles are left out.
+        still = Element("lengthrange", {"mode": "none"}, element.place)
+        return [replace(element, attributes=attributes, children=[still])]
+
+    def defaults(self, element: Element) -> list[Element]:
+        kept = [c for c in element.children if c.tag not in _DEFAULTS_LEFT_OUT]
+        inner = [d for c in kept for d in (self.defaults(c) if c.tag == "default" else [self.plain(c)])]
+        return [replace(element, children=inner)]
+
+    def plain(self, element: Element) -> Element:
+        """An element without looks and plugins."""
+        for child in element.children:
+            if child.tag == "plugin":
+                self.left_out.add("plugin", child.place, f"a plugin of <{element.tag}> is left out")
+        attributes = {k: v for k, v in element.attributes.items() if k != "material"}
+        return replace(element, attributes=attributes, children=[])
+
+    def world(self, element: Element) -> list[Element]:
+        geoms = [e for e in every(element) if e.tag == "geom" and not _touches_nothing(e)]
+        if geoms:
+            what = f"contacts are left out (geoms: {len(geoms)}): bodies pass through each other and through the floor"
+            self.left_out.add("contact", geoms[0].place, what)
+        return [self.body(element, keeps_geoms=False, moves=False)]
+
+    def body(self, element: Element, *, keeps_geoms: bool, moves: bool) -> Element:
+        """A body, or a frame or replicate inside it, with what matters of it: geoms only where they make inertia."""
+        children = []
+        for child in element.children:
+            if child.tag == "body":
+                moved = moves or any(e.tag in ("joint", "freejoint") for e in _of_body(child))
+                inferred = self.infers_always or not any(e.tag == "inertial" for e in _of_body(child))
+                counts = inferred and (moved or self.all_mass_counts)
+                children.append(self.body(child, keeps_geoms=counts, moves=moved))
+            elif child.tag in ("frame", "replicate"):
+                children.append(self.body(child, keeps_geoms=keeps_geoms, moves=moves))
+            elif child.tag in _BODY_PARTS:
+                self.left_out.add(_BODY_PARTS[child.tag], child.place, f"<{child.tag}> is left out")
+            elif child.tag not in _UNSEEN and (child.tag != "geom" or keeps_geoms):
+                children.append(self.plain(child))
+        return replace(element, children=children)
+
+    def actuators(self, element: Element) -> list[Element]:
+        kept = []
+        for actuator in element.children:
+            through = [word for word in _OTHER_TRANSMISSIONS if word in actuator.attributes]
+            if through or actuator.tag in ("muscle", "adhesion", "plugin"):
+                name = quote(actuator.attributes.get("name", ""))
+                how = f" through a {through[0]}" if through else ""
+                what = f"actuator <{actuator.tag}> {name}{how} is left out, with its input"
+                self.left_out.add("actuator", actuator.place, what)
+            else:
+                kept.append(self.plain(actuator))
+        return [replace(element, children=kept)]
+
+    def contacts(self, element: Element) -> list[Element]:
+        for pair in element.children:
+            if pair.tag == "pair":
+                both = " and ".join(quote(pair.attributes.get(word, "?")) for word in ("geom1", "geom2"))
+                self.left_out.add("pair", pair.place, f"the contact of geoms {both} is left out: they touch nothing")
+        return []
+
+
+def _of_body(body: Element) -> Iterator[Element]:
+    """The parts of a body itself, those in frames too."""
+    for child in body.children:
+        yield child
+        if child.tag == "frame":
+            yield from _of_body(child)
+
+
+def _touches_nothing(geom: Element) -> bool:
+    return all(geom.attributes.get(word) == "0" for word in ("contype", "conaffinity"))
+
+
+def _mesh_files(
+    top: Element, cleaned: Element, folder: Path | None, root: str | os.PathLike[str] | None
+) -> dict[str, bytes]:
+    """Read the meshes from which inertia is inferred, and give them names of our own; the others are dropped."""
+    compiler: dict[str, str] = {}
+    for element in top.children:
+        if element.tag == "compiler":
+            compiler.update(element.attributes)
+    wanted = {e.attributes["mesh"] for e in every(cleaned) if e.tag == "geom" and "mesh" in e.attributes}
+    files: dict[str, bytes] = {}
+    for asset in [e for e in cleaned.children if e.tag == "asset"]:
+        kept = []
+        for mesh in asset.children:
+            file = mesh.attributes.get("file")
+            name = mesh.attributes.get("name", PurePosixPath(file.replace("\\", "/")).stem if file else "")
+            if name not in wanted:
+                continue
+            attributes = {**mesh.attributes, "name": name}
+            if file is not None:
+                attributes["file"] = f"mesh{len(files)}{PurePosixPath(file).suffix}"
+                files[attributes["file"]] = _mesh_file(mesh, _place(file, compiler), folder, root)
+            kept.append(replace(mesh, attributes=attributes))
+        asset.children[:] = kept
+    return files
+
+
+def _place(file: str, compiler: Mapping[str, str]) -> PurePosixPath:
+    """The path of a mesh file from the folder of the model."""
+    path = PurePosixPath(file.replace("\\", "/"))
+    if compiler.get("strippath") == "true":
+        path = PurePosixPath(path.name)
+    return PurePosixPath(compiler.get("meshdir", compiler.get("assetdir", ""))) / path
+
+
+def _mesh_file(mesh: Element, path: PurePosixPath, folder: Path | None, root: str | os.PathLike[str] | None) -> bytes:
+    start = folder if folder is not None else Path(root) if root is not None else None
+    if start is None:
+        raise mesh.fault(
+            f"inertia is to be inferred from the mesh {quote(str(path))}, but a text has no folder; give root= the "
+            "folder of the file, or the bodies <inertial>"
+        )
+    try:
+        return read_source(start / path, start if root is None else root).data
+    except ImportFileError as error:
+        raise mesh.fault(f"inertia is to be inferred from a mesh, but: {error}") from None
+
+
+def _written(element: Element) -> Iterator[str]:
+    """The text of an element; every element begins a line."""
+    words = "".join(f' {k}="{html.escape(v)}"'.replace("\n", "&#10;") for k, v in element.attributes.items())
+    yield f"<{element.tag}{words}>"
+    for child in element.children:
+        yield "\n"
+        yield from _written(child)
+    yield f"</{element.tag}>"

@@ -1,0 +1,1 @@
+"""Models from URDF files."""

@@ -1,0 +1,122 @@
+"""How each joint of a description moves: by itself, after another joint, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from kane.errors import ImportFileError, ModelError, shown
+from kane.importers.urdf.description import Description, JointEntry, about
+from kane.importers.urdf.joints import JOINT_KINDS
+from kane.importers.xml_reader import quote
+from kane.model.checks import near
+
+
+@dataclass(frozen=True, slots=True)
+class Welded:
+    """The joint stands still at this value of its coordinate [rad or m]."""
+
+    value: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """q = multiplier * q_of(joint) + offset, where ``joint`` moves by itself."""
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+Motion: TypeAlias = Welded | Following
+
+
+def joint_motions(robot: Description, lock: Mapping[str, float]) -> dict[str, Motion]:
+    """The motion of every joint; one that moves by itself follows its own name.
+
+    Raises:
+        ImportFileError: mimic joints that go round in a circle, follow a joint that is not there or has not one
+            freedom, or have more than one freedom themselves.
+    """
+    known: dict[str, Motion] = {}
+    for joint in robot.joints.values():
+        followers: dict[str, JointEntry] = {}
+        while joint.name not in known:
+            if joint.name in followers:
+                words = " -> ".join(quote(name) for name in (*list(followers)[:8], joint.name))
+                raise about(joint.place, f"mimic joints follow each other in a circle: {words}; remove one <mimic>")
+            motion = _own_motion(joint, lock)
+            if motion is not None:
+                known[joint.name] = motion
+            else:
+                followers[joint.name] = joint
+                joint = _leader(robot, joint)
+        for follower in reversed(followers.values()):
+            known[follower.name] = _after(follower, known)
+    return known
+
+
+def _own_motion(joint: JointEntry, lock: Mapping[str, float]) -> Motion | None:
+    """The motion of a joint that does not depend on another, else None."""
+    kind = JOINT_KINDS[joint.kind]
+    if joint.name in lock:
+        value = lock[joint.name]
+        if kind.freedoms != 1 and value != 0.0:
+            raise about(
+                joint.place, f"{joint.kind} joint {quote(joint.name)} can be locked at 0 only, not {shown(value)}"
+            )
+        return Welded(value)
+    if kind.freedoms == 0:
+        return Welded()
+    if joint.mimic is None:
+        return Following(joint.name)
+    if kind.freedoms != 1:
+        raise about(joint.place, f"joint {quote(joint.name)} is {joint.kind} and cannot mimic another; remove <mimic>")
+    return None
+
+
+def _leader(robot: Description, joint: JointEntry) -> JointEntry:
+    assert joint.mimic is not None
+    leader = robot.joints.get(joint.mimic.joint)
+    what = f"joint {quote(joint.name)} mimics {quote(joint.mimic.joint)}"
+    if leader is None:
+        raise about(joint.place, f"{what}, which is not there; {near(joint.mimic.joint, list(robot.joints))}")
+    if JOINT_KINDS[leader.kind].freedoms > 1:
+        raise about(joint.place, f"{what}, which is {leader.kind} and has no single coordinate; remove <mimic>")
+    return leader
+
+
+def _after(joint: JointEntry, known: Mapping[str, Motion]) -> Motion:
+    """The motion of a mimic joint, that of its leader being known."""
+    mimic = joint.mimic
+    assert mimic is not None
+    leader = known[mimic.joint]
+    if isinstance(leader, Welded):
+        return Welded(mimic.multiplier * leader.value + mimic.offset)
+    if mimic.multiplier == 0.0:
+        return Welded(mimic.offset)
+    offset = mimic.multiplier * leader.offset + mimic.offset
+    return Following(leader.joint, mimic.multiplier * leader.multiplier, offset)
+
+
+def read_lock(robot: Description, lock: Mapping[str, float] | Iterable[str] | None) -> dict[str, float]:
+    """Joint names to the values at which they are locked, from names alone (locked at 0) or names and values.
+
+    Raises:
+        ModelError: an unknown joint, or a value that is not a finite number.
+    """
+    if lock is None:
+        return {}
+    if isinstance(lock, str) or not isinstance(lock, (Mapping, Iterable)):
+        raise ModelError(f"lock= is {shown(lock)}; give a list of joint names, or a dict of joint names and values")
+    pairs = lock.items() if isinstance(lock, Mapping) else ((name, 0.0) for name in lock)
+    values = {}
+    for name, value in pairs:
+        if not isinstance(name, str) or name not in robot.joints:
+            hint = near(name, list(robot.joints))
+            raise ImportFileError(f"{robot.source}: there is no joint {shown(name)} to lock; {hint}")
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or not abs(value) <= 1e12:
+            raise ModelError(f"joint {name!r} is to be locked at {shown(value)}; give a finite number [rad or m]")
+        values[name] = float(value)
+    return values

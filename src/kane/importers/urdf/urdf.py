@@ -1,0 +1,154 @@
+"""Models from URDF files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping
+
+from kane.errors import ImportFileError, ModelError, shown
+from kane.expression.arguments import listed
+from kane.expression.node import Expr
+from kane.expression.operations import COORDINATE
+from kane.files.source_file import given_source
+from kane.importers.pose import NO_MASS, MassProperties
+from kane.importers.urdf.description import Description, JointEntry, read_description
+from kane.importers.urdf.joints import JOINT_KINDS
+from kane.importers.urdf.motion import joint_motions, read_lock
+from kane.importers.urdf.tree import Lump, lump_links, mass_properties, require_mass
+from kane.importers.xml_reader import quote, read_xml
+from kane.model.body import Body
+from kane.model.checks import near
+from kane.model.connection import Connection
+from kane.model.joints.joint import Joint
+from kane.model.loads.damper import Damper
+from kane.model.loads.motor import Motor
+from kane.model.model import Model
+
+
+def load_urdf(
+    source: str | bytes | os.PathLike[str],
+    *,
+    base: Joint | None = None,
+    lock: Mapping[str, float] | Iterable[str] | None = None,
+    repair: Iterable[str] = (),
+    root: str | os.PathLike[str] | None = None,
+) -> Model:
+    """The model that a URDF file describes.
+
+    Links joined by fixed and locked joints are one body, named after the first of them; the others are named frames of
+    it (``model.frames``). Joints become revolute, prismatic or free ones, their coordinates named like the joints and
+    ordered depth first, children in the order of the file (Pinocchio sorts them by name). A mimic joint's coordinate is
+    ``multiplier * other + offset``. Every joint of one freedom that moves by itself has a ``Motor`` whose input is
+    named ``tau_<joint>``; damping becomes a ``Damper``. Inertia is taken about the mass centre, as URDF has it. Roll,
+    pitch and yaw within 1e-9 rad of a multiple of pi/2 are that multiple: 1.57079632679 is a right angle, 1.5708 not.
+
+    Not modelled: limits, geometry, transmissions, extensions (no mesh or other file is opened), Coulomb friction. What
+    may be missed is listed in ``model.notes``.
+
+    Args:
+        source: path of the file; or its text, as bytes or as a str that begins with "<".
+        base: joint between the ground and the root link, such as ``kane.Free()``; fixed to the ground unless given, and
+            then the mass of the root link and what is welded to it does not matter and is left out.
+        lock: names of joints that stand still, at 0; or a dict of names and values [rad or m].
+        repair: names of links whose inertia, where no body can have it, is replaced by the nearest valid one.
+        root: folder in which the file must lie, symbolic links followed; the file's own folder unless given. It does
+            not change what ``source`` is relative to: the working folder.
+
+    Raises:
+        ImportFileError: the file cannot be read, is malformed, hostile or not a tree, or its numbers are not physical;
+            the message names file, line, element and the cure.
+        ModelError: an argument is not what it should be, or names in the file clash.
+    """
+    if base is not None and not isinstance(base, Joint):
+        raise ModelError(f"base= is {shown(base)}; give a joint such as kane.Free(), or None to fix the root link")
+    text = given_source(source, root, "a URDF file")
+    robot = read_description(read_xml(text), text.name, JOINT_KINDS)
+    lumps = lump_links(robot, joint_motions(robot, read_lock(robot, lock)))
+    allowed = _read_repair(robot, repair)
+    if base is None:
+        masses = [NO_MASS, *mass_properties(lumps[1:], allowed, robot.notes)]
+    else:
+        masses = mass_properties(lumps, allowed, robot.notes)
+    require_mass(lumps, masses, base.label if base is not None and isinstance(base.label, str) else None)
+    try:
+        return _model(robot, lumps, masses, base)
+    except ModelError as error:
+        raise ImportFileError(f"{robot.source}: {error}") from None
+
+
+def _read_repair(robot: Description, repair: Iterable[str]) -> Collection[str]:
+    names = [repair] if isinstance(repair, str) else listed(repair, "repair=", "names of links")
+    for name in names:
+        if name not in robot.links:
+            hint = near(str(name), list(robot.links))
+            raise ImportFileError(f"{robot.source}: there is no link {shown(name)} to repair; {hint}")
+    return names
+
+
+def _model(robot: Description, lumps: list[Lump], masses: list[MassProperties], base: Joint | None) -> Model:
+    model = Model(robot.name)
+    model.notes.extend(robot.notes)
+    bodies: list[Body] = []
+    for part, properties in zip(lumps, masses, strict=True):
+        if part.above is None and base is None:
+            bodies.append(model.ground)
+        else:
+            name = _free_name(model, part.name)
+            body = model.body(name, mass=properties.mass, inertia=properties.inertia, com=properties.com)
+            bodies.append(body)
+        if part.above is not None:
+            _connect(model, bodies[part.above], bodies[-1], part)
+        elif base is not None:
+            model.connect(model.ground, bodies[0], base)
+        _name_frames(model, bodies[-1], part)
+    joints = [part.joint for part in lumps if part.joint is not None and part.joint.limits]
+    model.notes += [
+        f"joint {quote(j.name)}: its limits ({j.limits}) are left out, it moves beyond them" for j in joints
+    ]
+    return model
+
+
+def _connect(model: Model, parent: Body, child: Body, part: Lump) -> None:
+    """Add the joint that carries a lump, with its motor and damper."""
+    joint, motion = part.joint, part.motion
+    assert joint is not None
+    assert motion is not None
+    make = JOINT_KINDS[joint.kind].make
+    assert make is not None
+    by_itself = motion.joint == joint.name
+    coordinate: str | Expr = joint.name
+    if not by_itself:
+        coordinate = motion.multiplier * model.arena.leaf(COORDINATE, motion.joint) + motion.offset
+    made = make(coordinate, joint.axis)
+    connection = model.connect(
+        parent, child, made, at=part.pose.position, orientation=part.pose.rotation, name=joint.name
+    )
+    if made.one_dof and by_itself:
+        model.load(Motor(connection, model.input(f"tau_{joint.name}")))
+    _resist(model, connection, joint)
+
+
+def _resist(model: Model, connection: Connection, joint: JointEntry) -> None:
+    if joint.damping > 0.0 and connection.joint.one_dof:
+        model.load(Damper(connection, joint.damping))
+    elif joint.damping > 0.0:
+        model.notes.append(f"joint {quote(joint.name)}: damping {joint.damping!r} of a {joint.kind} joint is left out")
+    if joint.friction > 0.0:
+        model.notes.append(
+            f"joint {quote(joint.name)}: Coulomb friction {joint.friction!r} is not modelled; add a kane.Motor with a "
+            "smooth law such as -friction * tanh(qdot / small) where it matters"
+        )
+
+
+def _name_frames(model: Model, body: Body, part: Lump) -> None:
+    """Name a frame for every link that has become part of ``body``, but for the one whose name the body has."""
+    for link, pose in part.links if body is model.ground else part.links[1:]:
+        model.frame(_free_name(model, link.name), body, at=pose.position, orientation=pose.rotation)
+
+
+def _free_name(model: Model, link: str) -> str:
+    """The name of a link, unless it is that of the ground."""
+    if link != model.ground.name:
+        return link
+    model.notes.append(f"link {quote(link)} is called {link + '_link'!r}, for kane calls the inertial frame so")
+    return link + "_link"

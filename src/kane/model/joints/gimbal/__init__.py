@@ -1,0 +1,1 @@
+"""Joints of one to three angles by any Euler sequence."""

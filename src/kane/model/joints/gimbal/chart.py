@@ -1,0 +1,61 @@
+"""Another Euler sequence for the same gimbal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kane.expression.functions import cos, sin
+from kane.expression.node import Expr
+from kane.model.joints.chart import Chart
+from kane.model.joints.gimbal.angles import angles_along, rotation_matrix
+
+if TYPE_CHECKING:
+    from kane.model.joints.gimbal.gimbal import Gimbal
+
+
+@dataclass(frozen=True)
+class GimbalChart(Chart):
+    """Three angles about i, j, k for three about i, j, i, and the reverse.
+
+    i, j, k are singular where axis i of F lies along axis k of M, i, j, i where it lies along axis i of M: a quarter
+    turn apart.
+
+    Attributes:
+        of: the gimbal.
+        joint: the same one about the other axes.
+    """
+
+    of: Gimbal
+    joint: Gimbal
+
+    @property
+    def title(self) -> str:
+        return self.joint.sequence
+
+    @property
+    def changes_speeds(self) -> bool:
+        return self.of.speeds.of_angles
+
+    def distance(self, q: np.ndarray) -> np.ndarray:
+        return self.of.distance_to_singularity(q)
+
+    def beyond(self, q: Sequence[Expr], within: float) -> Expr:
+        sine = sin(q[1]) if self.of.axes[0] == self.of.axes[2] else cos(q[1])
+        return sine * sine - math.sin(within) ** 2
+
+    def coordinates(self, q: np.ndarray, near: np.ndarray) -> np.ndarray:
+        return angles_along(self.joint.axes, rotation_matrix(self.of.axes, q), near)
+
+    def speeds(self, q: np.ndarray, u: np.ndarray, other: np.ndarray) -> np.ndarray:
+        return self.of.speeds.carried(u, (self.of.axes, q), (self.joint.axes, other))
+
+
+def other_sequence(axes: tuple[int, ...]) -> str:
+    """The sequence that is singular a quarter turn away."""
+    i, j, k = axes
+    return "".join("xyz"[axis] for axis in (i, j, 3 - i - j if i == k else i))

@@ -1,0 +1,303 @@
+"""Constraints embedded in numbers at a state: u_d = D u_i + e, M~ = R^T M R, as native programs.
+
+A program's ``stage`` starts with a header of 64-bit integers (the places below, then three lists: the columns of u,
+dependent ones first; the row of A of each configuration residual; where in q each unit quaternion starts), and then
+holds the stages of the programs it calls.
+
+Source: Gillespie 2003, Eqs. 4-5, 43-45.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from kane.native.algebra import (
+    UNCHOSEN,
+    Factors,
+    factor,
+    smallest_pivot,
+    solve_columns,
+    solve_positive,
+    solve_upper,
+    to_q,
+)
+from kane.native.call import (
+    call_program,
+    integers_at,
+    matrix_at,
+    native_inline,
+    native_kernel,
+    native_program,
+    vector_at,
+)
+
+# Places in the header: address and stage of the programs called (of the last one zero where the speeds are the joints'
+# own: it settles the configuration in these), ...
+CONSTRAINTS, CONFIGURATION, KINEMATICS, UNCONSTRAINED, OWN = range(5)
+STAGES = 5
+# ... how dependent speeds are chosen, whether all rows are linear in u, sizes, the number of the joints' own speeds,
+# the rank of the choice and where in ``work`` the arrays lie.
+MODE, LINEAR, ROWS, SPEEDS, COORDINATES, RESIDUALS, QUATERNIONS, OWN_SPEEDS, RANK, WORK = range(10, 20)
+HEADER = 20
+# Modes: chosen at each call; the choice kept in the header, made anew by settling; the choice of the header for good.
+AFRESH, KEPT, FIXED = range(3)
+
+# Rows that are not linear in the speeds: Newton's method, until the change is rounding.
+ITERATIONS, CONVERGED = 20, 1e-14
+
+
+class Arrays(NamedTuple):
+    """Scratch of a call, with what it knows of the model.
+
+    Attributes:
+        head: the header and, behind it, ``kept``, the order of the columns.
+        state: [t, q, u].
+        rows: what the program "constraints" gives.
+        free: what the program "unconstrained" gives.
+        f: Factors of A.
+        x: a vector as long as A has rows.
+        M: mass matrix, its columns in the order of the choice, (n, n).
+        W: M R, in its columns of independent speeds, (n, n).
+        reduced: M~, (n, n).
+        e, z, udot: in the order of the choice, (n,).
+    """
+
+    head: Any
+    kept: Any
+    state: Any
+    rows: Any
+    free: Any
+    f: Any
+    x: Any
+    M: Any
+    W: Any
+    reduced: Any
+    e: Any
+    z: Any
+    udot: Any
+
+
+@native_inline
+def arrays_of(state: Any, stage: Any, work: Any) -> Any:
+    """The Arrays of a call, the state copied."""
+    head = integers_at(stage, 0, HEADER)
+    m, n, nq = head[ROWS], head[SPEEDS], head[COORDINATES]
+    at = head[WORK]
+    s = vector_at(work, at, 1 + nq + n)
+    given = vector_at(state, 0, 1 + nq + n)
+    for i in range(s.size):
+        s[i] = given[i]
+    at += 1 + nq + n
+    rows = vector_at(work, at, m * n + m)
+    at += m * n + m
+    free = vector_at(work, at, n * (n + 1) // 2 + n + m + nq)
+    at += n * (n + 1) // 2 + n + m + nq
+    f = Factors(
+        matrix_at(work, at, m, n),
+        integers_at(work, at + m * n, n),
+        vector_at(work, at + m * n + n, n),
+        vector_at(work, at + m * n + 2 * n, n),
+        matrix_at(work, at + m * n + 3 * n, 2, n),
+        vector_at(work, at + m * n + 5 * n, n),
+    )
+    at += m * n + 6 * n
+    x = vector_at(work, at, m)
+    at += m
+    M, W, reduced = matrix_at(work, at, n, n), matrix_at(work, at + n * n, n, n), matrix_at(work, at + 2 * n * n, n, n)
+    at += 3 * n * n
+    e, z, udot = vector_at(work, at, n), vector_at(work, at + n, n), vector_at(work, at + 2 * n, n)
+    return Arrays(head, integers_at(stage, HEADER, n), s, rows, free, f, x, M, W, reduced, e, z, udot)
+
+
+@native_kernel
+def work_length(m: int, n: int, nq: int) -> int:
+    """Doubles that ``arrays_of`` lays out."""
+    return 1 + nq + n + m * n + m + n * (n + 1) // 2 + n + m + nq + n * m + 6 * n + m + 3 * n * n + 3 * n
+
+
+@native_inline
+def call(a: Any, which: int, rest: Any, stage: Any, work: Any, out: Any) -> None:
+    """Call a program of the header at the state of the arrays."""
+    part = vector_at(stage, a.head[STAGES + which], 0)
+    call_program(a.head[which], a.state, vector_at(rest, 0, 0), part, out, vector_at(work, 0, 0))
+
+
+@native_kernel
+def load_columns(rows: Any, f: Any, kept: Any, rank: int) -> None:
+    """A into the Factors, its columns in the order kept where there is one."""
+    m, n = f.A.shape
+    for k in range(n):
+        f.order[k] = kept[k] if rank != UNCHOSEN else k
+    for i in range(m):
+        for k in range(n):
+            f.A[i, k] = rows[i * n + f.order[k]]
+
+
+@native_kernel
+def _change(f: Any, rank: int, motion: Any, x: Any, u: Any) -> float:
+    """u_d -= A_d^+ (A u + b); the largest change over the largest speed changed."""
+    for i in range(x.size):
+        x[i] = motion[i]
+    to_q(f, rank, x)
+    solve_upper(f, rank, x)
+    change, size = 0.0, 0.0
+    for k in range(rank):
+        j = f.order[k]
+        u[j] -= x[k]
+        change, size = max(change, abs(x[k])), max(size, abs(u[j]))
+    return change / size if size > 0.0 else 0.0
+
+
+@native_inline
+def correct_speeds(a: Any, rank: int, rest: Any, stage: Any, work: Any) -> None:
+    """u_d from u_i, where A and its Factors stand for the state; rows that are not linear are solved by iteration."""
+    m, n = a.f.A.shape
+    u, motion = a.state[a.state.size - n :], a.rows[m * n :]
+    change = _change(a.f, rank, motion, a.x, u)
+    if a.head[LINEAR] == 1:
+        return
+    for _ in range(ITERATIONS):
+        if not change > CONVERGED:
+            return
+        call(a, CONSTRAINTS, rest, stage, work, a.rows)
+        load_columns(a.rows, a.f, a.f.order, rank)
+        factor(a.f, rank)
+        change = _change(a.f, rank, motion, a.x, u)
+
+
+@native_inline
+def embed(a: Any, rest: Any, stage: Any, work: Any) -> int:
+    """Choose dependent speeds as the mode says, put u_d = D u_i + e into the state, and D into the Factors.
+
+    D[k, j] is then A[k, j], k < rank <= j: of the dependent speed order[k] by the independent one order[j].
+
+    Returns:
+        How many speeds are dependent.
+    """
+    call(a, CONSTRAINTS, rest, stage, work, a.rows)
+    chosen = a.head[RANK] if a.head[MODE] != AFRESH else UNCHOSEN
+    load_columns(a.rows, a.f, a.kept, chosen)
+    rank = factor(a.f, chosen)
+    correct_speeds(a, rank, rest, stage, work)
+    solve_columns(a.f, rank)
+    return rank
+
+
+@native_kernel
+def conditioning(rows: Any, f: Any, rank: int) -> float:
+    """The smallest pivot of the choice over the largest that any choice has, which is the longest column of A.
+
+    Not over its own largest pivot, which says nothing where there is one.
+    """
+    n = f.order.size
+    m, longest = rows.size // (n + 1), 0.0
+    for j in range(n):
+        total = 0.0
+        for i in range(m):
+            total += rows[i * n + j] * rows[i * n + j]
+        longest = max(longest, math.sqrt(total))
+    return min(1.0, smallest_pivot(f, rank) / longest) if rank > 0 else 1.0
+
+
+@native_kernel
+def remainders(f: Any, rank: int, given: Any, x: Any, e: Any) -> None:
+    """e_t of udot_d = D udot_i + e_t, in the order of the choice, zero at independent speeds."""
+    for i in range(x.size):
+        x[i] = given[i]
+    to_q(f, rank, x)
+    solve_upper(f, rank, x)
+    for k in range(e.size):
+        e[k] = -x[k] if k < rank else 0.0
+
+
+@native_kernel
+def reduce_mass(f: Any, rank: int, lower: Any, M: Any, W: Any, reduced: Any) -> None:
+    """M in the order of the choice, W = M R and M~ = R^T M R (lower triangle), R = [D; 1]."""
+    D, order, n = f.A, f.order, f.order.size
+    for k in range(n):
+        for l in range(k + 1):
+            i, j = max(order[k], order[l]), min(order[k], order[l])
+            M[k, l] = M[l, k] = lower[i * (i + 1) // 2 + j]
+    for i in range(n):
+        for j in range(rank, n):
+            W[i, j] = M[i, j]
+        for k in range(rank):
+            c = M[i, k]
+            if c != 0.0:
+                for j in range(rank, n):
+                    W[i, j] += c * D[k, j]
+    for i in range(rank, n):
+        for j in range(rank, i + 1):
+            reduced[i - rank, j - rank] = W[i, j]
+    for k in range(rank):
+        for i in range(rank, n):
+            c = D[k, i]
+            if c != 0.0:
+                for j in range(rank, i + 1):
+                    reduced[i - rank, j - rank] += c * W[k, j]
+
+
+@native_kernel
+def solve_motion(f: Any, rank: int, h: Any, M: Any, reduced: Any, e: Any, z: Any, udot: Any) -> None:
+    """M~ udot_i = -R^T (h + M e_t), udot_d = D udot_i + e_t, in the order of the choice."""
+    D, n = f.A, f.order.size
+    for i in range(n):
+        z[i] = h[f.order[i]]
+        for k in range(rank):
+            z[i] += M[i, k] * e[k]
+    for j in range(rank, n):
+        udot[j] = -z[j]
+    for k in range(rank):
+        for j in range(rank, n):
+            udot[j] -= D[k, j] * z[k]
+    solve_positive(reduced, n - rank, udot[rank:])
+    for k in range(rank):
+        udot[k] = e[k]
+        for j in range(rank, n):
+            udot[k] += D[k, j] * udot[j]
+
+
+@native_program
+def rhs(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+    """qdot and udot."""
+    a = arrays_of(state, stage, work)
+    rank = embed(a, rest, stage, work)
+    call(a, UNCONSTRAINED, rest, stage, work, a.free)
+    m, n = a.f.A.shape
+    first = n * (n + 1) // 2
+    h, after = a.free[first : first + n], a.free[first + n : first + n + m]
+    remainders(a.f, rank, after, a.x, a.e)
+    reduce_mass(a.f, rank, a.free, a.M, a.W, a.reduced)
+    solve_motion(a.f, rank, h, a.M, a.reduced, a.e, a.z, a.udot)
+    rates = a.free[first + n + m :]
+    result = vector_at(out, 0, rates.size + n)
+    for i in range(rates.size):
+        result[i] = rates[i]
+    for k in range(n):
+        result[rates.size + a.f.order[k]] = a.udot[k]
+
+
+@native_program
+def embedding(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+    """Conditioning; 1 for each independent speed, else 0; u; e_t; R by rows, its columns of dependent speeds zero."""
+    a = arrays_of(state, stage, work)
+    rank = embed(a, rest, stage, work)
+    call(a, UNCONSTRAINED, rest, stage, work, a.free)
+    m, n = a.f.A.shape
+    first = n * (n + 1) // 2 + n
+    remainders(a.f, rank, a.free[first : first + m], a.x, a.e)
+    order, D = a.f.order, a.f.A
+    result, R = vector_at(out, 0, 1 + 3 * n), matrix_at(out, 1 + 3 * n, n, n)
+    result[0] = conditioning(a.rows, a.f, rank)
+    for k in range(n):
+        j = order[k]
+        result[1 + j] = 1.0 if k >= rank else 0.0
+        result[1 + n + j] = a.state[a.state.size - n + j]
+        result[1 + 2 * n + j] = a.e[k]
+        for i in range(n):
+            R[i, j] = 0.0
+        if k >= rank:
+            R[j, j] = 1.0
+            for l in range(rank):
+                R[order[l], j] = D[l, k]

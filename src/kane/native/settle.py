@@ -1,0 +1,252 @@
+"""A state put onto its constraints, and dependent speeds chosen anew, as a native program.
+
+Coordinates move by the least change of the speeds (minimum norm) that takes the linearised residuals away, whatever
+speeds are dependent: it stays small where a choice of dependent speeds is near its singularity, and redundant rows
+need no choice. Speeds move by the dependent ones alone: the independent ones are the state, and the rest follows.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from kane.native.algebra import UNCHOSEN, Factors, factor, from_q, smallest_pivot, solve_lower
+from kane.native.call import (
+    call_program,
+    integers_at,
+    matrix_at,
+    native_inline,
+    native_kernel,
+    native_program,
+    vector_at,
+)
+from kane.native.embedding import (
+    AFRESH,
+    CONFIGURATION,
+    CONSTRAINTS,
+    COORDINATES,
+    FIXED,
+    HEADER,
+    KINEMATICS,
+    MODE,
+    OWN,
+    OWN_SPEEDS,
+    QUATERNIONS,
+    RANK,
+    RESIDUALS,
+    STAGES,
+    WORK,
+    arrays_of,
+    call,
+    conditioning,
+    correct_speeds,
+    load_columns,
+    work_length,
+)
+
+# Residuals [m or rad] under this are rounding in mechanisms of metres; in others iteration ends where it gains nothing.
+SMALL = 1e-14
+ITERATIONS, HALVINGS = 50, 10
+# A choice is made anew where its smallest pivot is by so much smaller than that of the best: the change costs nothing,
+# and the equations in speeds that are nearly dependent are hard to integrate.
+WORSE = 0.5
+
+
+class Correction(NamedTuple):
+    """Scratch of the correction of coordinates.
+
+    Attributes:
+        f: Factors of A^T, of the rows that belong to the configuration.
+        residual: of the configuration, (rows,).
+        s: the change of the speeds, (n,).
+        q, slope, still: coordinates before the change, and their rates with s and without speeds, (nq,).
+    """
+
+    f: Any
+    residual: Any
+    s: Any
+    q: Any
+    slope: Any
+    still: Any
+
+
+@native_kernel
+def settle_work_length(m: int, n: int, nq: int) -> int:
+    """Doubles that settling lays out."""
+    return work_length(m, n, nq) + m * n + 7 * m + n + 3 * nq
+
+
+def own_work_length(n: int, nq: int) -> int:
+    """Doubles for the state of the joints' own speeds, of which there are n, and for what settling it gives."""
+    return 2 * (1 + nq + n) + 2
+
+
+@native_inline
+def _correction_of(a: Any, work: Any) -> Any:
+    m, n = a.f.A.shape
+    p, nq = a.head[RESIDUALS], a.head[COORDINATES]
+    at = a.head[WORK] + work_length(m, n, nq)
+    f = Factors(
+        matrix_at(work, at, n, p),
+        integers_at(work, at + p * n, p),
+        vector_at(work, at + p * n + p, p),
+        vector_at(work, at + p * n + 2 * p, p),
+        matrix_at(work, at + p * n + 3 * p, 2, p),
+        vector_at(work, at + p * n + 5 * p, p),
+    )
+    at += p * n + 6 * p
+    residual, s = vector_at(work, at, p), vector_at(work, at + p, n)
+    at += p + n
+    q, slope = vector_at(work, at, nq), vector_at(work, at + nq, nq)
+    return Correction(f, residual, s, q, slope, vector_at(work, at + 2 * nq, nq))
+
+
+@native_kernel
+def _largest(x: Any) -> float:
+    """max |x_i|; NaN where some is."""
+    largest = 0.0
+    for value in x:
+        largest = largest if abs(value) <= largest else abs(value)
+    return largest
+
+
+@native_kernel
+def _normalise(a: Any, quaternions: Any) -> None:
+    q = a.state[1:]
+    for start in quaternions:
+        length = 0.0
+        for i in range(start, start + 4):
+            length += q[i] * q[i]
+        length = math.sqrt(length)
+        for i in range(start, start + 4):
+            q[i] /= length
+
+
+@native_inline
+def _rates(a: Any, s: Any, rest: Any, stage: Any, work: Any, out: Any) -> None:
+    """dq/dt with the speeds s, which are left in the state."""
+    first = a.state.size - s.size
+    for j in range(s.size):
+        a.state[first + j] = s[j]
+    call(a, KINEMATICS, rest, stage, work, out)
+
+
+@native_inline
+def _direction(a: Any, c: Any, rows: Any, rest: Any, stage: Any, work: Any) -> None:
+    """The rates ``slope - still`` that the least s with A s = -residual gives."""
+    n = c.s.size
+    call(a, CONSTRAINTS, rest, stage, work, a.rows)
+    for k in range(rows.size):
+        c.f.order[k] = k
+        for j in range(n):
+            c.f.A[j, k] = a.rows[rows[k] * n + j]
+    rank = factor(c.f, UNCHOSEN)
+    # A^T P = Q R, so that s = Q y with R^T y = -P^T residual: what lies beyond the rank is redundant.
+    for j in range(n):
+        c.s[j] = -c.residual[c.f.order[j]] if j < rank else 0.0
+    solve_lower(c.f, rank, c.s)
+    from_q(c.f, rank, c.s)
+    _rates(a, c.s, rest, stage, work, c.slope)
+    for j in range(n):
+        c.s[j] = 0.0
+    _rates(a, c.s, rest, stage, work, c.still)
+
+
+@native_inline
+def _correct_coordinates(a: Any, c: Any, rows: Any, quaternions: Any, rest: Any, stage: Any, work: Any) -> float:
+    """q onto the configuration constraints by Newton's method; the largest residual as it was before.
+
+    A step that gains nothing is halved, and in the end taken back. The speeds of the state are used as scratch.
+    """
+    call(a, CONFIGURATION, rest, stage, work, c.residual)
+    before = size = _largest(c.residual)
+    for _ in range(ITERATIONS):
+        if not size > SMALL:
+            break
+        _direction(a, c, rows, rest, stage, work)
+        q, share, found = a.state[1 : 1 + c.q.size], 1.0, size
+        for i in range(q.size):
+            c.q[i] = q[i]
+        for _ in range(HALVINGS):
+            for i in range(q.size):
+                q[i] = c.q[i] + share * (c.slope[i] - c.still[i])
+            _normalise(a, quaternions)
+            call(a, CONFIGURATION, rest, stage, work, c.residual)
+            found = _largest(c.residual)
+            if found < size:
+                break
+            share *= 0.5 if size > 1e3 * SMALL else 0.0
+        if not found < size:
+            for i in range(q.size):
+                q[i] = c.q[i]
+            break
+        size = found
+    return before
+
+
+@native_inline
+def _correct_by_own_speeds(a: Any, nq: int, at: int, rest: Any, stage: Any, work: Any) -> float:
+    """q onto the configuration constraints by the joints' own speeds; the largest residual as it was before."""
+    n = a.head[OWN_SPEEDS]
+    state, found = vector_at(work, at, 1 + nq + n), vector_at(work, at + 1 + nq + n, nq + n + 3)
+    for i in range(1 + nq + n):
+        state[i] = a.state[i] if i <= nq else 0.0
+    part = vector_at(stage, a.head[STAGES + OWN], 0)
+    call_program(a.head[OWN], state, vector_at(rest, 0, 0), part, found, vector_at(work, 0, 0))
+    for i in range(nq):
+        a.state[1 + i] = found[i]
+    return float(found[nq + n])
+
+
+@native_inline
+def _choose(a: Any) -> int:
+    """Factor A by the choice in force, or anew where that has become worse or the rank another; the rank."""
+    n = a.f.order.size
+    if a.head[MODE] == FIXED:
+        load_columns(a.rows, a.f, a.kept, a.head[RANK])
+        return factor(a.f, a.head[RANK])
+    load_columns(a.rows, a.f, a.kept, UNCHOSEN)
+    rank = factor(a.f, UNCHOSEN)
+    if a.head[MODE] == AFRESH:
+        return rank
+    best = smallest_pivot(a.f, rank)
+    if a.head[RANK] == rank:
+        load_columns(a.rows, a.f, a.kept, rank)
+        factor(a.f, rank)
+        if smallest_pivot(a.f, rank) >= WORSE * best:
+            return rank
+        load_columns(a.rows, a.f, a.kept, UNCHOSEN)
+        factor(a.f, UNCHOSEN)
+    a.head[RANK] = rank
+    for k in range(n):
+        a.kept[k] = a.f.order[k]
+    return rank
+
+
+@native_program
+def settle(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+    """q, u, residuals of configuration and motion before the correction, conditioning of the choice."""
+    a = arrays_of(state, stage, work)
+    c = _correction_of(a, work)
+    m, n, nq = a.f.A.shape[0], c.s.size, c.q.size
+    lists = integers_at(stage, HEADER + n, a.head[RESIDUALS] + a.head[QUATERNIONS])
+    rows, quaternions = lists[: a.head[RESIDUALS]], lists[a.head[RESIDUALS] :]
+    result = vector_at(out, 0, nq + n + 3)
+    call(a, CONSTRAINTS, rest, stage, work, a.rows)
+    result[nq + n + 1] = _largest(a.rows[m * n :])
+    for j in range(n):
+        result[nq + j] = a.state[1 + nq + j]
+    _normalise(a, quaternions)
+    if a.head[OWN] != 0:
+        at = a.head[WORK] + settle_work_length(m, n, nq)
+        result[nq + n] = _correct_by_own_speeds(a, nq, at, rest, stage, work)
+    else:
+        result[nq + n] = _correct_coordinates(a, c, rows, quaternions, rest, stage, work)
+    for j in range(n):
+        a.state[1 + nq + j] = result[nq + j]
+    call(a, CONSTRAINTS, rest, stage, work, a.rows)
+    rank = _choose(a)
+    correct_speeds(a, rank, rest, stage, work)
+    result[nq + n + 2] = conditioning(a.rows, a.f, rank)
+    for i in range(nq + n):
+        result[i] = a.state[1 + i]
