@@ -1,6 +1,6 @@
 """Closed loops that are hard for solvers: forty windows that lie flat, Bricard's chain, a crank for a thousand turns.
 
-Prints redundant equations, freedoms and drifts; writes out/closed_loops.png.
+Prints redundant equations, freedoms, drifts and the equations of the four-bar linkage; writes out/closed_loops.png.
 """
 
 from pathlib import Path
@@ -61,6 +61,8 @@ def main() -> None:
 
     dyn = kane.build(kane.formulate(library.four_bar()))
     state = kane.assemble(dyn, q={"q1": 1.0, "q3": 1.5}, u={"u1": 6.4}, fixed=["q1", "u1"])
+    near = kane.formulate(library.four_bar(), near=state)  # on the graph: expressions to read
+    print(f"four-bar: {near.notes_on_embedding}\n{near.listing()}")
     run = kane.simulate(dyn, until=1000.0, q=state.q, u=state.u, integrator=EXACT)
     turns = (run["q1"] - run["q1"][0]) / (2 * np.pi)
     print(f"four-bar: {turns[-1]:.1f} turns in 1,000 s")
