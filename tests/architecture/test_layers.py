@@ -75,7 +75,7 @@ def test_an_import_that_points_downward_or_names_a_type_is_allowed(source_of, pa
     assert upward_imports(source_of(path, text)) == []
 
 
-# The function ``explicit`` makes Equations, which print the tables of the explicit route: to be cut by a contract of routes.
+# ``explicit`` makes Equations, which print the tables of the explicit route: a contract of routes is to cut this.
 CIRCLES = [[f"kane.formulation.{room}" for room in ("equations", "explicit", "formulate", "reactions")]]
 
 

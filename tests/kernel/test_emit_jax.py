@@ -87,7 +87,7 @@ def test_without_the_switch_the_module_computes_in_single_precision_as_it_says(t
     source = emit_jax([moving()], name="t", defaults={"m": 3.0, "L1": 0.4, "tau": 1.5})
     assert "jax_enable_x64" in source
     (tmp_path / "model.py").write_text(source)
-    code = "import model; print(model.f([0.1] * 7).dtype)"
+    code = "import model; print(model.f([0.1] * 7, [1.5]).dtype)"
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )

@@ -83,14 +83,16 @@ def test_hostile_names_stay_harmless():
     np.testing.assert_array_equal(result, interpreted(program, state, (), parameters))
 
 
-def test_known_values_are_defaults_and_unknown_ones_must_be_given():
+def test_known_parameters_are_defaults_and_inputs_must_be_given():
     program = moving()
     f = loaded(emit_numpy([program], name="t", defaults={"m": 3.0, "L1": 0.4, "tau": 1.5}))["f"]
     state = np.linspace(0.1, 0.7, 7)
-    np.testing.assert_array_equal(f(state), f(state, [1.5], [3.0, 0.4]))
+    np.testing.assert_array_equal(f(state, [1.5]), f(state, [1.5], [3.0, 0.4]))
+    with pytest.raises(TypeError, match="rest"):
+        f(state)
     without = loaded(emit_numpy([program], name="t", defaults={"tau": 1.5}))["f"]
     with pytest.raises(TypeError, match="parameters"):
-        without(state)
+        without(state, [1.5])
 
 
 def test_docstrings_say_what_the_arrays_hold():
