@@ -26,7 +26,7 @@ MODELS = {
     "chain": lambda: library.chain(8),
     "n_four_bar": lambda: library.n_four_bar(2),
     "n_link_pendulum": lambda: library.n_link_pendulum(3),
-    **{f"tree of {make}": (lambda k=k: random_tree(k, 4, joints=JOINTS[k : k + 1])) for k, make in enumerate(JOINTS)},
+    **{f"tree of joint {k}": (lambda k=k: random_tree(k, 4, joints=JOINTS[k : k + 1])) for k in range(len(JOINTS))},
     "large tree": lambda: random_tree(3, 25),
     "Talos": talos,
 }

@@ -63,7 +63,8 @@ def numbers(values: Any, wanted: str) -> np.ndarray:
         return values
     try:
         given = np.asarray(values)
-        if given.dtype.kind in "fiubO":  # not text, which NumPy would read, nor complex numbers, which it would halve
+        # Not text, which NumPy would read, nor complex numbers, which it would halve, nor None, which it takes for NaN.
+        if given.dtype.kind in "fiub" or (given.dtype.kind == "O" and not any(x is None for x in given.flat)):
             return given.astype(np.float64)
     except (TypeError, ValueError, OverflowError, RecursionError):
         pass
