@@ -21,7 +21,7 @@ from benchmarks.report import Table
 from benchmarks.robots import PANDA
 from benchmarks.states import layout
 from benchmarks.timing import Figure, interleaved
-from kane.simulation.course import free_course
+from kane.simulation.asked.course import free_course
 from kane.simulation.problem import Problem
 
 TITLE = "Ten seconds of the Panda to 1e-8"

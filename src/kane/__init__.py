@@ -10,6 +10,8 @@ from kane.analysis.tip_over import TipOver, tip_over
 from kane.dynamics.build import LLVM, build
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.revealed import AuxiliarySpeeds, Multipliers, OrthogonalComplement, RevealedReactions
+from kane.ensembles.ensemble import Ensemble
+from kane.ensembles.simulate_many import simulate_many
 from kane.errors import (
     CompileError,
     ExpressionError,
@@ -94,17 +96,15 @@ from kane.model.model import Model
 from kane.model.model_form import load_model, save_model
 from kane.model.picture import draw
 from kane.model.wheel import Wheel
-from kane.simulation.charts import Charts
-from kane.simulation.events import Event, Occurrence
+from kane.simulation.asked.events import Event, Occurrence
+from kane.simulation.asked.inputs import Held, Interpolated
 from kane.simulation.follow import follow
-from kane.simulation.followed_motion import FollowedMotion
-from kane.simulation.inputs import Held, Interpolated
 from kane.simulation.integrators import BDF, RK4, RK5, RK8, Gauss4, Midpoint
 from kane.simulation.integrators.integrator import Integrator
+from kane.simulation.modes.charts import Charts
+from kane.simulation.recorded.followed_motion import FollowedMotion
+from kane.simulation.recorded.trajectory import Trajectory
 from kane.simulation.simulate import simulate
-from kane.simulation.trajectory import Trajectory
-from kane.sweep.ensemble import Ensemble
-from kane.sweep.simulate_many import simulate_many
 
 __version__ = "0.1.0"
 

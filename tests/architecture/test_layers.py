@@ -14,7 +14,7 @@ LAYERS = (
     ("formulation", "importers"),
     ("library", "dynamics", "exporters"),
     ("simulation",),
-    ("analysis", "sweep", "viewer"),
+    ("analysis", "ensembles", "viewer"),
     ("haptics",),
     ("cli",),
 )

@@ -15,7 +15,7 @@ import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.native import call as native_call
-from kane.simulation import native_explicit, native_implicit
+from kane.native import explicit, implicit
 from oracles.source_mutants import everywhere
 
 PROGRAM = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
@@ -40,6 +40,6 @@ def interpreted_loops() -> Iterator[None]:
 
     with ExitStack() as stack:
         stack.enter_context(everywhere(native_call.call_program, call_program))
-        for loop in (native_explicit.march_explicit, native_implicit.march_implicit):
+        for loop in (explicit.march_explicit, implicit.march_implicit):
             stack.enter_context(everywhere(loop, loop.py_func))
         yield

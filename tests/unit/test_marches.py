@@ -11,10 +11,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import kane
-from kane.simulation import native_explicit as explicit
-from kane.simulation import native_march
+from kane.native import explicit, state
+from kane.native.arrays import EVALUATIONS, LAST_ERROR, NEXT_STEP, REJECTED, STOP, TIME, UNCUT_STEP
 from kane.simulation.integrators.explicit import Explicit
-from kane.simulation.march import EVALUATIONS, LAST_ERROR, NEXT_STEP, REJECTED, STOP, TIME, UNCUT_STEP
 
 FIXED = {"RK4": (kane.RK4(), 4), "Midpoint": (kane.Midpoint(), 2), "Gauss4": (kane.Gauss4(), 4)}
 FREE = {"RK5": kane.RK5(1e-7, 1e-9), "RK8": kane.RK8(1e-10, 1e-12)}
@@ -391,11 +390,11 @@ def test_the_error_of_a_quaternion_is_the_rotation_vector_that_it_stands_for():
 
 def test_lengths_states_and_numbers():
     x = np.array([9.0, 3.0, 0.0, 4.0, 0.0, 9.0])
-    native_march.normalise(x, np.array([1]))
+    state.normalise(x, np.array([1]))
     assert x == pytest.approx([9.0, 0.6, 0.0, 0.8, 0.0, 9.0], rel=1e-15)
-    assert native_march.is_finite(x)
+    assert state.is_finite(x)
     for wrong in (math.nan, math.inf, -math.inf):
-        assert not native_march.is_finite(np.array([0.0, wrong]))
+        assert not state.is_finite(np.array([0.0, wrong]))
 
 
 @pytest.mark.parametrize("name", ["RK4", "RK8"])

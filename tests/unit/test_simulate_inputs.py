@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kane
-from kane.simulation.inputs import Held, Interpolated
+from kane.simulation.asked.inputs import Held, Interpolated
 
 
 @pytest.fixture(scope="module")

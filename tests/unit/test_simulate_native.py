@@ -13,7 +13,7 @@ import pytest
 
 import kane
 from kane.native.call import _tell, call_program, native_loop
-from kane.simulation.native_explicit import march_explicit
+from kane.native.explicit import march_explicit
 
 SCRIPT = """
 import kane
@@ -21,7 +21,7 @@ model = kane.Model("pendulum")
 bob = model.body("bob", mass=1.0, com=(0, 0, -1))
 model.connect(model.ground, bob, kane.Revolute("q1", axis="y"))
 run = kane.simulate(kane.build(kane.formulate(model)), until=1.0, q=[1.0])
-from kane.simulation.native_explicit import march_explicit
+from kane.native.explicit import march_explicit
 stats = march_explicit.stats
 print(run.final.q[0].hex(), sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import kane
-from kane.simulation.course import free_course
-from kane.simulation.march import DONE, EVALUATIONS, REJECTED, TIME, Status
+from kane.native.arrays import DONE, EVALUATIONS, REJECTED, TIME
+from kane.simulation.asked.course import free_course
+from kane.simulation.march import Status
 from kane.simulation.pace import WINDOW, Pace
 from kane.simulation.problem import Problem
 from kane.simulation.run import Outcome, run_march

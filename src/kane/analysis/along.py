@@ -16,7 +16,7 @@ from kane.expression.node import Expr
 from kane.expression.operations import ACCELERATION
 from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
-from kane.simulation.trajectory import Trajectory
+from kane.simulation.recorded.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import xarray

@@ -20,7 +20,7 @@ from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate
 from kane.model.model import Model
-from kane.simulation.trajectory import Trajectory
+from kane.simulation.recorded.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import xarray

@@ -24,7 +24,7 @@ from kane.model.wheel import Wheel
 if TYPE_CHECKING:
     import xarray
 
-    from kane.simulation.trajectory import Trajectory
+    from kane.simulation.recorded.trajectory import Trajectory
 
 UP = (0.0, 0.0, 1.0)
 # Lengths [m] and cosines below this are round-off.

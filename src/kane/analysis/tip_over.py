@@ -28,7 +28,7 @@ from kane.model.wheel import Wheel
 if TYPE_CHECKING:
     import xarray
 
-    from kane.simulation.trajectory import Trajectory
+    from kane.simulation.recorded.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)

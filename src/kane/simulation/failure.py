@@ -17,7 +17,8 @@ from kane.expression.operations import ABS, DIV, EQUAL, LESS, LESS_EQUAL, MAX, M
 from kane.expression.traverse import leaves, reachable
 from kane.formulation.equations import Equations
 from kane.formulation.search.best_speeds import where_zero
-from kane.simulation.march import CONDITIONING, March, Vector
+from kane.native.arrays import CONDITIONING, Vector
+from kane.simulation.march import March
 from kane.simulation.run import Outcome
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers
 from kane.model.named_vector import named_vector
-from kane.simulation.followed_motion import FollowedMotion
+from kane.simulation.asked.prescribed import Array, courses, speeds_along
 from kane.simulation.layout import Layout
-from kane.simulation.prescribed import Array, courses, speeds_along
+from kane.simulation.recorded.followed_motion import FollowedMotion
+from kane.simulation.recorded.record import Record
 from kane.simulation.settling import Constraints
-from kane.simulation.trajectory_record import Record
 
 FORCE_UNITS = {"rad/s": "N m", "m/s": "N"}
 

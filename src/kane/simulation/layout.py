@@ -11,7 +11,7 @@ from kane.errors import ModelError, shown
 from kane.formulation.equations import Equations
 from kane.model.joints.joint import Joint
 from kane.model.named_vector import named_vector
-from kane.simulation.march import Vector
+from kane.native.arrays import Vector
 
 # A quaternion this close to length one is one that was rounded, in a file or by a sum; it is normalised in silence.
 UNIT_TOLERANCE = 1e-6

@@ -6,179 +6,41 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane.errors import ModelError
+from kane.native import arrays
+from kane.native.arrays import (
+    ENDED,
+    FOUND,
+    NO_NOTES,
+    PROBES,
+    ROWS,
+    TIME,
+    Course,
+    Store,
+    System,
+    Tables,
+    Vector,
+    Watch,
+)
 
 if TYPE_CHECKING:
     from kane.codegen.jit.compiled import CompiledFunction
     from kane.codegen.programs.program import Program
-    from kane.simulation.python_inputs import PythonInputs
-
-Vector = NDArray[np.float64]
-Indices = NDArray[np.int64]
-
-# Places in ``Store.clock``: the time of x, the next step to try, the last error over the tolerance, and the step before
-# it was cut short to end at a stop.
-TIME, NEXT_STEP, LAST_ERROR, UNCUT_STEP = range(4)
-# Places in ``Store.counts``.
-DONE, ROWS, FOUND, STOP, EVALUATIONS, REJECTED, STARTED, ENDED = range(8)
-
-# An interpolated step is probed for events at this many equal parts.
-PROBES = 4
-
-
-# Places in ``Settling.notes``: the largest residuals of configuration and motion as they were found, before the
-# correction, the conditioning of the independent speeds, and how often these were chosen anew.
-CONFIGURATION, MOTION, CONDITIONING, SWITCHES = range(4)
-
-
-class Settling(NamedTuple):
-    """What puts a state onto the constraints, as a native program with its arrays.
-
-    Attributes:
-        address: of the program with state [t, q, u], rest = inputs and out = [q, u, residual of the configuration,
-            residual of the motion, conditioning]; zero where there are no constraints.
-        stage: values that depend on parameters, and the choice of independent speeds where it is kept there.
-        out, work: its arrays.
-        choice: the part of the stage that changes when independent speeds are chosen anew.
-        kept: ``choice`` as it was.
-        notes: see CONFIGURATION, MOTION, CONDITIONING, SWITCHES; empty where there are no constraints.
-    """
-
-    address: int
-    stage: Vector
-    out: Vector
-    work: Vector
-    choice: Indices
-    kept: Indices
-    notes: Vector
-
-
-class System(NamedTuple):
-    """x' = f(t, x, inputs), x = [q, u], as a compiled program with its arrays.
-
-    Attributes:
-        address: of the program with state [t, q, u], rest = inputs and out = x' (nq + n).
-        state: scratch for [t, x], length 1 + nx.
-        inputs: values of the inputs; those without a table stay as they are.
-        stage: values that depend on parameters only.
-        work: scratch of the program.
-        quaternions: where in q each unit quaternion starts.
-        settling: what puts the end of each step onto the constraints; its choice of speeds is the one in force.
-        aside: the same for states looked at within a step, with a choice of its own, so that looking changes nothing.
-    """
-
-    address: int
-    state: Vector
-    inputs: Vector
-    stage: Vector
-    work: Vector
-    quaternions: Indices
-    settling: Settling
-    aside: Settling
-
-
-class Tables(NamedTuple):
-    """Sampled inputs, one after the other: table i has the samples first[i] <= k < last[i].
-
-    Attributes:
-        column: the input that table i drives.
-        first, last: its samples in ``times`` and ``values``.
-        cursor: the sample in force at the previous look-up, from which the next one starts.
-        times, values: the samples of all tables [s, N m or N].
-    """
-
-    column: Indices
-    first: Indices
-    last: Indices
-    cursor: Indices
-    times: Vector
-    values: Vector
-
-
-class Course(NamedTuple):
-    """Where a run goes from, to and through.
-
-    Fixed steps lie at t_k = start + k step, the last one ending at ``until``. Times are products and not sums, so that
-    they do not drift and do not depend on where a run was cut in chunks.
-
-    Attributes:
-        start, until: first and last time [s].
-        step: length of fixed steps [s], negative when time runs backwards; zero where the integrator chooses.
-        steps: how many fixed steps.
-        every: every how many steps the state is recorded (the last state always is); zero: at ``times``.
-        times: of the records, the first one included, in the order of the run [s].
-        stops: times at which steps have to end, because an input is not smooth there; the last is ``until`` [s].
-    """
-
-    start: float
-    until: float
-    step: float
-    steps: int
-    every: int
-    times: Vector
-    stops: Vector
-
-
-class Watch(NamedTuple):
-    """Expressions whose sign changes are looked for, as a compiled program with its arrays; one entry an event.
-
-    Attributes:
-        address: of the program with state [t, q, u], rest = inputs, out = the expressions.
-        stage, out, work: its arrays.
-        signs: the last sign of each that was not zero; zero before there was one.
-        directions: 1 for changes to positive only, -1 to negative only, 0 for both.
-        terminal: 1 where the run ends.
-        roots: scratch, where in a step each one changes sign.
-    """
-
-    address: int
-    stage: Vector
-    out: Vector
-    work: Vector
-    signs: Vector
-    directions: Vector
-    terminal: Vector
-    roots: Vector
-
-
-class Store(NamedTuple):
-    """What moves in a run, and all that survives from one chunk of steps to the next.
-
-    Attributes:
-        x: the state [q, u].
-        y, z: scratch of its length.
-        slopes: derivatives at the stages of a step, (stages, nx); the first is that at x, once ``counts[STARTED]``.
-        clock: time and step sizes, see TIME, NEXT_STEP, LAST_ERROR, UNCUT_STEP.
-        counts: see DONE, ROWS, FOUND, STOP, EVALUATIONS, REJECTED, STARTED, ENDED.
-        rows: recorded states [t, q, u], with the notes of settling behind them where there are constraints.
-        found: events [number of the event, t, q, u].
-    """
-
-    x: Vector
-    y: Vector
-    z: Vector
-    slopes: NDArray[np.float64]
-    clock: Vector
-    counts: Indices
-    rows: NDArray[np.float64]
-    found: NDArray[np.float64]
+    from kane.simulation.asked.python_inputs import PythonInputs
 
 
 class Status(IntEnum):
     """How a chunk of steps ended; native loops return the number, but for the last, which only ``Problem`` sees."""
 
-    GOING = 0
-    NOT_FINITE = 1
-    STUCK = 2
-    STALLED = 3
-
-
-NO_NOTES: Vector = np.zeros(0)
+    GOING = arrays.GOING
+    NOT_FINITE = arrays.NOT_FINITE
+    STUCK = arrays.STUCK
+    STALLED = arrays.STALLED
 
 
 @dataclass(slots=True)

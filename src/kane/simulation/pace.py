@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kane.simulation.march import DONE, EVALUATIONS, REJECTED, TIME, Course
+from kane.native.arrays import DONE, EVALUATIONS, REJECTED, TIME, Course
 
 # Tried steps between two looks: few at first, so that a run that gets nowhere says so soon, then so many that looking
 # costs nothing. A look also comes after so many evaluations, where steps take many.

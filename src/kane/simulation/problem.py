@@ -14,18 +14,19 @@ from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import SimulationError
 from kane.model.named_vector import named_vector
-from kane.simulation.closed_loop import close_loop, resolved
-from kane.simulation.events import Event, compile_events, crowded, event_names, watch_for
+from kane.native.arrays import FOUND, Course, System, Vector
+from kane.simulation.asked.closed_loop import close_loop, resolved
+from kane.simulation.asked.events import Event, compile_events, crowded, event_names, watch_for
+from kane.simulation.asked.inputs import InputPlan, plan_inputs
+from kane.simulation.asked.python_inputs import PythonInputs
 from kane.simulation.failure import chattering, explain
-from kane.simulation.inputs import InputPlan, plan_inputs
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.layout import Layout
-from kane.simulation.march import FOUND, Course, March, Status, System, Vector, new_store
+from kane.simulation.march import March, Status, new_store
 from kane.simulation.pace import Pace
-from kane.simulation.python_inputs import PythonInputs
+from kane.simulation.recorded.record import Record
 from kane.simulation.run import Advance, Outcome
 from kane.simulation.settling import UNSETTLED, Constraints, has_graph, new_settling, settle_once
-from kane.simulation.trajectory_record import Record
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from kane.codegen.programs.program import Program
 from kane.errors import ModelError
 from kane.expression.collector import collector_paused
 from kane.formulation.equations import Equations
-from kane.simulation.march import NO_NOTES, SWITCHES, Settling, Vector
+from kane.native.arrays import NO_NOTES, SWITCHES, Settling, Vector
 
 # A state this close to its constraints is one that was rounded, in a file or by a sum; it is settled in silence.
 TOLERANCE = 1e-6

@@ -9,20 +9,21 @@ from typing import Any
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.arguments import listed
-from kane.simulation.charted_run import ChartedRun
-from kane.simulation.charts import Charts
-from kane.simulation.course import Span, fixed_course, free_course
-from kane.simulation.events import Event
+from kane.native.arrays import Course
+from kane.simulation.asked.course import Span, fixed_course, free_course
+from kane.simulation.asked.events import Event
 from kane.simulation.failure import passages
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk4 import RK4
 from kane.simulation.integrators.rk8 import RK8
-from kane.simulation.march import Course, March
+from kane.simulation.march import March
+from kane.simulation.modes.charted_run import ChartedRun
+from kane.simulation.modes.charts import Charts
 from kane.simulation.problem import Problem
 from kane.simulation.progress import ProgressBar
+from kane.simulation.recorded.record import Record
+from kane.simulation.recorded.trajectory import Trajectory
 from kane.simulation.run import FAILURES, Outcome, run_march
-from kane.simulation.trajectory import Trajectory
-from kane.simulation.trajectory_record import Record
 
 USUAL_STEP = 1e-3  # s, of fixed steps
 

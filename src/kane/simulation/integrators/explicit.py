@@ -18,7 +18,7 @@ from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.march import March, Status
 
 if TYPE_CHECKING:
-    from kane.simulation.native_explicit import Scheme
+    from kane.native.arrays import Scheme
 
 Row = Mapping[int, float]
 # A tolerance below this asks for digits that double precision does not have.
@@ -55,7 +55,7 @@ class Explicit(Integrator):
         """Its coefficients."""
 
     def advance(self, march: March, steps: int) -> Status:
-        from kane.simulation.native_explicit import march_explicit  # numba takes 0.3 s that only a simulation pays
+        from kane.native.explicit import march_explicit  # numba takes 0.3 s that only a simulation pays
 
         scheme = self._scheme()
         march.make_room(steps, len(scheme.nodes))
@@ -98,7 +98,7 @@ class Adaptive(Explicit):
 @cache
 def scheme(method: Explicit) -> Scheme:
     """The arrays of a method for the native loop."""
-    from kane.simulation.native_explicit import Scheme
+    from kane.native.arrays import Scheme
 
     table = method.tableau
     n = len(table.rows)

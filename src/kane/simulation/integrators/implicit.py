@@ -26,7 +26,7 @@ class Implicit(Integrator):
         """Its coefficients; row 0 is the slope at the start, which serves the interpolant alone."""
 
     def advance(self, march: March, steps: int) -> Status:
-        from kane.simulation.native_implicit import march_implicit  # imports numba
+        from kane.native.implicit import march_implicit  # imports numba
 
         arrays = scheme(self)
         march.make_room(steps, len(arrays.nodes))

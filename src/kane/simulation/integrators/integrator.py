@@ -12,7 +12,7 @@ class Integrator(ABC):
     """A method for x' = f(t, x), x = [q, u].
 
     Whatever a method does between two recorded states is its own affair inside ``advance``: steps of its own choice,
-    rows of the record filled from its interpolant, a stop at an event, unit quaternions (``native_march.normalise``).
+    rows of the record filled from its interpolant, a stop at an event, unit quaternions (``state.normalise``).
     The march holds all that survives from one call to the next, so that a run cut into chunks is the whole run.
 
     Class attributes:

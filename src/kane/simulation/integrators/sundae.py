@@ -17,8 +17,9 @@ from kane.errors import ModelError, shown
 from kane.expression.arguments import positive
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import forward
+from kane.native.arrays import CONFIGURATION, EVALUATIONS, MOTION, STOP, SWITCHES, Vector
 from kane.simulation.integrators.integrator import Integrator
-from kane.simulation.march import CONFIGURATION, EVALUATIONS, MOTION, STOP, SWITCHES, March, Status, Vector
+from kane.simulation.march import March, Status
 from kane.simulation.settling import has_graph
 
 _PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
@@ -71,7 +72,7 @@ class BDF(Integrator):
         return {"rtol": float(self.rtol), "atol": float(self.atol)}
 
     def advance(self, march: March, steps: int) -> Status:
-        from kane.simulation.native_events import pass_step  # imports numba
+        from kane.native.events import pass_step  # imports numba
 
         march.make_room(steps, len(NODES))
         store, course = march.store, march.course
@@ -133,7 +134,7 @@ class _Session:
 
     def restart(self) -> None:
         """Begin anew from the state of the march, with the inputs of the time ahead."""
-        from kane.simulation.native_march import hold
+        from kane.native.state import hold
 
         course, store = self._march.course, self._march.store
         held, _ = self._march.tables
@@ -173,7 +174,7 @@ def _caller(
     address: int, march: March, n_out: int, stage: Vector | None = None, n_work: int | None = None
 ) -> Callable[[float, Vector], Vector]:
     """A Python function of (t, x) over native code that reads the inputs of the march."""
-    from kane.simulation.native_march import interpolate
+    from kane.native.state import interpolate
 
     system = march.system
     stage = system.stage if stage is None else stage
@@ -214,7 +215,7 @@ def _solver() -> Any:
 
 
 def _lagrange() -> Any:
-    """The interpolant of ``native_march.between`` through the start and the values at NODES."""
+    """The interpolant of ``state.between`` through the start and the values at NODES."""
     powers = np.vander(NODES, len(NODES) + 1, increasing=True)[:, 1:]
     return np.ascontiguousarray(np.linalg.inv(powers).T)
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.errors import ModelError
 from kane.expression.arguments import numbers
-from kane.simulation.inputs import InputPlan
-from kane.simulation.march import System, Vector
+from kane.native.arrays import System, Vector
+from kane.simulation.asked.inputs import InputPlan
 
 _PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 

@@ -3,60 +3,30 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from kane.native.call import native_inline, native_loop
-from kane.simulation.march import (
+from kane.native.arrays import (
     DONE,
     ENDED,
     EVALUATIONS,
+    GOING,
     LAST_ERROR,
     NEXT_STEP,
+    NOT_FINITE,
     REJECTED,
     STARTED,
     STOP,
+    STUCK,
     TIME,
     UNCUT_STEP,
-    Vector,
 )
-from kane.simulation.native_events import find_events, first_signs
-from kane.simulation.native_march import hold, is_finite, normalise, record, settle, slope, wants_rows_within
+from kane.native.call import native_inline, native_loop
+from kane.native.events import find_events, first_signs
+from kane.native.state import hold, is_finite, normalise, record, settle, slope, wants_rows_within
 
-GOING, NOT_FINITE, STUCK = range(3)  # as in march.Status
 # Step control: a step aims below the tolerance, and changes by no more than these factors.
 SAFETY, SHRINK, GROW = 0.9, 0.2, 8.0
 ROUNDING = 2.0**-52
-
-
-class Scheme(NamedTuple):
-    """An explicit Runge-Kutta method as arrays, with the tolerances of a run.
-
-    Attributes:
-        coefficients: row s has the weights of the slopes before it in stage s, (stages, stages). Row ``last`` is the
-            result of the step, whose slope is the first one of the next step; later rows serve the interpolant.
-        nodes: where in the step the stages lie, (stages,).
-        last: number of the stage at the end of the step.
-        errors: weights of the slopes in two error estimates, (2, stages); zero where steps are fixed.
-        dense: the interpolant, see ``native_march.between``, (stages, powers).
-        exponent: the step goes as the error to the power of minus this.
-        memory: the share of it by which the error of the step before counts, for PI control.
-        rtol, atol: tolerances.
-        largest: no step is longer [s].
-    """
-
-    coefficients: NDArray[np.float64]
-    nodes: Vector
-    last: int
-    errors: NDArray[np.float64]
-    dense: NDArray[np.float64]
-    exponent: float
-    memory: float
-    rtol: float
-    atol: float
-    largest: float
 
 
 @native_loop
@@ -73,7 +43,7 @@ def march_explicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
         steps: how many.
 
     Returns:
-        A march.Status; x is always the last state that was reached.
+        GOING, NOT_FINITE or STUCK; x is always the last state that was reached.
     """
     held, interpolated = tables
     x, y, _, slopes, clock, counts, _, _ = store

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kane.errors import ModelError
 from kane.model.named_vector import position
-from kane.simulation.events import Occurrence
-from kane.simulation.march import Vector
-from kane.simulation.trajectory_record import RESIDUALS, ChartSwitch, Labelled
+from kane.native.arrays import Vector
+from kane.simulation.asked.events import Occurrence
+from kane.simulation.recorded.record import RESIDUALS, ChartSwitch, Labelled
 
 if TYPE_CHECKING:
     import xarray
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kane.dynamics.dynamics import Dynamics
-    from kane.simulation.audit import Audit
+    from kane.simulation.recorded.audit import Audit
 
 DIMENSIONS = {"q": "coordinate", "u": "speed", "inputs": "input"}
 ENERGIES = ("kinetic_energy", "potential_energy")
@@ -145,7 +145,7 @@ class Trajectory:
         Raises:
             ModelError: an unknown name.
         """
-        from kane.simulation.trajectory_plot import picture  # imports matplotlib
+        from kane.simulation.recorded.trajectory_plot import picture  # imports matplotlib
 
         return picture(self, names, inputs=inputs, events=events)
 
@@ -158,7 +158,7 @@ class Trajectory:
         Raises:
             ModelError: the trajectory was loaded and ``dyn`` is not given.
         """
-        from kane.simulation.audit import audit
+        from kane.simulation.recorded.audit import audit
 
         known = self._dyn if dyn is None else dyn
         if known is None:
@@ -171,7 +171,7 @@ class Trajectory:
         Raises:
             FileError: the file cannot be written; the message names it and the cure.
         """
-        from kane.simulation.trajectory_file import save  # imports xarray
+        from kane.simulation.recorded.trajectory_file import save  # imports xarray
 
         save(self._run.dataset, path)
 
@@ -183,7 +183,7 @@ class Trajectory:
             OSError: the file cannot be read.
             ImportFileError: it is not a trajectory; the message says what is wrong.
         """
-        from kane.simulation.trajectory_file import load
+        from kane.simulation.recorded.trajectory_file import load
 
         return cls(Labelled.of(load(path)))
 

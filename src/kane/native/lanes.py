@@ -3,61 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from kane.native.arrays import DONE, END, FINISHED, IDLE, MORE, NEXT, REJECTED, STARTED, STUCK, TIME, Store
 from kane.native.call import call_program, native_inline, native_loop
-from kane.simulation.march import DONE, REJECTED, STARTED, TIME, Indices, Store, Vector
-from kane.simulation.native_explicit import accept_step, combined_error, first_step, free_step, reject_step
-from kane.simulation.native_march import record, slope, wants_rows_within, write_row
-from kane.sweep.native_vectors import add_slopes, raise_to_errors
-from kane.sweep.trajectories import FINISHED, STUCK
-
-NEXT, END, MORE = range(3)  # places in a queue
-IDLE = -1
-
-
-class Block(NamedTuple):
-    """Trajectories side by side; arrays are laid out value by value, the first component of all lanes, the second, ...
-
-    Attributes:
-        lanes: a tuple as long as there are lanes, which makes their number part of the compiled loop.
-        address: of the program x' = f for as many states, a LaneCode's.
-        state: [t, y], what the program reads.
-        rest, stage: inputs and parameter stages; where ``each`` is 0 one stage for all.
-        each: whether every lane has a stage of its own.
-        work: scratch of the program.
-        x, y, z: the state, the end of the step, its error.
-        slopes: derivatives at the stages, (stages, nx lanes).
-        weights, chosen: scratch of sums over slopes, (stages, lanes) and (stages,).
-        steps: start, length and end of the step of each lane, (3, lanes) [s].
-        sizes: the two error estimates of each lane over the tolerance, (2, lanes).
-        clock, counts: as in Store, a row for each lane.
-        carries: which trajectory a lane carries, IDLE for none.
-        accepted: whether the step of a lane is accepted.
-    """
-
-    lanes: tuple[int, ...]
-    address: int
-    state: Vector
-    rest: Vector
-    stage: Vector
-    each: int
-    work: Vector
-    x: Vector
-    y: Vector
-    z: Vector
-    slopes: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    chosen: Indices
-    steps: NDArray[np.float64]
-    sizes: NDArray[np.float64]
-    clock: NDArray[np.float64]
-    counts: NDArray[np.int64]
-    carries: Indices
-    accepted: Indices
+from kane.native.explicit import accept_step, combined_error, first_step, free_step, reject_step
+from kane.native.state import record, slope, wants_rows_within, write_row
+from kane.native.vectors import add_slopes, raise_to_errors
 
 
 @native_loop
@@ -253,7 +205,7 @@ def _add(block: Any, coefficients: Any, count: int, out: Any) -> None:
 
 @native_inline
 def _normalise(block: Any, quaternions: Any) -> None:
-    """Scale each quaternion of the state to length one, see ``native_march.normalise``."""
+    """Scale each quaternion of the state to length one, see ``state.normalise``."""
     lanes = len(block.lanes)
     for start in quaternions:
         for lane in range(lanes):
@@ -267,7 +219,7 @@ def _normalise(block: Any, quaternions: Any) -> None:
 
 @native_inline
 def _errors(quaternions: Any, block: Any, scheme: Any) -> None:
-    """Both estimates of the error over the tolerance, in every lane; see ``native_explicit``."""
+    """Both estimates of the error over the tolerance, in every lane; see ``explicit``."""
     lanes, x, y, z = len(block.lanes), block.x, block.y, block.z
     tolerance = scheme.atol + scheme.rtol
     for estimate in range(2):

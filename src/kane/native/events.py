@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from kane.native.arrays import DONE, ENDED, FOUND, PROBES, STARTED, TIME
 from kane.native.call import call_program, native_inline, native_loop
-from kane.simulation.march import DONE, ENDED, FOUND, PROBES, STARTED, TIME
-from kane.simulation.native_march import between, interpolate, look_aside, normalise, record, settle
+from kane.native.state import between, interpolate, look_aside, normalise, record, settle
 
 # Of a step: where a root is bracketed this closely, its distance from the root is rounding.
 LOCATED = 1e-15

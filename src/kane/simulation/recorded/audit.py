@@ -19,7 +19,7 @@ from kane.formulation.quantities.momentum import momentum, momentum_sizes
 from kane.simulation.settling import UNSETTLED, Constraints
 
 if TYPE_CHECKING:
-    from kane.simulation.trajectory import Trajectory
+    from kane.simulation.recorded.trajectory import Trajectory
 
 NAMES = ("energy", "P_x", "P_y", "P_z", "H_x", "H_y", "H_z")
 UNITS = ("J", *["kg m/s"] * 3, *["kg m^2/s"] * 3)

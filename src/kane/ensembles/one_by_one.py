@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from kane.ensembles.conditions import Conditions
 from kane.errors import ModelError, SimulationError
+from kane.native.arrays import DONE, FINISHED, REJECTED, STUCK, WAITING, Course, Trajectories
 from kane.simulation.failure import passages
 from kane.simulation.integrators.explicit import Adaptive
-from kane.simulation.march import DONE, REJECTED, Course
 from kane.simulation.problem import Problem
 from kane.simulation.run import CHUNK_SECONDS, FAILURES, Outcome, run_march
-from kane.sweep.conditions import Conditions
-from kane.sweep.trajectories import FINISHED, STUCK, WAITING, Trajectories
 
 
 @dataclass(frozen=True)

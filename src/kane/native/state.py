@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from kane.native.arrays import DONE, ENDED, ROWS, SWITCHES
 from kane.native.call import call_program, native_inline
-from kane.simulation.march import DONE, ENDED, ROWS, SWITCHES
 
 
 @native_inline

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.native.arrays import Vector
 from kane.simulation.layout import Layout
-from kane.simulation.march import Vector
 
 if TYPE_CHECKING:
     import xarray

@@ -10,7 +10,7 @@ import numpy as np
 
 from kane.errors import ModelError, shown
 from kane.expression.arguments import number, numbers, whole
-from kane.simulation.march import Course, Tables, Vector
+from kane.native.arrays import Course, Tables, Vector
 
 # Unless told otherwise about this many states of fixed steps are kept: plenty for a picture, little to store.
 USUAL_ROWS = 10_000

@@ -17,8 +17,8 @@ from kane.formulation.formulate import reformulated
 from kane.formulation.read_model import snapshot
 from kane.model.connection import Connection
 from kane.model.joints.chart import Chart
-from kane.simulation.events import Event
-from kane.simulation.march import Vector
+from kane.native.arrays import Vector
+from kane.simulation.asked.events import Event
 
 # Which of the switching joints are in their other chart.
 Combination = tuple[bool, ...]

@@ -19,7 +19,7 @@ from kane.expression.traverse import leaves, substitute
 from kane.formulation.equations import Equations
 from kane.formulation.recursive.measures import images
 from kane.model.reaction import reaction_leaves
-from kane.simulation.march import Vector, Watch
+from kane.native.arrays import Vector, Watch
 
 # So many occurrences of one event in a row, within this share of the run, are an accumulation that will not end.
 IN_A_ROW = 100

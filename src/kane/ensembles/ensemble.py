@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.model.named_vector import position
+from kane.native.arrays import Vector
 from kane.simulation.layout import Layout
-from kane.simulation.march import Vector
 
 if TYPE_CHECKING:
     import xarray
@@ -115,7 +115,7 @@ class Ensemble:
         Raises:
             FileError: the file cannot be written; the message names it and the cure.
         """
-        from kane.simulation.trajectory_file import save  # imports xarray
+        from kane.simulation.recorded.trajectory_file import save  # imports xarray
 
         save(self.to_xarray(), path)
 

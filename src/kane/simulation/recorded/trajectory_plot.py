@@ -13,11 +13,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from kane.expression.arguments import words as given_words
-from kane.simulation.events import Occurrence
-from kane.simulation.plot_panels import MANY, NOISE, Panel, Quantity, named, panels, quantities, silent
+from kane.simulation.asked.events import Occurrence
+from kane.simulation.recorded.plot_panels import MANY, NOISE, Panel, Quantity, named, panels, quantities, silent
 
 if TYPE_CHECKING:
-    from kane.simulation.trajectory import Trajectory
+    from kane.simulation.recorded.trajectory import Trajectory
 
 COLOURS = 10  # that can be told apart; as many lines again are dashed
 COINCIDENT = 0.01  # lines nearer than this share of the height of a panel cover each other

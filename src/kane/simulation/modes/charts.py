@@ -18,8 +18,8 @@ from kane.model.connection import Connection
 from kane.model.loads.load import Effect
 from kane.model.model import Model
 from kane.model.reaction import PREFIX
-from kane.simulation.events import Event, event_names
-from kane.simulation.inputs import InputPlan
+from kane.simulation.asked.events import Event, event_names
+from kane.simulation.asked.inputs import InputPlan
 
 # An expression or anything else that may contain one, and who has it.
 Use = tuple[str, Any]

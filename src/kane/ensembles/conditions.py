@@ -14,7 +14,7 @@ from kane.expression.arguments import numbers
 from kane.expression.node import Expr
 from kane.model.joints.joint import Joint
 from kane.model.named_vector import named_vector, position
-from kane.simulation.inputs import Samples
+from kane.simulation.asked.inputs import Samples
 from kane.simulation.layout import Layout
 
 Array = NDArray[np.float64]

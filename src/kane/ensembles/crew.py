@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from kane.codegen.jit.batches import LaneCode
+from kane.native.arrays import END, IDLE, MORE, NEXT, STALLED, TIME, WAITING, Block, Course, Trajectories, Vector
+from kane.native.lanes import end_lane, march_lanes
 from kane.simulation.integrators.explicit import Explicit, scheme
-from kane.simulation.march import TIME, Course, March, Vector, new_store
+from kane.simulation.march import March, new_store
 from kane.simulation.pace import WINDOW, Pace
 from kane.simulation.problem import Problem
 from kane.simulation.run import CHUNK_SECONDS, FIRST_CHUNK
-from kane.sweep.native_lanes import END, IDLE, MORE, NEXT, Block, end_lane, march_lanes
-from kane.sweep.trajectories import STALLED, WAITING, Trajectories
 
 # Trajectories that a thread takes at a time: enough that taking them costs nothing, few enough that all end together.
 PORTION = 64

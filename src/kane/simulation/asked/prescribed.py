@@ -18,7 +18,7 @@ from kane.expression.operations import OPERATIONS, PARAMETER, TIME
 from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
 from kane.model.named_vector import position
-from kane.simulation.inputs import Samples
+from kane.simulation.asked.inputs import Samples
 from kane.simulation.layout import UNIT_TOLERANCE
 
 Array = NDArray[np.float64]

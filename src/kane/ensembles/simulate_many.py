@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
+from kane.ensembles.conditions import Conditions, split_inputs
+from kane.ensembles.ensemble import Ensemble
 from kane.errors import ModelError, shown
-from kane.simulation.course import Span, free_course
+from kane.native.arrays import FINISHED, TIME, WAITING, Course, Trajectories
+from kane.simulation.asked.course import Span, free_course
 from kane.simulation.integrators.explicit import Adaptive
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk8 import RK8
-from kane.simulation.march import TIME, Course, March, Status
+from kane.simulation.march import March, Status
 from kane.simulation.problem import Problem
 from kane.simulation.progress import ProgressBar
 from kane.simulation.run import FAILURES
-from kane.sweep.conditions import Conditions, split_inputs
-from kane.sweep.ensemble import Ensemble
-from kane.sweep.trajectories import FINISHED, WAITING, Trajectories
 
 
 def simulate_many(
@@ -124,8 +124,8 @@ def _carried(
     progress: Callable[[float], None],
 ) -> bool:
     """Compute the trajectories, in lanes or under constraints one by one; whether they came to their ends."""
-    from kane.sweep.crew import Crew  # numba takes 0.3 s that only a simulation pays
-    from kane.sweep.one_by_one import OneByOne
+    from kane.ensembles.crew import Crew  # numba takes 0.3 s that only a simulation pays
+    from kane.ensembles.one_by_one import OneByOne
 
     problem, conditions, course, method = posed
     if problem.settle is None:

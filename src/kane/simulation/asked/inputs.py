@@ -14,7 +14,7 @@ from kane.errors import ModelError
 from kane.expression.arguments import numbers
 from kane.expression.node import Expr
 from kane.model.named_vector import named_vector, position
-from kane.simulation.march import Tables, Vector
+from kane.native.arrays import Tables, Vector
 
 # Times that differ by less than this share are one time, rounded differently.
 SAME_TIME = 1e-9

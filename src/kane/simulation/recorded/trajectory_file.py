@@ -12,8 +12,8 @@ import xarray
 from kane.errors import ImportFileError
 from kane.files.given_path import given_path
 from kane.files.write_file import write_whole
-from kane.simulation.hdf5_trial import problem_of_reading
-from kane.simulation.trajectory_record import FORMAT, FORMAT_VERSION, RESIDUALS
+from kane.simulation.recorded.hdf5_trial import problem_of_reading
+from kane.simulation.recorded.record import FORMAT, FORMAT_VERSION, RESIDUALS
 
 ENGINE: Literal["h5netcdf"] = "h5netcdf"
 # Variable to its dimensions; words first, numbers after.

@@ -11,17 +11,18 @@ from numpy.typing import NDArray
 
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
-from kane.simulation.atlas import Atlas, Combination
-from kane.simulation.charts import Charts, refuse_references
-from kane.simulation.course import Span, free_course
-from kane.simulation.events import Event, event_names
-from kane.simulation.inputs import plan_inputs
+from kane.native.arrays import ENDED, Course, Vector
+from kane.simulation.asked.course import Span, free_course
+from kane.simulation.asked.events import Event, event_names
+from kane.simulation.asked.inputs import plan_inputs
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.layout import Layout
-from kane.simulation.march import ENDED, Course, March, Status, Vector
+from kane.simulation.march import March, Status
+from kane.simulation.modes.atlas import Atlas, Combination
+from kane.simulation.modes.charts import Charts, refuse_references
 from kane.simulation.problem import Problem
+from kane.simulation.recorded.record import ChartSwitch, Record
 from kane.simulation.run import Advance, Outcome, run_march
-from kane.simulation.trajectory_record import ChartSwitch, Record
 
 # So many steps of a leg at most are integrated again, to end where charts are switched.
 AT_ONCE = 32

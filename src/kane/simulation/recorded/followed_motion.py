@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from kane.errors import ModelError
-from kane.simulation.trajectory import Trajectory
+from kane.simulation.recorded.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,6 +41,6 @@ class FollowedMotion(Trajectory):
 
     def plot(self, names: str | Sequence[str] = (), *, inputs: bool = False, events: bool = True) -> Figure:
         """A figure over time, as ``Trajectory.plot`` makes it; unless named, coordinates and generalized forces."""
-        from kane.simulation.trajectory_plot import picture  # imports matplotlib
+        from kane.simulation.recorded.trajectory_plot import picture  # imports matplotlib
 
         return picture(self, names, variables=("q", "forces"), inputs=inputs, events=events)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from kane.native.arrays import DONE, ENDED, EVALUATIONS, GOING, NOT_FINITE, STARTED, TIME
 from kane.native.call import native_inline, native_loop
-from kane.simulation.march import DONE, ENDED, EVALUATIONS, STARTED, TIME
-from kane.simulation.native_events import find_events, first_signs
-from kane.simulation.native_march import hold, is_finite, normalise, record, settle, slope
+from kane.native.events import find_events, first_signs
+from kane.native.state import hold, is_finite, normalise, record, settle, slope
 
-GOING, NOT_FINITE = range(2)  # as in march.Status
 ITERATIONS = 100
 ROUNDING = 2.0**-52
 # Below this share of the state, iterations that come no closer have met rounding.
@@ -32,7 +31,7 @@ def march_implicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
         steps: how many.
 
     Returns:
-        A march.Status: NOT_FINITE where the iteration does not converge, the step being too long for it.
+        GOING, or NOT_FINITE where the iteration does not converge, the step being too long for it.
     """
     held, interpolated = tables
     x, y, _, slopes, clock, counts, _, _ = store

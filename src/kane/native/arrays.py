@@ -1,0 +1,264 @@
+"""The arrays that native loops read and write: a system, its inputs, a course, events, what moves in a run."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+# Places in ``Store.clock``: the time of x, the next step to try, the last error over the tolerance, and the step before
+# it was cut short to end at a stop.
+TIME, NEXT_STEP, LAST_ERROR, UNCUT_STEP = range(4)
+# Places in ``Store.counts``.
+DONE, ROWS, FOUND, STOP, EVALUATIONS, REJECTED, STARTED, ENDED = range(8)
+
+# An interpolated step is probed for events at this many equal parts.
+PROBES = 4
+
+
+# Places in ``Settling.notes``: the largest residuals of configuration and motion as they were found, before the
+# correction, the conditioning of the independent speeds, and how often these were chosen anew.
+CONFIGURATION, MOTION, CONDITIONING, SWITCHES = range(4)
+
+
+# How a chunk of steps ended, as native loops say it by a number; STALLED is what only watchers of progress see, WAITING
+# a trajectory that has not ended yet.
+GOING, NOT_FINITE, STUCK, STALLED = range(4)
+WAITING, FINISHED = -1, GOING
+
+# Places in a queue of trajectories, and what a lane carries that is free.
+NEXT, END, MORE = range(3)
+IDLE = -1
+
+NO_NOTES: Vector = np.zeros(0)
+
+
+class Settling(NamedTuple):
+    """What puts a state onto the constraints, as a native program with its arrays.
+
+    Attributes:
+        address: of the program with state [t, q, u], rest = inputs and out = [q, u, residual of the configuration,
+            residual of the motion, conditioning]; zero where there are no constraints.
+        stage: values that depend on parameters, and the choice of independent speeds where it is kept there.
+        out, work: its arrays.
+        choice: the part of the stage that changes when independent speeds are chosen anew.
+        kept: ``choice`` as it was.
+        notes: see CONFIGURATION, MOTION, CONDITIONING, SWITCHES; empty where there are no constraints.
+    """
+
+    address: int
+    stage: Vector
+    out: Vector
+    work: Vector
+    choice: Indices
+    kept: Indices
+    notes: Vector
+
+
+class System(NamedTuple):
+    """x' = f(t, x, inputs), x = [q, u], as a compiled program with its arrays.
+
+    Attributes:
+        address: of the program with state [t, q, u], rest = inputs and out = x' (nq + n).
+        state: scratch for [t, x], length 1 + nx.
+        inputs: values of the inputs; those without a table stay as they are.
+        stage: values that depend on parameters only.
+        work: scratch of the program.
+        quaternions: where in q each unit quaternion starts.
+        settling: what puts the end of each step onto the constraints; its choice of speeds is the one in force.
+        aside: the same for states looked at within a step, with a choice of its own, so that looking changes nothing.
+    """
+
+    address: int
+    state: Vector
+    inputs: Vector
+    stage: Vector
+    work: Vector
+    quaternions: Indices
+    settling: Settling
+    aside: Settling
+
+
+class Tables(NamedTuple):
+    """Sampled inputs, one after the other: table i has the samples first[i] <= k < last[i].
+
+    Attributes:
+        column: the input that table i drives.
+        first, last: its samples in ``times`` and ``values``.
+        cursor: the sample in force at the previous look-up, from which the next one starts.
+        times, values: the samples of all tables [s, N m or N].
+    """
+
+    column: Indices
+    first: Indices
+    last: Indices
+    cursor: Indices
+    times: Vector
+    values: Vector
+
+
+class Course(NamedTuple):
+    """Where a run goes from, to and through.
+
+    Fixed steps lie at t_k = start + k step, the last one ending at ``until``. Times are products and not sums, so that
+    they do not drift and do not depend on where a run was cut in chunks.
+
+    Attributes:
+        start, until: first and last time [s].
+        step: length of fixed steps [s], negative when time runs backwards; zero where the integrator chooses.
+        steps: how many fixed steps.
+        every: every how many steps the state is recorded (the last state always is); zero: at ``times``.
+        times: of the records, the first one included, in the order of the run [s].
+        stops: times at which steps have to end, because an input is not smooth there; the last is ``until`` [s].
+    """
+
+    start: float
+    until: float
+    step: float
+    steps: int
+    every: int
+    times: Vector
+    stops: Vector
+
+
+class Watch(NamedTuple):
+    """Expressions whose sign changes are looked for, as a compiled program with its arrays; one entry an event.
+
+    Attributes:
+        address: of the program with state [t, q, u], rest = inputs, out = the expressions.
+        stage, out, work: its arrays.
+        signs: the last sign of each that was not zero; zero before there was one.
+        directions: 1 for changes to positive only, -1 to negative only, 0 for both.
+        terminal: 1 where the run ends.
+        roots: scratch, where in a step each one changes sign.
+    """
+
+    address: int
+    stage: Vector
+    out: Vector
+    work: Vector
+    signs: Vector
+    directions: Vector
+    terminal: Vector
+    roots: Vector
+
+
+class Store(NamedTuple):
+    """What moves in a run, and all that survives from one chunk of steps to the next.
+
+    Attributes:
+        x: the state [q, u].
+        y, z: scratch of its length.
+        slopes: derivatives at the stages of a step, (stages, nx); the first is that at x, once ``counts[STARTED]``.
+        clock: time and step sizes, see TIME, NEXT_STEP, LAST_ERROR, UNCUT_STEP.
+        counts: see DONE, ROWS, FOUND, STOP, EVALUATIONS, REJECTED, STARTED, ENDED.
+        rows: recorded states [t, q, u], with the notes of settling behind them where there are constraints.
+        found: events [number of the event, t, q, u].
+    """
+
+    x: Vector
+    y: Vector
+    z: Vector
+    slopes: NDArray[np.float64]
+    clock: Vector
+    counts: Indices
+    rows: NDArray[np.float64]
+    found: NDArray[np.float64]
+
+
+class Scheme(NamedTuple):
+    """An explicit Runge-Kutta method as arrays, with the tolerances of a run.
+
+    Attributes:
+        coefficients: row s has the weights of the slopes before it in stage s, (stages, stages). Row ``last`` is the
+            result of the step, whose slope is the first one of the next step; later rows serve the interpolant.
+        nodes: where in the step the stages lie, (stages,).
+        last: number of the stage at the end of the step.
+        errors: weights of the slopes in two error estimates, (2, stages); zero where steps are fixed.
+        dense: the interpolant, see ``state.between``, (stages, powers).
+        exponent: the step goes as the error to the power of minus this.
+        memory: the share of it by which the error of the step before counts, for PI control.
+        rtol, atol: tolerances.
+        largest: no step is longer [s].
+    """
+
+    coefficients: NDArray[np.float64]
+    nodes: Vector
+    last: int
+    errors: NDArray[np.float64]
+    dense: NDArray[np.float64]
+    exponent: float
+    memory: float
+    rtol: float
+    atol: float
+    largest: float
+
+
+class Block(NamedTuple):
+    """Trajectories side by side; arrays are laid out value by value, the first component of all lanes, the second, ...
+
+    Attributes:
+        lanes: a tuple as long as there are lanes, which makes their number part of the compiled loop.
+        address: of the program x' = f for as many states, a LaneCode's.
+        state: [t, y], what the program reads.
+        rest, stage: inputs and parameter stages; where ``each`` is 0 one stage for all.
+        each: whether every lane has a stage of its own.
+        work: scratch of the program.
+        x, y, z: the state, the end of the step, its error.
+        slopes: derivatives at the stages, (stages, nx lanes).
+        weights, chosen: scratch of sums over slopes, (stages, lanes) and (stages,).
+        steps: start, length and end of the step of each lane, (3, lanes) [s].
+        sizes: the two error estimates of each lane over the tolerance, (2, lanes).
+        clock, counts: as in Store, a row for each lane.
+        carries: which trajectory a lane carries, IDLE for none.
+        accepted: whether the step of a lane is accepted.
+    """
+
+    lanes: tuple[int, ...]
+    address: int
+    state: Vector
+    rest: Vector
+    stage: Vector
+    each: int
+    work: Vector
+    x: Vector
+    y: Vector
+    z: Vector
+    slopes: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    chosen: Indices
+    steps: NDArray[np.float64]
+    sizes: NDArray[np.float64]
+    clock: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    carries: Indices
+    accepted: Indices
+
+
+class Trajectories(NamedTuple):
+    """All of an ensemble; threads write to different ones.
+
+    Attributes:
+        order: which are computed, one after the other.
+        starts: initial states [q, u], (n, nx).
+        inputs: (n, inputs), or one row for all.
+        stages: values that depend on parameters only, (n, n_stage), or one row for all.
+        rows: the record [t, q, u] of each, (n, times, 1 + nx).
+        last: the last state reached [t, q, u], (n, 1 + nx).
+        steps, rejected: how many, (n,).
+        status: WAITING, FINISHED, STUCK or STALLED, (n,).
+    """
+
+    order: Indices
+    starts: NDArray[np.float64]
+    inputs: NDArray[np.float64]
+    stages: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    last: NDArray[np.float64]
+    steps: Indices
+    rejected: Indices
+    status: Indices

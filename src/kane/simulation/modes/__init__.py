@@ -1,0 +1,1 @@
+"""Modes of a run: which equations are in force, and what leads from one mode to the next."""
