@@ -45,8 +45,7 @@ from kane.expression.functions import (
 from kane.expression.interpret import evaluate
 from kane.formulation.equations import Equations
 from kane.formulation.equations_form import load_equations, save_equations
-from kane.formulation.explicit.explicit import explicit
-from kane.formulation.formulate import constrain, formulate, substitute
+from kane.formulation.formulate import constrain, explicit, formulate, substitute
 from kane.formulation.reactions.reactions import Reactions, reveal_reactions
 from kane.formulation.search.best_speeds import BestSpeeds, TriedSpeeds, best_speeds
 from kane.formulation.search.decoupling import decoupling_speeds

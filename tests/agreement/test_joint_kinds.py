@@ -29,7 +29,7 @@ from kane import (
 )
 from kane.expression.functions import cos, sin
 from kane.expression.operations import COORDINATE
-from kane.formulation.explicit.explicit import explicit
+from kane.formulation.formulate import explicit
 from kane.formulation.witnesses.path_tables import path_tables
 from kane.library import random_tree
 from kane.library.random_tree import PLAIN_JOINTS

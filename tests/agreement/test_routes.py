@@ -55,8 +55,7 @@ def test_base_parameters_differ_from_the_plain_ones(equations):
 
 def test_composite_and_articulated_inertias_give_one_acceleration(equations, state):
     M = mass_matrix(equations, state)
-    routes = equations.routes
-    both = [routes.composite(equations.applied), routes.articulated(equations.applied)]
+    both = [equations.route.composite(), equations.route.articulated()]
     values = values_of(equations, state)
     first, second = (interpreted(equations, x, values) for x in both)
     close(first, second, ROUNDING * np.linalg.cond(M))

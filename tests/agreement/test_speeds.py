@@ -224,8 +224,8 @@ def test_simulations_in_both_kinds_of_speeds_run_together_and_keep_energy(seed):
 def test_accelerations_by_composite_inertias_and_through_the_joints_own_are_one(choose):
     pair = Pair(planar, 2, choose)
     e, s = pair.chosen, pair.state(pair.w.udot)
-    routes, values = e.routes, values_of(e, s)
-    both = [interpreted(e, x(e.applied), values) for x in (routes.composite, routes.through_own_speeds)]
+    values = values_of(e, s)
+    both = [interpreted(e, x(), values) for x in (e.route.composite, e.route.through_own_speeds)]
     close(*both, ROUNDING * pair.condition * np.linalg.cond(mass_matrix(e, s)))
 
 

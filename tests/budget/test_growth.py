@@ -27,7 +27,7 @@ def inverse(n):
 
 def articulated(n):
     e = kane.formulate(chain(n))
-    return totals(e.routes.articulated(e.applied))
+    return totals(e.route.articulated())
 
 
 @pytest.mark.parametrize("what", [inverse, articulated])

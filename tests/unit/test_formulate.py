@@ -407,5 +407,5 @@ def test_equations_and_reactions_print_as_one_line():
     joint = model.connect(model.ground, body, kane.Revolute("q1", axis="x"))
     model.constrain(joint.q - model.time, name="drive")
     equations = kane.formulate(model)
-    assert repr(equations) == "<Equations of 'swing': 1 coordinate, 1 speed, 1 constraint>"
+    assert repr(equations) == "<Equations of 'swing': 1 coordinate, 1 speed, 1 constraint; recursive route>"
     assert repr(kane.reveal_reactions(equations, "drive")) == "<Reactions of 'swing': drive>"

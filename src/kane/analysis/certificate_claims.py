@@ -14,7 +14,7 @@ from kane.analysis.random_states import RandomStates, joints_of
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
-from kane.formulation.explicit.explicit import explicit
+from kane.formulation.formulate import explicit, recursive_route
 from kane.formulation.witnesses.lagrange import lagrange
 from kane.formulation.witnesses.path_tables import path_tables
 from kane.model.joints.joint import Joint
@@ -50,7 +50,7 @@ def path_tables_agree(model: Model, equations: Equations, at: RandomStates) -> F
     tables = path_tables(model).matrices
     n = len(equations.u)
     residual = [_sum(tables.COEF[i, j] * equations.udot[j] for j in range(n)) - tables.RHS[i] for i in range(n)]
-    loaded = equations.routes.inverse(equations.udot, equations.applied)
+    loaded = equations.route.loaded(equations.udot)
     return digits(at(residual), at(loaded)), ""
 
 
@@ -69,15 +69,15 @@ def forward_routes_agree(model: Model, equations: Equations, at: RandomStates) -
     """
     if not equations.system.speeds.plain:
         return None, "coordinates follow others: composite inertias only"
-    routes, M = equations.routes, _matrices(equations, at)
-    a, b = at(routes.articulated(equations.applied)), at(routes.composite(equations.applied))
+    route, M = recursive_route(equations), _matrices(equations, at)
+    a, b = at(route.articulated()), at(route.composite())
     return digits(_times(M, a), _times(M, b), _force_scale(equations, at)), ""
 
 
 def inverse_undoes_forward(model: Model, equations: Equations, at: RandomStates) -> Found:
     """The forces that the accelerations of forward dynamics need beyond the loads are zero."""
     moved = at.with_values(equations.udot, at(equations.forward))
-    residual = moved(equations.routes.inverse(equations.udot, equations.applied))
+    residual = moved(equations.route.loaded(equations.udot))
     return digits(residual, 0.0 * residual, _force_scale(equations, at)), ""
 
 
@@ -97,7 +97,7 @@ def energy_follows_power(model: Model, equations: Equations, at: RandomStates) -
         return None, "motion is prescribed in time: what prescribes it does work"
     ledger = ledger_of(model, equations)
     flows = at([ledger.rate, *ledger.loads.values()])
-    forces = at(equations.routes.inverse([0.0] * len(at.u), equations.applied))
+    forces = at(equations.route.loaded([0.0] * len(at.u)))
     scale = np.abs(flows).max(axis=0) + (np.abs(forces) * np.abs(at.u)).sum(axis=0)
     many = len(ledger.loads)
     found = digits(flows[:1], flows[1:].sum(axis=0, keepdims=True), scale)
@@ -175,6 +175,6 @@ def _times(M: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 def _force_scale(equations: Equations, at: RandomStates) -> np.ndarray:
     """The largest generalized force among inertia, bias and inputs, at each state."""
-    needed = at(equations.routes.inverse([0.0] * len(equations.u), equations.applied))
+    needed = at(equations.route.loaded([0.0] * len(equations.u)))
     inertia = _times(np.abs(_matrices(equations, at)), np.abs(at(equations.forward)))
     return np.maximum(np.abs(needed).max(axis=0), np.abs(inertia).max(axis=0))

@@ -67,7 +67,7 @@ def joints_pass_on_efforts(declared: Declared) -> Found:
     if not joints:
         return None, "every joint follows another, or is held along its freedoms"
     at = declared.at_balances
-    efforts = at(declared.from_own_speeds(applied_loads(declared.own.model.loads, system).efforts))
+    efforts = at(declared.from_own_speeds(applied_loads(declared.own.tree.effects, system).efforts))
     found = _values(declared, joints).reshape(len(declared.balances), len(joints), 6)
     size = _sizes(declared, found)
     worst, shared = 16.0, 0
@@ -157,7 +157,7 @@ def _needed_by_bodies(system: System, R: Sequence[Square], p: Sequence[Vector], 
 
 def _loads_on_bodies(system: System, R: Sequence[Square], p: Sequence[Vector], loads: Sequence[Load]) -> list[Any]:
     """By link, weight and loads, about the origin of N along its axes."""
-    wrenches = applied_loads(loads, system).wrenches
+    wrenches = applied_loads((load.effect() for load in loads), system).wrenches
     found: list[Any] = []
     for i, mass in enumerate(system.masses):
         f, n = (_turned(R[i], x) for x in wrenches.get(i, (ZERO, ZERO)))

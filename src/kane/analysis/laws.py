@@ -33,7 +33,7 @@ def energy_rate(equations: Equations) -> Expr:
 
 def load_power(equations: Equations, load: Load) -> Expr:
     """The power of one load of the model [W]; a spring's as well."""
-    return equations.baked_in((power(equations, applied_loads([load], equations.system)),))[0]
+    return equations.baked_in((power(equations, applied_loads([load.effect()], equations.system)),))[0]
 
 
 def power(equations: Equations, applied: Applied) -> Expr:

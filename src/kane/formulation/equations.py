@@ -18,12 +18,10 @@ from kane.formulation.explicit.partial_velocities import PartialVelocities, part
 from kane.formulation.quantities.counts import OperationTable, count
 from kane.formulation.quantities.programs import quantity
 from kane.formulation.read_model import probe_of
-from kane.formulation.recursive.applied import Applied
-from kane.formulation.recursive.composite import Sparse, solve
-from kane.formulation.recursive.inverse import along_u, generalized_forces
-from kane.formulation.recursive.routes import Routes
+from kane.formulation.recursive.applied import Applied, applied_loads
+from kane.formulation.route import Route
 from kane.formulation.tree.body_tree import BodyTree
-from kane.formulation.tree.spatial import ZERO
+from kane.formulation.tree.sparse import solve
 from kane.formulation.tree.system import System
 from kane.model.body import BodyFrame
 from kane.model.model import Model
@@ -38,8 +36,8 @@ class Equations:
     Attributes:
         model: the model as it was.
         system: links, speeds and mass parameters that the routes work on.
-        applied: loads other than gravity.
-        tree: the bodies as declared, and the loads on them: what the explicit route works on.
+        tree: the bodies as declared, and the loads on them other than gravity.
+        route_of: makes the route by which these equations are derived.
         parameters, inputs: leaves, in the order of the run-time arrays.
         t: the leaf of time.
         defaults: default value of every parameter and input, by name.
@@ -56,8 +54,8 @@ class Equations:
 
     model: Model
     system: System
-    applied: Applied
     tree: BodyTree
+    route_of: Callable[[Equations], Route]
     parameters: tuple[Expr, ...]
     inputs: tuple[Expr, ...]
     t: Expr
@@ -75,7 +73,7 @@ class Equations:
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.summary}>"
+        return f"<Equations {self.summary}; {self.route.name} route>"
 
     @property
     def summary(self) -> str:
@@ -112,7 +110,7 @@ class Equations:
     @cached_property
     def mass_matrix(self) -> tuple[tuple[Expr, ...], ...]:
         """M, n x n, symmetric: M[i][j] and M[j][i] are one node. Rows and columns of dependent speeds are zero."""
-        M, n, zero = self._mass_entries, len(self.u), self.system.arena.zero
+        M, n, zero = self.route.mass, len(self.u), self.system.arena.zero
         if self.embedding is not None:
             M = self.embedding.mass(M)
         self._require_embedded()
@@ -126,7 +124,7 @@ class Equations:
 
         Zero at dependent speeds.
         """
-        return self.baked_in(self._embedded(self.passive, [0.0] * len(self.u)))
+        return self.baked_in(self._embedded(self.route.passive, [0.0] * len(self.u)))
 
     @cached_property
     def inverse(self) -> tuple[Expr, ...]:
@@ -134,18 +132,18 @@ class Equations:
 
         Zero at dependent speeds, whose accelerations follow from the others.
         """
-        return self.baked_in(self._embedded(self.passive, self.udot))
+        return self.baked_in(self._embedded(self.route.passive, self.udot))
 
     @cached_property
     def forward(self) -> tuple[Expr, ...]:
         """udot, n expressions in the inputs; those of dependent speeds included."""
         if not self.constraints:
-            return self.baked_in(self.unconstrained_forward())
-        needed = self._embedded(self.loaded, [0.0] * len(self.u))
+            return self.baked_in(self.route.forward())
+        needed = self._embedded(self.route.loaded, [0.0] * len(self.u))
         assert self.embedding is not None
         order = [j for j in range(len(self.u)) if j in self.embedding.independent]
         names = [leaf.name for leaf in self.u]
-        udot = solve(self.embedding.mass(self._mass_entries), [-x for x in needed], order, names)
+        udot = solve(self.embedding.mass(self.route.mass), [-x for x in needed], order, names)
         return self.baked_in(self.embedding.accelerations(udot))
 
     @cached_property
@@ -156,7 +154,7 @@ class Equations:
             ModelError: a load is not linear in the inputs.
         """
         self._require_embedded()
-        columns = self.input_columns()
+        columns = self.route.input_columns()
         if self.embedding is not None:
             columns = [self.embedding.forces(column) for column in columns]
         final = [self.baked_in(column) for column in columns]
@@ -215,37 +213,13 @@ class Equations:
         """Expressions that were divided by: where one vanishes the speeds, or the dependent ones, are badly chosen."""
         return (*self.system.fails_where, *(self.embedding.fails_where if self.embedding else ()))
 
-    def passive(self, udot: Sequence[Any]) -> list[Any]:
-        """-(F_r + F*_r) of all speeds, constraints apart, for given udot and without inputs."""
-        return self.routes.inverse(udot, self.applied.without(self.inputs))
-
-    def loaded(self, udot: Sequence[Any]) -> list[Any]:
-        """The same with inputs."""
-        return self.routes.inverse(udot, self.applied)
-
-    def unconstrained_forward(self) -> list[Any]:
-        """udot, constraints apart."""
-        return self.routes.forward(self.applied)
-
-    def input_columns(self) -> list[list[Any]]:
-        """Generalized forces along all speeds per unit of each input, constraints apart."""
-        columns = []
-        for part in self.applied.coefficients(self.inputs):
-            none = [(ZERO, ZERO)] * len(self.system.links)
-            for link, wrench in part.wrenches.items():
-                none[link] = wrench
-            on_joints = along_u(self.system, part.efforts)
-            on_links = generalized_forces(self.system, none)
-            columns.append([a + b for a, b in zip(on_joints, on_links, strict=True)])
-        return columns
-
     def count(self) -> OperationTable:
         """Exact run-time operations of inverse and forward dynamics, mass matrix, bias and kinematics."""
         return count(self)
 
     def partial_velocities(self) -> PartialVelocities:
         """Partial velocities of bodies and points, with F_r and F*_r by body and by load: tables that print as such."""
-        return partial_velocities(self)
+        return partial_velocities(self.name, self.system, self.tree, self.baked_in)
 
     def listing(self, name: str = "rhs") -> str:
         """A quantity as an analyst would read it: Z1 = ..., Z2 = ..., then qdot and udot (or those of another
@@ -260,13 +234,14 @@ class Equations:
         return emit_latex(list(zip(found.names, found.outputs, strict=True)))
 
     @cached_property
-    def routes(self) -> Routes:
-        """The routes of least cost for this model."""
-        return Routes(self.system)
+    def applied(self) -> Applied:
+        """The loads on the links and along the joints, in q, u, t, parameters and inputs."""
+        return applied_loads(self.tree.effects, self.system)
 
     @cached_property
-    def _mass_entries(self) -> Sparse:
-        return self.routes.mass
+    def route(self) -> Route:
+        """By which M, bias and udot are derived."""
+        return self.route_of(self)
 
     def baked_in(self, expressions: Any) -> tuple[Expr, ...]:
         """Expressions with dependent speeds and the parameters that were substituted for good replaced."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copyreg
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -20,14 +21,12 @@ from kane.expression.node import Expr
 from kane.expression.operations import INPUT, PARAMETER
 from kane.files.json_file import Format
 from kane.formulation.equations import Equations
-from kane.formulation.explicit.explicit import ExplicitEquations, explicit
-from kane.formulation.formulate import formulate, resubstituted
+from kane.formulation.formulate import ROUTES, formulate, recursive_route, resubstituted
 from kane.model.model import Model
 from kane.model.model_form import declare, described, model_reader, model_writer, taken
 from kane.model.reaction import PREFIX
 
 FORMAT = Format("kane equations", 1)
-RECURSIVE, EXPLICIT = "recursive", "explicit"
 
 
 def save_equations(equations: Equations, path: str | PathLike[str]) -> None:
@@ -65,7 +64,7 @@ def load_equations(path: str | PathLike[str]) -> Equations:
 def _made(equations: Equations, write: Writer) -> dict[str, Any]:
     """What equations are beyond their model."""
     return {
-        "route": EXPLICIT if isinstance(equations, ExplicitEquations) else RECURSIVE,
+        "route": equations.route.name,
         "left_parameters": [leaf.data for leaf in equations.parameters],
         "left_inputs": [leaf.data for leaf in equations.inputs],
         "numbers": [[leaf.data, write(x, leaf.data)] for leaf, x in equations.baked.items()],
@@ -107,7 +106,7 @@ def _made_of(model: Model, content: Mapping[str, Any], read: Reader) -> Equation
             "(Equations.unconstrained, Equations.own) were, or another version of kane saved them; save the equations "
             "of the whole model, or formulate the model anew"
         )
-    return explicit(found) if content.get("route") == EXPLICIT else found
+    return replace(found, route_of=ROUTES.get(str(content.get("route")), recursive_route))
 
 
 def _require_all(what: str, names: Sequence[Any], known: Mapping[str, float]) -> None:
@@ -131,4 +130,3 @@ def _received(model: Model, text: str) -> Equations:
 
 
 copyreg.pickle(Equations, _sent)
-copyreg.pickle(ExplicitEquations, _sent)

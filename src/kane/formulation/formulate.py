@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any
@@ -16,12 +16,16 @@ from kane.formulation.constraints.embedding import embed
 from kane.formulation.constraints.near_state import read_near
 from kane.formulation.constraints.rows import constraint_equations
 from kane.formulation.equations import Equations
+from kane.formulation.explicit.route import Explicit
 from kane.formulation.reactions.loads import with_reaction_loads
 from kane.formulation.read_model import probe_of, snapshot, system_of
 from kane.formulation.recursive.applied import applied_loads
 from kane.formulation.recursive.measures import images
+from kane.formulation.recursive.route import Recursive
+from kane.formulation.route import Route
 from kane.formulation.speeds.units import units_of_speeds
 from kane.formulation.tree.body_tree import body_tree
+from kane.formulation.tree.loads import forces_in
 from kane.formulation.tree.speeds import leaves_of
 from kane.model.checks import near
 from kane.model.constraints import Constraint
@@ -56,7 +60,8 @@ def formulate(model: Model, *, near: Any = None) -> Equations:
         model.speed_choice = replace(model.speed_choice, near=read_near(model, near))
     with collector_paused():
         system = system_of(model)
-        applied = applied_loads(model.loads, system)
+        tree = body_tree(model, system.speeds)
+        applied_loads(tree.effects, system)  # an error where a load depends on something unknown
         probe = probe_of(model)
         constraints = constraint_equations(model.constraints, system, probe)
         parameters, inputs, t = leaves_of(model)
@@ -65,12 +70,12 @@ def formulate(model: Model, *, near: Any = None) -> Equations:
             embedding = embed(constraints, system.speeds, model.speed_choice, probe, t)
     joints = [c for c in system.speeds.motion if c.coordinate_names]
     starts = dict(zip(joints, accumulate((c.joint.nq for c in joints), initial=0), strict=False))
-    reactions = reaction_leaves(applied.expressions)
+    reactions = reaction_leaves(forces_in(tree.loads))
     found = Equations(
         model=snapshot(model),
         system=system,
-        applied=applied,
-        tree=body_tree(model, system.speeds),
+        tree=tree,
+        route_of=recursive_route,
         parameters=parameters,
         inputs=(*inputs, *reactions),
         t=t,
@@ -86,6 +91,34 @@ def formulate(model: Model, *, near: Any = None) -> Equations:
         notes=tuple(model.notes),
     )
     return with_reaction_loads(found, reactions) if reactions else found
+
+
+def recursive_route(equations: Equations) -> Recursive:
+    """By recursions along the tree: what ``formulate`` uses."""
+    return Recursive(equations.system, equations.applied, equations.inputs)
+
+
+def explicit_route(equations: Equations) -> Explicit:
+    """By Kane's equations in the bodies as declared: what ``explicit`` uses."""
+    return Explicit(equations.system, equations.tree, equations.inputs)
+
+
+ROUTES: Mapping[str, Callable[[Equations], Route]] = {Recursive.name: recursive_route, Explicit.name: explicit_route}
+
+
+def explicit(source: Model | Equations) -> Equations:
+    """The equations of a model by the explicit route; everything that takes equations takes these.
+
+    The result is that of ``formulate`` to round-off. It costs O(n^3) operations where the recursive route costs O(n) to
+    O(n^2), and for a few bodies is read more easily: ``listing()`` follows the analyst's way.
+
+    Args:
+        source: a model, or equations made from one.
+
+    Source: Kane & Levinson 1983, Eqs. 23, 44, 78-79, 88-90, 117.
+    """
+    equations = source if isinstance(source, Equations) else formulate(source)
+    return replace(equations, route_of=explicit_route)
 
 
 def substitute(equations: Equations, **values: Any) -> Equations:
@@ -113,7 +146,6 @@ def substitute(equations: Equations, **values: Any) -> Equations:
     reactions = reaction_leaves(forces.values())
     found = replace(
         equations,
-        applied=equations.applied.replaced(forces),
         tree=equations.tree.replaced(forces),
         parameters=tuple(p for p in equations.parameters if p not in constants),
         inputs=(*(i for i in equations.inputs if i not in forces), *reactions),
@@ -169,7 +201,6 @@ def resubstituted(
     """Equations in which nothing was substituted so far, with what was in others; see ``Equations`` for the words."""
     return replace(
         found,
-        applied=found.applied.replaced(controllers),
         tree=found.tree.replaced(controllers),
         parameters=parameters,
         inputs=inputs,

@@ -13,8 +13,8 @@ from kane.expression.traverse import substitute
 from kane.formulation.constraints.elimination import Elimination, Row, eliminate
 from kane.formulation.constraints.near_state import NearState
 from kane.formulation.constraints.rows import ROUNDING, Equation, shortest
-from kane.formulation.recursive.composite import Sparse
 from kane.formulation.tree.probe import Probe
+from kane.formulation.tree.sparse import Sparse
 from kane.formulation.tree.spatial import is_zero
 from kane.formulation.tree.speeds import Speeds
 from kane.model.checks import near

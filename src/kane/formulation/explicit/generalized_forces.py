@@ -17,7 +17,8 @@ from kane.expression.operations import INPUT, MEASURE, OPERATIONS, PARAMETER, RA
 from kane.expression.traverse import leaves
 from kane.formulation.explicit.acceleration_forms import Accelerations
 from kane.formulation.explicit.velocity_forms import Velocities, VelocityForm, turned
-from kane.formulation.tree.body_tree import BodyTree, expressions
+from kane.formulation.tree.body_tree import BodyTree
+from kane.formulation.tree.loads import forces_in
 from kane.formulation.tree.spatial import ZERO, Vector, cross, dot, minus, plus, times
 from kane.model.body import ANGULAR_VELOCITY, POSITION, Measure
 
@@ -123,7 +124,7 @@ def resolved(motion: Velocities, tree: BodyTree) -> BodyTree:
     speeds = motion.speeds
     known = {*speeds.q, *speeds.u}
     values: dict[Expr, Expr] = {}
-    for leaf in leaves([x for _, effect in tree.loads for x in expressions(effect)]):
+    for leaf in leaves(forces_in(tree.loads)):
         if leaf in speeds.rates:
             values[leaf] = speeds.rates[leaf]
         elif leaf.op == MEASURE:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kane.expression.node import Expr
 from kane.formulation.explicit.acceleration_forms import Accelerations
@@ -22,11 +22,9 @@ from kane.formulation.explicit.vector_bases import with_cheapest_bases
 from kane.formulation.explicit.velocity_forms import Velocities, VelocityForm
 from kane.formulation.tree.body_tree import BodyTree
 from kane.formulation.tree.spatial import ZERO, dot, is_zero
+from kane.formulation.tree.system import System
 from kane.geometry.frame import Frame
 from kane.geometry.vector import Vector
-
-if TYPE_CHECKING:
-    from kane.formulation.equations import Equations
 
 GRAVITY, INERTIA = "gravity", "inertia"
 
@@ -151,21 +149,28 @@ class PartialVelocities:
         return html_of([self.table()])
 
 
-def partial_velocities(equations: Equations) -> PartialVelocities:
+def partial_velocities(
+    name: str, system: System, tree: BodyTree, baked_in: Callable[[Any], tuple[Expr, ...]]
+) -> PartialVelocities:
     """Partial (angular) velocities of bodies, mass centres and points at which loads act; F_r and F*_r.
 
     w_NB = sum w_NB_u[r] u[r] + w_NB_t and v_NP = sum v_NP_u[r] u[r] + v_NP_t. Each vector is in the basis that makes
     the equations of motion cheapest, and named with it.
 
+    Args:
+        name: of the model.
+        system: of which the speeds and gravity are used.
+        tree: bodies and loads as declared.
+        baked_in: what replaces parameters that were substituted for good.
+
     Source: Kane & Levinson 1983, Eqs. 23-27, 44-47, 78-95; Gillespie 2003, Tables 2 and 4.
     """
-    system = equations.system
-    motion = with_cheapest_bases(equations.tree, system.speeds, system.gravity)
-    tables = _Tables(equations, motion, resolved(motion, equations.tree))
-    members = equations.tree.members[1:]
+    motion = with_cheapest_bases(tree, system.speeds, system.gravity)
+    tables = _Tables(system, motion, resolved(motion, tree), baked_in)
+    members = tree.members[1:]
     return PartialVelocities(
-        name=equations.name,
-        speeds=tuple(u.name for u in equations.u),
+        name=name,
+        speeds=tuple(u.name for u in system.speeds.u),
         frames={frame.name: frame for frame in tables.frames},
         angular_velocities={m.body.name: tables.angular(k) for k, m in enumerate(members, start=1)},
         mass_centres={m.body.name: tables.mass_centre(k) for k, m in enumerate(members, start=1)},
@@ -178,10 +183,11 @@ def partial_velocities(equations: Equations) -> PartialVelocities:
 class _Tables:
     """Velocity forms and forces turned into what is shown: vectors in named frames, parameters substituted."""
 
-    def __init__(self, equations: Equations, motion: Velocities, tree: BodyTree) -> None:
-        self.motion, self.tree, self.gravity = motion, tree, equations.system.gravity
-        self.bake: Callable[[Any], tuple[Expr, ...]] = equations.baked_in
-        self.zero = equations.system.arena.zero
+    def __init__(
+        self, system: System, motion: Velocities, tree: BodyTree, baked_in: Callable[[Any], tuple[Expr, ...]]
+    ) -> None:
+        self.motion, self.tree, self.gravity = motion, tree, system.gravity
+        self.bake, self.zero = baked_in, system.arena.zero
         self.frames = [Frame("N")]
         for k, member in enumerate(tree.members[1:], start=1):
             self.frames.append(self.frames[member.parent].orient(member.body.name, tree.joined(k).R_PB))

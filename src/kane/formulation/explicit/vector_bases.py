@@ -10,8 +10,8 @@ from kane.expression.node import Expr
 from kane.expression.operations import OPERATIONS, PARAMETER
 from kane.formulation.explicit.acceleration_forms import Accelerations
 from kane.formulation.explicit.velocity_forms import Velocities
-from kane.formulation.recursive.routes import DIVISION
 from kane.formulation.tree.body_tree import BodyTree
+from kane.formulation.tree.cost import DIVISION
 from kane.formulation.tree.spatial import Vector, dot, times
 from kane.formulation.tree.speeds import Speeds
 

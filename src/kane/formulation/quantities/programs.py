@@ -77,7 +77,7 @@ def _unconstrained(eqs: Equations) -> Quantity:
     """
     free, n = eqs.unconstrained, len(eqs.u)
     mass = _mass_matrix(free)
-    h = free.baked_in(free.loaded([0.0] * n))
+    h = free.baked_in(free.route.loaded([0.0] * n))
     remainders = free.baked_in([row.remainder for row in eqs.constraints])
     names = [*mass.names, *(f"h_{x.name}" for x in eqs.u), *(f"{row.name} remainder" for row in eqs.constraints)]
     return Quantity([*names, *_rates(eqs.q)], [*mass.outputs, *h, *remainders, *free.kinematics], eqs.inputs)

@@ -60,7 +60,6 @@ def with_reaction_loads(equations: Equations, reactions: Sequence[Expr]) -> Equa
     controllers = dict(zip(given, substitute(list(given.values()), values), strict=True))
     return replace(
         equations,
-        applied=equations.applied.replaced(values),
         tree=equations.tree.replaced(values),
         inputs=tuple(i for i in equations.inputs if i not in values),
         controllers={**controllers, **values},

@@ -208,7 +208,7 @@ def reveal_reactions(equations: Equations, *places: Place) -> Reactions:
         auxiliary = [a for place in found for a in _auxiliary(plain, equations, place)]
         system = _with_auxiliary(plain, auxiliary)
         n = len(plain.speeds.u)
-        applied = applied_loads(model.loads, system)
+        applied = applied_loads((load.effect() for load in model.loads), system)
         udot = [*plain.speeds.udot, *(0.0 for _ in auxiliary)]
         inertia = inverse_dynamics(system, udot, applied.wrenches)
         needed = [x - y for x, y in zip(inertia, along_u(system, applied.efforts), strict=True)]

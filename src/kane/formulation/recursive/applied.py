@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kane.errors import ExpressionError, ModelError
-from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute
 from kane.formulation.recursive.inverse import Wrench
 from kane.formulation.recursive.measures import from_body, images, position_in_K
+from kane.formulation.tree.loads import per_input
 from kane.formulation.tree.spatial import ZERO, Vector, cross, plus
 from kane.formulation.tree.system import System
-from kane.model.loads.load import Load
+from kane.model.loads.load import Effect
 from kane.model.loads.load import Wrench as PointWrench
 
 
@@ -46,20 +45,6 @@ class Applied:
         wrenches = {k: (triples[2 * i], triples[2 * i + 1]) for i, k in enumerate(keys)}
         return Applied(tuple(new[:n]), wrenches, new[n])
 
-    def without(self, inputs: Sequence[Expr]) -> Applied:
-        """The part that remains when all inputs vanish.
-
-        Raises:
-            ModelError: a load has no value there, such as 1 / input.
-        """
-        try:
-            return self.replaced({i: i.arena.zero for i in inputs}) if inputs else self
-        except ExpressionError as error:
-            raise ModelError(
-                f"a load has no value where the inputs are zero ({error}), so that there is no bias without inputs; "
-                "forward dynamics and simulation are available"
-            ) from None
-
     def coefficients(self, inputs: Sequence[Expr]) -> list[Applied]:
         """For each input, the loads per unit of it.
 
@@ -69,25 +54,17 @@ class Applied:
         keys = list(self.wrenches)
         arena = self.potential.arena
         flat = [*self.efforts, *(arena.lift(x) for k in keys for v in self.wrenches[k] for x in v)]
-        try:
-            rows, _ = linear_coefficients(flat, inputs)
-        except ExpressionError as error:
-            raise ModelError(
-                f"a load is not linear in the inputs ({error}), so that M udot + bias = B inputs has no meaning; "
-                "forward dynamics and simulation are available"
-            ) from None
         n = len(self.efforts)
         found = []
-        for j in range(len(inputs)):
-            column = [row[j] for row in rows]
+        for column in per_input(flat, inputs):
             triples = [tuple(column[i : i + 3]) for i in range(n, len(column), 3)]
             wrenches = {k: (triples[2 * i], triples[2 * i + 1]) for i, k in enumerate(keys)}
             found.append(replace(self, efforts=tuple(column[:n]), wrenches=wrenches))
         return found
 
 
-def applied_loads(loads: Iterable[Load], system: System) -> Applied:
-    """Collect and resolve loads.
+def applied_loads(effects: Iterable[Effect], system: System) -> Applied:
+    """The sum of what loads do, in q, u, t, parameters and inputs.
 
     Raises:
         ModelError: a load depends on something that has no value in these equations.
@@ -96,8 +73,7 @@ def applied_loads(loads: Iterable[Load], system: System) -> Applied:
     efforts = [arena.zero] * len(system.speeds.C)
     wrenches: dict[int, Wrench] = {}
     potential = arena.zero
-    for declared in loads:
-        effect = declared.effect()
+    for effect in effects:
         for along, effort in effect.efforts:
             k = system.speeds.first[along.connection] + along.place
             efforts[k] = efforts[k] + effort
@@ -108,7 +84,7 @@ def applied_loads(loads: Iterable[Load], system: System) -> Applied:
                 wrenches[link] = plus(old[0], f), plus(old[1], n)
         potential = potential + effect.potential
     found = Applied(tuple(efforts), wrenches, arena.lift(potential))
-    return found.replaced(resolved_leaves(system, found))
+    return found.replaced(images(system, found.expressions))
 
 
 def _on_link(system: System, wrench: PointWrench) -> tuple[int, Vector, Vector]:
@@ -119,8 +95,3 @@ def _on_link(system: System, wrench: PointWrench) -> tuple[int, Vector, Vector]:
     n = from_body(system, wrench.expressed_in.index, place.link, wrench.torque)
     p = position_in_K(system, body.index, wrench.point.position_in_body)
     return place.link, f, plus(n, cross(p, f))
-
-
-def resolved_leaves(system: System, found: Applied) -> dict[Expr, Expr]:
-    """Images of the rates and measures on which the loads depend."""
-    return images(system, found.expressions)

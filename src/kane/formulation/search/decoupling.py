@@ -14,10 +14,10 @@ from kane.expression.node import Expr
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
 from kane.formulation.read_model import system_of
-from kane.formulation.recursive.composite import Sparse, triangular_factor
-from kane.formulation.recursive.routes import Routes
+from kane.formulation.recursive.route import cheapest, least_mass_matrix
 from kane.formulation.search.best_speeds import with_speeds
 from kane.formulation.search.candidates import own_speeds
+from kane.formulation.tree.sparse import Sparse, triangular_factor
 from kane.formulation.tree.system import System
 from kane.model.checks import near
 from kane.model.model import Model
@@ -54,7 +54,7 @@ def decoupling_speeds(
             "express what they determine by coordinates of joints"
         )
     natural = system_of(with_speeds(model, {}))
-    M = Routes(natural).mass
+    M = least_mass_matrix(cheapest(natural))
     if q is not None:
         M = _in_numbers(M, natural, _coordinates(natural, q), t, model)
     order = list(dict.fromkeys(j for row in natural.speeds.C for j in row))

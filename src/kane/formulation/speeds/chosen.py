@@ -15,9 +15,9 @@ from kane.expression.traverse import substitute
 from kane.formulation.constraints.elimination import Row, eliminate
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.recursive.measures import images
-from kane.formulation.recursive.routes import cost
 from kane.formulation.speeds.declared_velocities import declarations, known_angular_velocities
 from kane.formulation.speeds.turning_axes import turning_axes
+from kane.formulation.tree.cost import cost
 from kane.formulation.tree.known_velocity import KnownVelocity
 from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.spatial import ZERO, is_zero

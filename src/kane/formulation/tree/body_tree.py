@@ -1,22 +1,21 @@
-"""The bodies as the user gave them, each on its joint, and the loads: what the explicit routes start from.
+"""The bodies as the user gave them, each on its joint, and the loads: the explicit route and the witnesses start here.
 
 Nothing is lumped and no frame is replaced: welded bodies are bodies of their own, with their own mass centres.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute
+from kane.formulation.tree.loads import TitledLoads, replaced, titled
 from kane.formulation.tree.speeds import Speeds
 from kane.geometry.rotation import Rotation
 from kane.model.body import Body
 from kane.model.connection import Connection
 from kane.model.joints.joint import JointMotion
-from kane.model.loads.load import Effect, Load
+from kane.model.loads.load import Effect
 from kane.model.model import Model
 
 
@@ -64,10 +63,15 @@ class Joined:
 
 @dataclass(frozen=True)
 class BodyTree:
-    """Bodies, parents first, 0 the ground; and the effect of every load under a title of its own."""
+    """Bodies, parents first, 0 the ground; and the effect of every load but gravity under a title of its own."""
 
     members: tuple[Member, ...]
-    loads: tuple[tuple[str, Effect], ...]
+    loads: TitledLoads
+
+    @property
+    def effects(self) -> list[Effect]:
+        """What the loads do."""
+        return [effect for _, effect in self.loads]
 
     def joined(self, k: int) -> Joined:
         """The joint of member k > 0."""
@@ -82,7 +86,7 @@ class BodyTree:
 
     def replaced(self, values: Mapping[Expr, Expr]) -> BodyTree:
         """The same tree with leaves replaced in its loads."""
-        return replace(self, loads=tuple((title, _replaced(e, values)) for title, e in self.loads)) if values else self
+        return replace(self, loads=replaced(self.loads, values)) if values else self
 
 
 def body_tree(model: Model, speeds: Speeds) -> BodyTree:
@@ -99,42 +103,4 @@ def body_tree(model: Model, speeds: Speeds) -> BodyTree:
         path = (*members[parent].path, place)
         members.append(Member(c.child, parent, c, motion, speeds.first.get(c, 0), path))
         stack.extend((place, child) for child in reversed(below.get(c.child, [])))
-    return BodyTree(tuple(members), tuple(_titled(model.loads)))
-
-
-def _titled(loads: list[Load]) -> Iterator[tuple[str, Effect]]:
-    """Kind and place of every load: "Motor on q1", "Force on B"; numbered where there are several."""
-    effects = [load.effect() for load in loads]
-    titles = [f"{type(load).__name__} on {_where(e)}" for load, e in zip(loads, effects, strict=True)]
-    many, seen = Counter(titles), Counter[str]()
-    for title, effect in zip(titles, effects, strict=True):
-        seen[title] += 1
-        yield (f"{title} ({seen[title]})" if many[title] > 1 else title), effect
-
-
-def _where(effect: Effect) -> str:
-    names = [along.connection.name for along, _ in effect.efforts] + [w.point.body.name for w in effect.wrenches]
-    return ", ".join(dict.fromkeys(names))
-
-
-def expressions(effect: Effect) -> list[Expr]:
-    """Every expression of an effect but its potential energy."""
-    listed: list[object] = [e for _, e in effect.efforts]
-    listed += [x for w in effect.wrenches for x in (*w.force, *w.torque)]
-    return [x for x in listed if isinstance(x, Expr)]
-
-
-def _replaced(effect: Effect, values: Mapping[Expr, Expr]) -> Effect:
-    found = expressions(effect)
-    image = dict(zip(found, substitute(found, values), strict=True))
-    new = {x: image.get(x, x) for x in found}
-
-    def changed(x: object) -> object:
-        return new[x] if isinstance(x, Expr) else x
-
-    efforts = [(c, changed(e)) for c, e in effect.efforts]
-    wrenches = [
-        replace(w, force=tuple(map(changed, w.force)), torque=tuple(map(changed, w.torque)))  # type: ignore[arg-type]
-        for w in effect.wrenches
-    ]
-    return Effect(efforts, wrenches, effect.potential)  # type: ignore[arg-type]
+    return BodyTree(tuple(members), tuple(titled(model.loads)))

@@ -11,7 +11,8 @@ from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT, MEASURE, OPERATIONS, PARAMETER, TIME
 from kane.expression.traverse import leaves
-from kane.formulation.tree.body_tree import BodyTree, expressions
+from kane.formulation.tree.body_tree import BodyTree
+from kane.formulation.tree.loads import forces_in
 from kane.formulation.witnesses.path_kinematics import PathKinematics
 from kane.model.body import ANGULAR_VELOCITY, POSITION, Measure
 
@@ -24,7 +25,7 @@ def with_values(tree: BodyTree, found: PathKinematics) -> BodyTree:
     """
     speeds, values = found.speeds, dict[Expr, Expr]()
     known = {*speeds.q, *speeds.u}
-    for leaf in leaves([x for _, effect in tree.loads for x in expressions(effect)]):
+    for leaf in leaves(forces_in(tree.loads)):
         if leaf in speeds.rates:
             values[leaf] = speeds.rates[leaf]
         elif leaf.op == MEASURE:

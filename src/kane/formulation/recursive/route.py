@@ -1,0 +1,153 @@
+"""The recursive route, each term by the cheapest way: base parameters or not, composite or articulated inertias."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from kane.expression.derivative import total_time_derivative
+from kane.expression.node import Expr
+from kane.expression.operations import TIME
+from kane.expression.traverse import substitute
+from kane.formulation.recursive.applied import Applied
+from kane.formulation.recursive.articulated import articulated_forward
+from kane.formulation.recursive.composite import mass_matrix, natural_mass_matrix, unit_columns
+from kane.formulation.recursive.inverse import along_u, generalized_forces, inertia_wrench, inverse_dynamics
+from kane.formulation.recursive.kinematics import accelerations, angular_velocities
+from kane.formulation.recursive.symmetric_links import without_turns, wrenches_in
+from kane.formulation.route import Route
+from kane.formulation.tree.cost import cost
+from kane.formulation.tree.loads import without_inputs
+from kane.formulation.tree.probe import Probe
+from kane.formulation.tree.sparse import Sparse, solve
+from kane.formulation.tree.spatial import ZERO, minus
+from kane.formulation.tree.system import System
+
+# Beyond this many natural speeds composite inertias, which cost O(n^2) and more, are not tried.
+MANY_SPEEDS = 60
+# With no more speeds of choice than this M is tried column by column, which takes O(n^3).
+FEW_SPEEDS = 16
+# At random states with these seeds, an entry of M this small beside its diagonal ones is zero but for round-off.
+STATES, NEGLIGIBLE = (0, 1), 1e-12
+
+
+def without_vanishing(M: Sparse) -> Sparse:
+    """M without what speeds of choice decouple: entries that are zero in every state, whether they look so or not."""
+    places = list(M)
+    found = [dict(zip(places, Probe({}, seed=seed)(list(M.values())), strict=True)) for seed in STATES]
+
+    def vanishes(i: int, j: int) -> bool:
+        if i == j or (i, i) not in M or (j, j) not in M:
+            return False
+        return all(abs(at[i, j]) <= NEGLIGIBLE * math.sqrt(abs(at[i, i] * at[j, j])) for at in found)
+
+    return {place: x for place, x in M.items() if not vanishes(*place)}
+
+
+def cheapest(system: System) -> System:
+    """The system with base parameters where they save operations, else as it is."""
+    regrouped = without_turns(system.regrouped())
+    if len(system.speeds.C) > MANY_SPEEDS:
+        return regrouped
+    return min((regrouped, system), key=lambda s: cost(inverse_dynamics(s, system.speeds.udot, {})))
+
+
+def least_mass_matrix(system: System) -> Sparse:
+    """M over u: by composite inertias, or from partial velocities where few speeds of choice make that cheaper."""
+    composite = mass_matrix(system, natural_mass_matrix(system))
+    if system.speeds.plain:
+        return composite
+    if len(system.speeds.u) > FEW_SPEEDS:
+        return without_vanishing(composite)
+    return without_vanishing(min((composite, unit_columns(system)), key=lambda M: cost(list(M.values()))))
+
+
+class Recursive(Route):
+    """M and bias in O(n) to O(n^2) operations: velocities outwards along the tree, forces inwards.
+
+    Args:
+        system: as the model has it.
+        applied: the loads on it.
+        inputs: leaves.
+    """
+
+    name = "recursive"
+
+    def __init__(self, system: System, applied: Applied, inputs: Sequence[Expr]) -> None:
+        self._declared, self._applied, self._inputs = system, applied, inputs
+
+    @cached_property
+    def _system(self) -> System:
+        return cheapest(self._declared)
+
+    @cached_property
+    def mass(self) -> Sparse:
+        return least_mass_matrix(self._system)
+
+    def passive(self, udot: Sequence[Any]) -> list[Any]:
+        return self._needed(udot, without_inputs(self._applied.replaced, self._inputs))
+
+    def loaded(self, udot: Sequence[Any]) -> list[Any]:
+        return self._needed(udot, self._applied)
+
+    def _needed(self, udot: Sequence[Any], applied: Applied) -> list[Any]:
+        needed = inverse_dynamics(self._system, udot, wrenches_in(self._system, self._declared, applied.wrenches))
+        return [x - y for x, y in zip(needed, along_u(self._declared, applied.efforts), strict=True)]
+
+    def input_columns(self) -> list[list[Any]]:
+        columns = []
+        for part in self._applied.coefficients(self._inputs):
+            none = [(ZERO, ZERO)] * len(self._declared.links)
+            for link, wrench in part.wrenches.items():
+                none[link] = wrench
+            on_joints = along_u(self._declared, part.efforts)
+            on_links = generalized_forces(self._declared, none)
+            columns.append([a + b for a, b in zip(on_joints, on_links, strict=True)])
+        return columns
+
+    def forward(self) -> list[Any]:
+        """udot by the cheapest of the ways below."""
+        speeds = self._declared.speeds
+        if not speeds.u:
+            return []
+        many = len(speeds.u if self._declared.definitions else speeds.C) > MANY_SPEEDS
+        if speeds.plain:
+            return self.articulated() if many else min(self.composite(), self.articulated(), key=cost)
+        if not self._declared.definitions:
+            return self.composite()
+        return self.through_own_speeds() if many else min(self.composite(), self.through_own_speeds(), key=cost)
+
+    def through_own_speeds(self) -> list[Any]:
+        """udot of u = Y w + Z as its time derivative, with wdot of the joints' own speeds: for long chains."""
+        own, rates = self._declared.own, self._declared.speeds.rates
+        assert own is not None
+        w, lift = own.speeds, own.arena.lift
+        changes = dict(zip(w.q, w.kinematics, strict=True)) | {own.arena.leaf(TIME, "t"): own.arena.one}
+        wdot = Recursive(own, self._applied, self._inputs).forward()
+        changes |= dict(zip(w.u, map(lift, wdot), strict=True))
+        return list(substitute(total_time_derivative(self._declared.definitions, changes), rates))
+
+    def composite(self) -> list[Any]:
+        """udot by composite inertias and a sparse solve; any speeds."""
+        speeds = self._system.speeds
+        M = self.mass
+        needed = self.loaded([0.0] * len(speeds.u))
+        order = list(dict.fromkeys(j for row in speeds.C for j in row))
+        return solve(M, [-x for x in needed], order, [leaf.name for leaf in speeds.u])
+
+    def articulated(self) -> list[Any]:
+        """udot by articulated inertias; each natural speed is one generalized speed."""
+        system = self._system
+        w = angular_velocities(system)
+        fields = accelerations(system, w, system.speeds.a_t)
+        wrenches = [inertia_wrench(m, f, v) for m, f, v in zip(system.masses, fields, w, strict=True)]
+        for link, (f, n) in wrenches_in(system, self._declared, self._applied.wrenches).items():
+            wrenches[link] = minus(wrenches[link][0], f), minus(wrenches[link][1], n)
+        natural = articulated_forward(system, self._applied.efforts, wrenches)
+        columns = [next(iter(row)) for row in system.speeds.C]
+        udot: list[Any] = [ZERO] * len(columns)
+        for j, x in zip(columns, natural, strict=True):
+            udot[j] = x
+        return udot

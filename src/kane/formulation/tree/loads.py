@@ -1,0 +1,91 @@
+"""The loads of a model but gravity as what they do, each under a title of its own; leaves in them replaced."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias, TypeVar
+
+from kane.errors import ExpressionError, ModelError
+from kane.expression.derivative import linear_coefficients
+from kane.expression.node import Expr
+from kane.expression.traverse import substitute
+from kane.model.loads.load import Effect, Load
+
+TitledLoads: TypeAlias = tuple[tuple[str, Effect], ...]
+T = TypeVar("T")
+
+
+def titled(loads: Sequence[Load]) -> Iterator[tuple[str, Effect]]:
+    """Kind and place of every load: "Motor on q1", "Force on B"; numbered where there are several."""
+    effects = [load.effect() for load in loads]
+    titles = [f"{type(load).__name__} on {_where(e)}" for load, e in zip(loads, effects, strict=True)]
+    many, seen = Counter(titles), Counter[str]()
+    for title, effect in zip(titles, effects, strict=True):
+        seen[title] += 1
+        yield (f"{title} ({seen[title]})" if many[title] > 1 else title), effect
+
+
+def _where(effect: Effect) -> str:
+    names = [along.connection.name for along, _ in effect.efforts] + [w.point.body.name for w in effect.wrenches]
+    return ", ".join(dict.fromkeys(names))
+
+
+def forces_in(loads: TitledLoads) -> list[Expr]:
+    """Every expression in the efforts and wrenches of loads; potential energies are not among them."""
+    listed: list[object] = []
+    for _, effect in loads:
+        listed += [e for _, e in effect.efforts]
+        listed += [x for w in effect.wrenches for x in (*w.force, *w.torque)]
+    return [x for x in listed if isinstance(x, Expr)]
+
+
+def replaced(loads: TitledLoads, values: Mapping[Expr, Expr]) -> TitledLoads:
+    """The same loads with leaves replaced."""
+    found = forces_in(loads) + [e.potential for _, e in loads if isinstance(e.potential, Expr)]
+    image = dict(zip(found, substitute(found, values), strict=True))
+
+    def changed(x: object) -> object:
+        return image[x] if isinstance(x, Expr) else x
+
+    def after(effect: Effect) -> Effect:
+        efforts = [(c, changed(e)) for c, e in effect.efforts]
+        wrenches = [
+            replace(w, force=tuple(map(changed, w.force)), torque=tuple(map(changed, w.torque)))  # type: ignore[arg-type]
+            for w in effect.wrenches
+        ]
+        return Effect(efforts, wrenches, changed(effect.potential))  # type: ignore[arg-type]
+
+    return tuple((title, after(effect)) for title, effect in loads)
+
+
+def without_inputs(replaced: Callable[[Mapping[Expr, Expr]], T], inputs: Sequence[Expr]) -> T:
+    """Loads where all inputs vanish, ``replaced`` being what replaces leaves in them.
+
+    Raises:
+        ModelError: a load has no value there, such as 1 / input.
+    """
+    try:
+        return replaced({i: i.arena.zero for i in inputs})
+    except ExpressionError as error:
+        raise ModelError(
+            f"a load has no value where the inputs are zero ({error}), so that there is no bias without inputs; "
+            "forward dynamics and simulation are available"
+        ) from None
+
+
+def per_input(forces: Sequence[Expr], inputs: Sequence[Expr]) -> list[list[Expr]]:
+    """The factors of the inputs in forces, a list for each input.
+
+    Raises:
+        ModelError: a force is not linear in the inputs.
+    """
+    try:
+        rows, _ = linear_coefficients(forces, inputs)
+    except ExpressionError as error:
+        raise ModelError(
+            f"a load is not linear in the inputs ({error}), so that M udot + bias = B inputs has no meaning; "
+            "forward dynamics and simulation are available"
+        ) from None
+    return [[row[j] for row in rows] for j in range(len(inputs))]

@@ -1,0 +1,77 @@
+"""Symmetric matrices over the speeds of a tree, entry by entry, and their solution without filling in zeros."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from kane.errors import ModelError
+from kane.expression.node import Expr
+from kane.formulation.tree.spatial import is_zero
+
+# Entries (i, j) with j <= i of a symmetric matrix; what is missing is zero.
+Sparse: TypeAlias = dict[tuple[int, int], Any]
+
+
+def triangular_factor(M: Sparse, order: Sequence[int], names: Sequence[str]) -> tuple[list[dict[int, Any]], list[Any]]:
+    """L and the inverse of D of M = L^T D L, eliminating in reverse of ``order``: on a tree, parents first, nothing
+    fills in.
+
+    Args:
+        M: entries (i, j), j <= i; what is missing or constant zero is skipped.
+        order: an order of the unknowns in which those of parents precede those of children.
+        names: of the speeds that belong to the unknowns, for messages.
+
+    Returns:
+        Rows of L below its diagonal of ones, {place in order: entry}, and 1 / D, by places in order.
+
+    Raises:
+        ModelError: M is singular whatever the state.
+
+    Source: the branch-induced sparsity of Featherstone 2005, found here from the zeros.
+    """
+    place = {unknown: p for p, unknown in enumerate(order)}
+    rows: list[dict[int, Any]] = [{} for _ in order]
+    for (i, j), x in M.items():
+        p, q = sorted((place[i], place[j]))
+        if not is_zero(x):
+            rows[q][p] = x
+    inverses: list[Any] = [None] * len(order)
+    for k in range(len(order) - 1, -1, -1):
+        row = rows[k]
+        pivot = row.pop(k, 0.0)
+        if is_zero(pivot):
+            raise ModelError(
+                f"the mass matrix is singular in every state: the speed {names[order[k]]!r} can change without "
+                "anything that has inertia moving; give inertia to the bodies beyond its joint, or take out a joint "
+                "that repeats another"
+            )
+        inverses[k] = 1 / pivot
+        scaled = {i: m * inverses[k] for i, m in row.items()}
+        for i, m in scaled.items():
+            for j in (j for j in row if j <= i):
+                rows[i][j] = rows[i].get(j, 0.0) - m * row[j]
+        rows[k] = scaled
+    return rows, inverses
+
+
+def solve(M: Sparse, b: Sequence[Any], order: Sequence[int], names: Sequence[str]) -> list[Expr]:
+    """x with M x = b by M = L^T D L.
+
+    Args:
+        M, order, names: see ``triangular_factor``, which raises what is raised.
+        b: right-hand side; x is zero at unknowns that are not in the order.
+    """
+    rows, inverses = triangular_factor(M, order, names)
+    x = [b[unknown] for unknown in order]
+    for k in range(len(order) - 1, -1, -1):
+        for i, m in rows[k].items():
+            x[i] = x[i] - m * x[k]
+        x[k] = x[k] * inverses[k]
+    for k in range(len(order)):
+        for i, m in rows[k].items():
+            x[k] = x[k] - m * x[i]
+    out: list[Any] = [0.0] * len(b)
+    for p, unknown in enumerate(order):
+        out[unknown] = x[p]
+    return out
