@@ -72,9 +72,9 @@ def test_the_rod_swings_through_where_each_choice_of_speeds_fails(rod):
     dyn, _, _ = rod
     x = cartesian(0.0, 8.0)  # goes all the way round
     run = kane.simulate(dyn, until=10.0, q=x[:2], u=x[2:])
-    assert run.residuals.switches[-1] >= 20
+    assert run.to_xarray().switches[-1] >= 20
     # A choice is made anew where the other speed would do twice as well: 60 degrees from where it is the best.
-    assert run.residuals.conditioning.min() > 0.4
+    assert run.to_xarray().conditioning.min() > 0.4
     assert np.abs(run.energy - run.energy[0]).max() < 1e-7 * run["kinetic_energy"].max()
 
 

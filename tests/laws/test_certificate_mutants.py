@@ -60,19 +60,20 @@ SUBJECTS = {
     "free": lambda J, n: [J.Free(n)],
     "quaternion": lambda J, n: [J.Free(n), J.Spherical(n)],
     "weld": lambda J, n: [J.Weld()],
-    "gimbal": lambda J, n: [*gimbals(J, n, J.AngleRates()), *gimbals(J, n, J.MeasureNumbers())],
-    "gimbal_speeds": lambda J, n: [*gimbals(J, n, J.AngleRates()), *gimbals(J, n, J.MeasureNumbers())],
+    "gimbal.gimbal": lambda J, n: [*gimbals(J, n, J.AngleRates()), *gimbals(J, n, J.MeasureNumbers())],
+    "gimbal.speeds": lambda J, n: [*gimbals(J, n, J.AngleRates()), *gimbals(J, n, J.MeasureNumbers())],
     "measure_numbers": lambda J, n: gimbals(J, n, J.MeasureNumbers()),
-    "gimbal_angles": lambda J, n: gimbals(J, n, J.MeasureNumbers()),
+    "gimbal.angles": lambda J, n: gimbals(J, n, J.MeasureNumbers()),
     "custom": lambda J, n: [knee(J, n), lambda p: cam(J, 2.0 * p + 0.3)],
     "pose_motion": lambda J, n: [J.Gimbal(n, "zxz"), knee(J, n), lambda p: cam(J, 2.0 * p + 0.3)],
     "pose_check": lambda J, n: [],  # refuses joints, moves none
     "rate_joint": lambda J, n: [],  # names
     "axis_joint": lambda J, n: [],  # names
     "chart": lambda J, n: [],  # other angles of the same motion: tests/agreement/test_charts.py
-    "gimbal_chart": lambda J, n: [],  # likewise
+    "gimbal.chart": lambda J, n: [],  # likewise
+    "recorded_pose": lambda J, n: [],  # a custom joint from a file: tests/unit/test_model_file.py
 }
-STILL = ("pose_check", "rate_joint", "axis_joint", "chart", "gimbal_chart")
+STILL = ("pose_check", "rate_joint", "axis_joint", "chart", "gimbal.chart", "recorded_pose")
 MOVING_FILES = [stem for stem in SUBJECTS if stem not in STILL]
 # Of the longer files one mutant of so many is tried; all of them in the slow tests.
 QUICK = {"measure_numbers": 3, "quaternion": 3, "free": 2, "pose_motion": 2, "planar": 2, "cylindrical": 2}

@@ -25,7 +25,11 @@ MOVING = {
     *("kinematics", "exponential", "logarithm", "rotate", "product", "conjugate"),
 }
 ARGUMENTS = ("R_FM", "p_FM", "w_FM_u", "v_FM_u", "alpha_t", "a_t", "kinematics")
-FILES = {path.stem: path for path in sorted(FOLDER.glob("*.py")) if path.stem not in ("__init__", "joint")}
+FILES = {
+    ".".join(path.relative_to(FOLDER).with_suffix("").parts): path
+    for path in sorted(FOLDER.rglob("*.py"))
+    if path.stem not in ("__init__", "joint")
+}
 SOURCES = {PACKAGE + stem: path for stem, path in FILES.items()} | {
     QUATERNION: FOLDER.parents[1] / "geometry" / "quaternion.py"
 }
@@ -77,6 +81,11 @@ class Sandbox:
         return builtins.__import__(name, *how)
 
 
+def title(module: str) -> str:
+    """The name of a file among the joints, or of that of quaternions."""
+    return module.removeprefix(PACKAGE).removeprefix("kane.geometry.")
+
+
 def mutants(module: str) -> Iterator[Mutant]:
     """All wrong versions of one file, each under a name of its own."""
     tree = ast.parse(SOURCES[module].read_text("utf-8"))
@@ -86,7 +95,7 @@ def mutants(module: str) -> Iterator[Mutant]:
             continue
         for node in ast.walk(function):
             for new in _replacements(node):
-                words = f"{module.rsplit('.', 1)[1]}.{function.name}: {ast.unparse(node)} -> {ast.unparse(new)}"
+                words = f"{title(module)}.{function.name}: {ast.unparse(node)} -> {ast.unparse(new)}"
                 seen[words] = seen.get(words, 0) + 1
                 name = f"{words} ({seen[words]})" if seen[words] > 1 else words
                 yield Mutant(name, module, _with(tree, node, new))

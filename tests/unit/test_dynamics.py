@@ -196,7 +196,7 @@ SHAPES = {
     "q too short": (lambda d: d.forward([0, 0], [0, 0, 0]), r"q must have shape \(..., 3\), got \(2,\)"),
     "u too long": (lambda d: d.forward([0, 0, 0], [0] * 4), r"u must have shape \(..., 3\), got \(4,\)"),
     "q a number": (lambda d: d.mass_matrix(1.0), r"q must have shape \(..., 3\), got \(\)"),
-    "q missing": (lambda d: d.bias(None, [0, 0, 0]), r"q must have shape \(..., 3\), got \(\)"),
+    "q missing": (lambda d: d.bias(None, [0, 0, 0]), "q must be 3 numbers, not None"),
     "q ragged": (lambda d: d.bias([[0], [0, 0]], [0, 0, 0]), r"q must be 3 numbers, not \[\[0\], \[0, 0\]\]"),
     "q in words": (lambda d: d.poses(["a", "b", "c"]), r"q must be 3 numbers, not \['a', 'b', 'c'\]"),
     "q batch last": (lambda d: d.mass_matrix(np.zeros((3, 5))), r"q must have shape \(..., 3\), got \(3, 5\)"),

@@ -39,7 +39,7 @@ def test_saving_into_a_missing_folder_is_an_error_that_names_folder_and_file(sav
 def test_saving_where_a_folder_is_or_to_no_path_is_an_error(saved, tmp_path, kind):
     with pytest.raises(kane.FileError, match="is a folder; give the name of a file in it"):
         saved[kind](tmp_path)
-    with pytest.raises(kane.FileError, match="3 is not a path"):
+    with pytest.raises(kane.FileError, match="is 3; give a path"):
         saved[kind](3)
     with pytest.raises(kane.FileError, match="not a path that a file can have"):
         saved[kind]("a\0b")
@@ -61,7 +61,7 @@ def test_exports_where_a_file_stands_in_the_way_are_refused_by_name(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(kane.FileError, match="file' cannot be made"):
         kane.export(equations, tmp_path / "file", kane.Listing())
-    with pytest.raises(kane.FileError, match="None is not a path"):
+    with pytest.raises(kane.FileError, match="is None; give a path"):
         kane.export(equations, None, kane.Listing())
 
 

@@ -355,9 +355,9 @@ def test_an_axis_of_any_length_is_a_direction(kind):
         ((1, 0, 0, 0), r"must be three finite numbers"),
         ((math.nan, 0, 1), r"the axis \(nan, 0, 1\) must be three finite numbers"),
         ((math.inf, 0, 1), r"must be three finite numbers"),
-        (5, r"the axis 5 is not three numbers"),
-        (None, r"the axis None is not three numbers"),
-        (("a", "b", "c"), r"the axis \('a', 'b', 'c'\) is not three numbers"),
+        (5, r"the axis 5 must be three finite numbers"),
+        (None, r"the axis None must be three finite numbers"),
+        (("a", "b", "c"), r"the axis \('a', 'b', 'c'\) must be three finite numbers"),
     ],
 )
 def test_an_axis_that_is_none_is_refused(kind, axis, message):

@@ -201,7 +201,7 @@ def test_a_python_function_is_called_at_the_four_stages_of_each_step_and_at_each
 def test_a_python_function_that_returns_nonsense_is_an_error(cart):
     with pytest.raises(kane.ModelError, match=r"returned shape \(3,\) where \(2,\) is needed; the inputs are f1, f2"):
         run(cart, lambda t, q, u: [1, 2, 3])
-    with pytest.raises(kane.ModelError, match=r"returned (None|shape)"):
+    with pytest.raises(kane.ModelError, match="an input function must return numbers, not None"):
         run(cart, lambda t, q, u: None)
 
 

@@ -25,6 +25,8 @@ from kane.model.loads.load import Load
 
 # Of large models so many joints are cut, from the first to the last.
 JOINTS = 6
+# Divisors of expressions of the order of one that are smaller have lost half their digits.
+VANISHING = 1e-8
 
 
 def joints_hold_bodies(declared: Declared) -> Found:
@@ -106,19 +108,23 @@ def constraints_are_multipliers(declared: Declared) -> Found:
 
 def routes_agree(declared: Declared) -> Found:
     """Auxiliary speeds, the orthogonal complement and multipliers give the same reactions in numbers, and the first of
-    them in expressions, where no constraint is redundant at these states alone.
+    them in expressions, at states where these divide by nothing that vanishes and no constraint is redundant.
     """
     places: list[Place] = [*_some(declared), *declared.equations.model.constraints]
     routes = (AuxiliarySpeeds(), OrthogonalComplement(), Multipliers())
     first, *others = (_values(declared, places, route) for route in routes)
-    known, size = ~np.isnan(first).any(axis=0), _sizes(declared, first)
+    known, size, failing = ~np.isnan(first).any(axis=0), _sizes(declared, first), ""
     revealed = reveal_reactions(declared.equations, *places)
     if set(revealed.indeterminate) == {name for name, k in zip(revealed.names, known, strict=True) if not k}:
-        symbolic = np.full_like(first, np.nan)
-        symbolic[:, known] = declared.at_balances(revealed.expressions.values()).T
+        divisors = np.abs(declared.at_balances(revealed.fails_where))
+        good = (divisors > VANISHING).all(axis=0)
+        symbolic = first.copy()
+        symbolic[np.ix_(good, known)] = declared.at_balances(revealed.expressions.values()).T[good]
         others.append(symbolic)
+        if not good.all():
+            failing = f", expressions at {int(good.sum())} of {len(good)} states: elsewhere their divisors vanish"
     worst = min(digits(first[:, known].T, other[:, known].T, size) for other in others) if known.any() else None
-    return worst, f"{len(first[0])} reactions, {int((~known).sum())} indeterminate"
+    return worst, f"{len(first[0])} reactions, {int((~known).sum())} indeterminate{failing}"
 
 
 def _some(declared: Declared) -> list[Connection]:

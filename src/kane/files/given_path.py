@@ -6,18 +6,18 @@ import os
 from pathlib import Path
 from typing import Any
 
-from kane.errors import ModelError, shown
+from kane.errors import FileError, shown
 
 
 def given_path(path: Any, what: str) -> Path:
     """The path of a file or folder.
 
     Raises:
-        ModelError: no path, or one that the system cannot have.
+        FileError: no path, or one that the system cannot have.
     """
     try:
         if b"\0" not in os.fsencode(path) and not isinstance(path, bytes):
             return Path(path)
     except (TypeError, UnicodeEncodeError):
         pass
-    raise ModelError(f"{what} is {shown(path)}; give a path, a text without odd characters")
+    raise FileError(f"{what} is {shown(path)}; give a path, a text without odd characters")

@@ -99,7 +99,7 @@ class Reactions:
 
     @cached_property
     def expressions(self) -> dict[str, Expr]:
-        """The determinate reactions by name, in q, u, udot, t and inputs."""
+        """The determinate reactions by name, in q, u, udot, t and inputs; see ``fails_where``."""
         D, lift = self._elimination.values(), self.equations.system.arena.lift
         reactions: list[Any] = list(self.needed[self.own :])
         for d, row in D.items():
@@ -108,6 +108,11 @@ class Reactions:
                     reactions[j - self.own] = reactions[j - self.own] + c * self.needed[d]
         found = dict(zip(self.names, reactions, strict=True))
         return {name: lift(x) for name, x in found.items() if name not in self.indeterminate}
+
+    @property
+    def fails_where(self) -> tuple[Expr, ...]:
+        """What ``expressions`` divide by: where one vanishes they fail, in numbers the routes go on."""
+        return tuple(self._elimination.pivots)
 
     @cached_property
     def indeterminate(self) -> tuple[str, ...]:

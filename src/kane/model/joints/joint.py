@@ -161,7 +161,7 @@ def axis_components(axis: str | Sequence[float]) -> tuple[float, float, float]:
         try:
             components = [number(c, "a component") for c in listed(axis, "the axis", "three numbers")]
         except ModelError:
-            raise ModelError(f"the axis {shown(axis)} is not three numbers") from None
+            raise ModelError(f"the axis {shown(axis)} must be three finite numbers") from None
         length = math.hypot(*components) if len(components) == 3 else 0.0
         if not (np.isfinite(length) and length > 0.0):
             raise ModelError(f"the axis {shown(axis)} must be three finite numbers, not all zero")
