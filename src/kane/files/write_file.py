@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kane.errors import FileError
+from kane.files.given_path import given_path
 
 
 def file_path(path: Any) -> Path:
@@ -17,12 +18,7 @@ def file_path(path: Any) -> Path:
     Raises:
         FileError: it is no path, its folder is missing, or it is a folder itself.
     """
-    try:
-        target = Path(path)
-    except TypeError:
-        raise FileError(f"{path!r} is not a path; give one such as 'out/file'") from None
-    if "\0" in str(target):
-        raise FileError(f"{str(target)!r} is not a path that a file can have; leave out the zero byte")
+    target = given_path(path, "the file to be written")
     try:
         placed, taken = target.parent.is_dir(), target.is_dir()
     except OSError as error:  # too long a name, a folder that may not be searched
