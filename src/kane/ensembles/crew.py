@@ -78,7 +78,6 @@ class Crew:
         arrays, n = scheme(self.method), len(self.trajectories.order)
         single = self._single()
         block = new_block(self.problem, code, len(arrays.nodes))
-        _, no_tables = self.problem.plan.tables()
         queue, steps = np.zeros(3, np.int64), FIRST_CHUNK
         paces: dict[int, Pace] = {}
         queue[MORE] = 1
@@ -87,7 +86,7 @@ class Crew:
                 first = next(portions) * size
                 queue[:] = min(first, n), min(first + size, n), first < n
             began = time.perf_counter()
-            carried = march_lanes(single, no_tables, self.course, block, self.trajectories, arrays, queue, steps)
+            carried = march_lanes(single, self.course, block, self.trajectories, arrays, queue, steps)
             if carried == 0 and not queue[MORE]:
                 break
             self._give_up_the_lost(block, paces)
@@ -111,12 +110,13 @@ class Crew:
         problem, march = self.alone(number)
         return problem.chatters(march)
 
-    def _single(self) -> tuple[Any, Any]:
-        """The System and the Store of one state."""
+    def _single(self) -> tuple[Any, ...]:
+        """System, tables, events and Store of one state."""
         problem = self.problem
         nx = len(problem.layout.coordinates) + len(problem.layout.speeds)
         march = problem.march(self.course, np.zeros(nx))
-        return march.system, new_store(self.course.start, np.zeros(nx), 1)._replace(slopes=np.zeros((2, nx)))
+        store = new_store(self.course.start, np.zeros(nx), 1)._replace(slopes=np.zeros((2, nx)))
+        return march.system, march.tables, march.watch, store
 
 
 def new_block(problem: Problem, code: LaneCode | None, stages: int) -> Block:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kane.native.arrays import DONE, ENDED, FOUND, PROBES, STARTED, TIME
-from kane.native.call import call_program, native_inline, native_loop
-from kane.native.state import between, interpolate, look_aside, normalise, record, settle
+from kane.native.arrays import ENDED, FOUND, PROBES
+from kane.native.call import call_program, native_inline
+from kane.native.state import between, interpolate, look_aside
 
 # Of a step: where a root is bracketed this closely, its distance from the root is rounding.
 LOCATED = 1e-15
@@ -32,32 +32,6 @@ def first_signs(watch: Any, system: Any, interpolated: Any, t: float, x: Any) ->
     watched(watch, system, interpolated, t, x)
     for e in range(watch.out.size):
         watch.signs[e] = _sign(watch.out[e])
-
-
-@native_loop
-def pass_step(system: Any, tables: Any, course: Any, watch: Any, store: Any, dense: Any, span: Any) -> None:
-    """Events, records and state after a step from store.x to store.y that was taken elsewhere.
-
-    Args:
-        system, tables, course, watch, store: as for the native loops; store.slopes serve the interpolant.
-        dense: the interpolant.
-        span: start, length and end of the step.
-    """
-    _, interpolated = tables
-    t, h, t1 = span
-    normalise(store.y, system.quaternions)
-    settle(system.settling, system, t1, store.y)
-    if store.counts[STARTED] == 0:
-        store.counts[STARTED] = 1
-        if watch.out.size > 0:
-            first_signs(watch, system, interpolated, t, store.x)
-    if watch.out.size > 0:
-        t1 = find_events(watch, (system, interpolated, course.until), store, dense, (t, h, t1))
-    record(store, course, dense, (t, h, t1), system)
-    for i in range(store.x.size):
-        store.x[i] = store.y[i]
-    store.clock[TIME] = t1
-    store.counts[DONE] += 1
 
 
 @native_inline

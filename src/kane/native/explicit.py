@@ -14,15 +14,14 @@ from kane.native.arrays import (
     NEXT_STEP,
     NOT_FINITE,
     REJECTED,
-    STARTED,
     STOP,
     STUCK,
     TIME,
     UNCUT_STEP,
 )
 from kane.native.call import native_inline, native_loop
-from kane.native.events import find_events, first_signs
-from kane.native.state import hold, is_finite, normalise, record, settle, slope, wants_rows_within
+from kane.native.state import is_finite, slope, wants_rows_within
+from kane.native.step import begin_step, end_step, settle_end
 
 # Step control: a step aims below the tolerance, and changes by no more than these factors.
 SAFETY, SHRINK, GROW = 0.9, 0.2, 8.0
@@ -45,25 +44,16 @@ def march_explicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
     Returns:
         GOING, NOT_FINITE or STUCK; x is always the last state that was reached.
     """
-    held, interpolated = tables
-    x, y, _, slopes, clock, counts, _, _ = store
+    _, interpolated = tables
+    y, slopes, clock, counts = store.y, store.slopes, store.clock, store.counts
     last, free = scheme.last, course.step == 0.0
     for _ in range(steps):
         if counts[ENDED] > 0 or clock[TIME] == course.until:
             break
         t = clock[TIME]
-        if counts[STARTED] == 0 or held.column.size > 0:
-            if held.column.size > 0:
-                ahead = course.stops[counts[STOP]] if free else _fixed_step(course, counts)[1]
-                hold(held, 0.5 * (t + ahead), system.inputs)
-            slope(system, interpolated, t, x, slopes[0])
-            counts[EVALUATIONS] += 1
-        if counts[STARTED] == 0:
-            counts[STARTED] = 1
-            if watch.out.size > 0:
-                first_signs(watch, system, interpolated, t, x)
-            if free:
-                first_step(system, interpolated, course, store, scheme)
+        ahead = course.stops[counts[STOP]] if free else _fixed_step(course, counts)[1]
+        if begin_step(system, tables, watch, store, 0.5 * (t + ahead)) and free:
+            first_step(system, interpolated, course, store, scheme)
         h, t1 = free_step(course, clock, counts, scheme.largest) if free else _fixed_step(course, counts)
         _stages(system, interpolated, store, scheme, t, h, t1)
 
@@ -80,15 +70,7 @@ def march_explicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
         extend = watch.out.size > 0 or wants_rows_within(store, course, t1)
         if extend and last + 1 < slopes.shape[0]:
             _extra_stages(system, interpolated, store, scheme, t, h)
-        end = t1
-        if watch.out.size > 0:
-            end = find_events(watch, (system, interpolated, course.until), store, scheme.dense, (t, h, t1))
-        record(store, course, scheme.dense, (t, h, end), system)
-        for i in range(x.size):
-            x[i] = y[i]
-            slopes[0, i] = slopes[last, i]
-        clock[TIME] = end
-        counts[DONE] += 1
+        end_step(system, interpolated, course, watch, store, scheme.dense, (t, h, t1), last)
     return GOING
 
 
@@ -147,8 +129,7 @@ def _stages(system: Any, interpolated: Any, store: Any, scheme: Any, t: float, h
     for s in range(1, last + 1):
         _combine(store, scheme, s, h, store.y)
         if s == last:
-            normalise(store.y, system.quaternions)
-            settle(system.settling, system, t1, store.y)
+            settle_end(system, t1, store.y)
             slope(system, interpolated, t1, store.y, store.slopes[s])
         else:
             slope(system, interpolated, t + scheme.nodes[s] * h, store.y, store.slopes[s])

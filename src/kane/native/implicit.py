@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kane.native.arrays import DONE, ENDED, EVALUATIONS, GOING, NOT_FINITE, STARTED, TIME
+from kane.native.arrays import DONE, ENDED, EVALUATIONS, GOING, NOT_FINITE, TIME
 from kane.native.call import native_inline, native_loop
-from kane.native.events import find_events, first_signs
-from kane.native.state import hold, is_finite, normalise, record, settle, slope
+from kane.native.state import is_finite, slope
+from kane.native.step import begin_step, end_step, settle_end
 
 ITERATIONS = 100
 ROUNDING = 2.0**-52
@@ -33,7 +33,7 @@ def march_implicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
     Returns:
         GOING, or NOT_FINITE where the iteration does not converge, the step being too long for it.
     """
-    held, interpolated = tables
+    _, interpolated = tables
     x, y, _, slopes, clock, counts, _, _ = store
     last = scheme.last
     for _ in range(steps):
@@ -43,14 +43,7 @@ def march_implicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
         h, t1 = course.step, course.start + k * course.step
         if k == course.steps:
             h, t1 = course.until - t, course.until
-        if held.column.size > 0:
-            hold(held, t + 0.5 * h, system.inputs)
-        if counts[STARTED] == 0 or held.column.size > 0:
-            slope(system, interpolated, t, x, slopes[0])
-        if counts[STARTED] == 0:
-            counts[STARTED] = 1
-            if watch.out.size > 0:
-                first_signs(watch, system, interpolated, t, x)
+        begin_step(system, tables, watch, store, 0.5 * (t + t1))
         for s in range(1, last):
             for i in range(x.size):
                 slopes[s, i] = slopes[0, i]
@@ -58,22 +51,12 @@ def march_implicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
         if not _solve(system, interpolated, store, scheme, t, h):
             return NOT_FINITE
         _stage(store, scheme, last, h)
-        normalise(y, system.quaternions)
-        settle(system.settling, system, t1, y)
+        settle_end(system, t1, y)
         if not is_finite(y):
             return NOT_FINITE
         slope(system, interpolated, t1, y, slopes[last])
         counts[EVALUATIONS] += 1
-
-        end = t1
-        if watch.out.size > 0:
-            end = find_events(watch, (system, interpolated, course.until), store, scheme.dense, (t, h, t1))
-        record(store, course, scheme.dense, (t, h, end), system)
-        for i in range(x.size):
-            x[i] = y[i]
-            slopes[0, i] = slopes[last, i]
-        clock[TIME] = end
-        counts[DONE] += 1
+        end_step(system, interpolated, course, watch, store, scheme.dense, (t, h, t1), last)
     return GOING
 
 

@@ -8,19 +8,18 @@ from typing import Any
 from kane.native.arrays import DONE, END, FINISHED, IDLE, MORE, NEXT, REJECTED, STARTED, STUCK, TIME, Store
 from kane.native.call import call_program, native_inline, native_loop
 from kane.native.explicit import accept_step, combined_error, first_step, free_step, reject_step
-from kane.native.state import record, slope, wants_rows_within, write_row
+from kane.native.state import wants_rows_within, write_row
+from kane.native.step import begin_step, end_step
 from kane.native.vectors import add_slopes, raise_to_errors
 
 
 @native_loop
-def march_lanes(
-    alone: Any, tables: Any, course: Any, block: Any, trajectories: Any, scheme: Any, queue: Any, steps: int
-) -> int:
+def march_lanes(single: Any, course: Any, block: Any, trajectories: Any, scheme: Any, queue: Any, steps: int) -> int:
     """Take up to so many steps in all lanes; a lane whose trajectory ends goes on with the next one of the queue.
 
     Args:
-        alone: a System and a Store of one state, with room for two slopes, in which trajectories begin.
-        tables: no sampled inputs, a Tables.
+        single: System, Tables held and interpolated, Watch and Store of one state, in which trajectories begin; the
+            tables and the watch are empty, the store has room for two slopes.
         course: a Course of free steps.
         block: a Block.
         trajectories: a Trajectories.
@@ -37,49 +36,47 @@ def march_lanes(
         carried = 0
         for lane in range(lanes):
             if block.carries[lane] == IDLE and queue[NEXT] < queue[END]:
-                _begin(alone, tables, course, block, trajectories, scheme, lane, trajectories.order[queue[NEXT]])
+                _begin(single, course, block, trajectories, scheme, lane, trajectories.order[queue[NEXT]])
                 queue[NEXT] += 1
             if block.carries[lane] != IDLE:
                 carried += 1
         if carried == 0 or (carried < lanes and queue[MORE] != 0):
             break
-        _stages(alone[0].quaternions, course, block, scheme)
-        _errors(alone[0].quaternions, block, scheme)
+        _stages(single[0].quaternions, course, block, scheme)
+        _errors(single[0].quaternions, block, scheme)
         extend = False
         for lane in range(lanes):
             block.accepted[lane] = 0
             if block.carries[lane] != IDLE:
-                extend = _judge(alone, course, block, trajectories, scheme, lane) or extend
+                extend = _judge(single, course, block, trajectories, scheme, lane) or extend
         if extend and scheme.last + 1 < block.slopes.shape[0]:
             _more_stages(block, scheme)
         for lane in range(lanes):
             if block.accepted[lane] == 1:
-                _advance(alone, course, block, trajectories, scheme, lane)
+                _advance(single, course, block, trajectories, scheme, lane)
     return carried
 
 
 @native_inline
-def _lane(alone: Any, block: Any, trajectories: Any, lane: int) -> Any:
+def _lane(single: Any, block: Any, trajectories: Any, lane: int) -> Any:
     """One lane as a Store, without copies but of its scratch."""
-    lanes, single = len(block.lanes), alone[1]
+    lanes, own = len(block.lanes), single[3]
     return Store(
         block.x[lane::lanes],
         block.y[lane::lanes],
-        single.z,
+        own.z,
         block.slopes[:, lane::lanes],
         block.clock[lane],
         block.counts[lane],
         trajectories.rows[block.carries[lane]],
-        single.found,
+        own.found,
     )
 
 
 @native_inline
-def _begin(
-    alone: Any, tables: Any, course: Any, block: Any, trajectories: Any, scheme: Any, lane: int, number: int
-) -> None:
-    """Put a trajectory into a lane: its first slope and first step are those of a run alone."""
-    system, store = alone
+def _begin(single: Any, course: Any, block: Any, trajectories: Any, scheme: Any, lane: int, number: int) -> None:
+    """Put a trajectory into a lane: its first slope and first step are those of a run of its own."""
+    system, tables, watch, store = single
     lanes, n = len(block.lanes), store.x.size
     inputs = trajectories.inputs[number if trajectories.inputs.shape[0] > 1 else 0]
     stage = trajectories.stages[number if trajectories.stages.shape[0] > 1 else 0]
@@ -91,9 +88,9 @@ def _begin(
             block.stage[i * lanes + lane] = stage[i]
     for i in range(n):
         store.x[i] = trajectories.starts[number, i]
-    store.clock[TIME] = course.start
-    slope(system, tables, course.start, store.x, store.slopes[0])
-    first_step(system, tables, course, store, scheme)
+    store.clock[TIME], store.counts[STARTED] = course.start, 0
+    begin_step(system, tables, watch, store, course.start)
+    first_step(system, tables[1], course, store, scheme)
     for i in range(n):
         block.x[i * lanes + lane] = store.x[i]
         block.slopes[0, i * lanes + lane] = store.slopes[0, i]
@@ -103,7 +100,7 @@ def _begin(
         block.counts[lane, i] = 0
     block.counts[lane, STARTED] = 1
     block.carries[lane] = number
-    write_row(_lane(alone, block, trajectories, lane), course.start, store.x, system.settling.notes)
+    write_row(_lane(single, block, trajectories, lane), course.start, store.x, system.settling.notes)
 
 
 @native_inline
@@ -120,7 +117,7 @@ def end_lane(block: Any, trajectories: Any, lane: int, status: int) -> None:
 
 
 @native_inline
-def _judge(alone: Any, course: Any, block: Any, trajectories: Any, scheme: Any, lane: int) -> bool:
+def _judge(single: Any, course: Any, block: Any, trajectories: Any, scheme: Any, lane: int) -> bool:
     """Accept the step of a lane or make it shorter; whether records lie within the step."""
     h, t1 = block.steps[1, lane], block.steps[2, lane]
     clock, counts = block.clock[lane], block.counts[lane]
@@ -131,20 +128,16 @@ def _judge(alone: Any, course: Any, block: Any, trajectories: Any, scheme: Any, 
         return False
     accept_step(clock, counts, scheme, h, error, t1 == course.until)
     block.accepted[lane] = 1
-    return wants_rows_within(_lane(alone, block, trajectories, lane), course, t1)
+    return wants_rows_within(_lane(single, block, trajectories, lane), course, t1)
 
 
 @native_inline
-def _advance(alone: Any, course: Any, block: Any, trajectories: Any, scheme: Any, lane: int) -> None:
+def _advance(single: Any, course: Any, block: Any, trajectories: Any, scheme: Any, lane: int) -> None:
     """Record what the step of a lane passes, and go to its end."""
-    lanes = len(block.lanes)
     t, h, t1 = block.steps[0, lane], block.steps[1, lane], block.steps[2, lane]
-    record(_lane(alone, block, trajectories, lane), course, scheme.dense, (t, h, t1), alone[0])
-    for i in range(lane, block.x.size, lanes):
-        block.x[i] = block.y[i]
-        block.slopes[0, i] = block.slopes[scheme.last, i]
-    block.clock[lane, TIME] = t1
-    block.counts[lane, DONE] += 1
+    system, tables, watch, _ = single
+    store = _lane(single, block, trajectories, lane)
+    end_step(system, tables[1], course, watch, store, scheme.dense, (t, h, t1), scheme.last)
     if t1 == course.until:
         end_lane(block, trajectories, lane, FINISHED)
 

@@ -72,7 +72,7 @@ class BDF(Integrator):
         return {"rtol": float(self.rtol), "atol": float(self.atol)}
 
     def advance(self, march: March, steps: int) -> Status:
-        from kane.native.events import pass_step  # imports numba
+        from kane.native.step import end_external  # imports numba
 
         march.make_room(steps, len(NODES))
         store, course = march.store, march.course
@@ -85,7 +85,7 @@ class BDF(Integrator):
             status, t1 = march.memory.step(stop)
             if status is not Status.GOING:
                 return status
-            pass_step(march.system, march.tables, course, march.watch, store, DENSE, (t, t1 - t, t1))
+            end_external(march.system, march.tables, course, march.watch, store, DENSE, (t, t1 - t, t1))
             if t1 == stop and t1 != course.until:
                 store.counts[STOP] += 1
                 march.memory.restart()
@@ -134,12 +134,12 @@ class _Session:
 
     def restart(self) -> None:
         """Begin anew from the state of the march, with the inputs of the time ahead."""
-        from kane.native.state import hold
+        from kane.native.step import begin_external
 
-        course, store = self._march.course, self._march.store
-        held, _ = self._march.tables
-        hold(held, 0.5 * (self._march.time + course.stops[store.counts[STOP]]), self._march.system.inputs)
-        self._solver.init_step(self._march.time, self._march.x.copy())
+        march, store = self._march, self._march.store
+        middle = 0.5 * (march.time + march.course.stops[store.counts[STOP]])
+        begin_external(march.system, march.tables, march.watch, store, middle)
+        self._solver.init_step(march.time, march.x.copy())
 
     def step(self, stop: float) -> tuple[Status, float]:
         """One step towards a stop: y and, as increments at NODES, the polynomial of the step are put into the store."""

@@ -1,0 +1,75 @@
+"""How every step begins and ends, whatever the method: all native loops and methods from elsewhere share it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kane.native.arrays import DONE, EVALUATIONS, STARTED, TIME
+from kane.native.call import native_inline, native_loop
+from kane.native.events import find_events, first_signs
+from kane.native.state import hold, normalise, record, settle, slope
+
+
+@native_inline
+def begin_step(system: Any, tables: Any, watch: Any, store: Any, middle: float) -> bool:
+    """Hold the inputs of a step with this middle, and fill the first slope where it is not known from the step before.
+
+    Returns:
+        Whether it is the first step of the run; signs from which events are counted are then those at its start.
+    """
+    held, interpolated = tables
+    first = store.counts[STARTED] == 0
+    if held.column.size > 0:
+        hold(held, middle, system.inputs)
+    elif not first:
+        return False
+    slope(system, interpolated, store.clock[TIME], store.x, store.slopes[0])
+    store.counts[EVALUATIONS] += 1
+    if first:
+        store.counts[STARTED] = 1
+        if watch.out.size > 0:
+            first_signs(watch, system, interpolated, store.clock[TIME], store.x)
+    return bool(first)
+
+
+@native_inline
+def settle_end(system: Any, t1: float, y: Any) -> None:
+    """The end of a step with quaternions of unit length and on the constraints."""
+    normalise(y, system.quaternions)
+    settle(system.settling, system, t1, y)
+
+
+@native_inline
+def end_step(
+    system: Any, interpolated: Any, course: Any, watch: Any, store: Any, dense: Any, span: Any, last: int
+) -> None:
+    """Events, records and the new state after a step from store.x to store.y.
+
+    Args:
+        system, interpolated, course, watch, store: as for the native loops.
+        dense: the interpolant.
+        span: start, length and end of the step.
+        last: which of the slopes is the first one of the next step.
+    """
+    t, h, end = span
+    if watch.out.size > 0:
+        end = find_events(watch, (system, interpolated, course.until), store, dense, span)
+    record(store, course, dense, (t, h, end), system)
+    for i in range(store.x.size):
+        store.x[i] = store.y[i]
+        store.slopes[0, i] = store.slopes[last, i]
+    store.clock[TIME] = end
+    store.counts[DONE] += 1
+
+
+@native_loop
+def begin_external(system: Any, tables: Any, watch: Any, store: Any, middle: float) -> None:
+    """``begin_step`` for a step that is taken elsewhere."""
+    begin_step(system, tables, watch, store, middle)
+
+
+@native_loop
+def end_external(system: Any, tables: Any, course: Any, watch: Any, store: Any, dense: Any, span: Any) -> None:
+    """``settle_end`` and ``end_step`` for a step that was taken elsewhere; store.slopes serve the interpolant alone."""
+    settle_end(system, span[2], store.y)
+    end_step(system, tables[1], course, watch, store, dense, span, 0)
