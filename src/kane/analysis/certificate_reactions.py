@@ -18,7 +18,7 @@ from kane.formulation.read_model import natural_system
 from kane.formulation.recursive.applied import applied_loads
 from kane.formulation.recursive.kinematics import angular_velocities, orientations, origin_velocities, origins
 from kane.formulation.recursive.measures import position_in_K
-from kane.formulation.tree.spatial import ZERO, Square, Vector, cross, dot, inertia_of, plus, six_times, times
+from kane.formulation.tree.spatial import ZERO, Square, Vector, cross, inertia_of, plus, rotated, six_times, times
 from kane.formulation.tree.system import System
 from kane.model.connection import Connection
 from kane.model.loads.load import Load
@@ -152,8 +152,8 @@ def _needed_by_bodies(system: System, R: Sequence[Square], p: Sequence[Vector], 
     v = origin_velocities(system, w)
     momenta: list[Any] = []
     for i in range(len(system.links)):
-        P = _turned(R[i], plus(times(mass[i].m, v[i]), cross(w[i], mass[i].mc)))
-        H = _turned(R[i], plus(six_times(inertia_of(mass[i].J), w[i]), cross(mass[i].mc, v[i])))
+        P = rotated(R[i], plus(times(mass[i].m, v[i]), cross(w[i], mass[i].mc)))
+        H = rotated(R[i], plus(six_times(inertia_of(mass[i].J), w[i]), cross(mass[i].mc, v[i])))
         momenta += [*P, *plus(H, cross(p[i], P))]
     speeds = system.speeds
     changes = dict(zip((*speeds.q, *speeds.u), (*speeds.kinematics, *speeds.udot), strict=True))
@@ -166,9 +166,9 @@ def _loads_on_bodies(system: System, R: Sequence[Square], p: Sequence[Vector], l
     wrenches = applied_loads((load.effect() for load in loads), system).wrenches
     found: list[Any] = []
     for i, mass in enumerate(system.masses):
-        f, n = (_turned(R[i], x) for x in wrenches.get(i, (ZERO, ZERO)))
+        f, n = (rotated(R[i], x) for x in wrenches.get(i, (ZERO, ZERO)))
         force = plus(f, times(mass.m, system.gravity))
-        about_K = plus(n, cross(_turned(R[i], mass.mc), system.gravity))
+        about_K = plus(n, cross(rotated(R[i], mass.mc), system.gravity))
         found += [*force, *plus(about_K, cross(p[i], force))]
     return found
 
@@ -177,12 +177,8 @@ def _joint_frame(system: System, R: Sequence[Square], p: Sequence[Vector], joint
     """R_NM by rows and the position of Mo in N."""
     place = system.places[joint.child.index]
     R_KM = system.steps[place.link].R_LK.inverse() @ place.R_LB @ joint.R_CM
-    at = _turned(R[place.link], position_in_K(system, joint.child.index, joint.p_CM))
+    at = rotated(R[place.link], position_in_K(system, joint.child.index, joint.p_CM))
     return [*(x for row in R[place.link] for x in R_KM.apply_inverse(row)), *plus(p[place.link], at)]
-
-
-def _turned(R: Square, v: Vector) -> Vector:
-    return tuple(dot(row, v) for row in R)
 
 
 OF_JOINTS: Mapping[str, ClaimOfEmbedding] = {"reactions: joints hold the bodies cut free": joints_hold_bodies}

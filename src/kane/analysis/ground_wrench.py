@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kane.errors import ModelError
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
-from kane.formulation.quantities.momentum import momentum
-from kane.formulation.recursive.kinematics import orientations, origins
-from kane.formulation.tree.spatial import ZERO, Vector, cross, dot, is_zero, minus, plus, times
+from kane.formulation.quantities.momentum import momentum, outer_wrench
+from kane.formulation.tree.spatial import Vector, cross, is_zero, minus
 
 
 def ground_wrench(equations: Equations) -> tuple[Expr, ...]:
@@ -28,9 +25,9 @@ def ground_wrench(equations: Equations) -> tuple[Expr, ...]:
     """
     with collector_paused():
         _require_no_motor_on_ground(equations)
-        momenta = total_time_derivative(momentum(equations), motion(equations))
-        F, T = _applied(equations)
-        loads = equations.baked_in((*F, *T))
+        system = equations.system
+        momenta = total_time_derivative(equations.baked_in(momentum(system)), motion(equations))
+        loads = equations.baked_in(outer_wrench(system, equations.applied.wrenches))
         return tuple(x - y for x, y in zip(momenta, loads, strict=True))
 
 
@@ -39,27 +36,6 @@ def motion(equations: Equations) -> dict[Expr, Expr]:
     in_numbers = equations.constraints and equations.embedding is None
     udot = equations.udot if in_numbers else equations.forward
     return dict(zip((*equations.q, *equations.u), (*equations.kinematics, *udot), strict=True))
-
-
-def _applied(equations: Equations) -> tuple[Vector, Vector]:
-    """Weight and applied forces, and their moment about the origin of N."""
-    system = equations.system
-    R = orientations(system)
-    p = origins(system, R)
-    F, T = ZERO, ZERO
-    for index in range(1, len(system.links)):
-        mass = system.masses[index]
-        weight = times(mass.m, system.gravity)
-        first = plus(_turned(R[index], mass.mc), times(mass.m, p[index]))
-        F, T = plus(F, weight), plus(T, cross(first, system.gravity))
-        if index in equations.applied.wrenches:
-            f, n = (_turned(R[index], v) for v in equations.applied.wrenches[index])
-            F, T = plus(F, f), plus(T, plus(n, cross(p[index], f)))
-    return F, T
-
-
-def _turned(R: Any, v: Vector) -> Vector:
-    return tuple(dot(row, v) for row in R)
 
 
 def _require_no_motor_on_ground(equations: Equations) -> None:

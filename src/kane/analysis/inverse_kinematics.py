@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers
-from kane.formulation.quantities.poses import place_names
 from kane.geometry.rotation import Rotation
 from kane.model.body import Body
 from kane.model.checks import near
@@ -93,7 +92,7 @@ def inverse_kinematics(
     if isinstance(body, Body) and body.model.arena is not dyn.equations.t.arena:
         raise ModelError(f"body {body.name!r} belongs to another model than {dyn.equations.name!r}")
     name = body.name if isinstance(body, Body) else body
-    known = place_names(dyn.equations)
+    known = list(dyn.equations.posed)
     if not isinstance(name, str) or name not in known:
         raise ModelError(f"there is no body or frame {shown(name)}; {near(name, known)}")
     layout = Layout.of(dyn.equations)

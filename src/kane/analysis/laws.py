@@ -9,10 +9,10 @@ from kane.expression.node import Expr
 from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.energy import energy
-from kane.formulation.quantities.momentum import momentum
+from kane.formulation.quantities.momentum import momentum, outer_wrench
 from kane.formulation.recursive.applied import Applied, applied_loads
-from kane.formulation.recursive.kinematics import angular_velocities, orientations, origin_velocities, origins
-from kane.formulation.tree.spatial import ZERO, Vector, cross, dot, plus, times
+from kane.formulation.recursive.kinematics import angular_velocities, origin_velocities
+from kane.formulation.tree.spatial import dot
 from kane.model.loads.load import Load
 
 
@@ -25,9 +25,9 @@ def prescribes_motion(equations: Equations) -> bool:
 
 def energy_rate(equations: Equations) -> Expr:
     """d/dt of the kinetic energy and the potential energy of gravity [W], along the motion; springs are loads here."""
-    kinetic, potential = energy(equations)
-    total = kinetic + potential - equations.baked_in((equations.applied.potential,))[0]
-    (rate,) = total_time_derivative([total], _motion(equations))
+    zero = equations.system.arena.zero
+    kinetic, potential = equations.baked_in(energy(equations.system, zero))
+    (rate,) = total_time_derivative([kinetic + potential], _motion(equations))
     return rate
 
 
@@ -56,23 +56,8 @@ def is_floating(equations: Equations) -> bool:
 
 def momentum_rates(equations: Equations) -> tuple[Sequence[Expr], Sequence[Expr]]:
     """d/dt of linear and angular momentum, and the outer force and moment about the origin of N, all in N."""
-    rates = total_time_derivative(momentum(equations), _motion(equations))
-    system = equations.system
-    R = orientations(system)
-    p = origins(system, R)
-    force, moment = ZERO, ZERO
-    for i, mass in list(enumerate(system.masses))[1:]:
-        f, n = equations.applied.wrenches.get(i, (ZERO, ZERO))
-        f_N, n_N = _turned(R[i], f), _turned(R[i], n)
-        weight = times(mass.m, system.gravity)
-        force = plus(force, plus(f_N, weight))
-        about_O = plus(n_N, cross(_turned(R[i], mass.mc), system.gravity))
-        moment = plus(moment, plus(about_O, cross(p[i], plus(f_N, weight))))
-    return rates, equations.baked_in((*force, *moment))
-
-
-def _turned(rows: Sequence[Vector], v: Vector) -> Vector:
-    return tuple(dot(row, v) for row in rows)
+    rates = total_time_derivative(equations.baked_in(momentum(equations.system)), _motion(equations))
+    return rates, equations.baked_in(outer_wrench(equations.system, equations.applied.wrenches))
 
 
 def _motion(equations: Equations) -> dict[Expr, Expr]:

@@ -14,7 +14,6 @@ from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers, require
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
-from kane.formulation.quantities.poses import place_names
 from kane.formulation.quantities.programs import lower_triangle, program
 from kane.model.body import Body
 from kane.model.checks import near
@@ -190,7 +189,7 @@ class Dynamics:
         """Orientation and position of every body and named frame, by name."""
         values = self._call("poses", q, np.zeros(len(self._equations.u)), t=t, parameters=parameters)
         found = {}
-        for k, name in enumerate(place_names(self._equations)):
+        for k, name in enumerate(self._equations.posed):
             block = values[..., 12 * k : 12 * k + 12]
             found[name] = Pose(block[..., :9].reshape(*block.shape[:-1], 3, 3), block[..., 9:])
         return found

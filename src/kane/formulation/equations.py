@@ -16,13 +16,16 @@ from kane.formulation.constraints.embedding import Embedding
 from kane.formulation.constraints.rows import Equation, constraint_equations
 from kane.formulation.explicit.partial_velocities import PartialVelocities, partial_velocities
 from kane.formulation.quantities.counts import OperationTable, count
+from kane.formulation.quantities.poses import FixedFrame
 from kane.formulation.quantities.programs import quantity
 from kane.formulation.read_model import probe_of
 from kane.formulation.recursive.applied import Applied, applied_loads
 from kane.formulation.route import Route
 from kane.formulation.tree.body_tree import BodyTree
 from kane.formulation.tree.sparse import solve
+from kane.formulation.tree.spatial import ZERO
 from kane.formulation.tree.system import System
+from kane.geometry.rotation import Rotation
 from kane.model.body import BodyFrame
 from kane.model.model import Model
 
@@ -237,6 +240,12 @@ class Equations:
     def applied(self) -> Applied:
         """The loads on the links and along the joints, in q, u, t, parameters and inputs."""
         return applied_loads(self.tree.effects, self.system)
+
+    @cached_property
+    def posed(self) -> dict[str, FixedFrame]:
+        """What has a pose, by name: the frames of all bodies but the ground, then named frames."""
+        bodies = {name: FixedFrame(k, ZERO, Rotation.identity()) for k, name in enumerate(self.bodies) if k}
+        return bodies | {name: FixedFrame(f.body.index, f.position, f.orientation) for name, f in self.frames.items()}
 
     @cached_property
     def route(self) -> Route:

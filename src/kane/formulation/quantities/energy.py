@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kane.expression.node import Expr
 from kane.formulation.recursive.kinematics import angular_velocities, orientations, origin_velocities, origins
 from kane.formulation.tree.spatial import cross, dot, inertia_of, is_zero, six_times
-
-if TYPE_CHECKING:
-    from kane.formulation.equations import Equations
+from kane.formulation.tree.system import System
 
 
-def energy(equations: Equations) -> tuple[Expr, Expr]:
+def energy(system: System, springs: Expr) -> tuple[Expr, Expr]:
     """Kinetic energy K = 1/2 sum (m v.v + 2 v.(w x mc) + w.I w) and potential energy V of gravity and springs [J].
 
-    V = -sum g.(m p + R mc) + springs, zero where every mass centre is at the origin of N.
+    V = -sum g.(m p + R mc) + springs, without springs zero where every mass centre is at the origin of N.
+
+    Args:
+        system: the links.
+        springs: potential energy of the loads [J].
     """
-    system = equations.system
-    arena = system.arena
     w = angular_velocities(system)
     v = origin_velocities(system, w)
     R = orientations(system)
     p = origins(system, R)
-    kinetic, potential = arena.zero, equations.applied.potential
+    kinetic, potential = system.arena.zero, springs
     for mass, w_i, v_i, R_i, p_i in list(zip(system.masses, w, v, R, p, strict=True))[1:]:
         spin = dot(w_i, six_times(inertia_of(mass.J), w_i))
         double = dot(v_i, cross(w_i, mass.mc))
@@ -31,4 +29,4 @@ def energy(equations: Equations) -> tuple[Expr, Expr]:
         for g, height, row in zip(system.gravity, p_i, R_i, strict=True):
             if not is_zero(g):
                 potential = potential - g * (mass.m * height + dot(row, mass.mc))
-    return equations.baked_in((kinetic, potential))  # type: ignore[return-value]
+    return kinetic, potential

@@ -1,19 +1,18 @@
-"""Linear and angular momentum."""
+"""Linear and angular momentum, and the outer forces that change them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from kane.expression.functions import sqrt
-from kane.expression.node import Expr
+from kane.formulation.recursive.inverse import Wrench
 from kane.formulation.recursive.kinematics import angular_velocities, orientations, origin_velocities, origins
-from kane.formulation.tree.spatial import ZERO, Vector, cross, dot, inertia_of, plus, six_times, times
-
-if TYPE_CHECKING:
-    from kane.formulation.equations import Equations
+from kane.formulation.tree.spatial import ZERO, Vector, cross, dot, inertia_of, plus, rotated, six_times, times
+from kane.formulation.tree.system import System
 
 
-def momentum(equations: Equations) -> tuple[Expr, ...]:
+def momentum(system: System) -> tuple[Any, ...]:
     """Linear momentum P = sum m v_cm and angular momentum H about the origin of N, measured in N.
 
     Returns:
@@ -21,7 +20,6 @@ def momentum(equations: Equations) -> tuple[Expr, ...]:
 
     Source: Kane & Levinson 1983, Eq. 134, for any tree.
     """
-    system = equations.system
     w = angular_velocities(system)
     v = origin_velocities(system, w)
     total: list[tuple[Vector, Vector]] = []
@@ -35,16 +33,39 @@ def momentum(equations: Equations) -> tuple[Expr, ...]:
         H = step.R.apply(plus(H, cross(step.d, P)))
         P = step.R.apply(P)
         total[parent] = plus(total[parent][0], P), plus(total[parent][1], plus(H, cross(step.p, P)))
-    return equations.baked_in((*total[0][0], *total[0][1]))
+    return (*total[0][0], *total[0][1])
 
 
-def momentum_sizes(equations: Equations) -> tuple[Expr, ...]:
+def outer_wrench(system: System, wrenches: Mapping[int, Wrench]) -> tuple[Any, ...]:
+    """Weight and applied forces, F = sum (m g + f), and their moment about the origin of N, T = sum (p_cm x m g + t +
+    p x f), measured in N.
+
+    Args:
+        system: the links.
+        wrenches: by link, force f and moment t about O_K in K; p is the position of O_K.
+
+    Returns:
+        F (3) [N], T (3) [N m].
+    """
+    R = orientations(system)
+    p = origins(system, R)
+    F, T = ZERO, ZERO
+    for index in range(1, len(system.links)):
+        mass = system.masses[index]
+        first = plus(rotated(R[index], mass.mc), times(mass.m, p[index]))
+        F, T = plus(F, times(mass.m, system.gravity)), plus(T, cross(first, system.gravity))
+        if index in wrenches:
+            f, t = (rotated(R[index], v) for v in wrenches[index])
+            F, T = plus(F, f), plus(T, plus(t, cross(p[index], f)))
+    return (*F, *T)
+
+
+def momentum_sizes(system: System) -> tuple[Any, ...]:
     """Sums over the bodies of the magnitudes of what ``momentum`` adds up: its round-off is a share of them.
 
     Returns:
         sum |m v_cm| [kg m/s], sum (|I w| + |p| |m v_cm|) [kg m^2/s], with p from the origin of N.
     """
-    system = equations.system
     w = angular_velocities(system)
     v = origin_velocities(system, w)
     p = origins(system, orientations(system))
@@ -55,7 +76,7 @@ def momentum_sizes(equations: Equations) -> tuple[Expr, ...]:
         H = plus(six_times(inertia_of(mass.J), w[index]), cross(mass.mc, v[index]))
         linear = linear + _magnitude(P)
         angular = angular + _magnitude(H) + _magnitude(p[index]) * _magnitude(P)
-    return equations.baked_in((system.arena.lift(linear), system.arena.lift(angular)))
+    return linear, angular
 
 
 def _magnitude(v: Vector) -> Any:

@@ -12,9 +12,12 @@ from kane.errors import ModelError
 from kane.expression.arguments import require
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
+from kane.expression.operations import INPUT
 from kane.formulation.quantities.energy import energy
 from kane.formulation.quantities.momentum import momentum
-from kane.formulation.quantities.poses import jacobian, place_names, poses
+from kane.formulation.quantities.poses import FixedFrame, jacobian, poses
+from kane.formulation.tree.spatial import ZERO
+from kane.geometry.rotation import Rotation
 from kane.model.checks import near
 
 if TYPE_CHECKING:
@@ -53,8 +56,20 @@ def _input_matrix(eqs: Equations) -> Quantity:
 
 
 def _poses(eqs: Equations) -> Quantity:
+    outputs = eqs.baked_in(poses(eqs.system, eqs.posed.values()))
     entries = [*(f"R_{i}{j}" for i in "xyz" for j in "xyz"), "p_x", "p_y", "p_z"]
-    return Quantity([f"{name}_{entry}" for name in place_names(eqs) for entry in entries], poses(eqs))
+    return Quantity([f"{name}_{entry}" for name in eqs.posed for entry in entries], outputs)
+
+
+def _jacobian(eqs: Equations, name: str) -> Quantity:
+    """Of a point given in a body or named frame; what is read is its position there [m]."""
+    still = {eqs.bodies[0]: FixedFrame(0, ZERO, Rotation.identity())}
+    if name not in (frames := still | eqs.posed):
+        raise ModelError(f"there is no body or frame {name!r}; {near(name, list(eqs.posed))}")
+    point = tuple(eqs.t.arena.leaf(INPUT, f"{name}.{axis}") for axis in "xyz")
+    rows = ("w_x", "w_y", "w_z", "v_x", "v_y", "v_z")
+    names = [f"{row}_{u.name}" for row in rows for u in eqs.u]
+    return Quantity(names, eqs.baked_in(jacobian(eqs.system, frames[name], point)), point)
 
 
 def _constraints(eqs: Equations) -> Quantity:
@@ -91,8 +106,8 @@ PROGRAMS: dict[str, Callable[[Equations], Quantity]] = {
     "bias": lambda eqs: Quantity(_forces(eqs), eqs.bias),
     "mass_matrix": _mass_matrix,
     "input_matrix": _input_matrix,
-    "energy": lambda eqs: Quantity(("kinetic", "potential"), energy(eqs)),
-    "momentum": lambda eqs: Quantity(("P_x", "P_y", "P_z", "H_x", "H_y", "H_z"), momentum(eqs)),
+    "energy": lambda eqs: Quantity(("kinetic", "potential"), eqs.baked_in(energy(eqs.system, eqs.applied.potential))),
+    "momentum": lambda eqs: Quantity(("P_x", "P_y", "P_z", "H_x", "H_y", "H_z"), eqs.baked_in(momentum(eqs.system))),
     "poses": _poses,
     "constraints": _constraints,
     "configuration": _configuration,
@@ -109,9 +124,7 @@ def quantity(equations: Equations, name: str) -> Quantity:
     require(name, str, 'a program has a name such as "forward"')
     with collector_paused():
         if name.startswith("jacobian "):
-            rows = ("w_x", "w_y", "w_z", "v_x", "v_y", "v_z")
-            outputs, point = jacobian(equations, name.removeprefix("jacobian "))
-            return Quantity([f"{row}_{u.name}" for row in rows for u in equations.u], outputs, point)
+            return _jacobian(equations, name.removeprefix("jacobian "))
         if name in PROGRAMS:
             return PROGRAMS[name](equations)
     raise ModelError(f"there is no program {name!r}; {near(name, list(PROGRAMS))}")

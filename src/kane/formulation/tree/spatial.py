@@ -77,6 +77,11 @@ def dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
     return total
 
 
+def rotated(R: Square, v: Vector) -> Vector:
+    """R v, R by rows."""
+    return ZERO if all(is_zero(x) for x in v) else (dot(R[0], v), dot(R[1], v), dot(R[2], v))
+
+
 def six_times(S: Six, v: Vector) -> Vector:
     """S v for a symmetric S."""
     xx, yy, zz, xy, xz, yz = S

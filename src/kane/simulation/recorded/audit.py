@@ -120,10 +120,10 @@ def _constants(equations: Equations) -> Program:
     """Energy and momenta, their rates for given udot, kinetic and potential energy, and the sizes of each kind."""
     free = equations.unconstrained
     with collector_paused():
-        kinetic, potential = energy(free)
-        values = (kinetic + potential, *momentum(free))
+        kinetic, potential = free.baked_in(energy(free.system, free.applied.potential))
+        values = (kinetic + potential, *free.baked_in(momentum(free.system)))
         changes = dict(zip((*free.q, *free.u), (*free.kinematics, *free.udot), strict=True))
-        sizes = (kinetic + absolute(potential), *momentum_sizes(free))
+        sizes = (kinetic + absolute(potential), *free.baked_in(momentum_sizes(free.system)))
         outputs = (*values, *total_time_derivative(values, changes), kinetic, potential, *sizes)
         leaves: dict[str, Any] = {"state": (free.t, *free.q, *free.u), "rest": free.udot, "parameters": free.parameters}
         return Program("constants of motion", outputs, **leaves)
