@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -23,6 +24,10 @@ from kane.expression.collector import collector_paused
 # Measured on programs of 1,000 to 12,000 operations: level 1 makes code as fast as levels 2 and 3 do, in less time, and
 # level 0 code half as fast; passes on the LLVM text (SLP vectorizer included) take long and find nothing.
 OPTIMIZATION_LEVEL = 1
+# Constants are addressed from the instruction that reads them: the large model, which LLVM takes for code in a process
+# unless told, needs an instruction and a register more for each. JITLink keeps the code and constants of an object
+# together.
+RELOCATION, CODE_MODEL = "pic", "small"
 # Of what is kept on disk: a new number for anything new in how text becomes code that ``_origin`` does not say.
 LAYOUT = 1
 
@@ -85,27 +90,44 @@ def _load_lanes(
 def _linked(
     program: Program, module: Module, names: Sequence[str], machine: Any, cache: ObjectCache | None
 ) -> tuple[Any, list[int]]:
-    """The engine that holds the code of a module, and the addresses of its functions."""
+    """What owns the code of a module in memory, and the addresses of its functions."""
+    library = llvm.JITLibraryBuilder()
     for symbol in module.symbols:
-        _bind(symbol)
+        library.import_symbol(symbol, _address(symbol))
+    for name in names:
+        library.export_symbol(name)
     try:
-        engine = _engine(module.text, machine, cache)
-        return engine, [engine.get_function_address(name) for name in names]
+        library.add_object_img(_code(module.text, machine, cache)).add_current_process()
+        compiler = llvm.create_lljit_compiler(machine, use_jit_link=True)
+        tracker = library.link(compiler, "program")
+        return _Linked(tracker, compiler), [tracker[name] for name in names]
     except RuntimeError as error:
         raise CompileError(f"LLVM could not compile {program.name!r}: {error}") from error
 
 
-def _engine(text: str, machine: Any, cache: ObjectCache | None) -> Any:
-    """The code of a module, in memory and ready to run; the machine is used up."""
+@dataclass(frozen=True)
+class _Linked:
+    """Code in memory.
+
+    Attributes:
+        tracker: of its memory.
+        compiler: what linked it; has to live longer.
+    """
+
+    tracker: Any
+    compiler: Any
+
+    def close(self) -> None:
+        """Free the code."""
+        self.tracker.close()
+        self.compiler.close()
+
+
+def _code(text: str, machine: Any, cache: ObjectCache | None) -> bytes:
+    """The code of a module as an object file, from the cache where it is there."""
     if cache is None:
-        code = _object_code(text, machine)
-    else:
-        code = cache.get(_origin(text, machine), lambda: _object_code(text, machine))
-    # An engine is made with a module, so it gets an empty one; what is added to it later is copied.
-    engine = llvm.create_mcjit_compiler(_parsed("", machine), machine)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    return engine
+        return _object_code(text, machine)
+    return cache.get(_origin(text, machine), lambda: _object_code(text, machine))
 
 
 def _object_code(text: str, machine: Any) -> bytes:
@@ -126,6 +148,8 @@ def _origin(text: str, machine: Any) -> dict[str, object]:
         "cpu": llvm.get_host_cpu_name(),
         "features": llvm.get_host_cpu_features().flatten(),
         "optimization": OPTIMIZATION_LEVEL,
+        "relocation": RELOCATION,
+        "model": CODE_MODEL,
         "llvm": ".".join(map(str, llvm.llvm_version_info)),
         "llvmlite": llvmlite.__version__,
         "layout": LAYOUT,
@@ -146,23 +170,22 @@ def _target_machine() -> Any:
             cpu=llvm.get_host_cpu_name(),
             features=llvm.get_host_cpu_features().flatten(),
             opt=OPTIMIZATION_LEVEL,
-            jit=True,
+            reloc=RELOCATION,
+            codemodel=CODE_MODEL,
         )
     except RuntimeError as error:
         raise CompileError(f"LLVM does not know this machine: {error}; use another target of kane.build") from error
 
 
-def _bind(symbol: str) -> None:
-    """Make a function of the C library known to LLVM, which by itself sees the symbols of the process only."""
-    if llvm.address_of_symbol(symbol):
-        return
+def _address(symbol: str) -> int:
+    """Where a function of the C library is, of which LLVM by itself sees the symbols of the process only."""
     for name in (None, "m", "msvcrt"):  # the process itself first: looking for a library starts processes
         try:
             address = ctypes.cast(getattr(ctypes.CDLL(name and _library(name)), symbol), ctypes.c_void_p).value
         except (AttributeError, OSError, TypeError):
             continue
-        llvm.add_symbol(symbol, address)
-        return
+        if address:
+            return address
     raise CompileError(f"the C library of this system has no {symbol!r} that LLVM could call")
 
 
