@@ -75,16 +75,6 @@ def test_what_depends_on_parameters_alone_is_the_parameter_stage(leaves):
     assert program.angles == ()
 
 
-def test_stages_are_parameters_then_position_then_speed_then_the_rest(leaves):
-    a, b, c, d = leaves.mass * 2.0, leaves.q + leaves.mass, leaves.q * leaves.u, leaves.u * leaves.tau
-    program = leaves.program(a, b, c, d, leaves.t)
-    assert [program.stage_of(x) for x in (leaves.mass, a, leaves.t, leaves.q, b, leaves.u, c, leaves.tau, d)] == [
-        0, 0, 1, 1, 1, 2, 2, 3, 3,
-    ]  # fmt: skip
-    with pytest.raises(ExpressionError, match="not part of the program 'test'"):
-        program.stage_of(leaves.length * 7.0)
-
-
 def test_counts_are_those_of_the_main_part(leaves):
     x = leaves.mass * leaves.length * leaves.q + construct.sin(leaves.q) / leaves.u - construct.sqrt(leaves.q)
     assert leaves.program(x).count() == {"mul": 1, "add": 2, "div": 1, "trig": 1, "other": 1}

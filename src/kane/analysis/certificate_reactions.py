@@ -13,7 +13,7 @@ from kane.analysis.random_states import RandomStates
 from kane.dynamics.revealed import AuxiliarySpeeds, Multipliers, OrthogonalComplement, ReactionRoute, RevealedReactions
 from kane.expression.derivative import total_time_derivative
 from kane.expression.traverse import leaves
-from kane.formulation.reactions.reactions import Place, reveal_reactions
+from kane.formulation.reactions.reactions import ReactionPlace, reveal_reactions
 from kane.formulation.read_model import natural_system
 from kane.formulation.recursive.applied import applied_loads
 from kane.formulation.recursive.kinematics import angular_velocities, orientations, origin_velocities, origins
@@ -110,7 +110,7 @@ def routes_agree(declared: Declared) -> Found:
     """Auxiliary speeds, the orthogonal complement and multipliers give the same reactions in numbers, and the first of
     them in expressions, at states where these divide by nothing that vanishes and no constraint is redundant.
     """
-    places: list[Place] = [*_some(declared), *declared.equations.model.constraints]
+    places: list[ReactionPlace] = [*_some(declared), *declared.equations.model.constraints]
     routes = (AuxiliarySpeeds(), OrthogonalComplement(), Multipliers())
     first, *others = (_values(declared, places, route) for route in routes)
     known, size, failing = ~np.isnan(first).any(axis=0), _sizes(declared, first), ""
@@ -133,7 +133,7 @@ def _some(declared: Declared) -> list[Connection]:
     return [connections[i] for i in sorted({round(k * last / (JOINTS - 1)) for k in range(JOINTS)})]
 
 
-def _values(declared: Declared, places: Sequence[Place], route: ReactionRoute | None = None) -> np.ndarray:
+def _values(declared: Declared, places: Sequence[ReactionPlace], route: ReactionRoute | None = None) -> np.ndarray:
     """Reactions at the balanced states, (states, reactions)."""
     dyn, balances = declared.dyn, declared.balances
     found = RevealedReactions(dyn, reveal_reactions(dyn.equations, *places), route=route)

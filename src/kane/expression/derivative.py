@@ -10,7 +10,7 @@ from kane.expression.construct import cos, less_equal, log, power, select, sign,
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves, reachable, rebuild
 
-Rule = Callable[[Expr], tuple["Expr | None", ...]]
+DerivativeRule = Callable[[Expr], tuple["Expr | None", ...]]
 
 
 def _quotient(r: Expr) -> tuple[Expr, ...]:
@@ -40,7 +40,7 @@ CHOICES: dict[int, Callable[[Expr], tuple[Expr, ...]]] = {
 
 # Partial derivatives of the other nodes with respect to each argument; None where it is zero. Functions with steps
 # (abs, sign, comparisons) have the derivative of the branch that is taken.
-PARTIALS: dict[int, Rule] = {
+PARTIALS: dict[int, DerivativeRule] = {
     ops.ADD: lambda r: (r.arena.one, r.arena.one),
     ops.SUB: lambda r: (r.arena.one, -r.arena.one),
     ops.MUL: lambda r: (r.args[1], r.args[0]),

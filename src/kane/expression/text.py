@@ -36,15 +36,15 @@ class Piece(NamedTuple):
         return self.text if self.binding >= binding else self.text.join(parentheses)
 
 
-Row = Callable[..., Piece]
+Spelling = Callable[..., Piece]
 
 
-def function_row(word: str) -> Row:
+def function_row(word: str) -> Spelling:
     """The row word(a, b, ...)."""
     return lambda *operands: Piece(f"{word}({', '.join(operand.text for operand in operands)})")
 
 
-def comparison_row(sign: str) -> Row:
+def comparison_row(sign: str) -> Spelling:
     """The row a sign b."""
     return lambda a, b: Piece(f"{a.within(SUM)} {sign} {b.within(SUM)}", COMPARISON)
 
@@ -74,7 +74,7 @@ def _product(a: Piece, b: Piece) -> Piece:
 
 
 # As one would type them.
-ROWS: dict[int, Row] = {
+ROWS: dict[int, Spelling] = {
     ops.ADD: _sum,
     ops.SUB: _difference,
     ops.MUL: _product,

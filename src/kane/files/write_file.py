@@ -12,7 +12,7 @@ from kane.errors import FileError
 from kane.files.given_path import given_path
 
 
-def file_path(path: Any) -> Path:
+def _target(path: Any) -> Path:
     """Where a file is to be written.
 
     Raises:
@@ -34,9 +34,9 @@ def write_whole(path: Any, write: Callable[[Path], Any]) -> None:
     """Let ``write`` make a file beside the wanted one, and put it in its place when it is complete.
 
     Raises:
-        FileError: as ``file_path``, or the file cannot be written.
+        FileError: it is no path, its folder is missing, it is a folder itself, or the file cannot be written.
     """
-    target = file_path(path)
+    target = _target(path)
     draft = target.with_name(f".kane.{os.getpid()}.{threading.get_ident()}.part")
     try:
         write(draft)
@@ -58,12 +58,9 @@ def made_folder(path: Any) -> Path:
     Raises:
         FileError: it is no path, or a file stands in its way, or it may not be made.
     """
+    folder = given_path(path, "the folder to write in")
     try:
-        folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
-    except TypeError:
-        raise FileError(f"{path!r} is not a path; give the folder to write in, such as 'out'") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise FileError(f"the folder {str(path)!r} cannot be made ({reason}); give another") from error
+    except OSError as error:
+        raise FileError(f"the folder {str(path)!r} cannot be made ({error.strerror or error}); give another") from error
     return folder

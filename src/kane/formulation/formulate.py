@@ -16,12 +16,12 @@ from kane.formulation.constraints.embedding import embed
 from kane.formulation.constraints.near_state import read_near
 from kane.formulation.constraints.rows import constraint_equations
 from kane.formulation.equations import Equations
-from kane.formulation.explicit.route import Explicit
+from kane.formulation.explicit.route import ExplicitRoute
 from kane.formulation.reactions.loads import with_reaction_loads
 from kane.formulation.read_model import probe_of, snapshot, system_of
 from kane.formulation.recursive.applied import applied_loads
 from kane.formulation.recursive.measures import images
-from kane.formulation.recursive.route import Recursive
+from kane.formulation.recursive.route import RecursiveRoute
 from kane.formulation.route import Route
 from kane.formulation.speeds.units import units_of_speeds
 from kane.formulation.tree.body_tree import body_tree
@@ -93,17 +93,20 @@ def formulate(model: Model, *, near: Any = None) -> Equations:
     return with_reaction_loads(found, reactions) if reactions else found
 
 
-def recursive_route(equations: Equations) -> Recursive:
+def recursive_route(equations: Equations) -> RecursiveRoute:
     """By recursions along the tree: what ``formulate`` uses."""
-    return Recursive(equations.system, equations.applied, equations.inputs)
+    return RecursiveRoute(equations.system, equations.applied, equations.inputs)
 
 
-def explicit_route(equations: Equations) -> Explicit:
+def explicit_route(equations: Equations) -> ExplicitRoute:
     """By Kane's equations in the bodies as declared: what ``explicit`` uses."""
-    return Explicit(equations.system, equations.tree, equations.inputs)
+    return ExplicitRoute(equations.system, equations.tree, equations.inputs)
 
 
-ROUTES: Mapping[str, Callable[[Equations], Route]] = {Recursive.name: recursive_route, Explicit.name: explicit_route}
+ROUTES: Mapping[str, Callable[[Equations], Route]] = {
+    RecursiveRoute.name: recursive_route,
+    ExplicitRoute.name: explicit_route,
+}
 
 
 def explicit(source: Model | Equations) -> Equations:

@@ -162,11 +162,6 @@ def shift_from_mass_centre(inertia: Matrix, mass: Number, p: Triple) -> Matrix:
     return _sum(inertia, point_inertia(mass, p))
 
 
-def shift_to_mass_centre(inertia: Matrix, mass: Number, p: Triple) -> Matrix:
-    """I_cm = I_P - m (p.p 1 - p p^T), with p from the mass centre to P, or back."""
-    return _sum(inertia, point_inertia(-mass, p))
-
-
 def point_inertia(mass: Number, p: Triple) -> Matrix:
     """m (p.p 1 - p p^T), the inertia of a particle at p [kg m^2]."""
     x, y, z = p

@@ -23,13 +23,13 @@ ORIGIN: Vector = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Pose:
+class Placement:
     """Frame B in frame A: R_AB and p_AoBo_A [m]."""
 
     rotation: Rotation
     position: Vector
 
-    def then(self, other: Pose) -> Pose:
+    def then(self, other: Placement) -> Placement:
         """The pose of C in A, ``other`` being the pose of C in this frame B."""
         x, y, z = map(float, self.rotation.apply(other.position))
         a, b, c = self.position
@@ -37,12 +37,12 @@ class Pose:
         if len(rotation.factors) > 3:
             # Roll, pitch and yaw are cheaper kept apart; a longer chain is cheaper as one matrix, and stays bounded.
             rotation = Rotation.matrix(rotation.as_numpy())
-        return Pose(rotation, (a + x, b + y, c + z))
+        return Placement(rotation, (a + x, b + y, c + z))
 
 
-def no_pose() -> Pose:
+def no_pose() -> Placement:
     """The pose of a frame in itself."""
-    return Pose(Rotation.identity(), ORIGIN)
+    return Placement(Rotation.identity(), ORIGIN)
 
 
 def snap_right_angle(angle: float) -> float:
@@ -67,9 +67,9 @@ class MassProperties:
     com: Vector
     inertia: Matrix
 
-    def seen_from(self, pose: Pose) -> MassProperties:
+    def seen_from(self, pose: Placement) -> MassProperties:
         """The same in frame A, ``pose`` being the pose of B in A."""
-        com = pose.then(Pose(Rotation.identity(), self.com)).position
+        com = pose.then(Placement(Rotation.identity(), self.com)).position
         return MassProperties(self.mass, com, rotated_inertia(self.inertia, pose.rotation))
 
 

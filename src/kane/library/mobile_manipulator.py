@@ -20,7 +20,7 @@ from kane.model.loads import Force, Motor, Torque
 from kane.model.model import Model
 from kane.model.wheel import Wheel
 
-Triple = tuple[float, float, float]
+Position = tuple[float, float, float]
 GRAVITY = 9.81
 
 
@@ -36,11 +36,11 @@ class Platform:
     """
 
     mass: float = 40.0
-    inertia: Triple = (1.667, 1.667, 3.02)
+    inertia: Position = (1.667, 1.667, 3.02)
     base_mass: float = 5.0
-    base_inertia: Triple = (0.08, 0.08, 0.156)
-    base_at: Triple = (0.0, 0.0, 0.0)
-    first_joint: Triple = (0.0, 0.0, 0.0)
+    base_inertia: Position = (0.08, 0.08, 0.156)
+    base_at: Position = (0.0, 0.0, 0.0)
+    first_joint: Position = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class DriveWheel:
     radius: float = 0.15
 
     @property
-    def inertia(self) -> Triple:
+    def inertia(self) -> Position:
         """About x along the heading, y along the axle, z."""
         moment = self.mass * self.radius**2 / 4.0
         return moment, 2.0 * moment, moment
@@ -76,9 +76,9 @@ class ArmLink:
     """
 
     mass: float
-    inertia: Triple
-    com: Triple
-    next_joint: Triple
+    inertia: Position
+    com: Position
+    next_joint: Position
     orientation: Rotation = field(default_factory=Rotation.identity)
 
 
@@ -262,7 +262,7 @@ def _steered(wheel: DriveWheel, first: DriveWheel, rear: float, phi: Expr) -> Ex
     return atan2((wheel.x - rear) * sin(phi), (first.x - rear) * cos(phi) + (first.y - wheel.y) * sin(phi))
 
 
-def _with_arm(model: Model, base: Body, first_joint: Triple, arm: Sequence[ArmLink]) -> list[Connection]:
+def _with_arm(model: Model, base: Body, first_joint: Position, arm: Sequence[ArmLink]) -> list[Connection]:
     """The links, their motors, and the wrench at the tip."""
     parent, joints = base, []
     at: tuple[Scalar, ...] = first_joint

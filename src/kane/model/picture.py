@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from kane.errors import ModelError, shown
 from kane.model.body import Body
 from kane.model.kinematic_graph import joint_words, loops, restrictions
-from kane.model.picture_layout import GAP, SMALL, Cell, Layout, layout
-from kane.model.picture_lines import End, Route, routes, tracks_below
+from kane.model.picture_layout import GAP, SMALL, BodyBox, PictureLayout, layout
+from kane.model.picture_lines import DrawnLine, End, routes, tracks_below
 
 if TYPE_CHECKING:
     from kane.model.connection import Connection
@@ -51,7 +51,9 @@ def draw(model: Model) -> str:
 class _Sheet:
     """Everything in its place, in pixels."""
 
-    def __init__(self, grid: Layout, marks: dict[Body, list[str]], roads: set[Body], lines: list[Route]) -> None:
+    def __init__(
+        self, grid: PictureLayout, marks: dict[Body, list[str]], roads: set[Body], lines: list[DrawnLine]
+    ) -> None:
         self.grid, self.marks, self.roads, self.lines = grid, marks, roads, lines
         self.middle: list[float] = []  # of the boxes of each row
         self.below: list[float] = []  # where the lines below each row begin
@@ -77,14 +79,14 @@ class _Sheet:
         parts += [self._box(cell) + ("" if cell.repeated else self._marks(cell)) for cell in cells]
         return head + "".join(parts) + "</svg>"
 
-    def _left(self, cell: Cell) -> float:
+    def _left(self, cell: BodyBox) -> float:
         return MARGIN + self.grid.left[cell.column]
 
-    def _extent(self, cell: Cell) -> float:
+    def _extent(self, cell: BodyBox) -> float:
         marks = [SMALL * len(words) for words in self.marks.get(cell.body, ())]
         return self._left(cell) + max([cell.width, *marks])
 
-    def _joint(self, cell: Cell, parent: Cell, joint: Connection) -> str:
+    def _joint(self, cell: BodyBox, parent: BodyBox, joint: Connection) -> str:
         """The line from the box of the parent to that of the child, with the words of the joint."""
         x, y = self._left(cell), self.middle[cell.row]
         start, row = self._left(parent) + parent.box, self.middle[parent.row]
@@ -92,7 +94,7 @@ class _Sheet:
         words = _text(x, y - BOX / 2 - 5, joint_words(joint), JOINT)
         return f'<path d="{path}" {CRISP} stroke="{TREE}"/>' + words
 
-    def _box(self, cell: Cell) -> str:
+    def _box(self, cell: BodyBox) -> str:
         x, y, body = self._left(cell), self.middle[cell.row], cell.body
         fill = "#ddd" if body.index == 0 else "#fff"
         dashes = ' stroke-dasharray="3 3"' if cell.repeated else ""
@@ -103,7 +105,7 @@ class _Sheet:
         arrow = f'<path d="M{end:.0f} {y:.0f} h10 m-4 -4 l4 4 l-4 4" fill="none" stroke="{TREE}"/>'
         return drawn + arrow * (cell in self.grid.going_on)
 
-    def _marks(self, cell: Cell) -> str:
+    def _marks(self, cell: BodyBox) -> str:
         """What is below a box: the road, and the names of the constraints of this body alone."""
         x, y, drawn = self._left(cell), self.middle[cell.row] + BOX / 2, ""
         if cell.body in self.roads:
@@ -114,7 +116,7 @@ class _Sheet:
         words = enumerate(self.marks.get(cell.body, ()), start=1)
         return drawn + "".join(_text(x, y + BELOW * k - 2, name, CONSTRAINT) for k, name in words)
 
-    def _line(self, line: Route) -> str:
+    def _line(self, line: DrawnLine) -> str:
         """The line of a constraint, with its words."""
         lane = None if line.lane is None else self.right + LANE * (1 + line.lane)
         paths, turns = [], []

@@ -19,7 +19,7 @@ PAGE, LETTER, SMALL, GAP = 940.0, 7.2, 6.2, 26.0
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class BodyBox:
     """A body in the picture, or, at the beginning of a line, a body repeated from the end of an earlier line.
 
     Attributes:
@@ -27,7 +27,7 @@ class Cell:
     """
 
     body: Body
-    hangs: tuple[Cell, Connection] | None
+    hangs: tuple[BodyBox, Connection] | None
     column: int
     row: int
     repeated: bool = False
@@ -44,24 +44,24 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Layout:
+class PictureLayout:
     """Cells in the order of their rows, and the left ends of columns."""
 
-    cells: Sequence[Cell]
+    cells: Sequence[BodyBox]
     left: Sequence[float]
 
     @cached_property
-    def place(self) -> dict[Body, Cell]:
+    def place(self) -> dict[Body, BodyBox]:
         """Where each body itself stands."""
         return {cell.body: cell for cell in self.cells if not cell.repeated}
 
     @cached_property
-    def going_on(self) -> set[Cell]:
+    def going_on(self) -> set[BodyBox]:
         """Where what a body carries stands below, beside a box that repeats the body."""
         return {self.place[cell.body] for cell in self.cells if cell.repeated}
 
 
-def layout(model: Model, marks: dict[Body, float]) -> Layout:
+def layout(model: Model, marks: dict[Body, float]) -> PictureLayout:
     """The tree from the ground rightwards: a first child stays on the row of its parent, others open rows below.
 
     With as many columns as the page has room for; what goes on from the last column goes on below.
@@ -77,16 +77,16 @@ def layout(model: Model, marks: dict[Body, float]) -> Layout:
             break
     else:  # the ground alone
         cells, widths = _cells(model, 1), [LETTER * len(model.ground.name) + 16.0]
-    return Layout(cells, [sum(widths[:k]) + GAP * k for k in range(len(widths) + 1)])
+    return PictureLayout(cells, [sum(widths[:k]) + GAP * k for k in range(len(widths) + 1)])
 
 
-def _cells(model: Model, columns: int) -> list[Cell]:
+def _cells(model: Model, columns: int) -> list[BodyBox]:
     below = {body: [c for c in carried if c not in model.cuts] for body, carried in children(model).items()}
-    found: list[Cell] = []
-    waiting = [Cell(root, None, 0, 0) for root in (model.ground, *loose(model))]
+    found: list[BodyBox] = []
+    waiting = [BodyBox(root, None, 0, 0) for root in (model.ground, *loose(model))]
     row = -1
     while waiting:
-        go_on: list[Cell] = []
+        go_on: list[BodyBox] = []
         stack = [(waiting.pop(0), True)]
         while stack:
             cell, opens_row = stack.pop()
@@ -95,9 +95,9 @@ def _cells(model: Model, columns: int) -> list[Cell]:
             found.append(cell)
             carried = below.get(cell.body, [])
             if carried and cell.column == columns - 1:
-                go_on.append(Cell(cell.body, None, 0, 0, repeated=True))
+                go_on.append(BodyBox(cell.body, None, 0, 0, repeated=True))
                 continue
-            nexts = [(Cell(c.child, (cell, c), cell.column + 1, 0), k > 0) for k, c in enumerate(carried)]
+            nexts = [(BodyBox(c.child, (cell, c), cell.column + 1, 0), k > 0) for k, c in enumerate(carried)]
             stack.extend(reversed(nexts))
         waiting = go_on + waiting  # a branch goes on right below, before the next
     return found

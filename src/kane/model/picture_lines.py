@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
-from kane.model.picture_layout import Cell, Layout
+from kane.model.picture_layout import BodyBox, PictureLayout
 
 if TYPE_CHECKING:
     from kane.model.body import Body
 
-    Cells = tuple[Cell, ...]
+    Cells = tuple[BodyBox, ...]
 
 PORTS = 7  # lines that the right side of a box has room for
 
@@ -27,13 +27,13 @@ class End:
         port: how many leave the box below before it; to the right, how far from the middle, downwards.
     """
 
-    cell: Cell
+    cell: BodyBox
     track: int | None
     port: float
 
 
 @dataclass(frozen=True)
-class Route:
+class DrawnLine:
     """A line between boxes.
 
     Attributes:
@@ -47,7 +47,7 @@ class Route:
     lane: int | None
 
 
-def routes(grid: Layout, between: Mapping[tuple[Body, ...], str]) -> list[Route]:
+def routes(grid: PictureLayout, between: Mapping[tuple[Body, ...], str]) -> list[DrawnLine]:
     """A line for each set of bodies. It leaves a box at its right where the row ends there, below it elsewhere.
 
     The words stand at the box that fewest lines leave. Short lines run inside of long ones.
@@ -58,14 +58,14 @@ def routes(grid: Layout, between: Mapping[tuple[Body, ...], str]) -> list[Route]
     named = {cells: min(reversed(cells), key=lambda c: busy[c.body]) for cells in joined}
     row_ends = {cell.row: cell.body for cell in grid.cells} | {cell.row: None for cell in grid.going_on}
 
-    def beside(cell: Cell, cells: Cells) -> bool:
+    def beside(cell: BodyBox, cells: Cells) -> bool:
         crowded = busy[cell.body] > (1 if cell is named[cells] else PORTS)
         return row_ends[cell.row] is cell.body and _span(cells) > 0 and not crowded
 
     tracks: Counter[int] = Counter()
-    below: Counter[Cell] = Counter()
+    below: Counter[BodyBox] = Counter()
     taken: dict[int, list[range]] = {}
-    found: list[Route] = []
+    found: list[DrawnLine] = []
     for cells, words in joined.items():
         level = _span(cells) == 0
         ends: list[End] = []
@@ -78,11 +78,11 @@ def routes(grid: Layout, between: Mapping[tuple[Body, ...], str]) -> list[Route]
             ends.append(End(cell, tracks[cell.row] - 1, below[cell]))
             below[cell] += 1
         lane = None if level else _lane(range(cells[0].row, cells[-1].row + 1), taken)
-        found.append(Route(words, ends, 0 if level else cells.index(named[cells]), lane))
+        found.append(DrawnLine(words, ends, 0 if level else cells.index(named[cells]), lane))
     return found
 
 
-def _reading(cell: Cell) -> tuple[int, int]:
+def _reading(cell: BodyBox) -> tuple[int, int]:
     return cell.row, cell.column
 
 
@@ -91,7 +91,7 @@ def _span(cells: Cells) -> int:
     return cells[-1].row - cells[0].row
 
 
-def _turn(cell: Cell, cells: Cells) -> tuple[bool, int]:
+def _turn(cell: BodyBox, cells: Cells) -> tuple[bool, int]:
     """In this order downwards lines leave a box without crossing: up, the short one first; down, the long one first."""
     up = cell is cells[-1]
     return not up, _span(cells) if up else -_span(cells)
@@ -108,10 +108,10 @@ def _meet(a: range, b: range) -> bool:
     return a.start < b.stop and b.start < a.stop
 
 
-def tracks_below(lines: Sequence[Route], row: int) -> int:
+def tracks_below(lines: Sequence[DrawnLine], row: int) -> int:
     """How many lines run below a row."""
     return max((1 + end.track for end in _ends(lines) if end.cell.row == row and end.track is not None), default=0)
 
 
-def _ends(lines: Sequence[Route]) -> Iterator[End]:
+def _ends(lines: Sequence[DrawnLine]) -> Iterator[End]:
     return (end for line in lines for end in line.ends)

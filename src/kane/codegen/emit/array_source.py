@@ -13,7 +13,7 @@ from kane.codegen.emit.source_names import distinct_names, identifier, local_nam
 from kane.codegen.programs.program import Program
 from kane.expression import operations as ops
 from kane.expression.spline import PiecewiseCubic
-from kane.expression.text import ATOM, POWER, PRODUCT, SIGNED, SUM, Piece, Row, function_row, name_of
+from kane.expression.text import ATOM, POWER, PRODUCT, SIGNED, SUM, Piece, Spelling, function_row, name_of
 from kane.expression.traverse import leaves
 
 _RESERVED = frozenset(
@@ -40,15 +40,15 @@ _FUNCTIONS = {
 }
 
 
-def _infix(sign: str, binding: int) -> Row:
+def _infix(sign: str, binding: int) -> Spelling:
     # The right operand asks for more: Python reads a - b - c from the left, and so must a + (b + c) keep its order.
     return lambda a, b: Piece(f"{a.within(binding)} {sign} {b.within(binding + 1)}", binding)
 
 
-def array_rows(module: str) -> dict[int, Row]:
+def array_rows(module: str) -> dict[int, Spelling]:
     """For every operation its written form, with the functions of ``module``."""
 
-    def truth(sign: str) -> Row:
+    def truth(sign: str) -> Spelling:
         def row(a: Piece, b: Piece) -> Piece:
             condition = f"{a.within(SUM)} {sign} {b.within(SUM)}"
             return Piece(f"{module}.where({condition}, 1.0, 0.0)", condition=condition)
@@ -99,7 +99,7 @@ class ArrayLanguage:
 
     module: str
     heading: str
-    rows: Mapping[int, Row]
+    rows: Mapping[int, Spelling]
     decorator: str = ""
 
 

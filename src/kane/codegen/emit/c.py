@@ -18,7 +18,7 @@ from kane.codegen.programs.program import Program
 from kane.expression import operations as ops
 from kane.expression.node import Expr
 from kane.expression.spline import PiecewiseCubic
-from kane.expression.text import ATOM, PRODUCT, SIGNED, SUM, Piece, Row, function_row, name_of
+from kane.expression.text import ATOM, PRODUCT, SIGNED, SUM, Piece, Spelling, function_row, name_of
 
 _MAIN = "const double *state, const double *rest, const double *stage, double *out, double *work"
 _STAGE = "const double *parameters, double *stage, double *work"
@@ -36,12 +36,12 @@ _RESERVED = frozenset(
 _TYPES = ("double_t", "float_t")
 
 
-def _infix(sign: str, binding: int) -> Row:
+def _infix(sign: str, binding: int) -> Spelling:
     # The right operand asks for more: C reads a - b - c from the left, and so must a + (b + c) keep its order.
     return lambda a, b: Piece(f"{a.within(binding)} {sign} {b.within(binding + 1)}", binding)
 
 
-def _truth(sign: str) -> Row:
+def _truth(sign: str) -> Spelling:
     def row(a: Piece, b: Piece) -> Piece:
         condition = f"{a.within(SUM)} {sign} {b.within(SUM)}"
         return Piece(f"({condition} ? 1.0 : 0.0)", condition=condition)
@@ -53,7 +53,7 @@ def _select(condition: Piece, a: Piece, b: Piece) -> Piece:
     return Piece(f"({condition.condition or f'{condition.within(SUM)} != 0.0'} ? {a.text} : {b.text})")
 
 
-ROWS: dict[int, Row] = {
+ROWS: dict[int, Spelling] = {
     ops.ADD: _infix("+", SUM),
     ops.SUB: _infix("-", SUM),
     ops.MUL: _infix("*", PRODUCT),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from kane.errors import ExpressionError, shown
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, COORDINATE, COS, NEG, SIN
-from kane.expression.text import Piece, Row, name_of
+from kane.expression.text import Piece, Spelling, name_of
 
 # An expression wider than this, in characters of the listing, gets a line of its own. An operation seldom joins more
 # than two, so lines stay within about twice this width.
@@ -34,13 +34,13 @@ class Notation:
         table: the name of a spline's table.
     """
 
-    rows: Mapping[int, Row]
+    rows: Mapping[int, Spelling]
     leaf: Callable[[Expr], Piece]
     symbol: Callable[[str], str]
     table: Callable[[Any], str]
 
 
-class Equation(NamedTuple):
+class NamedText(NamedTuple):
     """``name = text``, the name as the notation writes it."""
 
     name: str
@@ -127,7 +127,7 @@ def _short_name(node: Expr) -> str | None:
 
 def equations(
     order: Sequence[Expr], roots: Sequence[Expr], names: Mapping[Expr, str], notation: Notation
-) -> tuple[list[Equation], list[str]]:
+) -> tuple[list[NamedText], list[str]]:
     """The lines of the named nodes, and the texts of the roots.
 
     Args:
@@ -153,7 +153,7 @@ def equations(
         piece = notation.rows[node.op](*operands)
         if node in names:
             symbol = notation.symbol(names[node])
-            lines.append(Equation(symbol, piece.text))
+            lines.append(NamedText(symbol, piece.text))
             piece = Piece(symbol)
         pieces[node] = piece
     return lines, [written(root).text for root in roots]

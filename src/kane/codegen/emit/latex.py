@@ -9,7 +9,7 @@ from typing import Any
 from kane.codegen.emit.intermediates import Notation, equations, intermediate_names, intermediates, named_pairs
 from kane.expression import operations as ops
 from kane.expression.node import Expr, Scalar
-from kane.expression.text import ATOM, COMPARISON, POWER, PRODUCT, SIGNED, SUM, Piece, Row, name_of, numbers_first
+from kane.expression.text import ATOM, COMPARISON, POWER, PRODUCT, SIGNED, SUM, Piece, Spelling, name_of, numbers_first
 from kane.expression.traverse import leaves, reachable
 
 _GREEK = re.compile(
@@ -76,11 +76,11 @@ def _product(a: Piece, b: Piece) -> Piece:
     return Piece(rf"{_in(a, PRODUCT)} \, {_in(b, PRODUCT)}", PRODUCT)
 
 
-def _function(command: str) -> Row:
+def _function(command: str) -> Spelling:
     return lambda *operands: Piece(rf"{command}\left({', '.join(operand.text for operand in operands)}\right)")
 
 
-def _comparison(sign: str) -> Row:
+def _comparison(sign: str) -> Spelling:
     def row(a: Piece, b: Piece) -> Piece:
         text = f"{_in(a, SUM)} {sign} {_in(b, SUM)}"
         return Piece(text, COMPARISON, condition=text)
@@ -94,7 +94,7 @@ def _select(condition: Piece, a: Piece, b: Piece) -> Piece:
     return Piece(rf"\begin{{cases}} {cases} \end{{cases}}", COMPARISON)
 
 
-ROWS: dict[int, Row] = {
+ROWS: dict[int, Spelling] = {
     ops.ADD: _sum,
     ops.SUB: _difference,
     ops.MUL: _product,

@@ -8,12 +8,12 @@ from typing import Any
 from kane.codegen.emit.intermediates import Notation, equations, intermediate_names, intermediates, named_pairs
 from kane.expression import operations as ops
 from kane.expression.node import Expr
-from kane.expression.text import ATOM, SIGNED, Piece, Row, comparison_row, function_row, name_of
+from kane.expression.text import ATOM, SIGNED, Piece, Spelling, comparison_row, function_row, name_of
 from kane.expression.text import ROWS as TYPED
 from kane.expression.traverse import leaves, reachable
 
 # As an analyst reads them; the rest as one would type it.
-ROWS: dict[int, Row] = {
+ROWS: dict[int, Spelling] = {
     **TYPED,
     ops.MIN: function_row("min"),
     ops.MAX: function_row("max"),

@@ -110,17 +110,6 @@ class Program:
         used.update(dict.fromkeys(o for o in self.outputs if stages[o] == PARAMETER_STAGE and o.op != CONSTANT))
         return tuple(used)
 
-    def stage_of(self, node: Expr) -> int:
-        """0: parameters only; 1: time and coordinates as well; 2: speeds as well; 3: the rest as well.
-
-        Raises:
-            ExpressionError: the node is not part of this program.
-        """
-        try:
-            return self._stages[node]
-        except KeyError:
-            raise ExpressionError(f"{shown(node)} is not part of the program {self.name!r}") from None
-
     def count(self) -> dict[str, int]:
         """Operations of the main part by cost class: mul, add, div, trig, other."""
         totals = dict.fromkeys(COST_CLASSES, 0)

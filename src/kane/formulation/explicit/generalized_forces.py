@@ -24,7 +24,7 @@ from kane.model.body import ANGULAR_VELOCITY, POSITION, Measure
 
 
 @dataclass(frozen=True)
-class Applied:
+class AppliedWrench:
     """A force at a point of a body and a torque on it.
 
     Attributes:
@@ -73,21 +73,21 @@ def inertia_forces(accelerations: Accelerations, k: int) -> list[Any]:
     return [-(a + b) for a, b in zip(turning, pushing, strict=True)]
 
 
-def active_forces(motion: Velocities, applied: Applied) -> list[Any]:
+def active_forces(motion: Velocities, applied: AppliedWrench) -> list[Any]:
     """F_r of one force and torque, by speed."""
     n, k = len(motion.speeds.u), applied.member
     pushing = projected(motion.point(k, applied.point), applied.force, n)
     return [a + b for a, b in zip(projected(motion.angular(k, k), applied.torque, n), pushing, strict=True)]
 
 
-def weight(motion: Velocities, k: int, gravity: Vector) -> Applied:
+def weight(motion: Velocities, k: int, gravity: Vector) -> AppliedWrench:
     """The force of uniform gravity on a member."""
     body = motion.tree.members[k].body
     force = times(body.mass, turned(motion.rotation(motion.bases[k][1], 0), gravity))
-    return Applied("gravity", k, body.com, force, ZERO)
+    return AppliedWrench("gravity", k, body.com, force, ZERO)
 
 
-def applied_wrenches(motion: Velocities, tree: BodyTree) -> Iterator[Applied]:
+def applied_wrenches(motion: Velocities, tree: BodyTree) -> Iterator[AppliedWrench]:
     """The forces and torques that loads bring to bear on bodies other than the ground."""
     for title, effect in tree.loads:
         for w in effect.wrenches:
@@ -95,7 +95,7 @@ def applied_wrenches(motion: Velocities, tree: BodyTree) -> Iterator[Applied]:
             if k:
                 force = turned(motion.rotation(motion.bases[k][1], frame), w.force)
                 torque = turned(motion.rotation(k, frame), w.torque)
-                yield Applied(title, k, w.point.position_in_body, force, torque)
+                yield AppliedWrench(title, k, w.point.position_in_body, force, torque)
 
 
 def joint_efforts(motion: Velocities, tree: BodyTree) -> Iterator[tuple[str, str, list[Any]]]:
@@ -107,7 +107,7 @@ def joint_efforts(motion: Velocities, tree: BodyTree) -> Iterator[tuple[str, str
             yield title, along.connection.name, [row[r] * effort if r in row else 0.0 for r in range(len(speeds.u))]
 
 
-def about_mass_centre(motion: Velocities, applied: Applied) -> tuple[Vector, Vector]:
+def about_mass_centre(motion: Velocities, applied: AppliedWrench) -> tuple[Vector, Vector]:
     """The same load as a force at the mass centre and a torque."""
     k, com = applied.member, motion.tree.members[applied.member].body.com
     r = turned(motion.rotation(motion.bases[k][1], k), minus(applied.point, com))

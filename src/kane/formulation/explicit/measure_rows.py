@@ -14,14 +14,14 @@ from kane.expression.operations import NEG
 from kane.formulation.explicit.velocity_forms import VelocityForm
 from kane.formulation.tree.spatial import is_zero
 
-Row = dict[int, Any]
+MeasureRow = dict[int, Any]
 
 
 class MeasureRows:
     """Rows {speed: coefficient}, each once, and the symmetric weights between them."""
 
     def __init__(self) -> None:
-        self._rows: list[Row] = []
+        self._rows: list[MeasureRow] = []
         self._known: dict[tuple[tuple[int, Any], ...], int] = {}
         self._weights: dict[tuple[int, int], Any] = {}
 
@@ -32,7 +32,7 @@ class MeasureRows:
         """Where the three components of a vector's partial velocities stand; None for what is zero."""
         return [self._place({r: v[i] for r, v in form.u.items() if not is_zero(v[i])}) for i in range(3)]
 
-    def _place(self, row: Row) -> int | None:
+    def _place(self, row: MeasureRow) -> int | None:
         if not row:
             return None
         key = tuple(sorted((r, ("node", x.id) if x.__class__ is Expr else ("number", x)) for r, x in row.items()))
@@ -61,9 +61,9 @@ class MeasureRows:
             M[r, s] = M.get((r, s), 0.0) + x * (weight * y)
         return M
 
-    def _momenta(self, coupled: set[int]) -> dict[int, Row]:
+    def _momenta(self, coupled: set[int]) -> dict[int, MeasureRow]:
         """Of the rows that weights couple with others: sum over j of weight_ij row_j."""
-        found: dict[int, Row] = {i: {} for i in sorted(coupled)}
+        found: dict[int, MeasureRow] = {i: {} for i in sorted(coupled)}
         for (i, j), weight in self._weights.items():
             if i in coupled:
                 for s, x in self._rows[j].items():

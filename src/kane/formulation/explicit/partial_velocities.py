@@ -9,7 +9,7 @@ from typing import Any
 from kane.expression.node import Expr
 from kane.formulation.explicit.acceleration_forms import Accelerations
 from kane.formulation.explicit.generalized_forces import (
-    Applied,
+    AppliedWrench,
     active_forces,
     applied_wrenches,
     inertia_forces,
@@ -223,7 +223,7 @@ class _Tables:
 
     def active(self) -> GeneralizedForces:
         weights = [weight(self.motion, k, self.gravity) for k in range(1, len(self.frames))]
-        standing: list[Applied] = [*weights, *applied_wrenches(self.motion, self.tree)]
+        standing: list[AppliedWrench] = [*weights, *applied_wrenches(self.motion, self.tree)]
         on_bodies = [(a.load, self.frames[a.member].name, active_forces(self.motion, a)) for a in standing]
         return self._forces("F", [*on_bodies, *joint_efforts(self.motion, self.tree)])
 

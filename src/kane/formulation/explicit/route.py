@@ -37,7 +37,7 @@ _Places: TypeAlias = Sequence["int | None"]
 _OnRows: TypeAlias = tuple[_Places, Vector]
 
 
-class Explicit(Route):
+class ExplicitRoute(Route):
     """M and bias in O(n^3) operations from partial velocities; for a few bodies read more easily than the recursions.
 
     Args:

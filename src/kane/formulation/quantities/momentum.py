@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kane.expression.functions import sqrt
-from kane.formulation.recursive.inverse import Wrench
+from kane.formulation.recursive.inverse import LinkWrench
 from kane.formulation.recursive.kinematics import angular_velocities, orientations, origin_velocities, origins
 from kane.formulation.tree.spatial import ZERO, Vector, cross, dot, inertia_of, plus, rotated, six_times, times
 from kane.formulation.tree.system import System
@@ -36,7 +36,7 @@ def momentum(system: System) -> tuple[Any, ...]:
     return (*total[0][0], *total[0][1])
 
 
-def outer_wrench(system: System, wrenches: Mapping[int, Wrench]) -> tuple[Any, ...]:
+def outer_wrench(system: System, wrenches: Mapping[int, LinkWrench]) -> tuple[Any, ...]:
     """Weight and applied forces, F = sum (m g + f), and their moment about the origin of N, T = sum (p_cm x m g + t +
     p x f), measured in N.
 

@@ -41,7 +41,7 @@ from kane.model.checks import near
 from kane.model.connection import Connection
 from kane.model.constraints import Imposed
 
-Place: TypeAlias = Connection | Point | Imposed | str
+ReactionPlace: TypeAlias = Connection | Point | Imposed | str
 # Names of auxiliary speeds; no name of a model has a space in front.
 PREFIX = " auxiliary "
 # What holds in so many states picked at random holds in all.
@@ -186,7 +186,7 @@ class Reactions:
             return Program("reactions", factor(outputs), state=state, rest=rest, parameters=eqs.parameters)
 
 
-def reveal_reactions(equations: Equations, *places: Place) -> Reactions:
+def reveal_reactions(equations: Equations, *places: ReactionPlace) -> Reactions:
     """Bring reactions into evidence by auxiliary generalized speeds, made here and gone from the result.
 
     Args:
@@ -231,7 +231,7 @@ def reveal_reactions(equations: Equations, *places: Place) -> Reactions:
     )
 
 
-def _resolved(equations: Equations, place: Place) -> Connection | Point | Imposed:
+def _resolved(equations: Equations, place: ReactionPlace) -> Connection | Point | Imposed:
     model = equations.model
     known: dict[str, Connection | Imposed] = {c.name: c for c in model.constraints}
     known |= {c.name: c for c in model.connections}

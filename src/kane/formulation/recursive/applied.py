@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute
-from kane.formulation.recursive.inverse import Wrench
+from kane.formulation.recursive.inverse import LinkWrench
 from kane.formulation.recursive.measures import from_body, images, position_in_K
 from kane.formulation.tree.loads import per_input
 from kane.formulation.tree.spatial import ZERO, Vector, cross, plus
 from kane.formulation.tree.system import System
-from kane.model.loads.load import Effect
-from kane.model.loads.load import Wrench as PointWrench
+from kane.model.loads.load import Effect, Wrench
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Applied:
     """
 
     efforts: tuple[Expr, ...]
-    wrenches: dict[int, Wrench]
+    wrenches: dict[int, LinkWrench]
     potential: Expr
 
     @property
@@ -71,7 +70,7 @@ def applied_loads(effects: Iterable[Effect], system: System) -> Applied:
     """
     arena = system.arena
     efforts = [arena.zero] * len(system.speeds.C)
-    wrenches: dict[int, Wrench] = {}
+    wrenches: dict[int, LinkWrench] = {}
     potential = arena.zero
     for effect in effects:
         for along, effort in effect.efforts:
@@ -87,7 +86,7 @@ def applied_loads(effects: Iterable[Effect], system: System) -> Applied:
     return found.replaced(images(system, found.expressions))
 
 
-def _on_link(system: System, wrench: PointWrench) -> tuple[int, Vector, Vector]:
+def _on_link(system: System, wrench: Wrench) -> tuple[int, Vector, Vector]:
     """Link, force and moment about O_K in K."""
     body = wrench.point.body
     place = system.places[body.index]

@@ -106,7 +106,7 @@ class Articulated:
         return Articulated(moved, H, self.A, (plus(n, cross(d, f)), f))
 
 
-Elimination = tuple[int, list[Any], Spatial, Any, Any]  # natural speed, its direction, U, 1/D, remaining effort
+JointFactor = tuple[int, list[Any], Spatial, Any, Any]  # natural speed, its direction, U, 1/D, remaining effort
 
 
 def articulated_forward(system: System, efforts: Sequence[Any], wrenches: Sequence[tuple[Vector, Vector]]) -> list[Any]:
@@ -123,7 +123,7 @@ def articulated_forward(system: System, efforts: Sequence[Any], wrenches: Sequen
     Source: Featherstone 1983; McMillan & Orin 1995 for the use of joint-aligned frames.
     """
     bodies = [Articulated.rigid(m, (n, f)) for m, (f, n) in zip(system.masses, wrenches, strict=True)]
-    eliminations: list[list[Elimination]] = [[] for _ in system.links]
+    eliminations: list[list[JointFactor]] = [[] for _ in system.links]
     for index in range(len(system.links) - 1, 0, -1):
         step, parent = system.steps[index], system.links[index].parent
         body, eliminations[index] = _eliminated(system, index, bodies[index], efforts, bool(parent))
@@ -134,11 +134,11 @@ def articulated_forward(system: System, efforts: Sequence[Any], wrenches: Sequen
 
 def _eliminated(
     system: System, index: int, body: Articulated, efforts: Sequence[Any], carried: bool
-) -> tuple[Articulated, list[Elimination]]:
+) -> tuple[Articulated, list[JointFactor]]:
     """Let the joint move freely under its efforts, one natural speed after the other."""
     step = system.steps[index]
     M, p = body.rows(), [*body.p[0], *body.p[1]]
-    done: list[Elimination] = []
+    done: list[JointFactor] = []
     columns = system.columns(index)
     for count, (k, w, v) in enumerate(zip(columns, step.w_u, step.v_u, strict=True)):
         s = [*w, *plus(v, cross(w, step.d))]
@@ -162,7 +162,7 @@ def _name(system: System, index: int) -> str:
     return connection.name if connection else ""
 
 
-def _deflate(M: Symmetric, p: Spatial, elimination: Elimination) -> None:
+def _deflate(M: Symmetric, p: Spatial, elimination: JointFactor) -> None:
     """M - U U^T / D and p + U rest / D; along a coordinate direction the result is exactly zero."""
     _, s, U, inverse, rest = elimination
     along = [i for i, x in enumerate(s) if not is_zero(x)]
@@ -192,7 +192,7 @@ def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
     return total
 
 
-def _outwards(system: System, eliminations: Sequence[Sequence[Elimination]]) -> list[Any]:
+def _outwards(system: System, eliminations: Sequence[Sequence[JointFactor]]) -> list[Any]:
     """Accelerations of the joints, from the ground outwards."""
     out: list[Any] = [0.0] * len(system.speeds.C)
     fields: list[tuple[Vector, Vector]] = [(ZERO, ZERO)]

@@ -11,10 +11,10 @@ from kane.formulation.tree.base_parameters import MassParameters
 from kane.formulation.tree.spatial import ZERO, Vector, cross, dot, is_zero, minus, plus, times
 from kane.formulation.tree.system import System
 
-Wrench = tuple[Vector, Vector]
+LinkWrench = tuple[Vector, Vector]
 
 
-def inverse_dynamics(system: System, udot: Sequence[Any], applied: dict[int, Wrench]) -> list[Expr]:
+def inverse_dynamics(system: System, udot: Sequence[Any], applied: dict[int, LinkWrench]) -> list[Expr]:
     """M udot + inertia terms free of udot - applied wrenches, as generalized forces along u.
 
     With Kane's F*_r = -sum over bodies of (v_r . m a + w_r . (I alpha + w x I w)), this is -F*_r, less the F_r of the
@@ -39,7 +39,7 @@ def inverse_dynamics(system: System, udot: Sequence[Any], applied: dict[int, Wre
     return generalized_forces(system, forces)
 
 
-def generalized_forces(system: System, wrenches: Sequence[Wrench]) -> list[Any]:
+def generalized_forces(system: System, wrenches: Sequence[LinkWrench]) -> list[Any]:
     """Generalized forces along u of a wrench about O_K on each link: the velocities' recursion, transposed."""
     declared: list[Any] = [system.arena.zero] * len(system.speeds.u)
     efforts = joint_efforts(system, wrenches, declared)
@@ -55,7 +55,7 @@ def along_u(system: System, efforts: Sequence[Any]) -> list[Any]:
     return totals
 
 
-def joint_efforts(system: System, forces: Sequence[Wrench], declared: list[Any]) -> list[Any]:
+def joint_efforts(system: System, forces: Sequence[LinkWrench], declared: list[Any]) -> list[Any]:
     """Sum the wrenches of each subtree inwards and project them on the joints' partial velocities.
 
     Where an angular velocity or the velocity of a point is declared by speeds, the moment or the force does work on
@@ -90,7 +90,7 @@ def _work_on_declared(system: System, index: int, n: Vector, declared: list[Any]
     return ZERO if known.whole else tuple(x if row is None else 0.0 for row, x in zip(known.rows, n, strict=True))
 
 
-def _work_at_declared_point(system: System, index: int, wrench: Wrench, declared: list[Any]) -> Wrench:
+def _work_at_declared_point(system: System, index: int, wrench: LinkWrench, declared: list[Any]) -> LinkWrench:
     """The same for a force through a point whose velocity is declared: what is left of the wrench, about O_K."""
     known, (f, n) = system.known_points[index], wrench
     n = minus(n, cross(known.point, f))
@@ -102,7 +102,7 @@ def _work_at_declared_point(system: System, index: int, wrench: Wrench, declared
     return left, plus(n, cross(known.point, left))
 
 
-def inertia_wrench(mass: MassParameters, field: Acceleration, w: Vector) -> Wrench:
+def inertia_wrench(mass: MassParameters, field: Acceleration, w: Vector) -> LinkWrench:
     """Integral of a dm and of r x a dm over a link: m a + W mc, and mc x a + vee(W J - (W J)^T)."""
     if mass.mc == ZERO and all(is_zero(x) for x in mass.J):
         return (ZERO if is_zero(mass.m) else times(mass.m, field.a)), ZERO

@@ -64,7 +64,7 @@ def least_mass_matrix(system: System) -> Sparse:
     return without_vanishing(min((composite, unit_columns(system)), key=lambda M: cost(list(M.values()))))
 
 
-class Recursive(Route):
+class RecursiveRoute(Route):
     """M and bias in O(n) to O(n^2) operations: velocities outwards along the tree, forces inwards.
 
     Args:
@@ -125,7 +125,7 @@ class Recursive(Route):
         assert own is not None
         w, lift = own.speeds, own.arena.lift
         changes = dict(zip(w.q, w.kinematics, strict=True)) | {own.arena.leaf(TIME, "t"): own.arena.one}
-        wdot = Recursive(own, self._applied, self._inputs).forward()
+        wdot = RecursiveRoute(own, self._applied, self._inputs).forward()
         changes |= dict(zip(w.u, map(lift, wdot), strict=True))
         return list(substitute(total_time_derivative(self._declared.definitions, changes), rates))
 

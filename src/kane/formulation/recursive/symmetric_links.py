@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from kane.expression.node import Expr
-from kane.formulation.recursive.inverse import Wrench
+from kane.formulation.recursive.inverse import LinkWrench
 from kane.formulation.tree.base_parameters import ROUND_OFF, MassParameters
 from kane.formulation.tree.frames import Step
 from kane.formulation.tree.spatial import is_zero
@@ -32,7 +32,7 @@ def without_turns(system: System) -> System:
     return replace(system, steps=steps)
 
 
-def wrenches_in(system: System, plain: System, wrenches: Mapping[int, Wrench]) -> dict[int, Wrench]:
+def wrenches_in(system: System, plain: System, wrenches: Mapping[int, LinkWrench]) -> dict[int, LinkWrench]:
     """Wrenches along the frames K of a system whose links turn, along those of one from ``without_turns``."""
     found = dict(wrenches)
     for index, (f, n) in wrenches.items():

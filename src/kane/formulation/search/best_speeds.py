@@ -106,7 +106,7 @@ def best_speeds(model: Model) -> BestSpeeds:
     """
     if not isinstance(model, Model):
         raise ModelError(f"best_speeds takes a kane.Model, not {shown(model)}")
-    search = _Search(model)
+    search = _SpeedSearch(model)
     search.climb()
     own = search.tried[tuple(d.name for d in search.own)]
     rows = sorted(search.tried.values(), key=_rank)
@@ -125,7 +125,7 @@ def _rank(row: TriedSpeeds) -> tuple[float, int]:
     return (float("inf") if row.operations is None else row.operations), len(row.fails_where)
 
 
-class _Search:
+class _SpeedSearch:
     """Choices tried so far, by the names of their speeds."""
 
     def __init__(self, model: Model) -> None:

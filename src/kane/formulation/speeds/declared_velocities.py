@@ -21,7 +21,7 @@ ALIGNED = 1e-12
 # A measure that is a speed, by its column, or that a constraint holds at zero (None).
 Declaration: TypeAlias = "tuple[int | None, Measure]"
 # The same, with its direction in the frame L of the body in which it is fixed.
-Declared: TypeAlias = "tuple[int | None, Vector]"
+DeclaredDirection: TypeAlias = "tuple[int | None, Vector]"
 
 
 def declarations(definitions: Mapping[str, Expr], zeros: Iterable[Expr | None] = ()) -> list[Declaration]:
@@ -32,7 +32,7 @@ def declarations(definitions: Mapping[str, Expr], zeros: Iterable[Expr | None] =
 
 def known_angular_velocities(declared: Iterable[Declaration], system: System) -> dict[int, KnownVelocity]:
     """By link, what is said of its angular velocity."""
-    places: dict[tuple[int, int], list[Declared]] = {}
+    places: dict[tuple[int, int], list[DeclaredDirection]] = {}
     for r, measure in declared:
         if measure.kind == ANGULAR_VELOCITY:
             link, frame, along = _place(measure, system)
@@ -46,7 +46,7 @@ def known_angular_velocities(declared: Iterable[Declaration], system: System) ->
 
 def known_point_velocities(declared: Iterable[Declaration], system: System) -> dict[int, KnownVelocity]:
     """By link, what is said of the velocity of one of its points: the one of which most is."""
-    places: dict[tuple[int, Vector], dict[int, list[Declared]]] = {}
+    places: dict[tuple[int, Vector], dict[int, list[DeclaredDirection]]] = {}
     for r, measure in declared:
         if measure.kind == VELOCITY:
             link, frame, along = _place(measure, system)
@@ -76,7 +76,9 @@ def _says(known: KnownVelocity) -> int:
     return sum(row is not None for row in known.rows)
 
 
-def _joined(system: System, link: int, frames: Mapping[int, Sequence[Declared]], known: KnownVelocity) -> KnownVelocity:
+def _joined(
+    system: System, link: int, frames: Mapping[int, Sequence[DeclaredDirection]], known: KnownVelocity
+) -> KnownVelocity:
     """All of a vector where three of its measures along one frame are declared, else its components along own axes."""
     for frame, measures in frames.items():
         whole = _whole(system, frame, measures, known.point)
@@ -87,7 +89,7 @@ def _joined(system: System, link: int, frames: Mapping[int, Sequence[Declared]],
     return known
 
 
-def _whole(system: System, frame: int, measures: Sequence[Declared], point: Vector) -> KnownVelocity | None:
+def _whole(system: System, frame: int, measures: Sequence[DeclaredDirection], point: Vector) -> KnownVelocity | None:
     """The vector whose measure numbers along three constant directions are speeds."""
     along = [tuple(system.steps[frame].R_LK.apply_inverse(v)) for _, v in measures]
     if len(along) != 3 or any(x.__class__ is Expr for v in along for x in v):
@@ -104,7 +106,7 @@ def _whole(system: System, frame: int, measures: Sequence[Declared], point: Vect
 
 
 def _components(
-    system: System, link: int, frame: int, measures: Sequence[Declared], old: KnownVelocity
+    system: System, link: int, frame: int, measures: Sequence[DeclaredDirection], old: KnownVelocity
 ) -> KnownVelocity:
     """Those of the link's own components along whose axes a declared direction lies, whatever the state."""
     rows = list(old.rows)

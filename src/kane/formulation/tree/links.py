@@ -27,7 +27,7 @@ from kane.model.model import Model
 
 
 @dataclass(frozen=True)
-class Place:
+class PlaceInLink:
     """Where a body sits in its link: pose of the body frame in the frame L of the link's first body."""
 
     link: int
@@ -65,7 +65,7 @@ class LinkTree:
     """Links, parents first, and the place of every body (by body index) in them."""
 
     links: list[Link]
-    places: dict[int, Place]
+    places: dict[int, PlaceInLink]
 
 
 def link_tree(model: Model, apart: Collection[Connection] = ()) -> LinkTree:
@@ -78,7 +78,7 @@ def link_tree(model: Model, apart: Collection[Connection] = ()) -> LinkTree:
     for connection in model.connections:
         below.setdefault(connection.parent, []).append(connection)
     ground = Link(0, model.ground, None, Rotation.identity(), ZERO, 0.0, ZERO, ZERO_SIX, [])
-    links, places = [ground], {0: Place(0, Rotation.identity(), ZERO)}
+    links, places = [ground], {0: PlaceInLink(0, Rotation.identity(), ZERO)}
     stack = list(reversed(below.get(model.ground, [])))
     while stack:
         connection = stack.pop()
@@ -94,7 +94,7 @@ def link_tree(model: Model, apart: Collection[Connection] = ()) -> LinkTree:
     return LinkTree(links, places)
 
 
-def _hang(connection: Connection, links: list[Link], places: dict[int, Place], apart: bool) -> None:
+def _hang(connection: Connection, links: list[Link], places: dict[int, PlaceInLink], apart: bool) -> None:
     """Add the child of a connection: to its parent's link when welded and not apart, else as a link of its own."""
     on = places[connection.parent.index]
     R_LF = on.R_LB @ connection.R_PF
@@ -102,9 +102,9 @@ def _hang(connection: Connection, links: list[Link], places: dict[int, Place], a
     child = connection.child
     if connection.joint.nu == 0 and not apart:
         R_LB = R_LF @ connection.R_CM.inverse()
-        place = Place(on.link, R_LB, minus(p_LF, R_LB.apply(connection.p_CM)))
+        place = PlaceInLink(on.link, R_LB, minus(p_LF, R_LB.apply(connection.p_CM)))
     else:
-        place = Place(len(links), Rotation.identity(), ZERO)
+        place = PlaceInLink(len(links), Rotation.identity(), ZERO)
         links[on.link].children.append(len(links))
         links.append(Link(on.link, child, connection, R_LF, p_LF, 0.0, ZERO, ZERO_SIX, []))
     places[child.index] = place

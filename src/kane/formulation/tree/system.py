@@ -10,7 +10,7 @@ from kane.expression.node import Expr
 from kane.formulation.tree.base_parameters import MassParameters, regrouped
 from kane.formulation.tree.frames import Step
 from kane.formulation.tree.known_velocity import KnownVelocity
-from kane.formulation.tree.links import Link, Place
+from kane.formulation.tree.links import Link, PlaceInLink
 from kane.formulation.tree.spatial import Vector
 from kane.formulation.tree.speeds import Speeds
 
@@ -34,7 +34,7 @@ class System:
 
     arena: Arena
     links: list[Link]
-    places: dict[int, Place]
+    places: dict[int, PlaceInLink]
     speeds: Speeds
     steps: list[Step]
     masses: list[MassParameters]

@@ -41,7 +41,7 @@ from kane.model.body import ANGULAR_VELOCITY, POSITION, Body, Measure
 from kane.model.connection import Connection
 from kane.model.model import Model
 
-Pose = tuple[np.ndarray, np.ndarray]
+PoseArrays = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -111,9 +111,9 @@ class _Lagrangian:
         u = tuple(self.model.arena.leaf(SPEED, n) for n in c.speed_names)
         return c.joint.motion(c.coordinates, u or (self.model.arena.zero,) * c.joint.nu)
 
-    def _poses(self) -> dict[Body, Pose]:
+    def _poses(self) -> dict[Body, PoseArrays]:
         """R_NB and p_NoBo of every body."""
-        found: dict[Body, Pose] = {self.model.ground: (np.eye(3).astype(object), _array((0.0,) * 3))}
+        found: dict[Body, PoseArrays] = {self.model.ground: (np.eye(3).astype(object), _array((0.0,) * 3))}
         waiting = list(self.model.connections)
         while waiting:
             ready = [c for c in waiting if c.parent in found]

@@ -9,7 +9,7 @@ from kane.importers.pose import MassProperties, Vector
 
 
 @dataclass(frozen=True, slots=True)
-class JointEntry:
+class MjcfJoint:
     """A joint B_k of a body: the body moves as by J_1 J_2 ..., each about or along an axis fixed in the body.
 
     Attributes:
@@ -49,7 +49,7 @@ class BodyEntry:
     orientation: Rotation
     position: Vector
     mass: MassProperties
-    joints: tuple[JointEntry, ...]
+    joints: tuple[MjcfJoint, ...]
     weightless: float
     mocap: bool
 

@@ -14,7 +14,7 @@ from kane.files.source_file import given_source
 from kane.geometry.inertia import of_six
 from kane.geometry.rotation import Rotation
 from kane.importers.left_out import LeftOut
-from kane.importers.mjcf.description import ActuatorEntry, BodyEntry, JointEntry, MjcfDescription, SiteEntry
+from kane.importers.mjcf.description import ActuatorEntry, BodyEntry, MjcfDescription, MjcfJoint, SiteEntry
 from kane.importers.mjcf.model import model_of
 from kane.importers.mjcf.source import KINDS, SafeText, safe_text
 from kane.importers.pose import MassProperties, Vector
@@ -165,7 +165,7 @@ class _Reader:
             self.numbers(m.body_mass[i], f"the mass of {who}")[0], com, of_six(tuple(map(float, six)))
         )
 
-    def joint(self, j: int) -> JointEntry:
+    def joint(self, j: int) -> MjcfJoint:
         m, name = self.m, self.m.joint(j).name
         who = f"joint {name!r}"
         kind = self.mujoco.mjtJoint(int(m.jnt_type[j])).name.removeprefix("mjJNT_").lower()
@@ -178,7 +178,7 @@ class _Reader:
             "armature": m.dof_armature[v],
             "friction": m.dof_frictionloss[v],
         }
-        return JointEntry(
+        return MjcfJoint(
             name=name,
             kind=kind,
             at=self.vector(m.jnt_pos[j], f"the position of {who}"),

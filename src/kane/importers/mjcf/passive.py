@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kane.expression.node import Expr, Scalar
 from kane.importers.left_out import LeftOut
-from kane.importers.mjcf.description import JointEntry, MjcfDescription
+from kane.importers.mjcf.description import MjcfDescription, MjcfJoint
 from kane.importers.xml_reader import quote
 from kane.model.body import Body
 from kane.model.connection import Connection
@@ -17,7 +17,7 @@ from kane.model.model import Model
 
 
 def add_passive(
-    model: Model, connection: Connection, joint: JointEntry, file: MjcfDescription, left_out: LeftOut
+    model: Model, connection: Connection, joint: MjcfJoint, file: MjcfDescription, left_out: LeftOut
 ) -> None:
     """What acts in a joint by itself, besides actuators."""
     single = connection.joint.one_dof
@@ -44,7 +44,7 @@ def add_passive(
         left_out.add("limit", file.source, f"{who}: its limits are left out, it moves beyond them")
 
 
-def _damp(model: Model, connection: Connection, joint: JointEntry) -> None:
+def _damp(model: Model, connection: Connection, joint: MjcfJoint) -> None:
     """Against each speed of a spherical or free joint; MuJoCo measures angular velocity in the body, velocity in N."""
     parent, child = connection.parent, connection.child
     model.load(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from kane.errors import ImportFileError, shown
 from kane.geometry.inertia import of_six
 from kane.geometry.rotation import Rotation
-from kane.importers.pose import ORIGIN, MassProperties, Pose, Vector, no_pose, snap_right_angle, unit_vector
+from kane.importers.pose import ORIGIN, MassProperties, Placement, Vector, no_pose, snap_right_angle, unit_vector
 from kane.importers.xml_reader import Element, quote, require_outermost
 
 LARGEST = 1e12
@@ -37,7 +37,7 @@ _READ = {
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class UrdfLink:
     """A link as the file gives it.
 
     Attributes:
@@ -49,7 +49,7 @@ class Link:
     name: str
     place: str
     inertial: MassProperties | None
-    inertial_pose: Pose
+    inertial_pose: Placement
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Mimic:
 
 
 @dataclass(frozen=True, slots=True)
-class JointEntry:
+class UrdfJoint:
     """A joint as the file gives it.
 
     Attributes:
@@ -81,7 +81,7 @@ class JointEntry:
     kind: str
     parent: str
     child: str
-    pose: Pose
+    pose: Placement
     axis: Vector
     mimic: Mimic | None
     damping: float
@@ -95,8 +95,8 @@ class Description:
 
     name: str
     source: str
-    links: dict[str, Link] = field(default_factory=dict)
-    joints: dict[str, JointEntry] = field(default_factory=dict)
+    links: dict[str, UrdfLink] = field(default_factory=dict)
+    joints: dict[str, UrdfJoint] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
@@ -125,13 +125,13 @@ def read_description(robot: Element, source: str, kinds: Collection[str]) -> Des
     return found
 
 
-def _link(element: Element, notes: list[str]) -> Link:
+def _link(element: Element, notes: list[str]) -> UrdfLink:
     name = _name(element, "link")
     _note_unknown(element, f"link {quote(name)}", notes)
     inertial = _single(element, "inertial")
     if inertial is None:
-        return Link(name, element.place, None, no_pose())
-    return Link(name, element.place, _mass_properties(inertial), _pose(inertial))
+        return UrdfLink(name, element.place, None, no_pose())
+    return UrdfLink(name, element.place, _mass_properties(inertial), _pose(inertial))
 
 
 def _mass_properties(inertial: Element) -> MassProperties:
@@ -144,7 +144,7 @@ def _mass_properties(inertial: Element) -> MassProperties:
     return MassProperties(mass, ORIGIN, of_six(entries))
 
 
-def _joint(element: Element, kinds: Collection[str], notes: list[str]) -> JointEntry:
+def _joint(element: Element, kinds: Collection[str], notes: list[str]) -> UrdfJoint:
     name = _name(element, "joint")
     kind = _text(element, "type")
     if kind not in kinds:
@@ -154,7 +154,7 @@ def _joint(element: Element, kinds: Collection[str], notes: list[str]) -> JointE
     damping, friction = (_not_negative(dynamics, word) for word in ("damping", "friction"))
     if dynamics is not None and (unknown := sorted(set(dynamics.attributes) - {"damping", "friction"})):
         notes.append(f"joint {quote(name)}: <dynamics> {', '.join(map(quote, unknown))} is not URDF and is left out")
-    return JointEntry(
+    return UrdfJoint(
         name,
         element.place,
         kind,
@@ -204,14 +204,14 @@ def _not_negative(element: Element | None, attribute: str) -> float:
     return value
 
 
-def _pose(element: Element) -> Pose:
+def _pose(element: Element) -> Placement:
     """The pose that the <origin> of an element gives; none means no displacement."""
     origin = _single(element, "origin")
     if origin is None:
         return no_pose()
     x, y, z = _numbers(origin, "xyz", 3, default=ORIGIN)
     roll, pitch, yaw = map(snap_right_angle, _numbers(origin, "rpy", 3, default=ORIGIN))
-    return Pose(Rotation.rpy(roll, pitch, yaw), (x, y, z))
+    return Placement(Rotation.rpy(roll, pitch, yaw), (x, y, z))
 
 
 def _numbers(
@@ -269,7 +269,7 @@ def _require(element: Element, tag: str) -> Element:
     return found
 
 
-def _add(table: dict, entry: Link | JointEntry, element: Element) -> None:
+def _add(table: dict, entry: UrdfLink | UrdfJoint, element: Element) -> None:
     if entry.name in table:
         raise element.fault(
             f"the name {quote(entry.name)} is taken by the {element.tag} at {table[entry.name].place}; give another"

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
-from kane.importers.pose import ORIGIN, Pose, Vector, no_pose
+from kane.importers.pose import ORIGIN, Placement, Vector, no_pose
 from kane.model.joints.free import Free
 from kane.model.joints.joint import Joint
 from kane.model.joints.planar import Planar
@@ -30,19 +30,19 @@ class JointKind:
 
     freedoms: int
     make: Callable[[Coordinate, Vector], Joint] | None
-    locked: Callable[[Vector, float], Pose]
+    locked: Callable[[Vector, float], Placement]
 
 
-def _turned(axis: Vector, angle: float) -> Pose:
-    return Pose(Rotation.about(axis, angle), ORIGIN)
+def _turned(axis: Vector, angle: float) -> Placement:
+    return Placement(Rotation.about(axis, angle), ORIGIN)
 
 
-def _shifted(axis: Vector, length: float) -> Pose:
+def _shifted(axis: Vector, length: float) -> Placement:
     x, y, z = axis
-    return Pose(Rotation.identity(), (x * length, y * length, z * length))
+    return Placement(Rotation.identity(), (x * length, y * length, z * length))
 
 
-def _unmoved(axis: Vector, value: float) -> Pose:
+def _unmoved(axis: Vector, value: float) -> Placement:
     return no_pose()
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from kane.errors import ImportFileError, ModelError, shown
-from kane.importers.urdf.description import Description, JointEntry, about
+from kane.importers.urdf.description import Description, UrdfJoint, about
 from kane.importers.urdf.joints import JOINT_KINDS
 from kane.importers.xml_reader import quote
 from kane.model.checks import near
 
 
 @dataclass(frozen=True, slots=True)
-class Welded:
+class Locked:
     """The joint stands still at this value of its coordinate [rad or m]."""
 
     value: float = 0.0
@@ -29,7 +29,7 @@ class Following:
     offset: float = 0.0
 
 
-Motion: TypeAlias = Welded | Following
+Motion: TypeAlias = Locked | Following
 
 
 def joint_motions(robot: Description, lock: Mapping[str, float]) -> dict[str, Motion]:
@@ -41,7 +41,7 @@ def joint_motions(robot: Description, lock: Mapping[str, float]) -> dict[str, Mo
     """
     known: dict[str, Motion] = {}
     for joint in robot.joints.values():
-        followers: dict[str, JointEntry] = {}
+        followers: dict[str, UrdfJoint] = {}
         while joint.name not in known:
             if joint.name in followers:
                 words = " -> ".join(quote(name) for name in (*list(followers)[:8], joint.name))
@@ -57,7 +57,7 @@ def joint_motions(robot: Description, lock: Mapping[str, float]) -> dict[str, Mo
     return known
 
 
-def _own_motion(joint: JointEntry, lock: Mapping[str, float]) -> Motion | None:
+def _own_motion(joint: UrdfJoint, lock: Mapping[str, float]) -> Motion | None:
     """The motion of a joint that does not depend on another, else None."""
     kind = JOINT_KINDS[joint.kind]
     if joint.name in lock:
@@ -66,9 +66,9 @@ def _own_motion(joint: JointEntry, lock: Mapping[str, float]) -> Motion | None:
             raise about(
                 joint.place, f"{joint.kind} joint {quote(joint.name)} can be locked at 0 only, not {shown(value)}"
             )
-        return Welded(value)
+        return Locked(value)
     if kind.freedoms == 0:
-        return Welded()
+        return Locked()
     if joint.mimic is None:
         return Following(joint.name)
     if kind.freedoms != 1:
@@ -76,7 +76,7 @@ def _own_motion(joint: JointEntry, lock: Mapping[str, float]) -> Motion | None:
     return None
 
 
-def _leader(robot: Description, joint: JointEntry) -> JointEntry:
+def _leader(robot: Description, joint: UrdfJoint) -> UrdfJoint:
     assert joint.mimic is not None
     leader = robot.joints.get(joint.mimic.joint)
     what = f"joint {quote(joint.name)} mimics {quote(joint.mimic.joint)}"
@@ -87,15 +87,15 @@ def _leader(robot: Description, joint: JointEntry) -> JointEntry:
     return leader
 
 
-def _after(joint: JointEntry, known: Mapping[str, Motion]) -> Motion:
+def _after(joint: UrdfJoint, known: Mapping[str, Motion]) -> Motion:
     """The motion of a mimic joint, that of its leader being known."""
     mimic = joint.mimic
     assert mimic is not None
     leader = known[mimic.joint]
-    if isinstance(leader, Welded):
-        return Welded(mimic.multiplier * leader.value + mimic.offset)
+    if isinstance(leader, Locked):
+        return Locked(mimic.multiplier * leader.value + mimic.offset)
     if mimic.multiplier == 0.0:
-        return Welded(mimic.offset)
+        return Locked(mimic.offset)
     offset = mimic.multiplier * leader.offset + mimic.offset
     return Following(leader.joint, mimic.multiplier * leader.multiplier, offset)
 

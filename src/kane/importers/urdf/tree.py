@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from kane.errors import ImportFileError, ModelError, shown
 from kane.geometry.inertia import checked_inertia, nearest_valid_inertia
-from kane.importers.pose import NO_MASS, MassProperties, Pose, lump, no_pose
-from kane.importers.urdf.description import Description, JointEntry, Link, about
+from kane.importers.pose import NO_MASS, MassProperties, Placement, lump, no_pose
+from kane.importers.urdf.description import Description, UrdfJoint, UrdfLink, about
 from kane.importers.urdf.joints import JOINT_KINDS
-from kane.importers.urdf.motion import Following, Motion, Welded
+from kane.importers.urdf.motion import Following, Locked, Motion
 from kane.importers.xml_reader import quote
 from kane.model.checks import near
 
@@ -28,10 +28,10 @@ class Lump:
         joint: the joint that carries it, with ``pose`` of the joint frame in the lump above, and ``motion``.
     """
 
-    links: list[tuple[Link, Pose]] = field(default_factory=list)
+    links: list[tuple[UrdfLink, Placement]] = field(default_factory=list)
     above: int | None = None
-    joint: JointEntry | None = None
-    pose: Pose = field(default_factory=no_pose)
+    joint: UrdfJoint | None = None
+    pose: Placement = field(default_factory=no_pose)
     motion: Following | None = None
 
     @property
@@ -55,7 +55,7 @@ def lump_links(robot: Description, motions: Mapping[str, Motion]) -> list[Lump]:
         index, parent_pose, joint = stack.pop()
         link, pose = robot.links[joint.child], parent_pose.then(joint.pose)
         motion = motions[joint.name]
-        if isinstance(motion, Welded):
+        if isinstance(motion, Locked):
             pose = pose.then(JOINT_KINDS[joint.kind].locked(joint.axis, motion.value))
             lumps[index].links.append((link, pose))
         else:
@@ -69,10 +69,10 @@ def lump_links(robot: Description, motions: Mapping[str, Motion]) -> list[Lump]:
     return lumps
 
 
-def _joints_below(robot: Description) -> dict[str, list[JointEntry]]:
+def _joints_below(robot: Description) -> dict[str, list[UrdfJoint]]:
     """The joints that each link carries, in the order of the file."""
-    below: dict[str, list[JointEntry]] = {name: [] for name in robot.links}
-    above: dict[str, JointEntry] = {}
+    below: dict[str, list[UrdfJoint]] = {name: [] for name in robot.links}
+    above: dict[str, UrdfJoint] = {}
     for joint in robot.joints.values():
         for role, link in (("parent", joint.parent), ("child", joint.child)):
             if link not in robot.links:
@@ -89,7 +89,7 @@ def _joints_below(robot: Description) -> dict[str, list[JointEntry]]:
     return below
 
 
-def _root(robot: Description) -> Link:
+def _root(robot: Description) -> UrdfLink:
     children = {joint.child for joint in robot.joints.values()}
     roots = [link for link in robot.links.values() if link.name not in children]
     if len(roots) == 1:
@@ -141,7 +141,7 @@ def mass_properties(lumps: Collection[Lump], repair: Collection[str], notes: lis
     return made
 
 
-def _in_lump(link: Link, pose: Pose, repair: Collection[str], faults: dict[str, str]) -> MassProperties:
+def _in_lump(link: UrdfLink, pose: Placement, repair: Collection[str], faults: dict[str, str]) -> MassProperties:
     """Mass properties of a link in the frame of its lump, repaired where that is asked for; faults are added."""
     own = link.inertial
     if own is None:
@@ -154,7 +154,7 @@ def _in_lump(link: Link, pose: Pose, repair: Collection[str], faults: dict[str, 
     return own.seen_from(pose.then(link.inertial_pose))
 
 
-def _fault(link: Link, properties: MassProperties) -> str:
+def _fault(link: UrdfLink, properties: MassProperties) -> str:
     """What is wrong with mass properties, with the nearest valid inertia; empty where nothing is."""
     try:
         checked_inertia(f"link {quote(link.name)}", properties.mass, properties.inertia)

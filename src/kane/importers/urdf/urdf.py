@@ -11,7 +11,7 @@ from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE
 from kane.files.source_file import given_source
 from kane.importers.pose import NO_MASS, MassProperties
-from kane.importers.urdf.description import Description, JointEntry, read_description
+from kane.importers.urdf.description import Description, UrdfJoint, read_description
 from kane.importers.urdf.joints import JOINT_KINDS
 from kane.importers.urdf.motion import joint_motions, read_lock
 from kane.importers.urdf.tree import Lump, lump_links, mass_properties, require_mass
@@ -128,7 +128,7 @@ def _connect(model: Model, parent: Body, child: Body, part: Lump) -> None:
     _resist(model, connection, joint)
 
 
-def _resist(model: Model, connection: Connection, joint: JointEntry) -> None:
+def _resist(model: Model, connection: Connection, joint: UrdfJoint) -> None:
     if joint.damping > 0.0 and connection.joint.one_dof:
         model.load(Damper(connection, joint.damping))
     elif joint.damping > 0.0:

@@ -14,7 +14,7 @@ from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import cross, dot, settled
 from kane.model.joints.joint import ZERO, JointMotion, Vector
 
-Columns = tuple[Vector, ...]
+VectorColumns = tuple[Vector, ...]
 
 
 def motion_of_pose(R_FM: Rotation, p_FM: Vector, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
@@ -27,7 +27,7 @@ def motion_of_pose(R_FM: Rotation, p_FM: Vector, q: Sequence[Expr], u: Sequence[
         q: coordinate leaves, at least one.
         u: their rates.
     """
-    w_u: Columns = (ZERO,) * len(q)
+    w_u: VectorColumns = (ZERO,) * len(q)
     alpha_t = ZERO
     for factor in R_FM.factors:
         w_u = tuple(factor.apply_inverse(column) for column in w_u)
@@ -61,7 +61,7 @@ def moved_to(motion: JointMotion, images: Mapping[Expr, Expr], R_FM: Rotation, p
     return replace(motion, R_FM=R_FM, p_FM=p_FM, w_FM_u=w_u, v_FM_u=v_u, **remainders)
 
 
-def _turning(factor: Factor, q: Sequence[Expr]) -> Columns:
+def _turning(factor: Factor, q: Sequence[Expr]) -> VectorColumns:
     """Partial angular velocities of one factor, in its moving frame: vee(F^T dF/dq)."""
     if isinstance(factor, Elementary):
         rates = [slope for (slope,) in _slopes((factor.angle,), q)]
@@ -74,21 +74,21 @@ def _turning(factor: Factor, q: Sequence[Expr]) -> Columns:
     return tuple(columns)
 
 
-def _slopes(values: Sequence[Scalar], q: Sequence[Expr]) -> Columns:
+def _slopes(values: Sequence[Scalar], q: Sequence[Expr]) -> VectorColumns:
     """d values/dq, one column for every coordinate."""
     lift = q[0].arena.lift
     lifted = [lift(x) for x in values]
     return tuple(settled(forward(lifted, {x: lift(1.0)})) for x in q)
 
 
-def _changes(columns: Columns, q: Sequence[Expr], u: Sequence[Expr]) -> Columns:
+def _changes(columns: VectorColumns, q: Sequence[Expr], u: Sequence[Expr]) -> VectorColumns:
     """d columns/dt along dq/dt = u."""
     lift = q[0].arena.lift
     rates = dict(zip(q, u, strict=True))
     return tuple(settled(forward([lift(x) for x in column], rates)) for column in columns)
 
 
-def _along(columns: Columns, u: Sequence[Expr]) -> Vector:
+def _along(columns: VectorColumns, u: Sequence[Expr]) -> Vector:
     """Sum of columns[r] u[r]."""
     return tuple(dot(row, u) for row in zip(*columns, strict=True))
 
