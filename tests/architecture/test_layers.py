@@ -75,6 +75,53 @@ def test_an_import_that_points_downward_or_names_a_type_is_allowed(source_of, pa
     assert upward_imports(source_of(path, text)) == []
 
 
+# Lowest first; rooms in one row do not import each other.
+ROOMS = {
+    "formulation": (
+        ("tree",),
+        ("route",),
+        ("recursive", "explicit"),
+        ("constraints",),
+        ("speeds",),
+        ("read_model",),
+        ("quantities", "witnesses"),
+        ("equations",),
+        ("reactions",),
+        ("formulate",),
+        ("equations_form", "search"),
+    ),
+    "codegen": (("programs",), ("emit",), ("jit",)),
+    "importers": (("left_out", "xml_reader"), ("pose",), ("dh", "mjcf", "urdf"), ("example_robot_data",)),
+}
+
+
+def imports_between_rooms_not_downward(drawn):
+    """Messages for the arrows between the rooms of a package with an order that do not point downward."""
+    found = []
+    for package, rows in ROOMS.items():
+        rank = {f"kane.{package}.{name}": k for k, row in enumerate(rows) for name in row}
+        for here, targets in between_rooms(drawn).items():
+            if here.startswith(f"kane.{package}."):
+                found += [f"{here} may not import {t}" for t in targets if rank.get(t, -1) >= rank.get(here, -1)]
+    return found
+
+
+def test_rooms_of_a_package_import_downward_only(sources):
+    """A room without a place in the order is one that imports no other, and that none imports."""
+    assert imports_between_rooms_not_downward(arrows(sources)) == []
+
+
+def test_an_import_between_rooms_that_points_upward_is_seen(source_of):
+    files = [
+        source_of("formulation/tree/a.py", "from kane.formulation.recursive.b import f"),
+        source_of("formulation/recursive/b.py", "from kane.formulation.explicit.c import f"),
+        source_of("formulation/explicit/c.py", "from kane.formulation.route import f"),
+        source_of("formulation/route.py", "from kane.formulation.nowhere import f"),
+        source_of("formulation/nowhere.py", "from kane.formulation.tree.a import f"),
+    ]
+    assert len(imports_between_rooms_not_downward(arrows(files))) == 3
+
+
 def test_no_files_import_each_other_in_a_circle(sources):
     assert circles(arrows(sources)) == []
 
