@@ -40,10 +40,11 @@ SLOW = {"best_speeds"}
 # Seams between kane's own modules: what comes in has been checked, and some are called a million times a model.
 SEAMS = {
     "apply", "apply_inverse", "rotate_symmetric", "loaded", "passive", "baked_in", "derived", "lanes", "join",
-    "motion", "route", "own", "routes", "unconstrained", "scalar",
+    "motion", "route", "own", "routes", "unconstrained", "scalar", "of",
 }  # fmt: skip
 # Spans and counts that would honestly take forever, or fill any memory: not asked for.
 LARGE = {"1e308", "-1e308", "2**63", "1000 numbers", "[1e308]*3", "np.full(5,1e308)"}
+COUNTLESS = {"10**400", "10**5000"}  # bodies, but good hostile values of all else
 LONG = {"until", "start", "times", "max_step", "n", "bodies", "states", "iterations", "links", "wheels", "every", "dt"}
 
 
@@ -168,8 +169,9 @@ class Call:
             part = self.lot.choice((*PARTS, *MADE))
             self.words.append(f"{name}={part}")
             return getattr(self.scene if part in PARTS else BUILT, part)
-        long = name in LONG or self.where == "library"
-        word = self.lot.choice([w for w in HOSTILE if not (long and w in LARGE)])
+        counted = self.where == "library"
+        left_out = (LARGE if counted or name in LONG else set()) | (COUNTLESS if counted else set())
+        word = self.lot.choice([w for w in HOSTILE if w not in left_out])
         self.words.append(f"{name}={word}")
         return HOSTILE[word]()
 

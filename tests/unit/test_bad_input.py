@@ -120,3 +120,66 @@ def test_what_a_message_shows_is_short_whatever_it_is():
         text = shown(value)
         assert 0 < len(text) < 300
         assert "\n" not in text
+
+
+class Mute:
+    def __repr__(self):
+        raise RuntimeError("no text")
+
+
+class TestWhatHasNoTextIsRefusedByName:
+    """Found by hostile calls: the message itself failed, or a value was asked whether it is true."""
+
+    @pytest.mark.parametrize("path", [[Mute()], {Mute(): 1}, 10**5000], ids=["list", "dict", "number"])
+    def test_paths(self, scene, path):
+        for call in (kane.load_model, kane.load_equations, lambda p: kane.save_model(scene.model, p)):
+            with pytest.raises(kane.KaneError, match="path"):
+                call(path)
+
+    def test_sums_of_reactions(self, scene):
+        with pytest.raises(kane.ModelError, match="the sum 'u9' is empty"):
+            kane.reveal_reactions(scene.equations).summed(u9={})
+
+    def test_what_is_saved(self, tmp_path):
+        for save, what in ((kane.save_model, "kane.Model"), (kane.save_equations, "Equations")):
+            with pytest.raises(kane.ModelError, match=f"takes (a )?{what}"):
+                save([Mute()], tmp_path / "x")
+
+    def test_names_of_values_constraints_and_events(self, scene):
+        with pytest.raises(kane.ModelError, match="there is no coordinate"):
+            kane.simulate(scene.dyn, until=0.01, q={Mute(): 1.0})
+        with pytest.raises(kane.ModelError, match="is not a name"):
+            scene.model.constrain(scene.q1, name={Mute(): 1})
+        with pytest.raises(kane.ModelError, match="is not a name"):
+            kane.Event(scene.q1, name=np.zeros(3))
+
+    def test_flags(self, scene):
+        run = kane.simulate(scene.dyn, until=0.01)
+        with pytest.raises(kane.ModelError, match="inputs is True or False"):
+            run.plot(inputs=np.zeros(3))
+        with pytest.raises(kane.ModelError, match="terminal is True or False"):
+            kane.Event(scene.q1, terminal=np.zeros(3))
+
+    def test_orientations_with_no_entries_and_arrays_of_64_dimensions(self, scene):
+        with pytest.raises(kane.ModelError, match=r"give a kane\.Rotation"):
+            scene.model.frame("F", "A", orientation=np.ma.masked_all(6))
+        with pytest.raises(kane.ExpressionError, match="do not broadcast"):
+            kane.maximum(np.zeros((1,) * 40), np.full((1,) * 64, scene.q1))
+
+    def test_the_platform_of_the_mobile_manipulator(self):
+        with pytest.raises(kane.ModelError, match="the platform is a Platform"):
+            kane.library.mobile_manipulator(platform=np.zeros((0, 6)))
+
+    def test_a_complex_moment_of_inertia_a_name_without_text_and_a_path_that_cannot_be_coded(self, scene, tmp_path):
+        with pytest.raises(kane.ModelError, match="give a finite number"):
+            scene.model.body("complex", mass=1.0, inertia=np.array([1.0 + 1j, 1.0, 1.0]))
+        with pytest.raises(kane.ModelError, match="there is no coordinate"):
+            kane.decoupling_speeds(scene.model, q={Mute(): 1.0})
+        with pytest.raises(kane.FileError, match="give a path, a text without odd characters"):
+            kane.save_model(scene.model, tmp_path / "\ud800")
+
+    def test_a_class_as_the_profile_of_a_cam_and_a_spline_far_outside_its_knots(self, scene):
+        with pytest.raises(kane.ModelError, match="profile of a Cam is a function"):
+            kane.Cam(scene.joint, scene.slide, object)
+        with np.errstate(all="raise"):
+            assert not np.isfinite(kane.spline(1e308, [0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 1e9]))

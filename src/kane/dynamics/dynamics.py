@@ -10,13 +10,14 @@ import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction, result_array
 from kane.codegen.programs.program import Program
+from kane.dynamics.unit_quaternions import OF_A_STAGE, UNIT, require_unit
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers, require
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import lower_triangle, program
 from kane.model.body import Body
-from kane.model.checks import near
+from kane.model.named_vector import position
 
 T = TypeVar("T")
 
@@ -62,11 +63,12 @@ class Dynamics:
     a value may be an array (...), one for each state of the batch. ``out``, where a method takes it, is filled and
     returned: contiguous, of double precision, of the shape of the result, apart from all arguments. For large batches
     it saves the page faults of fresh memory.
-    Any number of threads may call at once.
+    Quaternions in q must be of unit length, to 1e-6; ``rhs`` takes the stages of your own integrator, which are not
+    quite: divide by the length when a step is done. Any number of threads may call at once.
 
     Raises:
-        ModelError: from every method, for arguments of a wrong shape, unknown names, and inputs or time that the result
-            depends on and that are not given.
+        ModelError: from every method, for arguments of a wrong shape, unknown names, quaternions of another length, and
+            inputs or time that the result depends on and that are not given.
     """
 
     def __init__(self, equations: Equations, compile: Callable[[Program], CompiledFunction]) -> None:
@@ -75,6 +77,8 @@ class Dynamics:
         self._functions: dict[str, CompiledFunction] = {}
         self._stages: dict[str, np.ndarray] = {}
         self._derived: dict[Hashable, Any] = {}
+        self._quaternions = tuple(equations.quaternions)
+        self._names = [leaf.name for leaf in equations.q]
         self._lock = threading.Lock()  # nodes are made, and code compiled, by one thread at a time
 
     def __repr__(self) -> str:
@@ -213,7 +217,7 @@ class Dynamics:
         """
         nq = len(self._equations.q)
         x = self._array(x, "x = [q, u]", nq + len(self._equations.u))
-        return self._call("rhs", x[..., :nq], x[..., nq:], self._inputs(inputs), t=t, out=out)
+        return self._call("rhs", x[..., :nq], x[..., nq:], self._inputs(inputs), t=t, out=out, lengths=OF_A_STAGE)
 
     def evaluate(
         self, function: CompiledFunction, q: Any, u: Any, rest: Any = (), t: Any = None, *, parameters: Any = None
@@ -226,19 +230,30 @@ class Dynamics:
         """
         require(function, CompiledFunction, "evaluate takes what dyn.compile or dyn.function returned")
         values = self.parameters if parameters is None else self._values(parameters)
-        return self._run(function, function.stage(values), q, u, rest, t=t)
+        return self._run(function, function.stage(values), (q, u), rest, t=t)
 
     def _call(
-        self, name: str, q: Any, u: Any, rest: Any = (), *, t: Any, parameters: Any = None, out: Any = None
+        self, name: str, q: Any, u: Any, rest: Any = (), *, t: Any, parameters: Any = None, **options: Any
     ) -> np.ndarray:
         function = self.function(name)
         stage = self._stages[name] if parameters is None else function.stage(self._values(parameters))
-        return self._run(function, stage, q, u, rest, t=t, out=out)
+        return self._run(function, stage, (q, u), rest, t=t, **options)
 
     def _run(
-        self, function: CompiledFunction, stage: np.ndarray, q: Any, u: Any, rest: Any, *, t: Any, out: Any = None
+        self,
+        function: CompiledFunction,
+        stage: np.ndarray,
+        state: tuple[Any, Any],
+        rest: Any,
+        *,
+        t: Any,
+        out: Any = None,
+        lengths: tuple[float, float] = UNIT,
     ) -> np.ndarray:
-        q, u = self._array(q, "q", len(self._equations.q)), self._array(u, "u", len(self._equations.u))
+        """Values at a state (q, u) whose quaternions have such lengths."""
+        q, u = self._array(state[0], "q", len(self._equations.q)), self._array(state[1], "u", len(self._equations.u))
+        if self._quaternions:
+            require_unit(q, self._quaternions, self._names, lengths)
         if t is None:
             t = 0.0
             if self._equations.t in function.reads:
@@ -284,9 +299,8 @@ class Dynamics:
         names = [p.name for p in self._equations.parameters]
         given = {}
         for name, value in parameters.items():
-            if name not in names:
-                raise ModelError(f"there is no parameter {name!r}; {near(name, names)}")
-            given[names.index(name)] = numbers(value, f"the parameter {name!r} must be a number")
+            place = position(name, names, "parameter")
+            given[place] = numbers(value, f"the parameter {name!r} must be a number")
         try:
             batch = np.broadcast_shapes(*(value.shape for value in given.values()))
         except ValueError:

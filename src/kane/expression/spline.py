@@ -91,8 +91,9 @@ class PiecewiseCubic:
         other_arithmetic = at.dtype == object
         at = at if other_arithmetic else at.astype(float)
         i = self.piece(at)
-        h = at - knots[i]
-        result = c[i, 0] + h * (c[i, 1] + h * (c[i, 2] + h * c[i, 3]))
+        with np.errstate(all="ignore"):  # what overflows is infinite, as of all functions
+            h = at - knots[i]
+            result = c[i, 0] + h * (c[i, 1] + h * (c[i, 2] + h * c[i, 3]))
         return result if at.ndim or other_arithmetic else float(result)
 
     def derivative(self) -> PiecewiseCubic:

@@ -53,10 +53,10 @@ def elementwise(function: Callable[..., Any], values: Sequence[Any]) -> Any:
     shapes = [array.shape for array in arrays]
     try:
         np.broadcast_shapes(*shapes)
-        deep = any(array.ndim > 32 for array in arrays)  # more than NumPy walks through
-    except ValueError:
-        deep = True
-    if deep:
+        agree = all(array.ndim <= 32 for array in arrays)  # more NumPy does not walk through
+    except (ValueError, RuntimeError):  # more than 32 dimensions are a RuntimeError of NumPy's
+        agree = False
+    if not agree:
         raise ExpressionError(f"the shapes {shown(shapes)} do not broadcast; make them agree")
     with np.errstate(all="ignore"):
         return np.frompyfunc(function, len(values), 1)(*arrays)

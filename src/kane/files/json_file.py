@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from kane.errors import FileError, ImportFileError
+from kane.errors import FileError, ImportFileError, shown
 from kane.files.source_file import MAXIMUM_BYTES, read_source
 from kane.files.write_file import write_whole
 
@@ -57,7 +57,7 @@ class Format:
             ImportFileError: there is no such file, it is no document of this format, of a newer version, or damaged.
         """
         if not isinstance(path, (str, os.PathLike)):
-            raise ImportFileError(f"{path!r} is no path; give that of a {self.name} file")
+            raise ImportFileError(f"{shown(path)} is no path; give that of a {self.name} file")
         try:
             real = os.path.realpath(path)
         except ValueError as error:  # a zero byte

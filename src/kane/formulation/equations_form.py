@@ -14,8 +14,9 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any
 
-from kane.errors import ImportFileError, ModelError
+from kane.errors import ImportFileError
 from kane.expression.arena_form import add_nodes, node_rows
+from kane.expression.arguments import require
 from kane.expression.form import Reader, Writer
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT, PARAMETER
@@ -36,8 +37,7 @@ def save_equations(equations: Equations, path: str | PathLike[str]) -> None:
         ModelError: ``equations`` is not what ``formulate`` returns.
         FileError: as ``save_model``.
     """
-    if not isinstance(equations, Equations):
-        raise ModelError(f"save_equations takes Equations, which kane.formulate(model) returns, not {equations!r}")
+    require(equations, Equations, "save_equations takes Equations, which kane.formulate(model) returns")
     model = equations.model
     write = model_writer(model)
     content = {**described(model, write), **_made(equations, write)}

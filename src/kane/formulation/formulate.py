@@ -139,7 +139,7 @@ def substitute(equations: Equations, **values: Any) -> Equations:
     leaves = {leaf.name: leaf for leaf in (*equations.parameters, *equations.inputs)}
     for name in values:
         if name not in leaves:
-            raise ModelError(f"there is no parameter or input {name!r}; {near(name, list(leaves))}")
+            raise ModelError(f"there is no parameter or input {shown(name)}; {near(name, list(leaves))}")
     given = {leaves[name]: _lifted(name, value, system.arena) for name, value in values.items()}
     expressions = list(given.values())
     resolved = dict(zip(given, replace_leaves(expressions, images(system, expressions)), strict=True))

@@ -92,9 +92,8 @@ class Rotation:
         """
         if isinstance(given, Rotation):
             return given
-        several = isinstance(given, list | tuple) or (isinstance(given, np.ndarray) and given.ndim)
-        entries = list(given) if several else []
-        shape = (len(entries), *{len(row) for row in entries if isinstance(row, np.ndarray | list | tuple)})
+        entries = list(given) if _several(given) else []
+        shape = (len(entries), *{len(row) for row in entries if _several(row)})
         try:
             if shape == (4,):
                 return cls._of_four(entries)
@@ -239,6 +238,10 @@ class Rotation:
 
 def _either(a: Rotation, b: Rotation) -> Rotation:
     return a if a.factors else b
+
+
+def _several(given: Any) -> bool:
+    return isinstance(given, list | tuple) or (isinstance(given, np.ndarray) and given.ndim > 0)
 
 
 def _append(factors: list[Factor], factor: Factor) -> None:

@@ -25,7 +25,7 @@ def scalar(value: Any, what: str) -> Number:
     """
     if value.__class__ is Expr:
         return value.data if value.is_constant else value
-    if isinstance(value, Real) or getattr(value, "ndim", None) == 0:
+    if isinstance(value, Real) or (getattr(value, "ndim", None) == 0 and value.dtype.kind != "c"):
         try:
             number = float(value)
         except (TypeError, ValueError, OverflowError):

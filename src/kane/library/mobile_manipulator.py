@@ -126,8 +126,8 @@ def mobile_manipulator(
     """
     arm = _arm(links)
     places = _wheels(wheels)
-    mount = platform or Platform()
     require(platform, Platform | None, "the platform is a Platform")
+    mount = Platform() if platform is None else platform
     model = Model("mobile_manipulator", gravity=(0.0, 0.0, -GRAVITY))
     v = model.body("platform", mass=mount.mass, inertia=mount.inertia)
     plane = model.connect(

@@ -254,18 +254,18 @@ class Model:
         Raises:
             ModelError: a name taken, an expression of another model, or one that restricts nothing.
         """
+        usual = constraint.title if isinstance(constraint, Constraint) else "constraint"
+        title = self._numbered(usual) if name is None else name
+        require_word(title)
         if isinstance(constraint, Constraint):
-            title = name if name is not None else self._numbered(constraint.title)
             rows = tuple(constraint.rows())
             for row in rows:
                 require(row, Row, f"rows of the constraint {title!r} are kane.Row")
         else:
-            title = name if name is not None else self._numbered("constraint")
             expression = self.scalar(constraint, f"the constraint {title!r}")
             if not isinstance(expression, Expr):
                 raise ModelError(f"the constraint {title!r} is the number {shown(expression)}; give an expression")
             rows = (row_of(expression, title),)
-        require_word(title)
         if any(title == c.name for c in self.constraints):
             raise ModelError(f"there is already a constraint named {title!r}; give another name=")
         for expression in (x for row in rows for x in (row.configuration, row.motion) if x is not None):

@@ -13,9 +13,10 @@ from dataclasses import dataclass, is_dataclass
 from os import PathLike
 from typing import Any
 
-from kane.errors import ImportFileError, ModelError
+from kane.errors import ImportFileError
 from kane.expression.arena import Arena
 from kane.expression.arena_form import add_nodes, node_rows
+from kane.expression.arguments import require
 from kane.expression.form import Reader, Writer
 from kane.expression.node import Expr
 from kane.expression.operations import MEASURE
@@ -52,8 +53,7 @@ def save_model(model: Model, path: str | PathLike[str]) -> None:
         FileError: the file cannot be written, or the model has a joint or load of a class that is not kane's; the
             message says what to do.
     """
-    if not isinstance(model, Model):
-        raise ModelError(f"save_model takes a kane.Model, not {model!r}")
+    require(model, Model, "save_model takes a kane.Model")
     FORMAT.write(path, model_form(model))
 
 

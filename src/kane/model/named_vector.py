@@ -30,7 +30,8 @@ def named_vector(values: Any, names: Sequence[str], default: Sequence[float], wh
     vector = np.array(default, dtype=float)
     if isinstance(values, Mapping):
         for name, value in values.items():
-            vector[position(name, names, what)] = number(value, f"the {what} {name!r}")
+            place = position(name, names, what)
+            vector[place] = number(value, f"the {what} {name!r}")
     elif values is not None:
         vector = _array(values, names, what)
     for name, value in zip(names, vector, strict=True):

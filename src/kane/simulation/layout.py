@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from kane.dynamics.unit_quaternions import UNIT, require_unit
 from kane.errors import ModelError, shown
 from kane.formulation.equations import Equations
 from kane.model.joints.joint import Joint
 from kane.model.named_vector import named_vector
 from kane.native.arrays import Vector
 
-# A quaternion this close to length one is one that was rounded, in a file or by a sum; it is normalised in silence.
-UNIT_TOLERANCE = 1e-6
 ANY_UNIT = "m/s or rad/s"
 
 
@@ -81,8 +80,9 @@ class Layout:
     def named_state(self, q: Any, u: Any) -> Vector:
         """The same, wherever gimbals are singular."""
         coordinates = named_vector(q, self.coordinates, self.neutral, "coordinate")
+        require_unit(coordinates, self.quaternions, self.coordinates, UNIT)
         for start in self.quaternions:
-            coordinates[start : start + 4] = self._unit(coordinates[start : start + 4], start)
+            coordinates[start : start + 4] /= np.linalg.norm(coordinates[start : start + 4])
         return np.concatenate([coordinates, named_vector(u, self.speeds, [0.0] * len(self.speeds), "speed")])
 
     def require_regular(self, x: Vector) -> None:
@@ -104,13 +104,6 @@ class Layout:
                 return f"({', '.join(self.coordinates[start : start + joint.nq])}): {found}"
             start += joint.nq
         return None
-
-    def _unit(self, quaternion: Vector, start: int) -> Vector:
-        length = float(np.linalg.norm(quaternion))
-        if abs(length - 1.0) > UNIT_TOLERANCE:
-            names = ", ".join(self.coordinates[start : start + 4])
-            raise ModelError(f"the quaternion ({names}) has length {length:.9g}; divide it by its length")
-        return quaternion / length
 
     def describe(self, x: Vector, *, at_most: int = 12) -> str:
         """The state in words: its entries by name, only the largest ones of a long state."""

@@ -139,14 +139,16 @@ class Reactions:
         """Sums of reactions in place of the reactions: ``summed(rear={"left Fy": 1, "right Fy": 1})``.
 
         Raises:
-            ModelError: there is no such reaction.
+            ModelError: there is no such reaction, or a sum is empty.
         """
         n, k = self.own, len(self.names)
         for title, terms in sums.items():
-            require(terms, Mapping, f"the sum {title!r} is a dict of factors by names of reactions")
+            require(terms, Mapping, f"the sum {shown(title)} is a dict of factors by names of reactions")
+            if not terms:
+                raise ModelError(f"the sum {shown(title)} is empty; give factors by names of reactions")
         for name in (name for terms in sums.values() for name in terms):
             if name not in self.names:
-                raise ModelError(f"there is no reaction {name!r}; {near(name, self.names)}")
+                raise ModelError(f"there is no reaction {shown(name)}; {near(name, self.names)}")
         weights = [[terms.get(name, 0.0) for name in self.names] for terms in sums.values()]
         needed = [dot(row, self.needed[n:]) for row in weights]
         rows = []

@@ -19,8 +19,8 @@ from kane.formulation.search.best_speeds import with_speeds
 from kane.formulation.search.candidates import own_speeds
 from kane.formulation.tree.sparse import Sparse, triangular_factor
 from kane.formulation.tree.system import System
-from kane.model.checks import near
 from kane.model.model import Model
+from kane.model.named_vector import position
 
 
 def decoupling_speeds(
@@ -73,8 +73,7 @@ def _coordinates(system: System, q: Any) -> np.ndarray:
     names = [leaf.name for leaf in system.speeds.q]
     if isinstance(q, Mapping):
         for name in q:
-            if name not in names:
-                raise ModelError(f"there is no coordinate {name!r}; {near(name, names)}")
+            position(name, names, "coordinate")
         missing = [name for name in names if name not in q]
         if missing:
             raise ModelError(f"q has no value for {', '.join(missing)}; give every coordinate, or leave q out")

@@ -32,7 +32,7 @@ class Cam(Constraint):
         require_one_model("a Cam", follower.connection.child, cam.connection.child)
         if follower == cam:
             raise ModelError(f"a Cam joins two coordinates, not {cam.name!r} with itself")
-        if not callable(self.profile):
+        if not callable(self.profile) or isinstance(self.profile, type):
             raise ModelError(f"the profile of a Cam is a function of its coordinate, not {shown(self.profile)}")
         lift = require_geometric(cam.connection.child.model, self.profile(cam.q), "what the profile of a Cam returns")
         if not isinstance(lift, Expr) or not set(leaves([lift])) & set(leaves([cam.q])):

@@ -13,11 +13,13 @@ from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
+from kane.expression.arguments import require
 from kane.expression.node import Expr
 from kane.expression.operations import OPERATIONS
 from kane.expression.traverse import leaves, substitute
 from kane.formulation.equations import Equations
 from kane.formulation.recursive.measures import images
+from kane.model.checks import require_word
 from kane.model.reaction import reaction_leaves
 from kane.native.arrays import Vector, Watch
 
@@ -45,7 +47,7 @@ class Event:
         name: what the trajectory calls it; by default "event 1", "event 2", ...
 
     Raises:
-        ModelError: not an expression, another direction.
+        ModelError: not an expression, another direction, what is no name.
     """
 
     expression: Expr
@@ -58,6 +60,9 @@ class Event:
             raise ModelError(f"an event needs an expression of the model, not {shown(self.expression)}")
         if not isinstance(self.direction, int) or self.direction not in (-1, 0, 1):
             raise ModelError(f"the direction of an event is {shown(self.direction)}; give +1, -1 or 0")
+        require(self.terminal, bool, "whether an event is terminal is True or False")
+        if self.name is not None:
+            require_word(self.name)
 
 
 class Occurrence(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.dynamics.unit_quaternions import UNIT_TOLERANCE
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers
 from kane.expression.derivative import linear_coefficients, total_time_derivative
@@ -19,7 +20,6 @@ from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
 from kane.model.named_vector import position
 from kane.simulation.asked.inputs import Samples
-from kane.simulation.layout import UNIT_TOLERANCE
 
 Array = NDArray[np.float64]
 SPLINE_DEGREE = 5  # the second derivative is smooth, and off by the fourth power of the distance of the samples

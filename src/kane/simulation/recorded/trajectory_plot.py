@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from kane.expression.arguments import require
 from kane.expression.arguments import words as given_words
 from kane.simulation.asked.events import Occurrence
 from kane.simulation.recorded.plot_panels import MANY, NOISE, Panel, Quantity, named, panels, quantities, silent
@@ -36,6 +37,8 @@ def picture(
     events: bool,
 ) -> Figure:
     """What ``Trajectory.plot`` says; the figure belongs to no window: show it in a notebook, or ``savefig`` it."""
+    require(inputs, bool, "inputs is True or False")
+    require(events, bool, "events is True or False")
     dataset = run.to_xarray()
     chosen = [names] if isinstance(names, str) else given_words(names, "names", "names of quantities")
     known = {word: quantities(dataset, word) for word in {"q", "u", "inputs", "energy", *variables}}
