@@ -138,7 +138,7 @@ class TestWhatHasNoTextIsRefusedByName:
 
     def test_sums_of_reactions(self, scene):
         with pytest.raises(kane.ModelError, match="the sum 'u9' is empty"):
-            kane.reveal_reactions(scene.equations).summed(u9={})
+            scene.reactions.summed(u9={})
 
     def test_what_is_saved(self, tmp_path):
         for save, what in ((kane.save_model, "kane.Model"), (kane.save_equations, "Equations")):
@@ -152,6 +152,10 @@ class TestWhatHasNoTextIsRefusedByName:
             scene.model.constrain(scene.q1, name={Mute(): 1})
         with pytest.raises(kane.ModelError, match="is not a name"):
             kane.Event(scene.q1, name=np.zeros(3))
+
+    def test_more_states_than_a_certificate_can_take(self, scene):
+        with pytest.raises(kane.ModelError, match="more than 1000000 say no more"):
+            kane.certify(scene.model, states=10**400)
 
     def test_flags(self, scene):
         run = kane.simulate(scene.dyn, until=0.01)

@@ -12,7 +12,7 @@ from kane.analysis.certificate_claims import CLAIMS, OF_REGULAR_MASS, Found
 from kane.analysis.certificate_embedding import OF_A_STATE, OF_CONSTRAINTS, OF_SPEEDS, Declared
 from kane.analysis.certificate_reactions import OF_JOINTS, OF_REACTIONS
 from kane.analysis.random_states import RandomStates
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.arguments import whole
 from kane.expression.collector import collector_paused
 from kane.formulation.formulate import formulate
@@ -21,6 +21,8 @@ from kane.model.model import Model
 
 # Routes take different paths through the same numbers; in trees of tens of bodies with general inertias they differ
 # by 1e-10 and less, whatever the seed. A wrong sign or a dropped term costs every digit but one or two.
+# So many random states take minutes; a claim that holds at them holds.
+MOST_STATES = 1_000_000
 DIGITS = 8.0
 
 
@@ -91,6 +93,8 @@ def certify(model: Model, *, near: Any = None, states: int = 4, seed: int = 0) -
     """
     for name, value, least in (("states", states, 1), ("seed", seed, 0)):
         whole(value, f"{name} of a certificate", least)
+    if states > MOST_STATES:
+        raise ModelError(f"states of a certificate is {shown(states)}; more than {MOST_STATES} say no more")
     equations = formulate(model, near=near)
     model = equations.model
     if not equations.u:
