@@ -21,9 +21,9 @@ from kane.model.model import Model
 
 # Routes take different paths through the same numbers; in trees of tens of bodies with general inertias they differ
 # by 1e-10 and less, whatever the seed. A wrong sign or a dropped term costs every digit but one or two.
+DIGITS = 8.0
 # So many random states take minutes; a claim that holds at them holds.
 MOST_STATES = 1_000_000
-DIGITS = 8.0
 
 
 class Finding(NamedTuple):
