@@ -61,19 +61,15 @@ from kane.model.constraints import (
     Cam,
     Coincidence,
     Constraint,
-    Disk,
     Distance,
     Gear,
     NoSkid,
     Parallel,
-    Plane,
     Prescribed,
-    Ring,
     Rolling,
     Rope,
     Row,
     Sliding,
-    Sphere,
 )
 from kane.model.joints import (
     AngleRates,
@@ -94,6 +90,7 @@ from kane.model.loads import Damper, Force, Motor, PointDamper, PointSpring, Spr
 from kane.model.model import Model
 from kane.model.model_form import load_model, save_model
 from kane.model.picture import draw
+from kane.model.shapes import Disk, Plane, Ring, Sphere
 from kane.model.wheel import Wheel
 from kane.simulation.asked.events import Event, Occurrence
 from kane.simulation.asked.inputs import Held, Interpolated

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from kane.model.constraints import Disk, Plane, Rolling
+from kane.model.constraints import Rolling
 from kane.model.joints import Planar, Revolute
 from kane.model.model import Model
+from kane.model.shapes import Disk, Plane
 
 
 def rolling_coin() -> Model:

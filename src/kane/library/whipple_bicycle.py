@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
-from kane.model.constraints import Disk, Plane, Rolling
+from kane.model.constraints import Rolling
 from kane.model.joints import Planar, Prismatic, Revolute
 from kane.model.model import Model
+from kane.model.shapes import Disk, Plane
 
 
 def whipple_bicycle() -> Model:

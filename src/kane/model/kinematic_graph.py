@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from kane.expression.interpret import interpret
 from kane.expression.operations import COORDINATE, MEASURE, RATE
 from kane.expression.traverse import leaves
+from kane.model.arguments import at_defaults
 from kane.model.body import DIRECTION, POSITION, VELOCITY, Triple
-from kane.model.constraints.arguments import at_defaults
 
 if TYPE_CHECKING:
     from kane.expression.node import Expr

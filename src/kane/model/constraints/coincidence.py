@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kane.errors import ModelError
-from kane.model.body import Direction, Point
-from kane.model.constraints.arguments import (
+from kane.model.arguments import (
     require_direction,
     require_one_model,
     require_points,
     require_two_bodies,
     unit,
 )
+from kane.model.body import Direction, Point
 from kane.model.constraints.constraint import Constraint, Row
 from kane.model.constraints.relative import dot, position, velocity_in
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from kane.errors import ModelError
 from kane.expression.node import Scalar
+from kane.model.arguments import at_defaults, require_geometric, require_points, require_two_bodies
 from kane.model.body import Point
 from kane.model.connection import coordinate_rate
-from kane.model.constraints.arguments import at_defaults, require_geometric, require_points, require_two_bodies
 from kane.model.constraints.constraint import Constraint, Row
 from kane.model.constraints.relative import dot, position, velocity
 

@@ -10,9 +10,9 @@ from kane.errors import ModelError, shown
 from kane.expression.functions import sqrt
 from kane.expression.node import Expr, Scalar
 from kane.geometry.scalars import dot
+from kane.model.arguments import at_defaults, require_geometric, require_points
 from kane.model.body import Point
 from kane.model.connection import coordinate_rate
-from kane.model.constraints.arguments import at_defaults, require_geometric, require_points
 from kane.model.constraints.constraint import Constraint, Row
 from kane.model.constraints.relative import position, velocity
 

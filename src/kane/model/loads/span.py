@@ -5,8 +5,8 @@ from __future__ import annotations
 from kane.errors import ModelError
 from kane.expression.functions import sqrt
 from kane.expression.node import Expr, Scalar
+from kane.model.arguments import require_one_model, require_points
 from kane.model.body import Point
-from kane.model.constraints.arguments import require_one_model, require_points
 from kane.model.constraints.relative import dot, position, velocity
 from kane.model.loads.load import Wrench
 

@@ -1,20 +1,18 @@
-"""Rims of wheels: circles about an axle, which a wheel can roll on from outside or inside."""
+"""Rims: circles about an axle, which a disk can roll on from outside, or in a ring from inside."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kane.errors import ModelError
 from kane.expression.node import Scalar
+from kane.model.arguments import require_direction, require_points, require_positive, unit
 from kane.model.body import Direction, Point
-from kane.model.constraints.arguments import require_direction, require_points, require_positive, unit
-from kane.model.constraints.constraint import Row
-from kane.model.constraints.contact import Roller, Surface
+from kane.model.shapes.shape import Shape
 
 
 @dataclass(frozen=True)
-class Rim(Surface):
+class Rim(Shape):
     """A circle about an axle, fixed in a body.
 
     Attributes:
@@ -52,10 +50,6 @@ class Rim(Surface):
     def curvature_radius(self) -> Scalar:
         """The radius, negative where the rim is rolled on from inside."""
         return self.radius
-
-    def under(self, roller: Roller) -> Sequence[Row]:
-        """The equations of a roller on this rim."""
-        return roller.on_rim(self)
 
 
 class Ring(Rim):

@@ -1,4 +1,4 @@
-"""What constraints are given, checked: points, directions, lengths, coordinates of joints."""
+"""What constraints, shapes and loads are given, checked: points, directions, lengths, coordinates of joints."""
 
 from __future__ import annotations
 

@@ -1,24 +1,22 @@
-"""A plane to roll on."""
+"""A plane, which ends a half space."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kane.errors import ModelError
+from kane.model.arguments import require_direction, require_points, unit
 from kane.model.body import Body, Direction, Point
-from kane.model.constraints.arguments import require_direction, require_points, unit
-from kane.model.constraints.constraint import Row
-from kane.model.constraints.contact import Roller, Surface
+from kane.model.shapes.shape import Shape
 
 
 @dataclass(frozen=True)
-class Plane(Surface):
+class Plane(Shape):
     """The plane through a point of a body B, normal to a direction of B.
 
     Attributes:
         point: of B: of the ground, or of a body that moves.
-        normal: n, fixed in B; rollers are on the side to which it points. Its length does not matter.
+        normal: n, fixed in B; what rolls is on the side to which it points. Its length does not matter.
     """
 
     point: Point
@@ -47,7 +45,3 @@ class Plane(Surface):
     def unit_normal(self) -> Direction:
         """n, made of length 1."""
         return self.body.direction(unit(self.normal))
-
-    def under(self, roller: Roller) -> Sequence[Row]:
-        """The equations of a roller on this plane."""
-        return roller.on_plane(self)

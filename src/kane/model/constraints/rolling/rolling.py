@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kane.errors import ModelError, shown
-from kane.model.constraints.arguments import require_two_bodies
+from kane.model.arguments import require_two_bodies
 from kane.model.constraints.constraint import Constraint, Row
-from kane.model.constraints.contact import Roller, Surface
+from kane.model.constraints.rolling.pairs import ROLLERS, SURFACES, rolling_rows
+from kane.model.shapes import Shape
 
 
 @dataclass(frozen=True)
@@ -24,28 +25,31 @@ class Contact(Constraint):
         surface: ``kane.Plane(point, normal)``, or for a disk ``kane.Disk`` or ``kane.Ring``.
     """
 
-    roller: Roller
-    surface: Surface
+    roller: Shape
+    surface: Shape
 
     def __post_init__(self) -> None:
         kind = type(self).__name__
-        if not isinstance(self.roller, Roller):
+        if not isinstance(self.roller, ROLLERS):
             raise ModelError(f"a {kind} is of a kane.Disk or kane.Sphere, not of {shown(self.roller)}")
-        if not isinstance(self.surface, Surface):
+        if not isinstance(self.surface, SURFACES):
             raise ModelError(f"a {kind} is on a kane.Plane, kane.Disk or kane.Ring, not on {shown(self.surface)}")
-        require_two_bodies(f"a {kind}", self.roller.centre.body, self.surface.origin.body)
+        require_two_bodies(f"a {kind}", self.roller.origin.body, self.surface.origin.body)
         self.rows()  # refuses a pair that cannot be in contact
 
     @property
     def title(self) -> str:
         """What is on what."""
-        return f"{type(self).__name__.lower()} of {self.roller.centre.body.name} on {self.surface.origin.body.name}"
+        return f"{type(self).__name__.lower()} of {self.roller.origin.body.name} on {self.surface.origin.body.name}"
 
 
 class Rolling(Contact):
     """Rolling without slip: the material points in contact have one velocity. Nonholonomic in general.
 
-    The equations of each pair stand with its shape: ``kane.Disk``, ``kane.Sphere``.
+    The rows of a sphere on a plane are "no slip 1", "no slip 2" and "touch"; of a disk on a plane "no slip" along its
+    heading, "no skid" across it, and "touch"; of a disk on a disk or in a ring "no slip" and "touch". Their equations
+    are in docs/notation.md, and in a file for each pair beside this one. A disk that lies flat has no lowest point:
+    its equations are not finite there.
 
     Attributes:
         roller: ``kane.Disk(centre, axle, radius)`` or ``kane.Sphere(centre, radius)``.
@@ -54,7 +58,7 @@ class Rolling(Contact):
 
     def rows(self) -> Sequence[Row]:
         """Equations along the surface, and "touch"."""
-        return self.surface.under(self.roller)
+        return rolling_rows(self.roller, self.surface)
 
 
 class Sliding(Contact):
@@ -67,4 +71,4 @@ class Sliding(Contact):
 
     def rows(self) -> Sequence[Row]:
         """One equation."""
-        return [row for row in self.surface.under(self.roller) if row.configuration is not None]
+        return [row for row in rolling_rows(self.roller, self.surface) if row.configuration is not None]

@@ -1,0 +1,43 @@
+"""A thin disk that rolls on a plane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kane.expression.functions import sqrt
+from kane.geometry.scalars import cross
+from kane.model.constraints.constraint import Row
+from kane.model.constraints.relative import angular_velocity_in, dot, numbers, position, velocity_in
+from kane.model.constraints.rolling.carrier import carried
+from kane.model.shapes import Disk, Plane
+
+
+def disk_on_plane(disk: Disk, plane: Plane) -> Sequence[Row]:
+    """A disk of body A with centre C on a plane of body B; it may tilt.
+
+    With a the axle, n the normal, s = |a x n| the sine of the tilt (1 upright), h = a x n / s the heading and l = n x h
+    the direction across, the velocity of the disk's lowest point vanishes:
+
+        no slip   v_BC . h - r w_BA . a = 0
+        no skid   v_BC . l + r s w_BA . h = 0
+        touch     p_PC . n - r s = 0, and its rate v_BC . n + r (a . n) w_BA . h = 0
+
+    A disk that lies flat, s = 0, has no lowest point: the equations are not finite there.
+
+    Source: v_C' = v_C + w x p_CC' for the point C' in contact; Gillespie 2003, Eqs. 38-42, for an upright disk.
+    """
+    A, B, r = disk.centre.body, plane.body, disk.radius
+    C, axle = carried(disk.centre, disk.unit_axle)
+    E, a = C.body, axle.components
+    n, v = numbers(plane.unit_normal, E), velocity_in(B, plane.point, C, E)
+    lean = dot(a, n)
+    s = sqrt(1 - lean * lean)
+    h = tuple(x / s for x in cross(a, n))
+    tilting = dot(angular_velocity_in(B, E, E), h)  # w_BE . h = w_BA . h, as the wheel turns in E about a
+    spin = A.angular_velocity.dot(disk.unit_axle) - B.angular_velocity.dot(disk.unit_axle)
+    height = dot(position(plane.point, C, E), n) - r * s
+    return [
+        Row("no slip", motion=dot(v, h) - r * spin),
+        Row("no skid", motion=dot(v, cross(n, h)) + r * s * tilting),
+        Row("touch", configuration=height, motion=dot(v, n) + r * lean * tilting),
+    ]

@@ -1,0 +1,35 @@
+"""Which shapes roll on which, and the equations of each pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kane.errors import ModelError
+from kane.model.constraints.constraint import Row
+from kane.model.constraints.rolling.disk_on_plane import disk_on_plane
+from kane.model.constraints.rolling.disk_on_rim import disk_on_rim
+from kane.model.constraints.rolling.sphere_on_plane import sphere_on_plane
+from kane.model.shapes import Disk, Plane, Rim, Shape, Sphere
+
+# What rolls, on what: the rows are motion constraints along the surface, and one called "touch", whose configuration
+# residual is the gap [m].
+PAIRS: dict[tuple[type[Shape], type[Shape]], Callable[[Any, Any], Sequence[Row]]] = {
+    (Sphere, Plane): sphere_on_plane,
+    (Disk, Plane): disk_on_plane,
+    (Disk, Rim): disk_on_rim,
+}
+ROLLERS = tuple(dict.fromkeys(roller for roller, _ in PAIRS))
+SURFACES = tuple(dict.fromkeys(surface for _, surface in PAIRS))
+
+
+def rolling_rows(roller: Shape, surface: Shape) -> Sequence[Row]:
+    """The equations of a shape that rolls on another.
+
+    Raises:
+        ModelError: the one cannot roll on the other.
+    """
+    for (rolls, on), rows in PAIRS.items():
+        if isinstance(roller, rolls) and isinstance(surface, on):
+            return rows(roller, surface)
+    raise ModelError(f"a {type(roller).__name__} does not roll on a {type(surface).__name__}; give a kane.Plane")

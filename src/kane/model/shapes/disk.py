@@ -1,0 +1,15 @@
+"""A thin disk."""
+
+from __future__ import annotations
+
+from kane.model.shapes.rim import Rim
+
+
+class Disk(Rim):
+    """A thin disk, or wheel, fixed in a body: what rolls, or what another disk rolls on.
+
+    Attributes:
+        centre: C, on the axle.
+        axle: a, fixed in the body of C; its length does not matter.
+        radius: r [m], positive: a number or an expression of parameters.
+    """

@@ -1,0 +1,32 @@
+"""A sphere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kane.expression.node import Scalar
+from kane.model.arguments import require_points, require_positive
+from kane.model.body import Point
+from kane.model.shapes.shape import Shape
+
+
+@dataclass(frozen=True)
+class Sphere(Shape):
+    """A sphere fixed in a body A.
+
+    Attributes:
+        centre: C, of A.
+        radius: r [m], positive: a number or an expression of parameters.
+    """
+
+    centre: Point
+    radius: Scalar
+
+    def __post_init__(self) -> None:
+        require_points("a Sphere", self.centre)
+        require_positive(self.centre.body.model, self.radius, "the radius of a Sphere")
+
+    @property
+    def origin(self) -> Point:
+        """The centre."""
+        return self.centre
