@@ -70,3 +70,14 @@ def loaded(source: str) -> dict:
     names: dict = {}
     exec(compile(source, "generated", "exec"), names)
     return names
+
+
+def nested() -> Program:
+    """Operations used once, so that they are written inside others: on the right of each sign, negative constants."""
+    arena = Arena()
+    x, y, z = (arena.leaf(COORDINATE, name) for name in "xyz")
+    outputs = [x - (y - z), x - (y + z), x + (y - z), x + (y + z), x / (y / z), x / (y * z), x * (y / z), x * (y * z)]
+    outputs += [(x - z) - y, (x / z) / y, (x - z) * y, y * (z - x), (z - x) ** 2.0, 2.0 ** (z - x), -(x + y), -(x * z)]
+    outputs += [arena.constant(-2.0) ** z, x - arena.constant(-3.0), x * arena.constant(-3.0), (-x) ** 2.0]
+    outputs += [0.5 ** (y - x), (0.5 - x) * y, arena.constant(-0.5) - (y - x), x - (-(y * z)), (x**y) ** z, x ** (y**z)]
+    return Program("f", outputs, state=[x, y, z], rest=[], parameters=[])

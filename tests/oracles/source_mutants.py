@@ -20,8 +20,8 @@ from typing import Any
 
 ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Mod: ast.Mult}
 COMPARISONS = {ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
-# Decorators that compile: a mutant is run as it stands.
-COMPILING = ("native_loop", "native_inline", "native_kernel", "native_program")
+# Decorators that compile: a mutant is run as it stands. What makes programs of functions has a stand-in, where needed.
+COMPILING = ("native_loop", "native_inline", "native_kernel")
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ def mutants(module: str, *, without: Collection[str] = (), only: Collection[str]
     for path, function in functions(module):
         if path[-1] in (*without, "__repr__") or (only and path[-1] not in only):
             continue
-        for node in _inside(function):
-            for new in _replacements(node):
-                words = f"{'.'.join(path)}: {_shown(node)} -> {_shown(new)}"
+        for node in inside(function):
+            for new in replacements(node):
+                words = f"{'.'.join(path)}: {shown(node)} -> {shown(new)}"
                 seen[words] = seen.get(words, 0) + 1
                 name = f"{words} ({seen[words]})" if seen[words] > 1 else words
                 found.append(Mutant(name, module, path, _with(function, node, new)))
@@ -142,7 +142,7 @@ def survivors(tried: Collection[Mutant], fails: Callable[[], bool], equivalent: 
     return found
 
 
-def _inside(function: ast.FunctionDef) -> Iterator[ast.AST]:
+def inside(function: ast.FunctionDef) -> Iterator[ast.AST]:
     """What is computed: not the signature, not what is said when something is refused."""
     stack: list[ast.AST] = list(reversed(function.body))
     while stack:
@@ -162,7 +162,7 @@ def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-def _shown(node: ast.AST) -> str:
+def shown(node: ast.AST) -> str:
     return " ".join(ast.unparse(ast.fix_missing_locations(copy.deepcopy(node))).split())[:100]
 
 
@@ -175,7 +175,7 @@ def _with(function: ast.FunctionDef, old: ast.AST, new: ast.AST) -> ast.Function
     return ast.fix_missing_locations(Replaced().visit(copy.deepcopy(function, {id(old): old})))
 
 
-def _replacements(node: ast.AST) -> Iterator[ast.AST]:
+def replacements(node: ast.AST) -> Iterator[ast.AST]:
     """What may stand wrongly in the place of a node."""
     if isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC and not _is_text(node.left):
         yield ast.BinOp(node.left, ARITHMETIC[type(node.op)](), node.right)

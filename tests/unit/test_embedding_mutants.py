@@ -1,6 +1,7 @@
-"""The algebra of the embedding with one thing wrong fails a test: its file is mutated, a change at a time.
+"""The native embedding with one thing wrong fails a test: its files are mutated, a change at a time.
 
-The kernels run as the Python functions that they are; the tests are those of test_embedding_native.
+The kernels run as the Python functions that they are, and so do the programs, each mutant of these in a child of its
+own (see ``interpreted_programs``); the tests are those of test_embedding_native.
 """
 
 from __future__ import annotations
@@ -8,10 +9,19 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+from oracles.forked import cases, fail, passes_apart, runnable, survivors_apart
+from oracles.interpreted_programs import interpreted_programs
 from oracles.source_mutants import mutants, survivors
 from unit import test_embedding_native as tests
 
 MODULE = "kane.native.algebra"
+# Files of programs, and one of how many of their mutants `make test` tries.
+PROGRAMS = {"kane.native.embedding": 150, "kane.native.settle": 150}
+LONG = (
+    tests.test_the_choice_is_made_anew_when_it_is_twice_as_bad_as_the_best_and_not_before,
+    tests.test_threads_give_the_same_bits,
+)
+PATIENCE = 20  # seconds of work: the tests together take five
 SHAPES = [(3, 5, 3), (5, 3, 3), (6, 6, 5), (4, 7, 2), (1, 1, 1), (3, 4, 0)]
 TESTS = (
     *(partial(tests.test_the_rank_is_found_and_least_squares_are_those_of_numpy, *shape) for shape in SHAPES),
@@ -64,3 +74,21 @@ def test_algebra_with_one_thing_wrong_fails():
 @pytest.mark.slow
 def test_of_all_mutants_of_the_algebra_none_passes():
     assert survivors(mutants(MODULE), noticed, EQUIVALENT) == []
+
+
+@pytest.fixture
+def fails():
+    """Whether a program fails a test, or raises: native code would go on."""
+    known = list(cases(sorted(runnable(tests, ()), key=lambda test: test in LONG)))
+    with interpreted_programs() as raised:
+        yield lambda: any(fail([case]) or raised for case in known)
+
+
+@pytest.mark.parametrize("module", PROGRAMS)
+def test_programs_of_constraints_with_one_thing_wrong_fail(module, fails):
+    assert survivors_apart(mutants(module)[:: PROGRAMS[module]], fails, seconds=PATIENCE) == []
+
+
+@pytest.mark.slow
+def test_programs_of_constraints_run_as_python_pass(fails):
+    assert passes_apart(fails, seconds=PATIENCE)

@@ -8,10 +8,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from oracles.interpreted_programs import views
 from oracles.multipliers import accelerations
 
 import kane
-from kane.native import algebra as algebra
+from kane.native import algebra, embedding
+from kane.native import settle as settling
 from kane.native.embedding import HEADER, RANK
 
 
@@ -167,6 +169,55 @@ def test_cholesky_solves_and_a_singular_matrix_gives_nan():
         with np.errstate(all="ignore"):
             algebra.solve_positive(singular.copy(), 2, x)
         assert np.isnan(x).all()
+
+
+@pytest.mark.parametrize(("m", "n", "nq", "p"), [(2, 3, 4, 1), (3, 7, 5, 3), (1, 1, 2, 0), (4, 2, 3, 2)])
+def test_the_arrays_of_a_call_lie_one_after_the_other_in_their_work(m, n, nq, p):
+    """Programs share what is before them, and as much is asked for as they take: none may reach into another."""
+    before, after = 11, embedding.work_length(m, n, nq)
+    work, stage = np.full(before + 1000, np.nan), np.zeros(embedding.HEADER + n)
+    head = stage[: embedding.HEADER].view(np.int64)
+    head[[embedding.ROWS, embedding.SPEEDS, embedding.COORDINATES]] = m, n, nq
+    head[[embedding.RESIDUALS, embedding.WORK]] = p, before
+    state = np.arange(1.0 + nq + n)
+    with views():
+        a = embedding.arrays_of(state.ctypes.data, stage.ctypes.data, work.ctypes.data)
+        c = settling._correction_of(a, work.ctypes.data)
+    np.testing.assert_array_equal(a.state, state)
+    assert a.head.size == embedding.HEADER
+    assert (a.kept.ctypes.data, a.kept.size) == (stage.ctypes.data + 8 * embedding.HEADER, n)
+    free = n * (n + 1) // 2 + n + m + nq
+    shapes = [
+        (1 + nq + n,),
+        (m * n + m,),
+        (free,),
+        (m, n),
+        (n,),
+        (n,),
+        (n,),
+        (2, n),
+        (n,),
+        (m,),
+        (n, n),
+        (n, n),
+        (n, n),
+    ]
+    arrays = [a.state, a.rows, a.free, *a.f, a.x, a.M, a.W, a.reduced, a.e, a.z, a.udot]
+    assert [x.shape for x in arrays] == [*shapes, (n,), (n,), (n,)]
+    assert lies(arrays, work) == [*range(before, before + after)]
+    arrays = [*c.f, c.residual, c.s, c.q, c.slope, c.still]
+    assert [x.shape for x in arrays] == [(n, p), (p,), (p,), (p,), (2, p), (p,), (p,), (n,), (nq,), (nq,), (nq,)]
+    taken = lies(arrays, work)
+    assert taken == [*range(before + after, before + after + len(taken))]
+    # Room for as many residuals as there are rows.
+    assert after + len(taken) + (m - p) * (n + 7) == settling.settle_work_length(m, n, nq)
+    assert settling.own_work_length(n, nq) == (1 + nq + n) + (nq + n + 3)
+
+
+def lies(arrays, work):
+    """The places in ``work`` that arrays take, in order; one that is taken twice is there twice."""
+    starts = [((x.__array_interface__["data"][0] - work.ctypes.data) // 8, x.size) for x in arrays]
+    return sorted(k for start, size in starts for k in range(start, start + size))
 
 
 def windows(n):
@@ -341,8 +392,10 @@ def test_quaternions_are_normalised_by_settling():
     dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=None))
     start = dyn.equations.quaternions[0]
     x = np.zeros(14)
+    x[1:8] = 0.7
     x[1 + start : 5 + start] = [2.0, 0.2, 0.0, 0.0]
     q = settle(dyn, x)[:7]
+    np.testing.assert_array_equal(np.delete(q, range(start, start + 4)), 0.7)
     assert np.linalg.norm(q[start : start + 4]) == pytest.approx(1.0, abs=1e-15)
 
 

@@ -172,6 +172,14 @@ def test_what_is_zero_at_the_start_is_no_event_and_a_touch_is_none():
     assert back.events[0].q[0] == pytest.approx(math.cos(0.7), abs=1e-9)
 
 
+@pytest.mark.parametrize("name", ["RK4", "Gauss4"])
+def test_a_change_right_after_the_start_is_found(name):
+    """Changes count from the signs at the start, not from those somewhere in the first step."""
+    for events in (1, 2):
+        run = watched(0.3, *[(lambda q, u, t: t - 0.003, {})] * events, method=FIXED[name][0], dt=0.1)
+        assert [e.time for e in run.events] == pytest.approx([0.003] * events, abs=1e-14)
+
+
 def test_a_run_that_is_cut_at_an_event_goes_on_without_finding_it_again():
     first = watched(8.0, (lambda q, u, t: q, {"terminal": True}))
     rest = watched(8.0, (lambda q, u, t: q, {}), start=(first.final.q[0], first.final.u[0]), begin=first.time[-1])
@@ -398,7 +406,7 @@ def test_lengths_states_and_numbers():
 
 
 @pytest.mark.parametrize("name", ["RK4", "RK8"])
-def test_evaluations_are_counted(name, monkeypatch):
+def test_evaluations_are_counted(name):
     """A slope at the start, and as many a step as the method has: the last one is the first of the next step."""
     counts, advance = [], Explicit.advance
 
@@ -407,9 +415,10 @@ def test_evaluations_are_counted(name, monkeypatch):
         counts.append(march.store.counts.copy())
         return status
 
-    monkeypatch.setattr(Explicit, "advance", counted)
     method, step = (kane.RK4(), {"dt": 0.1}) if name == "RK4" else (FREE["RK8"], {})
-    run = kane.simulate(built(driven), until=1.0, q=[1.0], integrator=method, every=1, **step)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Explicit, "advance", counted)
+        run = kane.simulate(built(driven), until=1.0, q=[1.0], integrator=method, every=1, **step)
     evaluations, rejected, steps = counts[-1][EVALUATIONS], counts[-1][REJECTED], len(run) - 1
     # The first step of RK8 is chosen by one slope more.
     assert evaluations == (1 + 4 * steps if name == "RK4" else 2 + 12 * (steps + rejected))

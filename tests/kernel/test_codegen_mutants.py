@@ -1,0 +1,140 @@
+"""What writes code with one thing wrong fails a test: its files are mutated, a change at a time.
+
+The tests are those of the emitters: random programs and special values against the interpreter and mpmath, lanes
+against single states. Every mutant is compiled and run in a child of its own: wrong code may do anything.
+"""
+
+from __future__ import annotations
+
+import pytest
+from kernel import test_emit_c, test_emit_numpy, test_lanes, test_llvm, test_trig
+from oracles.forked import cases, fail, runnable, survivors_apart
+from oracles.text_mutants import text_mutants, unchanged
+
+EMIT = "kane.codegen.emit"
+# Tests that are long, or about something else: threads, caches, refusals of what is built on these modules.
+ELSEWHERE = (
+    "test_threads_run_one_function_at_the_same_time",
+    "test_a_chain_of_a_hundred_thousand_additions_compiles_and_adds_up",
+    "test_threads_change_no_bit",
+    "test_an_error_in_a_thread_is_raised",
+    "test_chunks_cover_every_state_once_and_hold_enough_for_lanes",
+    "test_parameters_of_the_wrong_shape_are_refused",
+    "test_wrong_shapes_are_named_with_what_was_expected",
+    "test_a_chain_of_100000_operations_is_written_in_short_lines",
+)
+ANGLES = runnable(test_trig, ())
+LANES = runnable(test_lanes, ELSEWHERE)
+NATIVE = runnable(test_llvm, ELSEWHERE)
+
+# By file: those that import from it, its tests, and one of how many mutants `make test` tries.
+AFTER_LANES = ("trig", "llvm_operations", "lane_rows", "llvm")
+MODULES = {
+    "lanes": (AFTER_LANES, [*LANES, *ANGLES], 120),
+    "trig": (("llvm",), [*ANGLES, test_lanes.test_a_huge_angle_leaves_the_sines_beside_it_as_they_are], 120),
+    "llvm_operations": (("llvm",), [*NATIVE, *LANES], 120),
+    "lane_rows": (("llvm",), LANES, 120),
+    "llvm": ((), [*NATIVE, *LANES, *ANGLES], 120),
+    "c": ((), runnable(test_emit_c, ELSEWHERE), 120),
+    "array_source": (("numpy", "jax"), runnable(test_emit_numpy, ()), 120),
+}
+# Files of which all mutants are known to be caught, or to be right too.
+WHOLE = ("trig", "array_source")
+PATIENCE = 40  # seconds of work: the tests take a fifth of it
+
+COMMUTES = "the order does not count"
+NAMING = "names that nobody sees, as long as they are distinct"
+PARENTHESES = "parentheses that are not needed"
+LAYOUT = "how a docstring or comment is set"
+HINT = "a hint to the compiler"
+EQUIVALENT = {
+    "array_source": {
+        "_WIDTH: 110 -> 111": LAYOUT,
+        "_infix: 1 -> 2": PARENTHESES,
+        "ArrayWriter.arguments: 0.0 -> 1.0": "the default of what has no effect",
+        "ArrayWriter.statements: len(self.tables) + 1 -> len(self.tables)": NAMING,
+        "ArrayWriter.statements: 1 -> 2": NAMING,
+        "ArrayWriter.layout: False -> True": LAYOUT,
+        "_constant: 0 -> 1": PARENTHESES,
+    },
+    "c": {
+        "_infix: 1 -> 2": PARENTHESES,
+    },
+    "trig": {
+        "LARGEST: 1000000.0 -> 2000000.0": "sines are right some way beyond, too",
+        "sincos_name: 1 -> 2": NAMING,
+        "_Function.__init__: 0 -> 1": NAMING,
+        "_Function._line: self.temporaries += 1 -> self.temporaries -= 1": NAMING,
+        "_Function._line: 1 -> 2": NAMING,
+        "_Function._times: a <-> b in f'fmul {self.type} {a}, {b}'": COMMUTES,
+        "_Function._fma: a <-> b in f'call {t} @llvm.fma.{self.lanes.suffix}": COMMUTES,
+        "_Function._fma: self._times(a, b) <-> c in f'fadd {self.type} {self._times(a, b)}, ": COMMUTES,
+        "_Function._fma: self._times(a, b) -> self._times(b, a)": COMMUTES,
+        "_Function._polynomial: self._fma(z, self._number(c[i + 1]), self._number(c[i])) "
+        "-> self._fma(self._number(c[i + 1]), z, self._number(c[i]))": COMMUTES,
+        "_Function._polynomial: self._fma(z2, self._fma(z2, high, middle), low) "
+        "-> self._fma(self._fma(z2, high, middle), z2, low)": COMMUTES,
+        "_Function._polynomial: self._fma(z2, high, middle) -> self._fma(high, z2, middle)": COMMUTES,
+        "_Function._test: fcmp [ole -> olt]": "sines of exactly a million are right either way",
+        '_Function._test: prof !{!"branch_weights", i32 [1048576 -> 1048577], i32 1}': HINT,
+        '_Function._test: ch_weights", i32 1048576, i32 [1 -> 2]}': HINT,
+        "_Function._reduce: self._fma('%x', self._number(_TWO_OVER_PI), self._number(_ROUNDER)) "
+        "-> self._fma(self._number(_TWO_OVER_PI), '%x', self._number(_ROUNDER))": COMMUTES,
+        "_Function._reduce: self._fma(n, self._number(-part), r) -> self._fma(self._number(-part), n, r)": COMMUTES,
+        "_Function._fast: self._times(r, r) -> self._times(r, r)": "the same",
+        "_Function._fast: self._times(z, z) -> self._times(z, z)": "the same",
+        "_Function._fast: self._fma(self._times(z, r), self._polynomial(z, z2, _SINE), r) "
+        "-> self._fma(self._polynomial(z, z2, _SINE), self._times(z, r), r)": COMMUTES,
+        "_Function._fast: self._times(z, r) -> self._times(r, z)": COMMUTES,
+        "_Function._fast: self._fma(z, self._polynomial(z, z2, _COSINE), self._number(-0.5)) "
+        "-> self._fma(self._polynomial(z, z2, _COSINE), z, self._number(-0.5))": COMMUTES,
+        "_Function._fast: self._fma(z, tail, self._number(1.0)) -> self._fma(tail, z, self._number(1.0))": COMMUTES,
+        "_Function._fast: n <-> self._whole(1) in f'add {self.lanes.integer} {n}, {self._w": COMMUTES,
+        "_Function._signed: moved <-> self._whole(-2 ** 63) in f'and {self.lanes.integer} {moved}, {sel": COMMUTES,
+        "_Function._signed: raw <-> sign in f'xor {self.lanes.integer} {raw}, {sign}": COMMUTES,
+        "_Function._signed: -2 ** 63 -> 2 ** 63": "the same bits",
+    },
+    "lane_rows": {
+        "_Rows.__init__: 0 -> 1 (3)": NAMING,
+        "_Rows._line: self.temporaries += 1 -> self.temporaries -= 1": NAMING,
+        "_Rows._line: 1 -> 2": NAMING,
+    },
+    "lanes": {},
+    "llvm_operations": {},
+    "llvm": {
+        "PIECE: 1500 -> 1501": "a size found by measuring",
+        "LONG_PROGRAM: 10000 -> 10001": "a size found by measuring",
+        "PIECE_OF_LONG: 700 -> 701": "a size found by measuring",
+        "PIECE_OF_LANES: 8000 -> 8001": "a size found by measuring",
+    },
+}
+
+
+def after(module):
+    return [f"{EMIT}.{word}" for word in MODULES[module][0]]
+
+
+def found(module):
+    return text_mutants(f"{EMIT}.{module}", after(module), signs=module in ("c", "array_source"))
+
+
+def survivors(module, tried):
+    known = list(cases(MODULES[module][1]))
+    return survivors_apart(tried, lambda: fail(known), EQUIVALENT[module], seconds=PATIENCE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", MODULES)
+def test_a_file_run_anew_as_it_is_passes(module):
+    assert survivors(module, [unchanged(f"{EMIT}.{module}", after(module))]) == ["nothing"]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_emitters_with_one_thing_wrong_fail(module):
+    assert survivors(module, found(module)[:: MODULES[module][2]]) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", WHOLE)
+def test_of_all_mutants_of_the_emitters_none_passes(module):
+    assert survivors(module, found(module)) == []

@@ -1,0 +1,76 @@
+"""Native programs of constraints run as the Python that they are written in.
+
+Pointers are whole numbers, arrays views of what lies there, and native code calls the programs back.
+
+Nothing is checked: what is wrong may write anywhere. For use in children that end afterwards, see ``forked``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+
+from kane.native import call, embedding, settle
+from oracles.source_mutants import everywhere, functions, installed
+
+PROGRAM = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
+PROGRAMS = {embedding: ("rhs", "embedding"), settle: ("settle",)}
+
+
+def _view(kind: type) -> Callable[..., np.ndarray]:
+    def at(pointer: int, offset: int, *lengths: int) -> np.ndarray:
+        size = math.prod(int(n) for n in lengths)
+        memory = (ctypes.c_double * max(size, 1)).from_address(pointer + 8 * int(offset))
+        return np.ndarray(tuple(int(n) for n in lengths), kind, memory)
+
+    return at
+
+
+def _address(array: np.ndarray) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _call_program(address: int, *arrays: np.ndarray) -> None:
+    PROGRAM(int(address))(*map(_address, arrays))
+
+
+@contextmanager
+def views() -> Iterator[None]:
+    """Arrays made of pointers, from Python."""
+    with ExitStack() as stack:
+        for old, kind in ((call.vector_at, float), (call.matrix_at, float), (call.integers_at, np.int64)):
+            stack.enter_context(everywhere(old, _view(kind)))
+        yield
+
+
+@contextmanager
+def interpreted_programs() -> Iterator[list[BaseException]]:
+    """The programs uncompiled, for models that are built from now on; gives what they raise, which no caller sees."""
+    raised: list[BaseException] = []
+    kept: list[Any] = []
+
+    def native_program(function: Callable[..., None]) -> Callable[[], int]:
+        def called(*pointers: int | None) -> None:
+            try:
+                function(*(pointer or 0 for pointer in pointers))
+            except BaseException as error:
+                raised.append(error)
+
+        code = PROGRAM(called)
+        kept.append(code)
+        return lambda: ctypes.cast(code, ctypes.c_void_p).value or 0
+
+    with ExitStack() as stack:
+        stack.enter_context(views())
+        stack.enter_context(everywhere(call.call_program, _call_program))
+        stack.enter_context(everywhere(call.native_program, native_program))
+        for module, names in PROGRAMS.items():
+            for path, tree in functions(module.__name__):
+                if path[-1] in names:
+                    stack.enter_context(installed(module.__name__, path, tree))
+        yield raised
