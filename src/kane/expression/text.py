@@ -39,14 +39,23 @@ class Piece(NamedTuple):
 Spelling = Callable[..., Piece]
 
 
-def function_row(word: str) -> Spelling:
+# What encloses an operand that holds less tightly than its place asks for.
+PARENTHESES = ("(", ")")
+
+
+def function_row(word: str, parentheses: tuple[str, str] = PARENTHESES) -> Spelling:
     """The row word(a, b, ...)."""
-    return lambda *operands: Piece(f"{word}({', '.join(operand.text for operand in operands)})")
+    return lambda *operands: Piece(word + ", ".join(operand.text for operand in operands).join(parentheses))
 
 
-def comparison_row(sign: str) -> Spelling:
-    """The row a sign b."""
-    return lambda a, b: Piece(f"{a.within(SUM)} {sign} {b.within(SUM)}", COMPARISON)
+def comparison_row(sign: str, parentheses: tuple[str, str] = PARENTHESES) -> Spelling:
+    """The row a sign b, which can be the condition of a choice."""
+
+    def row(a: Piece, b: Piece) -> Piece:
+        text = f"{a.within(SUM, parentheses)} {sign} {b.within(SUM, parentheses)}"
+        return Piece(text, COMPARISON, condition=text)
+
+    return row
 
 
 def numbers_first(a: Piece, b: Piece) -> tuple[Piece, Piece]:
@@ -55,31 +64,39 @@ def numbers_first(a: Piece, b: Piece) -> tuple[Piece, Piece]:
     return (b, a) if leads else (a, b)
 
 
-def _sum(a: Piece, b: Piece) -> Piece:
-    if a.binding == SIGNED:  # a negative constant, which stands first in the graph, reads better last
-        return Piece(f"{b.within(SUM)} - {a.text[1:]}", SUM)
-    return Piece(f"{a.within(SUM)} + {b.within(SUM)}", SUM)
+def operator_rows(
+    parentheses: tuple[str, str] = PARENTHESES, *, times: str = "*", squared: str = "**2"
+) -> dict[int, Spelling]:
+    """The rows of sums, differences, products and signs, as they are read by people."""
 
+    def inside(piece: Piece, binding: int) -> str:
+        return piece.within(binding, parentheses)
 
-def _difference(a: Piece, b: Piece) -> Piece:
-    text, opposite = (f"{x.within(SUM)} - {y.within(PRODUCT)}" for x, y in ((a, b), (b, a)))
-    return Piece(text, SUM, opposite=opposite)
+    def total(a: Piece, b: Piece) -> Piece:
+        if a.binding == SIGNED:  # a negative constant, which stands first in the graph, reads better last
+            return Piece(f"{inside(b, SUM)} - {a.text[1:]}", SUM)
+        return Piece(f"{inside(a, SUM)} + {inside(b, SUM)}", SUM)
 
+    def difference(a: Piece, b: Piece) -> Piece:
+        text, opposite = (f"{inside(x, SUM)} - {inside(y, PRODUCT)}" for x, y in ((a, b), (b, a)))
+        return Piece(text, SUM, opposite=opposite)
 
-def _product(a: Piece, b: Piece) -> Piece:
-    if a is b:
-        return Piece(f"{a.within(ATOM)}**2", POWER)
-    a, b = numbers_first(a, b)
-    return Piece(f"{a.within(PRODUCT)}*{b.within(PRODUCT)}", PRODUCT)
+    def product(a: Piece, b: Piece) -> Piece:
+        if a is b:
+            return Piece(inside(a, ATOM) + squared, POWER)
+        a, b = numbers_first(a, b)
+        return Piece(inside(a, PRODUCT) + times + inside(b, PRODUCT), PRODUCT)
+
+    def opposite(a: Piece) -> Piece:
+        return Piece(a.opposite or f"-{inside(a, PRODUCT)}", SUM)
+
+    return {ops.ADD: total, ops.SUB: difference, ops.MUL: product, ops.NEG: opposite}
 
 
 # As one would type them.
 ROWS: dict[int, Spelling] = {
-    ops.ADD: _sum,
-    ops.SUB: _difference,
-    ops.MUL: _product,
+    **operator_rows(),
     ops.DIV: lambda a, b: Piece(f"{a.within(PRODUCT)}/{b.within(SIGNED)}", PRODUCT),
-    ops.NEG: lambda a: Piece(a.opposite or f"-{a.within(PRODUCT)}", SUM),
     ops.POW: lambda a, b: Piece(f"{a.within(ATOM)}**{b.within(ATOM)}", POWER),
     ops.SQRT: function_row("sqrt"),
     ops.SIN: function_row("sin"),

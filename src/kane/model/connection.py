@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kane.errors import ModelError, shown
 from kane.expression.derivative import total_time_derivative
@@ -12,6 +12,7 @@ from kane.expression.operations import COORDINATE, RATE, SPEED, TIME
 from kane.expression.traverse import leaves
 from kane.geometry.rotation import Rotation
 from kane.model.body import Body, Triple
+from kane.model.checks import require_word
 from kane.model.reaction import ReactionVector
 
 if TYPE_CHECKING:
@@ -142,3 +143,15 @@ def coordinate_rate(q: Expr) -> Expr:
     rates = {leaf: arena.leaf(RATE, leaf.data) for leaf in leaves([q]) if leaf.op == COORDINATE}
     rates[arena.leaf(TIME, "t")] = arena.one
     return total_time_derivative([q], rates)[0]
+
+
+def title_of(joint: Any, parent: Body, child: Body, name: Any) -> str:
+    """The name of a connection: as given, else the label of its joint, else made of those of the bodies.
+
+    Raises:
+        ModelError: it is no word.
+    """
+    label = getattr(joint, "label", None)
+    title = name if name is not None else label if isinstance(label, str) else f"{parent.name}_{child.name}"
+    require_word(title)
+    return title

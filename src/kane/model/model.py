@@ -16,7 +16,7 @@ from kane.geometry.inertia import checked_inertia, inertia_matrix
 from kane.geometry.rotation import Rotation
 from kane.model.body import Body, BodyFrame, Triple, triple
 from kane.model.checks import near, own_body, require_coordinate_expression, require_fixed, require_tree, require_word
-from kane.model.connection import Connection
+from kane.model.connection import Connection, title_of
 from kane.model.constraints import Constraint, Imposed, Row, Welded, row_of
 from kane.model.drawing import graph_text, html, summary
 from kane.model.joints.joint import Joint
@@ -186,9 +186,7 @@ class Model:
         require_tree(self, parent, child, self._parents)
         if not isinstance(joint, Joint):
             raise ModelError(f'{shown(joint)} is not a joint; give one such as kane.Revolute("q1", axis="z")')
-        label = joint.label
-        title = name if name is not None else label if isinstance(label, str) else f"{parent.name}_{child.name}"
-        require_word(title)
+        label, title = joint.label, title_of(joint, parent, child, name)
         if any(title == c.name for c in self.connections):
             raise ModelError(f"there is already a joint named {title!r}; give another name=")
         pose_on_parent = self._pose(at, orientation, f"joint {title!r} on {parent.name!r}")
@@ -228,9 +226,7 @@ class Model:
             ModelError: as ``connect``.
         """
         parent, child = own_body(self, parent), own_body(self, child)
-        label = joint.label if isinstance(joint, Joint) else None
-        title = name if name is not None else label if isinstance(label, str) else f"{parent.name}_{child.name}"
-        require_word(title)
+        title = title_of(joint, parent, child, name)
         pose = self._pose(child_at, child_orientation, f"joint {title!r} on {child.name!r}")
         frame = self.body(f"{title}_M", mass=0.0)
         try:

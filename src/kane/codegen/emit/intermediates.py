@@ -15,6 +15,7 @@ from kane.errors import ExpressionError, shown
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, COORDINATE, COS, NEG, SIN
 from kane.expression.text import Piece, Spelling, name_of
+from kane.expression.traverse import leaves, reachable
 
 # An expression wider than this, in characters of the listing, gets a line of its own. An operation seldom joins more
 # than two, so lines stay within about twice this width.
@@ -157,3 +158,11 @@ def equations(
             piece = Piece(symbol)
         pieces[node] = piece
     return lines, [written(root).text for root in roots]
+
+
+def named_equations(pairs: Sequence[tuple[str, Expr]], notation: Notation) -> tuple[list[NamedText], list[str]]:
+    """The lines of intermediates, none of which takes the name of an output or leaf, and the texts of the outputs."""
+    roots = [node for _, node in pairs]
+    order = [node for node in reachable(roots) if node.args]
+    taken = [*(name for name, _ in pairs), *map(name_of, leaves(roots))]
+    return equations(order, roots, intermediate_names(intermediates(order, roots), taken), notation)

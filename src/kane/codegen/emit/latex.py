@@ -6,11 +6,24 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kane.codegen.emit.intermediates import Notation, equations, intermediate_names, intermediates, named_pairs
+from kane.codegen.emit.intermediates import Notation, equations, named_equations, named_pairs
 from kane.expression import operations as ops
 from kane.expression.node import Expr, Scalar
-from kane.expression.text import ATOM, COMPARISON, POWER, PRODUCT, SIGNED, SUM, Piece, Spelling, name_of, numbers_first
-from kane.expression.traverse import leaves, reachable
+from kane.expression.text import (
+    ATOM,
+    COMPARISON,
+    POWER,
+    PRODUCT,
+    SIGNED,
+    SUM,
+    Piece,
+    Spelling,
+    comparison_row,
+    function_row,
+    name_of,
+    operator_rows,
+)
+from kane.expression.traverse import reachable
 
 _GREEK = re.compile(
     "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|upsilon|phi|chi|psi|omega"
@@ -54,53 +67,24 @@ def _escaped(character: str) -> str:
     return _ESCAPES.get(character, character)
 
 
-def _in(piece: Piece, binding: int) -> str:
-    return piece.within(binding, _PARENTHESES)
-
-
-def _sum(a: Piece, b: Piece) -> Piece:
-    if a.binding == SIGNED:  # a negative constant, which stands first in the graph, reads better last
-        return Piece(f"{_in(b, SUM)} - {a.text[1:]}", SUM)
-    return Piece(f"{_in(a, SUM)} + {_in(b, SUM)}", SUM)
-
-
-def _difference(a: Piece, b: Piece) -> Piece:
-    text, opposite = (f"{_in(x, SUM)} - {_in(y, PRODUCT)}" for x, y in ((a, b), (b, a)))
-    return Piece(text, SUM, opposite=opposite)
-
-
-def _product(a: Piece, b: Piece) -> Piece:
-    if a is b:
-        return Piece(f"{_in(a, ATOM)}^{{2}}", POWER)
-    a, b = numbers_first(a, b)
-    return Piece(rf"{_in(a, PRODUCT)} \, {_in(b, PRODUCT)}", PRODUCT)
-
-
 def _function(command: str) -> Spelling:
-    return lambda *operands: Piece(rf"{command}\left({', '.join(operand.text for operand in operands)}\right)")
+    return function_row(command, _PARENTHESES)
 
 
 def _comparison(sign: str) -> Spelling:
-    def row(a: Piece, b: Piece) -> Piece:
-        text = f"{_in(a, SUM)} {sign} {_in(b, SUM)}"
-        return Piece(text, COMPARISON, condition=text)
-
-    return row
+    return comparison_row(sign, _PARENTHESES)
 
 
 def _select(condition: Piece, a: Piece, b: Piece) -> Piece:
-    holds = condition.condition or rf"{_in(condition, SUM)} \neq 0"
+    holds = condition.condition or rf"{condition.within(SUM, _PARENTHESES)} \neq 0"
     cases = rf"{a.text} & \mathrm{{if}}\ {holds} \\ {b.text} & \mathrm{{otherwise}}"
     return Piece(rf"\begin{{cases}} {cases} \end{{cases}}", COMPARISON)
 
 
 ROWS: dict[int, Spelling] = {
-    ops.ADD: _sum,
-    ops.SUB: _difference,
-    ops.MUL: _product,
+    **operator_rows(_PARENTHESES, times=r" \, ", squared="^{2}"),
     ops.DIV: lambda a, b: Piece(rf"\frac{{{a.text}}}{{{b.text}}}", PRODUCT),
-    ops.NEG: lambda a: Piece(a.opposite or f"-{_in(a, PRODUCT)}", SUM),
-    ops.POW: lambda a, b: Piece(f"{_in(a, ATOM)}^{{{b.text}}}", POWER),
+    ops.POW: lambda a, b: Piece(f"{a.within(ATOM, _PARENTHESES)}^{{{b.text}}}", POWER),
     ops.SQRT: lambda a: Piece(rf"\sqrt{{{a.text}}}", POWER),
     ops.SIN: _function(r"\sin"),
     ops.COS: _function(r"\cos"),
@@ -136,6 +120,13 @@ def _leaf(node: Expr) -> Piece:
     return Piece(latex_name(name_of(node)))
 
 
+def _notation() -> Notation:
+    tables: dict[Any, str] = {}
+    return Notation(
+        ROWS, _leaf, latex_name, lambda table: tables.setdefault(table, rf"\mathcal{{S}}_{{{len(tables) + 1}}}")
+    )
+
+
 def emit_latex(
     named_outputs: Mapping[str, Expr] | Iterable[tuple[str, Expr]], *, symbols: Mapping[str, str] | None = None
 ) -> str:
@@ -149,15 +140,7 @@ def emit_latex(
         ExpressionError: an output is not an expression.
     """
     pairs = named_pairs(named_outputs)
-    roots = [node for _, node in pairs]
-    order = [node for node in reachable(roots) if node.args]
-    taken = [*(name for name, _ in pairs), *map(name_of, leaves(roots))]
-    tables: dict[Any, str] = {}
-    notation = Notation(
-        ROWS, _leaf, latex_name, lambda table: tables.setdefault(table, rf"\mathcal{{S}}_{{{len(tables) + 1}}}")
-    )
-    names = intermediate_names(intermediates(order, roots), taken)
-    lines, results = equations(order, roots, names, notation)
+    lines, results = named_equations(pairs, _notation())
     rows = [f"{name} &= {value}" for name, value in lines]
     words = symbols or {}
     rows += [f"{words.get(n) or latex_name(n)} &= {value}" for (n, _), value in zip(pairs, results, strict=True)]
@@ -168,9 +151,5 @@ def latex_formula(value: Scalar) -> str:
     """A number, or a short expression, as a formula without names of its own."""
     if not isinstance(value, Expr):
         return _constant(float(value)).text
-    tables: dict[Any, str] = {}
-    notation = Notation(
-        ROWS, _leaf, latex_name, lambda table: tables.setdefault(table, rf"\mathcal{{S}}_{{{len(tables) + 1}}}")
-    )
-    _, (text,) = equations([node for node in reachable([value]) if node.args], [value], {}, notation)
+    _, (text,) = equations([node for node in reachable([value]) if node.args], [value], {}, _notation())
     return text

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kane.codegen.emit.intermediates import Notation, equations, intermediate_names, intermediates, named_pairs
+from kane.codegen.emit.intermediates import Notation, named_equations, named_pairs
 from kane.expression import operations as ops
 from kane.expression.node import Expr
 from kane.expression.text import ATOM, SIGNED, Piece, Spelling, comparison_row, function_row, name_of
 from kane.expression.text import ROWS as TYPED
-from kane.expression.traverse import leaves, reachable
 
 # As an analyst reads them; the rest as one would type it.
 ROWS: dict[int, Spelling] = {
@@ -40,13 +39,9 @@ def emit_listing(named_outputs: Mapping[str, Expr] | Iterable[tuple[str, Expr]])
         ExpressionError: an output is not an expression.
     """
     pairs = named_pairs(named_outputs)
-    roots = [node for _, node in pairs]
-    order = [node for node in reachable(roots) if node.args]
-    taken = [*(name for name, _ in pairs), *map(name_of, leaves(roots))]
     tables: dict[Any, str] = {}
     notation = Notation(ROWS, _leaf, str, lambda table: tables.setdefault(table, f"spline{len(tables) + 1}"))
-    names = intermediate_names(intermediates(order, roots), taken)
-    lines, results = equations(order, roots, names, notation)
+    lines, results = named_equations(pairs, notation)
     text = [f"{name} = {value}" for name, value in lines]
     text += [f"{name} = {value}" for (name, _), value in zip(pairs, results, strict=True)]
     text += [f"# {name}: cubic spline of {table}" for table, name in tables.items()]
