@@ -40,7 +40,7 @@ SLOW = {"best_speeds"}
 # Seams between kane's own modules: what comes in has been checked, and some are called a million times a model.
 SEAMS = {
     "apply", "apply_inverse", "rotate_symmetric", "loaded", "passive", "baked_in", "derived", "lanes", "join",
-    "motion", "route", "own", "routes", "unconstrained", "scalar", "of",
+    "motion", "route", "own", "routes", "unconstrained", "scalar", "of", "route_of",
 }  # fmt: skip
 # Spans and counts that would honestly take forever, or fill any memory: not asked for.
 LARGE = {"1e308", "-1e308", "2**63", "1000 numbers", "[1e308]*3", "np.full(5,1e308)"}

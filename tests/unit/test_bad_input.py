@@ -157,6 +157,10 @@ class TestWhatHasNoTextIsRefusedByName:
         with pytest.raises(kane.ModelError, match="more than 1000000 say no more"):
             kane.certify(scene.model, states=10**400)
 
+    def test_links_to_repair(self):
+        with pytest.raises(kane.KaneError, match="names of links"):
+            kane.load_urdf(URDF, repair=np.zeros((2, 6)))
+
     def test_flags(self, scene):
         run = kane.simulate(scene.dyn, until=0.01)
         with pytest.raises(kane.ModelError, match="inputs is True or False"):

@@ -300,3 +300,26 @@ def test_rejected_steps_count_as_tried():
     assert not pace.is_lost(clock, counts, lambda: False)
     counts[REJECTED] += WINDOW
     assert pace.is_lost(clock, counts, lambda: False)
+
+
+@pytest.mark.parametrize("every", [1, 10_000])
+def test_fixed_steps_past_a_wheel_that_lies_flat_warn_by_the_name_of_its_constraint(bicycle, every):
+    """Their energy falls by a fifth there, and constraint forces do no work: the energy vouches."""
+    dyn, start = bicycle
+    with pytest.warns(
+        UserWarning, match=r"passes near a state at t = 2\.\d+ s where .*wheel on the road.* cannot be"
+    ) as said:
+        run = kane.simulate(dyn, until=3.0, dt=1e-4, every=every, **start)
+    assert len(said) == 1
+    assert np.ptp(run.energy) > 100.0
+
+
+def test_fixed_steps_far_from_singular_states_are_silent_and_looking_changes_no_bit(bicycle, monkeypatch):
+    dyn, start = bicycle
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        looked = kane.simulate(dyn, until=2.0, dt=1e-3, **start)
+    monkeypatch.setattr("kane.simulation.nearness.divisors", lambda equations: {})
+    alone = kane.simulate(dyn, until=2.0, dt=1e-3, **start)
+    np.testing.assert_array_equal(looked.q, alone.q)
+    np.testing.assert_array_equal(looked.u, alone.u)

@@ -57,6 +57,7 @@ class March:
         parameters: values.
         slow: what calls the inputs that are Python functions.
         memory: what an integrator keeps from chunk to chunk that is no array.
+        near: where fixed steps passed near a singularity, in words; nothing where they did not.
     """
 
     system: System
@@ -69,6 +70,7 @@ class March:
     parameters: Vector
     slow: PythonInputs | None = None
     memory: Any = None
+    near: str = ""
 
     @property
     def x(self) -> Vector:

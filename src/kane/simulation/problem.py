@@ -23,6 +23,7 @@ from kane.simulation.failure import chattering, explain
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.layout import Layout
 from kane.simulation.march import March, Status, new_store
+from kane.simulation.nearness import Nearness
 from kane.simulation.pace import Pace
 from kane.simulation.recorded.record import Record
 from kane.simulation.run import Advance, Outcome
@@ -175,6 +176,7 @@ class Problem:
         It raises what input functions raised, and where an event happens without end.
         """
         pace: Pace | None = None
+        near = Nearness.of(self) if method.fixed else None
 
         def advance(march: March, steps: int) -> Status:
             nonlocal pace
@@ -182,7 +184,10 @@ class Problem:
             before = counts[FOUND]
             if pace is None and not method.fixed:
                 pace = Pace(march.course, march.time)
-            status = method.advance(march, min(steps, pace.left(counts)) if pace else steps)
+            if near is not None:
+                status = near.advance(method, march, steps)
+            else:
+                status = method.advance(march, min(steps, pace.left(counts)) if pace else steps)
             if march.slow is not None:
                 march.slow.raise_kept()
             if march.store.counts[FOUND] > before:

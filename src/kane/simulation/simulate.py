@@ -74,7 +74,8 @@ def simulate(
     Returns:
         The trajectory. Ctrl-C ends a run early: what was computed is returned, with a warning, and marked interrupted.
         A warning also says where constraints nearly lost their grip, as where a linkage passes a flat position, so that
-        a recorded state errs by a thousand times the tolerance or more.
+        a recorded state errs by a thousand times the tolerance or more, and where fixed steps passed so near a state
+        at which something is divided by zero that they cannot follow the motion.
 
     Raises:
         ModelError: an argument is not meaningful.
@@ -98,7 +99,7 @@ def simulate(
         march = problem.march(_course(method, problem, span, dt), problem.initial_state(start, q, u))
         outcome = run_march(march, problem.advance(method), progress or bar)
     attributes = _attributes((problem, march, outcome), method)
-    for passage in passages(problem, march):
+    for passage in list(passages(problem, march)) or filter(None, [march.near]):
         warnings.warn(passage, stacklevel=2)
     return _trajectory(problem.record(march), attributes, method, dyn)
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 
 from kane.errors import ImportFileError, ModelError, shown
-from kane.expression.arguments import listed
+from kane.expression.arguments import words
 from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE
 from kane.files.source_file import given_source
@@ -77,10 +77,10 @@ def load_urdf(
 
 
 def _read_repair(robot: Description, repair: Iterable[str]) -> Collection[str]:
-    names = [repair] if isinstance(repair, str) else listed(repair, "repair=", "names of links")
+    names = [repair] if isinstance(repair, str) else words(repair, "repair=", "names of links")
     for name in names:
         if name not in robot.links:
-            hint = near(str(name), list(robot.links))
+            hint = near(name, list(robot.links))
             raise ImportFileError(f"{robot.source}: there is no link {shown(name)} to repair; {hint}")
     return names
 
