@@ -161,6 +161,10 @@ class TestWhatHasNoTextIsRefusedByName:
         with pytest.raises(kane.KaneError, match="names of links"):
             kane.load_urdf(URDF, repair=np.zeros((2, 6)))
 
+    def test_a_single_text_as_inertia(self, scene):
+        with pytest.raises(kane.ModelError, match="give 3 principal moments"):
+            scene.model.body("text", mass=1.0, inertia=np.array("x"))
+
     def test_flags(self, scene):
         run = kane.simulate(scene.dyn, until=0.01)
         with pytest.raises(kane.ModelError, match="inputs is True or False"):

@@ -33,7 +33,8 @@ def inertia_matrix(spec: Any, name: str = "the inertia") -> Matrix:
     Raises:
         ModelError: it is none of these, an entry is not finite, or the matrix is not symmetric.
     """
-    given = tuple(spec) if isinstance(spec, Iterable) and not isinstance(spec, str) else ()
+    several = isinstance(spec, Iterable) and not isinstance(spec, str) and getattr(spec, "ndim", 1) > 0
+    given = tuple(spec) if several else ()
     if len(given) == 3 and all(isinstance(row, Iterable) for row in given):
         return _symmetric(square(given, name), name)
     if len(given) not in (3, 6):

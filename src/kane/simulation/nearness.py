@@ -76,9 +76,9 @@ class Nearness:
             of = f"the constraint {rows[0]!r}" if rows else "the choice of speeds"
             vanishes = f"where {where_zero(divisor)}, and {of} cannot be solved"
             march.near = (
-                f"the run passes near a state at t = {march.time:.9g} s {vanishes}: it is {after[k]:.2g} there and changes "
-                f"by {abs(after[k] - before[k]):.2g} in a step, so what follows may err by anything; give shorter steps "
-                "(dt), an integrator that chooses its own (kane.RK8()), or end the run before"
+                f"the run passes near a state at t = {march.time:.9g} s {vanishes}: it is {after[k]:.2g} there and "
+                f"changes by {abs(after[k] - before[k]):.2g} in a step, so what follows may err by anything; give "
+                "shorter steps (dt), an integrator that chooses its own (kane.RK8()), or end the run before"
             )
         # Motion near a singularity quickens: an eighth of the way that is left at this pace.
         self.left = int(np.clip(ahead[k] / 8.0 - 1.0, 0.0, APART)) if np.isfinite(ahead[k]) else APART
