@@ -101,6 +101,7 @@ from kane.simulation.modes.charts import Charts
 from kane.simulation.recorded.followed_motion import FollowedMotion
 from kane.simulation.recorded.trajectory import Trajectory
 from kane.simulation.simulate import simulate
+from kane.simulation.stepper import Stepper
 
 __version__ = "0.1.0"
 
@@ -184,6 +185,7 @@ __all__ = [
     "Spherical",
     "Spring",
     "StandardDH",
+    "Stepper",
     "TipOver",
     "Torque",
     "Trajectory",

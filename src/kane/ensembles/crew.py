@@ -14,7 +14,20 @@ from typing import Any
 import numpy as np
 
 from kane.codegen.jit.batches import LaneCode
-from kane.native.arrays import END, IDLE, MORE, NEXT, STALLED, TIME, WAITING, Block, Course, Trajectories, Vector
+from kane.native.arrays import (
+    COUNTS,
+    END,
+    IDLE,
+    MORE,
+    NEXT,
+    STALLED,
+    TIME,
+    WAITING,
+    Block,
+    Course,
+    Trajectories,
+    Vector,
+)
 from kane.native.lanes import end_lane, march_lanes
 from kane.simulation.integrators.explicit import Explicit, scheme
 from kane.simulation.march import March, new_store
@@ -149,7 +162,7 @@ def new_block(problem: Problem, code: LaneCode | None, stages: int) -> Block:
         steps=np.zeros((3, width)),
         sizes=_aligned(2 * width).reshape(2, width),
         clock=np.zeros((width, 4)),
-        counts=np.zeros((width, 8), np.int64),
+        counts=np.zeros((width, COUNTS), np.int64),
         carries=np.full(width, IDLE),
         accepted=np.zeros(width, np.int64),
     )

@@ -14,7 +14,8 @@ Indices = NDArray[np.int64]
 # it was cut short to end at a stop.
 TIME, NEXT_STEP, LAST_ERROR, UNCUT_STEP = range(4)
 # Places in ``Store.counts``.
-DONE, ROWS, FOUND, STOP, EVALUATIONS, REJECTED, STARTED, ENDED = range(8)
+DONE, ROWS, FOUND, STOP, EVALUATIONS, REJECTED, STARTED, ENDED, KNOWN = range(9)
+COUNTS = 9
 
 # An interpolated step is probed for events at this many equal parts.
 PROBES = 4
@@ -153,9 +154,10 @@ class Store(NamedTuple):
     Attributes:
         x: the state [q, u].
         y, z: scratch of its length.
-        slopes: derivatives at the stages of a step, (stages, nx); the first is that at x, once ``counts[STARTED]``.
+        slopes: derivatives at the stages of a step, (stages, nx); the first is that at x where ``counts[KNOWN]``.
         clock: time and step sizes, see TIME, NEXT_STEP, LAST_ERROR, UNCUT_STEP.
-        counts: see DONE, ROWS, FOUND, STOP, EVALUATIONS, REJECTED, STARTED, ENDED.
+        counts: see DONE, ROWS, FOUND, STOP, EVALUATIONS, REJECTED, STARTED, ENDED; KNOWN is whether the first slope is
+            that at x, with the inputs in force.
         rows: recorded states [t, q, u], with the notes of settling behind them where there are constraints.
         found: events [number of the event, t, q, u].
     """

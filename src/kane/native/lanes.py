@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kane.native.arrays import DONE, END, FINISHED, IDLE, MORE, NEXT, REJECTED, STARTED, STUCK, TIME, Store
+from kane.native.arrays import DONE, END, FINISHED, IDLE, KNOWN, MORE, NEXT, REJECTED, STARTED, STUCK, TIME, Store
 from kane.native.call import call_program, native_inline, native_loop
 from kane.native.explicit import accept_step, combined_error, first_step, free_step, reject_step
 from kane.native.state import wants_rows_within, write_row
@@ -88,7 +88,8 @@ def _begin(single: Any, course: Any, block: Any, trajectories: Any, scheme: Any,
             block.stage[i * lanes + lane] = stage[i]
     for i in range(n):
         store.x[i] = trajectories.starts[number, i]
-    store.clock[TIME], store.counts[STARTED] = course.start, 0
+    store.clock[TIME] = course.start
+    store.counts[STARTED] = store.counts[KNOWN] = 0
     begin_step(system, tables, watch, store, course.start)
     first_step(system, tables[1], course, store, scheme)
     for i in range(n):

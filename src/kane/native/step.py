@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kane.native.arrays import DONE, EVALUATIONS, STARTED, TIME
+from kane.native.arrays import DONE, EVALUATIONS, KNOWN, STARTED, TIME
 from kane.native.call import native_inline, native_loop
 from kane.native.events import find_events, first_signs
 from kane.native.state import hold, normalise, record, settle, slope
@@ -21,10 +21,11 @@ def begin_step(system: Any, tables: Any, watch: Any, store: Any, middle: float) 
     first = store.counts[STARTED] == 0
     if held.column.size > 0:
         hold(held, middle, system.inputs)
-    elif not first:
+    elif store.counts[KNOWN] == 1:
         return False
     slope(system, interpolated, store.clock[TIME], store.x, store.slopes[0])
     store.counts[EVALUATIONS] += 1
+    store.counts[KNOWN] = 1
     if first:
         store.counts[STARTED] = 1
         if watch.out.size > 0:

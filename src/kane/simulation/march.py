@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from kane.errors import ModelError
 from kane.native import arrays
 from kane.native.arrays import (
+    COUNTS,
     ENDED,
     FOUND,
     NO_NOTES,
@@ -124,7 +125,7 @@ class March:
 def new_store(start: float, x: Vector, rows: int, notes: Vector = NO_NOTES) -> Store:
     """The store of a run that starts from x, with room for so many records, the first one made."""
     n = len(x)
-    clock, counts = np.zeros(4), np.zeros(8, dtype=np.int64)
+    clock, counts = np.zeros(4), np.zeros(COUNTS, dtype=np.int64)
     clock[TIME], counts[ROWS] = start, 1
     record = _enlarged(np.concatenate([[start], x, notes])[None, :], rows)
     return Store(x.copy(), np.zeros(n), np.zeros(n), np.zeros((0, n)), clock, counts, record, np.empty((0, 2 + n)))

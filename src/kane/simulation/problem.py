@@ -227,10 +227,10 @@ class Problem:
             given = self.controls(states, given, self.controls.stage(self.parameters))
         energy = self.energy(states, given[:, : self.energy.n_rest], self.energy.stage(self.parameters))
         found = (event_names(self.events), march.occurrences())
-        kept = self._kept(states, march.notes())
+        kept = self.kept(states, march.notes())
         return Record(self.layout, states, given, energy, self.parameters, found, kept)
 
-    def _kept(self, states: NDArray[np.float64], notes: NDArray[np.float64]) -> NDArray[np.float64]:
+    def kept(self, states: NDArray[np.float64], notes: NDArray[np.float64]) -> NDArray[np.float64]:
         """How the constraints were kept, see ``Record.constraints``.
 
         Raises:

@@ -52,12 +52,7 @@ def fixed_course(start: float, until: float, dt: float, every: int | None, times
     Raises:
         ModelError: dt is not positive or too small.
     """
-    dt = number(dt, "dt", "seconds")
-    if not dt > 0.0:
-        raise ModelError(f"dt is {shown(dt)}; give a positive step (time runs backwards where until lies before start)")
-    latest = max(abs(start), abs(until))
-    if latest + dt / 2 == latest:
-        raise ModelError(f"dt = {shown(dt)} s is lost in the rounding of times near {shown(latest)} s; enlarge dt")
+    dt = step_length(dt, max(abs(start), abs(until)))
     # A span of a whole number of steps, up to rounding, has no tiny step at its end.
     steps = math.ceil(abs(until - start) / dt * (1.0 - 1e-12))
     if every is None and times is None:
@@ -65,6 +60,31 @@ def fixed_course(start: float, until: float, dt: float, every: int | None, times
     stops = np.array([until], dtype=float)
     step = math.copysign(dt, until - start)
     return Course(start, until, step, steps, every or 0, _records(times), stops)
+
+
+def grid_course(start: float, dt: float, k: int) -> Course:
+    """The k-th step, and no more, of those of dt from start; nothing is recorded but its end."""
+    until = start + k * dt
+    return Course(start, until, dt, k + 1, 0, _records(None), np.array([until]))
+
+
+def ahead_course(start: float, until: float, tables: Sequence[Tables]) -> Course:
+    """From start to until with steps that the integrator chooses; nothing is recorded but the end."""
+    return free_course(start, until, None, _records(None), tables)
+
+
+def step_length(dt: Any, latest: float) -> float:
+    """dt as a positive number, which tells times near ``latest`` apart.
+
+    Raises:
+        ModelError: it is not.
+    """
+    dt = number(dt, "dt", "seconds")
+    if not dt > 0.0:
+        raise ModelError(f"dt is {shown(dt)}; give a positive step (time runs backwards where until lies before start)")
+    if abs(latest) + dt / 2 == abs(latest):
+        raise ModelError(f"dt = {shown(dt)} s is lost in the rounding of times near {shown(latest)} s; enlarge dt")
+    return dt
 
 
 def free_course(

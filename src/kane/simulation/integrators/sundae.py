@@ -17,7 +17,7 @@ from kane.errors import ModelError, shown
 from kane.expression.arguments import positive
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import forward
-from kane.native.arrays import CONFIGURATION, EVALUATIONS, MOTION, STOP, SWITCHES, Vector
+from kane.native.arrays import CONFIGURATION, EVALUATIONS, KNOWN, MOTION, STOP, SWITCHES, Vector
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.march import March, Status
 from kane.simulation.settling import has_graph
@@ -81,16 +81,16 @@ class BDF(Integrator):
         for _ in range(steps):
             if march.finished:
                 break
+            if not store.counts[KNOWN]:
+                march.memory.restart()
             t, stop = march.time, float(course.stops[store.counts[STOP]])
             status, t1 = march.memory.step(stop)
             if status is not Status.GOING:
                 return status
             end_external(march.system, march.tables, course, march.watch, store, DENSE, (t, t1 - t, t1))
-            if t1 == stop and t1 != course.until:
-                store.counts[STOP] += 1
-                march.memory.restart()
-            elif march.memory.is_astray():
-                march.memory.restart()
+            at_stop = t1 == stop and t1 != course.until
+            store.counts[STOP] += at_stop
+            store.counts[KNOWN] = not (march.memory.is_astray() or at_stop)
         return Status.GOING
 
 
@@ -108,7 +108,6 @@ class _Session:
         with warnings.catch_warnings():  # that the pattern gives no approximation, which nobody asked for
             warnings.filterwarnings("ignore", message="Custom sparse Jacobian")
             self._solver = _solver()(self._rates, **options)
-        self.restart()
 
     def _exact_jacobian(self) -> dict[str, Any]:
         """The options of CVODE that make it ask for the Jacobian."""

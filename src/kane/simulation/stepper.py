@@ -1,0 +1,152 @@
+"""Stepper: a motion taken step by step, for loops of a user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kane.dynamics.dynamics import Dynamics
+from kane.errors import ModelError, shown
+from kane.expression.arguments import listed, number
+from kane.model.named_vector import named_vector
+from kane.native.arrays import DONE, ENDED, EVALUATIONS, FOUND, KNOWN, REJECTED, ROWS, STARTED, STOP, Course, Vector
+from kane.simulation.asked.course import ahead_course, grid_course, step_length
+from kane.simulation.asked.events import Event, Occurrence, event_names
+from kane.simulation.integrators.integrator import Integrator
+from kane.simulation.integrators.rk8 import RK8
+from kane.simulation.problem import Problem
+from kane.simulation.run import FAILURES, Outcome, run_march
+
+
+class Stepper:
+    """dq/dt = qdot(t, q, u), du/dt = udot(t, q, u, inputs), integrated from call to call of ``step``.
+
+    For loops that decide as they go: a controller in Python, a display, a device. Between two calls inputs may be set;
+    a call is one run of native code, however many steps it takes. ``simulate`` is made of the same pieces: where a
+    method takes the same steps, the states have the same bits.
+
+    Args:
+        dyn: what ``kane.build`` returned.
+        q, u, inputs, parameters, events, start: as ``simulate`` takes them.
+        integrator: RK8(), which takes what steps it needs for a relative error of 1e-9; one of fixed steps, such as
+            kane.RK4(), takes one step a call.
+
+    Raises:
+        ModelError: an argument is not meaningful.
+    """
+
+    def __init__(
+        self,
+        dyn: Dynamics,
+        *,
+        q: Any = None,
+        u: Any = None,
+        inputs: Any = None,
+        parameters: Any = None,
+        integrator: Integrator | None = None,
+        events: Event | Sequence[Event] = (),
+        start: float = 0.0,
+    ) -> None:
+        if not isinstance(dyn, Dynamics):
+            raise ModelError(f"Stepper needs Dynamics, as kane.build(equations) makes them, not {shown(dyn)}")
+        if integrator is not None and not isinstance(integrator, Integrator):
+            raise ModelError(f"the integrator is {shown(integrator)}; give one such as kane.RK8()")
+        watched = (events,) if isinstance(events, Event) else listed(events, "events", "kane.Event(expression, ...)")
+        t = number(start, "start", "seconds")
+        self._method = RK8() if integrator is None else integrator
+        self._problem = Problem.of(dyn, inputs, parameters, watched)
+        self._names = event_names(watched)
+        self._march = self._problem.march(ahead_course(t, t, ()), self._problem.initial_state(t, q, u))
+
+    def __repr__(self) -> str:
+        return f"Stepper of {self._problem.layout.model!r} by {self._method.name} at t = {self.time:.9g} s"
+
+    @property
+    def time(self) -> float:
+        """t [s]."""
+        return self._march.time
+
+    @property
+    def q(self) -> Vector:
+        """Coordinates at ``time``, (nq,)."""
+        return self._march.x[: len(self._problem.layout.coordinates)].copy()
+
+    @property
+    def u(self) -> Vector:
+        """Generalized speeds at ``time``, (n,)."""
+        return self._march.x[len(self._problem.layout.coordinates) :].copy()
+
+    @property
+    def inputs(self) -> Vector:
+        """Values of the inputs, (inputs,); set them by an array, or some of them by a dict from names to numbers.
+
+        They hold until they are set again. Inputs that were given as samples, expressions or functions cannot be set;
+        samples are shown as they were last read.
+
+        Raises:
+            ModelError: no such input, a value that is not finite, or one that something else gives.
+        """
+        return self._march.system.inputs.copy()
+
+    @inputs.setter
+    def inputs(self, values: Any) -> None:
+        plan, system = self._problem.plan, self._march.system
+        wanted = named_vector(values, plan.names, system.inputs.tolist(), "input")
+        given = {*plan.expressions, *(plan.names[i] for i in (*plan.samples, *plan.functions))}
+        for name in values if isinstance(values, dict) else plan.names:
+            if name in given or plan.function is not None:
+                raise ModelError(
+                    f"the input {name!r} is given by samples, an expression or a function; leave it out here, or out "
+                    "of inputs= of kane.Stepper"
+                )
+        system.inputs[:] = wanted
+        self._march.store.counts[KNOWN] = 0
+
+    def step(self, dt: float) -> tuple[Occurrence, ...]:
+        """Go on by dt, exactly to t + dt or to a terminal event.
+
+        Steps of one dt in a row end at multiples of it, as those of ``simulate`` do, so that times do not drift.
+
+        Args:
+            dt: how far [s].
+
+        Returns:
+            The events found, in the order in which they happened.
+
+        Raises:
+            ModelError: dt is not positive or lost in the rounding of t, samples of an input end before t + dt.
+            SimulationError: as ``simulate``; time, q and u are then what was reached.
+        """
+        march = self._march
+        course = self._course(dt)
+        self._problem.plan.require_cover(march.time, course.until)
+        march.course, counts = course, march.store.counts
+        if counts[ENDED]:
+            counts[[ENDED, STARTED, KNOWN]] = 0
+        counts[[ROWS, FOUND, STOP, REJECTED, EVALUATIONS]] = 0
+        advance = self._problem.advance(self._method)
+        if self._method.fixed:
+            outcome = FAILURES.get(advance(march, 1), Outcome.FINISHED)
+        else:
+            counts[DONE] = 0
+            outcome = run_march(march, advance, lambda _: None)
+        if outcome is Outcome.INTERRUPTED:
+            raise KeyboardInterrupt
+        if outcome is not Outcome.FINISHED:
+            raise self._problem.failure(march, outcome)
+        self._problem.kept(march.states(), march.notes())
+        nq = len(self.q)
+        return tuple(
+            Occurrence(self._names[int(number)], float(t), x[:nq], x[nq:])
+            for number, t, x in ((row[0], row[1], row[2:].copy()) for row in march.occurrences())
+        )
+
+    def _course(self, dt: float) -> Course:
+        march, t = self._march, self._march.time
+        dt = step_length(dt, t)
+        if not self._method.fixed:
+            return ahead_course(t, t + dt, march.tables)
+        if march.course.step != dt or march.store.counts[ENDED]:
+            march.store.counts[DONE] = 0
+            return grid_course(t, dt, 1)
+        return grid_course(march.course.start, dt, int(march.store.counts[DONE]) + 1)

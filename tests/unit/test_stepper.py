@@ -1,0 +1,177 @@
+"""Stepper against simulate: the same pieces, cut into calls. What a loop of a user's own can rely on."""
+
+import math
+
+import numpy as np
+import pytest
+
+import kane
+
+METHODS = [kane.RK4(), kane.Midpoint(), kane.Gauss4()]
+DT = 2.0**-6  # a power of two: the multiples are the times of simulate, the last one included
+
+
+def arm(load=lambda model, joint: None):
+    model = kane.Model("arm")
+    one = model.body("one", mass=1.0, inertia=(0, 0.1, 0.1), com=(0.5, 0, 0))
+    two = model.body("two", mass=0.5, inertia=(0.1, 0.2, 0.3), com=(0.3, 0, 0.1))
+    joint = model.connect(model.ground, one, kane.Revolute("a", axis="y"))
+    model.connect(one, two, kane.Spherical("s"), at=(1, 0, 0))
+    model.load(kane.Motor(joint, model.input("tau")))
+    load(model, joint)
+    return kane.build(kane.formulate(model))
+
+
+START = {"q": {"a": 0.3}, "u": {"a_dot": 0.4, "s_wy": 2.0}}
+
+
+@pytest.fixture(scope="module")
+def dyn():
+    return arm()
+
+
+@pytest.fixture(scope="module")
+def bar():
+    """A four-bar linkage, and a state of it."""
+    dyn = kane.build(kane.formulate(kane.library.four_bar()))
+    start = kane.assemble(dyn, q={"q1": 0.5}, u={"u1": 7.0}, fixed=["q1", "u1"])
+    return dyn, {"q": start.q, "u": start.u}
+
+
+def stepped(stepper, steps, dt, before=lambda stepper, k: None):
+    states, events = [np.concatenate([stepper.q, stepper.u])], []
+    for k in range(steps):
+        before(stepper, k)
+        events += stepper.step(dt)
+        states.append(np.concatenate([stepper.q, stepper.u]))
+    return np.array(states), events
+
+
+def states(run):
+    return np.column_stack([run.q, run.u])
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
+def test_steps_one_by_one_have_the_bits_of_the_whole_run(dyn, bar, method):
+    for machine, start in ((dyn, START), bar):
+        options = {"integrator": method, "events": [kane.Event(machine.equations.u[0] - 0.5, name="level")], **start}
+        whole = kane.simulate(machine, until=64 * DT, dt=DT, every=1, **options)
+        found, events = stepped(kane.Stepper(machine, **options), 64, DT)
+        assert (found == states(whole)).all()
+        assert [(e.name, e.time) for e in events] == [(e.name, e.time) for e in whole.events]
+
+
+def test_inputs_set_between_steps_are_those_of_held_samples_to_the_bit(dyn):
+    times = DT * np.arange(65)
+    values = np.sin(5.0 * times)
+    for method, dt in ((kane.RK4(), {"dt": DT}), (kane.RK8(), {})):
+        held = kane.Held(times, values)
+        whole = kane.simulate(dyn, until=1.0, inputs={"tau": held}, integrator=method, times=times, **dt, **START)
+
+        def control(stepper, k):
+            stepper.inputs = {"tau": values[k]}
+
+        found, _ = stepped(kane.Stepper(dyn, integrator=method, **START), 64, DT, control)
+        if method.fixed:
+            assert (found == states(whole)).all()
+        else:  # the whole run knows the next stop and no shorter first step: the steps differ, by the tolerance
+            assert found == pytest.approx(states(whole), abs=1e-7)
+
+
+@pytest.mark.parametrize("method", [kane.RK5(1e-10, 1e-10), kane.RK8(), kane.BDF(1e-10, 1e-10)], ids=lambda m: m.name)
+def test_methods_of_free_steps_end_exactly_at_the_time_asked_for(dyn, method):
+    stepper, t = kane.Stepper(dyn, integrator=method, start=1.0, **START), 1.0
+    for dt in (0.1, 0.013, 1e-5, 0.2):
+        assert stepper.step(dt) == ()
+        t += dt
+        assert stepper.time == t
+    fine = kane.simulate(dyn, until=t, start=1.0, integrator=kane.RK8(1e-13, 1e-13), **START)
+    # Tolerances of 1e-9 and of 1e-10, over some tens of steps.
+    assert np.concatenate([stepper.q, stepper.u]) == pytest.approx(states(fine)[-1], abs=1e-7)
+
+
+def test_times_of_steps_of_one_length_do_not_drift(dyn):
+    stepper = kane.Stepper(dyn, integrator=kane.RK4(), start=2.0, **START)
+    for _ in range(1000):
+        stepper.step(1e-3)
+    assert stepper.time == 2.0 + 1000 * 1e-3
+    stepper.step(0.5e-3)
+    assert stepper.time == 2.0 + 1000 * 1e-3 + 0.5e-3
+
+
+@pytest.mark.parametrize("method", [kane.RK4(), kane.RK8(), kane.BDF()], ids=lambda m: m.name)
+def test_a_terminal_event_ends_a_step_and_the_next_one_goes_on(dyn, method):
+    down = kane.Event(dyn.equations.q[0], direction=-1, terminal=True, name="down")
+    stepper = kane.Stepper(dyn, integrator=method, events=down, q={"a": 0.01}, u={"a_dot": -1.0})
+    found = []
+    while stepper.time < 2.0 and not found:
+        found += stepper.step(0.05)
+    (event,) = found
+    assert (event.name, event.time) == ("down", stepper.time)
+    assert (event.q == stepper.q).all()
+    assert (event.u == stepper.u).all()
+    assert stepper.q[0] == pytest.approx(0.0, abs=1e-12)
+    t = stepper.time
+    assert stepper.step(0.01) == ()
+    assert stepper.time == t + 0.01
+    assert stepper.q[0] < 0.0
+
+
+def test_samples_expressions_and_functions_drive_a_stepper_and_cannot_be_set(dyn):
+    times = np.linspace(0.0, 1.0, 11)
+    for given in (kane.Interpolated(times, times), 0.5 * dyn.equations.t, lambda t, q, u: 0.5 * t):
+        stepper = kane.Stepper(dyn, inputs={"tau": given}, integrator=kane.RK4(), **START)
+        found, _ = stepped(stepper, 64, DT)
+        whole = kane.simulate(dyn, until=1.0, dt=DT, every=1, inputs={"tau": given}, **START)
+        assert (found == states(whole)).all()
+        with pytest.raises(kane.ModelError, match="the input 'tau' is given by samples, an expression or a function"):
+            stepper.inputs = [1.0]
+    stepper = kane.Stepper(dyn, inputs={"tau": kane.Interpolated(times, times)}, start=0.95, **START)
+    with pytest.raises(kane.ModelError, match=r"samples of the input 'tau' lie between.*add samples"):
+        stepper.step(0.1)
+    assert stepper.time == 0.95
+
+
+def test_a_state_is_a_copy_and_inputs_read_what_was_set(dyn):
+    stepper = kane.Stepper(dyn, **START)
+    stepper.q[:], stepper.u[:], stepper.inputs[:] = 9.0, 9.0, 9.0
+    assert stepper.q[0] == 0.3
+    assert stepper.inputs.tolist() == [0.0]
+    stepper.inputs = {"tau": 2.0}
+    assert stepper.inputs.tolist() == [2.0]
+    assert repr(stepper) == "Stepper of 'arm' by RK8 at t = 0 s"
+
+
+def test_a_loop_of_ones_own_is_told_that_it_gets_nowhere_and_keeps_what_was_reached():
+    rub = arm(lambda model, joint: model.load(kane.Motor(joint, -50.0 * kane.sign(joint.qdot))))
+    stepper = kane.Stepper(rub, u={"a_dot": 0.5})
+    with pytest.raises(kane.SimulationError, match=r"chatters.*sign\(a_dot\).*make the jump smooth") as caught:
+        stepped(stepper, 1000, 1e-2)
+    assert f"from t = {stepper.time:.9g} s" in str(caught.value)
+    assert np.isfinite(stepper.q).all()
+    run_away = arm(lambda model, joint: model.load(kane.Motor(joint, joint.qdot**3)))
+    stepper = kane.Stepper(run_away, u={"a_dot": 50.0}, integrator=kane.RK4())
+    with pytest.raises(kane.SimulationError, match=r"stops being finite.*t = ") as caught:
+        stepped(stepper, 1000, 0.1)
+    assert np.isfinite(stepper.u).all()
+
+
+def test_what_makes_no_sense_is_refused(dyn):
+    with pytest.raises(kane.ModelError, match="Stepper needs Dynamics"):
+        kane.Stepper(dyn.equations)
+    with pytest.raises(kane.ModelError, match=r"the integrator is 'RK4'.*kane\.RK8\(\)"):
+        kane.Stepper(dyn, integrator="RK4")
+    with pytest.raises(kane.ModelError, match="start"):
+        kane.Stepper(dyn, start=math.nan)
+    stepper = kane.Stepper(dyn, **START)
+    for dt in (0.0, -0.1, math.inf, math.nan, "1", None):
+        with pytest.raises(kane.ModelError, match="dt"):
+            stepper.step(dt)
+    stepper = kane.Stepper(dyn, start=1e6, **START)
+    with pytest.raises(kane.ModelError, match=r"dt = 1e-12 s is lost in the rounding"):
+        stepper.step(1e-12)
+    with pytest.raises(kane.ModelError, match="there is no input 'tua'; did you mean tau"):
+        stepper.inputs = {"tua": 1.0}
+    with pytest.raises(kane.ModelError, match="the input 'tau' is nan"):
+        stepper.inputs = [math.nan]
+    assert stepper.time == 1e6
