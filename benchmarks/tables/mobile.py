@@ -60,7 +60,6 @@ def _states(equations: kane.Equations) -> tuple[Array, Array, Array]:
     """Random states whose dependent speeds follow from the others."""
     random = np.random.default_rng(0)
     embedding = equations.embedding
-    assert embedding is not None
     q = random.uniform(-1.0, 1.0, (STATES, len(equations.q)))
     u = random.normal(size=(STATES, len(equations.u)))
     place = {leaf: i for i, leaf in enumerate(equations.u)}

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.jit.function import ArrayFunction
 from kane.native import call as native_call
 from kane.native import explicit, implicit
 from oracles.source_mutants import everywhere
@@ -24,18 +24,18 @@ PROGRAM = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 @contextmanager
 def interpreted_loops() -> Iterator[None]:
     """The loops of fixed and adaptive Runge-Kutta methods, uncompiled."""
-    known: dict[int, tuple[Any, CompiledFunction]] = {}
+    known: dict[int, tuple[Any, ArrayFunction]] = {}
 
     def call_program(address: int, *arrays: np.ndarray) -> None:
         if address not in known:
-            functions = [x for x in gc.get_objects() if isinstance(x, CompiledFunction)]
+            functions = [x for x in gc.get_objects() if isinstance(x, ArrayFunction)]
             (function, *_) = [x for x in functions if getattr(x, "address", None) == address]
             known[address] = PROGRAM(address), function
         code, function = known[address]
         lengths = (function.n_state, function.n_rest, 0, function.n_out, function.n_work)
         for array, length in zip(arrays, lengths, strict=True):
             if array.dtype != np.float64 or not array.flags.c_contiguous or array.size < length:
-                raise IndexError(f"{function.program.name} got {array.size} doubles in the place of {length}")
+                raise IndexError(f"{function.name} got {array.size} doubles in the place of {length}")
         code(*(array.ctypes.data for array in arrays))
 
     with ExitStack() as stack:

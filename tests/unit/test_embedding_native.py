@@ -12,9 +12,10 @@ from oracles.interpreted_programs import views
 from oracles.multipliers import accelerations
 
 import kane
-from kane.native import algebra, embedding
+from kane.formulation.constraints.embedding import InNumbers
+from kane.native import algebra, blocks, embedding, header
 from kane.native import settle as settling
-from kane.native.embedding import HEADER, RANK
+from kane.native.header import HEADER, RANK
 
 
 def factors(A):
@@ -174,44 +175,26 @@ def test_cholesky_solves_and_a_singular_matrix_gives_nan():
 @pytest.mark.parametrize(("m", "n", "nq", "p"), [(2, 3, 4, 1), (3, 7, 5, 3), (1, 1, 2, 0), (4, 2, 3, 2)])
 def test_the_arrays_of_a_call_lie_one_after_the_other_in_their_work(m, n, nq, p):
     """Programs share what is before them, and as much is asked for as they take: none may reach into another."""
-    before, after = 11, embedding.work_length(m, n, nq)
-    work, stage = np.full(before + 1000, np.nan), np.zeros(embedding.HEADER + n)
-    head = stage[: embedding.HEADER].view(np.int64)
-    head[[embedding.ROWS, embedding.SPEEDS, embedding.COORDINATES]] = m, n, nq
-    head[[embedding.RESIDUALS, embedding.WORK]] = p, before
-    state = np.arange(1.0 + nq + n)
+    before, n_own = 11, n + 2
+    work, stage = np.full(before + 1000, np.nan), np.zeros(HEADER + n)
+    head = stage[:HEADER].view(np.int64)
+    head[[header.ROWS, header.SPEEDS, header.COORDINATES]] = m, n, nq
+    head[[header.RESIDUALS, header.OWN_SPEEDS, header.WORK]] = p, n_own, before
+    state, at = np.arange(1.0 + nq + n), blocks.scratch_places(head)
     with views():
         a = embedding.arrays_of(state.ctypes.data, stage.ctypes.data, work.ctypes.data)
         c = settling._correction_of(a, work.ctypes.data)
     np.testing.assert_array_equal(a.state, state)
-    assert a.head.size == embedding.HEADER
-    assert (a.kept.ctypes.data, a.kept.size) == (stage.ctypes.data + 8 * embedding.HEADER, n)
+    assert a.head.size == HEADER
+    assert (a.kept.ctypes.data, a.kept.size) == (stage.ctypes.data + 8 * HEADER, n)
     free = n * (n + 1) // 2 + n + m + nq
-    shapes = [
-        (1 + nq + n,),
-        (m * n + m,),
-        (free,),
-        (m, n),
-        (n,),
-        (n,),
-        (n,),
-        (2, n),
-        (n,),
-        (m,),
-        (n, n),
-        (n, n),
-        (n, n),
-    ]
+    shapes = [(1 + nq + n,), (m * n + m,), (free,), (m, n), *[(n,)] * 3, (2, n), (n,), (m,), *[(n, n)] * 3]
     arrays = [a.state, a.rows, a.free, *a.f, a.x, a.M, a.W, a.reduced, a.e, a.z, a.udot]
     assert [x.shape for x in arrays] == [*shapes, (n,), (n,), (n,)]
-    assert lies(arrays, work) == [*range(before, before + after)]
-    arrays = [*c.f, c.residual, c.s, c.q, c.slope, c.still]
-    assert [x.shape for x in arrays] == [(n, p), (p,), (p,), (p,), (2, p), (p,), (p,), (n,), (nq,), (nq,), (nq,)]
-    taken = lies(arrays, work)
-    assert taken == [*range(before + after, before + after + len(taken))]
-    # Room for as many residuals as there are rows.
-    assert after + len(taken) + (m - p) * (n + 7) == settling.settle_work_length(m, n, nq)
-    assert settling.own_work_length(n, nq) == (1 + nq + n) + (nq + n + 3)
+    of_settling = [*c.f, c.residual, c.s, c.q, c.slope, c.still]
+    assert [x.shape for x in of_settling] == [(n, p), *[(p,)] * 3, (2, p), (p,), (p,), (n,), *[(nq,)] * 3]
+    assert lies([*arrays, *of_settling], work) == [*range(before, at.own_state)]
+    assert (at.own_found - at.own_state, at.end - at.own_found) == (1 + nq + n_own, nq + n_own + 3)
 
 
 def lies(arrays, work):
@@ -326,7 +309,7 @@ def test_independent_speeds_are_kept_to_the_last_bit():
 
 def test_the_choice_is_made_anew_when_it_is_twice_as_bad_as_the_best_and_not_before():
     """The crank turns all round while the choice of dependent speeds must change, seldom."""
-    dyn = kane.build(dataclasses.replace(kane.formulate(slider_crank()), embedding=None))
+    dyn = kane.build(dataclasses.replace(kane.formulate(slider_crank()), embedding=InNumbers("in numbers")))
     stage = dyn.settle.stage(dyn.parameters)
     x, choices, worst = np.array([0.0, 0.1, -0.2, 1.5, 1.0, 0.0, 0.0]), [], 1.0
     for angle in np.linspace(0.1, 20.0, 400):
@@ -361,7 +344,7 @@ def test_rows_that_cannot_all_hold_leave_a_residual_that_settling_reports_and_fi
     speed = body.point().velocity
     model.constrain(speed.dot(body.x) - 1.0, name="one")
     model.constrain(speed.dot(body.x) * (2.0 + kane.sin(model.time)) - 4.0, name="two")
-    dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=None))
+    dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=InNumbers("in numbers")))
     first = settle(dyn, np.zeros(7))
     again = settle(dyn, np.concatenate([[0.0], first[:6]]))
     # Least squares of v = 1 and 2 v = 4: v = 9/5 leaves 4/5 and 2/5.
@@ -389,7 +372,7 @@ def test_quaternions_are_normalised_by_settling():
     body = model.body("body", mass=1.0, inertia=(1.0, 1.0, 1.0))
     model.connect(model.ground, body, kane.Free("body"))
     model.constrain(body.point((0, 0, 1.0)).velocity.dot(body.x), name="blade")
-    dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=None))
+    dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=InNumbers("in numbers")))
     start = dyn.equations.quaternions[0]
     x = np.zeros(14)
     x[1:8] = 0.7
@@ -408,7 +391,7 @@ def test_a_singular_mass_matrix_gives_nan_and_not_a_number_that_looks_right():
     third = model.body("third", mass=1.0)
     model.connect(model.ground, third, kane.Prismatic("z", axis="z"))
     model.constrain(other.point().velocity.dot(model.ground.y) - third.point().velocity.dot(model.ground.z))
-    dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=None))
+    dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=InNumbers("in numbers")))
     assert np.isfinite(dyn.forward(np.zeros(3), np.zeros(3))).all()
     assert np.isnan(dyn.forward(np.zeros(3), np.zeros(3), parameters={"m": 0.0})).any()
 

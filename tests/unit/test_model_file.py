@@ -68,7 +68,7 @@ def rich():
 
 def listing(equations):
     """Everything that forward dynamics is made of, as text."""
-    in_numbers = equations.constraints and equations.embedding is None
+    in_numbers = equations.embedding.in_numbers
     return equations.listing("constraints") + equations.listing("unconstrained") if in_numbers else equations.listing()
 
 

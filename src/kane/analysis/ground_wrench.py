@@ -33,9 +33,8 @@ def ground_wrench(equations: Equations) -> tuple[Expr, ...]:
 
 def motion(equations: Equations) -> dict[Expr, Expr]:
     """The rates of all coordinates and speeds; the leaves udot where constraints are embedded in numbers."""
-    in_numbers = equations.constraints and equations.embedding is None
-    udot = equations.udot if in_numbers else equations.forward
-    return dict(zip((*equations.q, *equations.u), (*equations.kinematics, *udot), strict=True))
+    rates = (*equations.kinematics, *equations.known_accelerations)
+    return dict(zip((*equations.q, *equations.u), rates, strict=True))
 
 
 def _require_no_motor_on_ground(equations: Equations) -> None:

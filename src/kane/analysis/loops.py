@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.factor import factor
 from kane.codegen.programs.program import Program
 from kane.dynamics.build import build
@@ -92,7 +93,7 @@ class Loops:
             q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
         return q
 
-    def _values(self, function: CompiledFunction, q: Array, u: Array) -> Array:
+    def _values(self, function: ArrayFunction, q: Array, u: Array) -> Array:
         state = np.concatenate([np.broadcast_to([self.t, *q], (*u.shape[:-1], 1 + len(q))), u], axis=-1)
         return function(state, np.zeros(function.n_rest), function.stage(self.parameters))
 

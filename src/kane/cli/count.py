@@ -32,10 +32,9 @@ def count(
 
 def operations(equations: kane.Equations) -> tuple[str, Mapping[str, Mapping[str, int]]]:
     """A title and the operations; of what native code starts from where it embeds constraints in numbers."""
-    title = f"{equations.name}: {len(equations.u)} speeds"
-    if equations.constraints and equations.embedding is None:
-        return f"{title}, before constraints are embedded in numbers", counts.count(equations, counts.BEFORE_EMBEDDING)
-    return title, equations.count()
+    embedding = equations.embedding
+    words = (f"{equations.name}: {len(equations.u)} speeds", embedding.remark)
+    return ", ".join(filter(None, words)), counts.count(equations, embedding.counted)
 
 
 def operation_table(title: str, counts: Mapping[str, Mapping[str, int]]) -> Table:

@@ -60,8 +60,4 @@ def build(equations: Equations, *, target: Target | None = None) -> Dynamics:
     compiler = getattr(LLVM() if target is None else target, "compile", None)
     if not callable(compiler):
         raise ModelError(f"{shown(target)} compiles no programs; give a target such as kane.LLVM()")
-    if not (equations.constraints or equations.closing):
-        return Dynamics(equations, compiler)
-    from kane.dynamics.constrained_dynamics import ConstrainedDynamics  # numba takes 0.3 s that only constraints pay
-
-    return ConstrainedDynamics(equations, compiler)
+    return Dynamics(equations, compiler)

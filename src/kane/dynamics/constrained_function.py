@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
 from kane.codegen.jit.batches import Columns, Range, in_chunks, processors
 from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.jit.function import ArrayFunction
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
-from kane.native.algebra import UNCHOSEN
 from kane.native.call import call_program, native_loop
-from kane.native.embedding import (
-    AFRESH,
-    FIXED,
-    HEADER,
-    KEPT,
-    MODE,
-    OWN,
-    RANK,
-    ROWS,
-    SPEEDS,
-    STAGES,
-)
+from kane.native.header import HEADER, MODE, OWN, RANK, ROWS, SPEEDS, STAGES, UNCHOSEN
 from kane.native.settle import own_work_length, settle_work_length
 
 # States in a chunk: some 0.2 ms of work.
@@ -55,33 +43,27 @@ class Parts:
         return max(p.n_work for p in self.called)
 
     @property
-    def called(self) -> tuple[CompiledFunction, ...]:
+    def called(self) -> tuple[ArrayFunction, ...]:
         """All programs in the order of the header."""
         return self.programs if self.own is None else (*self.programs, self.own)
 
-    @property
-    def modes(self) -> tuple[int, int]:
-        """How dependent speeds are chosen in calls that stand alone, and in a course of calls with settling."""
-        return (AFRESH, KEPT) if self.equations.embedding is None else (FIXED, FIXED)
-
     def header(self, mode: int) -> np.ndarray:
-        """The header, (n,) int64, as ``native_embedding`` describes it."""
+        """The header, (n,) int64, as ``kane.native.header`` describes it."""
         eqs = self.equations
         lists = self._lists()
         starts = np.cumsum([HEADER + sum(map(len, lists)), *(p.n_stage for p in self.called)])
         head = np.zeros(HEADER, np.int64)
         for k, compiled in enumerate(self.called):
             head[k], head[STAGES + k] = compiled.address, starts[k]
-        embedded = eqs.embedding
-        rank = UNCHOSEN if embedded is None else len(embedded.D)
         sizes = (len(eqs.constraints), len(eqs.u), len(eqs.q), len(lists[1]), len(eqs.quaternions), len(eqs.own.u))
-        head[2 * STAGES :] = (mode, all(row.linear for row in eqs.constraints), *sizes, rank, self.n_work)
+        linear, rank = all(row.linear for row in eqs.constraints), eqs.embedding.choice.rank
+        head[2 * STAGES :] = (mode, linear, *sizes, rank, self.n_work)
         return np.concatenate([head, *lists]).astype(np.int64)
 
     @cached_property
     def expected(self) -> np.ndarray:
         """The header of calls that stand alone."""
-        return self.header(self.modes[0])
+        return self.header(self.equations.embedding.choice.alone)
 
     def headers(self, stage: np.ndarray) -> bytes:
         """What a stage has in the place of headers, that of the joints' own speeds included."""
@@ -92,17 +74,20 @@ class Parts:
         """Whether a stage has the headers of these programs: native code follows the addresses in them."""
         head, (m, n) = self.expected, self.expected[[ROWS, SPEEDS]].tolist()
         given = stage[: len(head)].view(np.int64).copy()
-        choice = [MODE, RANK, *range(HEADER, HEADER + n)]
-        mode, rank, *order = given[choice].tolist()
-        given[choice] = head[choice]
-        valid = mode in self.modes and UNCHOSEN <= rank <= min(m, n) and sorted(order) == [*range(n)]
+        places = [MODE, RANK, *range(HEADER, HEADER + n)]
+        mode, rank, *order = given[places].tolist()
+        given[places] = head[places]
+        choice = self.equations.embedding.choice
+        valid = (
+            mode in (choice.alone, choice.in_runs) and UNCHOSEN <= rank <= min(m, n) and sorted(order) == [*range(n)]
+        )
         inner = self.own is None or self.own.parts.owns(stage[head[STAGES + OWN] :])
         return valid and inner and np.array_equal(given, head)
 
     def _lists(self) -> tuple[list[int], list[int], list[int]]:
         eqs = self.equations
-        dependent = [] if eqs.embedding is None else list(eqs.embedding.D)
-        order = dependent + [j for j in range(len(eqs.u)) if j not in dependent]
+        dependent = eqs.embedding.D
+        order = [*dependent, *(j for j in range(len(eqs.u)) if j not in dependent)]
         closing = [] if self.own else eqs.constraints
         rows = [i for i, row in enumerate(closing) if row.configuration is not None]
         return order, rows, list(eqs.quaternions)
@@ -122,11 +107,18 @@ def each_state(address: int, states: Any, rests: Any, stages: Any, out: Any, wor
         call_program(address, states[i], rests[i], stages[i if stages.shape[0] > 1 else 0], out[i], work)
 
 
-class ConstrainedFunction(CompiledFunction):
-    """A CompiledFunction whose code, the same for every model, calls the programs named in its stage.
+@final
+class ConstrainedFunction(ArrayFunction):
+    """Native code for all models, bound to one: it follows the addresses in its stage.
 
-    ``program`` is that of the unconstrained equations, whose state, rest and parameters are those of this function.
+    Attributes:
+        parts: the programs that it calls.
+        mode: how dependent speeds are chosen.
+        first: so many outputs of the code are left out before those of the function; called at its address it gives
+            them too.
     """
+
+    program = None
 
     def __init__(
         self,
@@ -148,15 +140,12 @@ class ConstrainedFunction(CompiledFunction):
             native: gives the address of the code.
             parts: the programs that it calls.
             n_out: how many outputs there are.
-            mode: how dependent speeds are chosen, see ``native_embedding``.
-            first: so many outputs of the code are left out before them; code called at its address gives them too.
+            mode, first: see the class.
             rest: leaves besides t, q and u.
             decisive: how many of the programs, from the first on, decide the outputs; all of them unless given.
             threads: how many may work on one batch; as many as there are processors unless given.
         """
-        self.program = copy.copy(parts.programs[-1].program)
-        self.program.name = name
-        self.parts, self.mode, self.first = parts, mode, first
+        self.name, self.parts, self.mode, self.first = name, parts, mode, first
         self._passed = b""  # the headers of the last stage that was found to be one
         self._decisive = parts.called[:decisive]
         self.address = native()
@@ -168,36 +157,28 @@ class ConstrainedFunction(CompiledFunction):
         self.n_work = parts.n_work + settle_work_length(m, len(eqs.u), nq) + own_work_length(len(eqs.own.u), nq)
         self.threads = threads or processors()
 
+    @property
+    def roots(self) -> tuple[Expr, ...]:
+        return self.parts.programs[-1].roots
+
     @cached_property
     def reads(self) -> frozenset[Expr]:
-        """The leaves on which the outputs depend."""
         return frozenset().union(*(p.reads for p in self._decisive))
 
     def stage(self, parameters: Any) -> np.ndarray:
-        """Addresses, sizes, the choice of dependent speeds, and the stages of the programs, (..., n_stage).
-
-        Raises:
-            ModelError: the shape is another.
-        """
+        """Addresses, sizes, the choice of dependent speeds, and the stages of the programs."""
         return self.parts.stage(self._array(parameters, "parameters", self.n_parameters), self.mode)
 
     def lanes(self, *, each: bool = False) -> None:
         """None: choices differ from state to state, so that they cannot be computed side by side."""
 
-    def join(self, parts: Sequence[np.ndarray], rest: Any, stage: Any, *, out: np.ndarray | None = None) -> np.ndarray:
-        """The outputs for a state in parts; as of any CompiledFunction.
-
-        Raises:
-            ModelError: a shape is another, the batches do not broadcast, or ``stage`` is none of these equations.
-        """
-        stage = self._array(stage, "stage", self.n_stage)
+    def _require_own(self, stage: np.ndarray) -> None:
         for row in stage.reshape(-1, self.n_stage):
             headers = self.parts.headers(row)
             if headers != self._passed:
                 if not self.parts.owns(row):
-                    raise ModelError(f"{self.program.name}: this stage was not made for it; give what stage() returns")
+                    raise ModelError(f"{self.name}: this stage was not made for it; give what stage() returns")
                 self._passed = headers
-        return super().join(parts, rest, stage, out=out)
 
     def _one(self, state: np.ndarray, rest: np.ndarray, stage: np.ndarray) -> np.ndarray:
         out = np.empty((1, self.first + self.n_out))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, final
 
 import numpy as np
 
-from kane.codegen.jit.compiled import CompiledFunction, result_array
+from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.jit.function import ArrayFunction, result_array
 from kane.codegen.programs.program import Program
+from kane.dynamics.embedded_quantity import Embedded
 from kane.dynamics.unit_quaternions import OF_A_STAGE, UNIT, require_unit
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers, require
@@ -18,6 +21,10 @@ from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import lower_triangle, program
 from kane.model.body import Body
 from kane.model.named_vector import position
+
+if TYPE_CHECKING:
+    from kane.dynamics.constrained_function import ConstrainedFunction
+    from kane.dynamics.embedded_functions import EmbeddedFunctions
 
 T = TypeVar("T")
 
@@ -55,6 +62,24 @@ class Jacobian(NamedTuple):
     linear: np.ndarray
 
 
+class Residuals(NamedTuple):
+    """How far states are from their constraints.
+
+    Attributes:
+        configuration: of each row that restricts the configuration, (..., rows) [m or rad].
+        motion: A u + b of each row, (..., rows) [m/s or rad/s].
+    """
+
+    configuration: np.ndarray
+    motion: np.ndarray
+
+    @property
+    def largest(self) -> tuple[np.ndarray, np.ndarray]:
+        """The largest of each state, (...), of configuration and of motion."""
+        return np.abs(self.configuration).max(axis=-1, initial=0.0), np.abs(self.motion).max(axis=-1, initial=0.0)
+
+
+@final
 class Dynamics:
     """Native code of equations. Every argument may be a batch (..., n); batches broadcast.
 
@@ -66,15 +91,22 @@ class Dynamics:
     Quaternions in q must be of unit length, to 1e-6; ``rhs`` takes the stages of your own integrator, which are not
     quite: divide by the length when a step is done. Any number of threads may call at once.
 
+    Under constraints every method reads the independent speeds, and takes the dependent ones as what these and the
+    constraints make them. Where constraints are embedded in numbers, dependent speeds are chosen at each state by QR
+    with column pivoting, the rank of the constraints with them; accelerations are NaN where the mass matrix of the
+    independent speeds is singular. q is taken as it is: ``settle`` puts it onto the constraints.
+
     Raises:
         ModelError: from every method, for arguments of a wrong shape, unknown names, quaternions of another length, and
             inputs or time that the result depends on and that are not given.
+
+    Source: Gillespie 2003, Eqs. 4-5, 43-45, for constraints.
     """
 
     def __init__(self, equations: Equations, compile: Callable[[Program], CompiledFunction]) -> None:
         self._equations = equations
         self._compile = compile
-        self._functions: dict[str, CompiledFunction] = {}
+        self._functions: dict[str, ArrayFunction] = {}
         self._stages: dict[str, np.ndarray] = {}
         self._derived: dict[Hashable, Any] = {}
         self._quaternions = tuple(equations.quaternions)
@@ -86,7 +118,7 @@ class Dynamics:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Sent or copied as equations and target: code comes from the cache on disk when it is asked for."""
-        return type(self), (self._equations, self._compile)
+        return Dynamics, (self._equations, self._compile)
 
     @property
     def equations(self) -> Equations:
@@ -98,17 +130,25 @@ class Dynamics:
         """Default values of the parameters, in the order of ``equations.parameters``."""
         return np.array([self._equations.defaults[p.name] for p in self._equations.parameters])
 
-    @property
-    def settle(self) -> CompiledFunction | None:
-        """What puts states onto the constraints; None without constraints."""
-        return None
+    @cached_property
+    def settle(self) -> ConstrainedFunction | None:
+        """States put onto the constraints: of [t, q, u] it makes [q, u, residuals, conditioning], nq + n + 3; None
+        without constraints.
+
+        Coordinates move by the least speeds that do it, dependent speeds follow from the independent ones; residuals
+        are the largest of configuration and motion before that, conditioning as of ``conditioning``. Called at its
+        address, it keeps the choice of dependent speeds in its stage, which serves the program "rhs" also, and makes it
+        anew where its conditioning has fallen to a half of the best, or the rank has changed.
+        """
+        equations = self._equations
+        return self._embedded_functions.settle() if equations.constraints or equations.closing else None
 
     def compile(self, program: Program) -> CompiledFunction:
         """Code for another program of these equations' leaves, by the same target."""
         require(program, Program, "compile takes a Program")
         return self._compile(program)
 
-    def function(self, name: str) -> CompiledFunction:
+    def function(self, name: str) -> ArrayFunction:
         """The compiled program of a quantity: "forward", "inverse", "rhs" (qdot, udot), "mass_matrix", "energy", ..."""
         require(name, str, 'a program has a name such as "forward"')
         found = self._functions.get(name)
@@ -127,8 +167,16 @@ class Dynamics:
             self._derived.setdefault(what, derive())
         return cast(T, self._derived[what])
 
-    def _make(self, name: str) -> CompiledFunction:
+    def _make(self, name: str) -> ArrayFunction:
+        if name in ("embedding", *self._equations.embedding.in_numbers):
+            return self._embedded_functions.make(name)
         return self.compile(program(self._equations, name))
+
+    @cached_property
+    def _embedded_functions(self) -> EmbeddedFunctions:
+        from kane.dynamics.embedded_functions import EmbeddedFunctions  # numba takes 0.3 s that only constraints pay
+
+        return EmbeddedFunctions(self._equations, self._compile)
 
     def forward(
         self, q: Any, u: Any, inputs: Any = None, t: Any = None, *, parameters: Any = None, out: Any = None
@@ -144,22 +192,55 @@ class Dynamics:
         return self._call("inverse", q, u, udot, t=t, parameters=parameters, out=out)
 
     def inputs_for(self, q: Any, u: Any, udot: Any, t: Any = None, *, parameters: Any = None) -> np.ndarray:
-        """The inputs with B inputs = M udot + bias, shape (..., m).
+        """The inputs with B inputs = M udot + bias in the independent speeds, shape (..., m).
 
         Raises:
-            ModelError: there are not as many inputs as speeds, or B is singular at a state.
+            ModelError: there are not as many inputs as independent speeds, or B is singular at a state.
         """
         n, m = len(self._equations.u), len(self._equations.inputs)
-        if n != m:
-            raise ModelError(
-                f"{n} generalized forces do not determine {m} inputs; inverse() gives the forces themselves"
-            )
         needed = self.inverse(q, u, udot, t, parameters=parameters)
         B = self._call("input_matrix", q, u, t=t, parameters=parameters)
-        try:
-            return np.linalg.solve(B.reshape(*B.shape[:-1], n, n), needed[..., None])[..., 0]
-        except np.linalg.LinAlgError:
-            raise ModelError("the input matrix is singular at this state: some input moves nothing") from None
+        B = B.reshape(*B.shape[:-1], n, m)
+        known = np.isfinite(B).all(axis=(-1, -2))
+        independent = self._embedded(q, t, parameters).independent if self._equations.constraints else np.ones(n, bool)
+        freedoms = independent.sum(axis=-1)
+        if np.any((freedoms != m) & known):
+            of = " of independent speeds" if self._equations.constraints else ""
+            raise ModelError(
+                f"{int(np.max(freedoms))} generalized forces{of} do not determine {m} inputs; inverse() gives the "
+                "forces themselves"
+            )
+        rows = np.broadcast_to(np.argsort(~independent, axis=-1, kind="stable")[..., :m], (*known.shape, m))
+        square = np.where(known[..., None, None], np.take_along_axis(B, rows[..., None], axis=-2), np.eye(m))
+        if np.any(np.linalg.matrix_rank(square) < m):
+            raise ModelError("the input matrix is singular at this state: some input moves nothing")
+        rows = np.broadcast_to(rows, (*needed.shape[:-1], m))
+        found = np.linalg.solve(square, np.take_along_axis(needed, rows, axis=-1)[..., None])[..., 0]
+        return np.where(known[..., None], found, np.nan)
+
+    def conditioning(self, q: Any, t: Any = None) -> np.ndarray:
+        """Smallest pivot of the dependent columns of the constraints over the largest of any choice, shape (...).
+
+        Near zero the choice of dependent speeds, or where it is free to be the best the mechanism, is singular.
+        """
+        return self._embedded(q, t).conditioning
+
+    def independent(self, q: Any, t: Any = None) -> tuple[str, ...]:
+        """Names of the independent speeds at one state: chosen there, or once for all by the graph."""
+        found = self._embedded(q, t).independent
+        if found.ndim > 1:
+            raise ModelError(f"independent speeds are named for one state, not for a batch {found.shape[:-1]}")
+        return tuple(leaf.name for leaf, is_so in zip(self._equations.u, found, strict=True) if is_so)
+
+    def constraint_residuals(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None) -> Residuals:
+        """What the constraints leave over at a state as it is, dependent speeds included."""
+        n, m = len(self._equations.u), len(self._equations.constraints)
+        rows = self._call("constraints", q, u, t=t, parameters=parameters)
+        return Residuals(self._call("configuration", q, u, t=t, parameters=parameters), rows[..., n * m :])
+
+    def _embedded(self, q: Any, t: Any, parameters: Any = None) -> Embedded:
+        n, inputs = len(self._equations.u), np.zeros(len(self._equations.inputs))
+        return Embedded.of(self._call("embedding", q, np.zeros(n), inputs, t=t, parameters=parameters), n)
 
     def mass_matrix(self, q: Any, t: Any = None, *, parameters: Any = None, out: Any = None) -> np.ndarray:
         """M(q), symmetric, shape (..., n, n)."""
@@ -220,7 +301,7 @@ class Dynamics:
         return self._call("rhs", x[..., :nq], x[..., nq:], self._inputs(inputs), t=t, out=out, lengths=OF_A_STAGE)
 
     def evaluate(
-        self, function: CompiledFunction, q: Any, u: Any, rest: Any = (), t: Any = None, *, parameters: Any = None
+        self, function: ArrayFunction, q: Any, u: Any, rest: Any = (), t: Any = None, *, parameters: Any = None
     ) -> np.ndarray:
         """The values of a program that was compiled for these equations, shape (..., outputs).
 
@@ -228,7 +309,7 @@ class Dynamics:
             function: from ``compile``.
             rest: what the program reads besides t, q and u.
         """
-        require(function, CompiledFunction, "evaluate takes what dyn.compile or dyn.function returned")
+        require(function, ArrayFunction, "evaluate takes what dyn.compile or dyn.function returned")
         values = self.parameters if parameters is None else self._values(parameters)
         return self._run(function, function.stage(values), (q, u), rest, t=t)
 
@@ -241,7 +322,7 @@ class Dynamics:
 
     def _run(
         self,
-        function: CompiledFunction,
+        function: ArrayFunction,
         stage: np.ndarray,
         state: tuple[Any, Any],
         rest: Any,
@@ -274,11 +355,11 @@ class Dynamics:
             raise ModelError(f"the batches {given} do not broadcast; make their leading shapes agree") from None
         return function.join(tuple(parts.values()), rest, stage, out=out)
 
-    def _unread(self, function: CompiledFunction, leaves: Sequence[Expr], cure: str) -> np.ndarray:
+    def _unread(self, function: ArrayFunction, leaves: Sequence[Expr], cure: str) -> np.ndarray:
         """Zeros in the place of leaves that were not given and have no effect."""
         read = [leaf.name for leaf in leaves if leaf in function.reads]
         if read:
-            name = f"{function.program.name!r} of {self._equations.name!r}"
+            name = f"{function.name!r} of {self._equations.name!r}"
             raise ModelError(f"{name} depends on {', '.join(read)}; give {cure}")
         return np.zeros(len(leaves))
 

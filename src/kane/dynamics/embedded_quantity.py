@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from kane.codegen.jit.compiled import CompiledFunction, result_array
-from kane.dynamics.constrained_function import ConstrainedFunction
+from kane.codegen.jit.function import ArrayFunction
 from kane.expression.node import Expr
 from kane.formulation.quantities.programs import lower_triangle
 
@@ -46,6 +45,9 @@ class Embedded(NamedTuple):
         """R^T f, zero at dependent speeds."""
         return np.einsum("...ji,...j->...i", self.R, free)
 
+
+if TYPE_CHECKING:
+    from kane.dynamics.constrained_function import ConstrainedFunction
 
 # What a quantity computes from the embedding, the program "inverse" or its own of the unconstrained equations as a
 # function of u and rest, and its own rest.
@@ -90,52 +92,46 @@ RULES: dict[str, tuple[str, Rule]] = {
 }
 
 
-class EmbeddedQuantity(CompiledFunction):
-    """A CompiledFunction by array arithmetic on two others, without an address of its own.
+@final
+class EmbeddedQuantity(ArrayFunction):
+    """A quantity by array arithmetic on two other functions."""
 
-    ``program`` is that of the unconstrained equations.
-    """
+    program, address, n_work = None, 0, 0
 
-    def __init__(self, name: str, embedding: ConstrainedFunction, free: CompiledFunction) -> None:
+    def __init__(self, name: str, embedding: ConstrainedFunction, free: ArrayFunction) -> None:
         """Combine the embedding and a program of the unconstrained equations as RULES say of the name."""
-        self.program = free.program
-        self._embedding, self._free, self._rule = embedding, free, RULES[name][1]
+        self.name, self._embedding, self._free, self._rule = name, embedding, free, RULES[name][1]
         self.n_state, self.n_parameters, self.n_out = free.n_state, free.n_parameters, free.n_out
         self.n_rest = free.n_rest if name == RULES[name][0] else 0
-        self.n_stage = embedding.n_stage + free.n_stage
+        self.n_stage, self.threads = embedding.n_stage + free.n_stage, free.threads
+
+    @property
+    def roots(self) -> tuple[Expr, ...]:
+        return (*self._embedding.roots, *self._free.roots)
 
     @cached_property
     def reads(self) -> frozenset[Expr]:
-        """The leaves on which the outputs depend."""
         return self._embedding.reads | self._free.reads
 
     def stage(self, parameters: Any) -> np.ndarray:
-        """The stages of both, (..., n_stage).
-
-        Raises:
-            ModelError: the shape is another.
-        """
+        """The stages of both."""
         return np.concatenate([self._embedding.stage(parameters), self._free.stage(parameters)], axis=-1)
 
     def lanes(self, *, each: bool = False) -> None:
         """None: there is no native code."""
 
-    def join(self, parts: Sequence[np.ndarray], rest: Any, stage: Any, *, out: np.ndarray | None = None) -> np.ndarray:
-        """The outputs for a state in parts; as of any CompiledFunction.
+    def _require_own(self, stage: np.ndarray) -> None:
+        """The embedding refuses its part when it is called."""
 
-        Raises:
-            ModelError: a shape is another, or the batches do not broadcast.
-        """
-        rest, stage = self._array(rest, "rest", self.n_rest), self._array(stage, "stage", self.n_stage)
-        given = np.zeros(self._embedding.n_rest)
-        n = len(self._embedding.parts.equations.u)
-        own, of_free = stage[..., : self._embedding.n_stage], stage[..., self._embedding.n_stage :]
-        at = Embedded.of(self._embedding.join(parts, given, own), n)
-        state = parts[0] if len(parts) == 1 else None
-        before = [state[..., : self.n_state - n]] if state is not None else list(parts[:-1])
-        values = self._rule(at, lambda more: self._free.join((*before, at.u), more, of_free), rest)
-        if out is None:
-            return values
-        result = result_array(out, values.shape, self.program.name)
-        result[...] = values
-        return result
+    def _one(self, state: np.ndarray, rest: np.ndarray, stage: np.ndarray) -> np.ndarray:
+        return self._values((state,), rest, stage)
+
+    def _many(self, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray) -> np.ndarray:
+        out[...] = self._values(parts, rest, stage)
+        return out
+
+    def _values(self, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray) -> np.ndarray:
+        n, split = len(self._embedding.parts.equations.u), self._embedding.n_stage
+        at = Embedded.of(self._embedding.join(parts, np.zeros(self._embedding.n_rest), stage[..., :split]), n)
+        before = [parts[0][..., : self.n_state - n]] if len(parts) == 1 else list(parts[:-1])
+        return self._rule(at, lambda more: self._free.join((*before, at.u), more, stage[..., split:]), rest)

@@ -9,10 +9,9 @@ from typing import Any
 
 from kane.codegen.emit.latex import emit_latex
 from kane.codegen.emit.listing import emit_listing
-from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute as replace_leaves
-from kane.formulation.constraints.embedding import Embedding
+from kane.formulation.constraints.embedding import Embedding, InNumbers, NoConstraints
 from kane.formulation.constraints.rows import Equation, constraint_equations
 from kane.formulation.explicit.partial_velocities import PartialVelocities, partial_velocities
 from kane.formulation.quantities.counts import OperationTable, count
@@ -22,7 +21,6 @@ from kane.formulation.read_model import probe_of
 from kane.formulation.recursive.applied import Applied, applied_loads
 from kane.formulation.route import Route
 from kane.formulation.tree.body_tree import BodyTree
-from kane.formulation.tree.sparse import solve
 from kane.formulation.tree.spatial import ZERO
 from kane.formulation.tree.system import System
 from kane.geometry.rotation import Rotation
@@ -49,7 +47,7 @@ class Equations:
         neutral: the q at which each joint frame M lies on its F.
         quaternions: where in q each unit quaternion (w, x, y, z) starts.
         constraints: one equation A u + b = 0 for each row of the constraints in force.
-        embedding: of the constraints on the graph; None without constraints, and where they are embedded in numbers.
+        embedding: how dependent speeds follow from the others.
         baked: expressions that have taken the place of parameters.
         controllers: expressions that have taken the place of inputs, by the input's leaf.
         notes: what an importer left out.
@@ -70,7 +68,7 @@ class Equations:
     neutral: tuple[float, ...]
     quaternions: tuple[int, ...]
     constraints: tuple[Equation, ...] = ()
-    embedding: Embedding | None = None
+    embedding: Embedding = field(default_factory=NoConstraints)
     baked: Mapping[Expr, Expr] = field(default_factory=dict)
     controllers: Mapping[Expr, Expr] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -113,10 +111,7 @@ class Equations:
     @cached_property
     def mass_matrix(self) -> tuple[tuple[Expr, ...], ...]:
         """M, n x n, symmetric: M[i][j] and M[j][i] are one node. Rows and columns of dependent speeds are zero."""
-        M, n, zero = self.route.mass, len(self.u), self.system.arena.zero
-        if self.embedding is not None:
-            M = self.embedding.mass(M)
-        self._require_embedded()
+        M, n, zero = self.embedding.mass(self.route.mass), len(self.u), self.system.arena.zero
         rows = [[M.get((max(i, j), min(i, j)), zero) for j in range(n)] for i in range(n)]
         flat = self.baked_in([x for row in rows for x in row])
         return tuple(flat[i * n : (i + 1) * n] for i in range(n))
@@ -140,14 +135,7 @@ class Equations:
     @cached_property
     def forward(self) -> tuple[Expr, ...]:
         """udot, n expressions in the inputs; those of dependent speeds included."""
-        if not self.constraints:
-            return self.baked_in(self.route.forward())
-        needed = self._embedded(self.route.loaded, [0.0] * len(self.u))
-        assert self.embedding is not None
-        order = [j for j in range(len(self.u)) if j in self.embedding.independent]
-        names = [leaf.name for leaf in self.u]
-        udot = solve(self.embedding.mass(self.route.mass), [-x for x in needed], order, names)
-        return self.baked_in(self.embedding.accelerations(udot))
+        return self.baked_in(self.embedding.forward(self.route))
 
     @cached_property
     def input_matrix(self) -> tuple[tuple[Expr, ...], ...]:
@@ -156,55 +144,36 @@ class Equations:
         Raises:
             ModelError: a load is not linear in the inputs.
         """
-        self._require_embedded()
-        columns = self.route.input_columns()
-        if self.embedding is not None:
-            columns = [self.embedding.forces(column) for column in columns]
-        final = [self.baked_in(column) for column in columns]
+        final = [self.baked_in(self.embedding.forces(column)) for column in self.route.input_columns()]
         return tuple(tuple(column[i] for column in final) for i in range(len(self.u)))
 
     def _embedded(self, needed: Callable[[Sequence[Any]], list[Any]], udot: Sequence[Any]) -> list[Any]:
         """-(F_r + F*_r) of the independent speeds for their udot, from those of all speeds."""
-        self._require_embedded()
-        if self.embedding is None:
-            return needed(udot)
         return self.embedding.forces(needed(self.embedding.accelerations(udot)))
-
-    def _require_embedded(self) -> None:
-        if self.constraints and self.embedding is None:
-            raise ModelError(
-                f"the constraints of {self.name!r} are embedded in numbers, at each state ({self.notes_on_embedding}): "
-                "there are no expressions to read; kane.formulate(model, near=kane.assemble(equations, q=..., "
-                "fixed=[...])) chooses dependent speeds that are good near a state, and has them, as has "
-                "model.speeds(dependent=[...])"
-            )
 
     @property
     def notes_on_embedding(self) -> str:
         """How the constraints are embedded, and why."""
-        if not self.constraints:
-            return "there are no constraints"
-        if self.embedding is None:
-            return "any choice of dependent speeds fails somewhere, or needs divisors that depend on the state"
-        found = f"on the graph, dependent are {', '.join(leaf.name for leaf in self.embedding.u)}"
-        if self.embedding.divisors:
-            values = ", ".join(f"{x:.3g}" for x in self.embedding.divisors)
-            found += f"; what is divided by (fails_where) is {values} at the state near which they were chosen"
-        return found
+        return self.embedding.note
+
+    @property
+    def known_accelerations(self) -> Sequence[Expr]:
+        """``forward``, or the leaves udot where constraints are embedded in numbers."""
+        return self.embedding.known_accelerations(self.udot, lambda: self.forward)
 
     @cached_property
     def unconstrained(self) -> Equations:
         """The same equations before constraints are embedded: all speeds are independent."""
-        return replace(self, constraints=(), embedding=None)
+        return replace(self, constraints=(), embedding=NoConstraints())
 
     @cached_property
     def own(self) -> Equations:
         """The same equations in the joints' own speeds, constraints not embedded: coordinates are moved by these."""
-        system = self.system.own
-        if system is None:
-            return replace(self, embedding=None)
-        rows = constraint_equations(self.model.constraints, system, probe_of(self.model))
-        return replace(self, system=system, constraints=rows, embedding=None)
+        system, rows = self.system.own, self.constraints
+        if system is not None:
+            rows = constraint_equations(self.model.constraints, system, probe_of(self.model))
+        embedding = InNumbers(self.name) if rows else NoConstraints()
+        return replace(self, system=system or self.system, constraints=rows, embedding=embedding)
 
     @property
     def closing(self) -> tuple[Equation, ...]:
@@ -214,7 +183,7 @@ class Equations:
     @property
     def fails_where(self) -> tuple[Expr, ...]:
         """Expressions that were divided by: where one vanishes the speeds, or the dependent ones, are badly chosen."""
-        return (*self.system.fails_where, *(self.embedding.fails_where if self.embedding else ()))
+        return (*self.system.fails_where, *self.embedding.fails_where)
 
     def count(self) -> OperationTable:
         """Exact run-time operations of inverse and forward dynamics, mass matrix, bias and kinematics."""
@@ -255,6 +224,6 @@ class Equations:
     def baked_in(self, expressions: Any) -> tuple[Expr, ...]:
         """Expressions with dependent speeds and the parameters that were substituted for good replaced."""
         lifted = [self.system.arena.lift(x) for x in expressions]
-        if self.embedding is not None:
+        if self.embedding.u:
             lifted = replace_leaves(lifted, {**self.embedding.u, **self.embedding.udot})
         return tuple(replace_leaves(lifted, self.baked) if self.baked else lifted)

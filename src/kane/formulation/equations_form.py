@@ -75,8 +75,7 @@ def _made(equations: Equations, write: Writer) -> dict[str, Any]:
 
 def _in_force(equations: Equations) -> list[Any]:
     """Names of the speeds, of the constraint rows and of the dependent speeds, to be found again."""
-    embedding = equations.embedding
-    dependent = None if embedding is None else [leaf.data for leaf in embedding.u]
+    dependent = [leaf.data for leaf in equations.embedding.u] or None
     return [[leaf.data for leaf in equations.u], [row.name for row in equations.constraints], dependent]
 
 

@@ -12,7 +12,7 @@ from kane.expression.arena import Arena
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute as replace_leaves
-from kane.formulation.constraints.embedding import embed
+from kane.formulation.constraints.embed import embed
 from kane.formulation.constraints.near_state import read_near
 from kane.formulation.constraints.rows import constraint_equations
 from kane.formulation.equations import Equations
@@ -65,9 +65,7 @@ def formulate(model: Model, *, near: Any = None) -> Equations:
         probe = probe_of(model)
         constraints = constraint_equations(model.constraints, system, probe)
         parameters, inputs, t = leaves_of(model)
-        embedding = None
-        if constraints:
-            embedding = embed(constraints, system.speeds, model.speed_choice, probe, t)
+        embedding = embed(constraints, system.speeds, model, probe, t)
     joints = [c for c in system.speeds.motion if c.coordinate_names]
     starts = dict(zip(joints, accumulate((c.joint.nq for c in joints), initial=0), strict=False))
     reactions = reaction_leaves(forces_in(tree.loads))

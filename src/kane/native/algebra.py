@@ -14,6 +14,7 @@ import math
 from typing import Any, NamedTuple
 
 from kane.native.call import native_kernel
+from kane.native.header import UNCHOSEN
 
 # A pivot under this share of the largest counts as zero: less than half of the digits would be left in what is divided
 # by it, and rows that repeat others are left with pivots of the size of the error of the configuration, which at
@@ -24,7 +25,6 @@ ROUNDING = 2.0**-52
 CANCELLED = 1e-3
 # A column is preferred to those before it when it is longer by more than rounding.
 LONGER = 1.0 + 1e-10
-UNCHOSEN = -1
 
 
 class Factors(NamedTuple):

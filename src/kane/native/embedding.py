@@ -1,8 +1,6 @@
 """Constraints embedded in numbers at a state: u_d = D u_i + e, M~ = R^T M R, as native programs.
 
-A program's ``stage`` starts with a header of 64-bit integers (the places below, then three lists: the columns of u,
-dependent ones first; the row of A of each configuration residual; where in q each unit quaternion starts), and then
-holds the stages of the programs it calls.
+A program's ``stage`` starts with the header of ``kane.native.header`` and holds the stages of the programs it calls.
 
 Source: Gillespie 2003, Eqs. 4-5, 43-45.
 """
@@ -13,7 +11,6 @@ import math
 from typing import Any, NamedTuple
 
 from kane.native.algebra import (
-    UNCHOSEN,
     Factors,
     factor,
     smallest_pivot,
@@ -31,17 +28,21 @@ from kane.native.call import (
     native_program,
     vector_at,
 )
-
-# Places in the header: address and stage of the programs called (of the last one zero where the speeds are the joints'
-# own: it settles the configuration in these), ...
-CONSTRAINTS, CONFIGURATION, KINEMATICS, UNCONSTRAINED, OWN = range(5)
-STAGES = 5
-# ... how dependent speeds are chosen, whether all rows are linear in u, sizes, the number of the joints' own speeds,
-# the rank of the choice and where in ``work`` the arrays lie.
-MODE, LINEAR, ROWS, SPEEDS, COORDINATES, RESIDUALS, QUATERNIONS, OWN_SPEEDS, RANK, WORK = range(10, 20)
-HEADER = 20
-# Modes: chosen at each call; the choice kept in the header, made anew by settling; the choice of the header for good.
-AFRESH, KEPT, FIXED = range(3)
+from kane.native.header import (
+    AFRESH,
+    CONSTRAINTS,
+    COORDINATES,
+    HEADER,
+    LINEAR,
+    MODE,
+    RANK,
+    ROWS,
+    SPEEDS,
+    STAGES,
+    UNCHOSEN,
+    UNCONSTRAINED,
+    WORK,
+)
 
 # Rows that are not linear in the speeds: Newton's method, until the change is rounding.
 ITERATIONS, CONVERGED = 20, 1e-14

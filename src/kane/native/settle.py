@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from kane.native.algebra import UNCHOSEN, Factors, factor, from_q, smallest_pivot, solve_lower
+from kane.native.algebra import Factors, factor, from_q, smallest_pivot, solve_lower
 from kane.native.call import (
     call_program,
     integers_at,
@@ -20,7 +20,8 @@ from kane.native.call import (
     native_program,
     vector_at,
 )
-from kane.native.embedding import (
+from kane.native.embedding import arrays_of, call, conditioning, correct_speeds, load_columns, work_length
+from kane.native.header import (
     AFRESH,
     CONFIGURATION,
     CONSTRAINTS,
@@ -35,13 +36,8 @@ from kane.native.embedding import (
     RANK,
     RESIDUALS,
     STAGES,
+    UNCHOSEN,
     WORK,
-    arrays_of,
-    call,
-    conditioning,
-    correct_speeds,
-    load_columns,
-    work_length,
 )
 
 # Residuals [m or rad] under this are rounding in mechanisms of metres; in others iteration ends where it gains nothing.

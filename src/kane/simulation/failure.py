@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.jit.function import ArrayFunction
 from kane.errors import SimulationError
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
@@ -138,12 +138,12 @@ def chattering(problem: Problem, march: March) -> Jump | None:
     return None
 
 
-def jumps(rhs: CompiledFunction) -> list[Expr]:
+def jumps(rhs: ArrayFunction) -> list[Expr]:
     """The operations in the equations of motion whose value or slope jumps where an argument changes its sign."""
     switching = (SIGN, ABS, MIN, MAX, LESS, LESS_EQUAL, EQUAL)
     return [
         node
-        for node in reachable(rhs.program.outputs)
+        for node in reachable(rhs.roots)
         if node.op in switching or (node.op == SELECT and node.args[0].op not in switching)
     ]
 
@@ -235,12 +235,11 @@ def passages(problem: Problem, march: March) -> Iterator[str]:
     """
     equations, states = problem.dyn.equations, march.states()
     embedding = equations.embedding
-    divided = [] if embedding is None else equations.baked_in(embedding.fails_where)
-    moving = [x for x in divided if _depends_on_state(x)]
+    moving = [x for x in equations.baked_in(embedding.fails_where) if _depends_on_state(x)]
     values = _values(equations, states, np.tile(march.system.inputs, (len(states), 1)), march.parameters)
     for divisor, value in zip(moving, interpret(moving, values), strict=True):
         changes = np.flatnonzero(np.diff(np.sign(value)))
-        if embedding is not None and len(changes):
+        if len(changes):
             before, after = states[changes[0], 0], states[changes[0] + 1, 0]
             yield (
                 f"{problem.layout.model!r} passes a state between t = {before:.9g} s and {after:.9g} s where "

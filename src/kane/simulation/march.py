@@ -31,6 +31,7 @@ from kane.native.arrays import (
 
 if TYPE_CHECKING:
     from kane.codegen.jit.compiled import CompiledFunction
+    from kane.codegen.jit.function import ArrayFunction
     from kane.codegen.programs.program import Program
     from kane.simulation.asked.python_inputs import PythonInputs
 
@@ -66,7 +67,7 @@ class March:
     course: Course
     watch: Watch
     store: Store
-    rhs: CompiledFunction
+    rhs: ArrayFunction
     compile: Callable[[Program], CompiledFunction]
     parameters: Vector
     slow: PythonInputs | None = None

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import SimulationError
 from kane.model.named_vector import named_vector
 from kane.native.arrays import FOUND, Course, System, Vector
+from kane.native.header import KEPT
 from kane.simulation.asked.closed_loop import close_loop, resolved
 from kane.simulation.asked.events import Event, compile_events, crowded, event_names, watch_for
 from kane.simulation.asked.inputs import InputPlan, plan_inputs
@@ -27,7 +28,7 @@ from kane.simulation.nearness import Nearness
 from kane.simulation.pace import Pace
 from kane.simulation.recorded.record import Record
 from kane.simulation.run import Advance, Outcome
-from kane.simulation.settling import UNSETTLED, Constraints, has_graph, new_settling, settle_once
+from kane.simulation.settling import UNSETTLED, Constraints, new_settling, settle_once
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,11 @@ class Problem:
     parameters: Vector
     plan: InputPlan
     events: Sequence[Event]
-    rhs: CompiledFunction
-    settle: CompiledFunction | None
-    controls: CompiledFunction | None
-    signals: CompiledFunction | None
-    energy: CompiledFunction
+    rhs: ArrayFunction
+    settle: ArrayFunction | None
+    controls: ArrayFunction | None
+    signals: ArrayFunction | None
+    energy: ArrayFunction
     constraints: Constraints | None
 
     @classmethod
@@ -66,9 +67,10 @@ class Problem:
         layout = Layout.of(dyn.equations)
         values = named_vector(parameters, layout.parameters, layout.parameter_defaults, "parameter")
         plan = plan_inputs(inputs, layout.inputs, layout.input_defaults)
-        rhs, settle, controls, laws = dyn.function("rhs"), dyn.settle, None, {}
+        rhs, controls, laws = dyn.function("rhs"), None, {}
+        settle: ArrayFunction | None = dyn.settle
         if plan.expressions:
-            laws = resolved(dyn.equations, rhs.program, plan.expressions)
+            laws = resolved(dyn.equations, plan.expressions)
             rhs, settle, controls = close_loop(dyn, plan.expressions)
         unknown = [name for i, name in enumerate(layout.inputs) if plan.function is not None or i in plan.functions]
         signals = compile_events(dyn, events, laws, unknown)
@@ -102,7 +104,7 @@ class Problem:
             parameters: values, (..., parameters).
         """
         eqs = self.dyn.equations
-        dependent = [] if eqs.embedding is None else [leaf.name for leaf in eqs.embedding.u]
+        dependent = [leaf.name for leaf in eqs.embedding.u]
         if not dependent or not (given is None or isinstance(given, Mapping)):
             return u
         if any(name in (given or {}) for name in dependent):
@@ -150,8 +152,8 @@ class Problem:
     def _system(self) -> System:
         rhs, speeds = self.rhs, len(self.layout.speeds)
         settling, aside = (new_settling(self.settle, speeds, self.parameters) for _ in range(2))
-        # Where the constraints are embedded in numbers, settling chooses the speeds that rhs integrates.
-        shared = self.settle is not None and not has_graph(rhs)
+        # Where settling chooses the speeds that rhs integrates, it does so in the stage of both.
+        shared = self.dyn.equations.embedding.choice.in_runs == KEPT
         return System(
             rhs.address,
             np.zeros(rhs.n_state),

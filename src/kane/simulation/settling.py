@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.factor import factor
 from kane.codegen.programs.program import Program
+from kane.dynamics.dynamics import Residuals
 from kane.errors import ModelError
 from kane.expression.collector import collector_paused
 from kane.formulation.equations import Equations
 from kane.native.arrays import NO_NOTES, SWITCHES, Settling, Vector
+from kane.native.header import HEADER, RANK
 
 # A state this close to its constraints is one that was rounded, in a file or by a sum; it is settled in silence.
 TOLERANCE = 1e-6
@@ -27,48 +29,22 @@ NO_CHOICE = np.zeros(0, dtype=np.int64)
 NO_SETTLING = Settling(0, NOTHING, NOTHING, NOTHING, NO_CHOICE, NO_CHOICE, NO_NOTES)
 
 
-def new_settling(settle: CompiledFunction | None, speeds: int, parameters: Vector) -> Settling:
+def new_settling(settle: ArrayFunction | None, speeds: int, parameters: Vector) -> Settling:
     """The arrays of a run for what puts states onto constraints; of address zero where there is nothing to settle."""
     if settle is None:
         return NO_SETTLING
-    from kane.native.embedding import HEADER, RANK  # imports numba
-
     stage = settle.stage(parameters)
     choice = stage.view(np.int64)[RANK : HEADER + speeds]
     out, work = np.zeros(settle.n_out), np.zeros(settle.n_work)
     return Settling(settle.address, stage, out, work, choice, choice.copy(), np.zeros(SWITCHES + 1))
 
 
-def has_graph(rhs: CompiledFunction) -> bool:
-    """Whether the program of rhs says what it computes: not where constraints are embedded in numbers."""
-    from kane.dynamics.constrained_function import ConstrainedFunction  # imports numba
-
-    return not isinstance(rhs, ConstrainedFunction)
-
-
-def settle_once(settle: CompiledFunction, settling: Settling, state: Vector, inputs: Vector) -> Vector:
+def settle_once(settle: ArrayFunction, settling: Settling, state: Vector, inputs: Vector) -> Vector:
     """The state x = [q, u] on its constraints, from [t, q, u]; the choice of speeds that it needs is kept."""
     found = settle(state, inputs, settling.stage)
     settling.notes[:SWITCHES] = found[len(state) - 1 :]
     settling.kept[:] = settling.choice
     return np.array(found[: len(state) - 1])
-
-
-class Residuals(NamedTuple):
-    """How far states are from their constraints.
-
-    Attributes:
-        configuration: of each row that restricts the configuration, (states, rows) [m or rad].
-        motion: A u + b of each row, (states, rows) [m/s or rad/s].
-    """
-
-    configuration: NDArray[np.float64]
-    motion: NDArray[np.float64]
-
-    @property
-    def largest(self) -> tuple[Vector, Vector]:
-        """The largest of each state, (states,), of configuration and of motion."""
-        return np.abs(self.configuration).max(axis=1, initial=0.0), np.abs(self.motion).max(axis=1, initial=0.0)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A compiled program, callable on arrays."""
+"""Native code of one program."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import weakref
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, Self
+from typing import Any, final
 
 import numpy as np
 
 from kane.codegen.jit.batches import Columns, LaneCode, Range, chunk_for, in_chunks, processors
+from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
-from kane.errors import ModelError
-from kane.expression.arguments import numbers
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves
 
@@ -27,7 +26,8 @@ _FEW = 8  # states: fewer would leave lanes empty
 _LANES_AFTER, _LANES_AFTER_EACH = 125_000_000, 200_000
 
 
-class CompiledFunction:
+@final
+class CompiledFunction(ArrayFunction):
     """Native code of a program.
 
     The code is pure: it reads its inputs and writes ``out`` and ``work``, so any number of threads may run it, each
@@ -44,12 +44,11 @@ class CompiledFunction:
     ``out`` and ``work`` may overlap nothing else.
 
     Attributes:
-        program: what was compiled.
         address, stage_address, batch_address, batch_each_address, stages_address: of the functions above; good as long
             as this object lives.
-        n_state, n_rest, n_parameters, n_stage, n_out, n_work: lengths of the arrays.
-        threads: how many may work on one batch.
     """
+
+    program: Program
 
     def __init__(
         self,
@@ -74,7 +73,7 @@ class CompiledFunction:
             eager: whether to use lanes for the first batch already, and not once it pays.
             threads: how many may work on one batch; as many as there are processors unless given.
         """
-        self.program = program
+        self.program, self.name = program, program.name
         self.address, self.stage_address, self.batch_address, self.batch_each_address, self.stages_address = addresses
         self.n_state = len(program.state)
         self.n_rest = len(program.rest)
@@ -97,17 +96,15 @@ class CompiledFunction:
         # Operations that batches without lanes may still take, with one stage for all and with one for each state.
         self._before_lanes = [0 if eager else _LANES_AFTER + _LANES_AFTER_EACH * len(program.instructions)] * 2
 
+    @property
+    def roots(self) -> tuple[Expr, ...]:
+        return self.program.outputs
+
     @cached_property
     def reads(self) -> frozenset[Expr]:
-        """The leaves on which the outputs depend."""
         return frozenset(leaves(self.program.outputs))
 
     def stage(self, parameters: Any) -> np.ndarray:
-        """The parameter stage, shape (..., n_stage), for parameters of shape (..., n_parameters).
-
-        Raises:
-            ModelError: the shape is another.
-        """
         values = self._array(parameters, "parameters", self.n_parameters)
         stage, work = np.empty((*values.shape[:-1], self.n_stage)), np.empty(self.n_work)
         n = int(np.prod(values.shape[:-1], dtype=np.int64))
@@ -115,14 +112,6 @@ class CompiledFunction:
         return stage
 
     def lanes(self, *, each: bool = False) -> LaneCode | None:
-        """Code for several states side by side, compiled when first asked for; None if the machine has no lanes.
-
-        Args:
-            each: whether every state has a stage of its own.
-
-        Raises:
-            CompileError: LLVM cannot make code for this machine.
-        """
         if self._compile_lanes is None:
             return None
         with self._lock:
@@ -130,46 +119,8 @@ class CompiledFunction:
                 self._lanes[each] = self._compile_lanes(each)
             return self._lanes[each]
 
-    def __call__(self, state: Any, rest: Any, stage: Any, *, out: np.ndarray | None = None) -> np.ndarray:
-        """The outputs, shape (..., n_out).
-
-        Args:
-            state: t, q, u; shape (..., n_state).
-            rest: inputs or whatever the program reads besides; shape (..., n_rest), broadcast against ``state``.
-            stage: what ``stage`` returned, shape (..., n_stage), broadcast against ``state``.
-            out: where to put them and what to return, contiguous, apart from all else; memory that has been in use
-                before spares large batches the page faults of fresh memory.
-
-        Raises:
-            ModelError: a shape is another, or the batches do not broadcast.
-        """
-        return self.join((self._array(state, "state", self.n_state),), rest, stage, out=out)
-
-    def join(self, parts: Sequence[np.ndarray], rest: Any, stage: Any, *, out: np.ndarray | None = None) -> np.ndarray:
-        """The outputs for a state in parts (t; q; u), each (..., k), that broadcast; otherwise like a call.
-
-        Raises:
-            ModelError: a shape is another, or the batches do not broadcast.
-        """
-        rest = self._array(rest, "rest", self.n_rest)
-        stage = self._array(stage, "stage", self.n_stage)
-        if out is None and rest.ndim == stage.ndim == 1 and all(part.ndim == 1 for part in parts):
-            single = np.concatenate(parts, dtype=np.float64)
-            if single.size == self.n_state:
-                return self._one(single, rest, stage)
-        parts = [np.asarray(part, np.float64) for part in parts]
-        if sum(part.shape[-1] for part in parts) != self.n_state:
-            raise self._shape("state", f"(..., {self.n_state}) in all", tuple(part.shape[-1] for part in parts))
-        if isinstance(out, np.ndarray) and any(np.may_share_memory(out, array) for array in (*parts, rest, stage)):
-            raise ModelError("out shares memory with an argument; give an array of its own")
-        try:
-            batch = np.broadcast_shapes(*(a.shape[:-1] for a in (*parts, rest, stage)))
-        except ValueError:
-            state = " and ".join(str(part.shape[:-1]) for part in parts)
-            batches = f"state {state} and rest {rest.shape[:-1]}"
-            batches += f" and stage {stage.shape[:-1]}" if stage.ndim > 1 else ""
-            raise ModelError(f"{self.program.name}: the batches of {batches} do not broadcast") from None
-        return self._many(parts, rest, stage, result_array(out, (*batch, self.n_out), self.program.name))
+    def _require_own(self, stage: np.ndarray) -> None:
+        """Numbers mislead no straight-line program."""
 
     def _one(self, state: np.ndarray, rest: np.ndarray, stage: np.ndarray) -> np.ndarray:
         # All arrays in one block of memory: asking NumPy for five addresses takes ten times as long as the call.
@@ -224,47 +175,3 @@ class CompiledFunction:
             return run
 
         return start
-
-    def _array(self, values: Any, word: str, length: int) -> np.ndarray:
-        array = np.ascontiguousarray(numbers(values, f"{self.program.name}: {word} must be numbers"))
-        if array.ndim == 0 or array.shape[-1] != length:
-            raise self._shape(word, f"(..., {length})", np.shape(values))
-        return array
-
-    def _shape(self, word: str, expected: str, given: tuple[int, ...]) -> ModelError:
-        return ModelError(f"{self.program.name}: {word} must have shape {expected}, got {given}")
-
-    def __copy__(self) -> Self:
-        """Itself: there is one owner of the code, which lives as long as anything refers to it."""
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Itself, likewise."""
-        return self
-
-    def __repr__(self) -> str:
-        sizes = f"state[{self.n_state}], rest[{self.n_rest}] -> out[{self.n_out}]"
-        return f"<CompiledFunction {self.program.name!r}: {sizes}>"
-
-
-def result_array(out: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
-    """The array to fill: ``out``, or a new one where that is None.
-
-    Raises:
-        ModelError: ``out`` has another shape, or is not a writeable, contiguous array of double precision.
-    """
-    if out is None:
-        return np.empty(shape)
-    wanted = f"{name}: out must be an array of shape {shape}, contiguous, of double precision and writeable"
-    if not isinstance(out, np.ndarray):
-        raise ModelError(f"{wanted}, not {type(out).__name__}")
-    faults = (
-        (out.shape != shape, f"its shape is {out.shape}"),
-        (out.dtype != np.float64, f"it holds {out.dtype}"),
-        (not out.flags.c_contiguous, "it has gaps or another order"),
-        (not out.flags.writeable, "it is read-only"),
-    )
-    found = [words for wrong, words in faults if wrong]
-    if found:
-        raise ModelError(f"{wanted}; {', '.join(found)}")
-    return out

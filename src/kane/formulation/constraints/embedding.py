@@ -1,69 +1,179 @@
-"""Constraints embedded on the graph: dependent speeds, partial velocities and forces by the independent ones."""
+"""The contract of embeddings, how dependent speeds follow from independent ones, and its three members."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple, final
 
 from kane.errors import ModelError
-from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute
-from kane.formulation.constraints.elimination import Elimination, Row, eliminate
-from kane.formulation.constraints.near_state import NearState
-from kane.formulation.constraints.rows import ROUNDING, Equation, shortest
-from kane.formulation.tree.probe import Probe
-from kane.formulation.tree.sparse import Sparse
+from kane.formulation.route import Route
+from kane.formulation.tree.sparse import Sparse, solve
 from kane.formulation.tree.spatial import is_zero
-from kane.formulation.tree.speeds import Speeds
-from kane.model.checks import near
-from kane.model.speed_choice import SpeedChoice
+from kane.native.header import AFRESH, FIXED, KEPT, UNCHOSEN
+
+# Where there are expressions: what one udot and qdot take, and of what there are counts.
+EVALUATED = ("forward", "kinematics")
+COUNTED = ("inverse", "forward", "mass_matrix", "bias", "kinematics")
 
 
-@dataclass(frozen=True)
-class Embedding:
-    """u_d = D u_i + e, and udot_d = D udot_i + e_t.
+class Choice(NamedTuple):
+    """Who chooses dependent speeds, as native code reads it; the words are those of ``kane.native.header``.
 
     Attributes:
-        independent: columns of u that remain.
-        D: rows of D by dependent column, {independent column: coefficient}.
+        alone: mode of calls that stand alone.
+        in_runs: mode of calls in a run: with KEPT settling makes the choice, in its stage, which rhs then shares.
+        rank: number of dependent speeds; UNCHOSEN where each state has its own.
+    """
+
+    alone: int
+    in_runs: int
+    rank: int
+
+
+class Embedding(ABC):
+    """u_d = D u_i + e, and udot_d = D udot_i + e_t: dependent speeds d by the independent ones i.
+
+    Its methods raise a ModelError that says how to get expressions where there are none.
+
+    Attributes:
+        D: rows of D by dependent column, {independent column: coefficient}, of a choice made once for all.
         u, udot: dependent speeds and accelerations, by their leaves, in independent ones.
-        remainders: e_t by dependent column.
         redundant: names of the rows that the others imply; where the choice was made near a state, as long as it is
             regular: a run records and checks what is left of these rows too.
         fails_where: expressions that were divided by; where one vanishes this choice of dependent speeds fails.
-        divisors: their values at the state near which the choice was made.
+        in_numbers: names of the programs that have no expressions: native code finds their values at each state.
+        evaluated: names of the programs that one udot and qdot take.
+        counted: names of those whose operations a table of counts shows; ``remark`` what such a table is of.
 
     Source: Gillespie 2003, Eqs. 4-5, 44-46; Wampler, Buffington & Shu-hui 1985.
     """
 
-    independent: tuple[int, ...]
-    D: dict[int, dict[int, Expr]]
-    u: dict[Expr, Expr]
-    udot: dict[Expr, Expr]
-    remainders: dict[int, Expr]
+    D: Mapping[int, Mapping[int, Expr]]
+    u: Mapping[Expr, Expr]
+    udot: Mapping[Expr, Expr]
+    redundant: tuple[str, ...]
+    fails_where: tuple[Expr, ...]
+    in_numbers: tuple[str, ...]
+    evaluated: tuple[str, ...]
+    counted: tuple[str, ...]
+    remark: str
+
+    @property
+    @abstractmethod
+    def choice(self) -> Choice:
+        """Who chooses the dependent speeds."""
+
+    @property
+    @abstractmethod
+    def note(self) -> str:
+        """How the constraints are embedded, and why."""
+
+    @abstractmethod
+    def forces(self, free: Sequence[Any]) -> list[Any]:
+        """F_i + D^T F_d on the independent speeds, zero at the dependent ones (Eq. 44)."""
+
+    @abstractmethod
+    def accelerations(self, udot: Sequence[Any]) -> Sequence[Any]:
+        """All accelerations, from those of the independent speeds."""
+
+    @abstractmethod
+    def mass(self, free: Sparse) -> Sparse:
+        """[1 D^T] M [1; D], entries (i, j) with j <= i (Eq. 45)."""
+
+    @abstractmethod
+    def forward(self, route: Route) -> Sequence[Any]:
+        """udot of all speeds, in the inputs."""
+
+    @abstractmethod
+    def known_accelerations(self, udot: Sequence[Expr], forward: Callable[[], Sequence[Expr]]) -> Sequence[Expr]:
+        """``forward()``, or the leaves ``udot`` where that has no expressions."""
+
+
+@final
+@dataclass(frozen=True)
+class NoConstraints(Embedding):
+    """All speeds are independent: there are no rows, or the speeds of choice keep them by themselves."""
+
+    choice = Choice(FIXED, FIXED, 0)
+    D, u, udot = (MappingProxyType[Any, Any]({}) for _ in range(3))
+    redundant, fails_where, in_numbers = (), (), ()
+    evaluated, counted, remark = EVALUATED, COUNTED, ""
+    note = "there are no constraints"
+
+    def forces(self, free: Sequence[Any]) -> list[Any]:
+        return list(free)
+
+    def accelerations(self, udot: Sequence[Any]) -> Sequence[Any]:
+        return udot
+
+    def mass(self, free: Sparse) -> Sparse:
+        return free
+
+    def forward(self, route: Route) -> Sequence[Any]:
+        return route.forward()
+
+    def known_accelerations(self, udot: Sequence[Expr], forward: Callable[[], Sequence[Expr]]) -> Sequence[Expr]:
+        return forward()
+
+
+@final
+@dataclass(frozen=True)
+class OnGraph(Embedding):
+    """Dependent speeds are chosen once for all: all that is derived from them are expressions.
+
+    Attributes:
+        speeds: names of all speeds.
+        D, u, udot, redundant, fails_where: as of every Embedding.
+        divisors: values of ``fails_where`` at the state near which the choice was made.
+    """
+
+    speeds: tuple[str, ...]
+    D: Mapping[int, Mapping[int, Expr]]
+    u: Mapping[Expr, Expr]
+    udot: Mapping[Expr, Expr]
+    remainders: Mapping[int, Expr]
     redundant: tuple[str, ...]
     fails_where: tuple[Expr, ...]
     divisors: tuple[float, ...] = ()
 
+    in_numbers = ()
+    evaluated, counted, remark = EVALUATED, COUNTED, ""
+
+    @property
+    def choice(self) -> Choice:
+        return Choice(FIXED, FIXED, len(self.D))
+
+    @property
+    def independent(self) -> tuple[int, ...]:
+        """Columns of u that remain."""
+        return tuple(j for j in range(len(self.speeds)) if j not in self.D)
+
+    @property
+    def note(self) -> str:
+        found = f"on the graph, dependent are {', '.join(leaf.name for leaf in self.u)}"
+        if self.divisors:
+            values = ", ".join(f"{x:.3g}" for x in self.divisors)
+            found += f"; what is divided by (fails_where) is {values} at the state near which they were chosen"
+        return found
+
     def forces(self, free: Sequence[Any]) -> list[Any]:
-        """F_i + D^T F_d on the independent speeds, zero at the dependent ones (Eq. 44)."""
-        total = [x if j in self.independent else 0.0 for j, x in enumerate(free)]
+        total = [0.0 if j in self.D else x for j, x in enumerate(free)]
         for d, row in self.D.items():
             for i, c in row.items():
                 total[i] = total[i] + c * free[d]
         return total
 
-    def accelerations(self, udot: Sequence[Any]) -> list[Any]:
-        """All accelerations, from those of the independent speeds."""
+    def accelerations(self, udot: Sequence[Any]) -> Sequence[Any]:
         given = list(udot)
         for d, row in self.D.items():
-            given[d] = _sum(row, udot, self.remainders[d])
+            given[d] = weighted_sum(row, udot, self.remainders[d])
         return given
 
     def mass(self, free: Sparse) -> Sparse:
-        """[1 D^T] M [1; D], entries (i, j) with j <= i (Eq. 45)."""
         total: Sparse = {}
         for (r, s), x in free.items():
             if is_zero(x):
@@ -75,123 +185,53 @@ class Embedding:
                             total[row, column] = total.get((row, column), 0.0) + a * b * x
         return total
 
+    def forward(self, route: Route) -> Sequence[Any]:
+        needed = self.forces(route.loaded(self.accelerations([0.0] * len(self.speeds))))
+        udot = solve(self.mass(route.mass), [-x for x in needed], self.independent, self.speeds)
+        return self.accelerations(udot)
 
-def embed(
-    constraints: Sequence[Equation], speeds: Speeds, choice: SpeedChoice, probe: Probe, t: Expr
-) -> Embedding | None:
-    """Embed constraints, if named dependent speeds or a state ask for it or no state-dependent divisor is needed.
+    def known_accelerations(self, udot: Sequence[Expr], forward: Callable[[], Sequence[Expr]]) -> Sequence[Expr]:
+        return forward()
 
-    Returns:
-        None where nothing asks for it and the choice of dependent speeds depends on the state.
 
-    Raises:
-        ModelError: constraints contradict each other, the named speeds cannot be the dependent ones, or the state does
-            not satisfy the constraints or is singular.
+@final
+@dataclass(frozen=True)
+class InNumbers(Embedding):
+    """Dependent speeds are chosen at each state, by native code: there are no expressions of what depends on them.
+
+    Attributes:
+        model: its name.
     """
-    dependent = choice.dependent
-    names = [leaf.name for leaf in speeds.u]
-    for name in dependent:
-        if name not in names:
-            raise ModelError(f"there is no speed {name!r} to be dependent; {near(name, names)}")
-    if not all(row.linear for row in constraints):
-        if dependent or choice.near:
-            raise ModelError(
-                "dependent speeds cannot be chosen once for all where a motion constraint is not linear in the speeds "
-                f"({next(row.name for row in constraints if not row.linear)!r}); leave their choice to each state"
-            )
-        return None
-    rows = [_row(c, speeds) for c in constraints]
-    if not dependent:
-        found = eliminate(rows, range(len(names)), probe, exact=True)
-        redundant = _redundant(found.left, names, probe, dependent)
-        if redundant is not None:
-            return _embedding(found, redundant, speeds, t)
-    if choice.near is not None:
-        return _near(NearState([shortest(c, speeds, probe) for c in constraints], speeds, choice, probe, t))
-    if not dependent:
-        return None
-    found = eliminate(rows, [names.index(name) for name in dependent], probe)
-    redundant = _redundant(found.left, names, probe, dependent)
-    _require_all(dependent, [names[p] for p, _ in found.solved])
-    return _embedding(found, redundant or [], speeds, t)
+
+    model: str
+
+    choice = Choice(AFRESH, KEPT, UNCHOSEN)
+    D, u, udot = (MappingProxyType[Any, Any]({}) for _ in range(3))
+    redundant, fails_where = (), ()
+    in_numbers = ("rhs", *COUNTED, "input_matrix", "energy", "momentum")
+    evaluated, counted = (
+        ("constraints", "unconstrained"),
+        ("unconstrained", "constraints", "configuration", "kinematics"),
+    )
+    remark = "before constraints are embedded in numbers"
+    note = "any choice of dependent speeds fails somewhere, or needs divisors that depend on the state"
+
+    def _refused(self, *_: Any, **__: Any) -> Any:
+        raise ModelError(
+            f"the constraints of {self.model!r} are embedded in numbers, at each state ({self.note}): there are no "
+            "expressions to read; kane.formulate(model, near=kane.assemble(equations, q=..., fixed=[...])) chooses "
+            "dependent speeds that are good near a state, and has them, as has model.speeds(dependent=[...])"
+        )
+
+    forces = accelerations = mass = forward = _refused
+
+    def known_accelerations(self, udot: Sequence[Expr], forward: Callable[[], Sequence[Expr]]) -> Sequence[Expr]:
+        return udot
 
 
-def _near(state: NearState) -> Embedding:
-    """The embedding by the dependent speeds and the rows that are chosen at a state.
-
-    The rows' remainders go through the same elimination, as a column of their own: shorter than the derivatives of its
-    quotients.
-    """
-    chosen, speeds = state.choose(), state.speeds
-    last = len(speeds.u)
-    kept = [state.constraints[i] for i in chosen.rows]
-    rows = [_row(c, speeds) for c in kept]
-    for row, c in zip(rows, kept, strict=True):
-        row.coefficients[last] = c.remainder
-    there = state.at(state.q)
-    found = eliminate(rows, chosen.columns, there)
-    left_out = [c.name for c in state.constraints if c not in kept]
-    embedding = _embedding(found, left_out, speeds, state.t, remainder=last)
-    return replace(embedding, divisors=tuple(there(embedding.fails_where).tolist()))
-
-
-def _embedding(
-    found: Elimination, redundant: Sequence[str], speeds: Speeds, t: Expr, remainder: int | None = None
-) -> Embedding:
-    """The embedding that an elimination gives; e_t stands in a column of its own, or is the derivative of u_d."""
-    values, lift = found.values(), t.arena.lift
-    rows = {p: {j: lift(c) for j, c in row.coefficients.items()} for p, row in sorted(values.items())}
-    D = {p: {j: c for j, c in row.items() if j != remainder} for p, row in rows.items()}
-    u = {speeds.u[p]: lift(_sum(D[p], speeds.u, values[p].rest)) for p in D}
-    if remainder is None:
-        changes = dict(zip(speeds.q, speeds.kinematics, strict=True))
-        changes |= {leaf: leaf.arena.zero for leaf in speeds.u} | {t: t.arena.one}
-        ends = total_time_derivative(list(u.values()), changes)
-    else:
-        ends = substitute([row.get(remainder, t.arena.zero) for row in rows.values()], u)
-    e_t = dict(zip(D, ends, strict=True))
-    udot = {speeds.udot[p]: lift(_sum(D[p], speeds.udot, e_t[p])) for p in D}
-    independent = tuple(j for j in range(len(speeds.u)) if j not in D)
-    return Embedding(independent, D, u, udot, e_t, tuple(redundant), tuple(found.pivots))
-
-
-def _row(c: Equation, speeds: Speeds) -> Row:
-    """A u + b = 0."""
-    return Row(c.name, dict(c.coefficients), substitute([c.motion], {x: x.arena.zero for x in speeds.u})[0])
-
-
-def _sum(coefficients: dict[int, Expr], values: Sequence[Any], rest: Any) -> Any:
+def weighted_sum(coefficients: Mapping[int, Expr], values: Sequence[Any], rest: Any) -> Any:
+    """rest + sum of c_j x_j."""
     total = rest
     for j, c in coefficients.items():
         total = total + c * values[j]
     return total
-
-
-def _redundant(left: Sequence[Row], names: Sequence[str], probe: Probe, dependent: Sequence[str]) -> list[str] | None:
-    """Names of rows without unknowns, which the others imply; None where a row still restricts a speed."""
-    implied = []
-    for row in left:
-        others = [j for j, c in row.coefficients.items() if not abs(probe.anywhere([c])[0]) <= ROUNDING]
-        if others and not dependent:
-            return None
-        if others:
-            raise ModelError(
-                f"the speeds {', '.join(dependent)} are not enough to be the dependent ones: the constraint "
-                f"{row.name!r} still restricts {', '.join(names[j] for j in others)}; name one of these too"
-            )
-        if abs(probe([row.rest])[0]) > ROUNDING:
-            raise ModelError(
-                f"the constraint {row.name!r} contradicts the others: no speeds satisfy all of them; take one out, or "
-                "correct its right-hand side"
-            )
-        implied.append(row.name)
-    return implied
-
-
-def _require_all(dependent: Sequence[str], solved: Sequence[str]) -> None:
-    spare = [name for name in dependent if name not in solved]
-    if spare:
-        raise ModelError(
-            f"the constraints do not determine {', '.join(spare)} as dependent speeds; leave out what can be chosen "
-            "freely"
-        )

@@ -6,14 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kane.expression.operations import COST_CLASSES
+from kane.formulation.constraints.embedding import COUNTED
 from kane.formulation.quantities.programs import program
 
 if TYPE_CHECKING:
     from kane.formulation.equations import Equations
-
-COUNTED = ("inverse", "forward", "mass_matrix", "bias", "kinematics")
-# What native code embeds the constraints in, where it does so in numbers.
-BEFORE_EMBEDDING = ("unconstrained", "constraints", "configuration", "kinematics")
 
 
 class OperationTable(Mapping[str, dict[str, int]]):

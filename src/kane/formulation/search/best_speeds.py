@@ -18,9 +18,8 @@ from kane.formulation.search.candidates import Candidate, Definition, candidates
 from kane.model.model import Model
 from kane.model.speed_choice import SpeedChoice
 
-# What one state takes, dynamical and kinematical equations counted by themselves (Gillespie 2003, Table 3); the second
-# where constraints are embedded in numbers.
-EMBEDDED, IN_NUMBERS = ("forward", "kinematics"), ("constraints", "unconstrained")
+# Shown of choices of which there are expressions; compared is what one state takes, dynamical and kinematical equations
+# counted by themselves (Gillespie 2003, Table 3).
 SHOWN = ("forward", "inverse", "kinematics")
 # The neighbours of a choice are tried again as long as one of them was better, but not more often than this.
 SWEEPS = 4
@@ -208,9 +207,8 @@ def _tried(model: Model, definitions: tuple[Definition, ...]) -> TriedSpeeds:
         if _are_own(definitions, model):
             raise
         return TriedSpeeds(definitions, {}, None, ("in every state",))
-    in_numbers = bool(equations.constraints) and equations.embedding is None
-    work = IN_NUMBERS if in_numbers else EMBEDDED
-    counts = {name: _operations(equations, name) for name in (work if in_numbers else SHOWN)}
+    work = equations.embedding.evaluated
+    counts = {name: _operations(equations, name) for name in (SHOWN if set(work) <= set(SHOWN) else work)}
     operations = sum(sum(counts[name].values()) for name in work)
     fails_where = dict.fromkeys(where_zero(x) for x in equations.system.fails_where)
     return TriedSpeeds(definitions, counts, operations, tuple(fails_where))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
@@ -28,9 +28,9 @@ class ClosedLoop(NamedTuple):
         inputs: all of them, of the same arguments.
     """
 
-    rhs: CompiledFunction
-    settle: CompiledFunction | None
-    inputs: CompiledFunction
+    rhs: ArrayFunction
+    settle: ArrayFunction | None
+    inputs: ArrayFunction
 
 
 def close_loop(dyn: Dynamics, expressions: Mapping[str, Expr]) -> ClosedLoop:
@@ -48,22 +48,24 @@ def close_loop(dyn: Dynamics, expressions: Mapping[str, Expr]) -> ClosedLoop:
         ModelError: an expression belongs to another model, or depends on an input that is replaced itself or on a leaf
             that is not known in the state.
     """
-    rhs = dyn.function("rhs").program
-    replacements = resolved(dyn.equations, rhs, expressions)
-    arrays: dict[str, Any] = {"state": rhs.state, "rest": rhs.rest, "parameters": rhs.parameters}
-    inputs = [replacements.get(leaf, leaf) for leaf in rhs.rest]
+    eqs, rhs = dyn.equations, dyn.function("rhs")
+    replacements = resolved(eqs, expressions)
+    state = (eqs.t, *eqs.q, *eqs.u)
+    arrays: dict[str, Any] = {"state": state, "rest": eqs.inputs, "parameters": eqs.parameters}
+    inputs = [replacements.get(leaf, leaf) for leaf in eqs.inputs]
     recorded = dyn.compile(Program(f"inputs of {rhs.name}", inputs, **arrays))
-    if dyn.equations.constraints and dyn.equations.embedding is None:
-        # Embedding in numbers makes its own rhs, of equations whose replaced inputs are there and have no effect.
-        controlled = replace(substitute_inputs(dyn.equations, **expressions), inputs=dyn.equations.inputs)
-        closed = type(dyn)(controlled, dyn.compile)
+    if (
+        rhs.program is None
+    ):  # values are found in numbers, from equations whose replaced inputs are there and have no effect
+        controlled = replace(substitute_inputs(eqs, **expressions), inputs=eqs.inputs)
+        closed = Dynamics(controlled, dyn.compile)
         return ClosedLoop(closed.function("rhs"), closed.settle, recorded)
-    outputs = substitute(rhs.outputs, replacements)
+    outputs = substitute(rhs.program.outputs, replacements)
     return ClosedLoop(dyn.compile(Program(f"{rhs.name} in closed loop", outputs, **arrays)), dyn.settle, recorded)
 
 
-def resolved(equations: Equations, rhs: Program, expressions: Mapping[str, Expr]) -> dict[Expr, Expr]:
-    """Leaf of each replaced input to its expression in leaves that the program knows.
+def resolved(equations: Equations, expressions: Mapping[str, Expr]) -> dict[Expr, Expr]:
+    """Leaf of each replaced input to its expression in leaves whose values are given in the equations.
 
     Raises:
         ModelError: as ``close_loop``.
@@ -74,15 +76,16 @@ def resolved(equations: Equations, rhs: Program, expressions: Mapping[str, Expr]
     given = list(expressions.values())
     meaning = {**images(equations.system, given), **equations.baked}
     resolved = dict(zip(expressions, substitute(given, meaning), strict=True))
-    known = {*rhs.state, *rhs.parameters, *(leaf for leaf in rhs.rest if leaf.name not in resolved)}
+    e = equations
+    known = {e.t, *e.q, *e.u, *e.parameters, *(leaf for leaf in e.inputs if leaf.name not in resolved)}
     for name, expression in resolved.items():
         for leaf in leaves([expression]):
             if leaf not in known:
-                reason = "is itself given by an expression" if leaf in rhs.rest else "is not known in these equations"
+                reason = "is itself given by an expression" if leaf in e.inputs else "is not known in these equations"
                 if reaction_leaves([leaf]):
                     reason = "is a reaction: kane.substitute(equations, ...) puts the expression into the equations"
                 raise ModelError(
                     f"the expression for the input {name!r} depends on the {OPERATIONS[leaf.op].name} "
                     f"{leaf.name.strip()!r}, which {reason}"
                 )
-    return {leaf: resolved[leaf.name] for leaf in rhs.rest if leaf.name in resolved}
+    return {leaf: resolved[leaf.name] for leaf in e.inputs if leaf.name in resolved}

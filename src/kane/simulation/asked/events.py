@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
@@ -107,9 +108,9 @@ def compile_events(
     names = event_names(events)
     if not names:
         return None
-    rhs = dyn.function("rhs").program
+    e = dyn.equations
     outputs = _resolved(dyn.equations, events, controls)
-    known = {*rhs.state, *rhs.parameters, *(leaf for leaf in rhs.rest if leaf.name not in unknown)}
+    known = {e.t, *e.q, *e.u, *e.parameters, *(leaf for leaf in e.inputs if leaf.name not in unknown)}
     for name, output in zip(names, outputs, strict=True):
         for leaf in leaves([output]):
             if leaf in reaction_leaves([leaf]):
@@ -122,10 +123,10 @@ def compile_events(
                     f"the event {name!r} depends on the {OPERATIONS[leaf.op].name} '{leaf!r}', which is not known "
                     "from time, coordinates, speeds and inputs (a Python function is not known to native code)"
                 )
-    return dyn.compile(Program("events", outputs, state=rhs.state, rest=rhs.rest, parameters=rhs.parameters))
+    return dyn.compile(Program("events", outputs, state=(e.t, *e.q, *e.u), rest=e.inputs, parameters=e.parameters))
 
 
-def watch_for(events: Sequence[Event], function: CompiledFunction | None, parameters: Vector) -> Watch:
+def watch_for(events: Sequence[Event], function: ArrayFunction | None, parameters: Vector) -> Watch:
     """The events for native loops; good as long as ``function``, which ``compile_events`` made, lives."""
     n = len(events)
     none = np.zeros(0)

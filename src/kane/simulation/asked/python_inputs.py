@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.jit.function import ArrayFunction
 from kane.errors import ModelError
 from kane.expression.arguments import numbers
 from kane.native.arrays import System, Vector
@@ -25,7 +25,7 @@ class PythonInputs:
     ``raise_kept`` raises it.
     """
 
-    def __init__(self, rhs: CompiledFunction, plan: InputPlan, system: System, nq: int) -> None:
+    def __init__(self, rhs: ArrayFunction, plan: InputPlan, system: System, nq: int) -> None:
         self._plan = plan
         self._system = system
         self._nq = nq

@@ -20,7 +20,6 @@ from kane.expression.derivative import forward
 from kane.native.arrays import CONFIGURATION, EVALUATIONS, KNOWN, MOTION, STOP, SWITCHES, Vector
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.march import March, Status
-from kane.simulation.settling import has_graph
 
 _PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 # The formulas have orders up to five: so many values besides the first determine the polynomial of a step.
@@ -103,16 +102,16 @@ class _Session:
         options: dict[str, Any] = {"rtol": settings.rtol, "atol": settings.atol}
         if math.isfinite(settings.max_step):
             options["max_step"] = settings.max_step
-        if has_graph(march.rhs):
-            options |= self._exact_jacobian()
+        if march.rhs.program:
+            options |= self._exact_jacobian(march.rhs.program)
         with warnings.catch_warnings():  # that the pattern gives no approximation, which nobody asked for
             warnings.filterwarnings("ignore", message="Custom sparse Jacobian")
             self._solver = _solver()(self._rates, **options)
 
-    def _exact_jacobian(self) -> dict[str, Any]:
+    def _exact_jacobian(self, program: Program) -> dict[str, Any]:
         """The options of CVODE that make it ask for the Jacobian."""
         march, n = self._march, len(self._march.x)
-        self._jacobian, rows, columns = _jacobian(march)
+        self._jacobian, rows, columns = _jacobian(march, program)
         stage = self._jacobian.stage(march.parameters)
         self._slopes = _caller(self._jacobian.address, march, len(rows), stage, self._jacobian.n_work)
         self._places = (rows, columns)
@@ -189,9 +188,8 @@ def _caller(
     return call
 
 
-def _jacobian(march: March) -> tuple[CompiledFunction, Any, Any]:
+def _jacobian(march: March, program: Program) -> tuple[CompiledFunction, Any, Any]:
     """The entries of df/dx that are not zero as a native program, column after column, and their rows and columns."""
-    program = march.rhs.program
     entries, rows, columns = [], [], []
     with collector_paused():
         for j, leaf in enumerate(program.state[1:]):

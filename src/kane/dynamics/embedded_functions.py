@@ -1,0 +1,67 @@
+"""The functions of constrained equations that native code finds in numbers, over the programs of one model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.jit.function import ArrayFunction
+from kane.codegen.programs.program import Program
+from kane.dynamics.constrained_function import ConstrainedFunction, Parts, embedding_length, settle_length
+from kane.dynamics.embedded_quantity import RULES, EmbeddedQuantity
+from kane.formulation.equations import Equations
+from kane.formulation.quantities.programs import program
+from kane.native.embedding import embedding, rhs
+from kane.native.settle import settle
+
+
+class EmbeddedFunctions:
+    """What makes these functions, each when it is asked for.
+
+    Args:
+        equations: with constraints, or with configurations that their speeds keep.
+        compile: makes code of programs.
+    """
+
+    def __init__(self, equations: Equations, compile: Callable[[Program], CompiledFunction]) -> None:
+        self._equations, self._compile = equations, compile
+        free, own = equations.unconstrained, equations.system.own
+        programs = [program(equations, "constraints"), program(equations, "configuration")]
+        programs += [program(free, "kinematics"), program(equations, "unconstrained")]
+        by_own = None if own is None else EmbeddedFunctions(equations.own, compile).settle()
+        self._parts = Parts(equations, tuple(compile(p) for p in programs), by_own)
+
+    def make(self, name: str) -> ArrayFunction:
+        """A function by name: "embedding", or one that the equations have no expressions of."""
+        own = self._makers.get(name)
+        if own is not None:
+            return own()
+        free = self._compile(program(self._equations.unconstrained, RULES[name][0]))
+        return EmbeddedQuantity(name, self._embedding(), free)
+
+    def settle(self) -> ConstrainedFunction:
+        """See ``Dynamics.settle``."""
+        eqs, length = self._equations, settle_length(self._equations)
+        mode = eqs.embedding.choice.in_runs
+        return ConstrainedFunction("settle", settle, self._parts, length, mode=mode, rest=eqs.inputs, threads=1)
+
+    @property
+    def _makers(self) -> Mapping[str, Callable[[], ConstrainedFunction]]:
+        nq, n = len(self._equations.q), len(self._equations.u)
+        return {
+            "embedding": self._embedding,
+            "rhs": lambda: self._constrained("rhs", rhs, nq + n),
+            "forward": lambda: self._constrained("forward", rhs, n, first=nq),
+        }
+
+    def _embedding(self) -> ConstrainedFunction:
+        # Of the unconstrained equations it takes remainders, which depend on nothing that A u + b does not depend on.
+        return self._constrained("embedding", embedding, embedding_length(len(self._equations.u)), decisive=1)
+
+    def _constrained(
+        self, name: str, native: Callable[[], int], length: int, *, first: int = 0, decisive: int | None = None
+    ) -> ConstrainedFunction:
+        mode, inputs = self._equations.embedding.choice.alone, self._equations.inputs
+        return ConstrainedFunction(
+            name, native, self._parts, length, mode=mode, first=first, rest=inputs, decisive=decisive
+        )
