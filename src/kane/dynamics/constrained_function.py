@@ -15,9 +15,22 @@ from kane.codegen.jit.function import ArrayFunction
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
+from kane.native.blocks import scratch_places
 from kane.native.call import call_program, native_loop
-from kane.native.header import HEADER, MODE, OWN, RANK, ROWS, SPEEDS, STAGES, UNCHOSEN
-from kane.native.settle import own_work_length, settle_work_length
+from kane.native.header import (
+    COORDINATES,
+    HEADER,
+    MODE,
+    OWN,
+    OWN_SPEEDS,
+    RANK,
+    RESIDUALS,
+    ROWS,
+    SPEEDS,
+    STAGES,
+    UNCHOSEN,
+    WORK,
+)
 
 # States in a chunk: some 0.2 ms of work.
 _CHUNK = 64
@@ -149,12 +162,12 @@ class ConstrainedFunction(ArrayFunction):
         self._passed = b""  # the headers of the last stage that was found to be one
         self._decisive = parts.called[:decisive]
         self.address = native()
-        m, eqs = len(parts.equations.constraints), parts.equations
+        eqs, head = parts.equations, parts.header(mode)
         self.n_state = 1 + len(eqs.q) + len(eqs.u)
         self.n_rest, self.n_parameters, self.n_out = len(rest), len(eqs.parameters), n_out
-        self.n_stage = len(parts.header(mode)) + sum(p.n_stage for p in parts.called)
-        nq = len(eqs.q)
-        self.n_work = parts.n_work + settle_work_length(m, len(eqs.u), nq) + own_work_length(len(eqs.own.u), nq)
+        self.n_stage = len(head) + sum(p.n_stage for p in parts.called)
+        sizes = head[[WORK, ROWS, SPEEDS, COORDINATES, RESIDUALS, OWN_SPEEDS]]
+        self.n_work = scratch_places(*sizes.tolist()).end
         self.threads = threads or processors()
 
     @property
@@ -205,13 +218,3 @@ class ConstrainedFunction(ArrayFunction):
         if self.first:
             result[...] = rows[:, self.first :]
         return out
-
-
-def settle_length(equations: Equations) -> int:
-    """Outputs of settling: q, u, the residuals of configuration and motion as found, conditioning."""
-    return len(equations.q) + len(equations.u) + 3
-
-
-def embedding_length(n: int) -> int:
-    """Outputs of the program "embedding"."""
-    return 1 + 3 * n + n * n

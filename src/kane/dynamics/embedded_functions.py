@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
-from kane.dynamics.constrained_function import ConstrainedFunction, Parts, embedding_length, settle_length
+from kane.dynamics.constrained_function import ConstrainedFunction, Parts
 from kane.dynamics.embedded_quantity import RULES, EmbeddedQuantity
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program
+from kane.native.blocks import embedding_places, settled_places
 from kane.native.embedding import embedding, rhs
 from kane.native.settle import settle
 
@@ -41,7 +42,8 @@ class EmbeddedFunctions:
 
     def settle(self) -> ConstrainedFunction:
         """See ``Dynamics.settle``."""
-        eqs, length = self._equations, settle_length(self._equations)
+        eqs = self._equations
+        length = settled_places(len(eqs.u), len(eqs.q)).end
         mode = eqs.embedding.choice.in_runs
         return ConstrainedFunction("settle", settle, self._parts, length, mode=mode, rest=eqs.inputs, threads=1)
 
@@ -56,7 +58,7 @@ class EmbeddedFunctions:
 
     def _embedding(self) -> ConstrainedFunction:
         # Of the unconstrained equations it takes remainders, which depend on nothing that A u + b does not depend on.
-        return self._constrained("embedding", embedding, embedding_length(len(self._equations.u)), decisive=1)
+        return self._constrained("embedding", embedding, embedding_places(len(self._equations.u)).end, decisive=1)
 
     def _constrained(
         self, name: str, native: Callable[[], int], length: int, *, first: int = 0, decisive: int | None = None

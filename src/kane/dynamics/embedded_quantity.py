@@ -11,6 +11,7 @@ import numpy as np
 from kane.codegen.jit.function import ArrayFunction
 from kane.expression.node import Expr
 from kane.formulation.quantities.programs import lower_triangle
+from kane.native.blocks import embedding_places
 
 
 class Embedded(NamedTuple):
@@ -33,9 +34,10 @@ class Embedded(NamedTuple):
     @classmethod
     def of(cls, values: np.ndarray, n: int) -> Embedded:
         """From what the program "embedding" gives."""
-        vectors = values[..., 1 : 1 + 3 * n].reshape(*values.shape[:-1], 3, n)
-        R = values[..., 1 + 3 * n :].reshape(*values.shape[:-1], n, n)
-        return cls(values[..., 0], vectors[..., 0, :] == 1.0, vectors[..., 1, :], vectors[..., 2, :], R)
+        at = embedding_places(n)
+        independent, u, e_t = values[..., at.independent : at.u], values[..., at.u : at.e_t], values[..., at.e_t : at.R]
+        R = values[..., at.R :].reshape(*values.shape[:-1], n, n)
+        return cls(values[..., at.conditioning], independent == 1.0, u, e_t, R)
 
     def accelerations(self, udot: np.ndarray) -> np.ndarray:
         """All accelerations, from those of the independent speeds."""

@@ -13,7 +13,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from kane.native.call import native_kernel
+from kane.native.blocks import factor_places
+from kane.native.call import integers_at, matrix_at, native_inline, native_kernel, vector_at
 from kane.native.header import UNCHOSEN
 
 # A pivot under this share of the largest counts as zero: less than half of the digits would be left in what is divided
@@ -45,6 +46,18 @@ class Factors(NamedTuple):
     beta: Any
     norms: Any
     w: Any
+
+
+native_inline(factor_places)
+
+
+@native_inline
+def factors_at(work: Any, start: int, m: int, n: int) -> Any:
+    """The Factors of a matrix (m, n) that lie from ``start`` on."""
+    at = factor_places(start, m, n)
+    order, norms = integers_at(work, at.order, n), matrix_at(work, at.norms, 2, n)
+    diag, beta, w = vector_at(work, at.diag, n), vector_at(work, at.beta, n), vector_at(work, at.w, n)
+    return Factors(matrix_at(work, at.A, m, n), order, diag, beta, norms, w)
 
 
 @native_kernel

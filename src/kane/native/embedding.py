@@ -11,14 +11,15 @@ import math
 from typing import Any, NamedTuple
 
 from kane.native.algebra import (
-    Factors,
     factor,
+    factors_at,
     smallest_pivot,
     solve_columns,
     solve_positive,
     solve_upper,
     to_q,
 )
+from kane.native.blocks import constraint_places, embedding_places, scratch_places, unconstrained_places
 from kane.native.call import (
     call_program,
     integers_at,
@@ -35,7 +36,9 @@ from kane.native.header import (
     HEADER,
     LINEAR,
     MODE,
+    OWN_SPEEDS,
     RANK,
+    RESIDUALS,
     ROWS,
     SPEEDS,
     STAGES,
@@ -79,42 +82,32 @@ class Arrays(NamedTuple):
     udot: Any
 
 
+for places in (constraint_places, unconstrained_places, embedding_places, scratch_places):
+    native_inline(places)
+
+
+@native_inline
+def scratch_of(head: Any) -> Any:
+    """Where the arrays of a call lie."""
+    m, n, nq = head[ROWS], head[SPEEDS], head[COORDINATES]
+    return scratch_places(head[WORK], m, n, nq, head[RESIDUALS], head[OWN_SPEEDS])
+
+
 @native_inline
 def arrays_of(state: Any, stage: Any, work: Any) -> Any:
     """The Arrays of a call, the state copied."""
     head = integers_at(stage, 0, HEADER)
     m, n, nq = head[ROWS], head[SPEEDS], head[COORDINATES]
-    at = head[WORK]
-    s = vector_at(work, at, 1 + nq + n)
-    given = vector_at(state, 0, 1 + nq + n)
+    at = scratch_of(head)
+    s, given = vector_at(work, at.state, 1 + nq + n), vector_at(state, 0, 1 + nq + n)
     for i in range(s.size):
         s[i] = given[i]
-    at += 1 + nq + n
-    rows = vector_at(work, at, m * n + m)
-    at += m * n + m
-    free = vector_at(work, at, n * (n + 1) // 2 + n + m + nq)
-    at += n * (n + 1) // 2 + n + m + nq
-    f = Factors(
-        matrix_at(work, at, m, n),
-        integers_at(work, at + m * n, n),
-        vector_at(work, at + m * n + n, n),
-        vector_at(work, at + m * n + 2 * n, n),
-        matrix_at(work, at + m * n + 3 * n, 2, n),
-        vector_at(work, at + m * n + 5 * n, n),
-    )
-    at += m * n + 6 * n
-    x = vector_at(work, at, m)
-    at += m
-    M, W, reduced = matrix_at(work, at, n, n), matrix_at(work, at + n * n, n, n), matrix_at(work, at + 2 * n * n, n, n)
-    at += 3 * n * n
-    e, z, udot = vector_at(work, at, n), vector_at(work, at + n, n), vector_at(work, at + 2 * n, n)
+    rows = vector_at(work, at.rows, constraint_places(m, n).end)
+    free = vector_at(work, at.free, unconstrained_places(m, n, nq).end)
+    f, x = factors_at(work, at.f, m, n), vector_at(work, at.x, m)
+    M, W, reduced = matrix_at(work, at.M, n, n), matrix_at(work, at.W, n, n), matrix_at(work, at.reduced, n, n)
+    e, z, udot = vector_at(work, at.e, n), vector_at(work, at.z, n), vector_at(work, at.udot, n)
     return Arrays(head, integers_at(stage, HEADER, n), s, rows, free, f, x, M, W, reduced, e, z, udot)
-
-
-@native_kernel
-def work_length(m: int, n: int, nq: int) -> int:
-    """Doubles that ``arrays_of`` lays out."""
-    return 1 + nq + n + m * n + m + n * (n + 1) // 2 + n + m + nq + n * m + 6 * n + m + 3 * n * n + 3 * n
 
 
 @native_inline
@@ -154,7 +147,7 @@ def _change(f: Any, rank: int, motion: Any, x: Any, u: Any) -> float:
 def correct_speeds(a: Any, rank: int, rest: Any, stage: Any, work: Any) -> None:
     """u_d from u_i, where A and its Factors stand for the state; rows that are not linear are solved by iteration."""
     m, n = a.f.A.shape
-    u, motion = a.state[a.state.size - n :], a.rows[m * n :]
+    u, motion = a.state[a.state.size - n :], a.rows[constraint_places(m, n).motion :]
     change = _change(a.f, rank, motion, a.x, u)
     if a.head[LINEAR] == 1:
         return
@@ -259,19 +252,25 @@ def solve_motion(f: Any, rank: int, h: Any, M: Any, reduced: Any, e: Any, z: Any
             udot[k] += D[k, j] * udot[j]
 
 
+@native_inline
+def _accelerated(a: Any, rank: int, rest: Any, stage: Any, work: Any) -> Any:
+    """e_t into the arrays; the places of the terms of M udot + h = A^T lambda, which are then in ``free``."""
+    call(a, UNCONSTRAINED, rest, stage, work, a.free)
+    m, n = a.f.A.shape
+    at = unconstrained_places(m, n, a.head[COORDINATES])
+    remainders(a.f, rank, a.free[at.remainder : at.rates], a.x, a.e)
+    return at
+
+
 @native_program
 def rhs(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     """qdot and udot."""
     a = arrays_of(state, stage, work)
     rank = embed(a, rest, stage, work)
-    call(a, UNCONSTRAINED, rest, stage, work, a.free)
-    m, n = a.f.A.shape
-    first = n * (n + 1) // 2
-    h, after = a.free[first : first + n], a.free[first + n : first + n + m]
-    remainders(a.f, rank, after, a.x, a.e)
+    at = _accelerated(a, rank, rest, stage, work)
     reduce_mass(a.f, rank, a.free, a.M, a.W, a.reduced)
-    solve_motion(a.f, rank, h, a.M, a.reduced, a.e, a.z, a.udot)
-    rates = a.free[first + n + m :]
+    solve_motion(a.f, rank, a.free[at.h : at.remainder], a.M, a.reduced, a.e, a.z, a.udot)
+    rates, n = a.free[at.rates :], a.f.order.size
     result = vector_at(out, 0, rates.size + n)
     for i in range(rates.size):
         result[i] = rates[i]
@@ -284,18 +283,16 @@ def embedding(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     """Conditioning; 1 for each independent speed, else 0; u; e_t; R by rows, its columns of dependent speeds zero."""
     a = arrays_of(state, stage, work)
     rank = embed(a, rest, stage, work)
-    call(a, UNCONSTRAINED, rest, stage, work, a.free)
-    m, n = a.f.A.shape
-    first = n * (n + 1) // 2 + n
-    remainders(a.f, rank, a.free[first : first + m], a.x, a.e)
-    order, D = a.f.order, a.f.A
-    result, R = vector_at(out, 0, 1 + 3 * n), matrix_at(out, 1 + 3 * n, n, n)
-    result[0] = conditioning(a.rows, a.f, rank)
+    _accelerated(a, rank, rest, stage, work)
+    order, D, n = a.f.order, a.f.A, a.f.order.size
+    at = embedding_places(n)
+    result, R = vector_at(out, 0, at.R), matrix_at(out, at.R, n, n)
+    result[at.conditioning] = conditioning(a.rows, a.f, rank)
     for k in range(n):
         j = order[k]
-        result[1 + j] = 1.0 if k >= rank else 0.0
-        result[1 + n + j] = a.state[a.state.size - n + j]
-        result[1 + 2 * n + j] = a.e[k]
+        result[at.independent + j] = 1.0 if k >= rank else 0.0
+        result[at.u + j] = a.state[a.state.size - n + j]
+        result[at.e_t + j] = a.e[k]
         for i in range(n):
             R[i, j] = 0.0
         if k >= rank:

@@ -10,17 +10,17 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from kane.native.algebra import Factors, factor, from_q, smallest_pivot, solve_lower
+from kane.native.algebra import factor, factors_at, from_q, smallest_pivot, solve_lower
+from kane.native.blocks import constraint_places, settled_places
 from kane.native.call import (
     call_program,
     integers_at,
-    matrix_at,
     native_inline,
     native_kernel,
     native_program,
     vector_at,
 )
-from kane.native.embedding import arrays_of, call, conditioning, correct_speeds, load_columns, work_length
+from kane.native.embedding import arrays_of, call, conditioning, correct_speeds, load_columns, scratch_of
 from kane.native.header import (
     AFRESH,
     CONFIGURATION,
@@ -37,7 +37,6 @@ from kane.native.header import (
     RESIDUALS,
     STAGES,
     UNCHOSEN,
-    WORK,
 )
 
 # Residuals [m or rad] under this are rounding in mechanisms of metres; in others iteration ends where it gains nothing.
@@ -66,35 +65,16 @@ class Correction(NamedTuple):
     still: Any
 
 
-@native_kernel
-def settle_work_length(m: int, n: int, nq: int) -> int:
-    """Doubles that settling lays out."""
-    return work_length(m, n, nq) + m * n + 7 * m + n + 3 * nq
-
-
-def own_work_length(n: int, nq: int) -> int:
-    """Doubles for the state of the joints' own speeds, of which there are n, and for what settling it gives."""
-    return 2 * (1 + nq + n) + 2
+native_inline(settled_places)
 
 
 @native_inline
 def _correction_of(a: Any, work: Any) -> Any:
-    m, n = a.f.A.shape
-    p, nq = a.head[RESIDUALS], a.head[COORDINATES]
-    at = a.head[WORK] + work_length(m, n, nq)
-    f = Factors(
-        matrix_at(work, at, n, p),
-        integers_at(work, at + p * n, p),
-        vector_at(work, at + p * n + p, p),
-        vector_at(work, at + p * n + 2 * p, p),
-        matrix_at(work, at + p * n + 3 * p, 2, p),
-        vector_at(work, at + p * n + 5 * p, p),
-    )
-    at += p * n + 6 * p
-    residual, s = vector_at(work, at, p), vector_at(work, at + p, n)
-    at += p + n
-    q, slope = vector_at(work, at, nq), vector_at(work, at + nq, nq)
-    return Correction(f, residual, s, q, slope, vector_at(work, at + 2 * nq, nq))
+    n, p, nq = a.f.order.size, a.head[RESIDUALS], a.head[COORDINATES]
+    at = scratch_of(a.head)
+    residual, s, q = vector_at(work, at.residual, p), vector_at(work, at.s, n), vector_at(work, at.q, nq)
+    slope, still = vector_at(work, at.slope, nq), vector_at(work, at.still, nq)
+    return Correction(factors_at(work, at.transposed, n, p), residual, s, q, slope, still)
 
 
 @native_kernel
@@ -181,17 +161,18 @@ def _correct_coordinates(a: Any, c: Any, rows: Any, quaternions: Any, rest: Any,
 
 
 @native_inline
-def _correct_by_own_speeds(a: Any, nq: int, at: int, rest: Any, stage: Any, work: Any) -> float:
+def _correct_by_own_speeds(a: Any, rest: Any, stage: Any, work: Any) -> float:
     """q onto the configuration constraints by the joints' own speeds; the largest residual as it was before."""
-    n = a.head[OWN_SPEEDS]
-    state, found = vector_at(work, at, 1 + nq + n), vector_at(work, at + 1 + nq + n, nq + n + 3)
+    n, nq, at = a.head[OWN_SPEEDS], a.head[COORDINATES], scratch_of(a.head)
+    given = settled_places(n, nq)
+    state, found = vector_at(work, at.own_state, 1 + nq + n), vector_at(work, at.own_found, given.end)
     for i in range(1 + nq + n):
         state[i] = a.state[i] if i <= nq else 0.0
     part = vector_at(stage, a.head[STAGES + OWN], 0)
     call_program(a.head[OWN], state, vector_at(rest, 0, 0), part, found, vector_at(work, 0, 0))
     for i in range(nq):
-        a.state[1 + i] = found[i]
-    return float(found[nq + n])
+        a.state[1 + i] = found[given.q + i]
+    return float(found[given.configuration])
 
 
 @native_inline
@@ -227,22 +208,22 @@ def settle(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     m, n, nq = a.f.A.shape[0], c.s.size, c.q.size
     lists = integers_at(stage, HEADER + n, a.head[RESIDUALS] + a.head[QUATERNIONS])
     rows, quaternions = lists[: a.head[RESIDUALS]], lists[a.head[RESIDUALS] :]
-    result = vector_at(out, 0, nq + n + 3)
+    at = settled_places(n, nq)
+    result = vector_at(out, 0, at.end)
     call(a, CONSTRAINTS, rest, stage, work, a.rows)
-    result[nq + n + 1] = _largest(a.rows[m * n :])
+    result[at.motion] = _largest(a.rows[constraint_places(m, n).motion :])
     for j in range(n):
-        result[nq + j] = a.state[1 + nq + j]
+        result[at.u + j] = a.state[1 + nq + j]
     _normalise(a, quaternions)
     if a.head[OWN] != 0:
-        at = a.head[WORK] + settle_work_length(m, n, nq)
-        result[nq + n] = _correct_by_own_speeds(a, nq, at, rest, stage, work)
+        result[at.configuration] = _correct_by_own_speeds(a, rest, stage, work)
     else:
-        result[nq + n] = _correct_coordinates(a, c, rows, quaternions, rest, stage, work)
+        result[at.configuration] = _correct_coordinates(a, c, rows, quaternions, rest, stage, work)
     for j in range(n):
-        a.state[1 + nq + j] = result[nq + j]
+        a.state[1 + nq + j] = result[at.u + j]
     call(a, CONSTRAINTS, rest, stage, work, a.rows)
     rank = _choose(a)
     correct_speeds(a, rank, rest, stage, work)
-    result[nq + n + 2] = conditioning(a.rows, a.f, rank)
+    result[at.conditioning] = conditioning(a.rows, a.f, rank)
     for i in range(nq + n):
-        result[i] = a.state[1 + i]
+        result[at.q + i] = a.state[1 + i]
