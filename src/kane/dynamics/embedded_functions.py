@@ -30,7 +30,7 @@ class EmbeddedFunctions:
         programs = [program(equations, "constraints"), program(equations, "configuration")]
         programs += [program(free, "kinematics"), program(equations, "unconstrained")]
         by_own = None if own is None else EmbeddedFunctions(equations.own, compile).settle()
-        self._parts = Parts(equations, tuple(compile(p) for p in programs), by_own)
+        self._parts = Parts(equations, tuple(self._compile(p) for p in programs), by_own)
 
     def make(self, name: str) -> ArrayFunction:
         """A function by name: "embedding", or one that the equations have no expressions of."""
