@@ -56,3 +56,15 @@ def test_coordinates_are_settled_by_the_joints_own_speeds(in_one_speed):
     left = in_one_speed.constraint_residuals(out[:3], out[3:4]).configuration
     assert out[4] > 1e-5
     assert np.abs(left).max() < 1e-14
+
+
+def test_an_expression_drives_speeds_that_keep_the_loop_as_a_function_of_time_does(in_one_speed):
+    """The expression was put into equations of other outputs before; the function of Python vouches for the motion."""
+    state, (torque,) = kane.assemble(in_one_speed, u=START), in_one_speed.equations.inputs
+    law = {torque.name: 3.0 * kane.sin(in_one_speed.equations.t)}
+    runs = [
+        kane.simulate(in_one_speed, until=0.3, q=state.q, u=state.u, inputs=inputs)
+        for inputs in (law, {torque.name: lambda t: 3.0 * np.sin(t)})
+    ]
+    # Both at the default tolerance 1e-9.
+    np.testing.assert_allclose(runs[0].final.q, runs[1].final.q, rtol=0, atol=1e-8)

@@ -62,15 +62,17 @@ class Constraints:
     parameters: Vector
 
     @classmethod
-    def of(cls, equations: Equations, native: Callable[[Program], CompiledFunction], parameters: Vector) -> Constraints:
-        """The constraints of equations, with code that ``native`` makes."""
+    def of(
+        cls, equations: Equations, code_of: Callable[[Program], CompiledFunction], parameters: Vector
+    ) -> Constraints:
+        """The constraints of equations, with code that ``code_of`` makes."""
         e = equations
         with collector_paused():
             configuration = [row.configuration for row in e.closing]
             outputs = e.unconstrained.baked_in([*configuration, *(row.motion for row in e.constraints)])
             state = (e.t, *e.q, *e.u)
             program = Program("residuals", factor(outputs), state=state, rest=(), parameters=e.parameters)
-        return cls(e, native(program), parameters)
+        return cls(e, code_of(program), parameters)
 
     def residuals(self, states: NDArray[np.float64]) -> Residuals:
         """What is left over at states [t, q, u], (states, 1 + nq + n)."""
