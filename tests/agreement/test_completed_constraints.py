@@ -64,7 +64,7 @@ def test_an_expression_drives_speeds_that_keep_the_loop_as_a_function_of_time_do
     law = {torque.name: 3.0 * kane.sin(in_one_speed.equations.t)}
     runs = [
         kane.simulate(in_one_speed, until=0.3, q=state.q, u=state.u, inputs=inputs)
-        for inputs in (law, {torque.name: lambda t: 3.0 * np.sin(t)})
+        for inputs in (law, {torque.name: lambda t, q, u: 3.0 * np.sin(t)})
     ]
     # Both at the default tolerance 1e-9.
     np.testing.assert_allclose(runs[0].final.q, runs[1].final.q, rtol=0, atol=1e-8)

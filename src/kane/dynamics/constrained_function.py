@@ -17,20 +17,7 @@ from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 from kane.native.blocks import scratch_places
 from kane.native.call import call_program, native_loop
-from kane.native.header import (
-    COORDINATES,
-    HEADER,
-    MODE,
-    OWN,
-    OWN_SPEEDS,
-    RANK,
-    RESIDUALS,
-    ROWS,
-    SPEEDS,
-    STAGES,
-    UNCHOSEN,
-    WORK,
-)
+from kane.native.header import HEADER, MODE, OWN, RANK, ROWS, SPEEDS, STAGES, UNCHOSEN
 
 # States in a chunk: some 0.2 ms of work.
 _CHUNK = 64
@@ -166,8 +153,7 @@ class ConstrainedFunction(ArrayFunction):
         self.n_state = 1 + len(eqs.q) + len(eqs.u)
         self.n_rest, self.n_parameters, self.n_out = len(rest), len(eqs.parameters), n_out
         self.n_stage = len(head) + sum(p.n_stage for p in parts.called)
-        sizes = head[[WORK, ROWS, SPEEDS, COORDINATES, RESIDUALS, OWN_SPEEDS]]
-        self.n_work = scratch_places(*sizes.tolist()).end
+        self.n_work = int(scratch_places(head).end)
         self.threads = threads or processors()
 
     @property

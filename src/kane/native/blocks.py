@@ -7,7 +7,9 @@ triangle.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from kane.native.header import COORDINATES, OWN_SPEEDS, RESIDUALS, ROWS, SPEEDS, WORK
 
 
 class ConstraintPlaces(NamedTuple):
@@ -129,8 +131,10 @@ class ScratchPlaces(NamedTuple):
     end: int
 
 
-def scratch_places(at: int, m: int, n: int, nq: int, p: int, n_own: int) -> ScratchPlaces:
-    """The places from ``at`` on."""
+def scratch_places(head: Any) -> ScratchPlaces:
+    """The places for a model with this header."""
+    at, m, n, nq = head[WORK], head[ROWS], head[SPEEDS], head[COORDINATES]
+    p, n_own = head[RESIDUALS], head[OWN_SPEEDS]
     rows = at + 1 + nq + n
     free = rows + constraint_places(m, n).end
     f = free + unconstrained_places(m, n, nq).end

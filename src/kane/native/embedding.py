@@ -36,15 +36,12 @@ from kane.native.header import (
     HEADER,
     LINEAR,
     MODE,
-    OWN_SPEEDS,
     RANK,
-    RESIDUALS,
     ROWS,
     SPEEDS,
     STAGES,
     UNCHOSEN,
     UNCONSTRAINED,
-    WORK,
 )
 
 # Rows that are not linear in the speeds: Newton's method, until the change is rounding.
@@ -87,18 +84,11 @@ for places in (constraint_places, unconstrained_places, embedding_places, scratc
 
 
 @native_inline
-def scratch_of(head: Any) -> Any:
-    """Where the arrays of a call lie."""
-    m, n, nq = head[ROWS], head[SPEEDS], head[COORDINATES]
-    return scratch_places(head[WORK], m, n, nq, head[RESIDUALS], head[OWN_SPEEDS])
-
-
-@native_inline
 def arrays_of(state: Any, stage: Any, work: Any) -> Any:
     """The Arrays of a call, the state copied."""
     head = integers_at(stage, 0, HEADER)
     m, n, nq = head[ROWS], head[SPEEDS], head[COORDINATES]
-    at = scratch_of(head)
+    at = scratch_places(head)
     s, given = vector_at(work, at.state, 1 + nq + n), vector_at(state, 0, 1 + nq + n)
     for i in range(s.size):
         s[i] = given[i]

@@ -11,7 +11,7 @@ import math
 from typing import Any, NamedTuple
 
 from kane.native.algebra import factor, factors_at, from_q, smallest_pivot, solve_lower
-from kane.native.blocks import constraint_places, settled_places
+from kane.native.blocks import constraint_places, scratch_places, settled_places
 from kane.native.call import (
     call_program,
     integers_at,
@@ -20,7 +20,7 @@ from kane.native.call import (
     native_program,
     vector_at,
 )
-from kane.native.embedding import arrays_of, call, conditioning, correct_speeds, load_columns, scratch_of
+from kane.native.embedding import arrays_of, call, conditioning, correct_speeds, load_columns
 from kane.native.header import (
     AFRESH,
     CONFIGURATION,
@@ -71,7 +71,7 @@ native_inline(settled_places)
 @native_inline
 def _correction_of(a: Any, work: Any) -> Any:
     n, p, nq = a.f.order.size, a.head[RESIDUALS], a.head[COORDINATES]
-    at = scratch_of(a.head)
+    at = scratch_places(a.head)
     residual, s, q = vector_at(work, at.residual, p), vector_at(work, at.s, n), vector_at(work, at.q, nq)
     slope, still = vector_at(work, at.slope, nq), vector_at(work, at.still, nq)
     return Correction(factors_at(work, at.transposed, n, p), residual, s, q, slope, still)
@@ -163,7 +163,7 @@ def _correct_coordinates(a: Any, c: Any, rows: Any, quaternions: Any, rest: Any,
 @native_inline
 def _correct_by_own_speeds(a: Any, rest: Any, stage: Any, work: Any) -> float:
     """q onto the configuration constraints by the joints' own speeds; the largest residual as it was before."""
-    n, nq, at = a.head[OWN_SPEEDS], a.head[COORDINATES], scratch_of(a.head)
+    n, nq, at = a.head[OWN_SPEEDS], a.head[COORDINATES], scratch_places(a.head)
     given = settled_places(n, nq)
     state, found = vector_at(work, at.own_state, 1 + nq + n), vector_at(work, at.own_found, given.end)
     for i in range(1 + nq + n):
