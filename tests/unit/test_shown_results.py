@@ -40,7 +40,7 @@ def test_results_that_print_as_tables_do_so_at_a_prompt_as_well(swing, loop):
 def test_dynamics_functions_and_reactions_say_what_they_are_of(loop):
     equations, dyn, _, _ = loop
     assert repr(dyn) == "<Dynamics of 'four_bar': 3 coordinates, 3 speeds, 1 input, 2 constraints>"
-    assert repr(dyn.function("rhs")) == "<CompiledFunction 'rhs': state[7], rest[1] -> out[6]>"
+    assert repr(dyn.function("rhs")) == "<ConstrainedFunction 'rhs': state[7], rest[1] -> out[6]>"
     force = kane.RevealedReactions(dyn, kane.reveal_reactions(equations, "q1"))
     assert repr(force).startswith("<RevealedReactions of 'four_bar': q1 Fx [N], q1 Fy [N],")
     assert repr(kane.Multipliers()) == "Multipliers()"
