@@ -10,8 +10,8 @@ import numpy as np
 
 from kane.analysis.closing import CLOSED, close_loops, null_space, require_closed
 from kane.analysis.integrability import integrable_rows
-from kane.analysis.loops import Array, Loops
 from kane.dynamics.build import build
+from kane.dynamics.constraint_terms import Array, ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.arguments import number, words
@@ -43,7 +43,7 @@ class Assembly:
         free: names of coordinates, then of speeds, that may be chosen at will near this state: as many as there are
             freedoms of each, held ones (and the speeds of held coordinates) before others.
         integrable: names of the motion constraints that restrict the configuration as well, in truth.
-        tries: how many starts it took to close the loops.
+        tries: how many starts it took to close the terms.
         coordinates, speeds: names.
         units: of the coordinates, then of the speeds.
     """
@@ -111,23 +111,25 @@ def assemble(
     dyn = equations if isinstance(equations, Dynamics) else build(equations)
     layout = Layout.of(dyn.equations)
     values = named_vector(parameters, layout.parameters, layout.parameter_defaults, "parameter")
-    loops = Loops(dyn, _time(dyn.equations, t), values)
-    own = loops.own
+    time = _time(dyn.equations, t)
     held, kept = _held(layout, fixed)
     x = layout.initial_state(q, u)
     guess, speeds = x[: len(layout.coordinates)], x[len(layout.coordinates) :]
+    terms = ConstraintTerms.of(dyn, guess, t=time, parameters=values)
+    own = terms.own
     closed, tries = close_loops(own, guess, held)
     require_closed(own, closed, guess, held)
-    speeds = consistent_speeds(loops, closed.q, speeds, kept)
-    residual, A = loops.motion(closed.q, speeds)
-    independent, redundant = split_rows(A if own is loops else own.motion(closed.q, np.zeros(len(own.equations.u)))[1])
+    speeds = consistent_speeds(terms, closed.q, speeds, kept)
+    found = terms.at(closed.q, speeds)
+    residual, A = found.motion, found.A
+    independent, redundant = split_rows(A if own is terms else own.at(closed.q).A)
     return Assembly(
         q=closed.q,
         u=speeds,
         rank=len(independent),
         residual=max(closed.residual, float(np.abs(residual).max(initial=0.0))),
         redundant=tuple(own.names[i] for i in redundant),
-        free=free_names(loops, layout, closed.q, A[split_rows(A)[0]], fixed),
+        free=free_names(terms, layout, closed.q, A[split_rows(A)[0]], fixed),
         integrable=integrable_rows(own, closed.q, independent),
         tries=tries,
         coordinates=layout.coordinates,
@@ -160,7 +162,7 @@ def _held(layout: Layout, fixed: Sequence[str]) -> tuple[list[int], list[int]]:
     return held, [j for j, name in enumerate(layout.speeds) if name in fixed]
 
 
-def consistent_speeds(loops: Loops, q: Array, guess: Array, kept: Sequence[int]) -> Array:
+def consistent_speeds(terms: ConstraintTerms, q: Array, guess: Array, kept: Sequence[int]) -> Array:
     """The speeds nearest to the guess that satisfy the motion constraints, some kept as they are.
 
     Raises:
@@ -169,27 +171,29 @@ def consistent_speeds(loops: Loops, q: Array, guess: Array, kept: Sequence[int])
     moving = [j for j in range(len(guess)) if j not in kept]
     u = guess.copy()
     for _ in range(ITERATIONS):
-        residual, A = loops.motion(q, u)
+        here = terms.at(q, u)
+        residual, A = here.motion, here.A
         if not len(residual):
             return u
         change = np.linalg.lstsq(A[:, moving], -residual, rcond=IMPLIED**1.5)[0]
         u[moving] += change
         if np.abs(change).max(initial=0.0) <= 1e-15 * max(1.0, np.abs(u).max(initial=0.0)):
             break
-    residual, A = loops.motion(q, u)
+    here = terms.at(q, u)
+    residual, A = here.motion, here.A
     scale = CLOSED * max(1.0, float(np.abs(u).max(initial=0.0))) * max(1.0, float(np.abs(A).max(initial=0.0)))
     if np.abs(residual).max(initial=0.0) <= 1e2 * scale:
         return u
-    worst = loops.names[int(np.argmax(np.abs(residual)))]
+    worst = terms.names[int(np.argmax(np.abs(residual)))]
     open_by = f"{np.abs(residual).max():.3g}"
     if kept:
-        names = ", ".join(loops.equations.u[j].name for j in kept)
-        consistent_speeds(loops, q, guess, ())
+        names = ", ".join(terms.equations.u[j].name for j in kept)
+        consistent_speeds(terms, q, guess, ())
         raise ModelError(
             f"no speeds satisfy the constraint {worst!r} with {names} held: {open_by} is left; hold fewer speeds "
             "(fixed=)"
         )
-    against = ", ".join(repr(loops.names[i]) for i in np.flatnonzero(np.abs(residual) > 0.1 * np.abs(residual).max()))
+    against = ", ".join(repr(terms.names[i]) for i in np.flatnonzero(np.abs(residual) > 0.1 * np.abs(residual).max()))
     raise ModelError(
         f"no speeds satisfy the constraint {worst!r} at this configuration: {open_by} is left; {against} contradict "
         "each other or the others: take one out, or correct what is prescribed"
@@ -215,11 +219,12 @@ def split_rows(A: Array) -> tuple[list[int], list[int]]:
     return independent, implied
 
 
-def free_names(loops: Loops, layout: Layout, q: Array, A: Array, fixed: Sequence[str]) -> tuple[str, ...]:
+def free_names(terms: ConstraintTerms, layout: Layout, q: Array, A: Array, fixed: Sequence[str]) -> tuple[str, ...]:
     """Coordinates and speeds by which the rest is determined: rows of full rank in a basis of the possible motions."""
     motions = null_space(A, len(layout.speeds))
-    Y, J = loops.rates(q), loops.own.configuration(q)[1]
-    displacements = loops.own.rates(q) @ null_space(J[split_rows(J)[0]], J.shape[1])
+    own = terms.own.at(q)
+    Y, J = terms.at(q).Y, own.J
+    displacements = own.Y @ null_space(J[split_rows(J)[0]], J.shape[1])
     held = np.array([name in fixed for name in layout.coordinates], dtype=bool)
     kept = np.array([name in fixed for name in layout.speeds], dtype=bool)
     first = _best_rows(displacements, PREFERRED * held)

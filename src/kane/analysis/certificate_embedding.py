@@ -15,6 +15,7 @@ from kane.analysis.random_states import RandomStates
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.build import build
+from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
 from kane.expression.derivative import linear_coefficients, total_time_derivative
@@ -23,7 +24,6 @@ from kane.expression.operations import RATE
 from kane.expression.traverse import substitute
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate
-from kane.formulation.quantities.programs import lower_triangle
 from kane.formulation.read_model import snapshot
 from kane.formulation.tree.spatial import dot
 
@@ -132,9 +132,8 @@ class Balance:
 
     Attributes:
         t, q, u, udot, inputs: the state, and what the embedded equations make of it.
-        M, h, A, remainder: as there.
-        b: of A w + b = 0.
-        w, wdot: of the embedded equations.
+        terms: M, h, A and the remainder.
+        wdot: of the embedded equations.
     """
 
     t: float
@@ -142,40 +141,26 @@ class Balance:
     u: np.ndarray
     udot: np.ndarray
     inputs: np.ndarray
-    M: np.ndarray
-    h: np.ndarray
-    A: np.ndarray
-    remainder: np.ndarray
-    b: np.ndarray
-    w: np.ndarray
+    terms: ConstraintTerms
     wdot: np.ndarray
 
     @classmethod
     def at(cls, declared: Declared, q: np.ndarray, u: np.ndarray, inputs: np.ndarray, t: float) -> Balance:
         """The terms at a state."""
         dyn, free = declared.dyn, declared.unconstrained
-        n, m = len(free.equations.u), len(free.equations.constraints)
         udot = dyn.forward(q, u, inputs, t)
-        motion = dyn.evaluate(declared.own_motion, q, u, udot, t)
-        w, wdot = motion[:n], motion[n:]
-        rows = free.evaluate(free.function("constraints"), q, np.zeros(n), t=t)
-        values = free.evaluate(free.function("unconstrained"), q, w, inputs, t)
-        M, size = np.zeros((n, n)), n * (n + 1) // 2
-        for k, (i, j) in enumerate(lower_triangle(n)):
-            M[i, j] = M[j, i] = values[k]
-        h, remainder = values[size : size + n], values[size + n : size + n + m]
-        return cls(t, q, u, udot, inputs, M, h, rows[: n * m].reshape(m, n), remainder, rows[n * m :], w, wdot)
+        w, wdot = np.split(dyn.evaluate(declared.own_motion, q, u, udot, t), 2)
+        return cls(t, q, u, udot, inputs, ConstraintTerms.of(free, q, w, inputs=inputs, t=t), wdot)
+
+    @property
+    def forces(self) -> np.ndarray:
+        """M wdot + h."""
+        return np.asarray(self.terms.M @ self.wdot + self.terms.h)
 
     @property
     def scale(self) -> np.ndarray:
         """Size of the forces."""
-        return np.array([max(np.abs(self.M @ self.wdot).max(), np.abs(self.h).max())])
-
-    def multiplied(self) -> np.ndarray:
-        """wdot with multipliers: the least solution of both equations together."""
-        n, m = len(self.h), len(self.A)
-        whole = np.block([[self.M, -self.A.T], [self.A, np.zeros((m, m))]])
-        return np.asarray(np.linalg.lstsq(whole, -np.concatenate([self.h, self.remainder]), rcond=1e-12)[0][:n])
+        return np.array([max(np.abs(self.terms.M @ self.wdot).max(), np.abs(self.terms.h).max())])
 
 
 def own_speeds(equations: Equations) -> tuple[list[Expr], list[Expr]]:
@@ -204,7 +189,7 @@ def embedding_agrees(declared: Declared) -> Found:
     """Accelerations by embedded constraints and by multipliers, as the forces that their difference stands for."""
     worst = 16.0
     for balance in declared.balances:
-        difference = balance.M @ (balance.wdot - balance.multiplied())
+        difference = balance.terms.M @ (balance.wdot - balance.terms.multiplied()[0])
         worst = min(worst, digits(difference, 0.0 * difference, balance.scale))
     return worst, declared.equations.notes_on_embedding
 
@@ -213,20 +198,22 @@ def constraints_persist(declared: Declared) -> Found:
     """The accelerations keep the constraints: A wdot + remainder = 0."""
     worst = 16.0
     for balance in declared.balances:
-        left = balance.A @ balance.wdot + balance.remainder
-        size = (np.abs(balance.A) @ np.abs(balance.wdot) + np.abs(balance.remainder)).max(initial=1.0)
+        A, remainder = balance.terms.A, balance.terms.remainder
+        left = A @ balance.wdot + remainder
+        size = (np.abs(A) @ np.abs(balance.wdot) + np.abs(remainder)).max(initial=1.0)
         worst = min(worst, digits(left, 0.0 * left, np.array([size])))
     return worst, f"{len(declared.equations.own.constraints)} equations"
 
 
 def constraints_are_workless(declared: Declared) -> Found:
     """Constraint forces do no work: w . (M wdot + h) = 0, where the constraints hold at rest."""
-    if any(np.abs(balance.b).max(initial=0.0) > 0.0 for balance in declared.balances):
+    if any(np.abs(balance.terms.at(balance.q).motion).max(initial=0.0) > 0.0 for balance in declared.balances):
         return None, "constraints that move do work"
     worst = 16.0
     for balance in declared.balances:
-        power = np.array([balance.w @ (balance.M @ balance.wdot + balance.h)])
-        worst = min(worst, digits(power, 0.0 * power, balance.scale * np.abs(balance.w).max(initial=1.0)))
+        w = balance.terms.u
+        power = np.array([w @ balance.forces])
+        worst = min(worst, digits(power, 0.0 * power, balance.scale * np.abs(w).max(initial=1.0)))
     return worst, ""
 
 

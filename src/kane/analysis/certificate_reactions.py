@@ -92,7 +92,7 @@ def constraints_are_multipliers(declared: Declared) -> Found:
     rows = [row.name for row in declared.unconstrained.equations.constraints]
     worst, known = 16.0, np.isfinite(found)
     for reactions, b, size in zip(found, declared.balances, _sizes(declared, found), strict=True):
-        multipliers = np.linalg.lstsq(b.A.T, b.M @ b.wdot + b.h, rcond=1e-12)[0]
+        multipliers = np.linalg.lstsq(b.terms.A.T, b.forces, rcond=1e-12)[0]
         pairs = [
             (x, multipliers[rows.index(n)])
             for n, x in zip(names, reactions, strict=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kane.analysis.loops import Array, Loops
+from kane.dynamics.constraint_terms import Array, ConstraintTerms
 from kane.errors import ModelError, shown
 
 # Starts: the guess, then places ever farther from it.
@@ -48,46 +48,46 @@ class Closed:
         return self.residual <= CLOSED * reach and self.turned < 0
 
 
-def close_loops(loops: Loops, guess: Array, held: Collection[int]) -> tuple[Closed, int]:
+def close_loops(terms: ConstraintTerms, guess: Array, held: Collection[int]) -> tuple[Closed, int]:
     """Coordinates near the guess that satisfy the configuration constraints, and how many starts it took.
 
     Where no start leads to a solution, the end of the one that came nearest.
 
     Args:
-        loops: the constraints.
+        terms: the constraints in the joints' own speeds.
         guess: coordinates.
         held: which of them stay as they are.
     """
     random = np.random.default_rng(SEED)
-    reach = size(loops, guess)
-    best = _search(loops, guess, held)
+    reach = size(terms, guess)
+    best = _search(terms, guess, held)
     for start in range(1, STARTS):
         if best.good(reach):
             return best, start
-        found = _search(loops, _elsewhere(loops, guess, held, start / STARTS, random), held)
+        found = _search(terms, _elsewhere(terms, guess, held, start / STARTS, random), held)
         if (found.turned >= 0, found.residual) < (best.turned >= 0, best.residual):
             best = found
     return best, STARTS
 
 
-def size(loops: Loops, q: Array) -> float:
+def size(terms: ConstraintTerms, q: Array) -> float:
     """How large the mechanism is, by what there is to see of it: its displacements and its open loops [m]."""
-    lengths = [abs(x) for x, unit in zip(q, loops.equations.coordinate_units, strict=True) if unit == "m"]
-    return max([1.0, *lengths, *np.abs(loops.configuration(q)[0])])
+    lengths = [abs(x) for x, unit in zip(q, terms.equations.coordinate_units, strict=True) if unit == "m"]
+    return max([1.0, *lengths, *np.abs(terms.at(q).phi)])
 
 
-def _search(loops: Loops, q: Array, held: Collection[int]) -> Closed:
+def _search(terms: ConstraintTerms, q: Array, held: Collection[int]) -> Closed:
     """Damped Newton steps: J s = -phi, of all s that do the same the smallest; held coordinates have rate zero."""
-    at = loops.configuration(q)
-    share, error = FIRST_SHARE, float(np.linalg.norm(at[0]))
+    at = terms.at(q)
+    share, error = FIRST_SHARE, float(np.linalg.norm(at.phi))
     for _ in range(ITERATIONS):
         if not error or share > MOST_SHARE:
             break
-        trial = _held_exactly(loops, loops.moved(q, _step(loops, q, at, held, share)), q, held)
-        there = loops.configuration(trial)
-        left = float(np.linalg.norm(there[0]))
+        trial = _held_exactly(at.moved(_step(at, held, share)), q, held)
+        there = terms.at(trial)
+        left = float(np.linalg.norm(there.phi))
         if left < error:
-            done = left > 0.5 * error and left <= CLOSED * size(loops, q)  # only rounding is left
+            done = left > 0.5 * error and left <= CLOSED * size(terms, q)  # only rounding is left
             q, at, error, share = trial, there, left, max(share / 10.0, LEAST_SHARE)
             if done:
                 break
@@ -95,14 +95,14 @@ def _search(loops: Loops, q: Array, held: Collection[int]) -> Closed:
             share *= 10.0
             if error <= 1e-3 * CLOSED:
                 break
-    phi, J = at
+    phi = at.phi
     worst = int(np.argmax(np.abs(phi))) if len(phi) else 0
-    return Closed(q, float(np.abs(phi).max(initial=0.0)), worst, _turned(loops, q, J))
+    return Closed(q, float(np.abs(phi).max(initial=0.0)), worst, _turned(at))
 
 
-def _step(loops: Loops, q: Array, at: tuple[Array, Array], held: Collection[int], share: float) -> Array:
-    phi, J = at
-    free = null_space(loops.rates(q)[sorted(held)], len(loops.equations.u))
+def _step(at: ConstraintTerms, held: Collection[int], share: float) -> Array:
+    phi, J = at.phi, at.J
+    free = null_space(at.Y[sorted(held)], len(at.equations.u))
     damping = np.sqrt(share) * float(np.linalg.norm(phi))
     rows = np.vstack([J @ free, damping * np.eye(free.shape[1])])
     wanted = np.concatenate([-phi, np.zeros(free.shape[1])])
@@ -119,17 +119,17 @@ def null_space(rows: Array, n: int) -> Array:
     return np.asarray(V[rank:].T)
 
 
-def _held_exactly(loops: Loops, trial: Array, q: Array, held: Collection[int]) -> Array:
+def _held_exactly(trial: Array, q: Array, held: Collection[int]) -> Array:
     trial[list(held)] = q[list(held)]
     return trial
 
 
-def _turned(loops: Loops, q: Array, J: Array) -> int:
+def _turned(at: ConstraintTerms) -> int:
     """A row whose motion is not the derivative of its configuration, which belongs to no true solution; or -1.
 
     Equations of orientation vanish at half turns too. There d phi/dt is not A u, but of opposite sign, or zero.
     """
-    A = loops.motion(q, np.zeros(len(loops.equations.u)))[1][list(loops.closing)]
+    A, J = at.A[list(at.closing)], at.J
     along = (A * J).sum(axis=1)
     lengths = np.linalg.norm(A, axis=1)
     wrong = (lengths > 1e-6) & (along < SAME_WAY * lengths * np.linalg.norm(J, axis=1) - 1e-12)
@@ -137,29 +137,31 @@ def _turned(loops: Loops, q: Array, J: Array) -> int:
     return int(np.argmax(wrong)) if wrong.any() else -1
 
 
-def _elsewhere(loops: Loops, guess: Array, held: Collection[int], far: float, random: np.random.Generator) -> Array:
+def _elsewhere(
+    terms: ConstraintTerms, guess: Array, held: Collection[int], far: float, random: np.random.Generator
+) -> Array:
     """The guess with what is not held displaced at random: angles by up to far half turns."""
-    reach = size(loops, guess)
+    reach = size(terms, guess)
     q = guess.copy()
-    for i, unit in enumerate(loops.equations.coordinate_units):
+    for i, unit in enumerate(terms.equations.coordinate_units):
         amplitude = np.pi * far if unit == "rad" else far * reach if unit == "m" else 2.0 * far
         q[i] += random.uniform(-amplitude, amplitude)
-    return loops.normalised(_held_exactly(loops, q, guess, held))
+    return terms.normalised(_held_exactly(q, guess, held))
 
 
-def require_closed(loops: Loops, found: Closed, guess: Array, held: Collection[int]) -> None:
+def require_closed(terms: ConstraintTerms, found: Closed, guess: Array, held: Collection[int]) -> None:
     """Say why loops do not close.
 
     Raises:
         ModelError: they do not; the constraint that is farthest from holding is named.
     """
-    reach = size(loops, guess)
+    reach = size(terms, guess)
     if found.good(reach):
         return
-    names, model = loops.names, loops.equations.name
-    which = names[loops.closing[max(found.turned, 0) if found.residual <= CLOSED * reach else found.worst]]
-    if held and close_loops(loops, guess, ())[0].good(reach):
-        fixed = ", ".join(loops.equations.q[i].name for i in sorted(held))
+    names, model = terms.names, terms.equations.name
+    which = names[terms.closing[max(found.turned, 0) if found.residual <= CLOSED * reach else found.worst]]
+    if held and close_loops(terms, guess, ())[0].good(reach):
+        fixed = ", ".join(terms.equations.q[i].name for i in sorted(held))
         raise ModelError(
             f"{shown(model)} does not close with {fixed} held where they are: the constraint {shown(which)} is left "
             f"{found.residual:.3g} open; hold fewer coordinates (fixed=), or hold them elsewhere"

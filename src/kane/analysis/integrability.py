@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kane.analysis.loops import Array, Loops
+from kane.dynamics.constraint_terms import Array, ConstraintTerms
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import forward, linear_coefficients
 from kane.expression.interpret import interpret
@@ -48,34 +48,34 @@ class Field(NamedTuple):
     along_t: float
 
 
-def integrable_rows(loops: Loops, q: Array, independent: Sequence[int]) -> tuple[str, ...]:
+def integrable_rows(terms: ConstraintTerms, q: Array, independent: Sequence[int]) -> tuple[str, ...]:
     """Names of the motion constraints without a configuration that are integrable, those linear in u.
 
     The answer is the same at almost all states and times, and is worked out at the first one that is asked about.
 
     Args:
-        loops: the constraints.
+        terms: the constraints.
         q: a state of the configuration, shape (nq,).
         independent: rows that are independent there; only these are asked about.
     """
-    e = loops.equations
+    e = terms.equations
     motion = [i for i in independent if e.constraints[i].configuration is None and e.constraints[i].linear]
     if not motion or not all(e.constraints[i].linear for i in independent):
         return ()
-    known: dict[tuple[tuple[int, ...], bytes], tuple[str, ...]] = loops.dyn.derived("integrable rows", dict)
-    key = (tuple(independent), loops.parameters.tobytes())
+    known: dict[tuple[tuple[int, ...], bytes], tuple[str, ...]] = terms.dyn.derived("integrable rows", dict)
+    key = (tuple(independent), terms.parameters.tobytes())
     if key not in known:
         if len(known) >= KEPT:
             known.clear()
-        known[key] = _integrable(loops, q, motion, independent)
+        known[key] = _integrable(terms, q, motion, independent)
     return known[key]
 
 
-def _integrable(loops: Loops, q: Array, motion: Sequence[int], independent: Sequence[int]) -> tuple[str, ...]:
-    e = loops.equations
+def _integrable(terms: ConstraintTerms, q: Array, motion: Sequence[int], independent: Sequence[int]) -> tuple[str, ...]:
+    e = terms.equations
     with collector_paused():
         fields = _fields(e, independent)
-        places = _places(loops, q)
+        places = _places(terms, q)
         for _ in range(ROUNDS):
             bases = [_values(fields, place) for place in places]
             more = _closed_further(e, fields, bases, places)
@@ -108,14 +108,14 @@ def _fields(e: Equations, rows: Sequence[int]) -> list[Field]:
     return found
 
 
-def _places(loops: Loops, q: Array) -> list[dict[Expr, float]]:
+def _places(terms: ConstraintTerms, q: Array) -> list[dict[Expr, float]]:
     """Values of leaves near the state."""
-    e, random = loops.equations, np.random.default_rng(SEED)
-    parameters = dict(zip(e.parameters, loops.parameters, strict=True))
+    e, random = terms.equations, np.random.default_rng(SEED)
+    parameters = dict(zip(e.parameters, terms.parameters, strict=True))
     found = []
     for _ in range(PLACES):
-        near = loops.moved(q, random.uniform(-AWAY, AWAY, size=len(e.u)))
-        found.append({**parameters, **dict(zip(e.q, near, strict=True)), e.t: loops.t + random.uniform(0.0, AWAY)})
+        near = terms.at(q).moved(random.uniform(-AWAY, AWAY, size=len(e.u)))
+        found.append({**parameters, **dict(zip(e.q, near, strict=True)), e.t: terms.t + random.uniform(0.0, AWAY)})
     return found
 
 

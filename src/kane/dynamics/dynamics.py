@@ -12,15 +12,16 @@ import numpy as np
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction, result_array
 from kane.codegen.programs.program import Program
-from kane.dynamics.embedded_quantity import Embedded
+from kane.dynamics.embedded_quantity import Embedded, symmetric
 from kane.dynamics.unit_quaternions import OF_A_STAGE, UNIT, require_unit
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers, require
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
-from kane.formulation.quantities.programs import lower_triangle, program
+from kane.formulation.quantities.programs import program
 from kane.model.body import Body
 from kane.model.named_vector import position
+from kane.native.blocks import constraint_places
 
 if TYPE_CHECKING:
     from kane.dynamics.constrained_function import ConstrainedFunction
@@ -236,7 +237,8 @@ class Dynamics:
         """What the constraints leave over at a state as it is, dependent speeds included."""
         n, m = len(self._equations.u), len(self._equations.constraints)
         rows = self._call("constraints", q, u, t=t, parameters=parameters)
-        return Residuals(self._call("configuration", q, u, t=t, parameters=parameters), rows[..., n * m :])
+        configuration = self._call("configuration", q, u, t=t, parameters=parameters)
+        return Residuals(configuration, rows[..., constraint_places(m, n).motion :])
 
     def _embedded(self, q: Any, t: Any, parameters: Any = None) -> Embedded:
         n, inputs = len(self._equations.u), np.zeros(len(self._equations.inputs))
@@ -246,11 +248,7 @@ class Dynamics:
         """M(q), symmetric, shape (..., n, n)."""
         n = len(self._equations.u)
         lower = self._call("mass_matrix", q, np.zeros(n), t=t, parameters=parameters)
-        shape = (*lower.shape[:-1], n, n)
-        M = np.empty(shape) if out is None else result_array(out, shape, "mass_matrix")
-        for k, (i, j) in enumerate(lower_triangle(n)):
-            M[..., i, j] = M[..., j, i] = lower[..., k]
-        return M
+        return symmetric(lower, n, out=result_array(out, (*lower.shape[:-1], n, n), "mass_matrix"))
 
     def bias(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None, out: Any = None) -> np.ndarray:
         """The terms free of udot and inputs, shape (..., n)."""
@@ -310,14 +308,13 @@ class Dynamics:
             rest: what the program reads besides t, q and u.
         """
         require(function, ArrayFunction, "evaluate takes what dyn.compile or dyn.function returned")
-        values = self.parameters if parameters is None else self._values(parameters)
-        return self._run(function, function.stage(values), (q, u), rest, t=t)
+        return self._run(function, function.stage(self.parameter_values(parameters)), (q, u), rest, t=t)
 
     def _call(
         self, name: str, q: Any, u: Any, rest: Any = (), *, t: Any, parameters: Any = None, **options: Any
     ) -> np.ndarray:
         function = self.function(name)
-        stage = self._stages[name] if parameters is None else function.stage(self._values(parameters))
+        stage = self._stages[name] if parameters is None else function.stage(self.parameter_values(parameters))
         return self._run(function, stage, (q, u), rest, t=t, **options)
 
     def _run(
@@ -373,8 +370,10 @@ class Dynamics:
     def _inputs(self, inputs: Any) -> np.ndarray | None:
         return None if inputs is None else self._array(inputs, "inputs", len(self._equations.inputs))
 
-    def _values(self, parameters: Mapping[str, Any]) -> np.ndarray:
+    def parameter_values(self, parameters: Mapping[str, Any] | None) -> np.ndarray:
         """All parameters, the given ones replaced, shape (..., n): the batches of the given values broadcast."""
+        if parameters is None:
+            return self.parameters
         if not isinstance(parameters, Mapping):
             raise ModelError(f"parameters must be a dict of values by name, not {shown(parameters)}")
         names = [p.name for p in self._equations.parameters]

@@ -51,6 +51,15 @@ class Embedded(NamedTuple):
 if TYPE_CHECKING:
     from kane.dynamics.constrained_function import ConstrainedFunction
 
+
+def symmetric(lower: np.ndarray, n: int, *, out: np.ndarray | None = None) -> np.ndarray:
+    """The matrices (..., n, n) whose lower triangles are given, (..., n (n + 1) / 2)."""
+    whole = np.empty((*lower.shape[:-1], n, n)) if out is None else out
+    for k, (i, j) in enumerate(lower_triangle(n)):
+        whole[..., i, j] = whole[..., j, i] = lower[..., k]
+    return whole
+
+
 # What a quantity computes from the embedding, the program "inverse" or its own of the unconstrained equations as a
 # function of u and rest, and its own rest.
 Rule = Callable[[Embedded, Callable[[Any], np.ndarray], np.ndarray], np.ndarray]
@@ -65,11 +74,9 @@ def _bias(at: Embedded, free: Callable[[Any], np.ndarray], _: np.ndarray) -> np.
 
 
 def _mass_matrix(at: Embedded, free: Callable[[Any], np.ndarray], _: np.ndarray) -> np.ndarray:
-    lower, n = free(()), at.R.shape[-1]
+    n = at.R.shape[-1]
     rows, columns = np.array(lower_triangle(n), int).reshape(-1, 2).T
-    M = np.zeros((*lower.shape[:-1], n, n))
-    M[..., rows, columns] = M[..., columns, rows] = lower
-    return (np.swapaxes(at.R, -1, -2) @ M @ at.R)[..., rows, columns]
+    return (np.swapaxes(at.R, -1, -2) @ symmetric(free(()), n) @ at.R)[..., rows, columns]
 
 
 def _input_matrix(at: Embedded, free: Callable[[Any], np.ndarray], _: np.ndarray) -> np.ndarray:

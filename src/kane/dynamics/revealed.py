@@ -11,17 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.codegen.jit.compiled import CompiledFunction
+from kane.dynamics.constraint_terms import RANK, ConstraintTerms, least
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.reaction_values import INDETERMINATE, ReactionValues
 from kane.dynamics.recorded import Recorded, recorded_parameters
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers
-from kane.formulation.quantities.programs import lower_triangle
 from kane.formulation.reactions.reactions import Reactions
 
 Array = NDArray[np.float64]
-# Singular values, and residuals, below this part of the largest are zero.
-RANK = 1e-10
 
 
 @dataclass(frozen=True)
@@ -56,27 +54,18 @@ class States:
         width = self.revealed.own + len(self.revealed.names)
         return values[..., :width], values[..., width:].reshape(*values.shape[:-1], len(self.revealed.rows), width)
 
-    def lagrange(self) -> tuple[Array, Array]:
+    def multiplied(self) -> tuple[Array, Array]:
         """udot and the multiplier of every row, from M udot + h = A^T lambda, A udot + remainder = 0."""
-        eqs = self.dyn.equations
-        n, m, size = len(eqs.u), len(eqs.constraints), len(eqs.u) * (len(eqs.u) + 1) // 2
-        free = self.dyn.function("unconstrained")
         inputs = self._inputs(np.asarray(self.u, float))
-        values = self.dyn.evaluate(free, self.q, self.u, inputs, self.t, parameters=self.parameters)
-        rows = self.dyn.evaluate(
-            self.dyn.function("constraints"), self.q, self.u, (), self.t, parameters=self.parameters
+        values = self.dyn.parameter_values(self.parameters)
+        terms = ConstraintTerms.of(
+            self.dyn, self.q, self.u, inputs=inputs, t=0.0 if self.t is None else self.t, parameters=values
         )
-        whole = np.zeros((*values.shape[:-1], n + m, n + m))
-        for k, (i, j) in enumerate(lower_triangle(n)):
-            whole[..., i, j] = whole[..., j, i] = values[..., k]
-        A = rows[..., : m * n].reshape(*rows.shape[:-1], m, n)
-        whole[..., n:, :n], whole[..., :n, n:] = A, -np.swapaxes(A, -1, -2)
-        given = -values[..., size : size + n + m]
-        found = _least(whole, given[..., None])[..., 0]
-        places = [self.revealed.row_names.index(row.name) for row in eqs.constraints]
-        multipliers = np.zeros((*values.shape[:-1], len(self.revealed.rows)))
-        multipliers[..., places] = found[..., n:]
-        return found[..., :n], multipliers
+        udot, found = terms.multiplied()
+        places = [self.revealed.row_names.index(name) for name in terms.names]
+        multipliers = np.zeros((*udot.shape[:-1], len(self.revealed.rows)))
+        multipliers[..., places] = found
+        return udot, multipliers
 
     def held_by_speeds(self) -> list[int]:
         """Places of the rows that no generalized speed changes."""
@@ -107,7 +96,7 @@ class AuxiliarySpeeds(ReactionRoute):
     def reactions(self, states: States) -> tuple[Array, Array]:
         needed, A = states.parts(states.forward())
         n = states.revealed.own
-        D = -_least(A[..., :n], A[..., n:])
+        D = -least(A[..., :n], A[..., n:])
         return needed[..., n:] + np.einsum("...nk,...n->...k", D, needed[..., :n]), A
 
 
@@ -117,7 +106,7 @@ class OrthogonalComplement(ReactionRoute):
     def reactions(self, states: States) -> tuple[Array, Array]:
         needed, A = states.parts(states.forward())
         n = states.revealed.own
-        forces = _least(np.swapaxes(A[..., :n], -1, -2), needed[..., :n, None])[..., 0]
+        forces = least(np.swapaxes(A[..., :n], -1, -2), needed[..., :n, None])[..., 0]
         return needed[..., n:] - np.einsum("...mk,...m->...k", A[..., n:], forces), A
 
 
@@ -129,13 +118,13 @@ class Multipliers(ReactionRoute):
     """
 
     def reactions(self, states: States) -> tuple[Array, Array]:
-        udot, forces = states.lagrange()
+        udot, forces = states.multiplied()
         needed, A = states.parts(udot)
         n = states.revealed.own
         own = np.swapaxes(A[..., :n], -1, -2)
         left = needed[..., :n] - np.einsum("...nm,...m->...n", own, forces)
         held = states.held_by_speeds()
-        forces[..., held] = _least(own[..., held], left[..., None])[..., 0]
+        forces[..., held] = least(own[..., held], left[..., None])[..., 0]
         return needed[..., n:] - np.einsum("...mk,...m->...k", A[..., n:], forces), A
 
 
@@ -221,11 +210,6 @@ class RevealedReactions:
     def _shared(self, A: Array) -> NDArray[np.bool_]:
         """Which reactions constraints share that imply each other, shape (..., k): those that no motion balances."""
         n = self._revealed.own
-        left = A[..., n:] - A[..., :n] @ _least(A[..., :n], A[..., n:])
+        left = A[..., n:] - A[..., :n] @ least(A[..., :n], A[..., n:])
         size = np.abs(A).max(axis=(-1, -2), initial=1.0)
         return np.asarray(np.abs(left).max(axis=-2, initial=0.0) > RANK * size[..., None])
-
-
-def _least(A: Array, B: Array) -> Array:
-    """X of least size that makes A X nearest to B, for matrices (..., m, n) and (..., m, k)."""
-    return np.asarray(np.linalg.pinv(A, rcond=RANK) @ B)

@@ -43,7 +43,7 @@ class OneByOne:
     def threads(self) -> int:
         """As many as the target allows."""
         assert self.problem.constraints is not None
-        return self.problem.constraints.function.threads
+        return self.problem.energy.threads
 
     def run(self, progress: Callable[[float], None]) -> bool:
         """Compute all trajectories.

@@ -49,7 +49,7 @@ def follow(dyn: Dynamics, *, q: Any, times: Any, parameters: Any = None) -> Foll
     course = courses(e, q, at, named)
     u, udot = speeds_along(e.unconstrained, course, at, named)
     if e.constraints:
-        Constraints.of(e, dyn.compile, values).require_followed(np.column_stack([at, course.value, u]))
+        Constraints(dyn, values).require_followed(np.column_stack([at, course.value, u]))
     forces = dyn.inverse(course.value, u, udot, at, parameters=named)
     try:
         inputs, reason = dyn.inputs_for(course.value, u, udot, at, parameters=named), ""

@@ -74,7 +74,7 @@ class Problem:
             rhs, settle, controls = close_loop(dyn, plan.expressions)
         unknown = [name for i, name in enumerate(layout.inputs) if plan.function is not None or i in plan.functions]
         signals = compile_events(dyn, events, laws, unknown)
-        constraints = None if settle is None else Constraints.of(dyn.equations, dyn.compile, values)
+        constraints = None if settle is None else Constraints(dyn, values)
         energy = dyn.function("energy")
         return cls(dyn, layout, values, plan, tuple(events), rhs, settle, controls, signals, energy, constraints)
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
-from kane.codegen.programs.factor import factor
-from kane.codegen.programs.program import Program
-from kane.dynamics.dynamics import Residuals
+from kane.dynamics.constraint_terms import ConstraintTerms
+from kane.dynamics.dynamics import Dynamics, Residuals
 from kane.errors import ModelError
-from kane.expression.collector import collector_paused
-from kane.formulation.equations import Equations
 from kane.native.arrays import NO_NOTES, SWITCHES, Settling, Vector
 from kane.native.header import HEADER, RANK
 
@@ -49,36 +44,21 @@ def settle_once(settle: ArrayFunction, settling: Settling, state: Vector, inputs
 
 @dataclass(frozen=True)
 class Constraints:
-    """The constraints of equations in numbers.
+    """Whether states keep the constraints.
 
     Attributes:
-        equations: whose they are.
-        function: the program of all residuals.
+        dyn: whose constraints they are.
         parameters: values.
     """
 
-    equations: Equations
-    function: CompiledFunction
+    dyn: Dynamics
     parameters: Vector
-
-    @classmethod
-    def of(
-        cls, equations: Equations, code_of: Callable[[Program], CompiledFunction], parameters: Vector
-    ) -> Constraints:
-        """The constraints of equations, with code that ``code_of`` makes."""
-        e = equations
-        with collector_paused():
-            configuration = [row.configuration for row in e.closing]
-            outputs = e.unconstrained.baked_in([*configuration, *(row.motion for row in e.constraints)])
-            state = (e.t, *e.q, *e.u)
-            program = Program("residuals", factor(outputs), state=state, rest=(), parameters=e.parameters)
-        return cls(e, code_of(program), parameters)
 
     def residuals(self, states: NDArray[np.float64]) -> Residuals:
         """What is left over at states [t, q, u], (states, 1 + nq + n)."""
-        found = self.function(states, NOTHING, self.function.stage(self.parameters))
-        rows = found.shape[1] - len(self.equations.constraints)
-        return Residuals(found[:, :rows], found[:, rows:])
+        nq = len(self.dyn.equations.q)
+        q, u = states[:, 1 : 1 + nq], states[:, 1 + nq :]
+        return ConstraintTerms.of(self.dyn, q, u, t=states[:, 0], parameters=self.parameters).residuals
 
     def require_consistent(self, state: Vector) -> None:
         """Refuse a state [t, q, u] that does not satisfy the constraints.
@@ -89,7 +69,7 @@ class Constraints:
         worst = self.worst(state, TOLERANCE)
         if worst:
             raise ModelError(
-                f"{self.equations.name!r} cannot start there: {worst}; state = kane.assemble(dyn, q=..., u=..., "
+                f"{self.dyn.equations.name!r} cannot start there: {worst}; state = kane.assemble(dyn, q=..., u=..., "
                 "fixed=[...]) finds a consistent state near a guess: start with q=state.q, u=state.u"
             )
 
@@ -104,8 +84,8 @@ class Constraints:
             worst = self.worst(state, TOLERANCE)
             if worst:
                 raise ModelError(
-                    f"{self.equations.name!r} cannot follow this motion: at t = {state[0]:.9g} s {worst}; prescribe "
-                    "coordinates that keep the constraints (kane.assemble finds them at each time)"
+                    f"{self.dyn.equations.name!r} cannot follow this motion: at t = {state[0]:.9g} s {worst}; "
+                    "prescribe coordinates that keep the constraints (kane.assemble finds them at each time)"
                 )
 
     def worst(self, state: Vector, tolerance: float) -> str:
@@ -115,8 +95,8 @@ class Constraints:
             state: [t, q, u].
             tolerance: share of the state that counts as nothing, of the largest coordinate or speed, at least 1.
         """
-        found, rows, nq = self.residuals(state[None, :]), self.equations.constraints, len(self.equations.q)
-        closing = [row.name for row in self.equations.closing]
+        found, rows, nq = self.residuals(state[None, :]), self.dyn.equations.constraints, len(self.dyn.equations.q)
+        closing = [row.name for row in self.dyn.equations.closing]
         parts = (
             ("configuration", found.configuration[0], closing, state[1 : 1 + nq]),
             ("motion", found.motion[0], [row.name for row in rows], state[1 + nq :]),

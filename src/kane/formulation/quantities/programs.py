@@ -11,6 +11,7 @@ from kane.codegen.programs.program import Program
 from kane.errors import ModelError
 from kane.expression.arguments import require
 from kane.expression.collector import collector_paused
+from kane.expression.derivative import linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT
 from kane.formulation.quantities.energy import energy
@@ -86,6 +87,16 @@ def _configuration(eqs: Equations) -> Quantity:
     return Quantity([row.name for row in rows], eqs.unconstrained.baked_in([row.configuration for row in rows]))
 
 
+def _closure(eqs: Equations) -> Quantity:
+    """phi of every row of these equations that restricts the configuration, then J by rows, with dphi/dt = J u + ..."""
+    free, rows = eqs.unconstrained, [row for row in eqs.constraints if row.configuration is not None]
+    residuals = [row.configuration for row in rows if row.configuration is not None]
+    changes = dict(zip(free.q, free.system.speeds.kinematics, strict=True))
+    J, _ = linear_coefficients(total_time_derivative(residuals, changes), free.u)
+    names = [*(row.name for row in rows), *(f"{row.name} J_{u.name}" for row in rows for u in eqs.u)]
+    return Quantity(names, free.baked_in([*residuals, *(x for row in J for x in row)]))
+
+
 def _unconstrained(eqs: Equations) -> Quantity:
     """Of the equations before constraints are embedded: M, one triangle; h with M udot + h = A^T lambda, the inputs
     in it; what is added to A udot in the time derivative of the constraints; dq/dt.
@@ -111,6 +122,7 @@ PROGRAMS: dict[str, Callable[[Equations], Quantity]] = {
     "poses": _poses,
     "constraints": _constraints,
     "configuration": _configuration,
+    "closure": _closure,
     "unconstrained": _unconstrained,
 }
 

@@ -147,7 +147,7 @@ def _settled(
 ) -> np.ndarray:
     """States put onto the constraints; where that fails, states of the run with other speeds."""
     assert dyn.settle is not None
-    stage, constraints = dyn.settle.stage(parameters), Constraints.of(dyn.equations, dyn.compile, parameters)
+    stage, constraints = dyn.settle.stage(parameters), Constraints(dyn, parameters)
     nq = run.q.shape[1]
     for _ in range(2):  # from far away coordinates may be found and speeds still be those of the guess
         found = dyn.settle(states, np.zeros(dyn.settle.n_rest), stage)

@@ -1,0 +1,180 @@
+"""The terms of constraints and of the motion that they restrict, in numbers at states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.codegen.jit.function import ArrayFunction
+from kane.dynamics.build import build
+from kane.dynamics.dynamics import Dynamics, Residuals
+from kane.dynamics.embedded_quantity import symmetric
+from kane.formulation.equations import Equations
+from kane.native.blocks import UnconstrainedPlaces, constraint_places, unconstrained_places
+
+Array = NDArray[np.float64]
+# Singular values below this part of the largest are zero.
+RANK = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintTerms:
+    """Constraints at states:
+
+        phi(q, t) = 0,   A u + b = 0,   A udot + remainder = 0,   M udot + h = A^T lambda,   dq/dt = Y u + y_t.
+
+    Each program runs when something of it is first asked for.
+
+    Attributes:
+        dyn: native code of the equations.
+        parameters: values, in the order of ``equations.parameters``, (..., p).
+        t: time [s].
+        q, u: coordinates and speeds as they are, dependent ones included, (..., nq) and (..., n).
+        inputs: (..., inputs).
+    """
+
+    dyn: Dynamics
+    parameters: Array
+    t: Any
+    q: Array
+    u: Array
+    inputs: Array
+
+    @classmethod
+    def of(
+        cls, dyn: Dynamics, q: Any, u: Any = None, *, inputs: Any = None, t: Any = 0.0, parameters: Any = None
+    ) -> ConstraintTerms:
+        """The terms at states; at rest, without inputs, at t = 0 and with the parameters' defaults unless given."""
+        values = dyn.parameters if parameters is None else np.asarray(parameters, float)
+        speeds = np.zeros(len(dyn.equations.u)) if u is None else np.asarray(u, float)
+        loads = np.zeros(len(dyn.equations.inputs)) if inputs is None else np.asarray(inputs, float)
+        return cls(dyn, values, np.asarray(t, float), np.asarray(q, float), speeds, loads)
+
+    def at(self, q: Array, u: Array | None = None) -> ConstraintTerms:
+        """The same elsewhere, at rest unless given."""
+        return replace(self, q=q, u=np.zeros(len(self.equations.u)) if u is None else u)
+
+    @property
+    def equations(self) -> Equations:
+        """What is in force."""
+        return self.dyn.equations
+
+    @cached_property
+    def own(self) -> ConstraintTerms:
+        """The same at rest in the joints' own speeds, which move the coordinates whatever the generalized speeds."""
+        e = self.equations
+        if e.system.own is None:
+            return self
+        dyn = self.dyn.derived("in own speeds", lambda: build(e.own))
+        return replace(self, dyn=dyn, u=np.zeros(len(dyn.equations.u)))
+
+    @property
+    def closing(self) -> tuple[int, ...]:
+        """Which rows of the constraints restrict the configuration."""
+        return tuple(i for i, row in enumerate(self.equations.constraints) if row.configuration is not None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all rows."""
+        return tuple(row.name for row in self.equations.constraints)
+
+    @property
+    def residuals(self) -> Residuals:
+        """Of the configuration, rows included that speeds of choice keep, and of the motion."""
+        return Residuals(self._values(self.dyn.function("configuration")), self.motion)
+
+    @property
+    def phi(self) -> Array:
+        """The residual of every closing row, (..., rows)."""
+        return self._closure[..., : len(self.closing)]
+
+    @property
+    def J(self) -> Array:
+        """Exact, dphi/dt = J u + ..., (..., rows, n)."""
+        entries = self._closure[..., len(self.closing) :]
+        return entries.reshape(*entries.shape[:-1], len(self.closing), len(self.equations.u))
+
+    @property
+    def A(self) -> Array:
+        """(..., m, n): the gradient with respect to u where a row is not linear in u."""
+        m, n = len(self.equations.constraints), len(self.equations.u)
+        return self._rows[..., : m * n].reshape(*self._rows.shape[:-1], m, n)
+
+    @property
+    def motion(self) -> Array:
+        """A u + b, (..., m)."""
+        return self._rows[..., constraint_places(len(self.equations.constraints), len(self.equations.u)).motion :]
+
+    @property
+    def M(self) -> Array:
+        """(..., n, n)."""
+        return symmetric(self._free[..., : self._places.h], len(self.equations.u))
+
+    @property
+    def h(self) -> Array:
+        """(..., n)."""
+        return self._free[..., self._places.h : self._places.remainder]
+
+    @property
+    def remainder(self) -> Array:
+        """(..., m)."""
+        return self._free[..., self._places.remainder : self._places.rates]
+
+    @cached_property
+    def Y(self) -> Array:
+        """(nq, n) at one state, all speeds free."""
+        e, n = self.equations, len(self.equations.u)
+        free = self.dyn.derived("unconstrained", lambda: build(e.unconstrained))
+        found = replace(self, u=np.vstack([np.zeros(n), np.eye(n)]))._values(free.function("kinematics"))
+        return np.asarray((found[1:] - found[0]).T)
+
+    def multiplied(self) -> tuple[Array, Array]:
+        """udot and the multiplier lambda of every row: the least solution of both equations together."""
+        n, m = len(self.equations.u), len(self.equations.constraints)
+        given = -self._free[..., self._places.h : self._places.rates]
+        whole = np.zeros((*given.shape[:-1], n + m, n + m))
+        whole[..., :n, :n], whole[..., n:, :n] = self.M, self.A
+        whole[..., :n, n:] = -np.swapaxes(self.A, -1, -2)
+        found = least(whole, given[..., None])[..., 0]
+        return found[..., :n], found[..., n:]
+
+    def moved(self, s: Array) -> Array:
+        """The coordinates displaced by the small motion s = u dt, quaternions brought back to length one."""
+        return self.normalised(self.q + self.Y @ s)
+
+    def normalised(self, q: Array) -> Array:
+        """Coordinates with their quaternions brought to length one."""
+        q = q.copy()
+        for start in self.equations.quaternions:
+            q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
+        return q
+
+    @cached_property
+    def _rows(self) -> Array:
+        return self._values(self.dyn.function("constraints"))
+
+    @cached_property
+    def _closure(self) -> Array:
+        return self._values(self.dyn.function("closure"))
+
+    @cached_property
+    def _free(self) -> Array:
+        return self._values(self.dyn.function("unconstrained"), self.inputs)
+
+    @property
+    def _places(self) -> UnconstrainedPlaces:
+        e = self.equations
+        return unconstrained_places(len(e.constraints), len(e.u), len(e.q))
+
+    def _values(self, function: ArrayFunction, rest: Any = ()) -> Array:
+        stage = function.stage(self.parameters)
+        return function.join((np.asarray(self.t)[..., None], self.q, self.u), rest, stage)
+
+
+def least(A: Array, B: Array) -> Array:
+    """X of least size that makes A X nearest to B, for matrices (..., m, n) and (..., m, k)."""
+    return np.asarray(np.linalg.pinv(A, rcond=RANK) @ B)
