@@ -111,8 +111,7 @@ def assemble(
     dyn = equations if isinstance(equations, Dynamics) else build(equations)
     layout = Layout.of(dyn.equations)
     values = named_vector(parameters, layout.parameters, layout.parameter_defaults, "parameter")
-    time = _time(dyn.equations, t)
-    held, kept = _held(layout, fixed)
+    time, (held, kept) = _time(dyn.equations, t), _held(layout, fixed)
     x = layout.initial_state(q, u)
     guess, speeds = x[: len(layout.coordinates)], x[len(layout.coordinates) :]
     terms = ConstraintTerms.of(dyn, guess, t=time, parameters=values)
