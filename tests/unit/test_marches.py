@@ -146,6 +146,18 @@ def test_sign_changes_are_found_where_they_are_and_the_way_they_go(name):
         assert [e.time for e in run.events] == pytest.approx(times, abs=close)
 
 
+def test_an_event_of_an_interpolated_input_is_where_the_input_changes_its_sign():
+    """The samples go through zero at 0.37 s; within a step the input is that of the time looked at."""
+    model = pushed()
+    dyn = kane.build(kane.formulate(model))
+    ends = np.array([0.0, 1.0])
+    samples = kane.Interpolated(ends, np.column_stack([ends - 0.37, [0.0, 0.0]]))
+    (force,) = (leaf for leaf in dyn.equations.inputs if leaf.name == "force")
+    run = kane.simulate(dyn, until=1.0, inputs=samples, events=kane.Event(force), integrator=kane.RK4(), dt=0.25)
+    # An event is located in time to rounding; the input is linear there.
+    assert [e.time for e in run.events] == pytest.approx([0.37], abs=1e-14)
+
+
 def test_a_terminal_event_ends_the_run_and_what_would_come_later_is_not_seen():
     ends = (lambda q, u, t: q - 0.5, {"terminal": True})
     later, sooner = (lambda q, u, t: t - 1.06, {}), (lambda q, u, t: t - 1.04, {})
