@@ -193,5 +193,7 @@ class TestWhatHasNoTextIsRefusedByName:
     def test_a_class_as_the_profile_of_a_cam_and_a_spline_far_outside_its_knots(self, scene):
         with pytest.raises(kane.ModelError, match="profile of a Cam is a function"):
             kane.Cam(scene.joint, scene.slide, object)
+        with pytest.raises(kane.ModelError, match="profile of a Cam is a function of one argument"):
+            kane.Cam(scene.joint, scene.slide, lambda x, y: x)
         with np.errstate(all="raise"):
             assert not np.isfinite(kane.spline(1e308, [0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 1e9]))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
@@ -32,8 +34,10 @@ class Cam(Constraint):
         require_one_model("a Cam", follower.connection.child, cam.connection.child)
         if follower == cam:
             raise ModelError(f"a Cam joins two coordinates, not {cam.name!r} with itself")
-        if not callable(self.profile) or isinstance(self.profile, type):
-            raise ModelError(f"the profile of a Cam is a function of its coordinate, not {shown(self.profile)}")
+        if not _takes_one(self.profile):
+            raise ModelError(
+                f"the profile of a Cam is a function of one argument, its coordinate, not {shown(self.profile)}"
+            )
         lift = require_geometric(cam.connection.child.model, self.profile(cam.q), "what the profile of a Cam returns")
         if not isinstance(lift, Expr) or not set(leaves([lift])) & set(leaves([cam.q])):
             raise ModelError(f"the profile of a Cam returns {shown(lift)}, in which its coordinate {cam.name!r} is not")
@@ -47,3 +51,16 @@ class Cam(Constraint):
         """One equation."""
         follower, cam = coordinate("a Cam", self.follower), coordinate("a Cam", self.cam)
         return [Row("lift", configuration=follower.q - self.profile(cam.q))]
+
+
+def _takes_one(profile: Any) -> bool:
+    """Whether this can be called with one argument; of functions of C, which do not say, yes."""
+    if not callable(profile) or isinstance(profile, type):
+        return False
+    try:
+        inspect.signature(profile).bind(None)
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
