@@ -5,7 +5,7 @@ import pytest
 import kane
 from kane.analysis.certificate_embedding import OF_CONSTRAINTS, OF_SPEEDS
 from kane.formulation.constraints.embedding import OnGraph
-from kane.formulation.tree.known_velocity import KnownVelocity
+from kane.formulation.tree.declared_velocity import DeclaredVelocity
 
 (SPEEDS,) = OF_SPEEDS
 MULTIPLIERS, PERSIST, WORKLESS = OF_CONSTRAINTS
@@ -89,8 +89,8 @@ def test_the_certificate_fails_where_remainders_of_the_constraints_are_left_out(
 
 
 def test_the_certificate_fails_where_a_declared_velocity_is_taken_for_another(monkeypatch):
-    mixed = KnownVelocity.mixed
-    monkeypatch.setattr(KnownVelocity, "mixed", lambda self, values, speeds: mixed(self, values, speeds)[::-1])
+    mixed = DeclaredVelocity.mixed
+    monkeypatch.setattr(DeclaredVelocity, "mixed", lambda self, values, speeds: mixed(self, values, speeds)[::-1])
     model = kane.library.wrist()
     C = next(b for b in model.bodies if b.name == "C")
     model.speeds(**{f"u{k}": C.angular_velocity.dot(d) for k, d in enumerate((C.x, C.y, C.z), start=1)})

@@ -67,7 +67,7 @@ def forward_routes_agree(model: Model, equations: Equations, at: RandomStates) -
 
     What counts is the force that a difference stands for: accelerations of light bodies are large and ill determined.
     """
-    if not equations.system.speeds.plain:
+    if not equations.system.speeds.are_natural:
         return None, "coordinates follow others: composite inertias only"
     route, M = recursive_route(equations), _matrices(equations, at)
     a, b = at(route.articulated()), at(route.composite())

@@ -9,7 +9,11 @@ from dataclasses import replace
 from kane.expression.node import Expr
 from kane.formulation.constraints.rows import constraint_equations
 from kane.formulation.speeds.chosen import chosen_speeds
-from kane.formulation.speeds.declared_velocities import declarations, known_angular_velocities, known_point_velocities
+from kane.formulation.speeds.declared_velocities import (
+    declarations,
+    declared_angular_velocities,
+    declared_point_velocities,
+)
 from kane.formulation.tree.base_parameters import mass_parameters
 from kane.formulation.tree.frames import computational_frames
 from kane.formulation.tree.links import LinkTree, link_tree
@@ -35,11 +39,11 @@ def system_of(model: Model) -> System:
     chosen = chosen_speeds(definitions, system, constraint_equations(model.constraints, system, probe), probe)
     speeds = speeds_of(model, list(system.speeds.first), chosen.own, chosen.u, chosen.names)
     # Where each joint speed is a generalized speed, what is declared is what the recursion finds.
-    declared = [] if speeds.plain else declarations(definitions, _motions(model, chosen.completed))
+    declared = [] if speeds.are_natural else declarations(definitions, _motions(model, chosen.completed))
     return replace(
         _system(model, link_tree(model), speeds),
-        known=known_angular_velocities(declared, system),
-        known_points=known_point_velocities(declared, system),
+        declared_turns=declared_angular_velocities(declared, system),
+        declared_points=declared_point_velocities(declared, system),
         own=system,
         definitions=chosen.definitions if len(chosen.u) == len(system.speeds.u) else (),
         completed=chosen.completed,

@@ -17,7 +17,7 @@ from kane.geometry.scalars import Matrix, Number, Six, Triple, minus
 
 # Angles this close to a multiple of pi/2 are that multiple [rad]: double rounding of pi leaves 1e-16 per turn.
 QUARTER_TURN_TOLERANCE = 1e-12
-# Entries of a constant matrix this close to 0, 1 or -1 are just that.
+# An entry of a constant matrix that differs from 0, 1 or -1 by less than this is set to it: the rest is rounding.
 ENTRY_TOLERANCE = 1e-12
 
 # A rotation about axis k turns e_i towards e_j.

@@ -44,7 +44,8 @@ from kane.model.constraints import Imposed
 ReactionPlace: TypeAlias = Connection | Point | Imposed | str
 # Names of auxiliary speeds; no name of a model has a space in front.
 PREFIX = " auxiliary "
-# What holds in so many states picked at random holds in all.
+# Sums of reactions that are determinate in this many states picked at random are so in all but exceptional ones, the
+# coefficients being analytic functions of the state.
 STATES = 3
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 

@@ -65,10 +65,10 @@ def joint_efforts(system: System, forces: Sequence[LinkWrench], declared: list[A
     efforts: list[Any] = [0.0] * len(system.speeds.C)
     for index in range(len(system.links) - 1, 0, -1):
         step, (f, n) = system.steps[index], total[index]
-        if index in system.known_points:
+        if index in system.declared_points:
             f, n = _work_at_declared_point(system, index, (f, n), declared)
         n = plus(n, cross(step.d, f))
-        if index in system.known:
+        if index in system.declared_turns:
             n = _work_on_declared(system, index, n, declared)
         for k, w_u, v_u in zip(system.columns(index), step.w_u, step.v_u, strict=True):
             efforts[k] = dot(w_u, n) + dot(v_u, f)
@@ -82,7 +82,7 @@ def joint_efforts(system: System, forces: Sequence[LinkWrench], declared: list[A
 
 def _work_on_declared(system: System, index: int, n: Vector, declared: list[Any]) -> Vector:
     """Add what a moment does along declared components to these; what is left of it acts through the joint."""
-    known = system.known[index]
+    known = system.declared_turns[index]
     turned = system.carried(index, known.frame, n)
     for row, x in zip(known.rows, turned, strict=True):
         for r, c in (row or {}).items():
@@ -92,7 +92,7 @@ def _work_on_declared(system: System, index: int, n: Vector, declared: list[Any]
 
 def _work_at_declared_point(system: System, index: int, wrench: LinkWrench, declared: list[Any]) -> LinkWrench:
     """The same for a force through a point whose velocity is declared: what is left of the wrench, about O_K."""
-    known, (f, n) = system.known_points[index], wrench
+    known, (f, n) = system.declared_points[index], wrench
     n = minus(n, cross(known.point, f))
     turned = system.carried(index, known.frame, f)
     for row, x in zip(known.rows, turned, strict=True):

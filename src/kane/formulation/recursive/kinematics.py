@@ -49,8 +49,8 @@ def angular_velocities(system: System, natural: Sequence[Any] = (), u: Sequence[
         step = system.steps[index]
         own = combined(step.w_u, [natural[k] for k in system.columns(index)])
         w_K = plus(step.R.apply_inverse(w[system.links[index].parent]), own)
-        if index in system.known:
-            known = system.known[index]
+        if index in system.declared_turns:
+            known = system.declared_turns[index]
             w_K = system.carried(known.frame, index, known.mixed(w_K, u))
         w.append(w_K)
     return w
@@ -67,8 +67,8 @@ def origin_velocities(
         carried = step.R.apply_inverse(plus(v[parent], cross(w[parent], step.p)))
         own = combined(step.v_u, [natural[k] for k in system.columns(index)])
         v_K = plus(plus(carried, own), cross(w[index], step.d))
-        if index in system.known_points:
-            known = system.known_points[index]
+        if index in system.declared_points:
+            known = system.declared_points[index]
             arm = cross(w[index], known.point)
             v_K = minus(system.carried(known.frame, index, known.mixed(plus(v_K, arm), u)), arm)
         v.append(v_K)
@@ -89,7 +89,7 @@ def accelerations(
     g = system.gravity
     ground = Acceleration(ZERO, (ZERO, ZERO, ZERO), (-g[0], -g[1], -g[2]), ZERO)
     fields = [ground]
-    v = origin_velocities(system, w) if system.known_points else []
+    v = origin_velocities(system, w) if system.declared_points else []
     for index in range(1, len(system.links)):
         step, parent = system.steps[index], system.links[index].parent
         columns = system.columns(index)
@@ -99,7 +99,7 @@ def accelerations(
         w_FM, v_FM = combined(step.w_u, moving), combined(step.v_u, moving)
         alpha = plus(step.R.apply_inverse(above.alpha), cross(w[index], w_FM))
         alpha = plus(plus(alpha, combined(step.w_u, given)), step.alpha_t)
-        if index in system.known:
+        if index in system.declared_turns:
             alpha = _declared(system, index, w, alpha, udot)
         W, squares = _field(w[index], alpha)
         a = step.R.apply_inverse(plus(above.a, _times(above.W, step.p)))
@@ -107,8 +107,8 @@ def accelerations(
             carried = minus(w[index], w_FM)
             a = plus(a, plus(cross(times(2.0, carried), v_FM), plus(combined(step.v_u, given), step.a_t)))
         a = plus(a, _times(W, step.d))
-        if index in system.known_points:
-            arm = _times(W, system.known_points[index].point)
+        if index in system.declared_points:
+            arm = _times(W, system.declared_points[index].point)
             a = minus(_declared_at_point(system, index, (w, v), plus(a, arm), udot), arm)
         fields.append(Acceleration(alpha, W, a, squares))
     return fields
@@ -118,7 +118,7 @@ def _declared_at_point(
     system: System, index: int, motion: tuple[Sequence[Vector], Sequence[Vector]], a: Vector, udot: Sequence[Any]
 ) -> Vector:
     """a of a point whose velocity, or components of it, are declared, gravity taken away."""
-    known, (w, v) = system.known_points[index], motion
+    known, (w, v) = system.declared_points[index], motion
     v_Q = system.carried(index, known.frame, plus(v[index], cross(w[index], known.point)))
     lifted = minus(cross(w[known.frame], v_Q), system.carried(0, known.frame, system.gravity))
     rates = known.mixed(ZERO, udot)
@@ -131,7 +131,7 @@ def _declared_at_point(
 
 def _declared(system: System, index: int, w: Sequence[Vector], alpha: Vector, udot: Sequence[Any]) -> Vector:
     """alpha of a link whose angular velocity, or components of it, are declared: the axes turn along."""
-    known = system.known[index]
+    known = system.declared_turns[index]
     if known.frame == index:
         return known.mixed(alpha, udot)
     turn = cross(w[known.frame], known.mixed(ZERO, system.speeds.u))

@@ -57,7 +57,7 @@ def cheapest(system: System) -> System:
 def least_mass_matrix(system: System) -> Sparse:
     """M over u: by composite inertias, or from partial velocities where few speeds of choice make that cheaper."""
     composite = mass_matrix(system, natural_mass_matrix(system))
-    if system.speeds.plain:
+    if system.speeds.are_natural:
         return composite
     if len(system.speeds.u) > FEW_SPEEDS:
         return without_vanishing(composite)
@@ -113,7 +113,7 @@ class RecursiveRoute(Route):
         if not speeds.u:
             return []
         many = len(speeds.u if self._declared.definitions else speeds.C) > MANY_SPEEDS
-        if speeds.plain:
+        if speeds.are_natural:
             return self.articulated() if many else min(self.composite(), self.articulated(), key=cost)
         if not self._declared.definitions:
             return self.composite()

@@ -23,7 +23,7 @@ def without_turns(system: System) -> System:
     along them. Outermost links only, without children to carry along.
     """
     parents = {link.parent for link in system.links}
-    declared = (*system.known.items(), *system.known_points.items())
+    declared = (*system.declared_turns.items(), *system.declared_points.items())
     needed = parents | {x for index, known in declared for x in (index, known.frame)}
     steps = list(system.steps)
     for index in range(1, len(steps)):

@@ -23,7 +23,7 @@ from kane.model.speed_choice import SpeedChoice
 SHOWN = ("forward", "inverse", "kinematics")
 # The neighbours of a choice are tried again as long as one of them was better, but not more often than this.
 SWEEPS = 4
-# So many of the best starts are followed.
+# Of the choices to start from, the search climbs from this many of the best.
 STARTS = 2
 LONGEST_TABLE = 12
 

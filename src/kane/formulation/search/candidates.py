@@ -15,7 +15,7 @@ from kane.formulation.tree.system import System
 from kane.model.body import Body, Direction, VectorMeasure
 from kane.model.connection import Connection
 
-# Cosines this close to 0 and 1 are these.
+# A direction whose cosine with an axis differs from 0, 1 or -1 by less than this lies along or across the axis.
 ALIGNED = 1e-12
 AXES = "xyz"
 

@@ -15,10 +15,10 @@ from kane.expression.traverse import substitute
 from kane.formulation.constraints.elimination import Row, eliminate
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.recursive.measures import images
-from kane.formulation.speeds.declared_velocities import declarations, known_angular_velocities
+from kane.formulation.speeds.declared_velocities import declarations, declared_angular_velocities
 from kane.formulation.speeds.turning_axes import turning_axes
 from kane.formulation.tree.cost import cost
-from kane.formulation.tree.known_velocity import KnownVelocity
+from kane.formulation.tree.declared_velocity import DeclaredVelocity
 from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.spatial import ZERO, is_zero
 from kane.formulation.tree.system import System
@@ -181,7 +181,7 @@ def _structured(rows: list[Row], definitions: Mapping[str, Expr], u: Sequence[Ex
     """
     done: set[int] = set()
     found: list[Row] = []
-    for link, known in known_angular_velocities(declarations(definitions), system).items():
+    for link, known in declared_angular_velocities(declarations(definitions), system).items():
         speeds = {r for row in known.rows for r in row or {}}
         if not known.whole or (known.frame != link and len(speeds) != 3) or speeds & done:
             continue
@@ -192,7 +192,7 @@ def _structured(rows: list[Row], definitions: Mapping[str, Expr], u: Sequence[Ex
 
 
 def _along_best_axes(
-    system: System, link: int, known: KnownVelocity, u: Sequence[Expr], names: Sequence[str]
+    system: System, link: int, known: DeclaredVelocity, u: Sequence[Expr], names: Sequence[str]
 ) -> Iterator[Row]:
     best = min(turning_axes(system, link, known.frame, known.mixed(ZERO, u)), key=lambda found: found.complexity)
     for i, name in enumerate(names):

@@ -10,12 +10,13 @@ import numpy as np
 from kane.expression.node import Expr
 from kane.expression.operations import MEASURE
 from kane.formulation.recursive.measures import position_in_K
-from kane.formulation.tree.known_velocity import KnownVelocity
+from kane.formulation.tree.declared_velocity import DeclaredVelocity
 from kane.formulation.tree.spatial import ZERO, Vector
 from kane.formulation.tree.system import System
 from kane.model.body import ANGULAR_VELOCITY, VELOCITY, Measure
 
-# Cosines this close to 0 and 1 are these.
+# A direction whose cosine with an axis differs from 0, 1 or -1 by less than this lies along or across the axis: the
+# rotations it went through leave such rounding.
 ALIGNED = 1e-12
 
 # A measure that is a speed, by its column, or that a constraint holds at zero (None).
@@ -30,7 +31,7 @@ def declarations(definitions: Mapping[str, Expr], zeros: Iterable[Expr | None] =
     return found + [(None, x.data) for x in zeros if x is not None and x.op == MEASURE]
 
 
-def known_angular_velocities(declared: Iterable[Declaration], system: System) -> dict[int, KnownVelocity]:
+def declared_angular_velocities(declared: Iterable[Declaration], system: System) -> dict[int, DeclaredVelocity]:
     """By link, what is said of its angular velocity."""
     places: dict[tuple[int, int], list[DeclaredDirection]] = {}
     for r, measure in declared:
@@ -38,13 +39,13 @@ def known_angular_velocities(declared: Iterable[Declaration], system: System) ->
             link, frame, along = _place(measure, system)
             if link:
                 places.setdefault((link, frame), []).append((r, along))
-    found: dict[int, KnownVelocity] = {}
+    found: dict[int, DeclaredVelocity] = {}
     for (link, frame), measures in places.items():
         found[link] = _joined(system, link, {frame: measures}, found.get(link) or _nothing(link, ZERO))
     return {link: known for link, known in found.items() if _says(known)}
 
 
-def known_point_velocities(declared: Iterable[Declaration], system: System) -> dict[int, KnownVelocity]:
+def declared_point_velocities(declared: Iterable[Declaration], system: System) -> dict[int, DeclaredVelocity]:
     """By link, what is said of the velocity of one of its points: the one of which most is."""
     places: dict[tuple[int, Vector], dict[int, list[DeclaredDirection]]] = {}
     for r, measure in declared:
@@ -53,7 +54,7 @@ def known_point_velocities(declared: Iterable[Declaration], system: System) -> d
             if link:
                 point = tuple(position_in_K(system, measure.body, measure.point))
                 places.setdefault((link, point), {}).setdefault(frame, []).append((r, along))
-    found: dict[int, KnownVelocity] = {}
+    found: dict[int, DeclaredVelocity] = {}
     for (link, point), frames in places.items():
         known = _joined(system, link, frames, _nothing(link, point))
         if _says(known) > (_says(found[link]) if link in found else 0):
@@ -67,18 +68,18 @@ def _place(measure: Measure, system: System) -> tuple[int, int, Vector]:
     return system.places[measure.body].link, along.link, along.R_LB.apply(measure.direction)
 
 
-def _nothing(link: int, point: Vector) -> KnownVelocity:
-    return KnownVelocity(link, (None, None, None), point)
+def _nothing(link: int, point: Vector) -> DeclaredVelocity:
+    return DeclaredVelocity(link, (None, None, None), point)
 
 
-def _says(known: KnownVelocity) -> int:
+def _says(known: DeclaredVelocity) -> int:
     """How many components are known."""
     return sum(row is not None for row in known.rows)
 
 
 def _joined(
-    system: System, link: int, frames: Mapping[int, Sequence[DeclaredDirection]], known: KnownVelocity
-) -> KnownVelocity:
+    system: System, link: int, frames: Mapping[int, Sequence[DeclaredDirection]], known: DeclaredVelocity
+) -> DeclaredVelocity:
     """All of a vector where three of its measures along one frame are declared, else its components along own axes."""
     for frame, measures in frames.items():
         whole = _whole(system, frame, measures, known.point)
@@ -89,7 +90,7 @@ def _joined(
     return known
 
 
-def _whole(system: System, frame: int, measures: Sequence[DeclaredDirection], point: Vector) -> KnownVelocity | None:
+def _whole(system: System, frame: int, measures: Sequence[DeclaredDirection], point: Vector) -> DeclaredVelocity | None:
     """The vector whose measure numbers along three constant directions are speeds."""
     along = [tuple(system.steps[frame].R_LK.apply_inverse(v)) for _, v in measures]
     if len(along) != 3 or any(x.__class__ is Expr for v in along for x in v):
@@ -102,18 +103,18 @@ def _whole(system: System, frame: int, measures: Sequence[DeclaredDirection], po
     for i in range(3):
         exact = {r: _rounded(float(inverse[i, k])) for k, (r, _) in enumerate(measures)}
         rows.append({r: c for r, c in exact.items() if c and r is not None})
-    return KnownVelocity(frame, tuple(rows), point)
+    return DeclaredVelocity(frame, tuple(rows), point)
 
 
 def _components(
-    system: System, link: int, frame: int, measures: Sequence[DeclaredDirection], old: KnownVelocity
-) -> KnownVelocity:
+    system: System, link: int, frame: int, measures: Sequence[DeclaredDirection], old: DeclaredVelocity
+) -> DeclaredVelocity:
     """Those of the link's own components along whose axes a declared direction lies, whatever the state."""
     rows = list(old.rows)
     for r, v in measures:
         for axis, sign in _axis(system.carried(frame, link, system.steps[frame].R_LK.apply_inverse(v))):
             rows[axis] = {} if r is None else {r: sign}
-    return KnownVelocity(link, tuple(rows), old.point)
+    return DeclaredVelocity(link, tuple(rows), old.point)
 
 
 def _axis(v: Vector) -> Iterator[tuple[int, float]]:

@@ -32,7 +32,7 @@ NEGLIGIBLE = 1e-13
 # Below this sine of the angle between two axes their common perpendicular is not used: it lies up to 1/sine times as
 # far away as the joints, and second moments about a point so far off lose twice as many digits as that factor has.
 SKEW = 1e-2
-# A value of angles and parameters at which a rotation is looked at; any will do.
+# Whether a rotation keeps an axis is tried in numbers; all angles and parameters then have this value.
 SOMEWHERE = 0.7
 
 

@@ -41,7 +41,7 @@ class Speeds:
     rates: dict[Expr, Expr]
 
     @property
-    def plain(self) -> bool:
+    def are_natural(self) -> bool:
         """Whether each natural speed is one generalized speed."""
         units = all(len(row) == 1 and all(x is x.arena.one for x in row.values()) for row in self.C)
         return units and len(self.C) == len(self.u) and all(a is a.arena.zero for a in self.a_t)

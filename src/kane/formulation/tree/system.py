@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from kane.expression.arena import Arena
 from kane.expression.node import Expr
 from kane.formulation.tree.base_parameters import MassParameters, regrouped
+from kane.formulation.tree.declared_velocity import DeclaredVelocity
 from kane.formulation.tree.frames import Step
-from kane.formulation.tree.known_velocity import KnownVelocity
 from kane.formulation.tree.links import Link, PlaceInLink
 from kane.formulation.tree.spatial import Vector
 from kane.formulation.tree.speeds import Speeds
@@ -23,7 +23,8 @@ class System:
         links, steps, masses: by link, parents first, 0 the ground.
         places: place of each body in its link, by body index.
         gravity: acceleration of free fall in N [m/s^2].
-        known, known_points: angular velocities, and velocities of points, that are declared as speeds, by link.
+        declared_turns, declared_points: angular velocities, and velocities of points, that are declared as speeds, by
+            link.
         own: the system in the joints' own speeds, where other speeds are chosen.
         definitions: of the chosen speeds in the joints' own, where there are as many of them.
         completed: names of the constraint equations by which fewer speeds than joints have determine the motion: in
@@ -39,8 +40,8 @@ class System:
     steps: list[Step]
     masses: list[MassParameters]
     gravity: Vector
-    known: Mapping[int, KnownVelocity] = field(default_factory=dict)
-    known_points: Mapping[int, KnownVelocity] = field(default_factory=dict)
+    declared_turns: Mapping[int, DeclaredVelocity] = field(default_factory=dict)
+    declared_points: Mapping[int, DeclaredVelocity] = field(default_factory=dict)
     own: System | None = None
     definitions: tuple[Expr, ...] = ()
     completed: tuple[str, ...] = ()

@@ -10,14 +10,14 @@ from kane.formulation.tree.spatial import ZERO, Vector, dot
 
 
 @dataclass(frozen=True)
-class KnownVelocity:
+class DeclaredVelocity:
     """w_NK of a link or v_NQ of a point fixed in it, all of it or some components, along the axes of the frame K of a
     link.
 
     Attributes:
         frame: the link whose axes these are.
-        rows: by component, {speed: coefficient}, or None where it is not known; all known where the frame is not the
-            link's own. A component that a constraint holds at zero has no coefficients.
+        rows: by component, {speed: coefficient}, or None where it is not declared; all are declared where the frame is
+            not the link's own. A component that a constraint holds at zero has no coefficients.
         point: p from O_K to Q in K [m].
     """
 
@@ -27,11 +27,11 @@ class KnownVelocity:
 
     @property
     def whole(self) -> bool:
-        """Whether every component is known."""
+        """Whether every component is declared."""
         return all(row is not None for row in self.rows)
 
     def mixed(self, values: Vector, speeds: Sequence[Any]) -> Vector:
-        """The components: known ones from values of the speeds, the others as given."""
+        """The components: declared ones from values of the speeds, the others as given."""
         return tuple(
             x if row is None else dot(tuple(row.values()), tuple(speeds[r] for r in row))
             for x, row in zip(values, self.rows, strict=True)
