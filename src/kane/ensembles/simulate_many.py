@@ -124,13 +124,13 @@ def _carried(
     progress: Callable[[float], None],
 ) -> bool:
     """Compute the trajectories, in lanes or under constraints one by one; whether they came to their ends."""
-    from kane.ensembles.crew import Crew  # numba takes 0.3 s that only a simulation pays
     from kane.ensembles.one_by_one import OneByOne
+    from kane.ensembles.workers import Workers  # numba takes 0.3 s that only a simulation pays
 
     problem, conditions, course, method = posed
     if problem.settle is None:
-        alone = partial(_alone, problem, conditions, course, trajectories)
-        return Crew(problem, course, method, trajectories, len(trajectories.stages) > 1, alone).run(progress)
+        single_run = partial(_as_single_run, problem, conditions, course, trajectories)
+        return Workers(problem, course, method, trajectories, len(trajectories.stages) > 1, single_run).run(progress)
     each = OneByOne(problem, conditions, course, method, trajectories)
     complete = each.run(progress)
     failures.update(each.failures)
@@ -171,11 +171,11 @@ def _reason(problem: Problem, conditions: Conditions, course: Course, trajectori
     """Why trajectory i has no end, in the words of ``simulate``."""
     if trajectories.status[i] == WAITING:
         return "interrupted"
-    own, march = _alone(problem, conditions, course, trajectories, i)
+    own, march = _as_single_run(problem, conditions, course, trajectories, i)
     return str(own.failure(march, FAILURES[Status(trajectories.status[i])]))
 
 
-def _alone(
+def _as_single_run(
     problem: Problem, conditions: Conditions, course: Course, trajectories: Trajectories, i: int
 ) -> tuple[Problem, March]:
     """Trajectory i as a run of its own, at the last state that it reached."""

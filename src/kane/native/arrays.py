@@ -60,7 +60,7 @@ class Settling(NamedTuple):
     notes: Vector
 
 
-class System(NamedTuple):
+class StateEquation(NamedTuple):
     """x' = f(t, x, inputs), x = [q, u], as a compiled program with its arrays.
 
     Attributes:

@@ -40,7 +40,7 @@ def find_events(watch: Any, context: Any, store: Any, dense: Any, span: Any) -> 
 
     Args:
         watch: what to look for.
-        context: the System, the interpolated Tables and the last time of the run.
+        context: the StateEquation, the interpolated Tables and the last time of the run.
         store: x before, y after the step, slopes of all stages.
         dense: the interpolant.
         span: start, length and end of the step.

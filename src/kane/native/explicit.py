@@ -33,7 +33,7 @@ def march_explicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
     """Take up to so many steps, rejected ones included.
 
     Args:
-        system: a System.
+        system: a StateEquation.
         tables: the sampled inputs, held and interpolated, each a Tables.
         course: a Course.
         watch: a Watch.

@@ -22,7 +22,7 @@ def march_implicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
     Slopes: row 0 at the start of the step, then the stages, which depend on one another, then at the end.
 
     Args:
-        system: a System.
+        system: a StateEquation.
         tables: the sampled inputs, held and interpolated, each a Tables.
         course: a Course of fixed steps.
         watch: a Watch.

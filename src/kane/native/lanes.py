@@ -18,8 +18,8 @@ def march_lanes(single: Any, course: Any, block: Any, trajectories: Any, scheme:
     """Take up to so many steps in all lanes; a lane whose trajectory ends goes on with the next one of the queue.
 
     Args:
-        single: System, Tables held and interpolated, Watch and Store of one state, in which trajectories begin; the
-            tables and the watch are empty, the store has room for two slopes.
+        single: StateEquation, Tables held and interpolated, Watch and Store of one state, in which trajectories begin;
+            tables and watch are empty, the store has room for two slopes.
         course: a Course of free steps.
         block: a Block.
         trajectories: a Trajectories.

@@ -22,8 +22,8 @@ from kane.native.arrays import (
     ROWS,
     TIME,
     Course,
+    StateEquation,
     Store,
-    System,
     Tables,
     Vector,
     Watch,
@@ -62,7 +62,7 @@ class March:
         near: where fixed steps passed near a singularity, in words; nothing where they did not.
     """
 
-    system: System
+    system: StateEquation
     tables: tuple[Tables, Tables]
     course: Course
     watch: Watch

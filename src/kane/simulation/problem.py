@@ -14,7 +14,7 @@ from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import SimulationError
 from kane.model.named_vector import named_vector
-from kane.native.arrays import FOUND, Course, System, Vector
+from kane.native.arrays import FOUND, Course, StateEquation, Vector
 from kane.native.header import KEPT
 from kane.simulation.asked.closed_loop import close_loop, resolved
 from kane.simulation.asked.events import Event, compile_events, crowded, event_names, watch_for
@@ -149,12 +149,12 @@ class Problem:
             slow=slow,
         )
 
-    def _system(self) -> System:
+    def _system(self) -> StateEquation:
         rhs, speeds = self.rhs, len(self.layout.speeds)
         settling, aside = (new_settling(self.settle, speeds, self.parameters) for _ in range(2))
         # Where settling chooses the speeds that rhs integrates, it does so in the stage of both.
         shared = self.dyn.equations.embedding.choice.in_runs == KEPT
-        return System(
+        return StateEquation(
             rhs.address,
             np.zeros(rhs.n_state),
             self.plan.constants.copy(),
@@ -165,7 +165,7 @@ class Problem:
             aside,
         )
 
-    def _settled(self, system: System, t: float, x: Vector) -> Vector:
+    def _settled(self, system: StateEquation, t: float, x: Vector) -> Vector:
         if self.settle is None or self.constraints is None:
             return x
         state = np.concatenate([[t], x])

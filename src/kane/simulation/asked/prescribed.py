@@ -26,7 +26,7 @@ SPLINE_DEGREE = 5  # the second derivative is smooth, and off by the fourth powe
 FORMS = "an expression of model.time, a function of t that gives one, a number to hold it, or samples"
 
 
-class Course(NamedTuple):
+class Motion(NamedTuple):
     """Values and their first and second time derivatives, each (times, ...)."""
 
     value: Array
@@ -34,7 +34,7 @@ class Course(NamedTuple):
     acceleration: Array
 
 
-def courses(equations: Equations, q: Any, times: Array, parameters: Mapping[str, float]) -> Course:
+def courses(equations: Equations, q: Any, times: Array, parameters: Mapping[str, float]) -> Motion:
     """The coordinates over time, each (times, nq).
 
     Raises:
@@ -60,10 +60,10 @@ def courses(equations: Equations, q: Any, times: Array, parameters: Mapping[str,
         given = dict(zip(names, samples.T, strict=True))
     values = {p: parameters[p.name] for p in equations.parameters} | {equations.t: times}
     found = [_course(equations, given[name], times, values, f"the coordinate {name!r}") for name in names]
-    return Course(*(np.stack(parts, axis=-1) for parts in zip(*found, strict=True)))
+    return Motion(*(np.stack(parts, axis=-1) for parts in zip(*found, strict=True)))
 
 
-def _course(equations: Equations, given: Any, times: Array, values: Mapping[Expr, Any], who: str) -> Course:
+def _course(equations: Equations, given: Any, times: Array, values: Mapping[Expr, Any], who: str) -> Motion:
     if isinstance(given, Samples):
         raise ModelError(f"{who} is given as {type(given).__name__} samples, which have corners; give (times, values)")
     if callable(given) and not isinstance(given, Expr):
@@ -72,7 +72,7 @@ def _course(equations: Equations, given: Any, times: Array, values: Mapping[Expr
         return _of_expression(equations, given, values, len(times), who)
     if isinstance(given, Real):
         constant = np.full(len(times), _numbers(given, who))
-        return Course(constant, np.zeros_like(constant), np.zeros_like(constant))
+        return Motion(constant, np.zeros_like(constant), np.zeros_like(constant))
     at, samples = given if isinstance(given, tuple) and len(given) == 2 else (times, given)
     return _through(_numbers(at, f"the sample times of {who}"), _numbers(samples, who), times, who)
 
@@ -86,7 +86,7 @@ def _called(function: Any, t: Expr, who: str) -> Any:
     return given
 
 
-def _of_expression(equations: Equations, x: Expr, values: Mapping[Expr, Any], count: int, who: str) -> Course:
+def _of_expression(equations: Equations, x: Expr, values: Mapping[Expr, Any], count: int, who: str) -> Motion:
     if x.arena is not equations.t.arena:
         raise ModelError(f"the expression for {who} belongs to another model")
     wrong = [leaf for leaf in leaves([x]) if leaf.op not in (TIME, PARAMETER)]
@@ -96,10 +96,10 @@ def _of_expression(equations: Equations, x: Expr, values: Mapping[Expr, Any], co
     (x,) = equations.baked_in([x])
     rate = total_time_derivative([x], {})[0]
     found = interpret([x, rate, total_time_derivative([rate], {})[0]], values)
-    return Course(*(np.broadcast_to(np.asarray(value, float), (count,)) for value in found))
+    return Motion(*(np.broadcast_to(np.asarray(value, float), (count,)) for value in found))
 
 
-def _through(at: Array, samples: Array, times: Array, who: str) -> Course:
+def _through(at: Array, samples: Array, times: Array, who: str) -> Motion:
     """The spline of fifth degree through samples, or of the highest odd degree that their number allows."""
     from scipy.interpolate import make_interp_spline  # takes as long to import as all of kane
 
@@ -113,7 +113,7 @@ def _through(at: Array, samples: Array, times: Array, who: str) -> Course:
         )
     degree = SPLINE_DEGREE if len(at) > SPLINE_DEGREE else 3
     fit = make_interp_spline(at, samples, k=degree)
-    return Course(fit(times), fit.derivative(1)(times), fit.derivative(2)(times))
+    return Motion(fit(times), fit.derivative(1)(times), fit.derivative(2)(times))
 
 
 def _numbers(values: Any, what: str) -> Array:
@@ -123,7 +123,7 @@ def _numbers(values: Any, what: str) -> Array:
     return array
 
 
-def speeds_along(equations: Equations, q: Course, times: Array, parameters: Mapping[str, float]) -> tuple[Array, Array]:
+def speeds_along(equations: Equations, q: Motion, times: Array, parameters: Mapping[str, float]) -> tuple[Array, Array]:
     """u and udot, (times, n), from dq/dt = Y u + y_t and d2q/dt2 = Y udot + (d/dt)(Y u + y_t at fixed u).
 
     Raises:
@@ -157,7 +157,7 @@ def _evaluated(expressions: Any, values: Mapping[Expr, Any], count: int) -> Arra
     return np.stack([np.broadcast_to(np.asarray(x, float), (count,)) for x in interpret(expressions, values)], axis=-1)
 
 
-def _require_possible(equations: Equations, q: Course, times: Array, error: Array) -> None:
+def _require_possible(equations: Equations, q: Motion, times: Array, error: Array) -> None:
     """Refuse rates that no speeds give, and quaternions that are not of unit length."""
     for start in equations.quaternions:
         length = np.linalg.norm(q.value[:, start : start + 4], axis=1)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kane.codegen.jit.function import ArrayFunction
 from kane.errors import ModelError
 from kane.expression.arguments import numbers
-from kane.native.arrays import System, Vector
+from kane.native.arrays import StateEquation, Vector
 from kane.simulation.asked.inputs import InputPlan
 
 _PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
@@ -25,7 +25,7 @@ class PythonInputs:
     ``raise_kept`` raises it.
     """
 
-    def __init__(self, rhs: ArrayFunction, plan: InputPlan, system: System, nq: int) -> None:
+    def __init__(self, rhs: ArrayFunction, plan: InputPlan, system: StateEquation, nq: int) -> None:
         self._plan = plan
         self._system = system
         self._nq = nq

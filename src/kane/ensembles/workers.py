@@ -41,7 +41,7 @@ _LINE = 8  # doubles in a cache line
 
 
 @dataclass(frozen=True)
-class Crew:
+class Workers:
     """All that the threads of an ensemble need to know.
 
     Attributes:
@@ -50,7 +50,7 @@ class Crew:
         method: the integrator.
         trajectories: what they work on.
         own_stages: whether parameters differ from trajectory to trajectory.
-        alone: a trajectory, by its number, as a run of its own at the last state that was noted.
+        single_run: a trajectory, by its number, as a run of its own at the last state that was noted.
     """
 
     problem: Problem
@@ -58,7 +58,7 @@ class Crew:
     method: Explicit
     trajectories: Trajectories
     own_stages: bool
-    alone: Callable[[int], tuple[Problem, March]]
+    single_run: Callable[[int], tuple[Problem, March]]
 
     def run(self, progress: Callable[[float], None]) -> bool:
         """Compute all trajectories.
@@ -120,11 +120,11 @@ class Crew:
     def _chatters(self, block: Block, lane: int, number: int) -> bool:
         last = self.trajectories.last[number]
         last[0], last[1:] = block.clock[lane, TIME], block.x[lane :: len(block.lanes)]
-        problem, march = self.alone(number)
+        problem, march = self.single_run(number)
         return problem.chatters(march)
 
     def _single(self) -> tuple[Any, ...]:
-        """System, tables, events and Store of one state."""
+        """StateEquation, tables, events and Store of one state."""
         problem = self.problem
         nx = len(problem.layout.coordinates) + len(problem.layout.speeds)
         march = problem.march(self.course, np.zeros(nx))
