@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from kane.expression.operations import COST_CLASSES
 from kane.formulation.constraints.embedding import COUNTED
-from kane.formulation.quantities.programs import program
-
-if TYPE_CHECKING:
-    from kane.formulation.equations import Equations
+from kane.formulation.quantities.programs import Derived, program
 
 
 class OperationTable(Mapping[str, dict[str, int]]):
@@ -37,6 +33,6 @@ class OperationTable(Mapping[str, dict[str, int]]):
         return "\n".join([head, *lines])
 
 
-def count(equations: Equations, names: Sequence[str] = COUNTED) -> OperationTable:
+def count(equations: Derived, names: Sequence[str] = COUNTED) -> OperationTable:
     """Operations of programs: of inverse and forward dynamics, mass matrix (one triangle), bias and kinematics."""
     return OperationTable({name: program(equations, name).count() for name in names})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from kane.codegen.programs.factor import factor
 from kane.codegen.programs.parameter_sums import shortened
@@ -14,15 +14,82 @@ from kane.expression.collector import collector_paused
 from kane.expression.derivative import linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT
+from kane.formulation.constraints.rows import Equation
 from kane.formulation.quantities.energy import energy
 from kane.formulation.quantities.momentum import momentum
 from kane.formulation.quantities.poses import FixedFrame, jacobian, poses
+from kane.formulation.recursive.applied import Applied
+from kane.formulation.route import Route
 from kane.formulation.tree.spatial import ZERO
+from kane.formulation.tree.system import System
 from kane.geometry.rotation import Rotation
 from kane.model.checks import near
 
-if TYPE_CHECKING:
-    from kane.formulation.equations import Equations
+
+class Derived(Protocol):
+    """What programs are made of: of ``Equations``, which this file does not import, the properties that it reads."""
+
+    @property
+    def t(self) -> Expr: ...
+
+    @property
+    def q(self) -> tuple[Expr, ...]: ...
+
+    @property
+    def u(self) -> tuple[Expr, ...]: ...
+
+    @property
+    def udot(self) -> tuple[Expr, ...]: ...
+
+    @property
+    def inputs(self) -> tuple[Expr, ...]: ...
+
+    @property
+    def parameters(self) -> tuple[Expr, ...]: ...
+
+    @property
+    def kinematics(self) -> tuple[Expr, ...]: ...
+
+    @property
+    def forward(self) -> tuple[Expr, ...]: ...
+
+    @property
+    def inverse(self) -> tuple[Expr, ...]: ...
+
+    @property
+    def bias(self) -> tuple[Expr, ...]: ...
+
+    @property
+    def mass_matrix(self) -> tuple[tuple[Expr, ...], ...]: ...
+
+    @property
+    def input_matrix(self) -> tuple[tuple[Expr, ...], ...]: ...
+
+    @property
+    def system(self) -> System: ...
+
+    @property
+    def applied(self) -> Applied: ...
+
+    @property
+    def route(self) -> Route: ...
+
+    @property
+    def bodies(self) -> tuple[str, ...]: ...
+
+    @property
+    def posed(self) -> Mapping[str, FixedFrame]: ...
+
+    @property
+    def constraints(self) -> tuple[Equation, ...]: ...
+
+    @property
+    def closing(self) -> tuple[Equation, ...]: ...
+
+    @property
+    def unconstrained(self) -> Derived: ...
+
+    def baked_in(self, expressions: Any) -> tuple[Expr, ...]: ...
 
 
 class Quantity(NamedTuple):
@@ -42,30 +109,30 @@ def _rates(leaves: Sequence[Expr]) -> list[str]:
     return [f"{leaf.name}'" for leaf in leaves]
 
 
-def _forces(eqs: Equations) -> list[str]:
+def _forces(eqs: Derived) -> list[str]:
     return [f"f_{leaf.name}" for leaf in eqs.u]
 
 
-def _mass_matrix(eqs: Equations) -> Quantity:
+def _mass_matrix(eqs: Derived) -> Quantity:
     places = lower_triangle(len(eqs.u))
     return Quantity([f"M_{i + 1}_{j + 1}" for i, j in places], [eqs.mass_matrix[i][j] for i, j in places])
 
 
-def _input_matrix(eqs: Equations) -> Quantity:
+def _input_matrix(eqs: Derived) -> Quantity:
     names = [f"B_{i + 1}_{j + 1}" for i in range(len(eqs.u)) for j in range(len(eqs.inputs))]
     return Quantity(names, [x for row in eqs.input_matrix for x in row])
 
 
-def _poses(eqs: Equations) -> Quantity:
+def _poses(eqs: Derived) -> Quantity:
     outputs = eqs.baked_in(poses(eqs.system, eqs.posed.values()))
     entries = [*(f"R_{i}{j}" for i in "xyz" for j in "xyz"), "p_x", "p_y", "p_z"]
     return Quantity([f"{name}_{entry}" for name in eqs.posed for entry in entries], outputs)
 
 
-def _jacobian(eqs: Equations, name: str) -> Quantity:
+def _jacobian(eqs: Derived, name: str) -> Quantity:
     """Of a point given in a body or named frame; what is read is its position there [m]."""
     still = {eqs.bodies[0]: FixedFrame(0, ZERO, Rotation.identity())}
-    if name not in (frames := still | eqs.posed):
+    if name not in (frames := {**still, **eqs.posed}):
         raise ModelError(f"there is no body or frame {name!r}; {near(name, list(eqs.posed))}")
     point = tuple(eqs.t.arena.leaf(INPUT, f"{name}.{axis}") for axis in "xyz")
     rows = ("w_x", "w_y", "w_z", "v_x", "v_y", "v_z")
@@ -73,7 +140,7 @@ def _jacobian(eqs: Equations, name: str) -> Quantity:
     return Quantity(names, eqs.baked_in(jacobian(eqs.system, frames[name], point)), point)
 
 
-def _constraints(eqs: Equations) -> Quantity:
+def _constraints(eqs: Derived) -> Quantity:
     """A by rows, then the residual of the motion, A u + b."""
     rows, zero = eqs.constraints, eqs.system.arena.zero
     names = [f"{row.name} A_{u.name}" for row in rows for u in eqs.u] + [row.name for row in rows]
@@ -81,13 +148,13 @@ def _constraints(eqs: Equations) -> Quantity:
     return Quantity(names, eqs.unconstrained.baked_in([*entries, *(row.motion for row in rows)]))
 
 
-def _configuration(eqs: Equations) -> Quantity:
+def _configuration(eqs: Derived) -> Quantity:
     """The residual of every row that restricts the configuration, those included that speeds of choice keep."""
     rows = eqs.closing
     return Quantity([row.name for row in rows], eqs.unconstrained.baked_in([row.configuration for row in rows]))
 
 
-def _closure(eqs: Equations) -> Quantity:
+def _closure(eqs: Derived) -> Quantity:
     """phi of every row of these equations that restricts the configuration, then J by rows, with dphi/dt = J u + ..."""
     free, rows = eqs.unconstrained, [row for row in eqs.constraints if row.configuration is not None]
     residuals = [row.configuration for row in rows if row.configuration is not None]
@@ -97,7 +164,7 @@ def _closure(eqs: Equations) -> Quantity:
     return Quantity(names, free.baked_in([*residuals, *(x for row in J for x in row)]))
 
 
-def _unconstrained(eqs: Equations) -> Quantity:
+def _unconstrained(eqs: Derived) -> Quantity:
     """Of the equations before constraints are embedded: M, one triangle; h with M udot + h = A^T lambda, the inputs
     in it; what is added to A udot in the time derivative of the constraints; dq/dt.
     """
@@ -109,7 +176,7 @@ def _unconstrained(eqs: Equations) -> Quantity:
     return Quantity([*names, *_rates(eqs.q)], [*mass.outputs, *h, *remainders, *free.kinematics], eqs.inputs)
 
 
-PROGRAMS: dict[str, Callable[[Equations], Quantity]] = {
+PROGRAMS: dict[str, Callable[[Derived], Quantity]] = {
     "rhs": lambda eqs: Quantity(_rates((*eqs.q, *eqs.u)), (*eqs.kinematics, *eqs.forward), eqs.inputs),
     "kinematics": lambda eqs: Quantity(_rates(eqs.q), eqs.kinematics),
     "forward": lambda eqs: Quantity(_rates(eqs.u), eqs.forward, eqs.inputs),
@@ -127,7 +194,7 @@ PROGRAMS: dict[str, Callable[[Equations], Quantity]] = {
 }
 
 
-def quantity(equations: Equations, name: str) -> Quantity:
+def quantity(equations: Derived, name: str) -> Quantity:
     """The outputs of a named program; "jacobian NAME" is that of a body or frame.
 
     Raises:
@@ -142,7 +209,7 @@ def quantity(equations: Equations, name: str) -> Quantity:
     raise ModelError(f"there is no program {name!r}; {near(name, list(PROGRAMS))}")
 
 
-def program(equations: Equations, name: str) -> Program:
+def program(equations: Derived, name: str) -> Program:
     """The straight-line program of a named quantity."""
     found = quantity(equations, name)
     state = (equations.t, *equations.q, *equations.u)
