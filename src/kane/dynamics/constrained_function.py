@@ -65,10 +65,13 @@ class Parts:
         """The header of calls that stand alone."""
         return self.header(self.equations.embedding.choice.alone)
 
-    def headers(self, stage: np.ndarray) -> bytes:
-        """What a stage has in the place of headers, that of the joints' own speeds included."""
-        head = stage[: len(self.expected)].tobytes()
-        return head if self.own is None else head + self.own.parts.headers(stage[self.expected[STAGES + OWN] :])
+    @cached_property
+    def headers(self) -> tuple[slice, ...]:
+        """Where in a stage the headers lie, that of the joints' own speeds included."""
+        first = slice(0, len(self.expected))
+        inner = () if self.own is None else self.own.parts.headers
+        start = int(self.expected[STAGES + OWN])
+        return (first, *(slice(start + x.start, start + x.stop) for x in inner))
 
     def owns(self, stage: np.ndarray) -> bool:
         """Whether a stage has the headers of these programs: native code follows the addresses in them."""
@@ -146,7 +149,8 @@ class ConstrainedFunction(ArrayFunction):
             threads: how many may work on one batch; as many as there are processors unless given.
         """
         self.name, self.parts, self.mode, self.first = name, parts, mode, first
-        self._passed = b""  # the headers of the last stage that was found to be one
+        self._headers = parts.headers
+        self._passed: list[bytes] = []  # the headers of the last stage that was found to be one
         self._decisive = parts.called[:decisive]
         self.address = native()
         eqs, head = parts.equations, parts.header(mode)
@@ -172,8 +176,8 @@ class ConstrainedFunction(ArrayFunction):
         """None: choices differ from state to state, so that they cannot be computed side by side."""
 
     def _require_own(self, stage: np.ndarray) -> None:
-        for row in stage.reshape(-1, self.n_stage):
-            headers = self.parts.headers(row)
+        for row in (stage,) if stage.ndim == 1 else stage.reshape(-1, self.n_stage):
+            headers = [row[x].tobytes() for x in self._headers]
             if headers != self._passed:
                 if not self.parts.owns(row):
                     raise ModelError(f"{self.name}: this stage was not made for it; give what stage() returns")

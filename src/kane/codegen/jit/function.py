@@ -121,7 +121,9 @@ class ArrayFunction(ABC):
         return self._many(parts, rest, stage, result_array(out, (*batch, self.n_out), self.name))
 
     def _array(self, values: Any, word: str, length: int) -> np.ndarray:
-        array = np.ascontiguousarray(numbers(values, f"{self.name}: {word} must be numbers"))
+        if not (values.__class__ is np.ndarray and values.dtype == np.float64):  # else the words would be made in vain
+            values = numbers(values, f"{self.name}: {word} must be numbers")
+        array = np.ascontiguousarray(values)
         if array.ndim == 0 or array.shape[-1] != length:
             raise self._shape(word, f"(..., {length})", np.shape(values))
         return array
