@@ -68,6 +68,11 @@ def test_importing_kane_does_not_import_optional_packages(declared, imported_by_
     assert sorted(banned & imported_by_kane) == []
 
 
+def test_importing_kane_does_not_import_numba(imported_by_kane):
+    """It takes 0.3 s, which only simulations and constraints pay."""
+    assert "numba" not in imported_by_kane
+
+
 @pytest.fixture(scope="module")
 def imported_by_kane():
     import subprocess
