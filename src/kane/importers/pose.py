@@ -12,24 +12,24 @@ from kane.geometry.inertia import combine, of_six, rotated_inertia, six
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Matrix
 
-Vector: TypeAlias = tuple[float, float, float]
+XYZ: TypeAlias = tuple[float, float, float]
 
 # What 1.57079632679 and the like are away from a right angle, with room: files give angles to 10 digits or more.
 RIGHT_ANGLE_SLACK = 1e-9
 # Sums of a few terms of size s leave rounding of a few 1e-16 s; below this an entry is such a remnant of zero.
 ROUNDING = 1e-14
 
-ORIGIN: Vector = (0.0, 0.0, 0.0)
+ORIGIN: XYZ = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class FramePose:
     """Frame B in frame A: R_AB and p_AoBo_A [m]."""
 
     rotation: Rotation
-    position: Vector
+    position: XYZ
 
-    def then(self, other: Placement) -> Placement:
+    def then(self, other: FramePose) -> FramePose:
         """The pose of C in A, ``other`` being the pose of C in this frame B."""
         x, y, z = map(float, self.rotation.apply(other.position))
         a, b, c = self.position
@@ -37,12 +37,12 @@ class Placement:
         if len(rotation.factors) > 3:
             # Roll, pitch and yaw are cheaper kept apart; a longer chain is cheaper as one matrix, and stays bounded.
             rotation = Rotation.matrix(rotation.as_numpy())
-        return Placement(rotation, (a + x, b + y, c + z))
+        return FramePose(rotation, (a + x, b + y, c + z))
 
 
-def no_pose() -> Placement:
+def no_pose() -> FramePose:
     """The pose of a frame in itself."""
-    return Placement(Rotation.identity(), ORIGIN)
+    return FramePose(Rotation.identity(), ORIGIN)
 
 
 def snap_right_angle(angle: float) -> float:
@@ -51,7 +51,7 @@ def snap_right_angle(angle: float) -> float:
     return angle if turns is None else turns * (math.pi / 2.0)
 
 
-def unit_vector(axis: Sequence[float]) -> Vector:
+def unit_vector(axis: Sequence[float]) -> XYZ:
     """The unit vector along ``axis``, which must not be zero; components within 1e-9 of zero are put there."""
     largest = max(map(abs, axis))
     x, y, z = (c / largest if abs(c / largest) > RIGHT_ANGLE_SLACK else 0.0 for c in axis)
@@ -64,12 +64,12 @@ class MassProperties:
     """Mass m [kg], mass centre p_BoBcm_B [m] and central inertia I_BBcm_B [kg m^2] of a rigid body B."""
 
     mass: float
-    com: Vector
+    com: XYZ
     inertia: Matrix
 
-    def seen_from(self, pose: Placement) -> MassProperties:
+    def seen_from(self, pose: FramePose) -> MassProperties:
         """The same in frame A, ``pose`` being the pose of B in A."""
-        com = pose.then(Placement(Rotation.identity(), self.com)).position
+        com = pose.then(FramePose(Rotation.identity(), self.com)).position
         return MassProperties(self.mass, com, rotated_inertia(self.inertia, pose.rotation))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kane.geometry.scalars import Triple
 from kane.library.rods import bar
-from kane.model.body import Triple
 from kane.model.joints import Revolute
 from kane.model.model import Model
 

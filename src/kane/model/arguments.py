@@ -11,8 +11,8 @@ from kane.expression.interpret import interpret
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import COORDINATE, OPERATIONS, PARAMETER, TIME
 from kane.expression.traverse import leaves
-from kane.geometry.scalars import cross, dot
-from kane.model.body import Body, Direction, Point, Triple
+from kane.geometry.scalars import Triple, cross, dot
+from kane.model.body import Body, Direction, Point
 from kane.model.checks import require_fixed
 from kane.model.connection import Connection, JointCoordinate
 

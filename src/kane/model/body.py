@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import MEASURE
 from kane.expression.text import number_text
 from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import Triple
 
 if TYPE_CHECKING:
     from kane.model.model import Model
 
-Triple: TypeAlias = tuple[Scalar, ...]
 POSITION, VELOCITY, ANGULAR_VELOCITY, DIRECTION = "position", "velocity", "angular velocity", "direction"
 KINDS = (POSITION, VELOCITY, ANGULAR_VELOCITY, DIRECTION)
 CONFIGURATION_KINDS = (POSITION, DIRECTION)

@@ -11,7 +11,8 @@ from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE, RATE, SPEED, TIME
 from kane.expression.traverse import leaves
 from kane.geometry.rotation import Rotation
-from kane.model.body import Body, Triple
+from kane.geometry.scalars import Triple
+from kane.model.body import Body
 from kane.model.checks import require_word
 from kane.model.reaction import ReactionVector
 

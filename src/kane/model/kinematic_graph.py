@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from kane.expression.interpret import interpret
 from kane.expression.operations import COORDINATE, MEASURE, RATE
 from kane.expression.traverse import leaves
+from kane.geometry.scalars import Triple
 from kane.model.arguments import at_defaults
-from kane.model.body import DIRECTION, POSITION, VELOCITY, Triple
+from kane.model.body import DIRECTION, POSITION, VELOCITY
 
 if TYPE_CHECKING:
     from kane.expression.node import Expr

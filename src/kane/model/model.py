@@ -14,7 +14,8 @@ from kane.expression.node import Expr, Scalar
 from kane.expression.operations import COORDINATE, INPUT, PARAMETER, RATE, TIME
 from kane.geometry.inertia import checked_inertia, inertia_matrix
 from kane.geometry.rotation import Rotation
-from kane.model.body import Body, BodyFrame, Triple, triple
+from kane.geometry.scalars import Triple
+from kane.model.body import Body, BodyFrame, triple
 from kane.model.checks import near, own_body, require_coordinate_expression, require_fixed, require_tree, require_word
 from kane.model.connection import Connection, title_of
 from kane.model.constraints import Constraint, Imposed, Row, Welded, row_of

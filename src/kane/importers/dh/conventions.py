@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from kane.errors import ModelError, shown
 from kane.geometry.rotation import Rotation
-from kane.model.body import Triple
+from kane.geometry.scalars import Triple
 
 IDENTITY = Rotation.identity()
 

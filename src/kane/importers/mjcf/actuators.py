@@ -10,7 +10,7 @@ from kane.expression.node import Expr, Scalar
 from kane.geometry.rotation import Rotation
 from kane.importers.left_out import LeftOut
 from kane.importers.mjcf.description import ActuatorEntry, MjcfDescription
-from kane.importers.pose import Vector
+from kane.importers.pose import XYZ
 from kane.importers.xml_reader import quote
 from kane.model.body import Body
 from kane.model.connection import Connection
@@ -95,7 +95,7 @@ def _clamped(force: Expr, limits: tuple[float, float] | None) -> Expr:
     return force if limits is None else force.arena.lift(minimum(maximum(force, limits[0]), limits[1]))
 
 
-def _act_on_body(body: Body, gear: Sequence[float], force: Expr, site: tuple[Rotation, Vector]) -> None:
+def _act_on_body(body: Body, gear: Sequence[float], force: Expr, site: tuple[Rotation, XYZ]) -> None:
     """Force and torque along the axes of a site, without reaction."""
     R, at = site
     f, t = _times(R.apply(tuple(gear[:3])), force), _times(R.apply(tuple(gear[3:])), force)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kane.geometry.rotation import Rotation
-from kane.importers.pose import MassProperties, Vector
+from kane.importers.pose import XYZ, MassProperties
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class MjcfJoint:
 
     name: str
     kind: str
-    at: Vector
-    axis: Vector
+    at: XYZ
+    axis: XYZ
     reference: float
     stiffness: float
     rest: float
@@ -47,7 +47,7 @@ class BodyEntry:
     name: str
     parent: int
     orientation: Rotation
-    position: Vector
+    position: XYZ
     mass: MassProperties
     joints: tuple[MjcfJoint, ...]
     weightless: float
@@ -61,7 +61,7 @@ class SiteEntry:
     name: str
     body: int
     orientation: Rotation
-    position: Vector
+    position: XYZ
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,8 @@ class ActuatorEntry:
     through: str
     target: int
     gear: tuple[float, ...]
-    gain: Vector | None
-    bias: Vector | None
+    gain: XYZ | None
+    bias: XYZ | None
     dynamics: str
     control_range: tuple[float, float] | None
     force_range: tuple[float, float] | None
@@ -103,7 +103,7 @@ class MjcfDescription:
 
     name: str
     source: str
-    gravity: Vector
+    gravity: XYZ
     bodies: list[BodyEntry]
     sites: list[SiteEntry]
     actuators: list[ActuatorEntry]

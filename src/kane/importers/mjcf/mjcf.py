@@ -17,7 +17,7 @@ from kane.importers.left_out import LeftOut
 from kane.importers.mjcf.description import ActuatorEntry, BodyEntry, MjcfDescription, MjcfJoint, SiteEntry
 from kane.importers.mjcf.model import model_of
 from kane.importers.mjcf.source import KINDS, SafeText, safe_text
-from kane.importers.pose import MassProperties, Vector
+from kane.importers.pose import XYZ, MassProperties
 from kane.model.model import Model
 
 ESSENTIAL = ("flexible", "pair")
@@ -129,11 +129,11 @@ class _Reader:
             raise ImportFileError(f"{self.source}: {what} is {array.tolist()}; give finite numbers")
         return tuple(map(float, array))
 
-    def vector(self, values: Any, what: str) -> Vector:
+    def vector(self, values: Any, what: str) -> XYZ:
         x, y, z = self.numbers(values, what)
         return x, y, z
 
-    def pose(self, position: Any, quaternion: Any, what: str) -> tuple[Rotation, Vector]:
+    def pose(self, position: Any, quaternion: Any, what: str) -> tuple[Rotation, XYZ]:
         matrix = np.zeros(9)
         self.mujoco.mju_quat2Mat(matrix, np.asarray(self.numbers(quaternion, f"the orientation of {what}")))
         return Rotation.matrix(_settled(matrix).reshape(3, 3)), self.vector(position, f"the position of {what}")

@@ -9,7 +9,7 @@ from kane.importers.left_out import LeftOut
 from kane.importers.mjcf.actuators import add_actuator
 from kane.importers.mjcf.description import BodyEntry, MjcfDescription, MjcfJoint
 from kane.importers.mjcf.passive import add_passive, compensate_weight
-from kane.importers.pose import ORIGIN, Placement, Vector, unit_vector
+from kane.importers.pose import ORIGIN, XYZ, FramePose, unit_vector
 from kane.importers.xml_reader import quote
 from kane.model.body import Body
 from kane.model.connection import Connection
@@ -21,7 +21,7 @@ from kane.model.joints.spherical import Spherical
 from kane.model.joints.weld import Weld
 from kane.model.model import Model
 
-JOINTS: dict[str, Callable[[str, Vector], Joint]] = {
+JOINTS: dict[str, Callable[[str, XYZ], Joint]] = {
     "free": lambda name, axis: Free(name),
     "ball": lambda name, axis: Spherical(name),
     "slide": lambda name, axis: Prismatic(name, axis=axis),
@@ -77,7 +77,7 @@ def _add_body(model: Model, parent: Body, entry: BodyEntry, name: str) -> list[C
 
     The body's frame, in its parent's, moves as by (R_AB, p_AB) J_1 J_2 ..., J_k the motion about or along joint k.
     """
-    pose = Placement(entry.orientation, entry.position)
+    pose = FramePose(entry.orientation, entry.position)
     if not entry.joints:
         body = _massive(model, entry, name)
         model.connect(parent, body, Weld(), at=pose.position, orientation=pose.rotation, name=f"{name}_weld")
@@ -88,7 +88,7 @@ def _add_body(model: Model, parent: Body, entry: BodyEntry, name: str) -> list[C
         last = k == len(entry.joints) - 1
         child = _massive(model, entry, name) if last else model.body(f"{name}_{title}", mass=0.0)
         made.append(_connect(model, (parent, child), pose, joint, title))
-        parent, pose = child, Placement(Rotation.identity(), ORIGIN)
+        parent, pose = child, FramePose(Rotation.identity(), ORIGIN)
     return made
 
 
@@ -101,18 +101,18 @@ def _massive(model: Model, entry: BodyEntry, name: str) -> Body:
     return model.body(name, mass=entry.mass.mass, inertia=entry.mass.inertia, com=entry.mass.com)
 
 
-def _connect(model: Model, bodies: tuple[Body, Body], pose: Placement, joint: MjcfJoint, name: str) -> Connection:
+def _connect(model: Model, bodies: tuple[Body, Body], pose: FramePose, joint: MjcfJoint, name: str) -> Connection:
     """A joint whose coordinate is MuJoCo's, which is the reference in the pose that the file draws."""
     axis = unit_vector(joint.axis)
     if joint.kind == "free":  # its coordinates are those of the body in the world, wherever the file draws it
-        pose = Placement(Rotation.identity(), ORIGIN)
+        pose = FramePose(Rotation.identity(), ORIGIN)
     elif joint.kind == "slide" and joint.reference:
         x, y, z = (-joint.reference * a for a in axis)
-        pose = pose.then(Placement(Rotation.identity(), (x, y, z)))
+        pose = pose.then(FramePose(Rotation.identity(), (x, y, z)))
     anchor = joint.at if joint.kind != "free" else ORIGIN
-    frame = pose.then(Placement(Rotation.identity(), anchor))
+    frame = pose.then(FramePose(Rotation.identity(), anchor))
     if joint.kind == "hinge" and joint.reference:
-        frame = frame.then(Placement(Rotation.about(axis, -joint.reference), ORIGIN))
+        frame = frame.then(FramePose(Rotation.about(axis, -joint.reference), ORIGIN))
     return model.connect(
         *bodies,
         JOINTS[joint.kind](name, axis),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from kane.errors import ImportFileError, shown
 from kane.geometry.inertia import of_six
 from kane.geometry.rotation import Rotation
-from kane.importers.pose import ORIGIN, MassProperties, Placement, Vector, no_pose, snap_right_angle, unit_vector
+from kane.importers.pose import ORIGIN, XYZ, FramePose, MassProperties, no_pose, snap_right_angle, unit_vector
 from kane.importers.xml_reader import Element, quote, require_outermost
 
 LARGEST = 1e12
@@ -49,7 +49,7 @@ class UrdfLink:
     name: str
     place: str
     inertial: MassProperties | None
-    inertial_pose: Placement
+    inertial_pose: FramePose
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,8 @@ class UrdfJoint:
     kind: str
     parent: str
     child: str
-    pose: Placement
-    axis: Vector
+    pose: FramePose
+    axis: XYZ
     mimic: Mimic | None
     damping: float
     friction: float
@@ -169,7 +169,7 @@ def _joint(element: Element, kinds: Collection[str], notes: list[str]) -> UrdfJo
     )
 
 
-def _axis(joint: Element, kind: str) -> Vector:
+def _axis(joint: Element, kind: str) -> XYZ:
     element = _single(joint, "axis")
     if element is None or kind in ("fixed", "floating"):
         return 1.0, 0.0, 0.0
@@ -204,14 +204,14 @@ def _not_negative(element: Element | None, attribute: str) -> float:
     return value
 
 
-def _pose(element: Element) -> Placement:
+def _pose(element: Element) -> FramePose:
     """The pose that the <origin> of an element gives; none means no displacement."""
     origin = _single(element, "origin")
     if origin is None:
         return no_pose()
     x, y, z = _numbers(origin, "xyz", 3, default=ORIGIN)
     roll, pitch, yaw = map(snap_right_angle, _numbers(origin, "rpy", 3, default=ORIGIN))
-    return Placement(Rotation.rpy(roll, pitch, yaw), (x, y, z))
+    return FramePose(Rotation.rpy(roll, pitch, yaw), (x, y, z))
 
 
 def _numbers(

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
-from kane.importers.pose import ORIGIN, Placement, Vector, no_pose
+from kane.importers.pose import ORIGIN, XYZ, FramePose, no_pose
 from kane.model.joints.free import Free
 from kane.model.joints.joint import Joint
 from kane.model.joints.planar import Planar
@@ -29,37 +29,37 @@ class JointKind:
     """
 
     freedoms: int
-    make: Callable[[Coordinate, Vector], Joint] | None
-    locked: Callable[[Vector, float], Placement]
+    make: Callable[[Coordinate, XYZ], Joint] | None
+    locked: Callable[[XYZ, float], FramePose]
 
 
-def _turned(axis: Vector, angle: float) -> Placement:
-    return Placement(Rotation.about(axis, angle), ORIGIN)
+def _turned(axis: XYZ, angle: float) -> FramePose:
+    return FramePose(Rotation.about(axis, angle), ORIGIN)
 
 
-def _shifted(axis: Vector, length: float) -> Placement:
+def _shifted(axis: XYZ, length: float) -> FramePose:
     x, y, z = axis
-    return Placement(Rotation.identity(), (x * length, y * length, z * length))
+    return FramePose(Rotation.identity(), (x * length, y * length, z * length))
 
 
-def _unmoved(axis: Vector, value: float) -> Placement:
+def _unmoved(axis: XYZ, value: float) -> FramePose:
     return no_pose()
 
 
-def _revolute(q: Coordinate, axis: Vector) -> Joint:
+def _revolute(q: Coordinate, axis: XYZ) -> Joint:
     return Revolute(q, axis=axis)
 
 
-def _prismatic(q: Coordinate, axis: Vector) -> Joint:
+def _prismatic(q: Coordinate, axis: XYZ) -> Joint:
     return Prismatic(q, axis=axis)
 
 
-def _floating(name: Coordinate, axis: Vector) -> Joint:
+def _floating(name: Coordinate, axis: XYZ) -> Joint:
     assert isinstance(name, str), "only joints of one freedom follow others"
     return Free(name)
 
 
-def _planar(name: Coordinate, axis: Vector) -> Joint:
+def _planar(name: Coordinate, axis: XYZ) -> Joint:
     assert isinstance(name, str), "only joints of one freedom follow others"
     return Planar(name, axis)
 

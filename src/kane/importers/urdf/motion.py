@@ -29,17 +29,17 @@ class Following:
     offset: float = 0.0
 
 
-Motion: TypeAlias = Locked | Following
+UrdfMotion: TypeAlias = Locked | Following
 
 
-def joint_motions(robot: Description, lock: Mapping[str, float]) -> dict[str, Motion]:
+def joint_motions(robot: Description, lock: Mapping[str, float]) -> dict[str, UrdfMotion]:
     """The motion of every joint; one that moves by itself follows its own name.
 
     Raises:
         ImportFileError: mimic joints that go round in a circle, follow a joint that is not there or has not one
             freedom, or have more than one freedom themselves.
     """
-    known: dict[str, Motion] = {}
+    known: dict[str, UrdfMotion] = {}
     for joint in robot.joints.values():
         followers: dict[str, UrdfJoint] = {}
         while joint.name not in known:
@@ -57,7 +57,7 @@ def joint_motions(robot: Description, lock: Mapping[str, float]) -> dict[str, Mo
     return known
 
 
-def _own_motion(joint: UrdfJoint, lock: Mapping[str, float]) -> Motion | None:
+def _own_motion(joint: UrdfJoint, lock: Mapping[str, float]) -> UrdfMotion | None:
     """The motion of a joint that does not depend on another, else None."""
     kind = JOINT_KINDS[joint.kind]
     if joint.name in lock:
@@ -87,7 +87,7 @@ def _leader(robot: Description, joint: UrdfJoint) -> UrdfJoint:
     return leader
 
 
-def _after(joint: UrdfJoint, known: Mapping[str, Motion]) -> Motion:
+def _after(joint: UrdfJoint, known: Mapping[str, UrdfMotion]) -> UrdfMotion:
     """The motion of a mimic joint, that of its leader being known."""
     mimic = joint.mimic
     assert mimic is not None

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from kane.errors import ImportFileError, ModelError, shown
 from kane.geometry.inertia import checked_inertia, nearest_valid_inertia
-from kane.importers.pose import NO_MASS, MassProperties, Placement, lump, no_pose
+from kane.importers.pose import NO_MASS, FramePose, MassProperties, lump, no_pose
 from kane.importers.urdf.description import Description, UrdfJoint, UrdfLink, about
 from kane.importers.urdf.joints import JOINT_KINDS
-from kane.importers.urdf.motion import Following, Locked, Motion
+from kane.importers.urdf.motion import Following, Locked, UrdfMotion
 from kane.importers.xml_reader import quote
 from kane.model.checks import near
 
@@ -28,10 +28,10 @@ class Lump:
         joint: the joint that carries it, with ``pose`` of the joint frame in the lump above, and ``motion``.
     """
 
-    links: list[tuple[UrdfLink, Placement]] = field(default_factory=list)
+    links: list[tuple[UrdfLink, FramePose]] = field(default_factory=list)
     above: int | None = None
     joint: UrdfJoint | None = None
-    pose: Placement = field(default_factory=no_pose)
+    pose: FramePose = field(default_factory=no_pose)
     motion: Following | None = None
 
     @property
@@ -40,7 +40,7 @@ class Lump:
         return self.links[0][0].name
 
 
-def lump_links(robot: Description, motions: Mapping[str, Motion]) -> list[Lump]:
+def lump_links(robot: Description, motions: Mapping[str, UrdfMotion]) -> list[Lump]:
     """The lumps of a robot, depth first from its root in the order of the file; a lump comes after the one above it.
 
     Raises:
@@ -141,7 +141,7 @@ def mass_properties(lumps: Collection[Lump], repair: Collection[str], notes: lis
     return made
 
 
-def _in_lump(link: UrdfLink, pose: Placement, repair: Collection[str], faults: dict[str, str]) -> MassProperties:
+def _in_lump(link: UrdfLink, pose: FramePose, repair: Collection[str], faults: dict[str, str]) -> MassProperties:
     """Mass properties of a link in the frame of its lump, repaired where that is asked for; faults are added."""
     own = link.inertial
     if own is None:

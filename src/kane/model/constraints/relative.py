@@ -6,8 +6,8 @@ from typing import cast
 
 from kane.expression.node import Expr
 from kane.geometry import scalars
-from kane.geometry.scalars import cross
-from kane.model.body import CONFIGURATION_KINDS, Body, Direction, Point, Triple, VectorMeasure
+from kane.geometry.scalars import Triple, cross
+from kane.model.body import CONFIGURATION_KINDS, Body, Direction, Point, VectorMeasure
 
 
 def numbers(vector: VectorMeasure | Direction, E: Body) -> Triple:

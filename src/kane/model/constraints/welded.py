@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
-from kane.model.body import Body, Direction, Point, Triple
+from kane.geometry.scalars import Triple
+from kane.model.body import Body, Direction, Point
 from kane.model.constraints.constraint import Constraint, Row
 
 AXES = "xyz"

@@ -12,8 +12,8 @@ from kane.expression.node import Expr
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import triple
-from kane.model.joints.joint import ZERO, Joint, JointMotion, Vector, default_speed_name
+from kane.geometry.scalars import Triple, triple
+from kane.model.joints.joint import ZERO, Joint, JointMotion, default_speed_name
 from kane.model.joints.pose_check import require_joint
 from kane.model.joints.pose_motion import motion_of_pose, moved_to, own_leaves
 from kane.model.joints.recorded_pose import RecordedOrientation, RecordedPosition
@@ -88,7 +88,7 @@ class CustomJoint(Joint):
         orientation = None if self.orientation is None else RecordedOrientation(own, R_FM)
         return replace(self, orientation=orientation, position=self.position and RecordedPosition(own, p_FM))
 
-    def pose(self, q: Sequence[Expr]) -> tuple[Rotation, Vector]:
+    def pose(self, q: Sequence[Expr]) -> tuple[Rotation, Triple]:
         """R_FM and p_FM, checked.
 
         Raises:

@@ -6,7 +6,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
@@ -14,10 +13,10 @@ from kane.errors import ModelError, shown
 from kane.expression.arguments import listed, number
 from kane.expression.node import Expr, Scalar
 from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import Triple
 from kane.model.joints.chart import Chart
 
-Vector: TypeAlias = tuple[Scalar, ...]
-ZERO: Vector = (0.0, 0.0, 0.0)
+ZERO: Triple = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -36,11 +35,11 @@ class JointMotion:
     """
 
     R_FM: Rotation
-    p_FM: Vector
-    w_FM_u: tuple[Vector, ...]
-    v_FM_u: tuple[Vector, ...]
-    alpha_t: Vector
-    a_t: Vector
+    p_FM: Triple
+    w_FM_u: tuple[Triple, ...]
+    v_FM_u: tuple[Triple, ...]
+    alpha_t: Triple
+    a_t: Triple
     kinematics: tuple[Scalar, ...]
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
-from kane.model.joints.joint import ZERO, JointMotion, Vector, axis_components
+from kane.geometry.scalars import Triple
+from kane.model.joints.joint import ZERO, JointMotion, axis_components
 from kane.model.joints.rate_joint import RateJoint
 
 
@@ -34,7 +35,7 @@ class Planar(RateJoint):
         super().__post_init__()
         axis_components(self.axis)
 
-    def directions(self) -> tuple[Vector, Vector, Vector]:
+    def directions(self) -> tuple[Triple, Triple, Triple]:
         """e1, e2 and the axis, in F: e1 is the coordinate axis after the one nearest to the axis, made normal to it."""
         n = np.array(axis_components(self.axis))
         e1 = np.roll(np.eye(3), -1, axis=0)[int(np.argmax(np.abs(n)))]

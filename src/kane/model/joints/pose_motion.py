@@ -11,13 +11,13 @@ from kane.expression.operations import COORDINATE
 from kane.expression.traverse import substitute
 from kane.geometry.factor import Elementary, Factor
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import cross, dot, settled
-from kane.model.joints.joint import ZERO, JointMotion, Vector
+from kane.geometry.scalars import Triple, cross, dot, settled
+from kane.model.joints.joint import ZERO, JointMotion
 
-VectorColumns = tuple[Vector, ...]
+VectorColumns = tuple[Triple, ...]
 
 
-def motion_of_pose(R_FM: Rotation, p_FM: Vector, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
+def motion_of_pose(R_FM: Rotation, p_FM: Triple, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
     """The motion with u = dq/dt of a joint given by R_FM(q) and p_FM(q).
 
     Factor by factor, R' = R F: w'_u = F^T w_u + f_u and alpha_t' = F^T alpha_t + (F^T w) x f + (df_u/dt) u, where f_u
@@ -49,10 +49,10 @@ def own_leaves(q: Sequence[Expr]) -> tuple[Expr, ...]:
     return tuple(x if x.op == COORDINATE else x.arena.leaf(COORDINATE, "coordinate of a custom joint") for x in q)
 
 
-def moved_to(motion: JointMotion, images: Mapping[Expr, Expr], R_FM: Rotation, p_FM: Vector) -> JointMotion:
+def moved_to(motion: JointMotion, images: Mapping[Expr, Expr], R_FM: Rotation, p_FM: Triple) -> JointMotion:
     """The motion with expressions in place of its coordinates; R_FM and p_FM with them."""
 
-    def moved(v: Vector) -> Vector:
+    def moved(v: Triple) -> Triple:
         return settled(substitute([arena.lift(x) for x in v], images))
 
     arena = next(iter(images)).arena
@@ -88,10 +88,10 @@ def _changes(columns: VectorColumns, q: Sequence[Expr], u: Sequence[Expr]) -> Ve
     return tuple(settled(forward([lift(x) for x in column], rates)) for column in columns)
 
 
-def _along(columns: VectorColumns, u: Sequence[Expr]) -> Vector:
+def _along(columns: VectorColumns, u: Sequence[Expr]) -> Triple:
     """Sum of columns[r] u[r]."""
     return tuple(dot(row, u) for row in zip(*columns, strict=True))
 
 
-def _sum(*vectors: Vector) -> Vector:
+def _sum(*vectors: Triple) -> Triple:
     return tuple(sum(components) for components in zip(*vectors, strict=True))

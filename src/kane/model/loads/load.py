@@ -9,7 +9,8 @@ from typing import Any
 
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr, Scalar
-from kane.model.body import Body, Point, Triple
+from kane.geometry.scalars import Triple
+from kane.model.body import Body, Point
 from kane.model.connection import Connection, JointCoordinate
 
 

@@ -16,7 +16,7 @@ NOISE = 1e-12  # of the largest value in the same unit, or of 1 where that is la
 
 
 @dataclass(frozen=True, eq=False)
-class Quantity:
+class PlottedQuantity:
     """One line.
 
     Attributes:
@@ -43,7 +43,7 @@ class Quantity:
         return float(np.nanmax(np.abs(self.values), initial=0.0))
 
 
-Panel = Sequence[Quantity]
+Panel = Sequence[PlottedQuantity]
 
 
 # The dimension and the units of each variable; of inputs only the author of the model knows the unit.
@@ -55,7 +55,7 @@ VARIABLES = {
 }
 
 
-def quantities(dataset: Any, variable: str) -> list[Quantity]:
+def quantities(dataset: Any, variable: str) -> list[PlottedQuantity]:
     """The columns of a variable of a run; of "energy" kinetic, potential and total."""
     if variable == "energy":
         return _energies(dataset)
@@ -63,17 +63,19 @@ def quantities(dataset: Any, variable: str) -> list[Quantity]:
     names, columns = [str(name) for name in dataset[dimension].to_numpy()], dataset[variable].to_numpy().T
     words = [str(unit) for unit in dataset[units].to_numpy()] if units else ["SI units"] * len(names)
     kinds = ["quaternion" if unit == "1" else variable for unit in words]
-    return [Quantity(n, k, u, x, n) for n, k, u, x in zip(names, kinds, words, columns, strict=True)]
+    return [PlottedQuantity(n, k, u, x, n) for n, k, u, x in zip(names, kinds, words, columns, strict=True)]
 
 
-def _energies(dataset: Any) -> list[Quantity]:
+def _energies(dataset: Any) -> list[PlottedQuantity]:
     kinetic, potential = (dataset[name].to_numpy() for name in ("kinetic_energy", "potential_energy"))
     found = {"kinetic_energy": kinetic, "potential_energy": potential, "energy": kinetic + potential}
     titles = ("kinetic", "potential", "total")
-    return [Quantity(name, "energy", "J", x, title) for (name, x), title in zip(found.items(), titles, strict=True)]
+    return [
+        PlottedQuantity(name, "energy", "J", x, title) for (name, x), title in zip(found.items(), titles, strict=True)
+    ]
 
 
-def named(known: Sequence[Quantity], names: Sequence[str]) -> list[Quantity]:
+def named(known: Sequence[PlottedQuantity], names: Sequence[str]) -> list[PlottedQuantity]:
     """The quantities of these names.
 
     Raises:
@@ -83,7 +85,7 @@ def named(known: Sequence[Quantity], names: Sequence[str]) -> list[Quantity]:
     return [known[position(name, words, "coordinate, speed, input or energy")] for name in names]
 
 
-def silent(shown: Sequence[Quantity]) -> list[Quantity]:
+def silent(shown: Sequence[PlottedQuantity]) -> list[PlottedQuantity]:
     """Those that are zero but for rounding."""
     largest: dict[str, float] = {}
     for x in shown:
@@ -91,15 +93,15 @@ def silent(shown: Sequence[Quantity]) -> list[Quantity]:
     return [x for x in shown if x.size <= NOISE * largest[x.axis]]
 
 
-def panels(shown: Sequence[Quantity]) -> list[Panel]:
+def panels(shown: Sequence[PlottedQuantity]) -> list[Panel]:
     """Those of one unit together, as far as their sizes allow, the largest first."""
-    groups: dict[str, list[Quantity]] = {}
+    groups: dict[str, list[PlottedQuantity]] = {}
     for x in shown:
         groups.setdefault(x.axis, []).append(x)
     return [panel for group in groups.values() for panel in _divided(group)]
 
 
-def _divided(group: list[Quantity]) -> Iterator[Panel]:
+def _divided(group: list[PlottedQuantity]) -> Iterator[Panel]:
     while group:
         largest = max(x.size for x in group)
         alike = [x for x in group if x.size * UNEQUAL >= largest]

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from kane.expression.arguments import require
 from kane.expression.arguments import words as given_words
 from kane.simulation.asked.events import Occurrence
-from kane.simulation.recorded.plot_panels import MANY, NOISE, Panel, Quantity, named, panels, quantities, silent
+from kane.simulation.recorded.plot_panels import MANY, NOISE, Panel, PlottedQuantity, named, panels, quantities, silent
 
 if TYPE_CHECKING:
     from kane.simulation.recorded.trajectory import Trajectory
@@ -117,7 +117,7 @@ def _styles(panel: Panel) -> list[dict[str, Any]]:
 def _turns(panel: Panel) -> list[dict[str, Any]]:
     """Lines that cover each other take turns, dash by dash; others keep their style."""
     low, high = _range(panel)
-    groups: list[list[Quantity]] = []
+    groups: list[list[PlottedQuantity]] = []
     for x in panel:
         near = (g for g in groups if np.abs(g[0].values - x.values).max() <= COINCIDENT * (high - low))
         group = next(near, None)
