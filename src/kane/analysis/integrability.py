@@ -25,7 +25,7 @@ from kane.expression.derivative import forward, linear_coefficients
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute
-from kane.formulation.constraints.elimination import Row, eliminate
+from kane.formulation.constraints.elimination import LinearRow, eliminate
 from kane.formulation.equations import Equations
 from kane.formulation.tree.probe import Probe
 
@@ -91,7 +91,7 @@ def _fields(e: Equations, rows: Sequence[int]) -> list[Field]:
     speeds, arena = e.system.speeds, e.system.arena
     at_rest = dict.fromkeys(speeds.u, arena.zero)
     used = [e.constraints[i] for i in rows]
-    given = [Row(c.name, dict(c.coefficients), substitute([c.motion], at_rest)[0]) for c in used]
+    given = [LinearRow(c.name, dict(c.coefficients), substitute([c.motion], at_rest)[0]) for c in used]
     known = eliminate(given, range(len(speeds.u)), Probe(e.defaults)).values()
     Y, y_t = linear_coefficients(speeds.kinematics, speeds.u)
 

@@ -24,7 +24,7 @@ FIRST_SHARE, LEAST_SHARE, MOST_SHARE = 1e-2, 1e-10, 1e10
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class TargetPose:
     """Where a point of a body should be, and how the body should be turned; None for what is free."""
 
     position: Array | None
@@ -128,7 +128,7 @@ class _Search:
     quaternions: tuple[int, ...]
     options: dict[str, Any]
 
-    def solve(self, target: Target, q: Array, tolerance: float, iterations: int) -> Array:
+    def solve(self, target: TargetPose, q: Array, tolerance: float, iterations: int) -> Array:
         """The q that was reached."""
         share, error = FIRST_SHARE, self._error(target, q)
         for _ in range(iterations):
@@ -143,14 +143,14 @@ class _Search:
             share = max(share / 10.0, LEAST_SHARE) if better else share * 10.0
         return q
 
-    def _step(self, target: Target, q: Array, error: Array, share: float) -> Array:
+    def _step(self, target: TargetPose, q: Array, error: Array, share: float) -> Array:
         """One damped Newton step; of all du that do the same the smallest."""
         jacobian = self.dyn.jacobian(self.name, q, at=self.point, **self.options)
         J = target.rows(jacobian.angular, jacobian.linear)
         damping = share * float(error @ error) * np.eye(len(error))
         return self._moved(q, J.T @ np.linalg.lstsq(J @ J.T + damping, error, rcond=None)[0])
 
-    def missing(self, target: Target, q: Array, tolerance: float) -> str:
+    def missing(self, target: TargetPose, q: Array, tolerance: float) -> str:
         """How far q is from the target, in words; nothing where it is there."""
         error = self._error(target, q)
         if self._small(target, error, tolerance):
@@ -161,11 +161,11 @@ class _Search:
             " and ".join(f"{np.linalg.norm(x):.3g} {unit}" for x, unit, wanted in parts if wanted is not None) + " away"
         )
 
-    def _error(self, target: Target, q: Array) -> Array:
+    def _error(self, target: TargetPose, q: Array) -> Array:
         pose = self.dyn.poses(q, **self.options)[self.name]
         return target.error(pose.orientation, pose.position + pose.orientation @ self.point)
 
-    def _small(self, target: Target, error: Array, tolerance: float) -> bool:
+    def _small(self, target: TargetPose, error: Array, tolerance: float) -> bool:
         reach = 1.0 if target.position is None else max(1.0, float(np.abs(target.position).max()))
         return float(np.abs(error).max()) <= tolerance * reach
 
@@ -187,7 +187,7 @@ def _require_open(dyn: Dynamics) -> None:
         )
 
 
-def _targets(position: Any, orientation: Any) -> tuple[list[Target], bool]:
+def _targets(position: Any, orientation: Any) -> tuple[list[TargetPose], bool]:
     """The poses, and whether there is just one, not a path."""
     if position is None and orientation is None:
         raise ModelError("give the position or the orientation that the body should have, or both")
@@ -205,7 +205,7 @@ def _targets(position: Any, orientation: Any) -> tuple[list[Target], bool]:
         [None] * count if x is None else list(np.broadcast_to(x, (count, *shape)))
         for x, shape in ((positions, (3,)), (turns, (3, 3)))
     ]
-    return [Target(p, R) for p, R in zip(*along, strict=True)], not lengths
+    return [TargetPose(p, R) for p, R in zip(*along, strict=True)], not lengths
 
 
 def _array(values: Any, word: str, shape: tuple[int, ...]) -> Array:

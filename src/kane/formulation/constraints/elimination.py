@@ -20,7 +20,7 @@ NEGLIGIBLE = 1e-11
 
 
 @dataclass(frozen=True)
-class Row:
+class LinearRow:
     """sum over columns of coefficients[j] x_j + rest = 0, under a name."""
 
     name: str
@@ -39,13 +39,13 @@ class Elimination:
         pivots: what was divided by and is not a number.
     """
 
-    solved: list[tuple[int, Row]]
-    left: list[Row]
+    solved: list[tuple[int, LinearRow]]
+    left: list[LinearRow]
     pivots: list[Expr]
 
-    def values(self) -> dict[int, Row]:
+    def values(self) -> dict[int, LinearRow]:
         """Each unknown by columns that are not unknown: x_p = coefficients . x + rest."""
-        known: dict[int, Row] = {}
+        known: dict[int, LinearRow] = {}
         for p, row in reversed(self.solved):
             total: dict[int, Any] = {}
             rest = row.rest
@@ -58,11 +58,13 @@ class Elimination:
                     total[j] = total.get(j, 0.0) + c
             pivot = row.coefficients[p]
             scaled = {j: -(x / pivot) for j, x in total.items() if not is_zero(x)}
-            known[p] = Row(row.name, scaled, -(rest / pivot))
+            known[p] = LinearRow(row.name, scaled, -(rest / pivot))
         return known
 
 
-def eliminate(rows: Sequence[Row], unknowns: Collection[int], probe: Probe, *, exact: bool = False) -> Elimination:
+def eliminate(
+    rows: Sequence[LinearRow], unknowns: Collection[int], probe: Probe, *, exact: bool = False
+) -> Elimination:
     """Triangular form of linear equations in some of their columns.
 
     Pivots are numbers while there are any, then functions of parameters, then the rest; among equals the one that fills
@@ -102,7 +104,7 @@ def eliminate(rows: Sequence[Row], unknowns: Collection[int], probe: Probe, *, e
     return found
 
 
-def _pivot(rows: Sequence[Row], wanted: set[int], probe: Probe) -> tuple[int, int] | None:
+def _pivot(rows: Sequence[LinearRow], wanted: set[int], probe: Probe) -> tuple[int, int] | None:
     many: dict[int, int] = {}
     for row in rows:
         for j in row.coefficients:
@@ -120,9 +122,9 @@ def _pivot(rows: Sequence[Row], wanted: set[int], probe: Probe) -> tuple[int, in
     return place
 
 
-def _pair(rows: Sequence[Row], wanted: set[int], probe: Probe) -> tuple[Row, Row, int, int] | None:
+def _pair(rows: Sequence[LinearRow], wanted: set[int], probe: Probe) -> tuple[LinearRow, LinearRow, int, int] | None:
     """Two rows whose only unknowns are the same two; None where one row has a single one, which goes first."""
-    alike: dict[tuple[int, ...], list[Row]] = {}
+    alike: dict[tuple[int, ...], list[LinearRow]] = {}
     for row in rows:
         columns = tuple(sorted(wanted & row.coefficients.keys()))
         if len(columns) == 1:
@@ -136,7 +138,9 @@ def _pair(rows: Sequence[Row], wanted: set[int], probe: Probe) -> tuple[Row, Row
     return None
 
 
-def _solved_pair(found: Elimination, rows: Sequence[Row], pair: tuple[Row, Row, int, int]) -> list[Row]:
+def _solved_pair(
+    found: Elimination, rows: Sequence[LinearRow], pair: tuple[LinearRow, LinearRow, int, int]
+) -> list[LinearRow]:
     """Two rows solved for two unknowns (Cramer), and put into the other rows, which are returned."""
     a, b, p, s = pair
     x, y = a.coefficients, b.coefficients
@@ -146,7 +150,7 @@ def _solved_pair(found: Elimination, rows: Sequence[Row], pair: tuple[Row, Row, 
     left = [row for row in rows if row is not a and row is not b]
     for unknown, f, g in ((p, y[s], -x[s]), (s, -y[p], x[p])):
         others = {j: (f * x.get(j, 0.0) + g * y.get(j, 0.0)) * share for j in {**x, **y} if j not in (p, s)}
-        row = Row(a.name, {unknown: 1.0, **others}, (f * a.rest + g * b.rest) * share)
+        row = LinearRow(a.name, {unknown: 1.0, **others}, (f * a.rest + g * b.rest) * share)
         found.solved.append((unknown, row))
         left = [_without(other, unknown, row) if unknown in other.coefficients else other for other in left]
     return left
@@ -159,7 +163,7 @@ def _kind(c: Any) -> int:
     return 1 if all(leaf.op == PARAMETER for leaf in leaves([c]) if not leaf.is_constant) else 2
 
 
-def _turned(rows: Sequence[Row], wanted: set[int], probe: Probe) -> list[Row] | None:
+def _turned(rows: Sequence[LinearRow], wanted: set[int], probe: Probe) -> list[LinearRow] | None:
     """The rows, those with an orthogonal block Q in two or three unknowns multiplied by Q^T; None where there is none.
 
     Whether Q^T Q = 1 is seen in numbers, parameters not at their defaults; that makes it so at every state.
@@ -181,7 +185,7 @@ def _turned(rows: Sequence[Row], wanted: set[int], probe: Probe) -> list[Row] | 
     return None
 
 
-def _times_transpose(rows: Sequence[Row], members: Sequence[int], block: Sequence[int]) -> list[Row]:
+def _times_transpose(rows: Sequence[LinearRow], members: Sequence[int], block: Sequence[int]) -> list[LinearRow]:
     """The rows, those of an orthogonal block Q multiplied by Q^T."""
     done = list(rows)
     for r, j in zip(members, block, strict=True):
@@ -194,11 +198,11 @@ def _times_transpose(rows: Sequence[Row], members: Sequence[int], block: Sequenc
                 if i not in block:
                     coefficients[i] = coefficients.get(i, 0.0) + q * c
         kept = {i: c for i, c in coefficients.items() if not _vanishes(c)}
-        done[r] = Row(rows[r].name, kept, rest)
+        done[r] = LinearRow(rows[r].name, kept, rest)
     return done
 
 
-def _without(row: Row, p: int, by: Row) -> Row:
+def _without(row: LinearRow, p: int, by: LinearRow) -> LinearRow:
     """The row with unknown p eliminated."""
     factor = row.coefficients[p] / by.coefficients[p]
     coefficients = {j: c for j, c in row.coefficients.items() if j != p}
@@ -209,7 +213,7 @@ def _without(row: Row, p: int, by: Row) -> Row:
                 coefficients.pop(j, None)
             else:
                 coefficients[j] = x
-    return Row(row.name, coefficients, row.rest - factor * by.rest)
+    return LinearRow(row.name, coefficients, row.rest - factor * by.rest)
 
 
 def _vanishes(x: Any) -> bool:

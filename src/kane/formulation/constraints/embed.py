@@ -9,7 +9,7 @@ from kane.errors import ModelError
 from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute
-from kane.formulation.constraints.elimination import Elimination, Row, eliminate
+from kane.formulation.constraints.elimination import Elimination, LinearRow, eliminate
 from kane.formulation.constraints.embedding import Embedding, InNumbers, NoConstraints, OnGraph, weighted_sum
 from kane.formulation.constraints.near_state import NearState
 from kane.formulation.constraints.rows import ROUNDING, Equation, shortest
@@ -97,12 +97,14 @@ def _on_graph(
     return OnGraph(names, D, u, udot, e_t, tuple(redundant), tuple(found.pivots))
 
 
-def _row(c: Equation, speeds: Speeds) -> Row:
+def _row(c: Equation, speeds: Speeds) -> LinearRow:
     """A u + b = 0."""
-    return Row(c.name, dict(c.coefficients), substitute([c.motion], {x: x.arena.zero for x in speeds.u})[0])
+    return LinearRow(c.name, dict(c.coefficients), substitute([c.motion], {x: x.arena.zero for x in speeds.u})[0])
 
 
-def _redundant(left: Sequence[Row], names: Sequence[str], probe: Probe, dependent: Sequence[str]) -> list[str] | None:
+def _redundant(
+    left: Sequence[LinearRow], names: Sequence[str], probe: Probe, dependent: Sequence[str]
+) -> list[str] | None:
     """Names of rows without unknowns, which the others imply; None where a row still restricts a speed."""
     implied = []
     for row in left:

@@ -9,7 +9,7 @@ from kane.errors import ExpressionError, ModelError
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute
-from kane.formulation.constraints.elimination import Row, eliminate
+from kane.formulation.constraints.elimination import LinearRow, eliminate
 from kane.formulation.equations import Equations
 from kane.formulation.reactions.reactions import reveal_reactions
 from kane.formulation.read_model import probe_of
@@ -51,7 +51,9 @@ def with_reaction_loads(equations: Equations, reactions: Sequence[Expr]) -> Equa
     rows = []
     for i, (row, rest) in enumerate(zip(P, s, strict=True)):
         entries = {j: (one if i == j else 0) - c for j, c in enumerate(row)}
-        rows.append(Row(names[i], {j: c for j, c in entries.items() if not (c.is_constant and c.data == 0.0)}, -rest))
+        rows.append(
+            LinearRow(names[i], {j: c for j, c in entries.items() if not (c.is_constant and c.data == 0.0)}, -rest)
+        )
     solved = eliminate(rows, range(len(names)), probe_of(model)).values()
     if len(solved) < len(names):
         raise ModelError(f"the reactions {', '.join(names)} have no value: the loads that depend on them cancel them")

@@ -27,7 +27,7 @@ from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.operations import ACCELERATION, SPEED
 from kane.expression.traverse import substitute
-from kane.formulation.constraints.elimination import NEGLIGIBLE, Elimination, Row, eliminate
+from kane.formulation.constraints.elimination import NEGLIGIBLE, Elimination, LinearRow, eliminate
 from kane.formulation.constraints.rows import every_equation
 from kane.formulation.equations import Equations
 from kane.formulation.read_model import natural_system, probe_of
@@ -162,7 +162,7 @@ class Reactions:
 
     @cached_property
     def _elimination(self) -> Elimination:
-        rows = [Row(str(i), dict(row), 0.0) for i, row in enumerate(self.rows)]
+        rows = [LinearRow(str(i), dict(row), 0.0) for i, row in enumerate(self.rows)]
         return eliminate(rows, range(self.own), probe_of(self.equations.model))
 
     @cached_property

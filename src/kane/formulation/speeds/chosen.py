@@ -12,7 +12,7 @@ from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
 from kane.expression.operations import SPEED
 from kane.expression.traverse import substitute
-from kane.formulation.constraints.elimination import Row, eliminate
+from kane.formulation.constraints.elimination import LinearRow, eliminate
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.recursive.measures import images
 from kane.formulation.speeds.declared_velocities import declarations, declared_angular_velocities
@@ -75,7 +75,7 @@ def chosen_speeds(
     return ChosenSpeeds(own, u, names, tuple(resolved.values()), completed, tuple(pivots))
 
 
-def _solved(rows: Sequence[Row], u: Sequence[Expr], n: int, probe: Probe) -> tuple[list[Expr], list[Expr]]:
+def _solved(rows: Sequence[LinearRow], u: Sequence[Expr], n: int, probe: Probe) -> tuple[list[Expr], list[Expr]]:
     """The joints' own speeds from equations, and what was divided by."""
     found = eliminate(rows, range(n), probe)
     values = found.values()
@@ -87,7 +87,7 @@ def _resolved(definitions: Mapping[str, Expr], system: System) -> dict[str, Expr
     return {name: substitute([x], images(system, [x], f"the speed {name!r}"))[0] for name, x in definitions.items()}
 
 
-def _plain_rows(definitions: Mapping[str, Expr], u: Sequence[Expr], system: System) -> list[Row]:
+def _plain_rows(definitions: Mapping[str, Expr], u: Sequence[Expr], system: System) -> list[LinearRow]:
     """Y w + Z - u = 0 for each speed."""
     rows, zero = [], system.arena.zero
     for (name, expression), leaf in zip(definitions.items(), u, strict=True):
@@ -95,19 +95,19 @@ def _plain_rows(definitions: Mapping[str, Expr], u: Sequence[Expr], system: Syst
             (Y,), (Z,) = linear_coefficients([expression], system.speeds.u)
         except ExpressionError as error:
             raise ModelError(f"the speed {name!r} is not linear in the rates of the coordinates: {error}") from None
-        rows.append(Row(name, {j: y for j, y in enumerate(Y) if y is not zero}, Z - leaf))
+        rows.append(LinearRow(name, {j: y for j, y in enumerate(Y) if y is not zero}, Z - leaf))
     return rows
 
 
-def _with_speeds_apart(row: Row, u: Sequence[Expr], n: int) -> Row:
+def _with_speeds_apart(row: LinearRow, u: Sequence[Expr], n: int) -> LinearRow:
     """A definition in numbers, sum of c_j w_j - u_r = 0, with u_r as column n + r: what cancels is then seen to."""
     speed = next((r for r, leaf in enumerate(u) if row.rest is -leaf), None)
     if speed is None or not all(c.is_constant for c in row.coefficients.values()):
         return row
-    return Row(row.name, {**row.coefficients, n + speed: -1.0}, 0.0)
+    return LinearRow(row.name, {**row.coefficients, n + speed: -1.0}, 0.0)
 
 
-def _in_speeds(row: Row, u: Sequence[Expr], n: int) -> Expr:
+def _in_speeds(row: LinearRow, u: Sequence[Expr], n: int) -> Expr:
     """A solved joint speed, the speeds that stood apart put back."""
     total = row.rest
     for j, c in sorted(row.coefficients.items()):
@@ -115,7 +115,7 @@ def _in_speeds(row: Row, u: Sequence[Expr], n: int) -> Expr:
     return u[0].arena.lift(total)
 
 
-def _matrix(rows: Sequence[Row], n: int, probe: Probe) -> np.ndarray:
+def _matrix(rows: Sequence[LinearRow], n: int, probe: Probe) -> np.ndarray:
     """The coefficients at the probe's state; something that is not zero for those that have no value there."""
     out = np.zeros((len(rows), n))
     for r, row in enumerate(rows):
@@ -123,7 +123,7 @@ def _matrix(rows: Sequence[Row], n: int, probe: Probe) -> np.ndarray:
     return np.where(np.isfinite(out), out, 0.5 + np.arange(n))
 
 
-def _require_independent(rows: Sequence[Row], w: Sequence[str], probe: Probe) -> None:
+def _require_independent(rows: Sequence[LinearRow], w: Sequence[str], probe: Probe) -> None:
     """The speeds must not depend on each other."""
     Y = _matrix(rows, len(w), probe)
     if len(rows) == np.linalg.matrix_rank(Y):
@@ -139,7 +139,9 @@ def _require_independent(rows: Sequence[Row], w: Sequence[str], probe: Probe) ->
     )
 
 
-def _completing(rows: Sequence[Row], constraints: Sequence[Equation], system: System, probe: Probe) -> list[Row]:
+def _completing(
+    rows: Sequence[LinearRow], constraints: Sequence[Equation], system: System, probe: Probe
+) -> list[LinearRow]:
     """The motion constraints that determine what the speeds leave open.
 
     Raises:
@@ -151,7 +153,7 @@ def _completing(rows: Sequence[Row], constraints: Sequence[Equation], system: Sy
     for c in constraints:
         if rank == len(w):
             break
-        row = Row(c.name, dict(c.coefficients), substitute([c.motion], still)[0])
+        row = LinearRow(c.name, dict(c.coefficients), substitute([c.motion], still)[0])
         if c.linear and np.linalg.matrix_rank(_matrix([*chosen, row], len(w), probe)) > rank:
             chosen, rank = [*chosen, row], rank + 1
     if rank == len(w):
@@ -164,23 +166,25 @@ def _completing(rows: Sequence[Row], constraints: Sequence[Equation], system: Sy
     )
 
 
-def _listed(rows: Sequence[Row]) -> str:
+def _listed(rows: Sequence[LinearRow]) -> str:
     names = ", ".join(row.name for row in rows)
     return f"the speeds {names} do" if len(rows) > 1 else f"the speed {names} does"
 
 
-def _all(rows: Sequence[Row]) -> str:
+def _all(rows: Sequence[LinearRow]) -> str:
     return "all of them are" if len(rows) > 1 else "it is"
 
 
-def _structured(rows: list[Row], definitions: Mapping[str, Expr], u: Sequence[Expr], system: System) -> list[Row]:
+def _structured(
+    rows: list[LinearRow], definitions: Mapping[str, Expr], u: Sequence[Expr], system: System
+) -> list[LinearRow]:
     """The rows, those of a whole angular velocity written along the axes where the joints' rates stand alone.
 
     w_NB = sum of axes e_j w_j, known along the axes of one frame, is turned to the frame in which most measure numbers
     of the e_j are numbers: the elimination then needs no sum of squares of sines and cosines to know that it is one.
     """
     done: set[int] = set()
-    found: list[Row] = []
+    found: list[LinearRow] = []
     for link, known in declared_angular_velocities(declarations(definitions), system).items():
         speeds = {r for row in known.rows for r in row or {}}
         if not known.whole or (known.frame != link and len(speeds) != 3) or speeds & done:
@@ -193,8 +197,8 @@ def _structured(rows: list[Row], definitions: Mapping[str, Expr], u: Sequence[Ex
 
 def _along_best_axes(
     system: System, link: int, known: DeclaredVelocity, u: Sequence[Expr], names: Sequence[str]
-) -> Iterator[Row]:
+) -> Iterator[LinearRow]:
     best = min(turning_axes(system, link, known.frame, known.mixed(ZERO, u)), key=lambda found: found.complexity)
     for i, name in enumerate(names):
         entries = {j: v[i] for j, v in best.axes.items() if not is_zero(v[i])}
-        yield Row(name, entries, best.rest[i] - best.value[i])
+        yield LinearRow(name, entries, best.rest[i] - best.value[i])

@@ -20,7 +20,7 @@ from kane.simulation.march import March, Status
 if TYPE_CHECKING:
     from kane.native.arrays import Scheme
 
-Row = Mapping[int, float]
+TableauRow = Mapping[int, float]
 # A tolerance below this asks for digits that double precision does not have.
 FINEST = 1e-14
 
@@ -39,10 +39,10 @@ class Tableau:
     """
 
     nodes: Sequence[float]
-    rows: Sequence[Row]
+    rows: Sequence[TableauRow]
     last: int
-    errors: tuple[Row, Row] = ({}, {})
-    interpolant: Sequence[Row] = ()
+    errors: tuple[TableauRow, TableauRow] = ({}, {})
+    interpolant: Sequence[TableauRow] = ()
     exponent: float = 0.0
 
 
@@ -136,7 +136,7 @@ def dense_weights(table: Tableau) -> NDArray[np.float64]:
     return weights
 
 
-def _matrix(rows: Sequence[Row], n: int) -> NDArray[np.float64]:
+def _matrix(rows: Sequence[TableauRow], n: int) -> NDArray[np.float64]:
     matrix = np.zeros((len(rows), n))
     for i, row in enumerate(rows):
         for j, value in row.items():
