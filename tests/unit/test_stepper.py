@@ -156,6 +156,44 @@ def test_a_loop_of_ones_own_is_told_that_it_gets_nowhere_and_keeps_what_was_reac
     assert np.isfinite(stepper.u).all()
 
 
+@pytest.mark.parametrize("method", [kane.RK4(), kane.RK8(), kane.BDF()], ids=lambda m: m.name)
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_step_that_an_input_function_ends_can_be_taken_again(dyn, method, error):
+    failing = []
+
+    def tau(t, q, u):
+        if failing:
+            raise error
+        return 0.5
+
+    stepper, other = (kane.Stepper(dyn, inputs={"tau": x}, integrator=method, **START) for x in (tau, 0.5))
+    stepper.step(DT)
+    other.step(DT)
+    failing.append(1)
+    with pytest.raises(error):
+        stepper.step(DT)
+    assert stepper.time == other.time
+    failing.clear()
+    stepper.step(DT)
+    other.step(DT)
+    # The method begins anew: other steps, by its tolerance, 1e-6 of BDF.
+    assert stepper.q == pytest.approx(other.q, abs=0.0 if method.fixed else 1e-5)
+
+
+@pytest.mark.parametrize("method", [kane.RK8(), kane.BDF()], ids=lambda m: m.name)
+def test_inputs_set_between_steps_act_from_there_on_and_constraints_are_kept(bar, method):
+    dyn, start = bar
+    stepper = kane.Stepper(dyn, integrator=method, **start)
+    for k in range(20):
+        stepper.inputs = {"T": 5.0 if k % 2 else -5.0}
+        stepper.step(0.01)
+    torque = kane.Held(0.01 * np.arange(20), [-5.0, 5.0] * 10)
+    whole = kane.simulate(dyn, until=0.2, inputs={"T": torque}, **start)
+    # The default tolerances of BDF are 1e-6 a step, and it begins anew twenty times.
+    assert np.concatenate([stepper.q, stepper.u]) == pytest.approx(states(whole)[-1], abs=1e-3)
+    assert kane.simulate(dyn, until=0.0, q=stepper.q, u=stepper.u).residuals["configuration_residual"][0] < 1e-12
+
+
 def test_what_makes_no_sense_is_refused(dyn):
     with pytest.raises(kane.ModelError, match="Stepper needs Dynamics"):
         kane.Stepper(dyn.equations)

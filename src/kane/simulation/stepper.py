@@ -124,22 +124,30 @@ class Stepper:
         if counts[ENDED]:
             counts[[ENDED, STARTED, KNOWN]] = 0
         counts[[ROWS, FOUND, STOP, REJECTED, EVALUATIONS]] = 0
-        advance = self._problem.advance(self._method)
-        if self._method.fixed:
-            outcome = FAILURES.get(advance(march, 1), Outcome.FINISHED)
-        else:
-            counts[DONE] = 0
-            outcome = run_march(march, advance, lambda _: None)
-        if outcome is Outcome.INTERRUPTED:
-            raise KeyboardInterrupt
-        if outcome is not Outcome.FINISHED:
-            raise self._problem.failure(march, outcome)
-        self._problem.kept(march.states(), march.notes())
+        try:
+            self._advance()
+            self._problem.kept(march.states(), march.notes())
+        except BaseException:
+            counts[[STARTED, KNOWN]] = 0  # an input function that fails leaves slopes that are no numbers
+            raise
         nq = len(self.q)
         return tuple(
             Occurrence(self._names[int(number)], float(t), x[:nq], x[nq:])
             for number, t, x in ((row[0], row[1], row[2:].copy()) for row in march.occurrences())
         )
+
+    def _advance(self) -> None:
+        """To the end of the course of the march; raises where that is not reached."""
+        march, advance = self._march, self._problem.advance(self._method)
+        if self._method.fixed:
+            outcome = FAILURES.get(advance(march, 1), Outcome.FINISHED)
+        else:
+            march.store.counts[DONE] = 0
+            outcome = run_march(march, advance, lambda _: None)
+        if outcome is Outcome.INTERRUPTED:
+            raise KeyboardInterrupt
+        if outcome is not Outcome.FINISHED:
+            raise self._problem.failure(march, outcome)
 
     def _course(self, dt: float) -> Course:
         march, t = self._march, self._march.time
