@@ -62,6 +62,7 @@ def test_a_damaged_cache_is_compiled_anew(filled, tmp_path):
     for path in kept:
         path.write_bytes(b"not what it was")
     assert result_with(tmp_path) == (first[0], 0, 1)
+    assert result_with(tmp_path) == (first[0], 1, 0)  # and kept, in the place of what was damaged
 
 
 def test_a_cache_that_cannot_be_written_does_no_harm(tmp_path, monkeypatch, capsys):

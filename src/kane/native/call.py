@@ -69,8 +69,11 @@ class _LoopCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         found = None
-        with contextlib.suppress(Exception):  # a damaged file raises anything at all; the loop is then compiled anew
+        try:
             found = super().load_overload(sig, target_context)
+        except Exception:  # a file that is damaged, or names arrays of an older version, raises anything at all
+            with contextlib.suppress(Exception):
+                self.flush()  # or else nothing could be kept beside it
         if found is None:
             _tell(f"compiling native code, {self._name}, once per installation (some ten seconds)")
         return found
