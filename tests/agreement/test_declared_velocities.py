@@ -43,7 +43,7 @@ def test_a_declared_velocity_of_any_point_of_a_base_gives_the_same_equations(at,
     model, base, (j1, j2) = arm_on_a_base(child_at)
     v = base.point(at).velocity
     model.speeds(vx=v.dot(base.x), w=base.angular_velocity.dot(base.z), vy=v.dot(base.y), u1=j1.qdot, u2=j2.qdot)
-    assert kane.formulate(model).system.known_points
+    assert kane.formulate(model).system.declared_points
     assert kane.certify(model).holds, str(kane.certify(model))
 
 
@@ -58,7 +58,7 @@ def test_a_whole_velocity_declared_along_any_axes_gives_the_same_equations(frame
     v, w = hull.point(AT).velocity, float_.speeds[:3]
     named = {f"v{k}": v.dot(d) for k, d in zip("xyz", (axes.x, axes.y, axes.z), strict=True)}
     model.speeds(**{f"w{k}": x for k, x in zip("xyz", w, strict=True)}, **named, u1=j.qdot)
-    known = kane.formulate(model).system.known_points
+    known = kane.formulate(model).system.declared_points
     assert [k.whole for k in known.values()] == [True]
     certificate = kane.certify(model)
     assert certificate.holds, str(certificate)
@@ -69,7 +69,7 @@ def test_what_a_completing_constraint_holds_at_zero_is_known_to_be_zero():
     wheels = base.point((-0.2, 0.0, 0.0))
     model.constrain(kane.NoSkid(wheels, base.y), name="wheels")
     model.speeds(v=wheels.velocity.dot(base.x), w=base.angular_velocity.dot(base.z), u1=j1.qdot, u2=j2.qdot)
-    (known,) = kane.formulate(model).system.known_points.values()
+    (known,) = kane.formulate(model).system.declared_points.values()
     assert known.rows[:2] == ({0: 1.0}, {})
     certificate = kane.certify(model)
     assert certificate.holds, str(certificate)

@@ -65,7 +65,7 @@ REFUSED = {
     "a gear without ratio": (lambda: Gear(a, b, zero), "ratio of a Gear is 0; to hold 'a' still give kane.Prescribed"),
     "a gear that changes": (lambda: Gear(a, b, m.time), "depends on t; it may depend on parameters only"),
     "a gear of two models": (lambda: Gear(a, foreign, 2.0), "'O' of another model"),
-    "a cam without profile": (lambda: Cam(a, b, 2.0), "is a function of its coordinate, not 2.0"),
+    "a cam without profile": (lambda: Cam(a, b, 2.0), "is a function of one argument, its coordinate, not 2.0"),
     "a round cam": (lambda: Cam(a, b, lambda x: 0.0), "returns 0.0, in which its coordinate 'b' is not"),
     "a cam of another thing": (lambda: Cam(a, b, lambda x: a.q), "in which its coordinate 'b' is not"),
     "a cam of itself": (lambda: Cam(a, a, lambda x: x), "not 'a' with itself"),

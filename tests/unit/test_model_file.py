@@ -66,6 +66,13 @@ def rich():
     return m
 
 
+def at_unit_length(equations, q):
+    """Coordinates whose quaternions have length one."""
+    for start in equations.quaternions:
+        q[:, start : start + 4] /= np.linalg.norm(q[:, start : start + 4], axis=1, keepdims=True)
+    return q
+
+
 def listing(equations):
     """Everything that forward dynamics is made of, as text."""
     in_numbers = equations.embedding.in_numbers
@@ -95,7 +102,8 @@ def test_native_code_of_a_loaded_model_gives_the_same_bits_at_the_same_cost(tmp_
     ours, theirs = (kane.build(e) for e in eqs)
     random = np.random.default_rng(0)
     n = len(eqs[0].u)
-    q, u, udot = random.normal(size=(20, len(eqs[0].q))), random.normal(size=(20, n)), random.normal(size=(20, n))
+    q = at_unit_length(eqs[0], random.normal(size=(20, len(eqs[0].q))))
+    u, udot = random.normal(size=(2, 20, n))
     inputs = random.normal(size=len(eqs[0].inputs))
     assert (ours.forward(q, u, inputs) == theirs.forward(q, u, inputs)).all()
     assert (ours.inverse(q, u, udot) == theirs.inverse(q, u, udot)).all()

@@ -143,7 +143,8 @@ def _values(declared: Declared, places: Sequence[ReactionPlace], route: Reaction
 
 def _sizes(declared: Declared, found: np.ndarray) -> np.ndarray:
     """The largest of forces and reactions at each balanced state."""
-    return np.array([np.nanmax(np.abs(x), initial=b.scale[0]) for b, x in zip(declared.balances, found, strict=True)])
+    known = [np.abs(x[~np.isnan(x)]) for x in found]
+    return np.array([x.max(initial=b.scale[0]) for b, x in zip(declared.balances, known, strict=True)])
 
 
 def _needed_by_bodies(system: System, R: Sequence[Square], p: Sequence[Vector], loads: Sequence[Load]) -> list[Any]:
