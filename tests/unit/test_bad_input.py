@@ -195,9 +195,9 @@ class TestWhatHasNoTextIsRefusedByName:
             kane.Cam(scene.joint, scene.slide, object)
         with pytest.raises(kane.ModelError, match="profile of a Cam is a function of one argument"):
             kane.Cam(scene.joint, scene.slide, lambda x, y: x)
-
-    def test_a_number_of_thousands_of_digits_as_a_distance_between_charts(self):
-        with pytest.raises(kane.ModelError, match="within is 1000.* rad; give more than 0 and less than pi/4"):
-            kane.Charts(within=10**5000)
         with np.errstate(all="raise"):
             assert not np.isfinite(kane.spline(1e308, [0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 1e9]))
+
+    def test_a_number_of_thousands_of_digits_as_a_distance_between_charts(self):
+        with pytest.raises(kane.ModelError, match=r"within is .* rad; give more than 0 and less than pi/4"):
+            kane.Charts(within=10**5000)

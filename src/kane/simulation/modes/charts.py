@@ -49,8 +49,8 @@ class Charts:
             raise ModelError(f"within is {shown(self.within)}; give a distance in radians, such as 0.3")
         if not 0.0 < self.within < math.pi / 4:
             raise ModelError(
-                f"within is {shown(self.within)} rad; give more than 0 and less than pi/4, beyond which the other angles "
-                "are no farther from their singularity"
+                f"within is {shown(self.within)} rad; give more than 0 and less than pi/4, beyond which the other "
+                "angles are no farther from their singularity"
             )
         if self.joints is not None:
             words(self.joints, "joints", "names of joints")
