@@ -191,8 +191,8 @@ def test_the_arrays_of_a_call_lie_one_after_the_other_in_their_work(m, n, nq, p)
     shapes = [(1 + nq + n,), (m * n + m,), (free,), (m, n), *[(n,)] * 3, (2, n), (n,), (m,), *[(n, n)] * 3]
     arrays = [a.state, a.rows, a.free, *a.f, a.x, a.M, a.W, a.reduced, a.e, a.z, a.udot]
     assert [x.shape for x in arrays] == [*shapes, (n,), (n,), (n,)]
-    of_settling = [*c.f, c.residual, c.s, c.q, c.slope, c.still]
-    assert [x.shape for x in of_settling] == [(n, p), *[(p,)] * 3, (2, p), (p,), (p,), (n,), *[(nq,)] * 3]
+    of_settling = [*c.f, c.residual, c.s, c.q, c.slope]
+    assert [x.shape for x in of_settling] == [(n, p), *[(p,)] * 3, (2, p), (p,), (p,), (n,), *[(nq,)] * 2]
     assert lies([*arrays, *of_settling], work) == [*range(before, at.own_state)]
     assert (at.own_found - at.own_state, at.end - at.own_found) == (1 + nq + n_own, nq + n_own + 3)
 
@@ -297,6 +297,110 @@ def test_settling_moves_coordinates_by_the_least_speeds():
     assert np.allclose(moved - q, expected, atol=1e-9)
 
 
+def closure(q, t, cos, sin):
+    """What is open in a four-bar of 0.3, 0.9, 0.7 and 1 m whose second pin slides as sin(t) / 5."""
+    return (
+        0.3 * cos(q[0]) + 0.9 * cos(q[0] + q[1]) - 0.7 * cos(q[2]) - 1.0 - 0.2 * sin(t),
+        0.3 * sin(q[0]) + 0.9 * sin(q[0] + q[1]) - 0.7 * sin(q[2]),
+    )
+
+
+def sliding_four_bar(speeds=0):
+    """It in the joints' own speeds, or in so many of choice; of two, the motion constraints give the third rate."""
+    model = kane.Model("sliding")
+    crank, coupler, rocker = (model.body(name, mass=1.0, inertia=(0.1, 0.2, 0.2)) for name in ("crank", "coupler", "r"))
+    a = model.connect(model.ground, crank, kane.Revolute("q1", axis="z"))
+    b = model.connect(crank, coupler, kane.Revolute("q2", axis="z"), at=(0.3, 0, 0))
+    c = model.connect(model.ground, rocker, kane.Revolute("q3", axis="z"), at=(1.0, 0, 0))
+    for name, row in zip("xy", closure((a.q, b.q, c.q), model.time, kane.cos, kane.sin), strict=True):
+        model.constrain(row, name=name)
+    if speeds:
+        chosen = {"v1": 2 * a.qdot + b.qdot + kane.sin(model.time), "v2": b.qdot - 3 * c.qdot, "v3": 5 * c.qdot}
+        model.speeds(**dict(list(chosen.items())[:speeds]))
+    return kane.build(dataclasses.replace(kane.formulate(model), embedding=InNumbers("in numbers")))
+
+
+def closed_by_newton(q, t):
+    """q by Newton's method with pseudoinverses, steps halved until they gain; and how often each was halved."""
+    halved = []
+    for _ in range(50):
+        J = np.array([np.imag(closure(q + 1e-30j * e, t, np.cos, np.sin)) / 1e-30 for e in np.eye(3)]).T
+        r, count = np.array(closure(q, t, np.cos, np.sin)), 0
+        step = np.linalg.lstsq(J, -r, rcond=None)[0]
+        while np.abs(closure(q + step / 2**count, t, np.cos, np.sin)).max() >= np.abs(r).max():
+            count += 1
+            if np.abs(r).max() < 1e-14 or count == 10:
+                return q, halved
+        q = q + step / 2**count
+        halved.append(count)
+    return q, halved
+
+
+def scattered(number):
+    """States far from closed, and where Newton's method takes them."""
+    source = np.random.default_rng(5)
+    for _ in range(number):
+        q, t = source.uniform(-3.0, 3.0, 3), source.uniform(-2.0, 2.0)
+        yield q, t, *closed_by_newton(q, t)
+
+
+def test_a_newton_step_that_overshoots_is_halved_until_it_gains():
+    """Against the same method in NumPy: of these starts many are halved once, some more often, most never."""
+    dyn, seen = sliding_four_bar(), set()
+    for q, t, expected, halved in scattered(40):
+        found = settle(dyn, np.concatenate([[t], q, np.zeros(3)]))
+        np.testing.assert_allclose(found[:3], expected, rtol=0, atol=1e-9)
+        assert np.abs(closure(found[:3], t, np.cos, np.sin)).max() < 1e-14
+        seen.update(halved)
+    assert seen >= {0, 1, 2}
+
+
+@pytest.mark.parametrize("speeds", [2, 3])
+def test_coordinates_are_moved_by_the_joints_own_speeds_whatever_speeds_are_chosen(speeds):
+    """By the least change of the joints' rates, as NumPy finds it; speeds of choice are weighed otherwise."""
+    dyn = sliding_four_bar(speeds)
+    stage = dyn.settle.stage(dyn.parameters)
+    for q, t, expected, _ in scattered(10):
+        found = settle(dyn, np.concatenate([[t], q, np.full(speeds, 0.5)]), stage)
+        np.testing.assert_allclose(found[:3], expected, rtol=0, atol=1e-9)
+        size = np.abs(closure(q, t, np.cos, np.sin)).max()
+        assert found[3 + speeds] == pytest.approx(size, rel=1e-14)
+        # The one freedom is a speed of choice, and keeps its value.
+        assert 0.5 in found[3 : 3 + speeds]
+
+
+def test_quaternions_and_parameters_reach_the_settling_by_the_joints_own_speeds():
+    """A ball with a point of it at a height that a parameter gives: as without speeds of choice, but for rounding."""
+    found = []
+    for chosen in (False, True):
+        model = kane.Model("ball")
+        body = model.body("body", mass=1.0, inertia=(1.0, 2.0, 3.0))
+        ball = model.connect(model.ground, body, kane.Spherical("ball"))
+        height = body.point((0.3, 1.0, -0.5)).position.dot(model.ground.x)
+        model.constrain(height - kane.exp(model.parameter("depth", -1.5)), name="height")
+        if chosen:
+            w1, w2, w3 = ball.speeds
+            model.speeds(v1=w1 + 2 * w2, v2=w2 - 3 * w3, v3=w3 * kane.cos(model.time))
+        dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=InNumbers("in numbers")))
+        found.append(settle(dyn, np.array([0.3, 0.9, 0.3, -0.2, 0.4, 0.1, 0.2, 0.3])))
+    np.testing.assert_allclose(found[0][:4], found[1][:4], rtol=0, atol=1e-14)
+    assert found[0][-3] == pytest.approx(found[1][-3], rel=1e-14)
+    again = settle(dyn, np.concatenate([[0.3], found[1][:7]]))
+    assert again[-3] < 1e-14
+    assert np.linalg.norm(found[0][:4]) == pytest.approx(1.0, abs=1e-15)
+
+
+def test_a_step_that_gains_nothing_however_often_it_is_halved_is_taken_back():
+    """x^2 + 1 = 0 from x = 1e-6: the step is 5e5 long, and a 512th of it still a thousand."""
+    model = kane.Model("nowhere")
+    first, second = (model.body(name, mass=1.0) for name in ("first", "second"))
+    x = model.connect(model.ground, first, kane.Prismatic("x", axis="x")).q
+    model.connect(first, second, kane.Prismatic("y", axis="y"))
+    model.constrain(x * x + 1.0, name="nowhere")
+    dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=InNumbers("in numbers")))
+    assert list(settle(dyn, np.array([0.0, 1e-6, 2.0, 0.0, 0.0]))[:2]) == [1e-6, 2.0]
+
+
 def test_independent_speeds_are_kept_to_the_last_bit():
     dyn = four_bar()
     stage = dyn.settle.stage(dyn.parameters)
@@ -321,6 +425,55 @@ def test_the_choice_is_made_anew_when_it_is_twice_as_bad_as_the_best_and_not_bef
     changes = sum(a != b for a, b in pairwise(choices))
     assert 0 < changes <= 16
     assert worst > 0.02
+
+
+def smallest(A, order, rank):
+    """The smallest |R_kk| of columns in this order."""
+    return np.abs(np.diag(np.linalg.qr(A[:, order[:rank]])[1])).min()
+
+
+def test_a_choice_in_force_is_kept_while_its_smallest_pivot_is_half_that_of_the_best():
+    """Pivots by NumPy's QR, the best choice that of a stage in which nothing is chosen; speeds close either way."""
+    dyn = kane.build(dataclasses.replace(kane.formulate(slider_crank()), embedding=InNumbers("in numbers")))
+    stage = dyn.settle.stage(dyn.parameters)
+    x, seen = np.array([0.0, 0.1, -0.2, 1.5, 1.0, 0.0, 0.0]), []
+    order = None
+    for angle in np.linspace(0.1, 20.0, 400):
+        x[1], x[4:], fresh = angle, (1.0, -2.0, 0.5), dyn.settle.stage(dyn.parameters)
+        best, found = settle(dyn, x, fresh), settle(dyn, x, stage)
+        x[1:4] = found[:3]
+        A = dyn._call("constraints", x[1:4], np.zeros(3), t=0.0)[:6].reshape(2, 3)
+        new, first = (s[HEADER : HEADER + 3].view(np.int64).copy() for s in (stage, fresh))
+        if order is not None:
+            share = smallest(A, order, 2) / smallest(A, first, 2)
+            seen.append(share)
+            np.testing.assert_array_equal(new, order if share >= 0.5 else first)
+        order = new
+        np.testing.assert_allclose(A @ found[3:6], 0.0, atol=1e-13)
+        assert found[3 + new[2]] == x[4 + new[2]]
+        longest = np.linalg.norm(A, axis=0).max()
+        for result, used in ((found, new), (best, first)):
+            assert result[-1] == pytest.approx(min(1.0, smallest(A, used, 2) / longest), rel=1e-11)
+    # No share so near a half that rounding decides; some are on either side.
+    assert min(seen) < 0.5 < sorted(seen)[20] < 1.0
+    assert np.abs(np.array(seen) - 0.5).min() > 1e-6
+
+
+def test_a_choice_made_for_good_stays_however_bad_it_is():
+    """The speeds of rod and slider depend on that of the crank, even where the rod's barely moves the pin."""
+    model = slider_crank()
+    model.speeds(dependent=["u2", "u3"])
+    dyn = kane.build(kane.formulate(model))
+    stage = dyn.settle.stage(dyn.parameters)
+    for angle in (0.2, 1.5, 1.6, 4.0):
+        found = settle(dyn, np.array([0.0, angle, -angle - 0.3, 1.2, 1.0, 0.3, 0.2]), stage)
+        A = dyn._call("constraints", found[:3], np.zeros(3), t=0.0)[:6].reshape(2, 3)
+        order = stage[HEADER : HEADER + 3].view(np.int64)
+        assert sorted(order[:2]) == [1, 2]
+        assert found[3] == 1.0
+        np.testing.assert_allclose(A @ found[3:6], 0.0, atol=1e-13)
+        longest = np.linalg.norm(A, axis=0).max()
+        assert found[-1] == pytest.approx(min(1.0, smallest(A, order, 2) / longest), rel=1e-11)
 
 
 def slider_crank():
@@ -369,15 +522,17 @@ def test_rows_that_are_not_linear_in_the_speeds_are_solved_by_iteration():
 
 def test_quaternions_are_normalised_by_settling():
     model = kane.Model("ball")
-    body = model.body("body", mass=1.0, inertia=(1.0, 1.0, 1.0))
+    body, other = (model.body(name, mass=1.0, inertia=(1.0, 1.0, 1.0)) for name in ("body", "other"))
     model.connect(model.ground, body, kane.Free("body"))
+    model.connect(model.ground, other, kane.Prismatic("x", axis="x"))
     model.constrain(body.point((0, 0, 1.0)).velocity.dot(body.x), name="blade")
     dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=InNumbers("in numbers")))
     start = dyn.equations.quaternions[0]
-    x = np.zeros(14)
-    x[1:8] = 0.7
+    x = np.concatenate([[0.0], np.full(15, 0.7)])
     x[1 + start : 5 + start] = [2.0, 0.2, 0.0, 0.0]
-    q = settle(dyn, x)[:7]
+    q = settle(dyn, x)[:8]
+    # What stands before and behind a quaternion is left as it is.
+    assert start + 4 < 8
     np.testing.assert_array_equal(np.delete(q, range(start, start + 4)), 0.7)
     assert np.linalg.norm(q[start : start + 4]) == pytest.approx(1.0, abs=1e-15)
 

@@ -105,7 +105,7 @@ class ScratchPlaces(NamedTuple):
 
     The state [t, q, u]; outputs of the programs "constraints" and "unconstrained"; Factors of A (m, n); x (m); M, W and
     the reduced mass matrix (n, n each); e, z and udot (n each). Of settling: Factors of A^T (n, p), of the p rows of
-    the configuration; their residual (p); s (n); q, slope and still (nq each); and [t, q, w] of the joints' own speeds
+    the configuration; their residual (p); s (n); q and slope (nq each); and [t, q, w] of the joints' own speeds
     w, of which there are n_own, with what settling them gives.
     """
 
@@ -125,7 +125,6 @@ class ScratchPlaces(NamedTuple):
     s: int
     q: int
     slope: int
-    still: int
     own_state: int
     own_found: int
     end: int
@@ -145,7 +144,7 @@ def scratch_places(head: Any) -> ScratchPlaces:
     residual = factor_places(transposed, n, p).end
     s = residual + p
     q = s + n
-    own_state = q + 3 * nq
+    own_state = q + 2 * nq
     own_found = own_state + 1 + nq + n_own
     return ScratchPlaces(
         at,
@@ -164,7 +163,6 @@ def scratch_places(head: Any) -> ScratchPlaces:
         s,
         q,
         q + nq,
-        q + 2 * nq,
         own_state,
         own_found,
         own_found + settled_places(n_own, nq).end,

@@ -54,7 +54,7 @@ class Correction(NamedTuple):
         f: Factors of A^T, of the rows that belong to the configuration.
         residual: of the configuration, (rows,).
         s: the change of the speeds, (n,).
-        q, slope, still: coordinates before the change, and their rates with s and without speeds, (nq,).
+        q, slope: coordinates before the change, and their rates with s, (nq,).
     """
 
     f: Any
@@ -62,7 +62,6 @@ class Correction(NamedTuple):
     s: Any
     q: Any
     slope: Any
-    still: Any
 
 
 native_inline(settled_places)
@@ -73,8 +72,7 @@ def _correction_of(a: Any, work: Any) -> Any:
     n, p, nq = a.f.order.size, a.head[RESIDUALS], a.head[COORDINATES]
     at = scratch_places(a.head)
     residual, s, q = vector_at(work, at.residual, p), vector_at(work, at.s, n), vector_at(work, at.q, nq)
-    slope, still = vector_at(work, at.slope, nq), vector_at(work, at.still, nq)
-    return Correction(factors_at(work, at.transposed, n, p), residual, s, q, slope, still)
+    return Correction(factors_at(work, at.transposed, n, p), residual, s, q, vector_at(work, at.slope, nq))
 
 
 @native_kernel
@@ -99,18 +97,12 @@ def _normalise(a: Any, quaternions: Any) -> None:
 
 
 @native_inline
-def _rates(a: Any, s: Any, rest: Any, stage: Any, work: Any, out: Any) -> None:
-    """dq/dt with the speeds s, which are left in the state."""
-    first = a.state.size - s.size
-    for j in range(s.size):
-        a.state[first + j] = s[j]
-    call(a, KINEMATICS, rest, stage, work, out)
-
-
-@native_inline
 def _direction(a: Any, c: Any, rows: Any, rest: Any, stage: Any, work: Any) -> None:
-    """The rates ``slope - still`` that the least s with A s = -residual gives."""
-    n = c.s.size
+    """The rates ``slope`` that the least s with A s = -residual gives, which is left in the state.
+
+    Speeds are the joints' own here: rates of coordinates are linear in them, and vanish with them.
+    """
+    n, first = c.s.size, 1 + c.q.size
     call(a, CONSTRAINTS, rest, stage, work, a.rows)
     for k in range(rows.size):
         c.f.order[k] = k
@@ -122,10 +114,9 @@ def _direction(a: Any, c: Any, rows: Any, rest: Any, stage: Any, work: Any) -> N
         c.s[j] = -c.residual[c.f.order[j]] if j < rank else 0.0
     solve_lower(c.f, rank, c.s)
     from_q(c.f, rank, c.s)
-    _rates(a, c.s, rest, stage, work, c.slope)
     for j in range(n):
-        c.s[j] = 0.0
-    _rates(a, c.s, rest, stage, work, c.still)
+        a.state[first + j] = c.s[j]
+    call(a, KINEMATICS, rest, stage, work, c.slope)
 
 
 @native_inline
@@ -145,7 +136,7 @@ def _correct_coordinates(a: Any, c: Any, rows: Any, quaternions: Any, rest: Any,
             c.q[i] = q[i]
         for _ in range(HALVINGS):
             for i in range(q.size):
-                q[i] = c.q[i] + share * (c.slope[i] - c.still[i])
+                q[i] = c.q[i] + share * c.slope[i]
             _normalise(a, quaternions)
             call(a, CONFIGURATION, rest, stage, work, c.residual)
             found = _largest(c.residual)
