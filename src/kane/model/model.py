@@ -19,6 +19,7 @@ from kane.model.body import Body, BodyFrame, triple
 from kane.model.checks import near, own_body, require_coordinate_expression, require_fixed, require_tree, require_word
 from kane.model.connection import Connection, title_of
 from kane.model.constraints import Constraint, Imposed, Row, Welded, row_of
+from kane.model.contacts import Candidate
 from kane.model.drawing import graph_text, html, summary
 from kane.model.joints.joint import Joint
 from kane.model.loads.load import Load
@@ -37,6 +38,7 @@ class Model:
     Attributes:
         ground: the body fixed in N.
         bodies, connections, loads, constraints: what has been declared, in order; ``bodies[0]`` is the ground.
+        candidates: constraints that may be imposed and deleted while a run goes on, in order.
         cuts: connections that close loops; their children are massless frames M welded to the bodies they close on.
         speed_choice: the generalized speeds of the analyst's choice.
         parameters, inputs: name to default value.
@@ -55,6 +57,7 @@ class Model:
         self.connections: list[Connection] = []
         self.loads: list[Load] = []
         self.constraints: list[Imposed] = []
+        self.candidates: list[Candidate] = []
         self.cuts: list[Connection] = []
         self.speed_choice = SpeedChoice({}, ())
         self.frames: dict[str, BodyFrame] = {}

@@ -14,7 +14,7 @@ from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate
 from kane.formulation.quantities.programs import program
 from kane.formulation.read_model import system_of
-from kane.formulation.search.candidates import Candidate, Definition, candidates, own_speeds
+from kane.formulation.search.candidates import Definition, SpeedGroup, candidates, own_speeds
 from kane.model.model import Model
 from kane.model.speed_choice import SpeedChoice
 
@@ -142,7 +142,7 @@ class _SpeedSearch:
         for start in sorted(self.starts(), key=self.rank)[:STARTS]:
             self.climb_from(start)
 
-    def climb_from(self, best: tuple[Candidate, ...]) -> None:
+    def climb_from(self, best: tuple[SpeedGroup, ...]) -> None:
         for _ in range(SWEEPS):
             before = best
             for candidate in self.candidates:
@@ -150,20 +150,20 @@ class _SpeedSearch:
             if best == before:
                 return
 
-    def starts(self) -> Iterator[tuple[Candidate, ...]]:
+    def starts(self) -> Iterator[tuple[SpeedGroup, ...]]:
         """The joints' own speeds; angular velocities in N for all joints, by single measure numbers or by threes."""
         declared = self.model.speed_choice.definitions
         if declared:
             self.record(tuple(Definition(name, lambda x=x: x) for name, x in declared.items()))  # type: ignore[misc]
         yield ()
         for size in (1, 3):
-            chosen: tuple[Candidate, ...] = ()
+            chosen: tuple[SpeedGroup, ...] = ()
             for candidate in self.candidates:
                 if candidate.direct and len(candidate.columns) == size and not _overlapping(chosen, candidate):
                     chosen = (*chosen, candidate)
             yield chosen
 
-    def rank(self, chosen: Sequence[Candidate]) -> tuple[float, int]:
+    def rank(self, chosen: Sequence[SpeedGroup]) -> tuple[float, int]:
         """How good a choice is; it is tried if it has not been yet."""
         definitions = list(self.own)
         for candidate in chosen:
@@ -186,15 +186,15 @@ class _SpeedSearch:
         return self.tried[names]
 
 
-def _overlapping(chosen: Sequence[Candidate], candidate: Candidate) -> bool:
+def _overlapping(chosen: Sequence[SpeedGroup], candidate: SpeedGroup) -> bool:
     return any(set(c.columns) & set(candidate.columns) for c in chosen)
 
 
-def _without(chosen: tuple[Candidate, ...], candidate: Candidate) -> tuple[Candidate, ...]:
+def _without(chosen: tuple[SpeedGroup, ...], candidate: SpeedGroup) -> tuple[SpeedGroup, ...]:
     return tuple(c for c in chosen if c != candidate)
 
 
-def _with(chosen: tuple[Candidate, ...], candidate: Candidate) -> tuple[Candidate, ...]:
+def _with(chosen: tuple[SpeedGroup, ...], candidate: SpeedGroup) -> tuple[SpeedGroup, ...]:
     """A candidate in the place of those that it overlaps."""
     return (*(c for c in chosen if not _overlapping([c], candidate)), candidate)
 

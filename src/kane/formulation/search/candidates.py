@@ -29,7 +29,7 @@ class Definition:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class SpeedGroup:
     """Definitions that take the place of some of the joints' own speeds.
 
     Attributes:
@@ -56,13 +56,13 @@ def _own(connection: Connection, place: int) -> Expr:
     return connection.speeds[place]
 
 
-def candidates(system: System) -> list[Candidate]:
+def candidates(system: System) -> list[SpeedGroup]:
     """Of a system in the joints' own speeds: angular velocities, one measure number where a joint turns about an axis
     of the body, three where three joint speeds turn it; velocities of mass centres where joints slide.
 
     Source: Mitiguy & Kane 1996 (velocities in N in the place of relative ones), as Gillespie 2003, Example 2, has them.
     """
-    found: dict[tuple[str, ...], Candidate] = {}
+    found: dict[tuple[str, ...], SpeedGroup] = {}
     for link in range(1, len(system.links)):
         for candidate in (*_whole(system, link), *_components(system, link), *_velocities(system, link)):
             found.setdefault(tuple(d.name for d in candidate.definitions), candidate)
@@ -94,13 +94,13 @@ def _chain(system: System, link: int, kinds: Sequence[int]) -> tuple[int, ...]:
     return tuple(columns) if len(columns) == 3 else ()
 
 
-def _whole(system: System, link: int) -> Iterator[Candidate]:
+def _whole(system: System, link: int) -> Iterator[SpeedGroup]:
     """w_NB by three measure numbers, along the axes of B and of its neighbours."""
     if not _own_columns(system, link)[0]:
         return
     columns, body = _chain(system, link, (0,)), system.links[link].body
     for frame in _near(system, link) if columns else ():
-        yield Candidate(columns, _measures(f"w_N{body.name}", body.angular_velocity, frame), frame is body)
+        yield SpeedGroup(columns, _measures(f"w_N{body.name}", body.angular_velocity, frame), frame is body)
 
 
 def _near(system: System, link: int) -> list[Body]:
@@ -119,7 +119,7 @@ def _letter(frame: Body) -> str:
     return frame.name if frame.index else "N"
 
 
-def _components(system: System, link: int) -> Iterator[Candidate]:
+def _components(system: System, link: int) -> Iterator[SpeedGroup]:
     """w_NB . e for every axis e of B about which its joint turns it."""
     turning, _ = _own_columns(system, link)
     body = system.links[link].body
@@ -128,7 +128,7 @@ def _components(system: System, link: int) -> Iterator[Candidate]:
         along = _fixed(body, system.steps[link].R_LK.apply(axis))
         if along is not None:
             name = f"w_N{body.name}_{body.name}_{_word(along)}"
-            yield Candidate((column,), (Definition(name, partial(body.angular_velocity.dot, along)),), True)
+            yield SpeedGroup((column,), (Definition(name, partial(body.angular_velocity.dot, along)),), True)
 
 
 def _fixed(body: Body, axis: Vector) -> Direction | None:
@@ -150,7 +150,7 @@ def _word(along: Direction) -> str:
     return AXES[along.components.index(1.0)] if 1.0 in along.components else "axis"
 
 
-def _velocities(system: System, link: int) -> Iterator[Candidate]:
+def _velocities(system: System, link: int) -> Iterator[SpeedGroup]:
     """Velocities of the mass centre: three measure numbers, or along the directions in which the joint moves it."""
     _, sliding = _own_columns(system, link)
     if not sliding:
@@ -160,7 +160,7 @@ def _velocities(system: System, link: int) -> Iterator[Candidate]:
     own = tuple(column for column, _ in sliding)
     columns = own if len(own) == 3 else _chain(system, link, (0, 1))
     for frame in (body, ground) if columns else ():
-        yield Candidate(columns, _measures(name, velocity, frame))
+        yield SpeedGroup(columns, _measures(name, velocity, frame))
     parent = system.links[link].parent
     frame = system.links[parent].body
     K_to_parent = [system.steps[parent].R_LK.apply(system.steps[link].R.apply(axis)) for _, axis in sliding]
@@ -169,4 +169,4 @@ def _velocities(system: System, link: int) -> Iterator[Candidate]:
         names = [f"{name}_{_letter(frame)}_{_word(d)}" for d in along if d is not None]
         if len(set(names)) == len(names):
             made = (Definition(n, partial(velocity.dot, d)) for n, d in zip(names, along, strict=True) if d is not None)
-            yield Candidate(own, tuple(made))
+            yield SpeedGroup(own, tuple(made))

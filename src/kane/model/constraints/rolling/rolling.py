@@ -13,7 +13,7 @@ from kane.model.shapes import Shape
 
 
 @dataclass(frozen=True)
-class Contact(Constraint):
+class Touching(Constraint):
     """A disk or sphere in contact with a plane, or a disk with another disk or a ring.
 
     That they touch when the motion starts is not checked here: ``assemble`` moves them together. Where no coordinate
@@ -43,7 +43,7 @@ class Contact(Constraint):
         return f"{type(self).__name__.lower()} of {self.roller.origin.body.name} on {self.surface.origin.body.name}"
 
 
-class Rolling(Contact):
+class Rolling(Touching):
     """Rolling without slip: the material points in contact have one velocity. Nonholonomic in general.
 
     The rows of a sphere on a plane are "no slip 1", "no slip 2" and "touch"; of a disk on a plane "no slip" along its
@@ -61,7 +61,7 @@ class Rolling(Contact):
         return rolling_rows(self.roller, self.surface)
 
 
-class Sliding(Contact):
+class Sliding(Touching):
     """Contact that leaves slip free: of the equations of ``kane.Rolling`` the one called "touch".
 
     Attributes:

@@ -1,0 +1,47 @@
+"""What formulation gets of a constraint that comes and goes: a candidate, its rows and its laws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kane.expression.node import Expr, Scalar
+from kane.model.constraints import Row
+from kane.model.contacts.friction import Coulomb, Thresholds
+from kane.model.contacts.restitution import Newton, Poisson
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A constraint that may be imposed and deleted while a run goes on.
+
+    Attributes:
+        name: unique among the candidates and constraints of the model.
+        gap: not negative as long as the constraint is not imposed [m or rad]; None where no gap imposes it.
+        normal: the row along the gap, whose configuration is the gap; None without a gap.
+        tangents: motion rows beside the normal one: slip velocities, what a switch imposes, the rate that sticks.
+        friction: bounds of what the tangents transmit; None where they have none.
+        restitution: e, of the impacts of the gap.
+        law: what e means.
+        on: where it becomes positive, what has no gap is imposed; None for what a gap or friction imposes.
+        off: where it becomes positive, what is imposed is deleted; None where nothing but its own reaction does so.
+        bilateral: whether the rows hold both ways; else the gap may open again, and friction may slip.
+    """
+
+    name: str
+    gap: Expr | None = None
+    normal: Row | None = None
+    tangents: tuple[Row, ...] = ()
+    friction: Coulomb | Thresholds | None = None
+    restitution: Scalar = 0.0
+    law: Poisson | Newton = Poisson()  # noqa: RUF009  # frozen, without fields
+    on: Expr | None = None
+    off: Expr | None = None
+    bilateral: bool = False
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The normal row, where there is one, then the tangents."""
+        return self.tangents if self.normal is None else (self.normal, *self.tangents)
+
+    def __repr__(self) -> str:
+        return f"<Candidate {self.name!r}: {', '.join(row.name for row in self.rows)}>"

@@ -1,0 +1,82 @@
+"""Bounds of dry friction: shares of a normal force, or forces and torques that are given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kane.errors import ModelError
+from kane.expression.node import Scalar
+from kane.model.arguments import at_defaults
+from kane.model.checks import require_fixed
+
+if TYPE_CHECKING:
+    from kane.model.model import Model
+
+
+@dataclass(frozen=True)
+class Coulomb:
+    """Dry friction of a contact with the normal force N: |f| <= static N sticking, |f| = kinetic N slipping.
+
+    Kinetic friction acts against the slip velocity. Slip begins where sticking would take more than the static bound.
+
+    Attributes:
+        static: mu_s, not negative: a number or an expression of parameters.
+        kinetic: mu_k, at most mu_s; mu_s unless given.
+
+    Source: Gillespie 2003, section 4.
+    """
+
+    static: Scalar
+    kinetic: Scalar | None = None
+
+    def __post_init__(self) -> None:
+        if self.kinetic is None:
+            object.__setattr__(self, "kinetic", self.static)
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Dry friction in a joint: |f| <= static sticking, |f| = kinetic moving, against the motion.
+
+    Attributes:
+        static: not negative [N m or N]: a number or an expression of parameters.
+        kinetic: at most ``static``.
+    """
+
+    static: Scalar
+    kinetic: Scalar
+
+
+def checked_friction(model: Model, friction: Coulomb | Thresholds, who: str) -> Coulomb | Thresholds:
+    """The same with numbers and expressions of this model.
+
+    Raises:
+        ModelError: a bound is negative at the defaults of the parameters, static is less than kinetic, or one depends
+            on anything but parameters.
+    """
+    static, kinetic = (
+        checked_coefficient(model, getattr(friction, word), f"the {word} friction of {who}")
+        for word in ("static", "kinetic")
+    )
+    low, high = at_defaults(model, kinetic), at_defaults(model, static)
+    if low > high:
+        raise ModelError(
+            f"the kinetic friction {low:.12g} of {who} is more than the static one, {high:.12g}; what sticks would "
+            "slip at once and stick again: give static >= kinetic"
+        )
+    return type(friction)(static, kinetic)
+
+
+def checked_coefficient(model: Model, value: Scalar | None, what: str) -> Scalar:
+    """A number or an expression of parameters that is not negative at their defaults.
+
+    Raises:
+        ModelError: it is not.
+    """
+    x = model.scalar(value, what)
+    require_fixed([x], what)
+    known = at_defaults(model, x)
+    if not known >= 0.0:
+        raise ModelError(f"{what} is {known:.12g}; give a number that is not negative")
+    return x
