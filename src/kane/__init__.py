@@ -22,7 +22,7 @@ from kane.errors import (
     ModelError,
     SimulationError,
 )
-from kane.exporters import CSource, JAXSource, LaTeXDocument, Listing, NumPySource, export
+from kane.exporters import CSource, JavaScriptSource, JAXSource, LaTeXDocument, Listing, NumPySource, export
 from kane.expression.functions import (
     absolute,
     acos,
@@ -148,6 +148,7 @@ __all__ = [
     "Integrator",
     "Interpolated",
     "JAXSource",
+    "JavaScriptSource",
     "KaneError",
     "LaTeXDocument",
     "Listing",

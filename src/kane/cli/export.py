@@ -19,6 +19,7 @@ class Language(StrEnum):
     c = "c"
     numpy = "numpy"
     jax = "jax"
+    javascript = "javascript"
     latex = "latex"
     listing = "listing"
 
@@ -27,6 +28,7 @@ EXPORTERS: dict[Language, type[Exporter]] = {
     Language.c: kane.CSource,
     Language.numpy: kane.NumPySource,
     Language.jax: kane.JAXSource,
+    Language.javascript: kane.JavaScriptSource,
     Language.latex: kane.LaTeXDocument,
     Language.listing: kane.Listing,
 }
@@ -43,7 +45,7 @@ def export(
     ] = None,
     base: BaseOption = Base.fixed,
 ) -> None:
-    """Write the equations of MODEL as C with a CMake project, NumPy, JAX, a LaTeX document or a listing."""
+    """Write the equations of MODEL as C with a CMake project, NumPy, JAX, JavaScript, a LaTeX document or a listing."""
     equations = kane.formulate(read_model(model, base))
     for path in kane.export(equations, out, EXPORTERS[to](), quantities=quantity or None):
         typer.echo(path)

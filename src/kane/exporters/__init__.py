@@ -4,5 +4,6 @@ from kane.exporters.array_source import JAXSource as JAXSource
 from kane.exporters.array_source import NumPySource as NumPySource
 from kane.exporters.c_source import CSource as CSource
 from kane.exporters.export import export as export
+from kane.exporters.javascript_source import JavaScriptSource as JavaScriptSource
 from kane.exporters.latex_document import LaTeXDocument as LaTeXDocument
 from kane.exporters.listing import Listing as Listing

@@ -29,8 +29,8 @@ def export(
     Args:
         equations: what ``kane.formulate(model)`` returns.
         folder: where to write; made if it is not there. Files of the same names are replaced.
-        exporter: ``kane.CSource()``, ``kane.NumPySource()``, ``kane.JAXSource()``, ``kane.LaTeXDocument()`` or
-            ``kane.Listing()``.
+        exporter: ``kane.CSource()``, ``kane.NumPySource()``, ``kane.JAXSource()``, ``kane.JavaScriptSource()``,
+            ``kane.LaTeXDocument()`` or ``kane.Listing()``.
         quantities: what to write: "rhs", "forward", "inverse", "kinematics", "mass_matrix", "bias", "input_matrix",
             "energy", "momentum", "poses", "jacobian NAME"; what the exporter thinks useful unless given.
 
