@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from kane.codegen.jit import object_cache
-from kane.codegen.jit.object_cache import ENTRY, UNFINISHED, ObjectCache, environment_cache
 from kane.errors import CompileError
+from kane.machine import object_cache
+from kane.machine.object_cache import ENTRY, UNFINISHED, ObjectCache, environment_cache
 
 ORIGIN = {"text": "one", "cpu": "abacus"}
 CODE = bytes(range(256)) * 4 + b"\n{}\n"
@@ -225,7 +225,7 @@ def test_what_compiling_raises_is_raised(cache):
 
 def test_the_warning_is_shown_once_in_a_process(tmp_path):
     script = """
-from kane.codegen.jit.object_cache import ObjectCache
+from kane.machine.object_cache import ObjectCache
 for k in range(3):
     assert ObjectCache("/proc/no such place").get({"text": str(k)}, lambda: b"") == b""
 """
@@ -259,7 +259,7 @@ def test_what_a_crash_left_goes_and_what_is_being_written_stays(tmp_path):
 
 RACE = """
 import sys
-from kane.codegen.jit.object_cache import ObjectCache
+from kane.machine.object_cache import ObjectCache
 cache = ObjectCache(sys.argv[1], capacity=30_000)  # so that all of them write and evict all the time
 for k in range(400):
     number = k % 7

@@ -10,11 +10,11 @@ import pytest
 import kane
 from kane.codegen.jit import compiler
 from kane.codegen.jit.compiler import compile_program
-from kane.codegen.jit.object_cache import ENTRY
 from kane.codegen.programs.program import Program
 from kane.expression import functions
 from kane.expression.arena import Arena
 from kane.expression.operations import COORDINATE, PARAMETER
+from kane.machine.object_cache import ENTRY
 
 X, K = 0.7, 3.0
 # atan2 is a function of the C library, which the loaded code has to find again.

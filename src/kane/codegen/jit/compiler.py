@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,18 +14,16 @@ from kane.codegen.emit.lanes import Lanes
 from kane.codegen.emit.llvm import BATCH, BATCH_EACH, LANES, MAIN, ROWS, STAGE, STAGES, Module, emit_lanes, emit_llvm
 from kane.codegen.jit.batches import LaneCode
 from kane.codegen.jit.compiled import CompiledFunction
-from kane.codegen.jit.object_cache import ObjectCache, environment_cache
 from kane.codegen.programs.program import Program
 from kane.errors import CompileError
 from kane.expression.collector import collector_paused
+from kane.machine.linker import Linked, link
+from kane.machine.object_cache import ObjectCache, environment_cache
+from kane.machine.processor import CODE_MODEL, RELOCATION, target_machine
 
 # Measured on programs of 1,000 to 12,000 operations: level 1 makes code as fast as levels 2 and 3 do, in less time, and
 # level 0 code half as fast; passes on the LLVM text (SLP vectorizer included) take long and find nothing.
 OPTIMIZATION_LEVEL = 1
-# Constants are addressed from the instruction that reads them: the large model, which LLVM takes for code in a process
-# unless told, needs an instruction and a register more for each. JITLink keeps the code and constants of an object
-# together.
-RELOCATION, CODE_MODEL = "pic", "small"
 # Of what is kept on disk: a new number for anything new in how text becomes code that ``_origin`` does not say.
 LAYOUT = 1
 
@@ -89,38 +85,13 @@ def _load_lanes(
 
 def _linked(
     program: Program, module: Module, names: Sequence[str], machine: Any, cache: ObjectCache | None
-) -> tuple[Any, list[int]]:
+) -> tuple[Linked, list[int]]:
     """What owns the code of a module in memory, and the addresses of its functions."""
-    library = llvm.JITLibraryBuilder()
-    for symbol in module.symbols:
-        library.import_symbol(symbol, _address(symbol))
-    for name in names:
-        library.export_symbol(name)
     try:
-        library.add_object_img(_code(module.text, machine, cache)).add_current_process()
-        compiler = llvm.create_lljit_compiler(machine, use_jit_link=True)
-        tracker = library.link(compiler, "program")
-        return _Linked(tracker, compiler), [tracker[name] for name in names]
+        code = _code(module.text, machine, cache)
     except RuntimeError as error:
         raise CompileError(f"LLVM could not compile {program.name!r}: {error}") from error
-
-
-@dataclass(frozen=True)
-class _Linked:
-    """Code in memory.
-
-    Attributes:
-        tracker: of its memory.
-        compiler: what linked it; has to live longer.
-    """
-
-    tracker: Any
-    compiler: Any
-
-    def close(self) -> None:
-        """Free the code."""
-        self.tracker.close()
-        self.compiler.close()
+    return link(program.name, code, names, module.symbols, machine)
 
 
 def _code(text: str, machine: Any, cache: ObjectCache | None) -> bytes:
@@ -162,34 +133,4 @@ def _fuses(machine: Any) -> bool:
 
 
 def _target_machine() -> Any:
-    try:
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        target = llvm.Target.from_default_triple()
-        return target.create_target_machine(
-            cpu=llvm.get_host_cpu_name(),
-            features=llvm.get_host_cpu_features().flatten(),
-            opt=OPTIMIZATION_LEVEL,
-            reloc=RELOCATION,
-            codemodel=CODE_MODEL,
-        )
-    except RuntimeError as error:
-        raise CompileError(f"LLVM does not know this machine: {error}; use another target of kane.build") from error
-
-
-def _address(symbol: str) -> int:
-    """Where a function of the C library is, of which LLVM by itself sees the symbols of the process only."""
-    for name in (None, "m", "msvcrt"):  # the process itself first: looking for a library starts processes
-        try:
-            address = ctypes.cast(getattr(ctypes.CDLL(name and _library(name)), symbol), ctypes.c_void_p).value
-        except (AttributeError, OSError, TypeError):
-            continue
-        if address:
-            return address
-    raise CompileError(f"the C library of this system has no {symbol!r} that LLVM could call")
-
-
-def _library(name: str) -> str | None:
-    import ctypes.util  # here, because it takes milliseconds and is hardly ever needed
-
-    return ctypes.util.find_library(name)
+    return target_machine(optimization=OPTIMIZATION_LEVEL)

@@ -1,0 +1,77 @@
+"""Object code linked into this process."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from kane.errors import CompileError
+
+
+@dataclass(frozen=True)
+class Linked:
+    """Code in memory.
+
+    Attributes:
+        tracker: of its memory.
+        compiler: what linked it; has to live longer.
+    """
+
+    tracker: Any
+    compiler: Any
+
+    def close(self) -> None:
+        """Free the code."""
+        self.tracker.close()
+        self.compiler.close()
+
+
+def link(
+    title: str, code: bytes, names: Sequence[str], symbols: Iterable[str], machine: Any
+) -> tuple[Linked, list[int]]:
+    """What owns the code of an object file in memory, and the addresses of its functions.
+
+    Args:
+        title: of the code, for messages.
+        code: the object file.
+        names: of the functions whose addresses are wanted.
+        symbols: functions of the C library that it calls.
+        machine: what it was made for.
+
+    Raises:
+        CompileError: LLVM refused the code, or a function of the C library was not found.
+    """
+    library = llvm.JITLibraryBuilder()
+    for symbol in symbols:
+        library.import_symbol(symbol, _address(symbol))
+    for name in names:
+        library.export_symbol(name)
+    try:
+        library.add_object_img(code).add_current_process()
+        compiler = llvm.create_lljit_compiler(machine, use_jit_link=True)
+        tracker = library.link(compiler, "program")
+        return Linked(tracker, compiler), [tracker[name] for name in names]
+    except RuntimeError as error:
+        raise CompileError(f"LLVM could not compile {title!r}: {error}") from error
+
+
+def _address(symbol: str) -> int:
+    """Where a function of the C library is, of which LLVM by itself sees the symbols of the process only."""
+    for name in (None, "m", "msvcrt"):  # the process itself first: looking for a library starts processes
+        try:
+            address = ctypes.cast(getattr(ctypes.CDLL(name and _library(name)), symbol), ctypes.c_void_p).value
+        except (AttributeError, OSError, TypeError):
+            continue
+        if address:
+            return address
+    raise CompileError(f"the C library of this system has no {symbol!r} that LLVM could call")
+
+
+def _library(name: str) -> str | None:
+    import ctypes.util  # here, because it takes milliseconds and is hardly ever needed
+
+    return ctypes.util.find_library(name)
