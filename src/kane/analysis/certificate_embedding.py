@@ -25,7 +25,7 @@ from kane.expression.traverse import substitute
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate
 from kane.formulation.read_model import snapshot
-from kane.formulation.tree.spatial import dot
+from kane.geometry.scalars import dot
 
 # So many guesses for each state that satisfies the constraints, before that is given up.
 GUESSES = 10

@@ -18,8 +18,9 @@ from kane.formulation.read_model import natural_system
 from kane.formulation.recursive.applied import applied_loads
 from kane.formulation.recursive.kinematics import angular_velocities, orientations, origin_velocities, origins
 from kane.formulation.recursive.measures import position_in_K
-from kane.formulation.tree.spatial import ZERO, Square, Vector, cross, inertia_of, plus, rotated, six_times, times
+from kane.formulation.tree.spatial import ZERO, inertia_of, plus, rotated, six_times, times
 from kane.formulation.tree.system import System
+from kane.geometry.scalars import Matrix, Triple, cross
 from kane.model.connection import Connection
 from kane.model.loads.load import Load
 
@@ -147,7 +148,7 @@ def _sizes(declared: Declared, found: np.ndarray) -> np.ndarray:
     return np.array([x.max(initial=b.scale[0]) for b, x in zip(declared.balances, known, strict=True)])
 
 
-def _needed_by_bodies(system: System, R: Sequence[Square], p: Sequence[Vector], loads: Sequence[Load]) -> list[Any]:
+def _needed_by_bodies(system: System, R: Sequence[Matrix], p: Sequence[Triple], loads: Sequence[Load]) -> list[Any]:
     """By link, d/dt of linear and angular momentum less weight and loads, about the origin of N along its axes."""
     w, mass = angular_velocities(system), system.masses
     v = origin_velocities(system, w)
@@ -162,7 +163,7 @@ def _needed_by_bodies(system: System, R: Sequence[Square], p: Sequence[Vector], 
     return [x - y for x, y in zip(rates, _loads_on_bodies(system, R, p, loads), strict=True)]
 
 
-def _loads_on_bodies(system: System, R: Sequence[Square], p: Sequence[Vector], loads: Sequence[Load]) -> list[Any]:
+def _loads_on_bodies(system: System, R: Sequence[Matrix], p: Sequence[Triple], loads: Sequence[Load]) -> list[Any]:
     """By link, weight and loads, about the origin of N along its axes."""
     wrenches = applied_loads((load.effect() for load in loads), system).wrenches
     found: list[Any] = []
@@ -174,7 +175,7 @@ def _loads_on_bodies(system: System, R: Sequence[Square], p: Sequence[Vector], l
     return found
 
 
-def _joint_frame(system: System, R: Sequence[Square], p: Sequence[Vector], joint: Connection) -> list[Any]:
+def _joint_frame(system: System, R: Sequence[Matrix], p: Sequence[Triple], joint: Connection) -> list[Any]:
     """R_NM by rows and the position of Mo in N."""
     place = system.places[joint.child.index]
     R_KM = system.steps[place.link].R_LK.inverse() @ place.R_LB @ joint.R_CM

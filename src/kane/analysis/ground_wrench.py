@@ -8,7 +8,8 @@ from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.momentum import momentum, outer_wrench
-from kane.formulation.tree.spatial import Vector, cross, is_zero, minus
+from kane.formulation.tree.spatial import minus
+from kane.geometry.scalars import Triple, cross, is_zero
 
 
 def ground_wrench(equations: Equations) -> tuple[Expr, ...]:
@@ -49,6 +50,6 @@ def _require_no_motor_on_ground(equations: Equations) -> None:
             )
 
 
-def moved_moment(T: Vector, F: Vector, p: Vector) -> Vector:
+def moved_moment(T: Triple, F: Triple, p: Triple) -> Triple:
     """The moment about the point p."""
     return minus(T, cross(p, F))

@@ -12,7 +12,7 @@ from kane.formulation.quantities.energy import energy
 from kane.formulation.quantities.momentum import momentum, outer_wrench
 from kane.formulation.recursive.applied import Applied, applied_loads
 from kane.formulation.recursive.kinematics import angular_velocities, origin_velocities
-from kane.formulation.tree.spatial import dot
+from kane.geometry.scalars import dot
 from kane.model.loads.load import Load
 
 

@@ -18,7 +18,8 @@ from kane.expression.traverse import substitute
 from kane.formulation.equations import Equations
 from kane.formulation.read_model import probe_of
 from kane.formulation.recursive.measures import images
-from kane.formulation.tree.spatial import Vector, cross, dot, minus, plus, times
+from kane.formulation.tree.spatial import minus, plus, times
+from kane.geometry.scalars import Triple, cross, dot
 from kane.model.wheel import Wheel
 
 if TYPE_CHECKING:
@@ -35,9 +36,9 @@ ROUND_OFF = 1e-9
 class Stand:
     """Where a wheel stands, along the axes of N: its point of contact [m], heading, and direction to its left."""
 
-    contact: Vector
-    heading: Vector
-    left: Vector
+    contact: Triple
+    heading: Triple
+    left: Triple
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +231,7 @@ def _traction(equations: Equations, wheel: Wheel) -> Expr:
     return equations.baked_in([(effort - wheel.moment * rate) / wheel.radius])[0]
 
 
-def _loads(W: Expr, T: Vector, contacts: Sequence[Vector]) -> tuple[Any, ...]:
+def _loads(W: Expr, T: Triple, contacts: Sequence[Triple]) -> tuple[Any, ...]:
     """Three loads with the sum W and the moment T about a point at their height.
 
     Of the moment about the third contact the first two loads alone take part.
@@ -245,7 +246,7 @@ def _loads(W: Expr, T: Vector, contacts: Sequence[Vector]) -> tuple[Any, ...]:
 
 
 def _lateral(
-    F: Vector, T: Vector, X: Mapping[str, Expr], place: Mapping[str, Stand], lines: Sequence[tuple[str, ...]]
+    F: Triple, T: Triple, X: Mapping[str, Expr], place: Mapping[str, Stand], lines: Sequence[tuple[str, ...]]
 ) -> list[Any]:
     """Y of two axle lines from the balance in the ground plane, which has one equation to spare: the motion's own.
 

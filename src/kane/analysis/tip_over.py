@@ -21,7 +21,8 @@ from kane.expression.traverse import substitute
 from kane.formulation.equations import Equations
 from kane.formulation.read_model import probe_of
 from kane.formulation.recursive.measures import images
-from kane.formulation.tree.spatial import Vector, cross, dot, minus, plus, times
+from kane.formulation.tree.spatial import minus, plus, times
+from kane.geometry.scalars import Triple, cross, dot
 from kane.model.body import Body
 from kane.model.wheel import Wheel
 
@@ -105,7 +106,7 @@ def tip_over(equations: Equations, wheels: Sequence[Wheel], carriage: Sequence[B
         return TipOver(equations, angles, resultant, reduce(minimum, angles.values()) * resultant)
 
 
-def _angle(start: Vector, end: Vector, p_c: Vector, f: Vector, n: Vector) -> Expr:
+def _angle(start: Triple, end: Triple, p_c: Triple, f: Triple, n: Triple) -> Expr:
     """theta about the axis from ``start`` to ``end``."""
     along_axis = minus(end, start)
     a = times(1.0 / sqrt(dot(along_axis, along_axis)), along_axis)
@@ -115,14 +116,14 @@ def _angle(start: Vector, end: Vector, p_c: Vector, f: Vector, n: Vector) -> Exp
     return atan2(dot(cross(l, pressed), a), dot(l, pressed))
 
 
-def _across(a: Vector, v: Vector) -> Vector:
+def _across(a: Triple, v: Triple) -> Triple:
     return minus(v, times(dot(a, v), a))
 
 
-def _mass_centre(equations: Equations, carriage: Sequence[Body]) -> Vector:
+def _mass_centre(equations: Equations, carriage: Sequence[Body]) -> Triple:
     ground = equations.model.ground
     total: Any = 0.0
-    moment: Vector = (0.0, 0.0, 0.0)
+    moment: Triple = (0.0, 0.0, 0.0)
     for body in carriage:
         if not isinstance(body, Body) or body not in equations.model.bodies:
             raise ModelError(f"{shown(body)} of the carriage is no body of {equations.name!r}")

@@ -13,7 +13,7 @@ from kane.expression.node import Expr, Scalar
 from kane.formulation.equations import Equations
 from kane.formulation.explicit.partial_velocities import Partials, PartialVelocities
 from kane.formulation.tree.body_tree import Member
-from kane.formulation.tree.spatial import is_zero
+from kane.geometry.scalars import is_zero
 
 # Above this many speeds tables of partial velocities are longer than anyone reads.
 MOST_SPEEDS = 8

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
+from kane.expression.operations import CONSTANT
 
 Number: TypeAlias = "Expr | float"
 # Of length 3, 3x3 and 6; the type does not say so, because lengths are not followed through zip and comprehensions.
@@ -76,10 +77,9 @@ def is_number(value: Any) -> bool:
     return value.__class__ is not Expr or value.is_constant
 
 
-def is_zero(value: Any) -> bool:
+def is_zero(x: Any) -> bool:
     """Whether a scalar is known to be zero."""
-    known = value.data if value.__class__ is Expr else value
-    return bool(known == 0.0)
+    return bool(x.op == CONSTANT and x.data == 0.0 if x.__class__ is Expr else x == 0.0)
 
 
 def minus(x: Number) -> Number:
@@ -90,15 +90,25 @@ def minus(x: Number) -> Number:
 def cross(a: Triple, b: Triple) -> Triple:
     """a x b, components in one frame; zeros cost nothing."""
     return (
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
+        _difference(a[1], b[2], a[2], b[1]),
+        _difference(a[2], b[0], a[0], b[2]),
+        _difference(a[0], b[1], a[1], b[0]),
     )
 
 
-def dot(a: Iterable[Number], b: Iterable[Number]) -> Number:
-    """a . b, components in one frame; zeros cost nothing."""
-    total: Number = 0.0
+def _difference(a: Number, b: Number, c: Number, d: Number) -> Number:
+    """a b - c d."""
+    left = 0.0 if is_zero(a) or is_zero(b) else a * b
+    if is_zero(c) or is_zero(d):
+        return left
+    return left - c * d if left.__class__ is Expr or left != 0.0 else -(c * d)
+
+
+def dot(a: Iterable[Any], b: Iterable[Any]) -> Any:
+    """Sum of a[k] b[k], any length; zeros cost nothing."""
+    total: Any = 0.0
     for x, y in zip(a, b, strict=True):
-        total = total + x * y
+        if not (is_zero(x) or is_zero(y)):
+            term = x * y
+            total = term if total.__class__ is not Expr and total == 0.0 else total + term
     return total

@@ -13,7 +13,7 @@ from kane.expression.node import Expr
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
 from kane.formulation.tree.probe import Probe
-from kane.formulation.tree.spatial import is_zero
+from kane.geometry.scalars import is_zero
 
 # A coefficient smaller than this, beside ones of order one, is zero but for round-off.
 NEGLIGIBLE = 1e-11

@@ -12,7 +12,7 @@ from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.route import Route
 from kane.formulation.tree.sparse import Sparse, solve
-from kane.formulation.tree.spatial import is_zero
+from kane.geometry.scalars import is_zero
 from kane.native.header import AFRESH, FIXED, KEPT, UNCHOSEN
 
 # Where there are expressions: what one udot and qdot take, and of what there are counts.

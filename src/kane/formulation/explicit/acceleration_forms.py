@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kane.formulation.explicit.velocity_forms import Velocities, turned
-from kane.formulation.tree.spatial import ZERO, Square, Vector, cross, dot, is_zero, plus, times
+from kane.formulation.tree.spatial import ZERO, plus, times
+from kane.geometry.scalars import Matrix, Triple, cross, dot, is_zero
 
 
 class Accelerations:
@@ -18,12 +19,12 @@ class Accelerations:
         ground: acceleration of the ground; -g makes the weight of the bodies an inertia force.
     """
 
-    def __init__(self, velocities: Velocities, natural: Sequence[Any], ground: Vector = ZERO) -> None:
+    def __init__(self, velocities: Velocities, natural: Sequence[Any], ground: Triple = ZERO) -> None:
         self.velocities, self.natural, self.ground = velocities, natural, ground
-        self._turning: dict[tuple[int, int], Vector] = {}
-        self._sliding: dict[int, Vector] = {0: ground}
+        self._turning: dict[tuple[int, int], Triple] = {}
+        self._sliding: dict[int, Triple] = {0: ground}
 
-    def angular(self, k: int, basis: int) -> Vector:
+    def angular(self, k: int, basis: int) -> Triple:
         """alpha_NB of a member, along its own axes or those of one that precedes it."""
         if k == 0:
             return ZERO
@@ -40,20 +41,20 @@ class Accelerations:
             self._turning[k, basis] = plus(plus(carried, turning), own)
         return self._turning[k, basis]
 
-    def field(self, k: int, basis: int) -> Square:
+    def field(self, k: int, basis: int) -> Matrix:
         """[alpha x] + [w x][w x] of a member: what its points' accelerations grow by with their distance."""
         x, y, z = self.velocities.angular(k, basis).whole
         ax, ay, az = self.angular(k, basis)
         xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
         return (-(yy + zz), xy - az, xz + ay), (xy + az, -(xx + zz), yz - ax), (xz - ay, yz + ax, -(xx + yy))
 
-    def _from(self, k: int, basis: int, p: Vector) -> Vector:
+    def _from(self, k: int, basis: int, p: Triple) -> Triple:
         if k == 0 or all(is_zero(x) for x in p):
             return ZERO
         rows = self.field(k, basis)
         return dot(rows[0], p), dot(rows[1], p), dot(rows[2], p)
 
-    def origin(self, k: int) -> Vector:
+    def origin(self, k: int) -> Triple:
         """a of a member's joint point Mo, along the axes of its points' basis."""
         if k not in self._sliding:
             motion = self.velocities
@@ -67,7 +68,7 @@ class Accelerations:
             self._sliding[k] = a
         return self._sliding[k]
 
-    def point(self, k: int, point: Vector) -> Vector:
+    def point(self, k: int, point: Triple) -> Triple:
         """a of a point given in a member's frame, along the axes of the member's points' basis."""
         motion = self.velocities
         return plus(self.origin(k), self._from(k, motion.bases[k][1], motion.arm(k, point))) if k else self.ground

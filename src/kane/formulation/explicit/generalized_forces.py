@@ -19,7 +19,8 @@ from kane.formulation.explicit.acceleration_forms import Accelerations
 from kane.formulation.explicit.velocity_forms import Velocities, VelocityForm, turned
 from kane.formulation.tree.body_tree import BodyTree
 from kane.formulation.tree.loads import forces_in
-from kane.formulation.tree.spatial import ZERO, Vector, cross, dot, minus, plus, times
+from kane.formulation.tree.spatial import ZERO, minus, plus, times
+from kane.geometry.scalars import Triple, cross, dot
 from kane.model.body import ANGULAR_VELOCITY, POSITION, Measure
 
 
@@ -37,12 +38,12 @@ class AppliedWrench:
 
     load: str
     member: int
-    point: Vector
-    force: Vector
-    torque: Vector
+    point: Triple
+    force: Triple
+    torque: Triple
 
 
-def inertia_torque(accelerations: Accelerations, k: int) -> Vector:
+def inertia_torque(accelerations: Accelerations, k: int) -> Triple:
     """I alpha + w x I w of a member, about its mass centre, along its axes [N m].
 
     Written with the entries of W = [alpha x] + [w x][w x], which the accelerations of points use as well.
@@ -59,7 +60,7 @@ def inertia_torque(accelerations: Accelerations, k: int) -> Vector:
     )
 
 
-def projected(form: VelocityForm, v: Vector, n: int) -> list[Any]:
+def projected(form: VelocityForm, v: Triple, n: int) -> list[Any]:
     """v dotted with each of n partial velocities."""
     return [dot(form.u[r], v) if r in form.u else 0.0 for r in range(n)]
 
@@ -80,7 +81,7 @@ def active_forces(motion: Velocities, applied: AppliedWrench) -> list[Any]:
     return [a + b for a, b in zip(projected(motion.angular(k, k), applied.torque, n), pushing, strict=True)]
 
 
-def weight(motion: Velocities, k: int, gravity: Vector) -> AppliedWrench:
+def weight(motion: Velocities, k: int, gravity: Triple) -> AppliedWrench:
     """The force of uniform gravity on a member."""
     body = motion.tree.members[k].body
     force = times(body.mass, turned(motion.rotation(motion.bases[k][1], 0), gravity))
@@ -107,7 +108,7 @@ def joint_efforts(motion: Velocities, tree: BodyTree) -> Iterator[tuple[str, str
             yield title, along.connection.name, [row[r] * effort if r in row else 0.0 for r in range(len(speeds.u))]
 
 
-def about_mass_centre(motion: Velocities, applied: AppliedWrench) -> tuple[Vector, Vector]:
+def about_mass_centre(motion: Velocities, applied: AppliedWrench) -> tuple[Triple, Triple]:
     """The same load as a force at the mass centre and a torque."""
     k, com = applied.member, motion.tree.members[applied.member].body.com
     r = turned(motion.rotation(motion.bases[k][1], k), minus(applied.point, com))
@@ -148,7 +149,7 @@ def _measured(motion: Velocities, measure: Measure) -> Any:
     return dot(motion.point(k, measure.point).whole, direction)
 
 
-def _position(motion: Velocities, k: int, point: Vector) -> Vector:
+def _position(motion: Velocities, k: int, point: Triple) -> Triple:
     """p_NoP along the axes of N."""
     c = motion.tree.members[k].connection
     p = turned(motion.rotation(0, k), point if c is None else minus(point, c.p_CM))

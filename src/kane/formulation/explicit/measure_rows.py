@@ -12,7 +12,7 @@ from typing import Any
 from kane.expression.node import Expr
 from kane.expression.operations import NEG
 from kane.formulation.explicit.velocity_forms import VelocityForm
-from kane.formulation.tree.spatial import is_zero
+from kane.geometry.scalars import is_zero
 
 MeasureRow = dict[int, Any]
 

@@ -29,12 +29,13 @@ from kane.formulation.route import Route
 from kane.formulation.tree.body_tree import BodyTree
 from kane.formulation.tree.loads import per_input, without_inputs
 from kane.formulation.tree.sparse import Sparse, solve
-from kane.formulation.tree.spatial import Vector, dot, is_zero, times
+from kane.formulation.tree.spatial import times
 from kane.formulation.tree.system import System
+from kane.geometry.scalars import Triple, dot, is_zero
 
 # Rows of the three components of a vector, None for what is zero; and the vector whose measure numbers stand on them.
 _Places: TypeAlias = Sequence["int | None"]
-_OnRows: TypeAlias = tuple[_Places, Vector]
+_OnRows: TypeAlias = tuple[_Places, Triple]
 
 
 class ExplicitRoute(Route):

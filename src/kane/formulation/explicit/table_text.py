@@ -8,7 +8,7 @@ from html import escape
 
 from kane.codegen.emit.listing import emit_listing
 from kane.expression.node import Expr
-from kane.formulation.tree.spatial import is_zero
+from kane.geometry.scalars import is_zero
 from kane.geometry.vector import Vector
 
 Cell = Vector | Expr

@@ -12,8 +12,9 @@ from kane.formulation.explicit.acceleration_forms import Accelerations
 from kane.formulation.explicit.velocity_forms import Velocities
 from kane.formulation.tree.body_tree import BodyTree
 from kane.formulation.tree.cost import DIVISION
-from kane.formulation.tree.spatial import Vector, dot, times
+from kane.formulation.tree.spatial import times
 from kane.formulation.tree.speeds import Speeds
+from kane.geometry.scalars import Triple, dot
 
 # With more speeds than this each body's velocities stay along its own axes: trying costs O(n^3) nodes.
 MANY_SPEEDS = 40
@@ -21,7 +22,7 @@ MANY_SPEEDS = 40
 MANY_BODIES = 12
 
 
-def with_cheapest_bases(tree: BodyTree, speeds: Speeds, ground: Vector) -> Velocities:
+def with_cheapest_bases(tree: BodyTree, speeds: Speeds, ground: Triple) -> Velocities:
     """Velocities whose bases are chosen body by body, outwards, by what each adds to the mass matrix and the bias."""
     motion = Velocities(tree, speeds)
     if len(speeds.u) > MANY_SPEEDS:

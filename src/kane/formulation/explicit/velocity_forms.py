@@ -14,9 +14,10 @@ from typing import Any
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute
 from kane.formulation.tree.body_tree import BodyTree
-from kane.formulation.tree.spatial import ZERO, Vector, cross, is_zero, minus, plus, times
+from kane.formulation.tree.spatial import ZERO, minus, plus, times
 from kane.formulation.tree.speeds import Speeds
 from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import Triple, cross, is_zero
 
 # Components of constant directions this small beside the largest are round-off of the rotations they went through.
 ROUNDING = 1e-14
@@ -32,9 +33,9 @@ class VelocityForm:
         t: the remainder.
     """
 
-    whole: Vector
-    u: dict[int, Vector]
-    t: Vector
+    whole: Triple
+    u: dict[int, Triple]
+    t: Triple
 
     def plus(self, other: VelocityForm) -> VelocityForm:
         """The sum; both along one basis."""
@@ -50,7 +51,7 @@ class VelocityForm:
         u = {r: turned(R, v) for r, v in self.u.items()}
         return VelocityForm(turned(R, self.whole), u, turned(R, self.t))
 
-    def cross(self, p: Vector) -> VelocityForm:
+    def cross(self, p: Triple) -> VelocityForm:
         """self x p."""
         if all(is_zero(x) for x in p):
             return NOTHING
@@ -60,15 +61,15 @@ class VelocityForm:
 NOTHING = VelocityForm(ZERO, {}, ZERO)
 
 
-def _form(whole: Vector, u: dict[int, Vector], t: Vector) -> VelocityForm:
+def _form(whole: Triple, u: dict[int, Triple], t: Triple) -> VelocityForm:
     return VelocityForm(_settled(whole), {r: v for r, v in u.items() if not all(map(is_zero, v))}, _settled(t))
 
 
-def _settled(v: Vector) -> Vector:
+def _settled(v: Triple) -> Triple:
     return ZERO if all(is_zero(x) for x in v) else v
 
 
-def turned(R: Rotation, v: Sequence[Any]) -> Vector:
+def turned(R: Rotation, v: Sequence[Any]) -> Triple:
     """R v; a constant direction that a factor leaves as it was stays exactly so."""
     if v is ZERO:
         return ZERO
@@ -80,7 +81,7 @@ def turned(R: Rotation, v: Sequence[Any]) -> Vector:
     return found
 
 
-def _cleaned(v: Sequence[float]) -> Vector:
+def _cleaned(v: Sequence[float]) -> Triple:
     size = max(abs(x) for x in v)
     kept = [0.0 if abs(x) <= ROUNDING * size else x for x in v]
     x, y, z = (float(round(x)) if abs(abs(x) - 1.0) <= ROUNDING else x for x in kept)
@@ -125,7 +126,7 @@ class Velocities:
         R, motion = self._from_M(k, basis), self.tree.joined(k).motion
         return self._combined(k, motion.w_FM_u, R), self._combined(k, motion.v_FM_u, R)
 
-    def _combined(self, k: int, columns: Sequence[Vector], R: Rotation) -> VelocityForm:
+    def _combined(self, k: int, columns: Sequence[Triple], R: Rotation) -> VelocityForm:
         total, first = NOTHING, self.tree.members[k].first
         for i, column in enumerate(columns):
             v = turned(R, column)
@@ -136,7 +137,7 @@ class Velocities:
                 total = total.plus(_form(whole, u, times(self._free[first + i], v)))
         return total
 
-    def joint_acceleration(self, k: int, basis: int, natural: Sequence[Any]) -> tuple[Vector, Vector]:
+    def joint_acceleration(self, k: int, basis: int, natural: Sequence[Any]) -> tuple[Triple, Triple]:
         """alpha_FM and a_FMo along some axes, for given accelerations of the natural speeds."""
         R, motion = self._from_M(k, basis), self.tree.joined(k).motion
         alpha, a = turned(R, motion.alpha_t), turned(R, motion.a_t)
@@ -165,7 +166,7 @@ class Velocities:
                 self._turning[k, basis] = self.angular(k, k).turned(self.rotation(basis, k))
         return self._turning[k, basis]
 
-    def step(self, k: int, basis: int) -> Vector:
+    def step(self, k: int, basis: int) -> Triple:
         """From the joint point Mo of the parent to that of a member, along the axes of ``basis``."""
         joint, above = self.tree.joined(k), self.tree.members[self.tree.members[k].parent]
         c = joint.connection
@@ -174,7 +175,7 @@ class Velocities:
             p = minus(p, above.connection.p_CM)
         return turned(self.rotation(basis, self.tree.members[k].parent), _settled(p))
 
-    def arm(self, k: int, point: Vector) -> Vector:
+    def arm(self, k: int, point: Triple) -> Triple:
         """From the joint point Mo of a member to a point given in its frame, along the axes of its points' basis."""
         c = self.tree.members[k].connection
         r = point if c is None else minus(point, c.p_CM)
@@ -189,7 +190,7 @@ class Velocities:
             self._sliding[k] = carried.turned(self.rotation(X, Y)).plus(self.relative(k, X)[1])
         return self._sliding[k]
 
-    def point(self, k: int, point: Vector) -> VelocityForm:
+    def point(self, k: int, point: Triple) -> VelocityForm:
         """v of a point given in a member's frame, along the axes of the member's points' basis."""
         if k == 0:
             return NOTHING

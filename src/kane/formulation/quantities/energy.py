@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from kane.expression.node import Expr
 from kane.formulation.recursive.kinematics import angular_velocities, orientations, origin_velocities, origins
-from kane.formulation.tree.spatial import cross, dot, inertia_of, is_zero, six_times
+from kane.formulation.tree.spatial import inertia_of, six_times
 from kane.formulation.tree.system import System
+from kane.geometry.scalars import cross, dot, is_zero
 
 
 def energy(system: System, springs: Expr) -> tuple[Expr, Expr]:

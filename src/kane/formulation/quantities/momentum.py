@@ -8,8 +8,9 @@ from typing import Any
 from kane.expression.functions import sqrt
 from kane.formulation.recursive.inverse import LinkWrench
 from kane.formulation.recursive.kinematics import angular_velocities, orientations, origin_velocities, origins
-from kane.formulation.tree.spatial import ZERO, Vector, cross, dot, inertia_of, plus, rotated, six_times, times
+from kane.formulation.tree.spatial import ZERO, inertia_of, plus, rotated, six_times, times
 from kane.formulation.tree.system import System
+from kane.geometry.scalars import Triple, cross, dot
 
 
 def momentum(system: System) -> tuple[Any, ...]:
@@ -22,7 +23,7 @@ def momentum(system: System) -> tuple[Any, ...]:
     """
     w = angular_velocities(system)
     v = origin_velocities(system, w)
-    total: list[tuple[Vector, Vector]] = []
+    total: list[tuple[Triple, Triple]] = []
     for mass, w_i, v_i in zip(system.masses, w, v, strict=True):
         P = plus(times(mass.m, v_i), cross(w_i, mass.mc))
         total.append((P, plus(six_times(inertia_of(mass.J), w_i), cross(mass.mc, v_i))))
@@ -79,5 +80,5 @@ def momentum_sizes(system: System) -> tuple[Any, ...]:
     return linear, angular
 
 
-def _magnitude(v: Vector) -> Any:
+def _magnitude(v: Triple) -> Any:
     return sqrt(dot(v, v))

@@ -8,16 +8,17 @@ from typing import Any, NamedTuple
 from kane.expression.node import Expr
 from kane.formulation.recursive.kinematics import orientations, origins
 from kane.formulation.recursive.measures import position_in_K
-from kane.formulation.tree.spatial import Square, Vector, cross, plus, rotated, times
+from kane.formulation.tree.spatial import plus, rotated, times
 from kane.formulation.tree.system import System
 from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import Matrix, Triple, cross
 
 
 class FixedFrame(NamedTuple):
     """A frame P fixed in a body B: the index of B, p_BoPo in B [m] and R_BP."""
 
     body: int
-    position: Vector
+    position: Triple
     orientation: Rotation
 
 
@@ -68,5 +69,5 @@ def jacobian(system: System, frame: FixedFrame, point: tuple[Expr, ...]) -> list
     return [columns[j][i] for i in range(6) for j in range(n)]
 
 
-def _point(p: Vector, R: Square, r: Vector) -> Vector:
+def _point(p: Triple, R: Matrix, r: Triple) -> Triple:
     return plus(p, rotated(R, r))

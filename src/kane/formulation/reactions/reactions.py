@@ -34,8 +34,9 @@ from kane.formulation.read_model import natural_system, probe_of
 from kane.formulation.recursive.applied import applied_loads
 from kane.formulation.recursive.inverse import along_u, inverse_dynamics
 from kane.formulation.recursive.measures import position_in_K
-from kane.formulation.tree.spatial import ZERO, Vector, cross, dot, is_zero, minus
+from kane.formulation.tree.spatial import ZERO, minus
 from kane.formulation.tree.system import System
+from kane.geometry.scalars import Triple, cross, dot, is_zero
 from kane.model.body import Point
 from kane.model.checks import near
 from kane.model.connection import Connection
@@ -64,8 +65,8 @@ class Auxiliary:
     name: str
     unit: str
     link: int = 0
-    w: Vector = ZERO
-    v: Vector = ZERO
+    w: Triple = ZERO
+    v: Triple = ZERO
     row: str = ""
 
 

@@ -10,8 +10,9 @@ from kane.expression.traverse import substitute
 from kane.formulation.recursive.inverse import LinkWrench
 from kane.formulation.recursive.measures import from_body, images, position_in_K
 from kane.formulation.tree.loads import per_input
-from kane.formulation.tree.spatial import ZERO, Vector, cross, plus
+from kane.formulation.tree.spatial import ZERO, plus
 from kane.formulation.tree.system import System
+from kane.geometry.scalars import Triple, cross
 from kane.model.loads.load import Effect, Wrench
 
 
@@ -26,7 +27,7 @@ class Applied:
     """
 
     efforts: tuple[Expr, ...]
-    wrenches: dict[int, LinkWrench]
+    wrenches: Mapping[int, LinkWrench]
     potential: Expr
 
     @property
@@ -86,7 +87,7 @@ def applied_loads(effects: Iterable[Effect], system: System) -> Applied:
     return found.replaced(images(system, found.expressions))
 
 
-def _on_link(system: System, wrench: Wrench) -> tuple[int, Vector, Vector]:
+def _on_link(system: System, wrench: Wrench) -> tuple[int, Triple, Triple]:
     """Link, force and moment about O_K in K."""
     body = wrench.point.body
     place = system.places[body.index]

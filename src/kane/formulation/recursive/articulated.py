@@ -8,19 +8,9 @@ from typing import Any
 from kane.errors import ModelError
 from kane.formulation.tree.base_parameters import MassParameters
 from kane.formulation.tree.frames import Step
-from kane.formulation.tree.spatial import (
-    ZERO,
-    Square,
-    Vector,
-    cross,
-    inertia_of,
-    is_zero,
-    plus,
-    rotate_square,
-    six_plus,
-)
+from kane.formulation.tree.spatial import ZERO, inertia_of, plus, rotate_square, six_plus
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Six
+from kane.geometry.scalars import Matrix, Six, Triple, cross, is_zero
 
 # A wrench or acceleration as six scalars: moment or angular part first.
 Spatial = list[Any]
@@ -38,11 +28,11 @@ class Articulated:
 
     __slots__ = ("A", "H", "I", "p")
 
-    def __init__(self, I: Six, H: Square, A: Six, p: tuple[Vector, Vector]) -> None:
+    def __init__(self, I: Six, H: Matrix, A: Six, p: tuple[Triple, Triple]) -> None:
         self.I, self.H, self.A, self.p = I, H, A, p
 
     @classmethod
-    def rigid(cls, mass: MassParameters, p: tuple[Vector, Vector]) -> Articulated:
+    def rigid(cls, mass: MassParameters, p: tuple[Triple, Triple]) -> Articulated:
         """A rigid link: I = tr(J) 1 - J, H = [mc x], A = m 1."""
         x, y, z = mass.mc
         H = ((0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0))
@@ -83,7 +73,7 @@ class Articulated:
         turned = Articulated(R.rotate_symmetric(near.I), rotate_square(R, near.H), R.rotate_symmetric(near.A), (n, f))
         return turned._shifted(step.p)
 
-    def _shifted(self, d: Vector) -> Articulated:
+    def _shifted(self, d: Triple) -> Articulated:
         """About the point from which O is at d: H' = H + [d x] A, I' = I + ([d x] H^T)^T + [d x] H'^T."""
         if all(is_zero(x) for x in d):
             return self
@@ -109,7 +99,7 @@ class Articulated:
 JointFactor = tuple[int, list[Any], Spatial, Any, Any]  # natural speed, its direction, U, 1/D, remaining effort
 
 
-def articulated_forward(system: System, efforts: Sequence[Any], wrenches: Sequence[tuple[Vector, Vector]]) -> list[Any]:
+def articulated_forward(system: System, efforts: Sequence[Any], wrenches: Sequence[tuple[Triple, Triple]]) -> list[Any]:
     """Natural accelerations, less their remainders, under joint efforts.
 
     Accelerations are counted from those of the remainder motion (udot = 0), so that no velocity term is left in the
@@ -195,7 +185,7 @@ def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
 def _outwards(system: System, eliminations: Sequence[Sequence[JointFactor]]) -> list[Any]:
     """Accelerations of the joints, from the ground outwards."""
     out: list[Any] = [0.0] * len(system.speeds.C)
-    fields: list[tuple[Vector, Vector]] = [(ZERO, ZERO)]
+    fields: list[tuple[Triple, Triple]] = [(ZERO, ZERO)]
     for index in range(1, len(system.links)):
         step = system.steps[index]
         alpha, a = fields[system.links[index].parent]

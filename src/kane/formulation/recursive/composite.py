@@ -6,20 +6,9 @@ from kane.formulation.recursive.inverse import generalized_forces
 from kane.formulation.recursive.kinematics import angular_velocities, origin_velocities
 from kane.formulation.tree.base_parameters import MassParameters
 from kane.formulation.tree.sparse import Sparse
-from kane.formulation.tree.spatial import (
-    ZERO,
-    Vector,
-    cross,
-    dot,
-    inertia_of,
-    is_zero,
-    plus,
-    shifted_moment,
-    six_plus,
-    six_times,
-    times,
-)
+from kane.formulation.tree.spatial import ZERO, inertia_of, plus, shifted_moment, six_plus, six_times, times
 from kane.formulation.tree.system import System
+from kane.geometry.scalars import Triple, cross, dot, is_zero
 
 
 def natural_mass_matrix(system: System) -> Sparse:
@@ -58,7 +47,7 @@ def _composites(system: System) -> list[MassParameters]:
     return total
 
 
-def _unit_wrench(body: MassParameters, w: Vector, v: Vector) -> tuple[Vector, Vector]:
+def _unit_wrench(body: MassParameters, w: Triple, v: Triple) -> tuple[Triple, Triple]:
     """Force and moment about O_K for the acceleration field v + w x r."""
     f = cross(w, body.mc)
     if not is_zero(body.m):
@@ -67,7 +56,7 @@ def _unit_wrench(body: MassParameters, w: Vector, v: Vector) -> tuple[Vector, Ve
     return f, plus(turning, cross(body.mc, v))
 
 
-def _project_inwards(system: System, index: int, wrench: tuple[Vector, Vector], k: int, entries: Sparse) -> None:
+def _project_inwards(system: System, index: int, wrench: tuple[Triple, Triple], k: int, entries: Sparse) -> None:
     """Carry a wrench about the foot point of link ``index`` to the ground."""
     f, n = wrench
     while parent := system.links[index].parent:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kane.expression.node import Expr
 from kane.formulation.recursive.kinematics import Acceleration, accelerations, angular_velocities
 from kane.formulation.tree.base_parameters import MassParameters
-from kane.formulation.tree.spatial import ZERO, Vector, cross, dot, is_zero, minus, plus, times
+from kane.formulation.tree.spatial import ZERO, minus, plus, times
 from kane.formulation.tree.system import System
+from kane.geometry.scalars import Triple, cross, dot, is_zero
 
-LinkWrench = tuple[Vector, Vector]
+LinkWrench = tuple[Triple, Triple]
 
 
-def inverse_dynamics(system: System, udot: Sequence[Any], applied: dict[int, LinkWrench]) -> list[Expr]:
+def inverse_dynamics(system: System, udot: Sequence[Any], applied: Mapping[int, LinkWrench]) -> list[Expr]:
     """M udot + inertia terms free of udot - applied wrenches, as generalized forces along u.
 
     With Kane's F*_r = -sum over bodies of (v_r . m a + w_r . (I alpha + w x I w)), this is -F*_r, less the F_r of the
@@ -80,7 +81,7 @@ def joint_efforts(system: System, forces: Sequence[LinkWrench], declared: list[A
     return efforts
 
 
-def _work_on_declared(system: System, index: int, n: Vector, declared: list[Any]) -> Vector:
+def _work_on_declared(system: System, index: int, n: Triple, declared: list[Any]) -> Triple:
     """Add what a moment does along declared components to these; what is left of it acts through the joint."""
     known = system.declared_turns[index]
     turned = system.carried(index, known.frame, n)
@@ -102,7 +103,7 @@ def _work_at_declared_point(system: System, index: int, wrench: LinkWrench, decl
     return left, plus(n, cross(known.point, left))
 
 
-def inertia_wrench(mass: MassParameters, field: Acceleration, w: Vector) -> LinkWrench:
+def inertia_wrench(mass: MassParameters, field: Acceleration, w: Triple) -> LinkWrench:
     """Integral of a dm and of r x a dm over a link: m a + W mc, and mc x a + vee(W J - (W J)^T)."""
     if mass.mc == ZERO and all(is_zero(x) for x in mass.J):
         return (ZERO if is_zero(mass.m) else times(mass.m, field.a)), ZERO
@@ -112,7 +113,7 @@ def inertia_wrench(mass: MassParameters, field: Acceleration, w: Vector) -> Link
     return f, plus(_moment(mass, field, w), cross(mass.mc, field.a))
 
 
-def _moment(mass: MassParameters, field: Acceleration, w: Vector) -> Vector:
+def _moment(mass: MassParameters, field: Acceleration, w: Triple) -> Triple:
     """vee(W J - (W J)^T), where the difference of two diagonal entries of W is a difference of squares."""
     xx, yy, zz, xy, xz, yz = mass.J
     (_, Wxy, Wxz), (Wyx, _, Wyz), (Wzx, Wzy, _) = field.W

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kane.formulation.tree.frames import Step
-from kane.formulation.tree.spatial import ZERO, Square, Vector, cross, dot, is_zero, minus, plus, times
+from kane.formulation.tree.spatial import ZERO, minus, plus, times
 from kane.formulation.tree.system import System
+from kane.geometry.scalars import Matrix, Triple, cross, dot, is_zero
 
 
 @dataclass(frozen=True)
@@ -22,13 +23,13 @@ class Acceleration:
         squares: w_x^2, w_y^2, w_z^2.
     """
 
-    alpha: Vector
-    W: Square
-    a: Vector
-    squares: Vector
+    alpha: Triple
+    W: Matrix
+    a: Triple
+    squares: Triple
 
 
-def combined(columns: Sequence[Vector], speeds: Sequence[Any]) -> Vector:
+def combined(columns: Sequence[Triple], speeds: Sequence[Any]) -> Triple:
     """Sum of columns[r] speeds[r]."""
     total = ZERO
     for column, speed in zip(columns, speeds, strict=True):
@@ -37,14 +38,14 @@ def combined(columns: Sequence[Vector], speeds: Sequence[Any]) -> Vector:
     return total
 
 
-def angular_velocities(system: System, natural: Sequence[Any] = (), u: Sequence[Any] = ()) -> list[Vector]:
+def angular_velocities(system: System, natural: Sequence[Any] = (), u: Sequence[Any] = ()) -> list[Triple]:
     """w_NK of every link in K (Angeles et al. 1988, Eq. 12); what speeds declare is taken as declared.
 
     Args:
         natural, u: natural and generalized speeds; those of the system unless given.
     """
     natural, u = natural or system.speeds.natural, u or system.speeds.u
-    w: list[Vector] = [ZERO]
+    w: list[Triple] = [ZERO]
     for index in range(1, len(system.links)):
         step = system.steps[index]
         own = combined(step.w_u, [natural[k] for k in system.columns(index)])
@@ -57,11 +58,11 @@ def angular_velocities(system: System, natural: Sequence[Any] = (), u: Sequence[
 
 
 def origin_velocities(
-    system: System, w: Sequence[Vector], natural: Sequence[Any] = (), u: Sequence[Any] = ()
-) -> list[Vector]:
+    system: System, w: Sequence[Triple], natural: Sequence[Any] = (), u: Sequence[Any] = ()
+) -> list[Triple]:
     """v of O_K in N, in K (Angeles et al. 1988, Eqs. 17 and 19); arguments as for ``angular_velocities``."""
     natural, u = natural or system.speeds.natural, u or system.speeds.u
-    v: list[Vector] = [ZERO]
+    v: list[Triple] = [ZERO]
     for index in range(1, len(system.links)):
         step, parent = system.steps[index], system.links[index].parent
         carried = step.R.apply_inverse(plus(v[parent], cross(w[parent], step.p)))
@@ -76,7 +77,7 @@ def origin_velocities(
 
 
 def accelerations(
-    system: System, w: Sequence[Vector], natural: Sequence[Any], udot: Sequence[Any] = ()
+    system: System, w: Sequence[Triple], natural: Sequence[Any], udot: Sequence[Any] = ()
 ) -> list[Acceleration]:
     """Acceleration fields outwards from the ground, which is given the acceleration -g (Angeles et al., Eqs. 11, 18,
     20, 51).
@@ -115,8 +116,8 @@ def accelerations(
 
 
 def _declared_at_point(
-    system: System, index: int, motion: tuple[Sequence[Vector], Sequence[Vector]], a: Vector, udot: Sequence[Any]
-) -> Vector:
+    system: System, index: int, motion: tuple[Sequence[Triple], Sequence[Triple]], a: Triple, udot: Sequence[Any]
+) -> Triple:
     """a of a point whose velocity, or components of it, are declared, gravity taken away."""
     known, (w, v) = system.declared_points[index], motion
     v_Q = system.carried(index, known.frame, plus(v[index], cross(w[index], known.point)))
@@ -129,7 +130,7 @@ def _declared_at_point(
     return system.carried(known.frame, index, found)
 
 
-def _declared(system: System, index: int, w: Sequence[Vector], alpha: Vector, udot: Sequence[Any]) -> Vector:
+def _declared(system: System, index: int, w: Sequence[Triple], alpha: Triple, udot: Sequence[Any]) -> Triple:
     """alpha of a link whose angular velocity, or components of it, are declared: the axes turn along."""
     known = system.declared_turns[index]
     if known.frame == index:
@@ -138,7 +139,7 @@ def _declared(system: System, index: int, w: Sequence[Vector], alpha: Vector, ud
     return system.carried(known.frame, index, plus(known.mixed(ZERO, udot), turn))
 
 
-def _field(w: Vector, alpha: Vector) -> tuple[Square, Vector]:
+def _field(w: Triple, alpha: Triple) -> tuple[Matrix, Triple]:
     x, y, z = w
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
     rows = (
@@ -149,22 +150,22 @@ def _field(w: Vector, alpha: Vector) -> tuple[Square, Vector]:
     return rows, (xx, yy, zz)
 
 
-def _times(W: Square, p: Vector) -> Vector:
+def _times(W: Matrix, p: Triple) -> Triple:
     return ZERO if p is ZERO else (dot(W[0], p), dot(W[1], p), dot(W[2], p))
 
 
-def orientations(system: System) -> list[Square]:
+def orientations(system: System) -> list[Matrix]:
     """R_NK of every link, by rows."""
-    R: list[Square] = [((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
+    R: list[Matrix] = [((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
     for index in range(1, len(system.links)):
         rows = R[system.links[index].parent]
         R.append(tuple(system.steps[index].R.apply_inverse(row) for row in rows))
     return R
 
 
-def origins(system: System, R: Sequence[Square]) -> list[Vector]:
+def origins(system: System, R: Sequence[Matrix]) -> list[Triple]:
     """p_NO of every frame K, in N."""
-    p: list[Vector] = [ZERO]
+    p: list[Triple] = [ZERO]
     for index in range(1, len(system.links)):
         step: Step = system.steps[index]
         parent = system.links[index].parent

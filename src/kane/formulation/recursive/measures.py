@@ -10,8 +10,9 @@ from kane.expression.node import Expr
 from kane.expression.operations import INPUT, MEASURE, OPERATIONS, PARAMETER, RATE, TIME
 from kane.expression.traverse import leaves
 from kane.formulation.recursive.kinematics import angular_velocities, orientations, origin_velocities, origins
-from kane.formulation.tree.spatial import Vector, cross, dot, minus, plus
+from kane.formulation.tree.spatial import minus, plus
 from kane.formulation.tree.system import System
+from kane.geometry.scalars import Triple, cross, dot
 from kane.model.body import ANGULAR_VELOCITY, DIRECTION, POSITION, Measure
 
 
@@ -53,7 +54,7 @@ def _measured(system: System, measures: Sequence[Expr]) -> dict[Expr, Expr]:
     return out
 
 
-def _value(system: System, measure: Measure, w: Sequence[Vector], v: Sequence[Vector]) -> Any:
+def _value(system: System, measure: Measure, w: Sequence[Triple], v: Sequence[Triple]) -> Any:
     link = system.places[measure.body].link
     if measure.kind == DIRECTION:
         along = system.places[measure.direction_body]
@@ -68,7 +69,7 @@ def _value(system: System, measure: Measure, w: Sequence[Vector], v: Sequence[Ve
     return dot(vector, from_body(system, measure.direction_body, link, measure.direction))
 
 
-def _rate(system: System, measure: Measure, w: Sequence[Vector], v: Sequence[Vector]) -> Any:
+def _rate(system: System, measure: Measure, w: Sequence[Triple], v: Sequence[Triple]) -> Any:
     link, along = system.places[measure.body].link, system.places[measure.direction_body].link
     direction = from_body(system, measure.direction_body, along, measure.direction)
     if measure.kind == DIRECTION:
@@ -84,14 +85,14 @@ def _rate(system: System, measure: Measure, w: Sequence[Vector], v: Sequence[Vec
     return rate + dot(p_N, system.carried(along, 0, cross(w[along], direction)))
 
 
-def position_in_K(system: System, body: int, point: Vector) -> Vector:
+def position_in_K(system: System, body: int, point: Triple) -> Triple:
     """Position from O_K of a point given in a body's frame, in K of its link."""
     place = system.places[body]
     step = system.steps[place.link]
     return step.R_LK.apply_inverse(minus(plus(place.p_LB, place.R_LB.apply(point)), step.p_LK))
 
 
-def from_body(system: System, body: int, link: int, v: Vector) -> Vector:
+def from_body(system: System, body: int, link: int, v: Triple) -> Triple:
     """A vector from a body's frame to the frame K of a link."""
     place = system.places[body]
     return system.carried(place.link, link, system.steps[place.link].R_LK.apply_inverse(place.R_LB.apply(v)))

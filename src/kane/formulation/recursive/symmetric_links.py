@@ -10,10 +10,10 @@ from kane.expression.node import Expr
 from kane.formulation.recursive.inverse import LinkWrench
 from kane.formulation.tree.base_parameters import ROUND_OFF, MassParameters
 from kane.formulation.tree.frames import Step
-from kane.formulation.tree.spatial import is_zero
 from kane.formulation.tree.system import System
 from kane.geometry.factor import Elementary
 from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import is_zero
 
 
 def without_turns(system: System) -> System:

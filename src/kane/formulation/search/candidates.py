@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 
 from kane.expression.node import Expr
-from kane.formulation.tree.spatial import Vector, is_zero
 from kane.formulation.tree.system import System
+from kane.geometry.scalars import Triple, is_zero
 from kane.model.body import Body, Direction, VectorMeasure
 from kane.model.connection import Connection
 
@@ -69,11 +69,11 @@ def candidates(system: System) -> list[SpeedGroup]:
     return list(found.values())
 
 
-def _own_columns(system: System, link: int) -> tuple[list[tuple[int, Vector]], list[tuple[int, Vector]]]:
+def _own_columns(system: System, link: int) -> tuple[list[tuple[int, Triple]], list[tuple[int, Triple]]]:
     """Columns of u of a link's joint, with their axes in K: those that turn it, and those that only move it."""
     step, connection = system.steps[link], system.links[link].connection
-    turning: list[tuple[int, Vector]] = []
-    sliding: list[tuple[int, Vector]] = []
+    turning: list[tuple[int, Triple]] = []
+    sliding: list[tuple[int, Triple]] = []
     if connection is not None and connection.speed_names:
         for k, w_u, v_u in zip(system.columns(link), step.w_u, step.v_u, strict=True):
             column = next(iter(system.speeds.C[k]))
@@ -131,7 +131,7 @@ def _components(system: System, link: int) -> Iterator[SpeedGroup]:
             yield SpeedGroup((column,), (Definition(name, partial(body.angular_velocity.dot, along)),), True)
 
 
-def _fixed(body: Body, axis: Vector) -> Direction | None:
+def _fixed(body: Body, axis: Triple) -> Direction | None:
     """The direction fixed in a body, if it is; along an axis of the body, not against it."""
     if any(x.__class__ is Expr and not x.is_constant for x in axis):
         return None

@@ -20,8 +20,9 @@ from kane.formulation.speeds.turning_axes import turning_axes
 from kane.formulation.tree.cost import cost
 from kane.formulation.tree.declared_velocity import DeclaredVelocity
 from kane.formulation.tree.probe import Probe
-from kane.formulation.tree.spatial import ZERO, is_zero
+from kane.formulation.tree.spatial import ZERO
 from kane.formulation.tree.system import System
+from kane.geometry.scalars import is_zero
 
 
 @dataclass(frozen=True)

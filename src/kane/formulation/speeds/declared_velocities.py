@@ -11,8 +11,9 @@ from kane.expression.node import Expr
 from kane.expression.operations import MEASURE
 from kane.formulation.recursive.measures import position_in_K
 from kane.formulation.tree.declared_velocity import DeclaredVelocity
-from kane.formulation.tree.spatial import ZERO, Vector
+from kane.formulation.tree.spatial import ZERO
 from kane.formulation.tree.system import System
+from kane.geometry.scalars import Triple
 from kane.model.body import ANGULAR_VELOCITY, VELOCITY, Measure
 
 # A direction whose cosine with an axis differs from 0, 1 or -1 by less than this lies along or across the axis: the
@@ -22,7 +23,7 @@ ALIGNED = 1e-12
 # A measure that is a speed, by its column, or that a constraint holds at zero (None).
 Declaration: TypeAlias = "tuple[int | None, Measure]"
 # The same, with its direction in the frame L of the body in which it is fixed.
-DeclaredDirection: TypeAlias = "tuple[int | None, Vector]"
+DeclaredDirection: TypeAlias = "tuple[int | None, Triple]"
 
 
 def declarations(definitions: Mapping[str, Expr], zeros: Iterable[Expr | None] = ()) -> list[Declaration]:
@@ -47,7 +48,7 @@ def declared_angular_velocities(declared: Iterable[Declaration], system: System)
 
 def declared_point_velocities(declared: Iterable[Declaration], system: System) -> dict[int, DeclaredVelocity]:
     """By link, what is said of the velocity of one of its points: the one of which most is."""
-    places: dict[tuple[int, Vector], dict[int, list[DeclaredDirection]]] = {}
+    places: dict[tuple[int, Triple], dict[int, list[DeclaredDirection]]] = {}
     for r, measure in declared:
         if measure.kind == VELOCITY:
             link, frame, along = _place(measure, system)
@@ -62,13 +63,13 @@ def declared_point_velocities(declared: Iterable[Declaration], system: System) -
     return found
 
 
-def _place(measure: Measure, system: System) -> tuple[int, int, Vector]:
+def _place(measure: Measure, system: System) -> tuple[int, int, Triple]:
     """Link, the link of the direction, and the direction in the frame L of that."""
     along = system.places[measure.direction_body]
     return system.places[measure.body].link, along.link, along.R_LB.apply(measure.direction)
 
 
-def _nothing(link: int, point: Vector) -> DeclaredVelocity:
+def _nothing(link: int, point: Triple) -> DeclaredVelocity:
     return DeclaredVelocity(link, (None, None, None), point)
 
 
@@ -90,7 +91,7 @@ def _joined(
     return known
 
 
-def _whole(system: System, frame: int, measures: Sequence[DeclaredDirection], point: Vector) -> DeclaredVelocity | None:
+def _whole(system: System, frame: int, measures: Sequence[DeclaredDirection], point: Triple) -> DeclaredVelocity | None:
     """The vector whose measure numbers along three constant directions are speeds."""
     along = [tuple(system.steps[frame].R_LK.apply_inverse(v)) for _, v in measures]
     if len(along) != 3 or any(x.__class__ is Expr for v in along for x in v):
@@ -117,7 +118,7 @@ def _components(
     return DeclaredVelocity(link, tuple(rows), old.point)
 
 
-def _axis(v: Vector) -> Iterator[tuple[int, float]]:
+def _axis(v: Triple) -> Iterator[tuple[int, float]]:
     if any(x.__class__ is Expr for x in v):
         return
     rounded = [_rounded(float(x)) for x in v]

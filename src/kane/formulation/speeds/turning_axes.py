@@ -10,10 +10,11 @@ from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
 from kane.expression.operations import RATE
 from kane.expression.traverse import substitute
-from kane.formulation.tree.spatial import ZERO, Vector, is_zero, plus, times
+from kane.formulation.tree.spatial import ZERO, plus, times
 from kane.formulation.tree.system import System
 from kane.geometry.factor import Elementary
 from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import Triple, is_zero
 
 # Beside a number, how much an expression costs as an entry of the equations to be solved.
 EXPRESSION = 4
@@ -31,9 +32,9 @@ class TurningAxes:
         turns: how many turns it took to carry it there.
     """
 
-    axes: dict[int, Vector]
-    rest: Vector
-    value: Vector
+    axes: dict[int, Triple]
+    rest: Triple
+    value: Triple
     turns: int
 
     @property
@@ -43,7 +44,7 @@ class TurningAxes:
         return self.turns + sum(EXPRESSION if x.__class__ is Expr and not x.is_constant else 1 for x in entries)
 
 
-def turning_axes(system: System, link: int, frame: int, declared: Vector) -> Iterator[TurningAxes]:
+def turning_axes(system: System, link: int, frame: int, declared: Triple) -> Iterator[TurningAxes]:
     """The axes that turn a link, along those of every frame from the ground to it, those inside its joint too.
 
     Args:
@@ -70,10 +71,10 @@ def turning_axes(system: System, link: int, frame: int, declared: Vector) -> Ite
             yield TurningAxes(outer | own, turned, after.apply(value), turns)
 
 
-def _between(system: System, links: Sequence[int], frame: int) -> tuple[dict[int, Vector], Vector]:
+def _between(system: System, links: Sequence[int], frame: int) -> tuple[dict[int, Triple], Triple]:
     """What each of the joints' own speeds turns the outermost of some links about, and what turns it besides."""
     still = {leaf: leaf.arena.zero for leaf in system.speeds.u}
-    axes: dict[int, Vector] = {}
+    axes: dict[int, Triple] = {}
     rest = ZERO
     for link in links:
         for k, w_u in zip(system.columns(link), system.steps[link].w_u, strict=True):
@@ -88,12 +89,12 @@ def _between(system: System, links: Sequence[int], frame: int) -> tuple[dict[int
     return axes, rest
 
 
-def _inside(system: System, link: int) -> dict[int, tuple[int, Vector]]:
+def _inside(system: System, link: int) -> dict[int, tuple[int, Triple]]:
     """Of a joint that turns by angles whose rates are its speeds: by speed, the factor of R_PK and its axis.
 
     Empty for other joints, and for those of one angle.
     """
-    speeds, found = system.speeds, dict[int, tuple[int, Vector]]()
+    speeds, found = system.speeds, dict[int, tuple[int, Triple]]()
     column = {leaf: j for j, leaf in enumerate(speeds.u)}
     own = {j for k in system.columns(link) for j in speeds.C[k]}
     for f, factor in enumerate(system.steps[link].R.factors):
@@ -115,7 +116,7 @@ def _inside(system: System, link: int) -> dict[int, tuple[int, Vector]]:
     return found if len(found) == len(own) > 1 else {}
 
 
-def _along(factors: Sequence[object], f: int, axis: Vector, m: int) -> Vector:
+def _along(factors: Sequence[object], f: int, axis: Triple, m: int) -> Triple:
     """The axis of factor f along the axes of the frame that lies before factor m."""
     if f < m:
         return Rotation(tuple(factors[f + 1 : m])).apply_inverse(axis)  # type: ignore[arg-type]

@@ -10,8 +10,6 @@ from kane.formulation.tree.links import Link
 from kane.formulation.tree.spatial import (
     ZERO,
     ZERO_SIX,
-    Vector,
-    is_zero,
     plus,
     shifted_moment,
     six_plus,
@@ -19,7 +17,7 @@ from kane.formulation.tree.spatial import (
     symmetric_product,
     times,
 )
-from kane.geometry.scalars import Six
+from kane.geometry.scalars import Six, Triple, is_zero
 
 # What turning moments to another frame leaves of an exact zero, as a share of the largest of them: some ten roundings.
 # A long thin body's moment about its axis may be a share of 1e-12 of the others, and real.
@@ -31,7 +29,7 @@ class MassParameters:
     """m, first moment m p and second moment J about O_K, measured in K [kg, kg m, kg m^2]."""
 
     m: Any
-    mc: Vector
+    mc: Triple
     J: Six
 
 
@@ -47,7 +45,7 @@ def mass_parameters(links: list[Link], steps: list[Step]) -> list[MassParameters
     return found
 
 
-def _clean_vector(v: Vector, mass: Any) -> Vector:
+def _clean_vector(v: Triple, mass: Any) -> Triple:
     """Components that are round-off of the change of frame are zero."""
     numbers = [abs(x) for x in v if isinstance(x, float)]
     size = max([*numbers, abs(mass) if isinstance(mass, float) else 0.0])

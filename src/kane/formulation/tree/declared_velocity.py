@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kane.formulation.tree.spatial import ZERO, Vector, dot
+from kane.formulation.tree.spatial import ZERO
+from kane.geometry.scalars import Triple, dot
 
 
 @dataclass(frozen=True)
@@ -23,14 +24,14 @@ class DeclaredVelocity:
 
     frame: int
     rows: tuple[dict[int, float] | None, ...]
-    point: Vector = ZERO
+    point: Triple = ZERO
 
     @property
     def whole(self) -> bool:
         """Whether every component is declared."""
         return all(row is not None for row in self.rows)
 
-    def mixed(self, values: Vector, speeds: Sequence[Any]) -> Vector:
+    def mixed(self, values: Triple, speeds: Sequence[Any]) -> Triple:
         """The components: declared ones from values of the speeds, the others as given."""
         return tuple(
             x if row is None else dot(tuple(row.values()), tuple(speeds[r] for r in row))

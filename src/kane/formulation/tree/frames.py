@@ -19,10 +19,11 @@ from kane.expression.interpret import interpret
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves
 from kane.formulation.tree.links import Link
-from kane.formulation.tree.spatial import ZERO, Vector, is_zero, minus, plus
+from kane.formulation.tree.spatial import ZERO, minus, plus
 from kane.formulation.tree.speeds import Speeds
 from kane.geometry.factor import Elementary, Factor
 from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import Triple, is_zero
 from kane.model.joints.joint import JointMotion
 
 # A distance or first moment across an axis that is below PARALLEL gives no direction for x; lengths below NEGLIGIBLE
@@ -50,14 +51,14 @@ class Step:
     """
 
     R: Rotation
-    p: Vector
-    d: Vector
-    w_u: tuple[Vector, ...]
-    v_u: tuple[Vector, ...]
-    alpha_t: Vector
-    a_t: Vector
+    p: Triple
+    d: Triple
+    w_u: tuple[Triple, ...]
+    v_u: tuple[Triple, ...]
+    alpha_t: Triple
+    a_t: Triple
     R_LK: Rotation
-    p_LK: Vector
+    p_LK: Triple
 
 
 @dataclass
@@ -67,7 +68,7 @@ class _Axes:
     turns: np.ndarray | None = None
     slides: np.ndarray | None = None
     R_LK: Rotation | None = None
-    offset: Vector = ZERO  # from Mo to O_K, in K
+    offset: Triple = ZERO  # from Mo to O_K, in K
     may_slide: bool = False  # whether O_K may be anywhere on the axis
 
 
@@ -90,7 +91,7 @@ def computational_frames(links: list[Link], speeds: Speeds) -> list[Step]:
 def _size(links: list[Link]) -> float:
     # Not the places of joints on the ground: they are taken as they are, and may be far from the origin.
     places = [(*(k.p_PF if k.parent else ()), *k.connection.p_CM) for k in links if k.connection]
-    lengths = [x for place in places for x in place if x.__class__ is not Expr]
+    lengths = [x for place in places for x in place if not isinstance(x, Expr)]
     return max((abs(x) for x in lengths), default=0.0) or 1.0
 
 
@@ -110,7 +111,7 @@ def _axes(link: Link, motion: JointMotion) -> _Axes:
     return _Axes(slides=direction) if slides and not turns and not motion.R_FM.factors else _Axes()
 
 
-def _keeps(R_FM: Rotation, axis: Vector) -> bool:
+def _keeps(R_FM: Rotation, axis: Triple) -> bool:
     """Whether the axis about which M turns, which stays where it is in F, has the same components in F as in M."""
     if len(R_FM.factors) == 1 and isinstance(R_FM.factors[0], Elementary):
         return True
@@ -124,7 +125,7 @@ def _main_child(link: Link, links: list[Link]) -> int | None:
     return max(link.children, key=lambda c: links[c].followers, default=None)
 
 
-def _ahead(index: int, links: list[Link], axes: list[_Axes]) -> tuple[Vector, np.ndarray | None] | None:
+def _ahead(index: int, links: list[Link], axes: list[_Axes]) -> tuple[Triple, np.ndarray | None] | None:
     """Position (from Mo, at zero slides, in L) and direction of the next joint that turns, looking through slides."""
     connection = links[index].connection
     assert connection is not None
@@ -174,7 +175,7 @@ def _default_x(z: np.ndarray, link: Link) -> np.ndarray:
     return np.asarray(x / np.linalg.norm(x))
 
 
-def _common_perpendicular(z: np.ndarray, found: tuple[Vector, np.ndarray | None]) -> np.ndarray | None:
+def _common_perpendicular(z: np.ndarray, found: tuple[Triple, np.ndarray | None]) -> np.ndarray | None:
     p, e = found
     if e is not None and np.linalg.norm(np.cross(z, e)) > SKEW:
         x = np.cross(z, e)
@@ -211,7 +212,7 @@ def _with_axes(x: np.ndarray, z: np.ndarray) -> Rotation:
     return Rotation.matrix(np.column_stack([x, np.cross(z, x), z]).tolist())
 
 
-def _height(found: tuple[Vector, np.ndarray | None], R_LK: Rotation) -> Any:
+def _height(found: tuple[Triple, np.ndarray | None], R_LK: Rotation) -> Any:
     """Where along z, from Mo, the common perpendicular to the joint ahead meets the axis; None if anywhere will do."""
     p, e = found
     p_K = R_LK.apply_inverse(p)
@@ -247,14 +248,14 @@ def _step(index: int, links: list[Link], axes: list[_Axes], motion: JointMotion,
     return Step(R, cleaned[0], cleaned[1], w_u, v_u, bring(motion.alpha_t), bring(motion.a_t), mine.R_LK, p_LK)
 
 
-def _origin(link: Link, axes: _Axes) -> Vector:
+def _origin(link: Link, axes: _Axes) -> Triple:
     """O_K in L."""
     if link.connection is None or axes.R_LK is None:
         return ZERO
     return plus(link.connection.p_CM, axes.R_LK.apply(axes.offset))
 
 
-def _foot(p: Vector, index: int, links: list[Link], axes: list[_Axes]) -> tuple[Vector, Vector]:
+def _foot(p: Triple, index: int, links: list[Link], axes: list[_Axes]) -> tuple[Triple, Triple]:
     """Move the foot point along a turning axis to where its position in the parent has one component less."""
     mine, link = axes[index], links[index]
     above = axes[link.parent].R_LK
@@ -273,14 +274,14 @@ def _foot(p: Vector, index: int, links: list[Link], axes: list[_Axes]) -> tuple[
 
 
 def _clean(x: Any, size: float) -> Any:
-    return x if x.__class__ is Expr or abs(x) > NEGLIGIBLE * size else 0.0
+    return x if isinstance(x, Expr) or abs(x) > NEGLIGIBLE * size else 0.0
 
 
-def _unit_cleaned(v: Vector) -> Vector:
+def _unit_cleaned(v: Triple) -> Triple:
     """Components of a constant direction, exact where they are 0 or 1 up to round-off."""
     if any(x.__class__ is Expr for x in v):
         return v
-    return tuple(float(round(x)) if abs(x - round(x)) < NEGLIGIBLE * 10 else x for x in v)
+    return tuple(float(round(x)) if abs(x - round(x)) < NEGLIGIBLE * 10 else x for x in map(float, v))
 
 
 # Brings z to the axis of a variable factor.

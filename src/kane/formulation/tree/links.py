@@ -7,20 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from kane.errors import ModelError
-from kane.formulation.tree.spatial import (
-    ZERO,
-    ZERO_SIX,
-    Vector,
-    minus,
-    plus,
-    shifted_moment,
-    six_plus,
-    square_of,
-    times,
-)
+from kane.formulation.tree.spatial import ZERO, ZERO_SIX, minus, plus, shifted_moment, six_plus, square_of, times
 from kane.geometry.inertia import second_moment, six
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Six
+from kane.geometry.scalars import Six, Triple
 from kane.model.body import Body
 from kane.model.connection import Connection
 from kane.model.model import Model
@@ -32,7 +22,7 @@ class PlaceInLink:
 
     link: int
     R_LB: Rotation
-    p_LB: Vector
+    p_LB: Triple
 
 
 @dataclass
@@ -52,9 +42,9 @@ class Link:
     body: Body
     connection: Connection | None
     R_PF: Rotation
-    p_PF: Vector
+    p_PF: Triple
     mass: Any
-    mc: Vector
+    mc: Triple
     J: Six
     children: list[int]
     followers: int = 1
@@ -115,7 +105,7 @@ def _hang(connection: Connection, links: list[Link], places: dict[int, PlaceInLi
     link.mass, link.mc, link.J = link.mass + m, plus(link.mc, mc), six_plus(link.J, J)
 
 
-def moments(body: Body) -> tuple[Vector, Six]:
+def moments(body: Body) -> tuple[Triple, Six]:
     """First moment m p_BoBcm and second moment about Bo, in the body frame [kg m, kg m^2]."""
     central = six(second_moment(body.inertia))
     return times(body.mass, body.com), six_plus(central, tuple(body.mass * x for x in square_of(body.com)))

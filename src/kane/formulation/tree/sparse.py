@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from kane.errors import ModelError
 from kane.expression.node import Expr
-from kane.formulation.tree.spatial import is_zero
+from kane.geometry.scalars import is_zero
 
 # Entries (i, j) with j <= i of a symmetric matrix; what is missing is zero.
 Sparse: TypeAlias = dict[tuple[int, int], Any]

@@ -5,27 +5,17 @@ Symmetric 3 x 3 matrices are six scalars in the order xx, yy, zz, xy, xz, yz.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
-from kane.expression.node import Expr
-from kane.expression.operations import CONSTANT
 from kane.geometry.factor import Elementary, General
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Six
+from kane.geometry.scalars import Matrix, Six, Triple, dot, is_zero
 
-Vector: TypeAlias = tuple[Any, ...]
-ZERO: Vector = (0.0, 0.0, 0.0)
+ZERO: Triple = (0.0, 0.0, 0.0)
 ZERO_SIX: Six = (0.0,) * 6
-Square: TypeAlias = tuple[Vector, ...]
 
 
-def is_zero(x: Any) -> bool:
-    """Whether x is known to be zero."""
-    return x.op == CONSTANT and x.data == 0.0 if x.__class__ is Expr else x == 0.0
-
-
-def plus(a: Vector, b: Vector) -> Vector:
+def plus(a: Triple, b: Triple) -> Triple:
     """a + b."""
     if a is ZERO:
         return b
@@ -34,12 +24,12 @@ def plus(a: Vector, b: Vector) -> Vector:
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-def minus(a: Vector, b: Vector) -> Vector:
+def minus(a: Triple, b: Triple) -> Triple:
     """a - b."""
     return a if b is ZERO else (a[0] - b[0], a[1] - b[1], a[2] - b[2])
 
 
-def times(s: Any, v: Vector) -> Vector:
+def times(s: Any, v: Triple) -> Triple:
     """s v."""
     return (
         0.0 if is_zero(v[0]) else s * v[0],
@@ -48,41 +38,12 @@ def times(s: Any, v: Vector) -> Vector:
     )
 
 
-def _difference(a: Any, b: Any, c: Any, d: Any) -> Any:
-    """a b - c d."""
-    left = 0.0 if is_zero(a) or is_zero(b) else a * b
-    if is_zero(c) or is_zero(d):
-        return left
-    return left - c * d if left.__class__ is Expr or left != 0.0 else -(c * d)
-
-
-def cross(a: Vector, b: Vector) -> Vector:
-    """a x b."""
-    if a is ZERO or b is ZERO:
-        return ZERO
-    return (
-        _difference(a[1], b[2], a[2], b[1]),
-        _difference(a[2], b[0], a[0], b[2]),
-        _difference(a[0], b[1], a[1], b[0]),
-    )
-
-
-def dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
-    """Sum of a[k] b[k], any length."""
-    total: Any = 0.0
-    for x, y in zip(a, b, strict=True):
-        if not (is_zero(x) or is_zero(y)):
-            term = x * y
-            total = term if total.__class__ is not Expr and total == 0.0 else total + term
-    return total
-
-
-def rotated(R: Square, v: Vector) -> Vector:
+def rotated(R: Matrix, v: Triple) -> Triple:
     """R v, R by rows."""
     return ZERO if all(is_zero(x) for x in v) else (dot(R[0], v), dot(R[1], v), dot(R[2], v))
 
 
-def six_times(S: Six, v: Vector) -> Vector:
+def six_times(S: Six, v: Triple) -> Triple:
     """S v for a symmetric S."""
     xx, yy, zz, xy, xz, yz = S
     return dot((xx, xy, xz), v), dot((xy, yy, yz), v), dot((xz, yz, zz), v)
@@ -93,7 +54,7 @@ def six_plus(a: Six, b: Six) -> Six:
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
-def symmetric_product(a: Vector, b: Vector) -> Six:
+def symmetric_product(a: Triple, b: Triple) -> Six:
     """a b^T + b a^T."""
     ax, ay, az = a
     bx, by, bz = b
@@ -107,7 +68,7 @@ def symmetric_product(a: Vector, b: Vector) -> Six:
     )
 
 
-def square_of(a: Vector) -> Six:
+def square_of(a: Triple) -> Six:
     """a a^T."""
     x, y, z = a
     return x * x, y * y, z * z, x * y, x * z, y * z
@@ -119,7 +80,7 @@ def inertia_of(J: Six) -> Six:
     return yy + zz, xx + zz, xx + yy, -xy, -xz, -yz
 
 
-def shifted_moment(m: Any, mc: Vector, J: Six, p: Vector) -> tuple[Vector, Six]:
+def shifted_moment(m: Any, mc: Triple, J: Six, p: Triple) -> tuple[Triple, Six]:
     """First and second moment about a point from which the old one is at p: mc + m p, J + p mc^T + mc p^T + m p p^T."""
     if all(is_zero(x) for x in p):
         return mc, J
@@ -129,26 +90,27 @@ def shifted_moment(m: Any, mc: Vector, J: Six, p: Vector) -> tuple[Vector, Six]:
     return moved, six_plus(J, symmetric_product(p, half))
 
 
-def rotate_square(R: Rotation, H: Square) -> Square:
+def rotate_square(R: Rotation, H: Matrix) -> Matrix:
     """R H R^T of a general 3 x 3 matrix: 12 mul for each elementary factor."""
     for factor in reversed(R.factors):
         H = _rotate_elementary(factor, H) if isinstance(factor, Elementary) else _rotate_general(factor, H)
     return H
 
 
-def _rotate_general(factor: General, H: Square) -> Square:
+def _rotate_general(factor: General, H: Matrix) -> Matrix:
     rows = tuple(zip(*(factor.apply(column) for column in zip(*H, strict=True)), strict=True))
     return tuple(factor.apply(row) for row in rows)
 
 
-def _rotate_elementary(factor: Elementary, H: Square) -> Square:
+def _rotate_elementary(factor: Elementary, H: Matrix) -> Matrix:
     """With D = H_jj - H_ii, k = s D - c (H_ij + H_ji), w = s k: H_ii + w, H_jj - w, -(c k + H_ji), -(c k + H_ij)."""
     i, j, k = factor.i, factor.j, factor.axis
     if factor.quarters is not None:
         return _rotate_general(factor, H)  # type: ignore[arg-type]
     out = [list(row) for row in H]
     c, s = factor.c, factor.s
-    column, row = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]
+    column: list[Any] = [0.0, 0.0, 0.0]
+    row: list[Any] = [0.0, 0.0, 0.0]
     column[i], column[j] = H[i][k], H[j][k]
     row[i], row[j] = H[k][i], H[k][j]
     column, row = factor.apply(tuple(column)), factor.apply(tuple(row))  # type: ignore[assignment]

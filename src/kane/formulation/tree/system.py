@@ -11,8 +11,8 @@ from kane.formulation.tree.base_parameters import MassParameters, regrouped
 from kane.formulation.tree.declared_velocity import DeclaredVelocity
 from kane.formulation.tree.frames import Step
 from kane.formulation.tree.links import Link, PlaceInLink
-from kane.formulation.tree.spatial import Vector
 from kane.formulation.tree.speeds import Speeds
+from kane.geometry.scalars import Triple
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class System:
     speeds: Speeds
     steps: list[Step]
     masses: list[MassParameters]
-    gravity: Vector
+    gravity: Triple
     declared_turns: Mapping[int, DeclaredVelocity] = field(default_factory=dict)
     declared_points: Mapping[int, DeclaredVelocity] = field(default_factory=dict)
     own: System | None = None
@@ -53,7 +53,7 @@ class System:
         start = self.speeds.first[connection] if connection else 0
         return range(start, start + len(self.steps[index].w_u))
 
-    def carried(self, start: int, end: int, v: Vector) -> Vector:
+    def carried(self, start: int, end: int, v: Triple) -> Triple:
         """A vector from the frame K of one link to that of another, through their common ancestor."""
         up, down = start, []
         while end != up:

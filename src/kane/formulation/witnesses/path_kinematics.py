@@ -11,9 +11,9 @@ import numpy as np
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.tree.body_tree import BodyTree
-from kane.formulation.tree.spatial import is_zero
 from kane.formulation.tree.speeds import Speeds
 from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import is_zero
 
 Array = np.ndarray
 
