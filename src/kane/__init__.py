@@ -89,7 +89,7 @@ from kane.model.joints import (
 from kane.model.loads import Damper, Force, Motor, PointDamper, PointSpring, Spring, Torque
 from kane.model.model import Model
 from kane.model.model_form import load_model, save_model
-from kane.model.picture import draw
+from kane.model.picture.picture import draw
 from kane.model.shapes import Disk, Plane, Ring, Sphere
 from kane.model.wheel import Wheel
 from kane.simulation.asked.events import Event, Occurrence

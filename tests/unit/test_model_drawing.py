@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ET
 
 import kane
 from kane import Model, Revolute
-from kane.model.drawing import graph_text, html, tables
+from kane.model.picture.drawing import graph_text, html, tables
 
 SVG = "{http://www.w3.org/2000/svg}"
 

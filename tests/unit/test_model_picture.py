@@ -7,8 +7,8 @@ import pytest
 
 import kane
 from kane import Model, Revolute, library
-from kane.model.kinematic_graph import loops, restrictions
-from kane.model.picture import CONSTRAINT, draw
+from kane.model.picture.kinematic_graph import loops, restrictions
+from kane.model.picture.picture import CONSTRAINT, draw
 
 SVG = "{http://www.w3.org/2000/svg}"
 PAGE = 1000.0  # pixels; what a notebook and a page of a paper are wide

@@ -20,9 +20,9 @@ from kane.model.checks import near, own_body, require_coordinate_expression, req
 from kane.model.connection import Connection, title_of
 from kane.model.constraints import Constraint, Imposed, Row, Welded, row_of
 from kane.model.contacts import Candidate
-from kane.model.drawing import graph_text, html, summary
 from kane.model.joints.joint import Joint
 from kane.model.loads.load import Load
+from kane.model.picture.drawing import graph_text, html, summary
 from kane.model.speed_choice import SpeedChoice, checked_choice
 
 ORIGIN = (0.0, 0.0, 0.0)

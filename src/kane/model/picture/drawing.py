@@ -7,8 +7,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from kane.expression.node import Expr
-from kane.model.kinematic_graph import children, coordinate_words, joint_words, loose
-from kane.model.picture import draw
+from kane.model.picture.kinematic_graph import children, coordinate_words, joint_words, loose
+from kane.model.picture.picture import draw
 
 if TYPE_CHECKING:
     from kane.model.constraints import Imposed

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kane.model.kinematic_graph import children, joint_words, loose
+from kane.model.picture.kinematic_graph import children, joint_words, loose
 
 if TYPE_CHECKING:
     from kane.model.body import Body

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from kane.errors import ModelError, shown
 from kane.model.body import Body
-from kane.model.kinematic_graph import joint_words, loops, restrictions
-from kane.model.picture_layout import GAP, SMALL, BodyBox, PictureLayout, layout
-from kane.model.picture_lines import DrawnLine, End, routes, tracks_below
+from kane.model.picture.kinematic_graph import joint_words, loops, restrictions
+from kane.model.picture.layout import GAP, SMALL, BodyBox, PictureLayout, layout
+from kane.model.picture.lines import DrawnLine, End, routes, tracks_below
 
 if TYPE_CHECKING:
     from kane.model.connection import Connection
