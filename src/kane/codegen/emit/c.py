@@ -12,13 +12,14 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kane.codegen.emit.c_family import family_rows
 from kane.codegen.emit.intermediates import Notation, equations, intermediate_names, intermediates
 from kane.codegen.emit.source_names import distinct_names, identifier, local_names, remark
 from kane.codegen.programs.program import Program
 from kane.expression import operations as ops
 from kane.expression.node import Expr
 from kane.expression.spline import PiecewiseCubic
-from kane.expression.text import ATOM, PRODUCT, SIGNED, SUM, Piece, Spelling, function_row, name_of
+from kane.expression.text import ATOM, SIGNED, Piece, name_of
 
 _MAIN = "const double *state, const double *rest, const double *stage, double *out, double *work"
 _STAGE = "const double *parameters, double *stage, double *work"
@@ -36,50 +37,25 @@ _RESERVED = frozenset(
 _TYPES = ("double_t", "float_t")
 
 
-def _infix(sign: str, binding: int) -> Spelling:
-    # The right operand asks for more: C reads a - b - c from the left, and so must a + (b + c) keep its order.
-    return lambda a, b: Piece(f"{a.within(binding)} {sign} {b.within(binding + 1)}", binding)
-
-
-def _truth(sign: str) -> Spelling:
-    def row(a: Piece, b: Piece) -> Piece:
-        condition = f"{a.within(SUM)} {sign} {b.within(SUM)}"
-        return Piece(f"({condition} ? 1.0 : 0.0)", condition=condition)
-
-    return row
-
-
-def _select(condition: Piece, a: Piece, b: Piece) -> Piece:
-    return Piece(f"({condition.condition or f'{condition.within(SUM)} != 0.0'} ? {a.text} : {b.text})")
-
-
-ROWS: dict[int, Spelling] = {
-    ops.ADD: _infix("+", SUM),
-    ops.SUB: _infix("-", SUM),
-    ops.MUL: _infix("*", PRODUCT),
-    ops.DIV: _infix("/", PRODUCT),
-    ops.NEG: lambda a: Piece(f"-{a.within(ATOM)}", SIGNED),
-    ops.POW: function_row("pow"),
-    ops.SQRT: function_row("sqrt"),
-    ops.SIN: function_row("sin"),
-    ops.COS: function_row("cos"),
-    ops.TAN: function_row("tan"),
-    ops.ASIN: function_row("asin"),
-    ops.ACOS: function_row("acos"),
-    ops.ATAN2: function_row("atan2"),
-    ops.EXP: function_row("exp"),
-    ops.LOG: function_row("log"),
-    ops.TANH: function_row("tanh"),
-    ops.ABS: function_row("fabs"),
-    ops.SIGN: function_row("kane_sign"),
-    ops.MIN: function_row("kane_min"),
-    ops.MAX: function_row("kane_max"),
-    ops.LESS: _truth("<"),
-    ops.LESS_EQUAL: _truth("<="),
-    ops.EQUAL: _truth("=="),
-    ops.SELECT: _select,
-    ops.SPLINE: lambda a, table: Piece(f"kane_spline({table}, {a.text})"),
-}
+ROWS = family_rows(
+    {
+        ops.POW: "pow",
+        ops.SQRT: "sqrt",
+        ops.SIN: "sin",
+        ops.COS: "cos",
+        ops.TAN: "tan",
+        ops.ASIN: "asin",
+        ops.ACOS: "acos",
+        ops.ATAN2: "atan2",
+        ops.EXP: "exp",
+        ops.LOG: "log",
+        ops.TANH: "tanh",
+        ops.ABS: "fabs",
+    },
+    truths=("1.0", "0.0"),
+    equal="==",
+    unequal="!=",
+)
 
 # Functions that C lacks, defined where they are used. A NaN goes through each of them.
 _DEFINITIONS = {

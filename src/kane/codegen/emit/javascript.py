@@ -10,13 +10,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kane.codegen.emit.c_family import family_rows
 from kane.codegen.emit.intermediates import Notation, equations, intermediate_names, intermediates
 from kane.codegen.emit.source_names import distinct_names, identifier, local_names, remark
 from kane.codegen.programs.program import Program
 from kane.expression import operations as ops
 from kane.expression.node import Expr
 from kane.expression.spline import PiecewiseCubic
-from kane.expression.text import ATOM, PRODUCT, SIGNED, SUM, Piece, Spelling, function_row, name_of
+from kane.expression.text import ATOM, SIGNED, Piece, name_of
 
 # Words of the language, and what the functions themselves use.
 _WORDS = (
@@ -28,50 +29,25 @@ _WORDS = (
 _RESERVED = frozenset(_WORDS.split())
 
 
-def _infix(sign: str, binding: int) -> Spelling:
-    # The right operand asks for more: JavaScript reads a - b - c from the left, and so must a + (b + c) keep its order.
-    return lambda a, b: Piece(f"{a.within(binding)} {sign} {b.within(binding + 1)}", binding)
-
-
-def _truth(sign: str) -> Spelling:
-    def row(a: Piece, b: Piece) -> Piece:
-        condition = f"{a.within(SUM)} {sign} {b.within(SUM)}"
-        return Piece(f"({condition} ? 1 : 0)", condition=condition)
-
-    return row
-
-
-def _select(condition: Piece, a: Piece, b: Piece) -> Piece:
-    return Piece(f"({condition.condition or f'{condition.within(SUM)} !== 0'} ? {a.text} : {b.text})")
-
-
-ROWS: dict[int, Spelling] = {
-    ops.ADD: _infix("+", SUM),
-    ops.SUB: _infix("-", SUM),
-    ops.MUL: _infix("*", PRODUCT),
-    ops.DIV: _infix("/", PRODUCT),
-    ops.NEG: lambda a: Piece(f"-{a.within(ATOM)}", SIGNED),
-    ops.POW: function_row("kane_pow"),
-    ops.SQRT: function_row("Math.sqrt"),
-    ops.SIN: function_row("Math.sin"),
-    ops.COS: function_row("Math.cos"),
-    ops.TAN: function_row("Math.tan"),
-    ops.ASIN: function_row("Math.asin"),
-    ops.ACOS: function_row("Math.acos"),
-    ops.ATAN2: function_row("Math.atan2"),
-    ops.EXP: function_row("Math.exp"),
-    ops.LOG: function_row("Math.log"),
-    ops.TANH: function_row("Math.tanh"),
-    ops.ABS: function_row("Math.abs"),
-    ops.SIGN: function_row("kane_sign"),
-    ops.MIN: function_row("kane_min"),
-    ops.MAX: function_row("kane_max"),
-    ops.LESS: _truth("<"),
-    ops.LESS_EQUAL: _truth("<="),
-    ops.EQUAL: _truth("==="),
-    ops.SELECT: _select,
-    ops.SPLINE: lambda a, table: Piece(f"kane_spline({table}, {a.text})"),
-}
+ROWS = family_rows(
+    {
+        ops.POW: "kane_pow",
+        ops.SQRT: "Math.sqrt",
+        ops.SIN: "Math.sin",
+        ops.COS: "Math.cos",
+        ops.TAN: "Math.tan",
+        ops.ASIN: "Math.asin",
+        ops.ACOS: "Math.acos",
+        ops.ATAN2: "Math.atan2",
+        ops.EXP: "Math.exp",
+        ops.LOG: "Math.log",
+        ops.TANH: "Math.tanh",
+        ops.ABS: "Math.abs",
+    },
+    truths=("1", "0"),
+    equal="===",
+    unequal="!==",
+)
 
 # What JavaScript lacks, or means differently: 1 to the power of NaN is 1, as in C and NumPy.
 _DEFINITIONS = {

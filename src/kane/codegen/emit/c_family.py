@@ -1,0 +1,54 @@
+"""The grammar of expressions that C and JavaScript share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kane.expression import operations as ops
+from kane.expression.text import ATOM, PRODUCT, SIGNED, SUM, Piece, Spelling, function_row
+
+
+def _infix(sign: str, binding: int) -> Spelling:
+    # The right operand asks for more: a - b - c is read from the left, and so must a + (b + c) keep its order.
+    return lambda a, b: Piece(f"{a.within(binding)} {sign} {b.within(binding + 1)}", binding)
+
+
+def family_rows(
+    functions: Mapping[int, str], *, truths: tuple[str, str], equal: str, unequal: str
+) -> dict[int, Spelling]:
+    """One row per operation.
+
+    Args:
+        functions: what the language calls those that are functions.
+        truths: how 1 and 0 are written.
+        equal, unequal: signs of comparison.
+    """
+    one, zero = truths
+
+    def truth(sign: str) -> Spelling:
+        def row(a: Piece, b: Piece) -> Piece:
+            condition = f"{a.within(SUM)} {sign} {b.within(SUM)}"
+            return Piece(f"({condition} ? {one} : {zero})", condition=condition)
+
+        return row
+
+    def select(condition: Piece, a: Piece, b: Piece) -> Piece:
+        test = condition.condition or f"{condition.within(SUM)} {unequal} {zero}"
+        return Piece(f"({test} ? {a.text} : {b.text})")
+
+    return {
+        ops.ADD: _infix("+", SUM),
+        ops.SUB: _infix("-", SUM),
+        ops.MUL: _infix("*", PRODUCT),
+        ops.DIV: _infix("/", PRODUCT),
+        ops.NEG: lambda a: Piece(f"-{a.within(ATOM)}", SIGNED),
+        **{op: function_row(name) for op, name in functions.items()},
+        ops.SIGN: function_row("kane_sign"),
+        ops.MIN: function_row("kane_min"),
+        ops.MAX: function_row("kane_max"),
+        ops.LESS: truth("<"),
+        ops.LESS_EQUAL: truth("<="),
+        ops.EQUAL: truth(equal),
+        ops.SELECT: select,
+        ops.SPLINE: lambda a, table: Piece(f"kane_spline({table}, {a.text})"),
+    }
