@@ -71,6 +71,7 @@ from kane.model.constraints import (
     Row,
     Sliding,
 )
+from kane.model.contacts import Candidate, Coulomb, Newton, Poisson
 from kane.model.joints import (
     AngleRates,
     CustomJoint,
@@ -90,7 +91,7 @@ from kane.model.loads import Damper, Force, Motor, PointDamper, PointSpring, Spr
 from kane.model.model import Model
 from kane.model.model_form import load_model, save_model
 from kane.model.picture.picture import draw
-from kane.model.shapes import Disk, Plane, Ring, Sphere
+from kane.model.shapes import Box, Capsule, Cylinder, Disk, Ellipsoid, Plane, Ring, Sphere
 from kane.model.wheel import Wheel
 from kane.simulation.asked.events import Event, Occurrence
 from kane.simulation.asked.inputs import Held, Interpolated
@@ -116,14 +117,19 @@ __all__ = [
     "Assembly",
     "AuxiliarySpeeds",
     "BestSpeeds",
+    "Box",
     "CSource",
     "Cam",
+    "Candidate",
+    "Capsule",
     "Certificate",
     "Charts",
     "Coincidence",
     "CompileError",
     "Constraint",
+    "Coulomb",
     "CustomJoint",
+    "Cylinder",
     "Cylindrical",
     "DHConvention",
     "DHLink",
@@ -131,6 +137,7 @@ __all__ = [
     "Disk",
     "Distance",
     "Dynamics",
+    "Ellipsoid",
     "Ensemble",
     "Equations",
     "Event",
@@ -159,6 +166,7 @@ __all__ = [
     "ModifiedDH",
     "Motor",
     "Multipliers",
+    "Newton",
     "NoSkid",
     "NumPySource",
     "Occurrence",
@@ -168,6 +176,7 @@ __all__ = [
     "Plane",
     "PointDamper",
     "PointSpring",
+    "Poisson",
     "PowerLedger",
     "Prescribed",
     "Prismatic",

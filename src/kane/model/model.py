@@ -19,7 +19,7 @@ from kane.model.body import Body, BodyFrame, triple
 from kane.model.checks import near, own_body, require_coordinate_expression, require_fixed, require_tree, require_word
 from kane.model.connection import Connection, title_of
 from kane.model.constraints import Constraint, Imposed, Row, Welded, row_of
-from kane.model.contacts import Candidate
+from kane.model.contacts import Candidate, Candidates
 from kane.model.joints.joint import Joint
 from kane.model.loads.load import Load
 from kane.model.picture.drawing import graph_text, html, summary
@@ -28,7 +28,7 @@ from kane.model.speed_choice import SpeedChoice, checked_choice
 ORIGIN = (0.0, 0.0, 0.0)
 
 
-class Model:
+class Model(Candidates):
     """Bodies, joints and loads, in SI units.
 
     Args:
@@ -255,7 +255,7 @@ class Model:
             ModelError: a name taken, an expression of another model, or one that restricts nothing.
         """
         usual = constraint.title if isinstance(constraint, Constraint) else "constraint"
-        title = self._numbered(usual) if name is None else name
+        title = self._free_title(usual) if name is None else name
         require_word(title)
         if isinstance(constraint, Constraint):
             rows = tuple(constraint.rows())
@@ -266,18 +266,13 @@ class Model:
             if not isinstance(expression, Expr):
                 raise ModelError(f"the constraint {title!r} is the number {shown(expression)}; give an expression")
             rows = (row_of(expression, title),)
-        if any(title == c.name for c in self.constraints):
+        if title in self._taken():
             raise ModelError(f"there is already a constraint named {title!r}; give another name=")
         for expression in (x for row in rows for x in (row.configuration, row.motion) if x is not None):
             self.scalar(expression, f"the constraint {title!r}")
         imposed = Imposed(title, rows)
         self.constraints.append(imposed)
         return imposed
-
-    def _numbered(self, title: str) -> str:
-        taken = {c.name for c in self.constraints}
-        titles = (title if k == 1 else f"{title} ({k})" for k in range(1, len(taken) + 2))
-        return next(t for t in titles if t not in taken)
 
     def speeds(self, *, dependent: Sequence[str] = (), **definitions: Scalar) -> None:
         """Choose the generalized speeds: u_r = sum Y_rs qdot_s + Z_r.

@@ -29,18 +29,20 @@ from kane.model import joints, loads, speed_choice
 from kane.model.body import KINDS, Body, Direction, Measure, Point
 from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints import Constraint, Row
+from kane.model.contacts import Candidate, Coulomb, Intermittent, Newton, Poisson, Thresholds
 from kane.model.joints.recorded_pose import RecordedOrientation, RecordedPosition
 from kane.model.model import Model
 
 FORMAT = Format("kane model", 1)
 FAMILIES = (joints, loads, speed_choice)
 PARTS = (JointCoordinate, Measure, PiecewiseCubic, RecordedOrientation, RecordedPosition, Row)
+CANDIDATE_PARTS = (Candidate, Coulomb, Newton, Poisson, Thresholds)
 
 
 def known_classes() -> dict[str, type]:
     """The classes that stand in files, by name."""
     exported = [x for family in FAMILIES for x in vars(family).values() if isinstance(x, type) and is_dataclass(x)]
-    return {known.__name__: known for known in (*exported, *PARTS)}
+    return {known.__name__: known for known in (*exported, *PARTS, *CANDIDATE_PARTS)}
 
 
 def save_model(model: Model, path: str | PathLike[str]) -> None:
@@ -154,6 +156,7 @@ def described(model: Model, write: Writer) -> dict[str, Any]:
             for name, frame in model.frames.items()
         ],
         "constraints": [[c.name, write(c.rows, f"constraint {c.name!r}")] for c in model.constraints],
+        "candidates": [write(c, f"candidate {c.name!r}") for c in model.candidates],
         "speeds": [write(model.speed_choice, "the choice of speeds")],
         "loads": [write(load, f"load {k}") for k, load in enumerate(model.loads, start=1)],
         "coordinates": list(model.coordinate_order),
@@ -211,6 +214,10 @@ def declare(model: Model, content: Mapping[str, Any], read: Reader) -> None:
         model.frame(name, body, at=position, orientation=orientation)
     for name, rows in taken(content, "constraints", list):
         model.constrain(Stated(name, read(rows)), name=name)
+    for raw in content.get("candidates", ()):  # which older files do not have
+        candidate = read(raw)
+        require(candidate, Candidate, "a candidate in a file is one")
+        model.intermittent(Told(candidate), name=candidate.name)
     (choice,) = (read(raw) for raw in taken(content, "speeds", list))
     model.speeds(dependent=choice.dependent, **choice.definitions)  # refuses what cannot be meant
     model.speed_choice = choice
@@ -250,6 +257,22 @@ class Stated(Constraint):
             if not given or not all(isinstance(x, Expr) for x in given) or not isinstance(row.name, str):
                 raise ImportFileError(f"the constraint {self.title!r} has an equation that is none")
         return self.equations
+
+
+@dataclass(frozen=True)
+class Told(Intermittent):
+    """A candidate as it was written."""
+
+    candidate: Candidate
+
+    @property
+    def title(self) -> str:
+        """Its name."""
+        return self.candidate.name
+
+    def candidates(self, name: str) -> Sequence[Candidate]:
+        """The candidate."""
+        return [self.candidate]
 
 
 def _require_measures(model: Model) -> None:

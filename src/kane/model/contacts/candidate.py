@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kane.expression.node import Expr, Scalar
+from kane.expression.node import Expr
 from kane.model.constraints import Row
 from kane.model.contacts.friction import Coulomb, Thresholds
 from kane.model.contacts.restitution import Newton, Poisson
@@ -20,8 +20,7 @@ class Candidate:
         normal: the row along the gap, whose configuration is the gap; None without a gap.
         tangents: motion rows beside the normal one: slip velocities, what a switch imposes, the rate that sticks.
         friction: bounds of what the tangents transmit; None where they have none.
-        restitution: e, of the impacts of the gap.
-        law: what e means.
+        restitution: of the impacts by which the gap closes.
         on: where it becomes positive, what has no gap is imposed; None for what a gap or friction imposes.
         off: where it becomes positive, what is imposed is deleted; None where nothing but its own reaction does so.
         bilateral: whether the rows hold both ways; else the gap may open again, and friction may slip.
@@ -32,8 +31,7 @@ class Candidate:
     normal: Row | None = None
     tangents: tuple[Row, ...] = ()
     friction: Coulomb | Thresholds | None = None
-    restitution: Scalar = 0.0
-    law: Poisson | Newton = Poisson()  # noqa: RUF009  # frozen, without fields
+    restitution: Poisson | Newton = Poisson(0.0)  # noqa: RUF009  # frozen
     on: Expr | None = None
     off: Expr | None = None
     bilateral: bool = False

@@ -23,8 +23,6 @@ class Coulomb:
     Attributes:
         static: mu_s, not negative: a number or an expression of parameters.
         kinetic: mu_k, at most mu_s; mu_s unless given.
-
-    Source: Gillespie 2003, section 4.
     """
 
     static: Scalar

@@ -12,6 +12,7 @@ from kane.model.picture.picture import draw
 
 if TYPE_CHECKING:
     from kane.model.constraints import Imposed
+    from kane.model.contacts import Candidate
     from kane.model.model import Model
 
 
@@ -22,6 +23,7 @@ def summary(model: Model) -> str:
         (len(model.connections), "joint", "joints"),
         (len(model.loads), "load", "loads"),
         (len(model.constraints), "constraint", "constraints"),
+        (len(model.candidates), "constraint that comes and goes", "constraints that come and go"),
     )
     words = [f"{n} {one if n == 1 else many}" for n, one, many in counts if n or one == "body"]
     return f"<Model {model.name!r}: {', '.join(words)}>"
@@ -29,7 +31,7 @@ def summary(model: Model) -> str:
 
 def graph_text(model: Model) -> str:
     """The tree of bodies, one a line, each behind the joint that carries it; then bodies that hang on nothing,
-    constraints and speeds of choice.
+    constraints of both kinds and speeds of choice.
     """
     below = children(model)
     lines, stack = [model.ground.name], [(c, "") for c in reversed(below.get(model.ground, []))]
@@ -42,6 +44,7 @@ def graph_text(model: Model) -> str:
         stack.extend((c, deeper) for c in reversed(below.get(connection.child, [])))
     lines.extend(f"{body.name} (hangs on nothing)" for body in loose(model))
     lines.extend(f"constraint: {_constraint_words(c)}" for c in model.constraints)
+    lines.extend(f"comes and goes: {_constraint_words(c)}" for c in model.candidates)
     if model.speed_choice.definitions:
         lines.append(f"speeds: {', '.join(model.speed_choice.definitions)}")
     if model.speed_choice.dependent:
@@ -50,7 +53,7 @@ def graph_text(model: Model) -> str:
 
 
 def tables(model: Model) -> dict[str, tuple[Sequence[str], list[Sequence[str]]]]:
-    """Heads and rows of the tables of bodies, joints, loads, constraints, speeds of choice and symbols."""
+    """Heads and rows of the tables of bodies, joints, loads, all constraints, speeds of choice and symbols."""
     bodies = [
         (b.name, _number(b.mass), _numbers(b.com), _numbers(b.inertia[i][i] for i in range(3)))
         for b in model.bodies[1:]
@@ -66,6 +69,7 @@ def tables(model: Model) -> dict[str, tuple[Sequence[str], list[Sequence[str]]]]
         "Joints": (("joint", "kind", "parent", "child", "coordinates", "speeds"), list(joints)),
         "Loads": (("load", "acts on"), [(type(x).__name__, _acts_on(x)) for x in model.loads]),
         "Constraints": (("constraint", "equations"), [(c.name, _row_names(c)) for c in model.constraints]),
+        "Constraints that come and go": (("name", "equations", "law"), [_candidate(c) for c in model.candidates]),
         "Speeds": (("speed", "definition"), [(n, repr(x)) for n, x in model.speed_choice.definitions.items()]),
         "Symbols": (("name", "kind", "default"), list(symbols)),
     }
@@ -87,11 +91,20 @@ def _acts_on(load: object) -> str:
     return ", ".join(str(getattr(x, "name", None) or x.body.name) for x in targets if x is not None)
 
 
-def _constraint_words(c: Imposed) -> str:
+def _candidate(c: Candidate) -> Sequence[str]:
+    """Name, rows, and what says when it comes and goes and what it transmits."""
+    said = [] if c.friction is None else [f"static {_number(c.friction.static)}, kinetic {_number(c.friction.kinetic)}"]
+    if c.gap is not None and not c.bilateral:
+        said.append(f"restitution {_number(c.restitution.coefficient)} ({type(c.restitution).__name__})")
+    said += [f"{word} {x!r} > 0" for word, x in (("on", c.on), ("off", c.off)) if x is not None]
+    return c.name, _row_names(c), "; ".join(said)
+
+
+def _constraint_words(c: Imposed | Candidate) -> str:
     return c.name if len(c.rows) == 1 else f"{c.name} ({_row_names(c)})"
 
 
-def _row_names(c: Imposed) -> str:
+def _row_names(c: Imposed | Candidate) -> str:
     return ", ".join(row.name for row in c.rows)
 
 

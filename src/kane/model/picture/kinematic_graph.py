@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kane.model.body import Body
     from kane.model.connection import Connection
     from kane.model.constraints import Imposed
+    from kane.model.contacts import Candidate
     from kane.model.model import Model
 
 ROUNDING = 1e-9  # what a translation by about 1 m, or 1 m/s, may change where only differences count
@@ -72,16 +73,19 @@ def _welded(model: Model) -> dict[Body, Body]:
 
 
 def restrictions(model: Model) -> dict[tuple[Body, ...], list[str]]:
-    """The names of all other constraints by the bodies that they join.
+    """The names of all other constraints, also those that come and go, by the bodies that they join.
 
     The ground is among these where they are restricted in the inertial frame: by what they roll on or are held by. One
     body alone has constraints on nothing but its joint's coordinates.
     """
     found: dict[tuple[Body, ...], list[str]] = {}
     closures = {f"closure of {cut.name}" for cut in model.cuts}
-    for constraint in model.constraints:
+    every: list[Imposed | Candidate] = [*model.constraints, *model.candidates]
+    for constraint in every:
         if constraint.name not in closures:
-            found.setdefault(_ordered(_joined(model, constraint)), []).append(constraint.name)
+            words = found.setdefault(_ordered(_joined(model, constraint)), [])
+            if (title := constraint.name.partition(": ")[0]) not in words:
+                words.append(title)
     return found
 
 
@@ -89,7 +93,7 @@ def _ordered(bodies: set[Body]) -> tuple[Body, ...]:
     return tuple(sorted(bodies, key=lambda body: body.index))
 
 
-def _joined(model: Model, constraint: Imposed) -> set[Body]:
+def _joined(model: Model, constraint: Imposed | Candidate) -> set[Body]:
     """The bodies that a constraint joins: of those that it measures and whose joints it reads, the outermost.
 
     What stands between them and the ground carries them, as the fork does the wheel: equations that are short where
@@ -115,7 +119,7 @@ def _carriers(body: Body, parents: dict[Body, Body]) -> Iterator[Body]:
         yield body
 
 
-def _in_inertial_frame(model: Model, constraint: Imposed) -> bool:
+def _in_inertial_frame(model: Model, constraint: Imposed | Candidate) -> bool:
     """Whether a translation of all bodies alike changes what shall vanish; tried at a made-up state."""
     rng, found = np.random.default_rng(0), _leaves(constraint)
     axes = {body: np.linalg.qr(rng.normal(size=(3, 3)))[0] for body in _measured(model, constraint) | {model.ground}}
@@ -136,15 +140,15 @@ def _in_inertial_frame(model: Model, constraint: Imposed) -> bool:
     return bool(np.abs(after - before).max() > ROUNDING)
 
 
-def _measured(model: Model, constraint: Imposed) -> set[Body]:
+def _measured(model: Model, constraint: Imposed | Candidate) -> set[Body]:
     """The bodies of whose motion or directions a constraint says something, the ground left out."""
     measures = [x.data for x in _leaves(constraint) if x.op == MEASURE]
     return {model.bodies[i] for m in measures for i in (m.body, m.direction_body)} - {model.ground}
 
 
-def _leaves(constraint: Imposed) -> list[Expr]:
+def _leaves(constraint: Imposed | Candidate) -> list[Expr]:
     return leaves(_vanishing(constraint))
 
 
-def _vanishing(constraint: Imposed) -> list[Expr]:
+def _vanishing(constraint: Imposed | Candidate) -> list[Expr]:
     return [x for row in constraint.rows for x in (row.configuration, row.motion) if x is not None]

@@ -1,9 +1,13 @@
-"""Shapes: surfaces fixed in bodies, which roll and are rolled on. One file each."""
+"""Shapes: surfaces fixed in bodies, which roll, are rolled on and come into contact. One file each."""
 
+from kane.model.shapes.box import Box
+from kane.model.shapes.capsule import Capsule
+from kane.model.shapes.cylinder import Cylinder
 from kane.model.shapes.disk import Disk
+from kane.model.shapes.ellipsoid import Ellipsoid
 from kane.model.shapes.plane import Plane
 from kane.model.shapes.rim import Rim, Ring
 from kane.model.shapes.shape import Shape
 from kane.model.shapes.sphere import Sphere
 
-__all__ = ["Disk", "Plane", "Rim", "Ring", "Shape", "Sphere"]
+__all__ = ["Box", "Capsule", "Cylinder", "Disk", "Ellipsoid", "Plane", "Rim", "Ring", "Shape", "Sphere"]

@@ -1,0 +1,56 @@
+"""Contact of a feature of one body with a surface of another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kane.expression.arguments import require
+from kane.expression.node import Scalar
+from kane.model.arguments import require_two_bodies
+from kane.model.body import Body, Point
+from kane.model.contacts.candidate import Candidate
+from kane.model.contacts.friction import Coulomb
+from kane.model.contacts.member import Intermittent
+from kane.model.contacts.pairs import touches
+from kane.model.contacts.restitution import Newton, Poisson, law_of
+from kane.model.shapes import Shape
+
+
+@dataclass(frozen=True)
+class Contact(Intermittent):
+    """See ``Model.contact``.
+
+    Attributes:
+        feature: a point or a shape of one body.
+        surface: a shape of another.
+        restitution: of impacts, by Poisson's law where it is a number.
+        friction: None where there is none.
+    """
+
+    feature: Point | Shape
+    surface: Shape
+    restitution: Scalar | Poisson | Newton = 0.0
+    friction: Coulomb | None = None
+
+    def __post_init__(self) -> None:
+        touches(self.feature, self.surface)  # refuses what has no rule
+        require_two_bodies("a contact", self._body, self.surface.origin.body)
+        if self.friction is not None:
+            require(self.friction, Coulomb, "the friction of a contact is a kane.Coulomb(static=.5, kinetic=.4)")
+
+    @property
+    def _body(self) -> Body:
+        return self.feature.body if isinstance(self.feature, Point) else self.feature.origin.body
+
+    @property
+    def title(self) -> str:
+        return f"contact of {self._body.name} with {self.surface.origin.body.name}"
+
+    def candidates(self, name: str) -> Sequence[Candidate]:
+        made, law = [], law_of(self.restitution)
+        for touch in touches(self.feature, self.surface):
+            normal, tangents = touch.rows(tangents=self.friction is not None)
+            title = f"{name}: {touch.name}" if touch.name else name
+            made.append(Candidate(title, normal.configuration, normal, tangents, self.friction, law))
+        return made

@@ -1,0 +1,43 @@
+"""What switches and latches hold: motion constraints from expressions or from a constraint of kane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kane.errors import ModelError, shown
+from kane.expression.arguments import listed
+from kane.expression.node import Expr
+from kane.model.constraints import Constraint, Row, row_of
+
+
+def held_rows(held: Expr | Constraint | Sequence[Expr], who: str) -> tuple[Row, ...]:
+    """The motion that vanishes; of a constraint its motion alone, so that the configuration stays as it was found.
+
+    Raises:
+        ModelError: an expression of the configuration, or a constraint that has no motion of its own.
+    """
+    if isinstance(held, Constraint):
+        rows = tuple(held.rows())
+    else:
+        given = (held,) if isinstance(held, Expr) else listed(held, f"what {who} holds", "expressions of velocities")
+        for x in given:
+            require_signal(x, f"what {who} holds")
+        rows = tuple(row_of(x, "rate" if len(given) == 1 else f"rate {k}") for k, x in enumerate(given, start=1))
+    for row in rows:
+        if row.motion is None:
+            raise ModelError(
+                f"{who} holds {shown(row.configuration)}, which is of the configuration and would have to jump to "
+                "zero; give the velocity or rate that shall vanish"
+            )
+    return tuple(Row(row.name, motion=row.motion) for row in rows)
+
+
+def require_signal(value: Any, what: str) -> None:
+    """Refuse what is no expression.
+
+    Raises:
+        ModelError: it is not.
+    """
+    if not isinstance(value, Expr):
+        raise ModelError(f"{what} is {shown(value)}; give an expression of the model")

@@ -1,0 +1,47 @@
+"""A latch: what closes and holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kane.errors import ModelError, shown
+from kane.expression.node import Expr
+from kane.model.constraints import Constraint, row_of
+from kane.model.contacts.candidate import Candidate
+from kane.model.contacts.held import held_rows, require_signal
+from kane.model.contacts.member import Intermittent
+
+
+@dataclass(frozen=True)
+class Latch(Intermittent):
+    """See ``Model.latch``.
+
+    Attributes:
+        gap: not negative while it is open: an expression of coordinates, positions and directions [m or rad].
+        holds: what vanishes besides while it is closed: expressions of rates or velocities, or a constraint.
+        off: opens where this becomes positive; never, where it is None.
+    """
+
+    gap: Expr
+    holds: Expr | Constraint | Sequence[Expr] = ()
+    off: Expr | None = None
+
+    def __post_init__(self) -> None:
+        require_signal(self.gap, "the gap of a latch")
+        if row_of(self.gap, "gap of a latch").configuration is None:
+            raise ModelError(
+                f"the gap of a latch is {shown(self.gap)}, in which rates or velocities stand; give an expression of "
+                "coordinates, positions and directions, or use Model.switch"
+            )
+        held_rows(self.holds, "a latch")
+        if self.off is not None:
+            require_signal(self.off, "off= of a latch")
+
+    @property
+    def title(self) -> str:
+        return "latch"
+
+    def candidates(self, name: str) -> Sequence[Candidate]:
+        normal, held = row_of(self.gap, "normal"), held_rows(self.holds, name)
+        return [Candidate(name, self.gap, normal, held, off=self.off, bilateral=True)]

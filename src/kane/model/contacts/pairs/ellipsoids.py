@@ -1,0 +1,97 @@
+"""Ellipsoids, and disks, which are flat ones, on spheres and cylinders: their nearest points, found by iteration.
+
+An ellipsoid is where x . G^-1 x <= 1; G = R diag(a^2, b^2, c^2) R^T for semi-axes a, b, c, and r^2 (1 - a a^T) for a
+disk with axle a. Its nearest point to a point x outside is y with x - y = l G^-1 y, l > 0:
+
+    z = (G + l 1)^-1 x,  y = G z,  z . G z = 1
+
+The normal of the surface there is along z. For a cylinder G is projected along its axis.
+
+Source: Eberly, Distance from a point to an ellipse, an ellipse or a hyperellipsoid, 2013; the iteration is that of More
+and Sorensen, SIAM J. Sci. Stat. Comput. 4 (1983) 553: 1 / sqrt(z . G z) is nearly a straight line in l.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kane.expression.functions import maximum, sqrt
+from kane.expression.node import Scalar
+from kane.geometry.scalars import Matrix, Triple, cross, dot
+from kane.model.body import Body, Point
+from kane.model.constraints.relative import numbers, position
+from kane.model.constraints.rolling.carrier import carried
+from kane.model.contacts.pairs.on_round import Round, length_and_direction, projection, scaled
+from kane.model.contacts.touch import Touch
+from kane.model.shapes import Cylinder, Disk, Ellipsoid
+
+# Steps of Newton's method, from below: enough for semi-axes that differ by a factor of ten, in a test.
+STEPS = 7
+
+
+def ellipsoid_on_round(ellipsoid: Ellipsoid, surface: Round) -> Sequence[Touch]:
+    """gap = p_OC . n - sqrt(n . G n) - R at the normal n of the nearest point."""
+    C, R = ellipsoid.origin, ellipsoid.rotation
+    xx, yy, zz = (a * a for a in ellipsoid.semi_axes)
+    six = R.rotate_symmetric((xx, yy, zz, 0.0, 0.0, 0.0))
+    return [_touch(C.body, C, surface, _of_six(six))]
+
+
+def disk_on_cylinder(disk: Disk, cylinder: Cylinder) -> Sequence[Touch]:
+    """The same for a flat ellipsoid. One whose axle crosses that of the cylinder at a right angle may touch it with its
+    face, along a line, and has no nearest point then.
+    """
+    C, axle = carried(disk.centre, disk.unit_axle)
+    a, area = axle.components, disk.radius * disk.radius
+    G = tuple(tuple(area * ((i == j) - a[i] * a[j]) for j in range(3)) for i in range(3))
+    return [_touch(disk.centre.body, C, cylinder, G)]
+
+
+def _touch(A: Body, C: Point, surface: Round, G: Matrix) -> Touch:
+    E = C.body
+    project = projection(surface, E)
+    away = position(surface.origin, C, E)
+    shadow = G
+    if isinstance(surface, Cylinder):
+        columns = tuple(project(tuple(project(row)[i] for row in G)) for i in range(3))
+        k = numbers(surface.unit_axle, E)
+        # Along the axis, where nothing is looked for, it may have any thickness but none.
+        shadow = tuple(
+            tuple(columns[j][i] + surface.radius * surface.radius * k[i] * k[j] for j in range(3)) for i in range(3)
+        )
+    _, n = length_and_direction(_towards(shadow, scaled(-1.0, project(away))))
+    n = scaled(-1.0, n)
+    reach = tuple(dot(row, n) for row in G)
+    h = sqrt(dot(n, reach))
+    return Touch("", A, C, surface.origin, E, dot(away, n) - h - surface.radius, n, scaled(-1.0 / h, reach))
+
+
+def _towards(G: Matrix, x: Triple) -> Triple:
+    """z, along the normal of the ellipsoid at its nearest point to x.
+
+    f(l) = z . G z falls with l, and 1 / sqrt(f) is concave: Newton's method goes up to the root from below it.
+    """
+    Gx = tuple(dot(row, x) for row in G)
+    trace = G[0][0] + G[1][1] + G[2][2]
+    level = maximum(sqrt(dot(x, Gx)) - trace, 0.0)
+    z = _solve(G, level, x)
+    for _ in range(STEPS):
+        f = dot(z, tuple(dot(row, z) for row in G))
+        w = _solve(G, level, z)
+        steepness = dot(w, tuple(dot(row, z) for row in G))  # -f' / 2
+        level = maximum(level + (sqrt(f) - 1) * f / steepness, 0.0)
+        z = _solve(G, level, x)
+    return z
+
+
+def _solve(G: Matrix, level: Scalar, b: Triple) -> Triple:
+    """(G + level 1)^-1 b by Cramer's rule; G is symmetric."""
+    rows = [tuple(G[i][j] + level if i == j else G[i][j] for j in range(3)) for i in range(3)]
+    minors = (cross(rows[1], rows[2]), cross(rows[2], rows[0]), cross(rows[0], rows[1]))
+    determinant = dot(rows[0], minors[0])
+    return tuple(sum(minors[k][i] * b[k] for k in range(3)) / determinant for i in range(3))
+
+
+def _of_six(six: Sequence[Scalar]) -> Matrix:
+    xx, yy, zz, xy, xz, yz = six
+    return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)

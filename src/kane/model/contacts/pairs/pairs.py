@@ -1,0 +1,67 @@
+"""Which features touch which surfaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kane.errors import ModelError, shown
+from kane.model.body import Point
+from kane.model.contacts.pairs import on_plane, on_round
+from kane.model.contacts.pairs.ellipsoids import disk_on_cylinder, ellipsoid_on_round
+from kane.model.contacts.touch import Touch
+from kane.model.shapes import Box, Capsule, Cylinder, Disk, Ellipsoid, Plane, Shape, Sphere
+
+# What touches what, and the function that finds where.
+PAIRS: dict[tuple[type, type], Callable[[Any, Any], Sequence[Touch]]] = {
+    (Point, Plane): on_plane.point_on_plane,
+    (Sphere, Plane): on_plane.sphere_on_plane,
+    (Disk, Plane): on_plane.disk_on_plane,
+    (Capsule, Plane): on_plane.capsule_on_plane,
+    (Ellipsoid, Plane): on_plane.ellipsoid_on_plane,
+    (Box, Plane): on_plane.box_on_plane,
+    (Cylinder, Plane): on_plane.cylinder_on_plane,
+    (Point, Sphere): on_round.point_on_round,
+    (Sphere, Sphere): on_round.sphere_on_round,
+    (Disk, Sphere): on_round.disk_on_sphere,
+    (Capsule, Sphere): on_round.capsule_on_round,
+    (Ellipsoid, Sphere): ellipsoid_on_round,
+    (Box, Sphere): on_round.box_on_sphere,
+    (Point, Cylinder): on_round.point_on_round,
+    (Sphere, Cylinder): on_round.sphere_on_round,
+    (Disk, Cylinder): disk_on_cylinder,
+    (Capsule, Cylinder): on_round.capsule_on_round,
+    (Ellipsoid, Cylinder): ellipsoid_on_round,
+}
+
+
+def touches(feature: Point | Shape, surface: Shape) -> Sequence[Touch]:
+    """Where a feature and a surface are nearest; several for one with corners or ends.
+
+    Raises:
+        ModelError: there is no rule for the pair.
+    """
+    rule = PAIRS.get((type(feature), type(surface)))
+    if rule is None:
+        raise ModelError(
+            f"there is no contact of {_called(feature)} with {_called(surface)}; there is one of {_known()}"
+        )
+    if isinstance(surface, Cylinder) and surface.length is not None:
+        raise ModelError(
+            f"the Cylinder of body {surface.origin.body.name!r} has a length, and a contact finds no ends on one; "
+            "leave its length out, and give its ends as what they are, such as points or spheres"
+        )
+    if isinstance(feature, Cylinder) and feature.length is None:
+        raise ModelError(f"the Cylinder of body {feature.origin.body.name!r} has no ends to touch with; give length=")
+    return rule(feature, surface)
+
+
+def _called(what: Any) -> str:
+    return f"a {type(what).__name__}" if isinstance(what, Point | Shape) else shown(what)
+
+
+def _known() -> str:
+    by_surface: dict[str, list[str]] = {}
+    for feature, surface in PAIRS:
+        by_surface.setdefault(surface.__name__, []).append(feature.__name__)
+    return "; ".join(f"{', '.join(features)} with {surface}" for surface, features in by_surface.items())

@@ -1,0 +1,43 @@
+"""Dry friction in a joint, which sticks exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kane.expression.node import Scalar
+from kane.model.arguments import coordinate
+from kane.model.connection import Connection, JointCoordinate
+from kane.model.constraints import Row
+from kane.model.contacts.candidate import Candidate
+from kane.model.contacts.friction import Thresholds
+from kane.model.contacts.member import Intermittent
+
+
+@dataclass(frozen=True)
+class Stick(Intermittent):
+    """See ``Model.stick``.
+
+    Attributes:
+        joint: a joint with one coordinate, or one coordinate of a joint.
+        static: the largest effort that a joint at rest resists [N m or N].
+        kinetic: the effort against motion; ``static`` unless given.
+    """
+
+    joint: Connection | JointCoordinate
+    static: Scalar
+    kinetic: Scalar | None = None
+
+    def __post_init__(self) -> None:
+        along = coordinate("stick", self.joint)
+        along.require_rate("friction that sticks")
+        object.__setattr__(self, "joint", along)
+
+    @property
+    def title(self) -> str:
+        return f"friction of {self.joint.name}"
+
+    def candidates(self, name: str) -> Sequence[Candidate]:
+        row = Row("rate", motion=self.joint.qdot)  # type: ignore[arg-type]
+        kinetic = self.static if self.kinetic is None else self.kinetic
+        return [Candidate(name, tangents=(row,), friction=Thresholds(self.static, kinetic))]

@@ -1,0 +1,79 @@
+"""Where two surfaces are nearest, and the rows of a contact there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kane.expression.functions import sqrt
+from kane.expression.node import Scalar
+from kane.geometry.scalars import Triple, cross, dot, is_zero
+from kane.model.arguments import at_defaults, normals
+from kane.model.body import Body, Direction, Point
+from kane.model.constraints import Row
+from kane.model.constraints.relative import angular_velocity_in, numbers, velocity_in
+
+
+@dataclass(frozen=True)
+class Touch:
+    """The nearest points of a feature of a body A and a surface of a body B; vectors along the axes of a body E.
+
+    Attributes:
+        name: of the part of the feature, where it has several.
+        A: the body that carries the feature.
+        C: a point that moves as one of A does.
+        O: a point of B.
+        E: the body along whose axes vectors are given.
+        gap: distance of the surfaces, negative where they pass through each other [m].
+        normal: n, unit vector from the surface to the feature.
+        arm: p_CP, from C to the nearest point P of the feature [m].
+        flat: the normal as a direction of B, where it is fixed there; None where it moves.
+    """
+
+    name: str
+    A: Body
+    C: Point
+    O: Point
+    E: Body
+    gap: Scalar
+    normal: Triple
+    arm: Triple
+    flat: Direction | None = None
+
+    def rows(self, *, tangents: bool) -> tuple[Row, tuple[Row, ...]]:
+        """The normal row, and two rows of the slip velocity where ``tangents`` are wanted.
+
+        With v the velocity of P in B,
+
+            normal     gap = 0, and its rate v . n: what the nearest points move along the surfaces is normal to n
+            tangent    v . t1, v . t2
+
+        In v the point P is the material one of A, and the one of B is that at the same place: where the gap is closed,
+        the slip of the one on the other.
+        """
+        slip = velocity_in(self.O.body, self.O, self.C, self.E)
+        turning = cross(angular_velocity_in(self.O.body, self.A, self.E), self.arm)
+        slip = tuple(v + x for v, x in zip(slip, turning, strict=True))
+        normal = Row("normal", configuration=self.gap, motion=dot(slip, self.normal))  # type: ignore[arg-type]
+        along = self._tangents() if tangents else ()
+        named = enumerate((dot(slip, t) for t in along), start=1)
+        return normal, tuple(Row(f"tangent {k}", motion=x) for k, x in named)  # type: ignore[arg-type]
+
+    def _tangents(self) -> tuple[Triple, Triple]:
+        """t1 and t2 = n x t1, unit vectors along the surface.
+
+        On a plane both are fixed. Else t1 is along e x n with e an axis of B, level or normal to the plane of motion:
+        that with the least share of gravity, z before y before x. Where n is along e, t1 is not defined.
+        """
+        if self.flat is not None:
+            first, second = normals(self.flat)
+            if self.flat.body is self.E:
+                return first, second
+            return numbers(Direction(self.flat.body, first), self.E), numbers(Direction(self.flat.body, second), self.E)
+        B = self.O.body
+        heavy = [abs(at_defaults(B.model, g)) for g in B.model.gravity]
+        axis = max(range(3), key=lambda k: (-heavy[k], k))
+        e = numbers((B.x, B.y, B.z)[axis], self.E)
+        across = cross(e, self.normal)
+        size = sqrt(dot(across, across))
+        first = tuple(0.0 if is_zero(x) else x / size for x in across)
+        return first, cross(self.normal, first)

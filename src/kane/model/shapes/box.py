@@ -1,0 +1,37 @@
+"""A box."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from kane.expression.node import Scalar
+from kane.model.body import Point
+from kane.model.shapes.placed import Placed
+
+
+@dataclass(frozen=True)
+class Box(Placed):
+    """A box fixed in a body A.
+
+    Attributes:
+        x, y, z: lengths of the edges [m], positive: numbers or expressions of parameters.
+        centre: C, of A; None where it has no place yet.
+        orientation: R_AE, whose columns are the directions of the edges; the axes of A unless given. A kane.Rotation, a
+            matrix 3 x 3 or a quaternion.
+    """
+
+    @property
+    def sides(self) -> tuple[Scalar, Scalar, Scalar]:
+        """Lengths of the edges [m]."""
+        return self.x, self.y, self.z
+
+    @property
+    def corners(self) -> Iterator[tuple[str, Point]]:
+        """The eight corners, each with its name, such as "+-+": the signs along the three edges."""
+        C = self.origin
+        for signs in product((-0.5, 0.5), repeat=3):
+            away = self.rotation.apply(tuple(s * side for s, side in zip(signs, self.sides, strict=True)))
+            place = tuple(c + x for c, x in zip(C.position_in_body, away, strict=True))
+            yield "".join("-+"[s > 0] for s in signs), C.body.point(place)

@@ -1,0 +1,41 @@
+"""A capsule: a cylinder that ends in half spheres."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kane.errors import ModelError
+from kane.expression.node import Scalar
+from kane.model.arguments import require_points, require_positive
+from kane.model.body import Point
+from kane.model.shapes.shape import Shape
+
+
+@dataclass(frozen=True)
+class Capsule(Shape):
+    """All points no farther than r from the line between two points of a body.
+
+    Attributes:
+        start, end: of the line, the centres of the half spheres, of one body.
+        radius: r [m], positive: a number or an expression of parameters.
+    """
+
+    start: Point
+    end: Point
+    radius: Scalar
+
+    def __post_init__(self) -> None:
+        require_points("a Capsule", self.start, self.end)
+        require_positive(self.start.body.model, self.radius, "the radius of a Capsule")
+        if self.end.body is not self.start.body:
+            raise ModelError(
+                f"a Capsule starts in body {self.start.body.name!r} and ends in body {self.end.body.name!r}; give both "
+                "points in one body"
+            )
+        if self.start == self.end:
+            raise ModelError(f"a Capsule starts and ends in {self.start!r}; use kane.Sphere there")
+
+    @property
+    def origin(self) -> Point:
+        """The start."""
+        return self.start

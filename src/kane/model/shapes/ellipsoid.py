@@ -1,0 +1,25 @@
+"""An ellipsoid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kane.expression.node import Scalar
+from kane.model.shapes.placed import Placed
+
+
+@dataclass(frozen=True)
+class Ellipsoid(Placed):
+    """An ellipsoid fixed in a body A.
+
+    Attributes:
+        x, y, z: semi-axes [m], positive: numbers or expressions of parameters.
+        centre: C, of A; None where it has no place yet.
+        orientation: R_AE, whose columns are the directions of the semi-axes; the axes of A unless given. A
+            kane.Rotation, a matrix 3 x 3 or a quaternion.
+    """
+
+    @property
+    def semi_axes(self) -> tuple[Scalar, Scalar, Scalar]:
+        """Half of its length along each of its axes [m]."""
+        return self.x, self.y, self.z

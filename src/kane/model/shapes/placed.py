@@ -1,0 +1,58 @@
+"""Shapes of three lengths, placed in a body by their centre and their axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kane.errors import ModelError, shown
+from kane.expression.node import Expr, Scalar
+from kane.geometry.rotation import Rotation
+from kane.model.arguments import require_points, require_positive
+from kane.model.body import Point
+from kane.model.checks import require_fixed
+from kane.model.shapes.shape import Shape
+
+
+@dataclass(frozen=True)
+class Placed(Shape):
+    """Three lengths along three axes at right angles to each other.
+
+    Attributes:
+        x, y, z: lengths [m], positive: numbers or expressions of parameters.
+        centre: C, of a body A; None where it has no place yet.
+        orientation: R_AE of the axes; those of A unless given. A kane.Rotation, a matrix 3 x 3 or a quaternion.
+    """
+
+    x: Scalar
+    y: Scalar
+    z: Scalar
+    centre: Point | None = None
+    orientation: Any = None
+
+    def __post_init__(self) -> None:
+        kind, whose = type(self).__name__, f"the orientation of a {type(self).__name__}"
+        rotation = Rotation.identity() if self.orientation is None else Rotation.of(self.orientation, whose)
+        object.__setattr__(self, "orientation", rotation)
+        require_fixed([x for row in rotation.entries for x in row if isinstance(x, Expr)], whose)
+        if self.centre is None:
+            return
+        require_points(f"a {kind}", self.centre)
+        for x in (self.x, self.y, self.z):
+            require_positive(self.centre.body.model, x, f"a length of a {kind}")
+
+    @property
+    def origin(self) -> Point:
+        """The centre.
+
+        Raises:
+            ModelError: it has none.
+        """
+        if self.centre is None:
+            raise ModelError(f"{shown(self)} has no place; give its centre, such as body.point()")
+        return self.centre
+
+    @property
+    def rotation(self) -> Rotation:
+        """R_AE."""
+        return self.orientation
