@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 from kane.expression.functions import sqrt
-from kane.expression.node import Scalar
+from kane.expression.node import Expr, Scalar
 from kane.geometry.scalars import Triple, cross, dot, is_zero
 from kane.model.arguments import at_defaults, normals
 from kane.model.body import Body, Direction, Point
@@ -53,10 +54,10 @@ class Touch:
         slip = velocity_in(self.O.body, self.O, self.C, self.E)
         turning = cross(angular_velocity_in(self.O.body, self.A, self.E), self.arm)
         slip = tuple(v + x for v, x in zip(slip, turning, strict=True))
-        normal = Row("normal", configuration=self.gap, motion=dot(slip, self.normal))  # type: ignore[arg-type]
+        normal = Row("normal", configuration=cast(Expr, self.gap), motion=cast(Expr, dot(slip, self.normal)))
         along = self._tangents() if tangents else ()
         named = enumerate((dot(slip, t) for t in along), start=1)
-        return normal, tuple(Row(f"tangent {k}", motion=x) for k, x in named)  # type: ignore[arg-type]
+        return normal, tuple(Row(f"tangent {k}", motion=cast(Expr, x)) for k, x in named)
 
     def _tangents(self) -> tuple[Triple, Triple]:
         """t1 and t2 = n x t1, unit vectors along the surface.

@@ -61,7 +61,7 @@ def _rim(name: str, disk: Disk, plane: Plane) -> Touch:
     lean = dot(a, n)
     s = sqrt(1 - lean * lean)
     arm = tuple(-r * (x - lean * y) / s for x, y in zip(n, a, strict=True))
-    return _lowest(name, disk.centre.body, C, plane, E, (r * s, arm))
+    return _lowest(name, disk.centre.body, (C, r * s, arm), plane)
 
 
 def ellipsoid_on_plane(ellipsoid: Ellipsoid, plane: Plane) -> Sequence[Touch]:
@@ -74,12 +74,12 @@ def ellipsoid_on_plane(ellipsoid: Ellipsoid, plane: Plane) -> Sequence[Touch]:
     squares = [a * a for a in ellipsoid.semi_axes]
     h = sqrt(sum(e * x * x for e, x in zip(squares, n, strict=True)))
     arm = R.apply(tuple(-e * x / h for e, x in zip(squares, n, strict=True)))
-    return [_lowest("", C.body, C, plane, C.body, (h, arm))]
+    return [_lowest("", C.body, (C, h, arm), plane)]
 
 
-def _lowest(name: str, A: Body, C: Point, plane: Plane, E: Body, support: tuple[Scalar, Triple]) -> Touch:
-    """The touch of a shape that reaches down by h, to a point at an arm from C."""
-    h, arm = support
-    n = numbers(plane.unit_normal, E)
-    gap = dot(position(plane.point, C, E), n) - h
-    return Touch(name, A, C, plane.point, E, gap, n, arm, plane.normal)
+def _lowest(name: str, A: Body, reach: tuple[Point, Scalar, Triple], plane: Plane) -> Touch:
+    """The touch of a shape of A that reaches down from a point by h, to a point at an arm."""
+    C, h, arm = reach
+    n = numbers(plane.unit_normal, C.body)
+    gap = dot(position(plane.point, C, C.body), n) - h
+    return Touch(name, A, C, plane.point, C.body, gap, n, arm, plane.normal)

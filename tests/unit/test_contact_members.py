@@ -1,0 +1,245 @@
+"""Contacts, stops, latches, sticking joints and switches as they are declared: what they say, and what is refused."""
+
+import pytest
+
+import kane
+from kane import Coulomb, ModelError, Newton, Plane, Poisson, Sphere
+
+
+def crate():
+    """The example of the guide: a crate with a lid over a floor."""
+    m = kane.Model("crate", gravity=(0, -9.81, 0))
+    body = m.body("crate", mass=2, inertia=(0.02,) * 3)
+    lid = m.body("lid", mass=0.3, inertia=(1e-3,) * 3, com=(0.1, 0, 0))
+    m.connect(m.ground, body, kane.Planar(("x", "y", "th")))
+    hinge = m.connect(body, lid, kane.Revolute("q1", axis="z"), at=(-0.1, 0.1, 0))
+    return m, body, hinge, Plane(m.ground.point(), m.ground.y)
+
+
+def declared():
+    """The example with one of each kind."""
+    m, body, hinge, floor = crate()
+    mu = m.parameter("mu", 0.5)
+    m.contact(body.point((-0.1, -0.1, 0)), floor, restitution=0.3, friction=Coulomb(mu, 0.8 * mu), name="left")
+    m.contact(kane.Box(0.2, 0.2, 0.1, body.point()), floor, name="box")
+    m.stop(hinge, lower=0, upper=1.2, restitution=Newton(0.2))
+    m.stick(hinge, static=0.03, kinetic=0.02)
+    m.switch(hinge.qdot, on=hinge.q - 1.1, off=m.time - 2, name="catch")
+    m.latch(1.5 - hinge.q, holds=[body.point().velocity.dot(m.ground.x)], off=m.time - 3)
+    return m
+
+
+def test_candidates_are_named_after_what_declared_them():
+    names = [c.name for c in declared().candidates]
+    corners = [f"box: {x}{y}{z}" for x in "-+" for y in "-+" for z in "-+"]
+    ends = ["stop of q1: lower", "stop of q1: upper"]
+    assert names == ["left", *corners, *ends, "friction of q1", "catch", "latch"]
+
+
+def test_a_second_contact_without_a_name_is_numbered():
+    m, body, _, floor = crate()
+    for x in (-0.1, 0.1):
+        m.contact(body.point((x, 0, 0)), floor)
+    assert [c.name for c in m.candidates] == ["contact of crate with ground", "contact of crate with ground (2)"]
+
+
+def test_a_contact_without_friction_has_no_rows_along_the_surface():
+    m, body, _, floor = crate()
+    (without,) = m.contact(body.point(), floor)
+    (rough,) = m.contact(body.point(), floor, friction=Coulomb(0.5), name="rough")
+    assert [row.name for row in without.rows] == ["normal"]
+    assert [row.name for row in rough.rows] == ["normal", "tangent 1", "tangent 2"]
+    assert rough.friction == Coulomb(0.5, 0.5)
+
+
+def test_a_number_for_a_restitution_is_that_of_poisson():
+    m, body, _, floor = crate()
+    (one,) = m.contact(body.point(), floor, restitution=0.3)
+    (two,) = m.contact(body.point(), floor, restitution=Newton(0.4), name="two")
+    assert (one.restitution, two.restitution) == (Poisson(0.3), Newton(0.4))
+
+
+def test_gaps_of_stops_are_the_ways_that_are_left():
+    m, _, hinge, _ = crate()
+    lower, upper = m.stop(hinge, lower=-0.5, upper=1.2)
+    assert [kane.evaluate(c.gap, {"q1": 0.3}) for c in (lower, upper)] == pytest.approx([0.8, 0.9], rel=1e-15)
+
+
+def test_a_switch_imposes_the_motion_of_a_constraint_and_not_its_configuration():
+    m, body, hinge, _ = crate()
+    given = kane.Gear(hinge, m.connections[0]["th"], 2.0)
+    with pytest.raises(ModelError, match="of the configuration"):
+        m.switch(given, on=m.time - 1)
+    (made,) = m.switch(kane.Sliding(Sphere(body.point(), 0.1), Plane(m.ground.point(), m.ground.y)), on=m.time - 1)
+    assert [row.configuration for row in made.rows] == [None]
+    assert made.bilateral
+
+
+def test_a_model_with_candidates_is_written_and_read_without_loss(tmp_path):
+    m = declared()
+    kane.save_model(m, tmp_path / "crate.json")
+    read = kane.load_model(tmp_path / "crate.json")
+    assert [repr(c) for c in read.candidates] == [repr(c) for c in m.candidates]
+    for a, b in zip(read.candidates, m.candidates, strict=True):
+        assert a.bilateral is b.bilateral
+        assert (type(a.restitution), type(a.friction)) == (type(b.restitution), type(b.friction))
+        assert [repr(x) for x in (a.gap, a.on, a.off)] == [repr(x) for x in (b.gap, b.on, b.off)]
+    assert kane.evaluate(read.candidates[0].friction.kinetic, {"mu": 0.5}) == 0.4
+
+
+def test_a_copied_model_has_its_candidates():
+    import copy
+
+    m = declared()
+    assert [repr(c) for c in copy.deepcopy(m).candidates] == [repr(c) for c in m.candidates]
+
+
+def test_what_comes_and_goes_is_told_of_a_model():
+    m = declared()
+    assert "14 constraints that come and go" in repr(m)
+    assert "comes and goes: left (normal, tangent 1, tangent 2)" in str(m)
+    page = m._repr_html_()
+    assert "Constraints that come and go" in page
+    assert "restitution 0.2 (Newton)" in page
+    assert page.count(">box<") == 1  # in the picture, where its corners are one
+
+
+def refused(said):
+    """A test of something that a model refuses with these words."""
+
+    def wrap(act):
+        return pytest.param(act, said, id=act.__name__)
+
+    return wrap
+
+
+@refused("static friction of 'c' is -0.1; give a number that is not negative")
+def negative_friction(m, body, hinge, floor):
+    m.contact(body.point(), floor, friction=Coulomb(-0.1), name="c")
+
+
+@refused(r"the kinetic friction 0.6 of 'c' is more than the static one, 0.5")
+def kinetic_above_static(m, body, hinge, floor):
+    m.contact(body.point(), floor, friction=Coulomb(0.5, 0.6), name="c")
+
+
+@refused("is a kane.Coulomb")
+def a_number_for_friction(m, body, hinge, floor):
+    m.contact(body.point(), floor, friction=0.5)
+
+
+@refused("restitution of 'c' is 1.2; give a number from 0, plastic, to 1, elastic")
+def restitution_above_one(m, body, hinge, floor):
+    m.contact(body.point(), floor, restitution=1.2, name="c")
+
+
+@refused("depends on q1; it may depend on parameters only")
+def restitution_that_moves(m, body, hinge, floor):
+    m.contact(body.point(), floor, restitution=hinge.q)
+
+
+@refused("there is no contact of a Plane with a Plane; there is one of Point, Sphere, .* with Plane")
+def two_planes(m, body, hinge, floor):
+    m.contact(Plane(body.point(), body.y), floor)
+
+
+@refused("there is no contact of a Box with a Cylinder")
+def a_box_on_a_cylinder(m, body, hinge, floor):
+    m.contact(kane.Box(1, 1, 1, body.point()), kane.Cylinder(m.ground.point(), m.ground.z, 1.0))
+
+
+@refused("there is no contact of 'crate' with a Plane")
+def a_name_for_a_feature(m, body, hinge, floor):
+    m.contact("crate", floor)
+
+
+@refused("both are fixed in body 'ground'")
+def ground_on_ground(m, body, hinge, floor):
+    m.contact(m.ground.point((0, 1, 0)), floor)
+
+
+@refused("finds no ends on one")
+def on_a_cylinder_with_ends(m, body, hinge, floor):
+    m.contact(body.point(), kane.Cylinder(m.ground.point(), m.ground.z, 1.0, 2.0))
+
+
+@refused("has no ends to touch with; give length=")
+def a_cylinder_without_ends(m, body, hinge, floor):
+    m.contact(kane.Cylinder(body.point(), body.z, 1.0), floor)
+
+
+@refused("has no place; give its centre")
+def a_box_without_a_place(m, body, hinge, floor):
+    m.contact(kane.Box(1, 1, 1), floor)
+
+
+@refused("the length of a Box is -1 m|a length of a Box is -1 m; give a positive number")
+def a_negative_box(m, body, hinge, floor):
+    m.contact(kane.Box(1, -1, 1, body.point()), floor)
+
+
+@refused("there is already a constraint named 'left'; give another name=")
+def a_name_that_is_taken(m, body, hinge, floor):
+    m.contact(body.point(), floor, name="left")
+    m.stick(hinge, static=1, name="left")
+
+
+@refused("there is already a constraint named 'left'; give another name=")
+def a_constraint_of_a_name_that_is_taken(m, body, hinge, floor):
+    m.contact(body.point(), floor, name="left")
+    m.constrain(hinge.q, name="left")
+
+
+@refused("has no end; give lower=, upper= or both")
+def a_stop_without_end(m, body, hinge, floor):
+    m.stop(hinge)
+
+
+@refused("goes from 2 to 1, which leaves nothing; exchange them")
+def ends_exchanged(m, body, hinge, floor):
+    m.stop(hinge, lower=2, upper=1)
+
+
+@refused("with 3 coordinates; give one of them")
+def a_stop_of_three_coordinates(m, body, hinge, floor):
+    m.stop(m.connections[0], lower=0)
+
+
+@refused("the static friction of 'c' is -1")
+def negative_threshold(m, body, hinge, floor):
+    m.stick(hinge, static=-1, name="c")
+
+
+@refused("give an expression of the model")
+def a_switch_by_a_number(m, body, hinge, floor):
+    m.switch(hinge.qdot, on=1.0)
+
+
+@refused("is of the configuration and would have to jump to zero")
+def a_switch_of_a_position(m, body, hinge, floor):
+    m.switch(hinge.q, on=m.time - 1)
+
+
+@refused("nothing that moves|restricts nothing")
+def a_switch_of_time(m, body, hinge, floor):
+    m.switch(m.time, on=m.time - 1)
+
+
+@refused("in which rates or velocities stand")
+def a_latch_of_a_rate(m, body, hinge, floor):
+    m.latch(hinge.qdot)
+
+
+@refused("of another model")
+def another_model(m, body, hinge, floor):
+    joint = crate()[2]
+    m.switch(hinge.qdot, on=joint.q)
+
+
+@pytest.mark.parametrize(("act", "said"), [x for x in list(globals().values()) if hasattr(x, "marks") and x.id])
+def test_what_cannot_be_meant_is_refused_by_name_and_leaves_nothing_behind(act, said):
+    m, body, hinge, floor = crate()
+    with pytest.raises(ModelError, match=said):
+        act(m, body, hinge, floor)
+    assert [c.name for c in m.candidates] in ([], ["left"])
+    assert m.constraints == []
