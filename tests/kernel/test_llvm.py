@@ -121,7 +121,7 @@ def test_wrong_shapes_are_named_with_what_was_expected():
         function(state, rest, np.append(stage, 0.0))
     with pytest.raises(ModelError, match=r"parameters must have shape \(\.\.\., 4\), got \(2, 3\)"):
         function.stage(np.ones((2, 3)))
-    with pytest.raises(ModelError, match=r"state \(2,\) and rest \(3,\) do not broadcast"):
+    with pytest.raises(ModelError, match=r"smooth: the batches \(2,\) of state, \(3,\) of rest, .* do not broadcast"):
         function(np.ones((2, 7)), np.ones((3, 3)), stage)
     with pytest.raises(ModelError, match="state must be numbers"):
         function(["x"] * 7, rest, stage)

@@ -1,5 +1,6 @@
 """Dynamics: batches, shapes, parameters, poses and Jacobians against differentiation, NaN, threads."""
 
+import sys
 import threading
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import kane
 from kane import Model, ModelError, Motor, Revolute
+from kane.codegen.jit import python_call
 from kane.expression.interpret import interpret
 from kane.library import chain, n_link_pendulum, random_tree
 from kane.library.random_tree import PLAIN_JOINTS
@@ -212,7 +214,7 @@ SHAPES = {
     ),
     "batch of inputs": (
         lambda d: d.forward(np.zeros((2, 3)), np.zeros(3), np.zeros((5, 1))),
-        r"the batches .* \(5,\) of inputs, udot or at do not broadcast",
+        r"the batches .* \(5,\) of inputs, .* do not broadcast",
     ),
     "unknown parameter": (
         lambda d: d.bias([0] * 3, [0] * 3, parameters={"mcc": 1.0}),
@@ -456,8 +458,76 @@ def test_an_out_that_does_not_fit_is_refused_and_says_why(name):
         method(out=fixed)
 
 
-def test_an_out_that_is_an_argument_is_refused():
-    dyn = kane.build(kane.formulate(kane.library.stanford_arm()))
-    q, u = np.random.default_rng(8).normal(size=(2, 5, 6))
-    with pytest.raises(kane.ModelError, match="out shares memory with an argument"):
-        dyn.forward(q, u, np.zeros(6), out=u)
+@pytest.mark.parametrize("shape", [(), (1,), (5,), (300,)], ids=str)
+def test_an_out_that_is_an_argument_or_overlaps_one_is_filled_like_any_other(shape):
+    dyn = kane.build(kane.formulate(kane.library.stanford_arm()), target=kane.LLVM(lanes=True))
+    q, u = np.random.default_rng(8).normal(size=(2, *shape, 6))
+    expected, inverse = dyn.forward(q, u, np.zeros(6)), dyn.inverse(q, u, u)
+    memory = np.concatenate([q.ravel(), u.ravel()])
+    first, shifted = memory[: q.size].reshape(q.shape), memory[3 : 3 + q.size].reshape(q.shape)
+    np.testing.assert_array_equal(dyn.forward(first, u, np.zeros(6), out=shifted), expected)
+    assert dyn.inverse(q, u, u, out=u) is u
+    np.testing.assert_array_equal(u, inverse)
+
+
+def swapped(array):
+    return array.astype(array.dtype.newbyteorder())
+
+
+def misaligned(array):
+    memory = np.zeros(array.nbytes + 1, np.uint8)[1:]
+    memory.view(np.float64)[...] = array.ravel()
+    return memory.view(np.float64).reshape(array.shape)
+
+
+def read_only(array):
+    array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
+KINDS = {
+    "reversed": lambda x: x[..., ::-1].copy()[..., ::-1],
+    "with gaps": lambda x: np.repeat(x, 3, axis=-1)[..., ::3],
+    "read-only": read_only,
+    "one for all": lambda x: np.broadcast_to(x[..., :1], x.shape),
+    "column-major": np.asfortranarray,
+    "bytes in the other order": swapped,
+    "misaligned": misaligned,
+    "of its own class": lambda x: x.view(type("Own", (np.ndarray,), {})),
+}
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1), (20,)], ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_values_do_not_depend_on_how_arrays_lie_in_memory(kind, shape):
+    dyn = kane.build(kane.formulate(kane.library.stanford_arm()), target=kane.LLVM(lanes=True))
+    q, u, f = (KINDS[kind](x) for x in np.random.default_rng(8).normal(size=(3, *shape, 6)))
+    plain = [np.array(np.asarray(x), float, order="C") for x in (q, u, f)]
+    found = dyn.forward(q, u, f)
+    assert type(found) is np.ndarray
+    assert found.shape == q.shape
+    np.testing.assert_array_equal(found, dyn.forward(*plain))
+    np.testing.assert_array_equal(dyn.mass_matrix(q), dyn.mass_matrix(plain[0]))
+
+
+def test_a_single_call_keeps_nothing_and_loses_nothing(arm):
+    q, u, udot, out = np.random.default_rng(8).normal(size=(4, 3))
+    arm.inverse(q, u, udot, out=out)
+    before = [sys.getrefcount(x) for x in (q, u, udot, out)]
+    for _ in range(100):
+        arm.inverse(q, u, udot, out=out)
+        arm.inverse(q, u, udot)
+    assert [sys.getrefcount(x) for x in (q, u, udot, out)] == before
+
+
+def test_a_numpy_that_lays_out_arrays_otherwise_is_refused(monkeypatch):
+    monkeypatch.setitem(python_call._LAYOUT, "strides", python_call._LAYOUT["shape"])
+    with pytest.raises(kane.CompileError, match=r"NumPy .* lays out its arrays in a way that kane does not know"):
+        python_call._require_layout(np.zeros((1, 6))[:, ::2])
+
+
+@pytest.mark.parametrize("call", [lambda d, x: d.inverse(x, x, None), lambda d, x: d.jacobian("B1", x, at=None)])
+def test_only_inputs_and_time_may_be_left_out(arm, call):
+    with pytest.raises(ModelError, match=r"must be 3 numbers, not None"):
+        call(arm, np.zeros(3))

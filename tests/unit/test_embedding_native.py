@@ -291,7 +291,7 @@ def test_settling_moves_coordinates_by_the_least_speeds():
     q = settle(dyn, GUESS)[:3]
     shift = 1e-5 * np.array([1.0, 2.0, -1.0])
     moved = settle(dyn, np.concatenate([[0.0], q + shift, np.zeros(3)]))[:3]
-    A = dyn._call("constraints", q, np.zeros(3), t=0.0)[:6].reshape(2, 3)
+    A = dyn.evaluate(dyn.function("constraints"), q, np.zeros(3), t=0.0)[:6].reshape(2, 3)
     expected = shift - np.linalg.pinv(A) @ A @ shift
     # Second order: 1e-10 times curvatures of a few.
     assert np.allclose(moved - q, expected, atol=1e-9)
@@ -442,7 +442,7 @@ def test_a_choice_in_force_is_kept_while_its_smallest_pivot_is_half_that_of_the_
         x[1], x[4:], fresh = angle, (1.0, -2.0, 0.5), dyn.settle.stage(dyn.parameters)
         best, found = settle(dyn, x, fresh), settle(dyn, x, stage)
         x[1:4] = found[:3]
-        A = dyn._call("constraints", x[1:4], np.zeros(3), t=0.0)[:6].reshape(2, 3)
+        A = dyn.evaluate(dyn.function("constraints"), x[1:4], np.zeros(3), t=0.0)[:6].reshape(2, 3)
         new, first = (s[HEADER : HEADER + 3].view(np.int64).copy() for s in (stage, fresh))
         if order is not None:
             share = smallest(A, order, 2) / smallest(A, first, 2)
@@ -467,7 +467,7 @@ def test_a_choice_made_for_good_stays_however_bad_it_is():
     stage = dyn.settle.stage(dyn.parameters)
     for angle in (0.2, 1.5, 1.6, 4.0):
         found = settle(dyn, np.array([0.0, angle, -angle - 0.3, 1.2, 1.0, 0.3, 0.2]), stage)
-        A = dyn._call("constraints", found[:3], np.zeros(3), t=0.0)[:6].reshape(2, 3)
+        A = dyn.evaluate(dyn.function("constraints"), found[:3], np.zeros(3), t=0.0)[:6].reshape(2, 3)
         order = stage[HEADER : HEADER + 3].view(np.int64)
         assert sorted(order[:2]) == [1, 2]
         assert found[3] == 1.0

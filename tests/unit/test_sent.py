@@ -62,6 +62,15 @@ def test_dynamics_are_the_same_to_the_last_bit(dyn, copied):
     assert (copied(dyn).forward(Q, U, TAU) == dyn.forward(Q, U, TAU)).all()
 
 
+@pytest.mark.parametrize("name", ["forward", "inverse"])
+def test_a_function_of_this_process_says_what_to_send_in_its_place(name):
+    bound = kane.build(kane.formulate(kane.library.four_bar())).function(name)
+    with pytest.raises(kane.ModelError, match=rf"'{name}' is native code of this process, .*; send the Dynamics"):
+        pickle.dumps(bound)
+    assert copy.copy(bound) is bound
+    assert copy.deepcopy(bound) is bound
+
+
 def test_native_code_of_what_was_sent_or_loaded_is_found_on_the_disk(monkeypatch, tmp_path):
     monkeypatch.setenv("KANE_CACHE", "on")
     monkeypatch.setenv("KANE_CACHE_DIR", str(tmp_path / "cache"))

@@ -12,6 +12,7 @@ import numpy as np
 from kane.codegen.jit.batches import Columns, Range, in_chunks, processors
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
+from kane.codegen.jit.python_call import python_call
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
@@ -165,6 +166,11 @@ class ConstrainedFunction(ArrayFunction):
         return self.parts.programs[-1].roots
 
     @cached_property
+    def single(self) -> Callable[..., np.ndarray]:
+        n_memory = self.n_state + self.n_rest + self.first + self.n_out + self.n_work
+        return python_call(self.address, n_memory, self.n_out, first=self.first)
+
+    @cached_property
     def reads(self) -> frozenset[Expr]:
         return frozenset().union(*(p.reads for p in self._decisive))
 
@@ -182,11 +188,6 @@ class ConstrainedFunction(ArrayFunction):
                 if not self.parts.owns(row):
                     raise ModelError(f"{self.name}: this stage was not made for it; give what stage() returns")
                 self._passed = headers
-
-    def _one(self, state: np.ndarray, rest: np.ndarray, stage: np.ndarray) -> np.ndarray:
-        out = np.empty((1, self.first + self.n_out))
-        each_state(self.address, state[None], rest[None], stage[None], out, np.empty(self.n_work))
-        return out[0, self.first :]
 
     def _many(self, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray) -> np.ndarray:
         batch, each = out.shape[:-1], stage.size != self.n_stage

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, final
 
@@ -13,10 +13,10 @@ from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction, result_array
 from kane.codegen.programs.program import Program
 from kane.dynamics.embedded_quantity import Embedded, symmetric
-from kane.dynamics.unit_quaternions import OF_A_STAGE, UNIT, require_unit
+from kane.dynamics.state_function import NOTHING, StateFunction, checked_array
+from kane.dynamics.unit_quaternions import OF_A_STAGE, UNIT
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers, require
-from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program
 from kane.model.body import Body
@@ -87,8 +87,8 @@ class Dynamics:
     q is always the full set of coordinates (nq) and u the full set of speeds (n), in the order of ``equations.q`` and
     ``.u``. ``parameters``, where a method takes it, is a dict of values by name that replaces defaults for this call;
     a value may be an array (...), one for each state of the batch. ``out``, where a method takes it, is filled and
-    returned: contiguous, of double precision, of the shape of the result, apart from all arguments. For large batches
-    it saves the page faults of fresh memory.
+    returned: contiguous, of double precision, of the shape of the result; it may be an argument. For large batches it
+    saves the page faults of fresh memory.
     Quaternions in q must be of unit length, to 1e-6; ``rhs`` takes the stages of your own integrator, which are not
     quite: divide by the length when a step is done. Any number of threads may call at once.
 
@@ -107,11 +107,9 @@ class Dynamics:
     def __init__(self, equations: Equations, compile: Callable[[Program], CompiledFunction]) -> None:
         self._equations = equations
         self._compile = compile
-        self._functions: dict[str, ArrayFunction] = {}
-        self._stages: dict[str, np.ndarray] = {}
+        self._calls: dict[str, StateFunction] = {}
         self._derived: dict[Hashable, Any] = {}
-        self._quaternions = tuple(equations.quaternions)
-        self._names = [leaf.name for leaf in equations.q]
+        self._still = np.zeros(len(equations.u))
         self._lock = threading.Lock()  # nodes are made, and code compiled, by one thread at a time
 
     def __repr__(self) -> str:
@@ -152,15 +150,15 @@ class Dynamics:
     def function(self, name: str) -> ArrayFunction:
         """The compiled program of a quantity: "forward", "inverse", "rhs" (qdot, udot), "mass_matrix", "energy", ..."""
         require(name, str, 'a program has a name such as "forward"')
-        found = self._functions.get(name)
-        if found is not None:
-            return found
+        return (self._calls.get(name) or self._prepared(name)).function
+
+    def _prepared(self, name: str) -> StateFunction:
         with self._lock:
-            if name not in self._functions:
-                found = self._make(name)
-                self._stages[name] = found.stage(self.parameters)
-                self._functions[name] = found
-            return self._functions[name]
+            if name not in self._calls:
+                word = "udot" if name == "inverse" else "at" if name.startswith("jacobian ") else "inputs"
+                within = OF_A_STAGE if name == "rhs" else UNIT
+                self._calls[name] = StateFunction(self._equations, self._make(name), word, self.parameters, within)
+            return self._calls[name]
 
     def derived(self, what: Hashable, derive: Callable[[], T]) -> T:
         """What ``derive`` makes of these equations, made once and kept with them under the name ``what``."""
@@ -183,14 +181,13 @@ class Dynamics:
         self, q: Any, u: Any, inputs: Any = None, t: Any = None, *, parameters: Any = None, out: Any = None
     ) -> np.ndarray:
         """udot from M udot + bias = B inputs, shape (..., n)."""
-        return self._call("forward", q, u, self._inputs(inputs), t=t, parameters=parameters, out=out)
+        return self._call("forward", (q, u), inputs, t, parameters, out=out)
 
     def inverse(
         self, q: Any, u: Any, udot: Any, t: Any = None, *, parameters: Any = None, out: Any = None
     ) -> np.ndarray:
         """M udot + bias, the generalized forces that the inputs must supply, shape (..., n)."""
-        udot = self._array(udot, "udot", len(self._equations.u))
-        return self._call("inverse", q, u, udot, t=t, parameters=parameters, out=out)
+        return self._call("inverse", (q, u), udot, t, parameters, out=out)
 
     def inputs_for(self, q: Any, u: Any, udot: Any, t: Any = None, *, parameters: Any = None) -> np.ndarray:
         """The inputs with B inputs = M udot + bias in the independent speeds, shape (..., m).
@@ -200,7 +197,7 @@ class Dynamics:
         """
         n, m = len(self._equations.u), len(self._equations.inputs)
         needed = self.inverse(q, u, udot, t, parameters=parameters)
-        B = self._call("input_matrix", q, u, t=t, parameters=parameters)
+        B = self._call("input_matrix", (q, u), NOTHING, t, parameters)
         B = B.reshape(*B.shape[:-1], n, m)
         known = np.isfinite(B).all(axis=(-1, -2))
         independent = self._embedded(q, t, parameters).independent if self._equations.constraints else np.ones(n, bool)
@@ -236,46 +233,44 @@ class Dynamics:
     def constraint_residuals(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None) -> Residuals:
         """What the constraints leave over at a state as it is, dependent speeds included."""
         n, m = len(self._equations.u), len(self._equations.constraints)
-        rows = self._call("constraints", q, u, t=t, parameters=parameters)
-        configuration = self._call("configuration", q, u, t=t, parameters=parameters)
+        rows = self._call("constraints", (q, u), NOTHING, t, parameters)
+        configuration = self._call("configuration", (q, u), NOTHING, t, parameters)
         return Residuals(configuration, rows[..., constraint_places(m, n).motion :])
 
     def _embedded(self, q: Any, t: Any, parameters: Any = None) -> Embedded:
         n, inputs = len(self._equations.u), np.zeros(len(self._equations.inputs))
-        return Embedded.of(self._call("embedding", q, np.zeros(n), inputs, t=t, parameters=parameters), n)
+        return Embedded.of(self._call("embedding", (q, self._still), inputs, t, parameters), n)
 
     def mass_matrix(self, q: Any, t: Any = None, *, parameters: Any = None, out: Any = None) -> np.ndarray:
         """M(q), symmetric, shape (..., n, n)."""
         n = len(self._equations.u)
-        lower = self._call("mass_matrix", q, np.zeros(n), t=t, parameters=parameters)
+        lower = self._call("mass_matrix", (q, self._still), NOTHING, t, parameters)
         return symmetric(lower, n, out=result_array(out, (*lower.shape[:-1], n, n), "mass_matrix"))
 
     def bias(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None, out: Any = None) -> np.ndarray:
         """The terms free of udot and inputs, shape (..., n)."""
-        return self._call("bias", q, u, t=t, parameters=parameters, out=out)
+        return self._call("bias", (q, u), NOTHING, t, parameters, out=out)
 
     def kinematics(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None, out: Any = None) -> np.ndarray:
         """dq/dt, shape (..., nq)."""
-        return self._call("kinematics", q, u, t=t, parameters=parameters, out=out)
+        return self._call("kinematics", (q, u), NOTHING, t, parameters, out=out)
 
     def energy(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None) -> Energy:
         """Kinetic energy, and potential energy of gravity and springs [J], shape (...)."""
-        values = self._call("energy", q, u, t=t, parameters=parameters)
+        values = self._call("energy", (q, u), NOTHING, t, parameters)
         return Energy(values[..., 0], values[..., 1])
 
     def momentum(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None) -> Momentum:
         """Linear momentum, and angular momentum about the origin of N, in N."""
-        values = self._call("momentum", q, u, t=t, parameters=parameters)
+        values = self._call("momentum", (q, u), NOTHING, t, parameters)
         return Momentum(values[..., :3], values[..., 3:])
 
     def poses(self, q: Any, t: Any = None, *, parameters: Any = None) -> dict[str, Pose]:
         """Orientation and position of every body and named frame, by name."""
-        values = self._call("poses", q, np.zeros(len(self._equations.u)), t=t, parameters=parameters)
-        found = {}
-        for k, name in enumerate(self._equations.posed):
-            block = values[..., 12 * k : 12 * k + 12]
-            found[name] = Pose(block[..., :9].reshape(*block.shape[:-1], 3, 3), block[..., 9:])
-        return found
+        values = self._call("poses", (q, self._still), NOTHING, t, parameters)
+        blocks = np.moveaxis(values.reshape(*values.shape[:-1], len(self._equations.posed), 12), -2, 0)
+        R = blocks[..., :9].reshape(*blocks.shape[:-1], 3, 3)
+        return {name: Pose(*pose) for name, *pose in zip(self._equations.posed, R, blocks[..., 9:], strict=True)}
 
     def jacobian(
         self, body: Body | str, q: Any, *, at: Any = (0.0, 0.0, 0.0), t: Any = None, parameters: Any = None
@@ -285,8 +280,7 @@ class Dynamics:
             raise ModelError(f"body {body.name!r} belongs to another model than {self._equations.name!r}")
         name = body.name if isinstance(body, Body) else body if isinstance(body, str) else shown(body)
         n = len(self._equations.u)
-        point = self._array(at, "at", 3)
-        values = self._call(f"jacobian {name}", q, np.zeros(n), point, t=t, parameters=parameters)
+        values = self._call(f"jacobian {name}", (q, self._still), at, t, parameters)
         rows = values.reshape(*values.shape[:-1], 6, n)
         return Jacobian(rows[..., :3, :], rows[..., 3:, :])
 
@@ -295,8 +289,8 @@ class Dynamics:
         where the model has inputs with ``args=(inputs,)``.
         """
         nq = len(self._equations.q)
-        x = self._array(x, "x = [q, u]", nq + len(self._equations.u))
-        return self._call("rhs", x[..., :nq], x[..., nq:], self._inputs(inputs), t=t, out=out, lengths=OF_A_STAGE)
+        x = checked_array(x, "x = [q, u]", nq + len(self._equations.u))
+        return self._call("rhs", (x[..., :nq], x[..., nq:]), inputs, t, None, out=out)
 
     def evaluate(
         self, function: ArrayFunction, q: Any, u: Any, rest: Any = (), t: Any = None, *, parameters: Any = None
@@ -308,67 +302,15 @@ class Dynamics:
             rest: what the program reads besides t, q and u.
         """
         require(function, ArrayFunction, "evaluate takes what dyn.compile or dyn.function returned")
-        return self._run(function, function.stage(self.parameter_values(parameters)), (q, u), rest, t=t)
+        call = StateFunction(self._equations, function, "inputs, udot or at", self.parameter_values(parameters))
+        return call((q, u), rest, t, call.stage)
 
     def _call(
-        self, name: str, q: Any, u: Any, rest: Any = (), *, t: Any, parameters: Any = None, **options: Any
+        self, name: str, state: tuple[Any, Any], rest: Any, t: Any, parameters: Any, *, out: Any = None
     ) -> np.ndarray:
-        function = self.function(name)
-        stage = self._stages[name] if parameters is None else function.stage(self.parameter_values(parameters))
-        return self._run(function, stage, (q, u), rest, t=t, **options)
-
-    def _run(
-        self,
-        function: ArrayFunction,
-        stage: np.ndarray,
-        state: tuple[Any, Any],
-        rest: Any,
-        *,
-        t: Any,
-        out: Any = None,
-        lengths: tuple[float, float] = UNIT,
-    ) -> np.ndarray:
-        """Values at a state (q, u) whose quaternions have such lengths."""
-        q, u = self._array(state[0], "q", len(self._equations.q)), self._array(state[1], "u", len(self._equations.u))
-        if self._quaternions:
-            require_unit(q, self._quaternions, self._names, lengths)
-        if t is None:
-            t = 0.0
-            if self._equations.t in function.reads:
-                self._unread(function, (self._equations.t,), "the time t [s]")
-        if rest is None:
-            names = [leaf.name for leaf in self._equations.inputs]
-            cure = f"inputs, an array (..., {len(names)}) of {', '.join(names)}"
-            rest = self._unread(function, self._equations.inputs, cure)
-        parts = {"t": numbers(t, "t must be 1 number")[..., None], "q": q, "u": u}
-        rest = numbers(rest, "inputs, udot or at must be numbers")
-        shapes = {word: a.shape[:-1] for word, a in {**parts, "inputs, udot or at": rest}.items()}
-        if stage.ndim > 1:
-            shapes["parameters"] = stage.shape[:-1]
-        try:
-            np.broadcast_shapes(*shapes.values())
-        except ValueError:
-            given = ", ".join(f"{shape} of {word}" for word, shape in shapes.items())
-            raise ModelError(f"the batches {given} do not broadcast; make their leading shapes agree") from None
-        return function.join(tuple(parts.values()), rest, stage, out=out)
-
-    def _unread(self, function: ArrayFunction, leaves: Sequence[Expr], cure: str) -> np.ndarray:
-        """Zeros in the place of leaves that were not given and have no effect."""
-        read = [leaf.name for leaf in leaves if leaf in function.reads]
-        if read:
-            name = f"{function.name!r} of {self._equations.name!r}"
-            raise ModelError(f"{name} depends on {', '.join(read)}; give {cure}")
-        return np.zeros(len(leaves))
-
-    @staticmethod
-    def _array(values: Any, word: str, length: int) -> np.ndarray:
-        array = numbers(values, f"{word} must be {length} number{'s' * (length != 1)}")
-        if array.ndim == 0 or array.shape[-1] != length:
-            raise ModelError(f"{word} must have shape (..., {length}), got {array.shape}")
-        return array
-
-    def _inputs(self, inputs: Any) -> np.ndarray | None:
-        return None if inputs is None else self._array(inputs, "inputs", len(self._equations.inputs))
+        call = self._calls.get(name) or self._prepared(name)
+        stage = call.stage if parameters is None else call.function.stage(self.parameter_values(parameters))
+        return call(state, rest, t, stage, out)
 
     def parameter_values(self, parameters: Mapping[str, Any] | None) -> np.ndarray:
         """All parameters, the given ones replaced, shape (..., n): the batches of the given values broadcast."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
@@ -54,10 +54,14 @@ if TYPE_CHECKING:
 
 def symmetric(lower: np.ndarray, n: int, *, out: np.ndarray | None = None) -> np.ndarray:
     """The matrices (..., n, n) whose lower triangles are given, (..., n (n + 1) / 2)."""
-    whole = np.empty((*lower.shape[:-1], n, n)) if out is None else out
-    for k, (i, j) in enumerate(lower_triangle(n)):
-        whole[..., i, j] = whole[..., j, i] = lower[..., k]
-    return whole
+    return lower.take(_places_in_lower(n), axis=-1, out=out, mode="clip")  # "raise" would fill a copy of out first
+
+
+@functools.cache
+def _places_in_lower(n: int) -> np.ndarray:
+    """Where in the lower triangle each entry of a symmetric matrix is, (n, n)."""
+    i, j = np.indices((n, n))
+    return np.maximum(i, j) * (np.maximum(i, j) + 1) // 2 + np.minimum(i, j)
 
 
 # What a quantity computes from the embedding, the program "inverse" or its own of the unconstrained equations as a
@@ -118,7 +122,11 @@ class EmbeddedQuantity(ArrayFunction):
     def roots(self) -> tuple[Expr, ...]:
         return (*self._embedding.roots, *self._free.roots)
 
-    @cached_property
+    @property
+    def single(self) -> Callable[..., np.ndarray]:
+        return self._single
+
+    @functools.cached_property
     def reads(self) -> frozenset[Expr]:
         return self._embedding.reads | self._free.reads
 
@@ -132,8 +140,10 @@ class EmbeddedQuantity(ArrayFunction):
     def _require_own(self, stage: np.ndarray) -> None:
         """The embedding refuses its part when it is called."""
 
-    def _one(self, state: np.ndarray, rest: np.ndarray, stage: np.ndarray) -> np.ndarray:
-        return self._values((state,), rest, stage)
+    def _single(self, stage: np.ndarray, out: np.ndarray, *arguments: np.ndarray) -> np.ndarray:
+        *parts, rest = (np.reshape(array, -1) for array in arguments)
+        out[...] = self._values(parts, rest, stage.reshape(-1))
+        return out
 
     def _many(self, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray) -> np.ndarray:
         out[...] = self._values(parts, rest, stage)

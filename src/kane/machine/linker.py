@@ -39,7 +39,7 @@ def link(
         title: of the code, for messages.
         code: the object file.
         names: of the functions whose addresses are wanted.
-        symbols: functions of the C library that it calls.
+        symbols: functions of the C library, or of Python, that it calls.
         machine: what it was made for.
 
     Raises:
@@ -61,9 +61,10 @@ def link(
 
 def _address(symbol: str) -> int:
     """Where a function of the C library is, of which LLVM by itself sees the symbols of the process only."""
-    for name in (None, "m", "msvcrt"):  # the process itself first: looking for a library starts processes
+    for name in ("", "m", "msvcrt"):  # the process itself first: looking for a library starts processes
         try:
-            address = ctypes.cast(getattr(ctypes.CDLL(name and _library(name)), symbol), ctypes.c_void_p).value
+            library = ctypes.CDLL(_library(name)) if name else ctypes.pythonapi
+            address = ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value
         except (AttributeError, OSError, TypeError):
             continue
         if address:

@@ -7,13 +7,13 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import accumulate
 from typing import Any, final
 
 import numpy as np
 
 from kane.codegen.jit.batches import Columns, LaneCode, Range, chunk_for, in_chunks, processors
 from kane.codegen.jit.function import ArrayFunction
+from kane.codegen.jit.python_call import python_call
 from kane.codegen.programs.program import Program
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves
@@ -84,9 +84,6 @@ class CompiledFunction(ArrayFunction):
         self.threads = threads or processors()
         # Freed from here and not by the garbage collector, which may free the engine's LLVM context before the engine.
         weakref.finalize(self, engine.close).atexit = False
-        self._offsets = tuple(accumulate((self.n_state, self.n_rest, self.n_stage, self.n_out)))
-        self._block = ctypes.c_double * (self._offsets[-1] + n_work + 1)
-        self._main = ctypes.CFUNCTYPE(None, *[_POINTER] * 5)(self.address)
         self._stages = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[_POINTER] * 3)(self.stages_address)
         batch = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[_POINTER] * 5)
         self._batches = batch(self.batch_address), batch(self.batch_each_address)
@@ -99,6 +96,10 @@ class CompiledFunction(ArrayFunction):
     @property
     def roots(self) -> tuple[Expr, ...]:
         return self.program.outputs
+
+    @cached_property
+    def single(self) -> Callable[..., np.ndarray]:
+        return python_call(self.address, self.n_state + self.n_rest + self.n_out + self.n_work, self.n_out)
 
     @cached_property
     def reads(self) -> frozenset[Expr]:
@@ -121,18 +122,6 @@ class CompiledFunction(ArrayFunction):
 
     def _require_own(self, stage: np.ndarray) -> None:
         """Numbers mislead no straight-line program."""
-
-    def _one(self, state: np.ndarray, rest: np.ndarray, stage: np.ndarray) -> np.ndarray:
-        # All arrays in one block of memory: asking NumPy for five addresses takes ten times as long as the call.
-        block: Any = self._block()
-        memory = np.frombuffer(block)
-        rest_at, stage_at, out_at, work_at = self._offsets
-        memory[:rest_at] = state
-        memory[rest_at:stage_at] = rest
-        memory[stage_at:out_at] = stage
-        start = ctypes.addressof(block)
-        self._main(start, start + 8 * rest_at, start + 8 * stage_at, start + 8 * out_at, start + 8 * work_at)
-        return memory[out_at:work_at].copy()
 
     def _many(self, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray) -> np.ndarray:
         each = stage.size != self.n_stage

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -45,6 +46,11 @@ class ArrayFunction(ABC):
 
     @property
     @abstractmethod
+    def single(self) -> Callable[..., np.ndarray]:
+        """The function of one state: of stage, out, the parts of the state, and the rest, as ``python_call`` says."""
+
+    @property
+    @abstractmethod
     def reads(self) -> frozenset[Expr]: ...
 
     @abstractmethod
@@ -71,10 +77,6 @@ class ArrayFunction(ABC):
         """Refuse stages that were made for another function where native code would be misled by them."""
 
     @abstractmethod
-    def _one(self, state: np.ndarray, rest: np.ndarray, stage: np.ndarray) -> np.ndarray:
-        """The outputs for one state."""
-
-    @abstractmethod
     def _many(self, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray) -> np.ndarray:
         """``out``, filled with the outputs for states in parts that broadcast to it."""
 
@@ -85,8 +87,8 @@ class ArrayFunction(ABC):
             state: t, q, u; shape (..., n_state).
             rest: inputs or whatever the program reads besides; shape (..., n_rest), broadcast against ``state``.
             stage: what ``stage`` returned, shape (..., n_stage), broadcast against ``state``.
-            out: where to put them and what to return, contiguous, apart from all else; memory that has been in use
-                before spares large batches the page faults of fresh memory.
+            out: where to put them and what to return, contiguous; memory that has been in use before spares large
+                batches the page faults of fresh memory.
 
         Raises:
             ModelError: a shape is another, or the batches do not broadcast.
@@ -99,26 +101,40 @@ class ArrayFunction(ABC):
         Raises:
             ModelError: a shape is another, the batches do not broadcast, or ``stage`` is of another function.
         """
+        parts = [np.asarray(part, np.float64) for part in parts]
+        lengths = tuple([part.shape[-1] for part in parts])
+        if sum(lengths) != self.n_state:
+            raise self._shape("state", f"(..., {self.n_state}) in all", lengths)
         rest = self._array(rest, "rest", self.n_rest)
         stage = self._array(stage, "stage", self.n_stage)
         self._require_own(stage)
-        if out is None and rest.ndim == stage.ndim == 1 and all(part.ndim == 1 for part in parts):
-            single = np.concatenate(parts, dtype=np.float64)
-            if single.size == self.n_state:
-                return self._one(single, rest, stage)
-        parts = [np.asarray(part, np.float64) for part in parts]
-        if sum(part.shape[-1] for part in parts) != self.n_state:
-            raise self._shape("state", f"(..., {self.n_state}) in all", tuple(part.shape[-1] for part in parts))
-        if isinstance(out, np.ndarray) and any(np.may_share_memory(out, array) for array in (*parts, rest, stage)):
-            raise ModelError("out shares memory with an argument; give an array of its own")
-        try:
-            batch = np.broadcast_shapes(*(a.shape[:-1] for a in (*parts, rest, stage)))
-        except ValueError:
-            state = " and ".join(str(part.shape[:-1]) for part in parts)
-            batches = f"state {state} and rest {rest.shape[:-1]}"
-            batches += f" and stage {stage.shape[:-1]}" if stage.ndim > 1 else ""
-            raise ModelError(f"{self.name}: the batches of {batches} do not broadcast") from None
-        return self._many(parts, rest, stage, result_array(out, (*batch, self.n_out), self.name))
+        arguments = (*parts, rest)
+        batch = common_batch((*arguments, stage), (*["state"] * len(parts), "rest", "stage"), f"{self.name}: ")
+        return self.values(arguments, stage, batch, out)
+
+    def values(
+        self,
+        arguments: Sequence[np.ndarray],
+        stage: np.ndarray,
+        batch: tuple[int, ...],
+        out: np.ndarray | None,
+    ) -> np.ndarray:
+        """The outputs, shape (*batch, n_out).
+
+        Args:
+            arguments: the parts of the state, in order, and the rest: doubles, (..., length), which broadcast to batch.
+            stage: of this function, contiguous, (..., n_stage), likewise.
+            batch: shape of the states together.
+            out: as users give it.
+
+        Raises:
+            ModelError: ``out`` does not fit.
+        """
+        out = result_array(out, (*batch, self.n_out), self.name)
+        if not batch or math.prod(batch) == 1:
+            return self.single(stage, out, *arguments)
+        *parts, rest, stage = [a.copy() if np.may_share_memory(a, out) else a for a in (*arguments, stage)]
+        return self._many(parts, rest, stage, out)
 
     def _array(self, values: Any, word: str, length: int) -> np.ndarray:
         if not (values.__class__ is np.ndarray and values.dtype == np.float64):  # else the words would be made in vain
@@ -139,9 +155,34 @@ class ArrayFunction(ABC):
         """Itself, likewise."""
         return self
 
+    def __reduce__(self) -> NoReturn:
+        raise ModelError(f"{self.name!r} is native code of this process, which cannot be sent; send the Dynamics")
+
     def __repr__(self) -> str:
         sizes = f"state[{self.n_state}], rest[{self.n_rest}] -> out[{self.n_out}]"
         return f"<{type(self).__name__} {self.name!r}: {sizes}>"
+
+
+def common_batch(arrays: Sequence[np.ndarray], words: Sequence[str], of: str = "") -> tuple[int, ...]:
+    """The batch to which arrays (..., length) broadcast.
+
+    Args:
+        arrays: whose last axis is no part of it.
+        words: what messages call them.
+        of: how messages begin.
+
+    Raises:
+        ModelError: there is none.
+    """
+    shapes = {array.shape[:-1] for array in arrays}
+    shapes.discard(())
+    if len(shapes) < 2:
+        return shapes.pop() if shapes else ()
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        given = ", ".join(f"{array.shape[:-1]} of {word}" for array, word in zip(arrays, words, strict=True))
+        raise ModelError(f"{of}the batches {given} do not broadcast; make their leading shapes agree") from None
 
 
 def result_array(out: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
@@ -152,6 +193,8 @@ def result_array(out: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
     """
     if out is None:
         return np.empty(shape)
+    if isinstance(out, np.ndarray) and out.shape == shape and out.dtype == np.float64 and out.flags.carray:
+        return out
     wanted = f"{name}: out must be an array of shape {shape}, contiguous, of double precision and writeable"
     if not isinstance(out, np.ndarray):
         raise ModelError(f"{wanted}, not {type(out).__name__}")
@@ -160,8 +203,6 @@ def result_array(out: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
         (out.dtype != np.float64, f"it holds {out.dtype}"),
         (not out.flags.c_contiguous, "it has gaps or another order"),
         (not out.flags.writeable, "it is read-only"),
+        (not out.flags.aligned, "its numbers are not aligned"),
     )
-    found = [words for wrong, words in faults if wrong]
-    if found:
-        raise ModelError(f"{wanted}; {', '.join(found)}")
-    return out
+    raise ModelError(f"{wanted}; {', '.join(words for wrong, words in faults if wrong)}")
