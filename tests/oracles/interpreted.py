@@ -30,7 +30,7 @@ def interpreted_loops() -> Iterator[None]:
         if address not in known:
             functions = [x for x in gc.get_objects() if isinstance(x, ArrayFunction)]
             (function, *_) = [x for x in functions if getattr(x, "address", None) == address]
-            known[address] = PROGRAM(address), function
+            known[address] = PROGRAM(int(address)), function
         code, function = known[address]
         lengths = (function.n_state, function.n_rest, 0, function.n_out, function.n_work)
         for array, length in zip(arrays, lengths, strict=True):

@@ -12,7 +12,17 @@ from scipy.spatial.transform import Rotation
 
 import kane
 from kane.native import explicit, state
-from kane.native.arrays import EVALUATIONS, LAST_ERROR, NEXT_STEP, REJECTED, STOP, TIME, UNCUT_STEP
+from kane.native.arrays import (
+    CLOCK,
+    CUT_STEP,
+    EVALUATIONS,
+    LAST_ERROR,
+    NEXT_STEP,
+    REJECTED,
+    STOP,
+    TIME,
+    UNCUT_STEP,
+)
 from kane.simulation.integrators.explicit import Explicit
 
 FIXED = {"RK4": (kane.RK4(), 4), "Midpoint": (kane.Midpoint(), 2), "Gauss4": (kane.Gauss4(), 4)}
@@ -297,7 +307,7 @@ def test_steps_keep_to_max_step_and_to_the_end():
 
 
 def control(h=0.1, uncut=0.1, last=0.5):
-    clock, counts = np.zeros(4), np.zeros(8, dtype=np.int64)
+    clock, counts = np.zeros(CLOCK), np.zeros(8, dtype=np.int64)
     clock[TIME], clock[NEXT_STEP], clock[UNCUT_STEP], clock[LAST_ERROR] = 1.0, h, uncut, last
     return clock, counts
 
@@ -329,8 +339,10 @@ def test_a_step_cut_short_by_a_stop_does_not_shorten_those_after_it():
 @pytest.mark.parametrize(("error", "factor"), [(2.0, 0.9 * 2.0**-0.2), (1e9, 0.2), (math.inf, 0.2)])
 def test_a_rejected_step_is_tried_again_shorter(error, factor):
     clock, counts = control()
+    clock[CUT_STEP] = 0.1
     course = SimpleNamespace(start=0.0, until=2.0)
     assert explicit.reject_step(course, clock, counts, SCHEME, 0.1, error)
+    assert clock[CUT_STEP] == 0.0
     assert clock[NEXT_STEP] == clock[UNCUT_STEP] == pytest.approx(0.1 * factor, rel=1e-14)
     assert clock[LAST_ERROR] == 1.0
     assert counts[REJECTED] == 1
@@ -364,6 +376,8 @@ def test_a_step_ends_at_the_next_stop_or_well_before_it(wanted, stop, h, end):
     found = explicit.free_step(course, clock, counts, 0.3)
     assert found == pytest.approx((h, end), rel=1e-14)
     assert clock[UNCUT_STEP] == math.copysign(min(abs(wanted), 0.3), wanted)
+    clock[CUT_STEP] = -0.02  # where a guard is known to be negative, it ends there
+    assert explicit.free_step(course, clock, counts, 0.3) == pytest.approx((-0.02, 0.98), rel=1e-14)
 
 
 def test_two_estimates_combine_as_in_dop853():

@@ -15,6 +15,7 @@ import numpy as np
 
 from kane.codegen.jit.batches import LaneCode
 from kane.native.arrays import (
+    CLOCK,
     COUNTS,
     END,
     IDLE,
@@ -161,7 +162,7 @@ def new_block(problem: Problem, code: LaneCode | None, stages: int) -> Block:
         chosen=np.zeros(stages, np.int64),
         steps=np.zeros((3, width)),
         sizes=_aligned(2 * width).reshape(2, width),
-        clock=np.zeros((width, 4)),
+        clock=np.zeros((width, CLOCK)),
         counts=np.zeros((width, COUNTS), np.int64),
         carries=np.full(width, IDLE),
         accepted=np.zeros(width, np.int64),

@@ -1,4 +1,4 @@
-"""The arrays that native loops read and write: a system, its inputs, a course, events, what moves in a run."""
+"""The arrays that native loops read and write: modes, inputs, a course, events, what moves in a run."""
 
 from __future__ import annotations
 
@@ -10,12 +10,25 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# Places in ``Store.clock``: the time of x, the next step to try, the last error over the tolerance, and the step before
-# it was cut short to end at a stop.
-TIME, NEXT_STEP, LAST_ERROR, UNCUT_STEP = range(4)
-# Places in ``Store.counts``.
-DONE, ROWS, FOUND, STOP, EVALUATIONS, REJECTED, STARTED, ENDED, KNOWN = range(9)
-COUNTS = 9
+# Places in ``Store.clock``: the time of x, the next step to try, the last error over the tolerance, the step before it
+# was cut short to end at a stop, and the length to which a step is cut that ends where a guard is negative, else zero.
+TIME, NEXT_STEP, LAST_ERROR, UNCUT_STEP, CUT_STEP = range(5)
+CLOCK = 5
+# Places in ``Store.counts``. After REJECTED ones come states of a run: whether it has STARTED and ENDED, whether the
+# first slope is KNOWN, how often the step was cut (CUTS), and whether x lies WITHIN a step of the grid; then how many
+# changes of modes there are in the store, and the key of the mode that is WANTED where the table has none.
+DONE, ROWS, FOUND, STOP, EVALUATIONS, REJECTED, STARTED, ENDED, KNOWN, CUTS, WITHIN, CHANGED, WANTED = range(13)
+COUNTS = 13
+# Places in a mode: its key, then the programs in force. Of each there is the address, zero where there is no such
+# program, and behind it where in ``StateEquation.stages`` its stage starts. ASIDE is SETTLE with a stage of its own, as
+# long, which lies behind that of SETTLE.
+KEY, RHS, SETTLE, ASIDE, EVENTS, GUARDS, CHANGE = 0, 1, 3, 5, 7, 9, 11
+MODE = 13
+# CHANGE has out = [q, u, key of the next mode, notes], with a negative number in place of the key where it finds none.
+# A row of ``Store.changes`` is the time, the counts ROWS and FOUND, both keys, the states before and after, the notes.
+CHANGE_TIME, CHANGE_ROWS, CHANGE_FOUND, KEY_BEFORE, KEY_AFTER, STATE_BEFORE = range(6)
+# So many changes at one state at most, before it is said that they do not end.
+AT_ONCE = 100
 
 # An interpolated step is probed for events at this many equal parts.
 PROBES = 4
@@ -27,8 +40,9 @@ CONFIGURATION, MOTION, CONDITIONING, SWITCHES = range(4)
 
 
 # How a chunk of steps ended, as native loops say it by a number; STALLED is what only watchers of progress see, WAITING
-# a trajectory that has not ended yet.
-GOING, NOT_FINITE, STUCK, STALLED = range(4)
+# a trajectory that has not ended yet. Of modes: the table has no row for the WANTED key; CHANGE finds no next
+# mode; a guard is no number; changes at one state do not end.
+GOING, NOT_FINITE, STUCK, STALLED, UNKNOWN_MODE, REFUSED, NO_GUARD, ENDLESS = range(8)
 WAITING, FINISHED = -1, GOING
 
 # Places in a queue of trajectories, and what a lane carries that is free.
@@ -39,49 +53,84 @@ NO_NOTES: Vector = np.zeros(0)
 
 
 class Settling(NamedTuple):
-    """What puts a state onto the constraints, as a native program with its arrays.
+    """What puts a state onto the constraints.
 
     Attributes:
-        address: of the program with state [t, q, u], rest = inputs and out = [q, u, residual of the configuration,
-            residual of the motion, conditioning]; zero where there are no constraints.
-        stage: values that depend on parameters, and the choice of independent speeds where it is kept there.
-        out, work: its arrays.
-        choice: the part of the stage that changes when independent speeds are chosen anew.
-        kept: ``choice`` as it was.
+        program: of the mode, SETTLE or ASIDE, with out = [q, u, residual of the configuration, residual of the motion,
+            conditioning].
+        out: its outputs.
+        kept: the choice of independent speeds as it was; the one in force lies in the stage, from RANK on.
         notes: see CONFIGURATION, MOTION, CONDITIONING, SWITCHES; empty where there are no constraints.
     """
 
-    address: int
-    stage: Vector
+    program: int
     out: Vector
-    work: Vector
-    choice: Indices
     kept: Indices
     notes: Vector
 
 
-class StateEquation(NamedTuple):
-    """x' = f(t, x, inputs), x = [q, u], as a compiled program with its arrays.
+class Watch(NamedTuple):
+    """Expressions whose sign changes are looked for; one entry an event, or a guard.
 
     Attributes:
-        address: of the program with state [t, q, u], rest = inputs and out = x' (nq + n).
+        program: of the mode, EVENTS or GUARDS, with out = the expressions.
+        out: their values.
+        signs: the last sign of each that was not zero; zero before there was one. Guards have none.
+        directions: 1 for changes to positive only, -1 to negative only, 0 for both.
+        terminal: 1 where the run ends.
+        roots: scratch, where in a step each one changes sign.
+    """
+
+    program: int
+    out: Vector
+    signs: Vector
+    directions: Vector
+    terminal: Vector
+    roots: Vector
+
+
+class Automaton(NamedTuple):
+    """The modes that are known, and what leads from one to the next.
+
+    Attributes:
+        table: a row for each mode, (modes, MODE).
+        guards: the mode ends where one is negative; of length zero where there is one mode for all states.
+        changed: outputs of CHANGE.
+    """
+
+    table: NDArray[np.int64]
+    guards: Watch
+    changed: Vector
+
+
+class StateEquation(NamedTuple):
+    """x' = f(t, x, inputs), x = [q, u], by the compiled programs of the mode in force, with their arrays.
+
+    Programs have state [t, q, u] and rest = inputs; RHS has out = x' (nq + n).
+
+    Attributes:
+        mode: a copy of the row in force of the table of modes, (MODE,).
         state: scratch for [t, x], length 1 + nx.
         inputs: values of the inputs; those without a table stay as they are.
-        stage: values that depend on parameters only.
-        work: scratch of the program.
+        stages: of all programs of all modes, values that depend on parameters only, and headers.
+        headers: the same memory as 64-bit integers.
+        work: scratch of the program that needs most.
         quaternions: where in q each unit quaternion starts.
         settling: what puts the end of each step onto the constraints; its choice of speeds is the one in force.
         aside: the same for states looked at within a step, with a choice of its own, so that looking changes nothing.
+        automaton: the modes.
     """
 
-    address: int
+    mode: Indices
     state: Vector
     inputs: Vector
-    stage: Vector
+    stages: Vector
+    headers: Indices
     work: Vector
     quaternions: Indices
     settling: Settling
     aside: Settling
+    automaton: Automaton
 
 
 class Tables(NamedTuple):
@@ -126,28 +175,6 @@ class Course(NamedTuple):
     stops: Vector
 
 
-class Watch(NamedTuple):
-    """Expressions whose sign changes are looked for, as a compiled program with its arrays; one entry an event.
-
-    Attributes:
-        address: of the program with state [t, q, u], rest = inputs, out = the expressions.
-        stage, out, work: its arrays.
-        signs: the last sign of each that was not zero; zero before there was one.
-        directions: 1 for changes to positive only, -1 to negative only, 0 for both.
-        terminal: 1 where the run ends.
-        roots: scratch, where in a step each one changes sign.
-    """
-
-    address: int
-    stage: Vector
-    out: Vector
-    work: Vector
-    signs: Vector
-    directions: Vector
-    terminal: Vector
-    roots: Vector
-
-
 class Store(NamedTuple):
     """What moves in a run, and all that survives from one chunk of steps to the next.
 
@@ -155,11 +182,11 @@ class Store(NamedTuple):
         x: the state [q, u].
         y, z: scratch of its length.
         slopes: derivatives at the stages of a step, (stages, nx); the first is that at x where ``counts[KNOWN]``.
-        clock: time and step sizes, see TIME, NEXT_STEP, LAST_ERROR, UNCUT_STEP.
-        counts: see DONE, ROWS, FOUND, STOP, EVALUATIONS, REJECTED, STARTED, ENDED; KNOWN is whether the first slope is
-            that at x, with the inputs in force.
+        clock: time and step sizes, see TIME and what follows.
+        counts: see DONE and what follows; KNOWN is whether the first slope is that at x, with the inputs in force.
         rows: recorded states [t, q, u], with the notes of settling behind them where there are constraints.
         found: events [number of the event, t, q, u].
+        changes: of modes, see CHANGE_TIME.
     """
 
     x: Vector
@@ -170,6 +197,7 @@ class Store(NamedTuple):
     counts: Indices
     rows: NDArray[np.float64]
     found: NDArray[np.float64]
+    changes: NDArray[np.float64]
 
 
 class Scheme(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kane.native.arrays import ENDED, FOUND, PROBES
-from kane.native.call import call_program, native_inline
-from kane.native.state import between, interpolate, look_aside
+from kane.native.call import native_inline
+from kane.native.state import between, call_mode, interpolate, look_aside
 
 # Of a step: where a root is bracketed this closely, its distance from the root is rounding.
 LOCATED = 1e-15
@@ -19,11 +19,7 @@ def watched(watch: Any, system: Any, interpolated: Any, t: float, x: Any) -> Non
     """Evaluate the expressions at time t and state x."""
     if interpolated.column.size > 0:
         interpolate(interpolated, t, system.inputs)
-    state = system.state
-    state[0] = t
-    for i in range(x.size):
-        state[1 + i] = x[i]
-    call_program(watch.address, state, system.inputs, watch.stage, watch.out, watch.work)
+    call_mode(system, watch.program, t, x, watch.out)
 
 
 @native_inline
@@ -53,7 +49,7 @@ def find_events(watch: Any, context: Any, store: Any, dense: Any, span: Any) -> 
     t, h, t1 = span
     for probe in range(1, PROBES + 1):
         theta = probe / PROBES
-        _probe(watch, context, store, dense, (t, h, t1), theta)
+        probe_at(watch, context, store, dense, (t, h, t1), theta)
         end = NONE
         for e in range(watch.out.size):
             sign = _sign(watch.out[e])
@@ -68,7 +64,7 @@ def find_events(watch: Any, context: Any, store: Any, dense: Any, span: Any) -> 
         for e in range(watch.out.size):
             if watch.roots[e] != NONE:
                 low, theta_e = theta - 1.0 / PROBES, theta
-                watch.roots[e] = _locate(watch, context, store, dense, (t, h, t1), (e, watch.roots[e], low, theta_e))
+                watch.roots[e] = locate(watch, context, store, dense, (t, h, t1), (e, watch.roots[e], low, theta_e))
                 if watch.terminal[e] > 0.0:
                     end = min(end, watch.roots[e])
         for e in range(watch.out.size):
@@ -106,22 +102,23 @@ def _at(store: Any, dense: Any, span: Any, theta: float, system: Any) -> float:
 
 
 @native_inline
-def _probe(watch: Any, context: Any, store: Any, dense: Any, span: Any, theta: float) -> None:
+def probe_at(watch: Any, context: Any, store: Any, dense: Any, span: Any, theta: float) -> None:
+    """Evaluate the expressions at the part theta of the step."""
     system, interpolated = context
     at = _at(store, dense, span, theta, system)
     watched(watch, system, interpolated, at, store.z)
 
 
 @native_inline
-def _locate(watch: Any, context: Any, store: Any, dense: Any, span: Any, change: Any) -> float:
+def locate(watch: Any, context: Any, store: Any, dense: Any, span: Any, change: Any) -> float:
     """The first place of the bracket at which expression e has its new sign, by regula falsi (Illinois) and halving.
 
     What comes after the root, not what comes before it, so that a run that goes on from there does not find it again.
     """
     e, sign, low, high = change
-    _probe(watch, context, store, dense, span, high)
+    probe_at(watch, context, store, dense, span, high)
     above = watch.out[e] * sign
-    _probe(watch, context, store, dense, span, low)
+    probe_at(watch, context, store, dense, span, low)
     below = watch.out[e] * sign
     side = 0
     for k in range(HALVINGS):
@@ -130,7 +127,7 @@ def _locate(watch: Any, context: Any, store: Any, dense: Any, span: Any, change:
         theta = 0.5 * (low + high)
         if k % 3 != 2 and below < 0.0 < above:
             theta = min(max((low * above - high * below) / (above - below), low), high)
-        _probe(watch, context, store, dense, span, theta)
+        probe_at(watch, context, store, dense, span, theta)
         value = watch.out[e] * sign
         if value > 0.0:
             high, above = theta, value

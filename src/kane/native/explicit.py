@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from kane.native.arrays import (
+    CUT_STEP,
     DONE,
     ENDED,
     EVALUATIONS,
@@ -14,12 +15,15 @@ from kane.native.arrays import (
     NEXT_STEP,
     NOT_FINITE,
     REJECTED,
+    STARTED,
     STOP,
     STUCK,
     TIME,
     UNCUT_STEP,
+    WITHIN,
 )
 from kane.native.call import native_inline, native_loop
+from kane.native.modes import AGAIN, STANDS, cut_step, has_guards, is_full
 from kane.native.state import is_finite, slope, wants_rows_within
 from kane.native.step import begin_step, end_step, settle_end
 
@@ -42,19 +46,23 @@ def march_explicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
         steps: how many.
 
     Returns:
-        GOING, NOT_FINITE or STUCK; x is always the last state that was reached.
+        GOING, NOT_FINITE, STUCK, or why a mode cannot change; x is always the last state that was reached. Fewer steps
+        are taken where the store of changes is full.
     """
     _, interpolated = tables
     y, slopes, clock, counts = store.y, store.slopes, store.clock, store.counts
     last, free = scheme.last, course.step == 0.0
     for _ in range(steps):
-        if counts[ENDED] > 0 or clock[TIME] == course.until:
+        if counts[ENDED] > 0 or clock[TIME] == course.until or is_full(system, store):
             break
-        t = clock[TIME]
-        ahead = course.stops[counts[STOP]] if free else _fixed_step(course, counts)[1]
-        if begin_step(system, tables, watch, store, 0.5 * (t + ahead)) and free:
+        t, first, error = clock[TIME], counts[STARTED] == 0, 0.0
+        ahead = course.stops[counts[STOP]] if free else fixed_step(course, clock, counts)[1]
+        status = begin_step(system, tables, watch, store, 0.5 * (t + ahead))
+        if status != GOING:
+            return status
+        if first and free:
             first_step(system, interpolated, course, store, scheme)
-        h, t1 = free_step(course, clock, counts, scheme.largest) if free else _fixed_step(course, counts)
+        h, t1 = free_step(course, clock, counts, scheme.largest) if free else fixed_step(course, clock, counts)
         _stages(system, interpolated, store, scheme, t, h, t1)
 
         if not is_finite(y) and not free:
@@ -65,28 +73,40 @@ def march_explicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
                 if not reject_step(course, clock, counts, scheme, h, error):
                     return STUCK
                 continue
-            accept_step(clock, counts, scheme, h, error, t1 == course.stops[counts[STOP]])
 
-        extend = watch.out.size > 0 or wants_rows_within(store, course, t1)
+        guarded = has_guards(system)
+        extend = guarded or watch.out.size > 0 or wants_rows_within(store, course, t1)
         if extend and last + 1 < slopes.shape[0]:
             _extra_stages(system, interpolated, store, scheme, t, h)
+        if guarded:
+            found = cut_step(system, interpolated, course, store, scheme.dense, (t, h, t1))
+            if found == AGAIN:
+                continue
+            if found != STANDS:
+                return found
+        if free:
+            accept_step(clock, counts, scheme, h, error, t1 == course.stops[counts[STOP]])
         end_step(system, interpolated, course, watch, store, scheme.dense, (t, h, t1), last)
     return GOING
 
 
 @native_inline
-def _fixed_step(course: Any, counts: Any) -> tuple[float, float]:
-    """Length and end of the next step of the grid."""
+def fixed_step(course: Any, clock: Any, counts: Any) -> tuple[float, float]:
+    """Length and end of the next step of the grid, of what is left of it, or of the part to which it is cut."""
     k = counts[DONE] + 1
-    if k < course.steps:
-        return course.step, course.start + k * course.step
-    return course.until - (course.start + (k - 1) * course.step), course.until
+    end = course.start + k * course.step if k < course.steps else course.until
+    if clock[CUT_STEP] != 0.0:
+        return clock[CUT_STEP], clock[TIME] + clock[CUT_STEP]
+    whole = k < course.steps and counts[WITHIN] == 0
+    return course.step if whole else end - clock[TIME], end
 
 
 @native_inline
 def free_step(course: Any, clock: Any, counts: Any, largest: float) -> tuple[float, float]:
     """Length and end of the step to try: the wanted one, or what ends at the next stop, in two halves if need be."""
     t, h, stop = clock[TIME], clock[NEXT_STEP], course.stops[counts[STOP]]
+    if clock[CUT_STEP] != 0.0:
+        return clock[CUT_STEP], t + clock[CUT_STEP]
     if abs(h) > largest:
         h = math.copysign(largest, h)
     clock[UNCUT_STEP] = h
@@ -117,6 +137,7 @@ def reject_step(course: Any, clock: Any, counts: Any, scheme: Any, h: float, err
     """A shorter step to try; whether times are still told apart with it."""
     factor = max(SHRINK, SAFETY * error**-scheme.exponent) if error < math.inf else SHRINK
     clock[NEXT_STEP] = clock[UNCUT_STEP] = h * factor
+    clock[CUT_STEP] = 0.0
     clock[LAST_ERROR] = 1.0
     counts[REJECTED] += 1
     return bool(abs(h * factor) > 4.0 * ROUNDING * max(abs(course.start), abs(course.until)))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kane.native.arrays import DONE, ENDED, EVALUATIONS, GOING, NOT_FINITE, TIME
+from kane.native.arrays import ENDED, EVALUATIONS, GOING, NOT_FINITE, TIME
 from kane.native.call import native_inline, native_loop
+from kane.native.explicit import fixed_step
+from kane.native.modes import AGAIN, STANDS, cut_step, has_guards, is_full
 from kane.native.state import is_finite, slope
 from kane.native.step import begin_step, end_step, settle_end
 
@@ -31,19 +33,20 @@ def march_implicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
         steps: how many.
 
     Returns:
-        GOING, or NOT_FINITE where the iteration does not converge, the step being too long for it.
+        GOING, NOT_FINITE where the iteration does not converge, the step being too long for it, or why a mode cannot
+        change. Fewer steps are taken where the store of changes is full.
     """
     _, interpolated = tables
-    x, y, _, slopes, clock, counts, _, _ = store
+    x, y, slopes, clock, counts = store.x, store.y, store.slopes, store.clock, store.counts
     last = scheme.last
     for _ in range(steps):
-        if counts[ENDED] > 0 or clock[TIME] == course.until:
+        if counts[ENDED] > 0 or clock[TIME] == course.until or is_full(system, store):
             break
-        t, k = clock[TIME], counts[DONE] + 1
-        h, t1 = course.step, course.start + k * course.step
-        if k == course.steps:
-            h, t1 = course.until - t, course.until
-        begin_step(system, tables, watch, store, 0.5 * (t + t1))
+        t = clock[TIME]
+        status = begin_step(system, tables, watch, store, 0.5 * (t + fixed_step(course, clock, counts)[1]))
+        if status != GOING:
+            return status
+        h, t1 = fixed_step(course, clock, counts)
         for s in range(1, last):
             for i in range(x.size):
                 slopes[s, i] = slopes[0, i]
@@ -56,6 +59,12 @@ def march_implicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
             return NOT_FINITE
         slope(system, interpolated, t1, y, slopes[last])
         counts[EVALUATIONS] += 1
+        if has_guards(system):
+            found = cut_step(system, interpolated, course, store, scheme.dense, (t, h, t1))
+            if found == AGAIN:
+                continue
+            if found != STANDS:
+                return found
         end_step(system, interpolated, course, watch, store, scheme.dense, (t, h, t1), last)
     return GOING
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kane.native.arrays import DONE, END, FINISHED, IDLE, KNOWN, MORE, NEXT, REJECTED, STARTED, STUCK, TIME, Store
+from kane.native.arrays import DONE, END, FINISHED, IDLE, MORE, NEXT, REJECTED, RHS, STARTED, STUCK, TIME, Store
 from kane.native.call import call_program, native_inline, native_loop
 from kane.native.explicit import accept_step, combined_error, first_step, free_step, reject_step
-from kane.native.state import wants_rows_within, write_row
-from kane.native.step import begin_step, end_step
+from kane.native.state import slope, wants_rows_within, write_row
+from kane.native.step import end_step
 from kane.native.vectors import add_slopes, raise_to_errors
 
 
@@ -70,27 +70,27 @@ def _lane(single: Any, block: Any, trajectories: Any, lane: int) -> Any:
         block.counts[lane],
         trajectories.rows[block.carries[lane]],
         own.found,
+        own.changes,
     )
 
 
 @native_inline
 def _begin(single: Any, course: Any, block: Any, trajectories: Any, scheme: Any, lane: int, number: int) -> None:
     """Put a trajectory into a lane: its first slope and first step are those of a run of its own."""
-    system, tables, watch, store = single
+    system, tables, _, store = single
     lanes, n = len(block.lanes), store.x.size
     inputs = trajectories.inputs[number if trajectories.inputs.shape[0] > 1 else 0]
     stage = trajectories.stages[number if trajectories.stages.shape[0] > 1 else 0]
     for i in range(inputs.size):
         system.inputs[i] = block.rest[i * lanes + lane] = inputs[i]
     for i in range(stage.size):
-        system.stage[i] = stage[i]
+        system.stages[system.mode[RHS + 1] + i] = stage[i]
         if block.each != 0:
             block.stage[i * lanes + lane] = stage[i]
     for i in range(n):
         store.x[i] = trajectories.starts[number, i]
     store.clock[TIME] = course.start
-    store.counts[STARTED] = store.counts[KNOWN] = 0
-    begin_step(system, tables, watch, store, course.start)
+    slope(system, tables[1], course.start, store.x, store.slopes[0])
     first_step(system, tables[1], course, store, scheme)
     for i in range(n):
         block.x[i * lanes + lane] = store.x[i]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kane.native.arrays import DONE, ENDED, ROWS, SWITCHES
+from kane.native.arrays import CUT_STEP, DONE, ENDED, RHS, ROWS, SWITCHES
 from kane.native.call import call_program, native_inline
+from kane.native.header import RANK
 
 
 @native_inline
@@ -61,29 +62,42 @@ def normalise(x: Any, quaternions: Any) -> None:
 
 
 @native_inline
+def call_mode(system: Any, program: int, t: float, x: Any, out: Any) -> None:
+    """Call a program of the mode in force at time t and state x, with the inputs as they are."""
+    state, mode = system.state, system.mode
+    state[0] = t
+    for i in range(x.size):
+        state[1 + i] = x[i]
+    call_program(mode[program], state, system.inputs, system.stages[mode[program + 1] :], out, system.work)
+
+
+@native_inline
 def settle(settling: Any, system: Any, t: float, x: Any) -> None:
     """Put the state x at time t onto the constraints, where there are any, and note what was found.
 
     What the exact motion satisfies, a step misses by its error, and that is how far the state is moved: the order of
     the method stays. A state that is not finite stays as it is.
     """
-    if settling.address == 0 or not is_finite(x):
+    if settling.notes.size == 0 or not is_finite(x):
         return
-    state = system.state
-    state[0] = t
-    for i in range(x.size):
-        state[1 + i] = x[i]
-    call_program(settling.address, state, system.inputs, settling.stage, settling.out, settling.work)
+    call_mode(system, settling.program, t, x, settling.out)
     for i in range(x.size):
         x[i] = settling.out[i]
     for i in range(SWITCHES):
         settling.notes[i] = settling.out[x.size + i]
-    changed = 0.0
-    for i in range(settling.choice.size):
-        if settling.choice[i] != settling.kept[i]:
-            changed = 1.0
-            settling.kept[i] = settling.choice[i]
-    settling.notes[SWITCHES] += changed
+    if keep_choice(settling, system):
+        settling.notes[SWITCHES] += 1.0
+
+
+@native_inline
+def keep_choice(settling: Any, system: Any) -> bool:
+    """Take note of the choice of independent speeds in force; whether it is another one than before."""
+    choice = system.headers[system.mode[settling.program + 1] + RANK :]
+    changed = False
+    for i in range(settling.kept.size):
+        changed = changed or settling.kept[i] != choice[i]
+        settling.kept[i] = choice[i]
+    return changed
 
 
 @native_inline
@@ -100,11 +114,7 @@ def slope(system: Any, interpolated: Any, t: float, x: Any, out: Any) -> None:
     """Write f(t, x) with the inputs of time t; held ones stay as they are."""
     if interpolated.column.size > 0:
         interpolate(interpolated, t, system.inputs)
-    state = system.state
-    state[0] = t
-    for i in range(x.size):
-        state[1 + i] = x[i]
-    call_program(system.address, state, system.inputs, system.stage, out, system.work)
+    call_mode(system, RHS, t, x, out)
 
 
 @native_inline
@@ -155,7 +165,7 @@ def record(store: Any, course: Any, dense: Any, span: Any, system: Any) -> None:
     t, h, t1 = span
     last = store.counts[ENDED] > 0 or t1 == course.until
     if course.every > 0:
-        if last or (store.counts[DONE] + 1) % course.every == 0:
+        if last or (ends_whole(store, course) and (store.counts[DONE] + 1) % course.every == 0):
             write_row(store, t1, store.y, system.settling.notes)
         return
     while wants_rows_within(store, course, t1):
@@ -166,6 +176,12 @@ def record(store: Any, course: Any, dense: Any, span: Any, system: Any) -> None:
     row = store.counts[ROWS]
     if last or (row < course.times.size and course.times[row] == t1):
         write_row(store, t1, store.y, system.settling.notes)
+
+
+@native_inline
+def ends_whole(store: Any, course: Any) -> bool:
+    """Whether a step counts: all do, but those of fixed steps that were cut to end before the grid."""
+    return bool(course.step == 0.0 or store.clock[CUT_STEP] == 0.0)
 
 
 @native_inline

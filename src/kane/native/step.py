@@ -4,25 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from kane.native.arrays import DONE, EVALUATIONS, KNOWN, STARTED, TIME
+from kane.native.arrays import CUT_STEP, CUTS, DONE, EVALUATIONS, GOING, KNOWN, STARTED, TIME, WITHIN
 from kane.native.call import native_inline, native_loop
 from kane.native.events import find_events, first_signs
-from kane.native.state import hold, normalise, record, settle, slope
+from kane.native.modes import change_modes, first_guard, has_guards
+from kane.native.state import ends_whole, hold, normalise, record, settle, slope
 
 
 @native_inline
-def begin_step(system: Any, tables: Any, watch: Any, store: Any, middle: float) -> bool:
-    """Hold the inputs of a step with this middle, and fill the first slope where it is not known from the step before.
+def begin_step(system: Any, tables: Any, watch: Any, store: Any, middle: float) -> int:
+    """Hold the inputs of a step with this middle, change the mode where a guard is negative, fill the first slope.
+
+    Nothing but inputs is done where the slope is known from the step before. In the first step of the run, signs from
+    which events are counted are those at its start.
 
     Returns:
-        Whether it is the first step of the run; signs from which events are counted are then those at its start.
+        GOING, or why the mode cannot change, see ``change_modes``.
     """
     held, interpolated = tables
     first = store.counts[STARTED] == 0
     if held.column.size > 0:
         hold(held, middle, system.inputs)
     elif store.counts[KNOWN] == 1:
-        return False
+        return GOING
+    if has_guards(system):
+        status = change_modes(system, interpolated, store)
+        if status != GOING:
+            return status
     slope(system, interpolated, store.clock[TIME], store.x, store.slopes[0])
     store.counts[EVALUATIONS] += 1
     store.counts[KNOWN] = 1
@@ -30,7 +38,7 @@ def begin_step(system: Any, tables: Any, watch: Any, store: Any, middle: float) 
         store.counts[STARTED] = 1
         if watch.out.size > 0:
             first_signs(watch, system, interpolated, store.clock[TIME], store.x)
-    return bool(first)
+    return GOING
 
 
 @native_inline
@@ -60,13 +68,23 @@ def end_step(
         store.x[i] = store.y[i]
         store.slopes[0, i] = store.slopes[last, i]
     store.clock[TIME] = end
-    store.counts[DONE] += 1
+    whole = ends_whole(store, course)
+    store.counts[WITHIN] = not whole
+    store.counts[DONE] += whole
+    store.clock[CUT_STEP] = 0.0
+    store.counts[CUTS] = 0
 
 
 @native_loop
-def begin_external(system: Any, tables: Any, watch: Any, store: Any, middle: float) -> None:
+def begin_external(system: Any, tables: Any, watch: Any, store: Any, middle: float) -> int:
     """``begin_step`` for a step that is taken elsewhere."""
-    begin_step(system, tables, watch, store, middle)
+    return begin_step(system, tables, watch, store, middle)
+
+
+@native_loop
+def guard_external(system: Any, tables: Any, store: Any, dense: Any, span: Any) -> float:
+    """``first_guard`` of a step that was taken elsewhere."""
+    return first_guard(system, tables[1], store, dense, span)
 
 
 @native_loop

@@ -17,8 +17,9 @@ from kane.expression.operations import ABS, DIV, EQUAL, LESS, LESS_EQUAL, MAX, M
 from kane.expression.traverse import leaves, reachable
 from kane.formulation.equations import Equations
 from kane.formulation.search.best_speeds import where_zero
-from kane.native.arrays import CONDITIONING, Vector
+from kane.native.arrays import CONDITIONING, RHS, SETTLE, Vector
 from kane.simulation.march import March
+from kane.simulation.mode_table import stage_in_force
 from kane.simulation.run import Outcome
 
 if TYPE_CHECKING:
@@ -54,8 +55,21 @@ class Jump(NamedTuple):
         return self.above < 0.0 < self.below
 
 
+# Of modes, in words.
+NO_NEXT_MODE = {
+    Outcome.REFUSED: "finds no next mode",
+    Outcome.NO_GUARD: "has a guard that is no number",
+    Outcome.ENDLESS: "changes modes without end",
+}
+
+
 def explain(problem: Problem, march: March, outcome: Outcome) -> SimulationError:
     """Why the march could not take its next step, or gets nowhere with it."""
+    if outcome in NO_NEXT_MODE:
+        return SimulationError(
+            f"{problem.layout.model!r} {NO_NEXT_MODE[outcome]} at t = {march.time:.9g} s, "
+            f"{problem.layout.describe(march.x)}"
+        )
     slope = _slope(problem, march, np.concatenate([[march.time], march.x]))
     names = problem.layout.coordinates + problem.layout.speeds
     wrong = [f"{name}_dot" for name, value in zip(names, slope, strict=True) if not np.isfinite(value)]
@@ -121,7 +135,7 @@ def _chatters(jump: Jump) -> str:
 def _small_divisors(problem: Problem, march: March) -> Iterator[str]:
     states = np.concatenate([march.states(), [[march.time, *march.x]]])
     inputs = np.tile(march.system.inputs, (len(states), 1))
-    return small_divisors(problem.dyn.equations, states, inputs, march.parameters)
+    return small_divisors(problem.dyn.equations, states, inputs, problem.parameters)
 
 
 def chattering(problem: Problem, march: March) -> Jump | None:
@@ -182,7 +196,7 @@ def _argument(problem: Problem, march: March, node: Expr, states: NDArray[np.flo
     """What changes its sign where the node jumps, at states [t, q, u], (states,)."""
     args = node.args[:1] if node.op in (SIGN, ABS, SELECT) else node.args[:2]
     inputs = np.tile(march.system.inputs, (len(states), 1))
-    leaves_here = _values(problem.dyn.equations, states, inputs, march.parameters)
+    leaves_here = _values(problem.dyn.equations, states, inputs, problem.parameters)
     values = [np.broadcast_to(x, len(states)) for x in interpret(args, leaves_here)]
     return values[0] if len(values) == 1 else values[0] - values[1]
 
@@ -198,7 +212,7 @@ def _values(
 
 
 def _slope(problem: Problem, march: March, state: Vector) -> Vector:
-    return problem.rhs(state, march.system.inputs, march.system.stage)
+    return problem.rhs(state, march.system.inputs, stage_in_force(march.system, RHS, problem.rhs))
 
 
 def small_divisors(
@@ -236,7 +250,7 @@ def passages(problem: Problem, march: March) -> Iterator[str]:
     equations, states = problem.dyn.equations, march.states()
     embedding = equations.embedding
     moving = [x for x in equations.baked_in(embedding.fails_where) if _depends_on_state(x)]
-    values = _values(equations, states, np.tile(march.system.inputs, (len(states), 1)), march.parameters)
+    values = _values(equations, states, np.tile(march.system.inputs, (len(states), 1)), problem.parameters)
     for divisor, value in zip(moving, interpret(moving, values), strict=True):
         changes = np.flatnonzero(np.diff(np.sign(value)))
         if len(changes):
@@ -279,12 +293,13 @@ def rounding(problem: Problem, march: March) -> float:
 def _settled(problem: Problem, march: March, state: Vector) -> tuple[Vector, Vector]:
     """The state put onto the constraints, and the stage that goes with it; the march stays as it is."""
     system = march.system
+    own = stage_in_force(system, RHS, problem.rhs)
     if problem.settle is None:
-        return state, system.stage
-    stage = system.settling.stage.copy()
+        return state, own
+    stage = stage_in_force(system, SETTLE, problem.settle).copy()
     settled = problem.settle(state, system.inputs, stage)[: len(march.x)]
-    own = stage if system.stage is system.settling.stage else system.stage
-    return np.concatenate([state[:1], settled]), own
+    shared = system.mode[RHS + 1] == system.mode[SETTLE + 1]
+    return np.concatenate([state[:1], settled]), stage if shared else own
 
 
 def _settled_slope(problem: Problem, march: March, state: Vector) -> Vector:

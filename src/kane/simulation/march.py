@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
@@ -14,12 +13,17 @@ from numpy.typing import NDArray
 from kane.errors import ModelError
 from kane.native import arrays
 from kane.native.arrays import (
+    AT_ONCE,
+    CHANGED,
+    CLOCK,
     COUNTS,
     ENDED,
     FOUND,
+    KEY,
     NO_NOTES,
     PROBES,
     ROWS,
+    STATE_BEFORE,
     TIME,
     Course,
     StateEquation,
@@ -30,19 +34,21 @@ from kane.native.arrays import (
 )
 
 if TYPE_CHECKING:
-    from kane.codegen.jit.compiled import CompiledFunction
-    from kane.codegen.jit.function import ArrayFunction
-    from kane.codegen.programs.program import Program
     from kane.simulation.asked.python_inputs import PythonInputs
+    from kane.simulation.problem import Problem
 
 
 class Status(IntEnum):
-    """How a chunk of steps ended; native loops return the number, but for the last, which only ``Problem`` sees."""
+    """How a chunk of steps ended; native loops return the number, but for STALLED, which only ``Problem`` sees."""
 
     GOING = arrays.GOING
     NOT_FINITE = arrays.NOT_FINITE
     STUCK = arrays.STUCK
     STALLED = arrays.STALLED
+    UNKNOWN_MODE = arrays.UNKNOWN_MODE
+    REFUSED = arrays.REFUSED
+    NO_GUARD = arrays.NO_GUARD
+    ENDLESS = arrays.ENDLESS
 
 
 @dataclass(slots=True)
@@ -55,8 +61,7 @@ class March:
         course: over which steps, and what is recorded.
         watch: events.
         store: what moves.
-        rhs: the program of the system, and ``compile``, which makes others of its leaves.
-        parameters: values.
+        problems: of each mode that was entered, by its key.
         slow: what calls the inputs that are Python functions.
         memory: what an integrator keeps from chunk to chunk that is no array.
         near: where fixed steps passed near a singularity, in words; nothing where they did not.
@@ -67,9 +72,7 @@ class March:
     course: Course
     watch: Watch
     store: Store
-    rhs: ArrayFunction
-    compile: Callable[[Program], CompiledFunction]
-    parameters: Vector
+    problems: dict[int, Problem]
     slow: PythonInputs | None = None
     memory: Any = None
     near: str = ""
@@ -83,6 +86,11 @@ class March:
     def time(self) -> float:
         """The time of x [s]."""
         return float(self.store.clock[TIME])
+
+    @property
+    def problem(self) -> Problem:
+        """That of the mode in force."""
+        return self.problems[int(self.system.mode[KEY])]
 
     @property
     def finished(self) -> bool:
@@ -104,6 +112,9 @@ class March:
         wanted = counts[FOUND] + PROBES * len(self.watch.out) * steps
         if len(store.found) < wanted and len(self.watch.out):
             store = store._replace(found=_enlarged(store.found, max(2 * len(store.found), wanted)))
+        wanted = counts[CHANGED] + 2 * AT_ONCE
+        if len(store.changes) < wanted and len(self.system.automaton.guards.out):
+            store = store._replace(changes=_enlarged(store.changes, 2 * wanted))
         if len(store.slopes) < stages:
             store = store._replace(slopes=np.zeros((stages, len(store.x))))
         self.store = store
@@ -123,13 +134,21 @@ class March:
         return found[order]
 
 
-def new_store(start: float, x: Vector, rows: int, notes: Vector = NO_NOTES) -> Store:
-    """The store of a run that starts from x, with room for so many records, the first one made."""
+def new_store(start: float, x: Vector, rows: int, notes: Vector = NO_NOTES, of_changes: int = 0) -> Store:
+    """The store of a run that starts from x, with room for so many records, the first one made.
+
+    Args:
+        start, x: first time and state.
+        rows: of the records.
+        notes: of settling, behind each record.
+        of_changes: how many notes the changes of modes have.
+    """
     n = len(x)
-    clock, counts = np.zeros(4), np.zeros(COUNTS, dtype=np.int64)
+    clock, counts = np.zeros(CLOCK), np.zeros(COUNTS, dtype=np.int64)
     clock[TIME], counts[ROWS] = start, 1
     record = _enlarged(np.concatenate([[start], x, notes])[None, :], rows)
-    return Store(x.copy(), np.zeros(n), np.zeros(n), np.zeros((0, n)), clock, counts, record, np.empty((0, 2 + n)))
+    found, changes = np.empty((0, 2 + n)), np.empty((0, STATE_BEFORE + 2 * n + of_changes))
+    return Store(x.copy(), np.zeros(n), np.zeros(n), np.zeros((0, n)), clock, counts, record, found, changes)
 
 
 def _enlarged(rows: NDArray[np.float64], length: int) -> NDArray[np.float64]:

@@ -14,16 +14,34 @@ from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import SimulationError
 from kane.model.named_vector import named_vector
-from kane.native.arrays import FOUND, Course, StateEquation, Vector
+from kane.native.arrays import (
+    ASIDE,
+    CHANGE,
+    CHANGE_TIME,
+    CHANGED,
+    EVENTS,
+    FOUND,
+    GUARDS,
+    KEY,
+    RHS,
+    SETTLE,
+    Automaton,
+    Course,
+    Indices,
+    StateEquation,
+    Vector,
+    Watch,
+)
 from kane.native.header import KEPT
 from kane.simulation.asked.closed_loop import close_loop, resolved
-from kane.simulation.asked.events import Event, compile_events, crowded, event_names, watch_for
+from kane.simulation.asked.events import Event, compile_events, crowded, event_names, is_crowded, watch_for
 from kane.simulation.asked.inputs import InputPlan, plan_inputs
 from kane.simulation.asked.python_inputs import PythonInputs
 from kane.simulation.failure import chattering, explain
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.layout import Layout
 from kane.simulation.march import March, Status, new_store
+from kane.simulation.mode_table import Programs, new_row
 from kane.simulation.nearness import Nearness
 from kane.simulation.pace import Pace
 from kane.simulation.recorded.record import Record
@@ -47,6 +65,8 @@ class Problem:
         signals: the program of the events, where there are any.
         energy: the program of kinetic and potential energy.
         constraints: in numbers; None without constraints.
+        guards: what is negative where the mode ends; None where there is one mode for all states.
+        change: what leads to the next mode there.
     """
 
     dyn: Dynamics
@@ -60,6 +80,8 @@ class Problem:
     signals: ArrayFunction | None
     energy: ArrayFunction
     constraints: Constraints | None
+    guards: ArrayFunction | None = None
+    change: ArrayFunction | None = None
 
     @classmethod
     def of(cls, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> Problem:
@@ -134,35 +156,41 @@ class Problem:
         slow = None
         if plan.needs_python:
             slow = PythonInputs(rhs, plan, system, len(self.layout.coordinates))
-            system = system._replace(address=slow.address)
         rows = -(-course.steps // course.every) if course.every else len(course.times)
-        store = new_store(course.start, x, rows + 2, system.settling.notes)
-        return March(
-            system=system,
-            tables=plan.tables(),
-            course=course,
-            watch=watch_for(self.events, self.signals, self.parameters),
-            store=store,
-            rhs=rhs,
-            compile=self.dyn.compile,
-            parameters=self.parameters,
-            slow=slow,
-        )
+        notes = len(system.automaton.changed[rhs.n_out + 1 :])
+        store = new_store(course.start, x, rows + 2, system.settling.notes, notes)
+        problems = {int(system.mode[KEY]): self}
+        return March(system, plan.tables(), course, watch_for(self.events), store, problems, slow)
+
+    @property
+    def programs(self) -> Programs:
+        """What native loops call."""
+        found = {RHS: self.rhs, SETTLE: self.settle, ASIDE: self.settle, EVENTS: self.signals}
+        found |= {GUARDS: self.guards, CHANGE: self.change}
+        return {program: function for program, function in found.items() if function is not None}
+
+    def row(self, at: int) -> tuple[Indices, Vector]:
+        """The row of the mode for native loops and its stages, which are to lie from ``at`` on."""
+        # Where settling chooses the speeds that rhs integrates, it does so in the stage of both.
+        shared = [RHS] if self.dyn.equations.embedding.choice.in_runs == KEPT else []
+        return new_row(0, self.programs, self.parameters, shared, at)
 
     def _system(self) -> StateEquation:
-        rhs, speeds = self.rhs, len(self.layout.speeds)
-        settling, aside = (new_settling(self.settle, speeds, self.parameters) for _ in range(2))
-        # Where settling chooses the speeds that rhs integrates, it does so in the stage of both.
-        shared = self.dyn.equations.embedding.choice.in_runs == KEPT
+        speeds, none = len(self.layout.speeds), np.zeros(0)
+        row, stages = self.row(0)
+        n = self.guards.n_out if self.guards else 0
+        guards = Watch(GUARDS, np.zeros(n), none, none, none, np.zeros(n))
         return StateEquation(
-            rhs.address,
-            np.zeros(rhs.n_state),
-            self.plan.constants.copy(),
-            settling.stage if shared else rhs.stage(self.parameters),
-            np.zeros(rhs.n_work),
-            np.array(self.layout.quaternions, dtype=np.int64),
-            settling,
-            aside,
+            mode=row.copy(),
+            state=np.zeros(self.rhs.n_state),
+            inputs=self.plan.constants.copy(),
+            stages=stages,
+            headers=stages.view(np.int64),
+            work=np.zeros(max(function.n_work for function in self.programs.values())),
+            quaternions=np.array(self.layout.quaternions, dtype=np.int64),
+            settling=new_settling(SETTLE, self.settle, speeds),
+            aside=new_settling(ASIDE, self.settle, speeds),
+            automaton=Automaton(row[None, :], guards, np.zeros(self.change.n_out if self.change else 0)),
         )
 
     def _settled(self, system: StateEquation, t: float, x: Vector) -> Vector:
@@ -170,7 +198,7 @@ class Problem:
             return x
         state = np.concatenate([[t], x])
         self.constraints.require_consistent(state)
-        return settle_once(self.settle, system.settling, state, system.inputs)
+        return settle_once(self.settle, system, state)
 
     def advance(self, method: Integrator) -> Advance:
         """The method's ``advance`` for one march, STALLED where it gets nowhere.
@@ -183,7 +211,7 @@ class Problem:
         def advance(march: March, steps: int) -> Status:
             nonlocal pace
             clock, counts = march.store.clock, march.store.counts
-            before = counts[FOUND]
+            before = counts[FOUND], counts[CHANGED]
             if pace is None and not method.fixed:
                 pace = Pace(march.course, march.time)
             if near is not None:
@@ -192,7 +220,7 @@ class Problem:
                 status = method.advance(march, min(steps, pace.left(counts)) if pace else steps)
             if march.slow is not None:
                 march.slow.raise_kept()
-            if march.store.counts[FOUND] > before:
+            if status is Status.GOING and (counts[FOUND], counts[CHANGED]) > before:
                 self._check_accumulation(march)
             if status is Status.GOING and pace and pace.is_lost(clock, counts, lambda: self.chatters(march)):
                 return Status.STALLED
@@ -209,8 +237,14 @@ class Problem:
         return explain(self, march, outcome)
 
     def _check_accumulation(self, march: March) -> None:
-        course, found = march.course, march.store.found[: march.store.counts[FOUND]]
-        number = crowded(found, abs(course.until - course.start))
+        store, span = march.store, abs(march.course.until - march.course.start)
+        changes = store.changes[: store.counts[CHANGED], CHANGE_TIME]
+        if is_crowded(changes, span):
+            raise SimulationError(
+                f"the mode of {self.layout.model!r} changes again and again at t = {march.time:.9g} s, "
+                f"{self.layout.describe(march.x)}"
+            )
+        number = crowded(store.found[: store.counts[FOUND]], span)
         if number is not None:
             raise SimulationError(
                 f"the event {event_names(self.events)[number]!r} of {self.layout.model!r} happens again and again at "

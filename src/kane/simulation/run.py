@@ -23,9 +23,19 @@ class Outcome(Enum):
     NOT_FINITE = "not finite"
     STUCK = "stuck"
     STALLED = "stalled"
+    REFUSED = "refused"
+    NO_GUARD = "no guard"
+    ENDLESS = "endless"
 
 
-FAILURES = {Status.NOT_FINITE: Outcome.NOT_FINITE, Status.STUCK: Outcome.STUCK, Status.STALLED: Outcome.STALLED}
+FAILURES = {
+    Status.NOT_FINITE: Outcome.NOT_FINITE,
+    Status.STUCK: Outcome.STUCK,
+    Status.STALLED: Outcome.STALLED,
+    Status.REFUSED: Outcome.REFUSED,
+    Status.NO_GUARD: Outcome.NO_GUARD,
+    Status.ENDLESS: Outcome.ENDLESS,
+}
 
 
 def run_march(march: March, advance: Advance, progress: Callable[[float], None]) -> Outcome:
@@ -38,7 +48,8 @@ def run_march(march: March, advance: Advance, progress: Callable[[float], None])
 
     Returns:
         FINISHED; INTERRUPTED by Ctrl-C; NOT_FINITE: the next step leads to infinity or to no number; STUCK: it would
-        have to be shorter than times are told apart; STALLED: steps are taken and lead nowhere.
+        have to be shorter than times are told apart; STALLED: steps are taken and lead nowhere; of modes, REFUSED: no
+        next one is found, NO_GUARD: a guard is no number, ENDLESS: they change without end at one state.
     """
     chunk = FIRST_CHUNK
     try:

@@ -11,34 +11,30 @@ from kane.codegen.jit.function import ArrayFunction
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics, Residuals
 from kane.errors import ModelError
-from kane.native.arrays import NO_NOTES, SWITCHES, Settling, Vector
+from kane.native.arrays import NO_NOTES, SETTLE, SWITCHES, Settling, StateEquation, Vector
 from kane.native.header import HEADER, RANK
+from kane.simulation.mode_table import stage_in_force
 
 # A state this close to its constraints is one that was rounded, in a file or by a sum; it is settled in silence.
 TOLERANCE = 1e-6
 # Residuals above this, for states of the order of one, are more than settling leaves.
 UNSETTLED = 1e-8
 
-NOTHING = np.zeros(0)
-NO_CHOICE = np.zeros(0, dtype=np.int64)
-NO_SETTLING = Settling(0, NOTHING, NOTHING, NOTHING, NO_CHOICE, NO_CHOICE, NO_NOTES)
 
-
-def new_settling(settle: ArrayFunction | None, speeds: int, parameters: Vector) -> Settling:
-    """The arrays of a run for what puts states onto constraints; of address zero where there is nothing to settle."""
+def new_settling(program: int, settle: ArrayFunction | None, speeds: int) -> Settling:
+    """The arrays of a run for what puts states onto constraints; without notes where there is nothing to settle."""
     if settle is None:
-        return NO_SETTLING
-    stage = settle.stage(parameters)
-    choice = stage.view(np.int64)[RANK : HEADER + speeds]
-    out, work = np.zeros(settle.n_out), np.zeros(settle.n_work)
-    return Settling(settle.address, stage, out, work, choice, choice.copy(), np.zeros(SWITCHES + 1))
+        return Settling(program, np.zeros(0), np.zeros(0, dtype=np.int64), NO_NOTES)
+    choice = np.zeros(HEADER + speeds - RANK, dtype=np.int64)
+    return Settling(program, np.zeros(settle.n_out), choice, np.zeros(SWITCHES + 1))
 
 
-def settle_once(settle: ArrayFunction, settling: Settling, state: Vector, inputs: Vector) -> Vector:
+def settle_once(settle: ArrayFunction, system: StateEquation, state: Vector) -> Vector:
     """The state x = [q, u] on its constraints, from [t, q, u]; the choice of speeds that it needs is kept."""
-    found = settle(state, inputs, settling.stage)
+    stage, settling = stage_in_force(system, SETTLE, settle), system.settling
+    found = settle(state, system.inputs, stage)
     settling.notes[:SWITCHES] = found[len(state) - 1 :]
-    settling.kept[:] = settling.choice
+    settling.kept[:] = stage.view(np.int64)[RANK : RANK + len(settling.kept)]
     return np.array(found[: len(state) - 1])
 
 

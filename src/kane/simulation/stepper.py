@@ -9,7 +9,20 @@ from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.arguments import listed, number
 from kane.model.named_vector import named_vector
-from kane.native.arrays import DONE, ENDED, EVALUATIONS, FOUND, KNOWN, REJECTED, ROWS, STARTED, STOP, Course, Vector
+from kane.native.arrays import (
+    CHANGED,
+    DONE,
+    ENDED,
+    EVALUATIONS,
+    FOUND,
+    KNOWN,
+    REJECTED,
+    ROWS,
+    STARTED,
+    STOP,
+    Course,
+    Vector,
+)
 from kane.simulation.asked.course import ahead_course, grid_course, step_length
 from kane.simulation.asked.events import Event, Occurrence, event_names
 from kane.simulation.integrators.integrator import Integrator
@@ -123,7 +136,7 @@ class Stepper:
         march.course, counts = course, march.store.counts
         if counts[ENDED]:
             counts[[ENDED, STARTED, KNOWN]] = 0
-        counts[[ROWS, FOUND, STOP, REJECTED, EVALUATIONS]] = 0
+        counts[[ROWS, FOUND, CHANGED, STOP, REJECTED, EVALUATIONS]] = 0
         try:
             self._advance()
             self._problem.kept(march.states(), march.notes())
@@ -140,7 +153,9 @@ class Stepper:
         """To the end of the course of the march; raises where that is not reached."""
         march, advance = self._march, self._problem.advance(self._method)
         if self._method.fixed:
-            outcome = FAILURES.get(advance(march, 1), Outcome.FINISHED)
+            outcome = Outcome.FINISHED
+            while outcome is Outcome.FINISHED and not march.finished:  # a step that is divided by a change of modes
+                outcome = FAILURES.get(advance(march, 1), Outcome.FINISHED)
         else:
             march.store.counts[DONE] = 0
             outcome = run_march(march, advance, lambda _: None)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.codegen.jit.compiled import CompiledFunction
-from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
@@ -22,7 +21,7 @@ from kane.formulation.equations import Equations
 from kane.formulation.recursive.measures import images
 from kane.model.checks import require_word
 from kane.model.reaction import reaction_leaves
-from kane.native.arrays import Vector, Watch
+from kane.native.arrays import EVENTS, Vector, Watch
 
 # So many occurrences of one event in a row, within this share of the run, are an accumulation that will not end.
 IN_A_ROW = 100
@@ -126,25 +125,26 @@ def compile_events(
     return dyn.compile(Program("events", outputs, state=(e.t, *e.q, *e.u), rest=e.inputs, parameters=e.parameters))
 
 
-def watch_for(events: Sequence[Event], function: ArrayFunction | None, parameters: Vector) -> Watch:
-    """The events for native loops; good as long as ``function``, which ``compile_events`` made, lives."""
+def watch_for(events: Sequence[Event]) -> Watch:
+    """The events for native loops."""
     n = len(events)
-    none = np.zeros(0)
-    address, stage, work = 0, none, none
-    if function is not None:
-        address, stage, work = function.address, function.stage(parameters), np.zeros(function.n_work)
     directions = np.array([float(event.direction) for event in events])
     terminal = np.array([float(event.terminal) for event in events])
-    return Watch(address, stage, np.zeros(n), work, np.zeros(n), directions, terminal, np.zeros(n))
+    return Watch(EVENTS, np.zeros(n), np.zeros(n), directions, terminal, np.zeros(n))
 
 
 def crowded(found: NDArray[np.float64], span: float) -> int | None:
     """The number of an event that happens again and again within almost no time; None where there is none."""
     for number in np.unique(found[:, 0]):
-        times = found[found[:, 0] == number, 1][-IN_A_ROW:]
-        if len(times) == IN_A_ROW and abs(times[-1] - times[0]) < CROWDED * span:
+        if is_crowded(found[found[:, 0] == number, 1], span):
             return int(number)
     return None
+
+
+def is_crowded(times: Vector, span: float) -> bool:
+    """Whether the last of these times lie so close together that no end is in sight."""
+    last = times[-IN_A_ROW:]
+    return len(last) == IN_A_ROW and bool(abs(last[-1] - last[0]) < CROWDED * span)
 
 
 def _resolved(equations: Equations, events: Sequence[Event], controls: Mapping[Expr, Expr]) -> list[Expr]:

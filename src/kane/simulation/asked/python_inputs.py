@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from kane.codegen.jit.function import ArrayFunction
 from kane.errors import ModelError
 from kane.expression.arguments import numbers
-from kane.native.arrays import StateEquation, Vector
+from kane.native.arrays import RHS, StateEquation, Vector
 from kane.simulation.asked.inputs import InputPlan
 
 _PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 
 
 class PythonInputs:
-    """A stand-in for the program of x' that asks the input functions first. To native loops it is an address.
+    """A stand-in for the program of x' that asks the input functions first. To native loops it is an address in a mode.
 
     An exception cannot pass through a native loop. It is kept, the slope becomes NaN, which ends the loop, and
     ``raise_kept`` raises it.
@@ -34,13 +34,9 @@ class PythonInputs:
         self._native = _PROTOTYPE(rhs.address)
         self._callback = _PROTOTYPE(self._slope)
         self._kept: BaseException | None = None
-
-    @property
-    def address(self) -> int:
-        """Where native loops call; good as long as this object lives."""
-        address = ctypes.cast(self._callback, ctypes.c_void_p).value
-        assert address is not None
-        return address
+        # Good as long as this object lives.
+        address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+        system.mode[RHS] = system.automaton.table[:, RHS] = address
 
     def raise_kept(self) -> None:
         """Raise what an input function raised."""

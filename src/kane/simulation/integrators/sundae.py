@@ -17,15 +17,17 @@ from kane.errors import ModelError, shown
 from kane.expression.arguments import positive
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import forward
-from kane.native.arrays import CONFIGURATION, EVALUATIONS, KNOWN, MOTION, STOP, SWITCHES, Vector
+from kane.native.arrays import CONFIGURATION, EVALUATIONS, KEY, KNOWN, MOTION, RHS, STOP, SWITCHES, Vector
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.march import March, Status
+from kane.simulation.mode_table import stage_in_force
 
 _PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 # The formulas have orders up to five: so many values besides the first determine the polynomial of a step.
 NODES = np.arange(1, 6) / 5.0
 # From so many states on, linear equations are solved with the zeros of the Jacobian left out.
 SPARSE_FROM = 30
+ROUNDING = 2.0**-52
 # A solver that is so many tolerances off the constraints goes on from where they are kept.
 ASTRAY = 100.0
 
@@ -71,39 +73,56 @@ class BDF(Integrator):
         return {"rtol": float(self.rtol), "atol": float(self.atol)}
 
     def advance(self, march: March, steps: int) -> Status:
-        from kane.native.step import end_external  # imports numba
+        from kane.native.modes import is_full
+        from kane.native.step import begin_external, end_external  # imports numba
 
         march.make_room(steps, len(NODES))
         store, course = march.store, march.course
-        if march.memory is None:
-            march.memory = _Session(self, march)
         for _ in range(steps):
-            if march.finished:
+            if march.finished or is_full(march.system, store):
                 break
-            if not store.counts[KNOWN]:
-                march.memory.restart()
             t, stop = march.time, float(course.stops[store.counts[STOP]])
+            if not store.counts[KNOWN]:
+                status = Status(begin_external(march.system, march.tables, march.watch, store, 0.5 * (t + stop)))
+                if status is not Status.GOING:
+                    return status
+                march.memory = _Session.in_mode(self, march)
             status, t1 = march.memory.step(stop)
             if status is not Status.GOING:
                 return status
+            t1, guarded = march.memory.cut(t, t1)
+            if math.isnan(t1):
+                return Status.NO_GUARD
             end_external(march.system, march.tables, course, march.watch, store, DENSE, (t, t1 - t, t1))
             at_stop = t1 == stop and t1 != course.until
             store.counts[STOP] += at_stop
-            store.counts[KNOWN] = not (march.memory.is_astray() or at_stop)
+            store.counts[KNOWN] = not (march.memory.is_astray() or at_stop or guarded)
         return Status.GOING
 
 
 class _Session:
-    """A run of CVODE: its solver, and the native functions that it calls."""
+    """A run of CVODE in one mode: its solver, and the native functions that it calls."""
+
+    @classmethod
+    def in_mode(cls, settings: BDF, march: March) -> _Session:
+        """The session of the mode in force, begun anew from the state of the march."""
+        known = march.memory
+        same = known is not None and known.key == march.system.mode[KEY] and known.stages is march.system.stages
+        session = known if same else cls(settings, march)
+        session._solver.init_step(march.time, march.x.copy())
+        return session
 
     def __init__(self, settings: BDF, march: March) -> None:
-        self._march, self._settings, self._switches = march, settings, 0.0
-        self._call = _caller(march.system.address, march, len(march.x))
+        self._march, self._settings = march, settings
+        self._switches = float(march.system.settling.notes[-1:].sum())
+        self.key, self.stages = int(march.system.mode[KEY]), march.system.stages
+        rhs = march.problem.rhs
+        self._call = _caller(int(march.system.mode[RHS]), march, len(march.x), stage_in_force(march.system, RHS, rhs))
         options: dict[str, Any] = {"rtol": settings.rtol, "atol": settings.atol}
         if math.isfinite(settings.max_step):
             options["max_step"] = settings.max_step
-        if march.rhs.program:
-            options |= self._exact_jacobian(march.rhs.program)
+        if rhs.program:
+            options |= self._exact_jacobian(rhs.program)
         with warnings.catch_warnings():  # that the pattern gives no approximation, which nobody asked for
             warnings.filterwarnings("ignore", message="Custom sparse Jacobian")
             self._solver = _solver()(self._rates, **options)
@@ -112,7 +131,7 @@ class _Session:
         """The options of CVODE that make it ask for the Jacobian."""
         march, n = self._march, len(self._march.x)
         self._jacobian, rows, columns = _jacobian(march, program)
-        stage = self._jacobian.stage(march.parameters)
+        stage = self._jacobian.stage(march.problem.parameters)
         self._slopes = _caller(self._jacobian.address, march, len(rows), stage, self._jacobian.n_work)
         self._places = (rows, columns)
         if n < SPARSE_FROM:
@@ -130,15 +149,6 @@ class _Session:
         switched, self._switches = notes[SWITCHES] != self._switches, notes[SWITCHES]
         return bool(switched or max(notes[CONFIGURATION], notes[MOTION]) > ASTRAY * tolerance)
 
-    def restart(self) -> None:
-        """Begin anew from the state of the march, with the inputs of the time ahead."""
-        from kane.native.step import begin_external
-
-        march, store = self._march, self._march.store
-        middle = 0.5 * (march.time + march.course.stops[store.counts[STOP]])
-        begin_external(march.system, march.tables, march.watch, store, middle)
-        self._solver.init_step(march.time, march.x.copy())
-
     def step(self, stop: float) -> tuple[Status, float]:
         """One step towards a stop: y and, as increments at NODES, the polynomial of the step are put into the store."""
         store, t = self._march.store, self._march.time
@@ -149,13 +159,40 @@ class _Session:
         t1 = float(done.t)
         if not done.success or t1 == t:
             return Status.STUCK, t
-        store.y[:] = done.y
-        if not np.isfinite(store.y).all():
+        if not np.isfinite(done.y).all():
             return Status.NOT_FINITE, t
+        store.y[:] = done.y
+        self._look(t, t1)
+        return Status.GOING, t1
+
+    def _look(self, t: float, t1: float) -> Vector:
+        """Put the polynomial from t to t1 as increments at NODES into the store; the state at t1."""
+        store = self._march.store
         for row, node in zip(store.slopes, NODES, strict=False):
             # The last look is at the end of the step: from where it looked last, the solver goes on.
-            row[:] = (self._solver.step(t1 if node == 1.0 else t + node * (t1 - t)).y - store.x) / (t1 - t)
-        return Status.GOING, t1
+            found = self._solver.step(t1 if node == 1.0 else t + node * (t1 - t)).y
+            row[:] = (found - store.x) / (t1 - t)
+        return np.asarray(found)
+
+    def cut(self, t: float, t1: float) -> tuple[float, bool]:
+        """The end of a step at the first guard that is negative, else its own, and whether there is one.
+
+        NaN where a guard is no number.
+        """
+        from kane.native.step import guard_external
+
+        march = self._march
+        if not len(march.system.automaton.guards.out):
+            return t1, False
+        part = guard_external(march.system, march.tables, march.store, DENSE, (t, t1 - t, t1))
+        if part > 1.0:
+            return t1, False
+        # A guard may become negative sooner than times are told apart.
+        shortest = 4.0 * ROUNDING * max(abs(march.course.start), abs(march.course.until))
+        if part * abs(t1 - t) + shortest < abs(t1 - t):
+            t1 = t + math.copysign(max(part * abs(t1 - t), shortest), t1 - t)
+            march.store.y[:] = self._look(t, t1)
+        return t1 if part == part else math.nan, True
 
     def _rates(self, t: float, y: Vector, yp: Vector) -> None:
         self._march.store.counts[EVALUATIONS] += 1
@@ -169,13 +206,12 @@ class _Session:
 
 
 def _caller(
-    address: int, march: March, n_out: int, stage: Vector | None = None, n_work: int | None = None
+    address: int, march: March, n_out: int, stage: Vector, n_work: int | None = None
 ) -> Callable[[float, Vector], Vector]:
     """A Python function of (t, x) over native code that reads the inputs of the march."""
     from kane.native.state import interpolate
 
     system = march.system
-    stage = system.stage if stage is None else stage
     work = system.work if n_work is None else np.zeros(n_work)
     function, out, interpolated = _PROTOTYPE(address), np.empty(n_out), march.tables[1]
 
@@ -199,7 +235,7 @@ def _jacobian(march: March, program: Program) -> tuple[CompiledFunction, Any, An
                     rows.append(i)
                     columns.append(j)
         lists = {"state": program.state, "rest": program.rest, "parameters": program.parameters}
-        function = march.compile(Program(f"Jacobian of {program.name}", entries, **lists))
+        function = march.problem.dyn.compile(Program(f"Jacobian of {program.name}", entries, **lists))
     return function, np.array(rows, dtype=np.intp), np.array(columns, dtype=np.intp)
 
 

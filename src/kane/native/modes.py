@@ -1,0 +1,185 @@
+"""Changes of modes: where in a step a guard becomes negative, and what then leads to the next mode."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from kane.native.arrays import (
+    ASIDE,
+    AT_ONCE,
+    CHANGE,
+    CHANGE_FOUND,
+    CHANGE_ROWS,
+    CHANGE_TIME,
+    CHANGED,
+    CUT_STEP,
+    CUTS,
+    ENDLESS,
+    FOUND,
+    GOING,
+    KEY,
+    KEY_AFTER,
+    KEY_BEFORE,
+    KNOWN,
+    NO_GUARD,
+    PROBES,
+    REFUSED,
+    ROWS,
+    SETTLE,
+    STARTED,
+    STATE_BEFORE,
+    TIME,
+    UNKNOWN_MODE,
+    WANTED,
+)
+from kane.native.call import native_inline
+from kane.native.events import NONE, locate, probe_at, watched
+from kane.native.state import call_mode, interpolate, is_finite, keep_choice, settle
+
+ROUNDING = 2.0**-52
+# A step is cut again until it ends at a zero of a guard as closely as times are told apart. It takes two or three; more
+# are taken only where the guard is rounding itself.
+MANY = 10
+# What ``cut_step`` finds: the step stands, or is to be taken again; else a status.
+STANDS, AGAIN = GOING, -1
+
+
+@native_inline
+def has_guards(system: Any) -> bool:
+    """Whether the mode can change."""
+    return bool(system.automaton.guards.out.size > 0)
+
+
+@native_inline
+def is_full(system: Any, store: Any) -> bool:
+    """Whether the changes at one state might not fit into the store."""
+    return bool(has_guards(system) and store.counts[CHANGED] + AT_ONCE > store.changes.shape[0])
+
+
+@native_inline
+def first_guard(system: Any, interpolated: Any, store: Any, dense: Any, span: Any) -> float:
+    """The part of the step just behind which the first guard is negative; NONE, or NaN where a guard is no number.
+
+    At the start of a step no guard is negative, so that nothing needs to be known of the steps before.
+
+    Args:
+        system, interpolated: as for the native loops.
+        store: x before, y after the step, slopes of all stages.
+        dense: the interpolant.
+        span: start, length and end of the step.
+    """
+    guards, context = system.automaton.guards, (system, interpolated)
+    for probe in range(1, PROBES + 1):
+        theta, first = probe / PROBES, NONE
+        probe_at(guards, context, store, dense, span, theta)
+        for e in range(guards.out.size):
+            guards.roots[e] = guards.out[e]
+        if not is_finite(guards.roots):
+            return math.nan
+        for e in range(guards.out.size):
+            if guards.roots[e] < 0.0:
+                first = min(first, locate(guards, context, store, dense, span, (e, -1.0, theta - 1.0 / PROBES, theta)))
+        if first < NONE:
+            return first
+    return NONE
+
+
+@native_inline
+def cut_step(system: Any, interpolated: Any, course: Any, store: Any, dense: Any, span: Any) -> int:
+    """Whether a step can stand as it is: no guard is negative within, or one becomes so at its very end.
+
+    Else it is to be taken again, so long that it ends there, and looked at again: the interpolant says where, but has
+    larger errors than a step. Where a step ends with a guard that is negative, the slope there is not that of the next
+    step: the next step begins with a change.
+
+    Returns:
+        STANDS, AGAIN with the length to take in ``clock[CUT_STEP]``, or NO_GUARD.
+    """
+    h = abs(span[1])
+    part = first_guard(system, interpolated, store, dense, span)
+    if part != part:
+        return NO_GUARD
+    if part == NONE:
+        return STANDS
+    shortest = 4.0 * ROUNDING * max(abs(course.start), abs(course.until))
+    wanted = max(part * h, shortest)
+    if wanted < h - shortest and store.counts[CUTS] < MANY:
+        store.clock[CUT_STEP] = math.copysign(wanted, span[1])
+        store.counts[CUTS] += 1
+        return AGAIN
+    store.counts[KNOWN] = 0
+    return STANDS
+
+
+@native_inline
+def change_modes(system: Any, interpolated: Any, store: Any) -> int:
+    """Change the mode until no guard is negative at the state of the store; at the start of a run once in any case.
+
+    Returns:
+        GOING; UNKNOWN_MODE: Python has to append a row for the key ``counts[WANTED]``, and may call again; REFUSED:
+        what CHANGE says is in ``changed``; NO_GUARD: a guard is no number; ENDLESS.
+    """
+    guards, asked = system.automaton.guards, store.counts[STARTED] == 0
+    for _ in range(AT_ONCE):
+        watched(guards, system, interpolated, store.clock[TIME], store.x)
+        if not is_finite(guards.out):
+            return NO_GUARD
+        if not (asked or _is_any_negative(guards.out)):
+            return GOING
+        asked = False
+        status = _change_once(system, interpolated, store)
+        if status != GOING:
+            return status
+    return ENDLESS
+
+
+@native_inline
+def _is_any_negative(values: Any) -> bool:
+    found = False
+    for value in values:
+        found = found or value < 0.0
+    return found
+
+
+@native_inline
+def _change_once(system: Any, interpolated: Any, store: Any) -> int:
+    """The state and the mode behind a guard; the state is then put onto the constraints of that mode."""
+    x, t, automaton = store.x, store.clock[TIME], system.automaton
+    changed, n = automaton.changed, x.size
+    if interpolated.column.size > 0:
+        interpolate(interpolated, t, system.inputs)
+    call_mode(system, CHANGE, t, x, changed)
+    key, row = int(changed[n]), -1
+    if key < 0:
+        return REFUSED
+    for k in range(automaton.table.shape[0]):
+        if automaton.table[k, KEY] == key:
+            row = k
+    if row < 0:
+        store.counts[WANTED] = key
+        return UNKNOWN_MODE
+    note = store.changes[store.counts[CHANGED]]
+    store.counts[CHANGED] += 1
+    note[CHANGE_TIME], note[CHANGE_ROWS], note[CHANGE_FOUND] = t, store.counts[ROWS], store.counts[FOUND]
+    note[KEY_BEFORE], note[KEY_AFTER] = system.mode[KEY], key
+    for i in range(n):
+        note[STATE_BEFORE + i], x[i] = x[i], changed[i]
+    enter(system, row)
+    settle(system.settling, system, t, x)
+    for i in range(n):
+        note[STATE_BEFORE + n + i] = x[i]
+    for i in range(changed.size - n - 1):
+        note[STATE_BEFORE + 2 * n + i] = changed[n + 1 + i]
+    return GOING
+
+
+@native_inline
+def enter(system: Any, row: int) -> None:
+    """Put a row of the table in force: states looked at are settled as the run is, by a choice that is no new one."""
+    mode, stages = system.mode, system.stages
+    for i in range(mode.size):
+        mode[i] = system.automaton.table[row, i]
+    for i in range(mode[SETTLE + 1], mode[ASIDE + 1]):
+        stages[mode[ASIDE + 1] - mode[SETTLE + 1] + i] = stages[i]
+    keep_choice(system.settling, system)

@@ -1,0 +1,156 @@
+"""The automaton of modes by itself: a ball that bounces, whose guard and whose change are written here.
+
+Closed forms vouch: between bounces the ball falls freely, and each bounce leaves half of the speed.
+"""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import kane
+from kane.codegen.programs.program import Program
+from kane.native.arrays import CHANGE_ROWS, CHANGE_TIME, CHANGED, DONE, NEXT_STEP, ROWS, STATE_BEFORE
+from kane.simulation.asked.course import fixed_course, free_course
+from kane.simulation.problem import Problem
+from kane.simulation.run import Outcome, run_march
+
+G, HEIGHT, KEPT = 10.0, 1.0, 0.5
+UNTIL = 1.33  # bounces come to an end at 1.3416 s
+METHODS = [kane.RK8(), kane.RK5(), kane.RK4(), kane.Midpoint(), kane.Gauss4()]
+# BDF ends its steps on its interpolant, whose errors are those that its tolerances allow.
+EXTERNAL = [kane.BDF(rtol=1e-10, atol=1e-12)]
+
+
+def bounces():
+    """Times of the bounces before UNTIL."""
+    times, speed = [np.sqrt(2.0 * HEIGHT / G)], np.sqrt(2.0 * G * HEIGHT)
+    while True:
+        speed *= KEPT
+        if times[-1] + 2.0 * speed / G > UNTIL:
+            return np.array(times)
+        times.append(times[-1] + 2.0 * speed / G)
+
+
+@pytest.fixture(scope="module")
+def dyn():
+    model = kane.Model("ball", gravity=(0.0, -G, 0.0))
+    model.connect(model.ground, model.body("ball", mass=1.0), kane.Prismatic("y", axis="y"))
+    return kane.build(kane.formulate(model))
+
+
+def problem(dyn, *, guard=None, speed=None, key=0.0, events=()):
+    """The ball on the ground: the mode ends where it sinks while it comes down, and is then the same one."""
+    e = dyn.equations
+    (y,), (v,) = e.q, e.u
+    comes_down = kane.select(v < 0.0, 1.0, 0.0)
+    guard = kane.select(v < 0.0, y, abs(y)) if guard is None else guard(y, v)
+    # At the start of a run the change is asked for as well: there the ball is in the air.
+    speed = kane.select(comes_down * kane.select(y < 1e-9, 1.0, 0.0) > 0.5, -KEPT * v, v) if speed is None else speed(v)
+
+    def compiled(name, outputs):
+        arrays = {"state": (e.t, y, v), "rest": e.inputs, "parameters": e.parameters}
+        return dyn.compile(Program(name, outputs, **arrays))
+
+    posed = Problem.of(dyn, None, None, events)
+    return dataclasses.replace(
+        posed, guards=compiled("guards", [guard]), change=compiled("change", [y, speed, v * 0.0 + key, v])
+    )
+
+
+def course(method, posed, until=UNTIL):
+    if method.fixed:
+        return fixed_course(0.0, until, 0.01, 1, None)
+    return free_course(0.0, until, None, None, posed.plan.tables())
+
+
+def ended(posed, method, until=UNTIL, x=(HEIGHT, 0.0)):
+    march = posed.march(course(method, posed, until), np.array(x))
+    return march, run_march(march, posed.advance(method), lambda fraction: None)
+
+
+def changes(march):
+    """Without the first one, at the start, which leaves everything as it is."""
+    return march.store.changes[1 : march.store.counts[CHANGED]]
+
+
+@pytest.mark.parametrize(("method", "within"), [(m, 1e-13) for m in METHODS] + [(m, 1e-8) for m in EXTERNAL], ids=repr)
+def test_every_method_ends_its_steps_where_the_guard_does_and_begins_anew(dyn, method, within):
+    march, outcome = ended(problem(dyn), method)
+    found = changes(march)
+    assert outcome is Outcome.FINISHED
+    # A parabola is integrated without error, so that what is left is rounding.
+    assert found[:, CHANGE_TIME] == pytest.approx(bounces(), abs=within)
+    y, v, y_after, v_after, noted = found[:, STATE_BEFORE:].T
+    assert np.abs(y).max() < 10 * within
+    assert (v_after == -KEPT * v).all()
+    assert (y_after == y).all()
+    assert (noted == v).all()
+    height = march.states()[:, 1]
+    assert height.min() > -10 * within
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if m.fixed], ids=repr)
+def test_fixed_steps_go_on_on_their_grid_behind_a_change(dyn, method):
+    march, _ = ended(problem(dyn), method)
+    times = march.states()[:, 0]
+    assert march.store.counts[DONE] == 133
+    assert (times[:-1] == np.arange(133) * 0.01).all()
+    rows = changes(march)[:, CHANGE_ROWS].astype(int)
+    assert (times[rows - 1] <= bounces()).all()
+    assert (times[rows] >= bounces()).all()
+
+
+@pytest.mark.parametrize("method", [kane.RK8(), kane.RK4(), kane.Gauss4()], ids=repr)
+def test_a_run_cut_into_single_steps_is_the_whole_run(dyn, method):
+    posed = problem(dyn)
+    whole, _ = ended(posed, method)
+    march = posed.march(course(method, posed), np.array([HEIGHT, 0.0]))
+    while not march.finished:
+        method.advance(march, 1)
+    assert (march.states() == whole.states()).all()
+    assert (changes(march) == changes(whole)).all()
+
+
+def test_a_step_after_a_change_is_as_long_as_was_wanted_before_it_was_cut(dyn):
+    posed = problem(dyn)
+    march, steps = posed.march(course(kane.RK8(), posed), np.array([HEIGHT, 0.0])), []
+    while march.store.counts[CHANGED] < 3:
+        kane.RK8().advance(march, 1)
+        steps.append(march.store.clock[NEXT_STEP])
+    assert min(steps[len(steps) // 2 :]) > 1e-3
+
+
+def test_events_and_changes_of_one_step_are_both_found(dyn):
+    (v,) = dyn.equations.u
+    march, _ = ended(problem(dyn, events=[kane.Event(v, name="turns")]), kane.RK8())
+    tops = (bounces()[1:] + bounces()[:-1]) / 2.0
+    found = march.occurrences()[:, 1]
+    # The speed changes its sign at each bounce, and at the top of each flight.
+    assert found[0::2] == pytest.approx(bounces(), abs=1e-12)
+    assert found[1::2][: len(tops)] == pytest.approx(tops, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", [kane.RK8(), kane.RK4(), kane.Gauss4(), *EXTERNAL], ids=repr)
+@pytest.mark.parametrize(
+    ("options", "outcome"),
+    [
+        ({"guard": lambda y, v: kane.sqrt(y - 0.5)}, Outcome.NO_GUARD),
+        ({"guard": lambda y, v: y - 0.5, "speed": lambda v: v}, Outcome.ENDLESS),
+        ({"key": -3.0}, Outcome.REFUSED),
+    ],
+    ids=["no number", "endless", "refused"],
+)
+def test_a_run_without_a_next_mode_says_so_and_keeps_what_it_has(dyn, method, options, outcome):
+    posed = problem(dyn, **options)
+    march, found = ended(posed, method)
+    assert found is outcome
+    assert np.isfinite(march.states()).all()
+    assert march.store.counts[ROWS] >= 1
+    assert "at t =" in str(posed.failure(march, found))
+
+
+@pytest.mark.parametrize("method", [kane.RK8(), kane.RK4(), kane.Gauss4(), *EXTERNAL], ids=repr)
+def test_bounces_without_end_are_an_error_with_the_time(dyn, method):
+    with pytest.raises(kane.SimulationError, match=r"changes again and again at t = 1\.3416"):
+        ended(problem(dyn), method, until=2.0)
