@@ -8,6 +8,7 @@ from kane.analysis.power_ledger import PowerLedger, power_ledger
 from kane.analysis.slip import WheelForces, wheel_forces
 from kane.analysis.tip_over import TipOver, tip_over
 from kane.dynamics.build import LLVM, build
+from kane.dynamics.derivatives import Blocks, Derivatives
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.revealed import AuxiliarySpeeds, Multipliers, OrthogonalComplement, RevealedReactions
 from kane.ensembles.ensemble import Ensemble
@@ -117,6 +118,7 @@ __all__ = [
     "Assembly",
     "AuxiliarySpeeds",
     "BestSpeeds",
+    "Blocks",
     "Box",
     "CSource",
     "Cam",
@@ -134,6 +136,7 @@ __all__ = [
     "DHConvention",
     "DHLink",
     "Damper",
+    "Derivatives",
     "Disk",
     "Distance",
     "Dynamics",

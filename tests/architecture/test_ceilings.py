@@ -8,7 +8,7 @@ from benchmarks.structure import FUNCTIONS, body_lines
 
 FUNCTION_LINES, KERNEL_LINES, FILE_LINES, POSITIONAL_ARGUMENTS = 40, 80, 400, 5
 # Those of Dynamics, the one face of all numbers of a model; every other class has 15 at most.
-PUBLIC_METHODS = 19
+PUBLIC_METHODS = 20
 TYPICAL_FUNCTION_LINES = 20  # nine functions of ten
 FORBIDDEN_MODULES = {"utils", "util", "common", "helpers", "helper", "base", "misc", "tools"}
 KERNEL_DECORATORS = {

@@ -87,7 +87,7 @@ ROOMS = {
         ("read_model",),
         ("quantities", "witnesses"),
         ("equations",),
-        ("reactions",),
+        ("derivatives", "reactions"),
         ("formulate",),
         ("equations_form", "search"),
     ),

@@ -13,12 +13,11 @@ from kane.codegen.jit.function import ArrayFunction
 from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics, Residuals
 from kane.dynamics.embedded_quantity import symmetric
+from kane.dynamics.least_solution import least
 from kane.formulation.equations import Equations
 from kane.native.blocks import UnconstrainedPlaces, constraint_places, unconstrained_places
 
 Array = NDArray[np.float64]
-# Singular values below this part of the largest are zero.
-RANK = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,8 +172,3 @@ class ConstraintTerms:
     def _values(self, function: ArrayFunction, rest: Any = ()) -> Array:
         stage = function.stage(self.parameters)
         return function.join((np.asarray(self.t)[..., None], self.q, self.u), rest, stage)
-
-
-def least(A: Array, B: Array) -> Array:
-    """X of least size that makes A X nearest to B, for matrices (..., m, n) and (..., m, k)."""
-    return np.asarray(np.linalg.pinv(A, rcond=RANK) @ B)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, final
 
@@ -17,6 +17,7 @@ from kane.dynamics.state_function import NOTHING, StateFunction, checked_array
 from kane.dynamics.unit_quaternions import OF_A_STAGE, UNIT
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers, require
+from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program
 from kane.model.body import Body
@@ -25,6 +26,7 @@ from kane.native.blocks import constraint_places
 
 if TYPE_CHECKING:
     from kane.dynamics.constrained_function import ConstrainedFunction
+    from kane.dynamics.derivatives import Derivatives
     from kane.dynamics.embedded_functions import EmbeddedFunctions
 
 T = TypeVar("T")
@@ -283,6 +285,12 @@ class Dynamics:
         values = self._call(f"jacobian {name}", (q, self._still), at, t, parameters)
         rows = values.reshape(*values.shape[:-1], 6, n)
         return Jacobian(rows[..., :3, :], rows[..., 3:, :])
+
+    def derivatives(self, of: str | Expr | Sequence[Expr], *, wrt: Sequence[str]) -> Derivatives:
+        """Exact derivatives of a program ("forward", ...), of an expression or a list of them: see ``Derivatives``."""
+        from kane.dynamics.derivatives import derivatives_of  # which reads many parts of these equations
+
+        return derivatives_of(self, of, wrt)
 
     def rhs(self, t: Any, x: Any, inputs: Any = None, *, out: Any = None) -> np.ndarray:
         """d/dt of the state x = [q, u], shape (..., nq + n), as scipy wants it: ``solve_ivp(dyn.rhs, (0, 10), x0)``,

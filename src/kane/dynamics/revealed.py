@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.codegen.jit.compiled import CompiledFunction
-from kane.dynamics.constraint_terms import RANK, ConstraintTerms, least
+from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
+from kane.dynamics.least_solution import RANK, least
 from kane.dynamics.reaction_values import INDETERMINATE, ReactionValues
 from kane.dynamics.recorded import Recorded, recorded_parameters
 from kane.errors import ModelError, shown

@@ -10,6 +10,8 @@ from kane.expression.construct import cos, less_equal, log, power, select, sign,
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves, reachable, rebuild
 
+# A backward pass takes at most as many operations as so many forward ones.
+BACKWARDS = 4
 DerivativeRule = Callable[[Expr], tuple["Expr | None", ...]]
 
 
@@ -126,6 +128,31 @@ def _shares(node: Expr, bar: Expr) -> list[tuple[Expr, Expr]]:
         return [(a, select(condition, bar, zero)), (b, select(condition, zero, bar))]
     partials = zip(node.args, PARTIALS[node.op](node), strict=True)
     return [(a, bar * partial) for a, partial in partials if partial is not None]
+
+
+def jacobian(roots: Sequence[Expr], columns: Sequence[Mapping[Expr, Expr]]) -> dict[tuple[int, int], Expr]:
+    """The directional derivatives of root i along column j that are not zero, under (i, j), column after column.
+
+    A column gives the rate of each leaf that moves. Few roots along many columns are derived backwards, unless
+    branches are chosen in them.
+
+    Args:
+        roots: what is derived.
+        columns: directions, each of leaves to expressions of the same arena.
+    """
+    if len(roots) * BACKWARDS <= len(columns) and not any(node.op in CHOICES for node in reachable(roots)):
+        moving = list(dict.fromkeys(leaf for column in columns for leaf in column))
+        slopes = [dict(zip(moving, gradient(root, moving), strict=True)) for root in roots]
+        found = [[_along(slope, column) for slope in slopes] for column in columns]
+    else:
+        found = [forward(roots, column) for column in columns]
+    entries = {(i, j): x for j, column in enumerate(found) for i, x in enumerate(column)}
+    return {place: x for place, x in entries.items() if x is not x.arena.zero}
+
+
+def _along(slope: Mapping[Expr, Expr], column: Mapping[Expr, Expr]) -> Expr:
+    terms = [slope[leaf] * rate for leaf, rate in column.items()]
+    return sum(terms[1:], terms[0])
 
 
 def total_time_derivative(roots: Sequence[Expr], rates: Mapping[Expr, Expr]) -> list[Expr]:

@@ -11,9 +11,11 @@ from kane.geometry.scalars import is_zero
 
 # Entries (i, j) with j <= i of a symmetric matrix; what is missing is zero.
 Sparse: TypeAlias = dict[tuple[int, int], Any]
+# L by rows and the inverse of D, of M = L^T D L.
+TriangularFactor: TypeAlias = tuple[list[dict[int, Any]], list[Any]]
 
 
-def triangular_factor(M: Sparse, order: Sequence[int], names: Sequence[str]) -> tuple[list[dict[int, Any]], list[Any]]:
+def triangular_factor(M: Sparse, order: Sequence[int], names: Sequence[str]) -> TriangularFactor:
     """L and the inverse of D of M = L^T D L, eliminating in reverse of ``order``: on a tree, parents first, nothing
     fills in.
 
@@ -62,7 +64,12 @@ def solve(M: Sparse, b: Sequence[Any], order: Sequence[int], names: Sequence[str
         M, order, names: see ``triangular_factor``, which raises what is raised.
         b: right-hand side; x is zero at unknowns that are not in the order.
     """
-    rows, inverses = triangular_factor(M, order, names)
+    return solved(triangular_factor(M, order, names), b, order)
+
+
+def solved(factor: TriangularFactor, b: Sequence[Any], order: Sequence[int]) -> list[Any]:
+    """x with M x = b, of the factor of M that ``triangular_factor`` gave for an order."""
+    rows, inverses = factor
     x = [b[unknown] for unknown in order]
     for k in range(len(order) - 1, -1, -1):
         for i, m in rows[k].items():

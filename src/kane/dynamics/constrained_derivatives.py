@@ -1,0 +1,147 @@
+"""Derivatives under constraints that are embedded in numbers, by the implicit rule at each state.
+
+Independent speeds and what else is varied change; with A_d the columns of A of the dependent speeds,
+
+    A_d du_d = -d(A u + b),   A_d dudot_d = -d(A udot + remainder),   R^T (df + M dudot) = 0,
+
+d being along what is varied with du in it, and udot and the multipliers held. Where rows imply each other the least
+solutions are taken: they are those of the motion where q satisfies the constraints.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.dynamics.embedded_quantity import Embedded, symmetric
+from kane.dynamics.least_solution import least
+from kane.errors import ModelError
+from kane.formulation.derivatives.constrained import OF_SPEEDS, ConstrainedTerms
+from kane.formulation.derivatives.derivative import IMPLICIT, derivative_program
+from kane.native.blocks import constraint_places, unconstrained_places
+
+if TYPE_CHECKING:
+    from kane.dynamics.dynamics import Dynamics
+
+Array = NDArray[np.float64]
+# What no input changes, being without them by definition.
+UNDRIVEN = ("inverse", "bias", *OF_SPEEDS)
+
+
+class _State(NamedTuple):
+    """States with all that the rules need: M, A, h and the embedding, (..., rows, columns)."""
+
+    at: Embedded
+    M: Array
+    A_d: Array
+    h: Array
+
+
+@final
+class ConstrainedColumns:
+    """Values and columns of outputs of constrained equations.
+
+    Args:
+        dyn: whose equations they are of.
+        terms: their derivatives with all speeds free.
+    """
+
+    def __init__(self, dyn: Dynamics, terms: ConstrainedTerms) -> None:
+        self._dyn, self._terms = dyn, terms
+        found = terms.derivative
+        self._function = dyn.compile(derivative_program(dyn.equations, found))
+        places = np.array(list(found.entries), dtype=np.intp).reshape(-1, 2)
+        self._rows, self._columns = places[:, 0], places[:, 1]
+        self._shape = len(found.values), len(found.labels)
+
+    def at(self, q: Any, u: Any, rest: Any, t: Any, parameters: Any) -> tuple[Array, Array]:
+        """Values (..., outputs) and columns (..., outputs, columns) at states."""
+        e, name, given = self._dyn.equations, self._terms.derivative.name, {"t": t, "parameters": parameters}
+        driven = name in IMPLICIT
+        inputs = np.zeros(len(e.inputs)) if rest is None or name in UNDRIVEN else np.asarray(rest, float)
+        if rest is None and name not in UNDRIVEN:
+            self._require_idle_inputs()
+        state = self._state(q, u, inputs, given)
+        if driven:
+            udot = self._dyn.forward(q, u, inputs, **given)
+        else:
+            udot = state.at.accelerations(np.asarray(rest, float)) if name == "inverse" else state.at.e_t
+        needed = np.einsum("...ij,...j->...i", state.M, udot) + state.h
+        dependent = np.where(state.at.independent, 0.0, needed)
+        multipliers = least(np.swapaxes(state.A_d, -1, -2), dependent[..., None])[..., 0]
+        batch = multipliers.shape[:-1]
+        read = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (inputs, udot, multipliers)]
+        found = self._dyn.evaluate(self._function, q, state.at.u, np.concatenate(read, axis=-1), **given)
+        values, entries = found[..., : self._shape[0]], np.zeros((*found.shape[:-1], *self._shape))
+        entries[..., self._rows, self._columns] = found[..., self._shape[0] :]
+        return self._followed(state, needed, udot, (values, entries))
+
+    def _require_idle_inputs(self) -> None:
+        """Inputs may be left out only where nothing depends on them."""
+        read = [leaf.name for leaf in self._dyn.equations.inputs if leaf in self._function.reads]
+        if read:
+            raise ModelError(f"{self._function.name} depend on {', '.join(read)}; give inputs as the third argument")
+
+    def _state(self, q: Any, u: Any, inputs: Array, given: dict[str, Any]) -> _State:
+        dyn, e = self._dyn, self._dyn.equations
+        n, m = len(e.u), len(e.constraints)
+        at = Embedded.of(dyn.evaluate(dyn.function("embedding"), q, u, inputs, **given), n)
+        free = dyn.evaluate(dyn.function("unconstrained"), q, at.u, inputs, **given)
+        rows = dyn.evaluate(dyn.function("constraints"), q, at.u, **given)
+        places = unconstrained_places(m, n, len(e.q))
+        A = rows[..., : constraint_places(m, n).motion].reshape(*rows.shape[:-1], m, n)
+        A_d = np.where(at.independent[..., None, :], 0.0, A)
+        return _State(at, symmetric(free[..., : places.h], n), A_d, free[..., places.h : places.remainder])
+
+    def _followed(self, state: _State, needed: Array, udot: Array, found: tuple[Array, Array]) -> tuple[Array, Array]:
+        """Values and columns of the outputs, from values and entries with all speeds free."""
+        values, entries = found
+        terms, n = self._terms, len(self._dyn.equations.u)
+        asked, free = self._expanded(entries[..., :-n]), entries[..., -n:]
+        forces, outputs, rows = (
+            slice(0, terms.forces),
+            slice(terms.forces, terms.forces + terms.outputs),
+            slice(terms.forces + terms.outputs, terms.forces + terms.outputs + terms.rows),
+        )
+        du = least(state.A_d, -asked[..., rows, :])
+        at_u = self._columns_of("u")
+        if at_u is not None:
+            du[..., at_u] = state.at.R
+        total = asked + free @ du
+        if not terms.forces:
+            return values[..., outputs], total[..., outputs, :]
+        dudot = least(state.A_d, -total[..., rows.stop :, :])
+        R_T = np.swapaxes(state.at.R, -1, -2)
+        reduced = R_T @ (total[..., forces, :] + state.M @ dudot)
+        mass = R_T @ state.M @ state.at.R
+        if terms.derivative.name in ("inverse", "bias"):
+            at_udot = self._columns_of("udot")
+            if at_udot is not None:
+                reduced[..., at_udot] += mass
+            return state.at.forces(needed), reduced
+        square = mass + np.where(state.at.independent, 0.0, 1.0)[..., None] * np.eye(n)
+        dudot = dudot - state.at.R @ np.linalg.solve(square, reduced)
+        first = [values[..., outputs], udot], [total[..., outputs, :], dudot]
+        return np.concatenate(first[0], axis=-1), np.concatenate(first[1], axis=-2)
+
+    def _columns_of(self, word: str) -> slice | None:
+        start = 0
+        for variable in self._terms.varied:
+            if variable.word == word:
+                return slice(start, start + len(variable.labels))
+            start += len(variable.labels)
+        return None
+
+    def _expanded(self, columns: Array) -> Array:
+        """Columns of what was asked for, those of u and udot zero."""
+        parts, start = [], 0
+        for variable in self._terms.varied:
+            width = len(variable.labels)
+            if variable.word in ("u", "udot"):
+                parts.append(np.zeros((*columns.shape[:-1], width)))
+            else:
+                parts.append(columns[..., start : start + width])
+                start += width
+        return np.concatenate(parts, axis=-1)

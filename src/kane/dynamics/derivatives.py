@@ -1,0 +1,182 @@
+"""Derivatives in numbers, as blocks by the words of what was varied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.codegen.programs.program import Program
+from kane.dynamics.constrained_derivatives import ConstrainedColumns
+from kane.dynamics.state_function import StateFunction
+from kane.errors import ModelError, shown
+from kane.expression.arguments import words
+from kane.expression.node import Expr
+from kane.formulation.constraints.embedding import InNumbers
+from kane.formulation.derivatives.constrained import MOVING, OF_SPEEDS, constrained_terms
+from kane.formulation.derivatives.derivative import Derivative, derivative, derivative_program
+from kane.formulation.derivatives.variables import Variable
+
+if TYPE_CHECKING:
+    from kane.dynamics.dynamics import Dynamics
+
+Array = NDArray[np.float64]
+
+
+@final
+class Blocks(Mapping[str, Array]):
+    """Derivatives at states, by word: J["q"] is (..., outputs, columns), of one number (a parameter) (..., outputs).
+
+    Where the outputs are one expression the axis of outputs is left out.
+
+    Attributes:
+        value: the outputs themselves, (..., outputs).
+    """
+
+    def __init__(self, value: Array, columns: Array, variables: Sequence[Variable], *, single: bool) -> None:
+        """Cut columns (..., outputs, columns of all variables) into blocks."""
+        self.value = value[..., 0] if single else value
+        self._blocks: dict[str, Array] = {}
+        start = 0
+        for variable in variables:
+            end = start + len(variable.labels)
+            block = columns[..., 0, start:end] if single else columns[..., start:end]
+            self._blocks[variable.word] = block[..., 0] if variable.single else block
+            start = end
+
+    def __getitem__(self, word: str) -> Array:
+        if word not in self._blocks:
+            raise KeyError(f"no derivative with respect to {word!r} was asked for; there are {', '.join(self)}")
+        return self._blocks[word]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._blocks)
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{word}:\n{block}" for word, block in self._blocks.items())
+
+
+@final
+class OnGraphColumns:
+    """One program gives values and the entries that are not zero.
+
+    Args:
+        dyn: whose equations they are of.
+        found: the entries.
+    """
+
+    def __init__(self, dyn: Dynamics, found: Derivative) -> None:
+        self._dyn = dyn
+        self.program = derivative_program(dyn.equations, found)
+        word = "inputs" if found.rest == dyn.equations.inputs else "udot"
+        self._call = StateFunction(dyn.equations, dyn.compile(self.program), word, dyn.parameters)
+        self._shape = len(found.values), len(found.labels)
+        places = np.array(list(found.entries), dtype=np.intp).reshape(-1, 2)
+        self._rows, self._columns = places[:, 0], places[:, 1]
+        self.pattern = np.zeros(self._shape, dtype=bool)
+        self.pattern[self._rows, self._columns] = True
+
+    def at(self, q: Any, u: Any, rest: Any, t: Any, parameters: Any) -> tuple[Array, Array]:
+        """Values (..., outputs) and columns (..., outputs, columns) at states."""
+        call, values = self._call, self._dyn.parameter_values
+        stage = call.stage if parameters is None else call.function.stage(values(parameters))
+        found = call((q, u), rest, t, stage)
+        columns = np.zeros((*found.shape[:-1], *self._shape))
+        columns[..., self._rows, self._columns] = found[..., self._shape[0] :]
+        return found[..., : self._shape[0]], columns
+
+
+def derivatives_of(dyn: Dynamics, of: str | Expr | Sequence[Expr], wrt: Sequence[str]) -> Derivatives:
+    """``Derivatives``, made when they are first asked for and kept with what is derived."""
+    given = tuple(of) if isinstance(of, list | tuple) else of
+    words_of = tuple(words(wrt, "wrt", "words"))
+    listed = isinstance(given, tuple) and given and all(isinstance(x, Expr) for x in given)
+    if not (listed or isinstance(given, str | Expr)):
+        raise ModelError(
+            f"there are no derivatives of {shown(of)}; give the name of a program, an expression or a list of them"
+        )
+    return dyn.derived(("derivatives", given, words_of), lambda: Derivatives(dyn, given, words_of))
+
+
+@final
+class Derivatives:
+    """Exact derivatives of outputs f; called at states it gives ``Blocks``.
+
+        d = dyn.derivatives("forward", wrt=("q", "u", "inputs", "L1"))
+        J = d(q, u, inputs);  J["q"], J["L1"]
+
+    Coordinates are varied in their tangent space: displaced by s = w dt, w the joints' own speeds, so that a coordinate
+    whose rate is a speed is varied itself, and a quaternion by small rotations about the axes of the moving frame.
+    Under constraints f is the function that ``Dynamics`` has: dependent speeds follow from the independent ones, whose
+    columns alone are not zero, and q is varied freely, on the constraints or off them. Where f chooses (``select``,
+    ``maximum``, ``absolute``) derivatives are those of the branch that is taken, one-sided at the switch itself.
+
+    Args:
+        dyn: what is derived.
+        of: the name of a program ("forward", "inverse", "rhs", "energy", "poses", ...), an expression of the model, or
+            a list of expressions.
+        wrt: any of "q", "u", "udot" (of "inverse"), "inputs" (of what reads them), "t", and names of parameters.
+
+    Attributes:
+        outputs: names of f.
+        columns: names of the columns by word: of "q" the joints' own speeds, along which the coordinates are displaced.
+        program: values and entries as one straight-line program, for emitters; None under constraints that are embedded
+            in numbers.
+        sparsity: by word, which entries of a block are not zero whatever the state, (outputs, columns); None likewise.
+
+    Raises:
+        ModelError: unknown names; a quantity that has no expressions, its constraints being embedded in numbers.
+
+    Source: Carpentier & Mansard 2018 for the implicit rule by which udot is derived.
+    """
+
+    program: Program | None = None
+    sparsity: Mapping[str, NDArray[np.bool_]] | None = None
+
+    def __init__(self, dyn: Dynamics, of: str | Expr | Sequence[Expr], wrt: Sequence[str]) -> None:
+        equations, self._dyn = dyn.equations, dyn
+        self._way: OnGraphColumns | ConstrainedColumns
+        moves = not isinstance(of, str) or of in (*MOVING, *OF_SPEEDS)
+        if isinstance(equations.embedding, InNumbers) and moves:
+            terms = constrained_terms(equations, of, wrt)
+            self._way = ConstrainedColumns(dyn, terms)
+            self._variables, self.outputs, self._single = terms.varied, terms.names, terms.single
+            self._name = terms.derivative.name
+            reads_udot = self._name == "inverse"
+            self._rest = equations.udot if reads_udot else equations.inputs
+        else:
+            found = derivative(equations, of, wrt)
+            self._way = OnGraphColumns(dyn, found)
+            self._variables, self.outputs, self._single = found.variables, found.names, found.single
+            self._name, self.program, self._rest = found.name, self._way.program, found.rest
+            pattern = Blocks(np.zeros(len(found.values)), self._way.pattern, found.variables, single=False)
+            self.sparsity = {word: block.astype(bool) for word, block in pattern.items()}
+        self.columns: Mapping[str, tuple[str, ...]] = {x.word: x.labels for x in self._variables}
+
+    def __repr__(self) -> str:
+        return f"<Derivatives of {self._name} of {self._dyn.equations.name!r} by {', '.join(self.columns)}>"
+
+    def __call__(self, q: Any, u: Any, rest: Any = None, t: Any = None, *, parameters: Any = None) -> Blocks:
+        """The derivatives at states; every argument may be a batch.
+
+        Args:
+            q, u: coordinates (..., nq) and speeds (..., n).
+            rest: what the outputs read besides: udot of inverse dynamics, the inputs of most others; may be left out
+                where nothing depends on it.
+            t, parameters: as of the methods of ``Dynamics``.
+
+        Raises:
+            ModelError: as these.
+        """
+        equations = self._dyn.equations
+        if not self._rest:
+            rest = ()
+        elif rest is None and self._rest == equations.udot:
+            raise ModelError(f"the derivatives of {self._name!r} are taken at accelerations; give udot as the third")
+        value, columns = self._way.at(q, u, rest, t, parameters)
+        return Blocks(value, columns, self._variables, single=self._single)

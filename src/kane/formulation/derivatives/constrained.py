@@ -1,0 +1,103 @@
+"""Derivatives of what native code finds in numbers, at states, under constraints: their terms on the graph.
+
+With all speeds free and multipliers lambda of the rows of A held as they are,
+
+    f = M udot + bias - B inputs - A^T lambda,   A u + b,   A udot + remainder
+
+are expressions. Their derivatives, and that the two last ones stay zero, give those of the motion (``dynamics``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kane.expression.collector import collector_paused
+from kane.expression.derivative import jacobian
+from kane.expression.node import Expr
+from kane.expression.operations import INPUT
+from kane.formulation.derivatives.derivative import Derivative, asked
+from kane.formulation.derivatives.variables import Variable, variables
+from kane.formulation.equations import Equations
+
+# Outputs that contain the forces f: what they read besides inputs or udot.
+MOVING = ("forward", "rhs", "inverse", "bias")
+# Of these there are rules in numbers; of the others of ``EmbeddedQuantity`` there are none.
+OF_SPEEDS = ("kinematics", "energy", "momentum")
+
+
+@dataclass(frozen=True)
+class ConstrainedTerms:
+    """The terms as one sparse derivative.
+
+    Attributes:
+        derivative: of f where it is asked for, of outputs that are expressions of all speeds, of A u + b, and of A udot
+            + remainder where f is asked for; along what was asked for but udot, then along each speed. It reads inputs,
+            udot and multipliers.
+        varied: what was asked for.
+        forces, outputs, rows: how many values are of f, of outputs, and of the rows of constraints.
+        names: of the outputs that were asked for; ``single`` whether that is one expression.
+    """
+
+    derivative: Derivative
+    varied: tuple[Variable, ...]
+    forces: int
+    outputs: int
+    rows: int
+    names: tuple[str, ...]
+    single: bool
+
+
+def constrained_terms(equations: Equations, of: str | Expr | Sequence[Expr], wrt: Sequence[str]) -> ConstrainedTerms:
+    """The terms for a program or for expressions; arguments as of ``derivative``."""
+    free = equations.unconstrained
+    with collector_paused():
+        name, found, names, read, single = _outputs(equations, of)
+        varied = variables(equations, wrt, read)
+        motion = [row.motion for row in equations.constraints]
+        multipliers = tuple(free.t.arena.leaf(INPUT, f"multiplier {k + 1}") for k in range(len(motion)))
+        forces, rows = [], [*motion]
+        if name in MOVING:
+            forces = _forces(equations, multipliers, inputs=name in ("forward", "rhs"))
+            rows += [_acceleration(equations, k) for k in range(len(motion))]
+        values = tuple(free.baked_in([*forces, *found, *rows]))
+        directions = [d for x in varied if x.word not in ("u", "udot") for d in x.directions]
+        speeds = Variable("u", tuple(leaf.name for leaf in free.u), tuple({leaf: leaf.arena.one} for leaf in free.u))
+        entries = jacobian(values, [*directions, *speeds.directions])
+    kept = tuple(x for x in varied if x.word not in ("u", "udot"))
+    labels = [f"value {i + 1}" for i in range(len(values))]
+    rest = (*equations.inputs, *free.udot, *multipliers)
+    terms = Derivative(name, tuple(labels), values, False, (*kept, speeds), entries, rest)
+    return ConstrainedTerms(terms, varied, len(forces), len(found), len(motion), names, single)
+
+
+def _outputs(
+    equations: Equations, of: str | Expr | Sequence[Expr]
+) -> tuple[str, Sequence[Expr], tuple[str, ...], tuple[Expr, ...], bool]:
+    """Name, outputs that are expressions of all speeds, names of all outputs, what they read, whether it is one."""
+    free, own = equations.unconstrained, [f"{leaf.name}'" for leaf in equations.u]
+    rates = [f"{leaf.name}'" for leaf in equations.q]
+    if of == "forward":
+        return "forward", (), tuple(own), equations.inputs, False
+    if of == "rhs":
+        return "rhs", free.kinematics, (*rates, *own), equations.inputs, False
+    if of in ("inverse", "bias"):
+        names = tuple(f"f_{leaf.name}" for leaf in equations.u)
+        return str(of), (), names, equations.udot if of == "inverse" else (), False
+    name, found, single = asked(free if of in OF_SPEEDS else equations, of)
+    return name, found.outputs, tuple(found.names), tuple(found.rest), single
+
+
+def _forces(equations: Equations, multipliers: Sequence[Expr], *, inputs: bool) -> list[Expr]:
+    free = equations.unconstrained
+    needed = (free.route.loaded if inputs else free.route.passive)(free.udot)
+    for row, force in zip(equations.constraints, multipliers, strict=True):
+        for j, c in row.coefficients.items():
+            needed[j] = needed[j] - c * force
+    return [free.t.arena.lift(x) for x in needed]
+
+
+def _acceleration(equations: Equations, k: int) -> Expr:
+    row = equations.constraints[k]
+    terms = (c * equations.udot[j] for j, c in row.coefficients.items())
+    return sum(terms, row.remainder)

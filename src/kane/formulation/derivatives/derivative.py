@@ -1,0 +1,126 @@
+"""Derivatives of what equations offer, as the entries of sparse matrices on the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kane.codegen.programs.factor import factor
+from kane.codegen.programs.program import Program
+from kane.errors import ModelError, shown
+from kane.expression.collector import collector_paused
+from kane.expression.derivative import jacobian
+from kane.expression.node import Expr
+from kane.expression.traverse import substitute
+from kane.formulation.derivatives.implicit import accelerations, along_directions
+from kane.formulation.derivatives.variables import Direction, Variable, variables
+from kane.formulation.equations import Equations
+from kane.formulation.quantities.programs import Quantity, quantity
+from kane.formulation.recursive.measures import images
+
+# Where udot is among the outputs: its derivatives follow from those of inverse dynamics.
+IMPLICIT = ("forward", "rhs")
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """Outputs f and the entries of df that are not zero whatever the state.
+
+    Attributes:
+        name: of the outputs, for messages.
+        names: one for each output.
+        values: f.
+        single: whether f is one expression and no list.
+        variables: what is varied; the columns of all of them stand side by side.
+        entries: {(output, column): derivative}.
+        rest: what f reads besides t, q, u and parameters.
+    """
+
+    name: str
+    names: tuple[str, ...]
+    values: tuple[Expr, ...]
+    single: bool
+    variables: tuple[Variable, ...]
+    entries: Mapping[tuple[int, int], Expr]
+    rest: tuple[Expr, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """One for each column."""
+        return tuple(label for variable in self.variables for label in variable.labels)
+
+    @property
+    def quantity(self) -> Quantity:
+        """Values, then entries, with a name for each: "u1'", "u1'/q2"."""
+        labels = self.labels
+        names = [*self.names, *(f"{self.names[i]}/{labels[j]}" for i, j in self.entries)]
+        return Quantity(names, (*self.values, *self.entries.values()), self.rest)
+
+
+def asked(equations: Equations, of: str | Expr | Sequence[Expr]) -> tuple[str, Quantity, bool]:
+    """Name and outputs of a program, or of expressions of the model; whether that is one expression.
+
+    Raises:
+        ModelError: there is no such program, or an expression has no value in these equations.
+    """
+    if isinstance(of, str):
+        return of, quantity(equations, of), False
+    single = isinstance(of, Expr)
+    given = [of] if isinstance(of, Expr) else list(of)
+    for x in given:
+        if x.arena is not equations.system.arena:
+            raise ModelError(f"{shown(x)} is no expression of the model {equations.name!r}; give expressions of it")
+    found = substitute(given, {**images(equations.system, given, "an output"), **equations.controllers})
+    names = [f"output {i + 1}" for i in range(len(given))]
+    return "outputs", Quantity(names, equations.baked_in(found), equations.inputs), single
+
+
+def derivative(equations: Equations, of: str | Expr | Sequence[Expr], wrt: Sequence[str]) -> Derivative:
+    """The derivative of a program or of expressions; see ``Dynamics.derivatives``.
+
+    Raises:
+        ModelError: as ``asked`` and ``variables``.
+    """
+    with collector_paused():
+        name, found, single = asked(equations, of)
+        varied = variables(equations, wrt, found.rest)
+        directions = [d for variable in varied for d in variable.directions]
+        if isinstance(of, str) and of in IMPLICIT:
+            values, entries = _with_accelerations(equations, found.outputs, directions)
+        else:
+            values, entries = tuple(found.outputs), jacobian(found.outputs, directions)
+            if of == "inverse":
+                entries |= _masses(equations, directions)
+    return Derivative(name, tuple(found.names), values, single, varied, entries, tuple(found.rest))
+
+
+def _with_accelerations(
+    equations: Equations, outputs: Sequence[Expr], directions: Sequence[Direction]
+) -> tuple[tuple[Expr, ...], dict[tuple[int, int], Expr]]:
+    """Of outputs that end with udot: what stands before it by the graph, udot by the implicit rule."""
+    n = len(equations.u)
+    first = len(outputs) - n
+    udot = accelerations(equations)
+    entries: dict[tuple[int, int], Any] = dict(jacobian(outputs[:first], directions))
+    found = along_directions(equations, udot, directions)
+    entries |= {(first + i, j): x for (i, j), x in found.items()}
+    return (*outputs[:first], *udot), entries
+
+
+def _masses(equations: Equations, directions: Sequence[Direction]) -> dict[tuple[int, int], Expr]:
+    """M in the columns of udot: by composite inertias, which is shorter than the forces of unit accelerations."""
+    places = {leaf: k for k, leaf in enumerate(equations.udot)}
+    columns = {j: places[leaf] for j, leaf in enumerate(next(iter(d), None) for d in directions) if leaf in places}
+    rows, zero = equations.mass_matrix, equations.system.arena.zero
+    return {(i, j): row[k] for i, row in enumerate(rows) for j, k in columns.items() if row[k] is not zero}
+
+
+def derivative_program(equations: Equations, found: Derivative) -> Program:
+    """The straight-line program of values and entries."""
+    state = (equations.t, *equations.q, *equations.u)
+    with collector_paused():
+        outputs = factor(found.quantity.outputs)
+        return Program(
+            f"derivatives of {found.name}", outputs, state=state, rest=found.rest, parameters=equations.parameters
+        )

@@ -1,0 +1,80 @@
+"""Derivatives of accelerations by those of the forces that they need.
+
+With f(q, u, udot) = M udot + bias - B inputs, which forward dynamics makes zero,
+
+    d udot = -M^-1 df,   df taken at udot,
+
+for the independent speeds; those of dependent speeds follow from udot_d = D udot_i + e_t. Forward dynamics itself,
+whose articulated inertias hang on each other in a chain of divisions, is never differentiated.
+
+Source: Carpentier & Mansard 2018, Eq. 3; Jain & Rodriguez 1993.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kane.expression.derivative import jacobian
+from kane.expression.node import Expr
+from kane.expression.traverse import substitute
+from kane.formulation.derivatives.variables import Direction
+from kane.formulation.equations import Equations
+from kane.formulation.tree.sparse import TriangularFactor, solved, triangular_factor
+
+
+def independent_speeds(equations: Equations) -> list[int]:
+    """Places of the speeds that are independent, those of parents before those of children."""
+    dependent = equations.embedding.D
+    on_joints = dict.fromkeys(j for row in equations.system.speeds.C for j in row)
+    return [j for j in on_joints if j not in dependent]
+
+
+def mass_factor(equations: Equations) -> TriangularFactor:
+    """M of the independent speeds as L^T D L."""
+    order = independent_speeds(equations)
+    M = {(i, j): equations.mass_matrix[i][j] for i in order for j in order if j <= i}
+    return triangular_factor(M, order, [leaf.name for leaf in equations.u])
+
+
+def needed_forces(equations: Equations, udot: Sequence[Any]) -> list[Expr]:
+    """f = M udot + bias - B inputs, zero at dependent speeds."""
+    embedding = equations.embedding
+    needed = embedding.forces(equations.route.loaded(embedding.accelerations(udot)))
+    return list(equations.baked_in(needed))
+
+
+def accelerations(equations: Equations) -> tuple[Expr, ...]:
+    """udot of all speeds by the factor of M, which derivatives use again."""
+    n, order = len(equations.u), independent_speeds(equations)
+    needed = needed_forces(equations, [0.0] * n)
+    udot = solved(mass_factor(equations), [-x for x in needed], order)
+    return tuple(equations.baked_in(equations.embedding.accelerations(udot)))
+
+
+def along_directions(
+    equations: Equations, udot: Sequence[Expr], directions: Sequence[Direction]
+) -> dict[tuple[int, int], Expr]:
+    """The derivatives of udot that are not zero, under (speed, direction)."""
+    order, embedding, lift = independent_speeds(equations), equations.embedding, equations.system.arena.lift
+    at = dict(zip(equations.udot, udot, strict=True))
+    needed = needed_forces(equations, equations.udot)
+    moved = jacobian([needed[i] for i in order], directions)
+    there = dict(zip(moved, substitute(list(moved.values()), at), strict=True))
+    factor = mass_factor(equations)
+    dependent = list(embedding.udot)
+    ends = list(equations.baked_in(dependent))
+    places = [equations.udot.index(leaf) for leaf in dependent]
+    found: dict[tuple[int, int], Expr] = {}
+    for j, direction in enumerate(directions):
+        b: list[Any] = [0.0] * len(udot)
+        for p, i in enumerate(order):
+            if (p, j) in there:
+                b[i] = -there[p, j]
+        column = [lift(x) for x in solved(factor, b, order)]
+        rates = {leaf: x for leaf, x in zip(equations.udot, column, strict=True) if x is not x.arena.zero}
+        tails = jacobian(ends, [{**direction, **rates}])
+        for (d, _), x in tails.items():
+            column[places[d]] = substitute([x], at)[0]
+        found |= {(i, j): x for i, x in enumerate(column) if x is not x.arena.zero}
+    return found

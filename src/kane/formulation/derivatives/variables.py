@@ -1,0 +1,87 @@
+"""What derivatives are taken with respect to: directions in which leaves move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from kane.errors import ModelError, shown
+from kane.expression.arguments import words
+from kane.expression.derivative import linear_coefficients
+from kane.expression.node import Expr
+from kane.formulation.equations import Equations
+from kane.model.checks import near
+
+# The rate of each leaf that moves, along one direction.
+Direction: TypeAlias = Mapping[Expr, Expr]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One of the things that derivatives are taken with respect to.
+
+    Attributes:
+        word: "q", "u", "udot", "inputs", "t", or the name of a parameter.
+        labels: one for each direction.
+        directions: the columns of its block.
+        single: whether it is one number, whose block has no axis of columns.
+    """
+
+    word: str
+    labels: tuple[str, ...]
+    directions: tuple[Direction, ...]
+    single: bool = False
+
+
+def displacements(equations: Equations) -> Variable:
+    """The tangent space of q: the coordinates move by small displacements s = w dt along the joints' own speeds w.
+
+    dq = Y(q) s, where dq/dt = Y w + y_t. Where a coordinate's rate is its speed, s is the change of the coordinate; of
+    a quaternion s is the small rotation about the axes of the moving frame M [rad].
+    """
+    own = equations.system.own or equations.system
+    speeds, zero = own.speeds, own.arena.zero
+    Y, _ = linear_coefficients(speeds.kinematics, speeds.u)
+    width = len(speeds.u)
+    flat = equations.unconstrained.baked_in([x for row in Y for x in row])
+    columns = [dict(zip(speeds.q, flat[j::width], strict=True)) for j in range(width)]
+    moving = tuple({leaf: rate for leaf, rate in column.items() if rate is not zero} for column in columns)
+    return Variable("q", tuple(leaf.name for leaf in speeds.u), moving)
+
+
+def variables(equations: Equations, wrt: Sequence[str], read: Sequence[Expr]) -> tuple[Variable, ...]:
+    """What some words stand for.
+
+    Args:
+        wrt: words as of ``Variable``.
+        read: leaves that the outputs read besides time, coordinates, speeds and parameters.
+
+    Raises:
+        ModelError: an unknown word, one given twice, or one of leaves that the outputs do not read.
+    """
+    known: dict[str, Callable[[], Variable]] = {
+        "q": lambda: displacements(equations),
+        "u": lambda: _leaves("u", equations.u),
+        "t": lambda: _leaf(equations.t),
+    }
+    for word, leaves in (("udot", equations.udot), ("inputs", equations.inputs)):
+        if set(leaves) <= set(read):
+            known[word] = lambda word=word, leaves=leaves: _leaves(word, leaves)  # type: ignore[misc]
+    for leaf in equations.parameters:
+        known.setdefault(leaf.name, lambda leaf=leaf: _leaf(leaf))  # type: ignore[misc]
+    asked = words(wrt, "wrt", "words")
+    for word in asked:
+        if word not in known:
+            raise ModelError(f"there is no derivative with respect to {shown(word)} here; {near(word, list(known))}")
+    if len(set(asked)) < len(asked):
+        raise ModelError(f"wrt={shown(tuple(asked))} names something twice; name it once")
+    return tuple(known[word]() for word in asked)
+
+
+def _leaves(word: str, leaves: Sequence[Expr]) -> Variable:
+    return Variable(word, tuple(leaf.name for leaf in leaves), tuple({leaf: leaf.arena.one} for leaf in leaves))
+
+
+def _leaf(leaf: Expr) -> Variable:
+    return Variable(leaf.name, (leaf.name,), ({leaf: leaf.arena.one},), single=True)

@@ -1,0 +1,206 @@
+"""Derivatives of dynamics, vouched for by complex steps through the interpreter, by Pinocchio's analytical derivatives,
+by JAX's automatic ones, by differences where numbers choose the dependent speeds, and by the power of the forces.
+"""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pinocchio as pin
+import pytest
+from oracles import complex_step, robots
+from oracles.numbers import random_state, values_of
+from oracles.pinocchio_twin import PinocchioTwin
+from oracles.programs import loaded
+
+import kane
+from kane.codegen.emit.jax import emit_jax
+from kane.dynamics.constraint_terms import ConstraintTerms
+from kane.formulation.constraints.embedding import InNumbers
+from kane.formulation.quantities.programs import program, quantity
+from kane.library.random_tree import random_tree
+
+# Sums of some hundred products of numbers that cancel: 1e4 roundings.
+ROUNDING = 1e-12
+
+
+def own_directions(equations, q):
+    """d q along each of the joints' own speeds, from their kinematics in numbers and not from kane's Y."""
+    own = equations.system.own or equations.system
+    values = dict(zip(own.speeds.q, q, strict=True))
+    values |= {p: equations.defaults[p.name] for p in equations.parameters} | {equations.t: 0.3}
+    still = values | dict.fromkeys(own.speeds.u, 0.0)
+    found = []
+    for w in own.speeds.u:
+        unit = dict.fromkeys(own.speeds.u, 0.0) | {w: 1.0}
+        rates = complex_step.slopes(own.speeds.kinematics, still, unit)
+        found.append(dict(zip(own.speeds.q, rates, strict=True)))
+    return found
+
+
+def rest_of(name, state):
+    return {"inverse": state.udot, "forward": state.inputs, "rhs": state.inputs}.get(name, ())
+
+
+def expected(equations, name, state):
+    """Blocks by complex steps."""
+    roots, values = quantity(equations, name).outputs, values_of(equations, state)
+    wanted = {
+        "q": own_directions(equations, state.q),
+        "u": [{u: 1.0} for u in equations.u],
+        "udot": [{x: 1.0} for x in equations.udot],
+        "inputs": [{x: 1.0} for x in equations.inputs],
+    }
+    read = {"inverse": ("q", "u", "udot"), "forward": ("q", "u", "inputs"), "rhs": ("q", "u", "inputs")}
+    found = {word: complex_step.columns(roots, values, wanted[word]) for word in read.get(name, ("q", "u"))}
+    return found | {p.name: complex_step.slopes(roots, values, {p: 1.0}) for p in equations.parameters}
+
+
+def arm_with_springs():
+    """Two joints, a slide, chosen speeds, a spring, a damper, a force and parameters."""
+    m = kane.Model("arm", gravity=(0.3, -0.2, -9.81))
+    L, k = m.parameter("L", 0.7), m.parameter("k", 30.0)
+    A = m.body("A", mass=2.0, inertia=(0.1, 0.2, 0.15), com=(0.1, 0.0, 0.2))
+    B = m.body("B", mass=m.parameter("mB", 1.5), inertia=(0.05, 0.04, 0.03, 0.01, 0.0, 0.002), com=(0.0, 0.1, 0.0))
+    C = m.body("C", mass=0.5, inertia=(0.01, 0.01, 0.02))
+    j1 = m.connect(m.ground, A, kane.Revolute("q1", axis=(1.0, 2.0, 0.5)))
+    j2 = m.connect(A, B, kane.Revolute("q2", axis="x"), at=(L, 0.1, 0.0))
+    j3 = m.connect(B, C, kane.Prismatic("q3", axis="z"), at=(0.0, L, 0.0))
+    m.load(kane.Motor(j1, m.input("T")))
+    m.load(kane.Spring(j2, k))
+    m.load(kane.Damper(j3, 0.4))
+    m.load(kane.Force(C.point((0.1, 0.0, 0.0)), (0.0, m.input("F"), 0.0), expressed_in=C))
+    m.speeds(v1=B.angular_velocity.dot(B.x), v2=j1.qdot, v3=C.point().velocity.dot(B.z))
+    return m
+
+
+MODELS = {
+    "Stanford Arm": kane.library.stanford_arm,
+    "arm with springs, chosen speeds": arm_with_springs,
+    "spacecraft": kane.library.spacecraft_tree,
+    "rolling disk": kane.library.rolling_disk,
+    "rolling coin": kane.library.rolling_coin,
+    "tree": lambda: random_tree(3, 5),
+}
+
+
+@pytest.mark.parametrize("name", ["inverse", "rhs", "energy", "poses"])
+@pytest.mark.parametrize("model", MODELS)
+def test_derivatives_are_those_of_complex_steps(model, name):
+    equations = kane.formulate(MODELS[model]())
+    dyn, state = kane.build(equations), random_state(equations, np.random.default_rng(5))
+    blocks = expected(equations, name, state)
+    found = dyn.derivatives(name, wrt=tuple(blocks))(state.q, state.u, rest_of(name, state), state.t)
+    value = dyn.evaluate(dyn.function(name), state.q, state.u, rest_of(name, state), state.t)
+    scale = max(1.0, *(np.abs(x).max(initial=0.0) for x in (value, *blocks.values())))
+    condition = 1e2 if name in ("forward", "rhs") else 1.0  # a relative error of M grows by its condition number
+    np.testing.assert_allclose(found.value, value, rtol=0, atol=condition * ROUNDING * scale)
+    for word, block in blocks.items():
+        assert found[word].shape == block.shape
+        np.testing.assert_allclose(found[word], block, rtol=0, atol=condition * ROUNDING * scale, err_msg=word)
+
+
+@pytest.mark.parametrize("robot", [robots.ur5, robots.panda, robots.anymal])
+def test_derivatives_of_inverse_and_forward_dynamics_are_those_of_pinocchio(robot):
+    model = robot()
+    model.loads[:] = [load for load in model.loads if not isinstance(load, kane.Damper)]
+    equations = kane.formulate(model)
+    twin, dyn = PinocchioTwin(model, equations), kane.build(equations)
+    for seed in range(3):
+        state = random_state(equations, np.random.default_rng(seed))
+        C, _, _ = twin.motion(state)
+        q, v, a = twin.q(state), C @ state.u, C @ state.udot
+        theirs = pin.computeRNEADerivatives(twin.model, twin.data, q, v, a)
+        found = dyn.derivatives("inverse", wrt=("q", "u", "udot"))(state.q, state.u, state.udot)
+        for word, block in zip(("q", "u"), theirs, strict=False):
+            scale = np.abs(block).max()
+            np.testing.assert_allclose(found[word], C.T @ block @ C, rtol=0, atol=1e-9 * scale, err_msg=word)
+        B = np.array(dyn.evaluate(dyn.function("input_matrix"), state.q, state.u)).reshape(len(equations.u), -1)
+        tau = C @ B @ state.inputs
+        theirs = pin.computeABADerivatives(twin.model, twin.data, q, v, tau)
+        found = dyn.derivatives("forward", wrt=("q", "u"))(state.q, state.u, state.inputs)
+        for word, block in zip(("q", "u"), theirs, strict=False):
+            # Pinocchio keeps angles that kane snaps to right ones, 1e-11 off; inertias of wrists are 1e5 times smaller.
+            scale = np.abs(block).max()
+            np.testing.assert_allclose(found[word], C.T @ block @ C, rtol=0, atol=1e-7 * scale, err_msg=word)
+
+
+def test_derivatives_of_forward_dynamics_are_those_that_jax_finds_in_its_own_source():
+    jax.config.update("jax_enable_x64", True)
+    equations = kane.formulate(kane.library.stanford_arm())
+    dyn, state = kane.build(equations), random_state(equations, np.random.default_rng(1))
+    f = loaded(emit_jax([program(equations, "forward")], name="arm"))["forward"]
+    x, parameters = np.concatenate([[state.t], state.q, state.u]), dyn.parameters
+    theirs = np.asarray(jax.jacfwd(lambda x: f(x, state.inputs, parameters))(x))
+    ours = dyn.derivatives("forward", wrt=("q", "u"))(state.q, state.u, state.inputs)
+    joined = np.concatenate([ours["q"], ours["u"]], axis=1)
+    np.testing.assert_allclose(joined, theirs[:, 1:], rtol=0, atol=1e-10 * np.abs(theirs).max())
+
+
+LOOPS = {
+    "four-bar": (kane.library.four_bar, {}),
+    "bicycle": (kane.library.whipple_bicycle, {"q": {"heave": -0.3}}),
+    "slider crank": (kane.library.slider_crank, {}),
+}
+
+
+@pytest.mark.parametrize("name", ["rhs", "inverse", "bias", "energy"])
+@pytest.mark.parametrize("loop", LOOPS)
+def test_derivatives_under_constraints_in_numbers_are_those_of_differences(loop, name):
+    """Differences of ``Dynamics`` itself, over steps of 1e-5: their error is h^2 f'''/6 and 1e-16/h of rounding."""
+    make, guess = LOOPS[loop]
+    equations = kane.formulate(make())
+    assert isinstance(equations.embedding, InNumbers)
+    dyn, random, h = kane.build(equations), np.random.default_rng(2), 1e-5
+    q = kane.assemble(dyn, **guess).q
+    state = random_state(equations, random)
+    u, rest = 0.5 * state.u, np.asarray(rest_of(name, state))
+    words = {"inverse": ("q", "u", "udot"), "forward": ("q", "u", "inputs"), "rhs": ("q", "u", "inputs")}
+    found = dyn.derivatives(name, wrt=words.get(name, ("q", "u")))(q, u, rest, 0.0)
+    own, function = ConstraintTerms.of(dyn, q).own, dyn.function(name)
+
+    def at(word, j, step):
+        s = np.zeros(found[word].shape[-1])
+        s[j] = step
+        there = {"q": (own.moved(s), u, rest), "u": (q, u + s, rest)} if word in "qu" else {word: (q, u, rest + s)}
+        return dyn.evaluate(function, *there[word], 0.0)
+
+    np.testing.assert_allclose(found.value, dyn.evaluate(function, q, u, rest, 0.0), rtol=1e-9, atol=1e-9)
+    for word, block in found.items():
+        for j in range(block.shape[-1]):
+            slope = (at(word, j, h) - at(word, j, -h)) / (2.0 * h)
+            scale = 1.0 + np.abs(slope).max(initial=0.0)
+            np.testing.assert_allclose(block[:, j], slope, rtol=0, atol=2e-7 * scale, err_msg=f"{word} {j}")
+
+
+def test_along_the_motion_derivatives_in_numbers_are_those_on_the_graph():
+    """On the constraints, along directions that they allow, both embeddings are one function of q and the speeds that
+    are independent in both.
+    """
+    model = kane.library.four_bar()
+    numbers = kane.build(kane.formulate(model))
+    q = kane.assemble(numbers).q
+    (independent,) = numbers.independent(q)
+    start = kane.assemble(numbers, fixed=[independent])
+    graph = kane.build(kane.formulate(model, near=start))
+    assert graph.independent(q) == (independent,)
+    allowed = np.linalg.svd(ConstraintTerms.of(numbers, q).A)[2][2:].T
+    u, inputs = 3.0 * allowed[:, 0], np.array([0.7])
+    a, b = (d.derivatives("forward", wrt=("q", "u", "inputs"))(q, u, inputs, 0.0) for d in (numbers, graph))
+    np.testing.assert_allclose(a.value, b.value, rtol=1e-9)
+    np.testing.assert_allclose(a["inputs"], b["inputs"], rtol=1e-9)
+    np.testing.assert_allclose(a["u"], b["u"], rtol=1e-9)
+    np.testing.assert_allclose(a["q"] @ allowed, b["q"] @ allowed, rtol=1e-8)
+
+
+def test_a_batch_has_the_blocks_of_its_states():
+    equations = kane.formulate(kane.library.four_bar())
+    dyn = kane.build(equations)
+    q = np.array([kane.assemble(dyn, q={"q1": x}, fixed=["q1"]).q for x in (0.4, 0.8, 1.1)])
+    d = dyn.derivatives("forward", wrt=("q", "u", "inputs"))
+    u, inputs = np.linspace(-1.0, 1.0, 9).reshape(3, 3), np.array([0.4])
+    whole = d(q, u, inputs, 0.0)
+    for k in range(3):
+        one = d(q[k], u[k], inputs, 0.0)
+        for word, block in whole.items():
+            np.testing.assert_allclose(block[k], one[word], rtol=0, atol=1e-9 * (1.0 + np.abs(one[word]).max()))

@@ -1,0 +1,127 @@
+"""What is asked of derivatives, and how they answer: shapes, names, sparsity, errors."""
+
+import numpy as np
+import pytest
+
+import kane
+from kane.errors import ModelError
+
+
+@pytest.fixture(scope="module")
+def pendulum():
+    m = kane.Model("pendulum", gravity=(0, -9.81, 0))
+    L = m.parameter("L", 0.5)
+    A = m.body("A", mass=2.0, inertia=(0, 0, 0), com=(0, -L, 0))
+    j = m.connect(m.ground, A, kane.Revolute("q1", axis="z"))
+    m.load(kane.Motor(j, m.input("T")))
+    return m, A, kane.build(kane.formulate(m))
+
+
+def test_a_pendulum_has_the_slopes_of_its_closed_form(pendulum):
+    """udot = (T - m g L sin q) / (m L^2)."""
+    dyn, m, g, L, q, T = pendulum[2], 2.0, 9.81, 0.5, 0.4, 0.3
+    J = dyn.derivatives("forward", wrt=("q", "u", "inputs", "L", "t"))([q], [0.7], [T], 0.0)
+    np.testing.assert_allclose(J.value, [(T - m * g * L * np.sin(q)) / (m * L**2)], rtol=1e-14)
+    np.testing.assert_allclose(J["q"], [[-g * np.cos(q) / L]], rtol=1e-14)
+    np.testing.assert_allclose(J["inputs"], [[1 / (m * L**2)]], rtol=1e-14)
+    np.testing.assert_allclose(J["L"], [g * np.sin(q) / L**2 - 2 * T / (m * L**3)], rtol=1e-14)
+    np.testing.assert_array_equal(J["u"], [[0.0]])
+    np.testing.assert_array_equal(J["t"], [0.0])
+
+
+def test_parameters_may_have_values_of_their_own_and_be_a_batch(pendulum):
+    d = pendulum[2].derivatives("forward", wrt=("q",))
+    found = d([0.0], [0.0], [0.0], parameters={"L": np.array([0.5, 1.0])})
+    np.testing.assert_allclose(found["q"], [[[-9.81 / 0.5]], [[-9.81]]], rtol=1e-14)
+
+
+def test_outputs_of_a_users_own_have_derivatives(pendulum):
+    m, A, dyn = pendulum
+    P = A.point((0.0, -1.0, 0.0))
+    one = dyn.derivatives(P.position.dot(m.ground.x), wrt=("q", "u"))([0.4], [0.7])
+    np.testing.assert_allclose(one.value, np.sin(0.4), rtol=1e-14)
+    np.testing.assert_allclose(one["q"], [np.cos(0.4)], rtol=1e-14)
+    two = dyn.derivatives([P.velocity.dot(m.ground.x), P.velocity.dot(m.ground.y)], wrt=("q", "u"))([0.4], [0.7])
+    np.testing.assert_allclose(two["u"], [[np.cos(0.4)], [np.sin(0.4)]], rtol=1e-14)
+    np.testing.assert_allclose(two["q"], [[-0.7 * np.sin(0.4)], [0.7 * np.cos(0.4)]], rtol=1e-14)
+
+
+def test_what_is_zero_in_every_state_is_not_computed():
+    """Where the cart of a pendulum is, and how fast it goes, changes no force."""
+    equations = kane.formulate(kane.library.n_link_pendulum(4))
+    d = kane.build(equations).derivatives("inverse", wrt=("q", "u", "udot"))
+    assert not d.sparsity["q"][:, 0].any()
+    assert not d.sparsity["u"][:, 0].any()
+    assert d.sparsity["udot"].all()
+    assert len(d.program.outputs) == 5 + sum(block.sum() for block in d.sparsity.values())
+
+
+def test_a_quaternion_is_varied_by_small_rotations(pendulum):
+    m = kane.Model("free", gravity=(0, 0, -9.81))
+    m.connect(m.ground, m.body("B", mass=1.0, inertia=(0.1, 0.2, 0.3)), kane.Free("base"))
+    dyn = kane.build(kane.formulate(m))
+    d = dyn.derivatives("forward", wrt=("q",))
+    q = np.array([1.0, 0, 0, 0, 1.0, 2.0, 3.0])
+    # Gravity seen from the turned body: d(R^T g) = -s x g.
+    expected = np.zeros((6, 6))
+    expected[3:, :3] = np.cross(np.eye(3), [0, 0, 9.81]).T
+    np.testing.assert_allclose(d(q, np.zeros(6))["q"], expected, atol=1e-14)
+    assert d.columns["q"] == ("base_wx", "base_wy", "base_wz", "base_vx", "base_vy", "base_vz")
+
+
+@pytest.mark.parametrize(
+    ("of", "wrt", "words"),
+    [
+        ("forwards", ("q",), "there is no program 'forwards'; did you mean forward?"),
+        ("forward", ("Q",), "there is no derivative with respect to 'Q'"),
+        ("forward", ("udot",), "there is no derivative with respect to 'udot'"),
+        ("inverse", ("inputs",), "there is no derivative with respect to 'inputs'"),
+        ("forward", ("q", "q"), "names something twice"),
+        ("forward", "q", "wrt"),
+        ("forward", 3.0, "wrt"),
+        ([3.0], ("q",), "there are no derivatives of [3.0]"),
+        (3.0, ("q",), "there are no derivatives of 3.0"),
+        ([], ("q",), "there are no derivatives of"),
+    ],
+)
+def test_what_cannot_be_derived_is_named(pendulum, of, wrt, words):
+    with pytest.raises(ModelError) as error:
+        pendulum[2].derivatives(of, wrt=wrt)
+    assert words in str(error.value)
+
+
+def test_an_expression_of_another_model_is_refused(pendulum):
+    other = kane.Model("other")
+    with pytest.raises(ModelError, match="no expression of the model 'pendulum'"):
+        pendulum[2].derivatives(other.parameter("x", 1.0), wrt=("q",))
+
+
+def test_what_outputs_read_must_be_given(pendulum):
+    dyn = pendulum[2]
+    with pytest.raises(ModelError, match="depends on T"):
+        dyn.derivatives("forward", wrt=("q",))([0.1], [0.0])
+    with pytest.raises(ModelError, match="give udot as the third"):
+        dyn.derivatives("inverse", wrt=("q",))([0.1], [0.0])
+    four_bar = kane.build(kane.formulate(kane.library.four_bar()))
+    with pytest.raises(ModelError, match="give inputs as the third"):
+        four_bar.derivatives("forward", wrt=("q",))(kane.assemble(four_bar).q, np.zeros(3))
+
+
+def test_a_block_that_was_not_asked_for_is_named(pendulum):
+    with pytest.raises(KeyError, match="no derivative with respect to 'u' was asked for; there are q"):
+        pendulum[2].derivatives("energy", wrt=("q",))([0.1], [0.0])["u"]
+
+
+def test_at_a_switch_the_slope_is_that_of_the_branch_taken():
+    m = kane.Model("stop")
+    A = m.body("A", mass=1.0, inertia=(1, 1, 1))
+    j = m.connect(m.ground, A, kane.Prismatic("q1", axis="x"))
+    m.load(kane.Motor(j, kane.select(j.q < 1.0, 0.0, -100.0 * (j.q - 1.0))))
+    d = kane.build(kane.formulate(m)).derivatives("forward", wrt=("q",))
+    assert d([np.nextafter(1.0, 0.0)], [0.0])["q"] == 0.0
+    assert d([1.0], [0.0])["q"] == -100.0
+
+
+def test_a_second_call_makes_no_new_code(pendulum):
+    dyn = pendulum[2]
+    assert dyn.derivatives("forward", wrt=("q", "u")) is dyn.derivatives("forward", wrt=("q", "u"))
