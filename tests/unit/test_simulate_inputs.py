@@ -1,9 +1,12 @@
 """Inputs of a simulation in all their forms."""
 
+import ctypes
+
 import numpy as np
 import pytest
 
 import kane
+from kane.codegen.jit.python_asked import AskedCode
 from kane.simulation.asked.inputs import Held, Interpolated
 
 
@@ -216,3 +219,34 @@ def test_an_error_inside_a_python_function_comes_out_as_it_is(cart):
 
     with pytest.raises(ZeroDivisionError, match="my own"):
         run(cart, broken)
+
+
+def test_an_error_inside_a_python_function_says_where_it_happened(cart):
+    def broken(t, q, u):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError) as found:
+        run(cart, broken)
+    assert found.traceback[-1].name == "broken"
+
+
+@pytest.mark.parametrize(
+    "kind", [list, tuple, np.asarray, lambda x: np.asarray(x, np.float32), lambda x: x[::-1][::-1]]
+)
+def test_a_python_function_may_return_numbers_of_any_kind(cart, kind):
+    expected = run(cart, {"f1": 1.0, "f2": -0.5}).final
+    found = run(cart, lambda t, q, u: kind(np.array([1.0, -0.5]))).final
+    np.testing.assert_array_equal(found.u, expected.u)
+
+
+def test_an_interrupt_between_two_calls_of_a_python_function_is_kept():
+    """Python looks for signals when a function begins, where no handler in the function could catch it."""
+    kept, called = [], []
+    after = AskedCode(lambda: called.append(1), kept.append, 0, 3)
+    before = AskedCode(ctypes.pythonapi.PyErr_SetInterrupt, kept.append, after.address, 3)
+    out = (ctypes.c_double * 3)()
+    native = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)(before.address)
+    native(None, None, None, ctypes.addressof(out), None)
+    assert [type(error) for error in kept] == [KeyboardInterrupt]
+    assert called == []
+    assert np.isnan(out).all()

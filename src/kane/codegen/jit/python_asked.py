@@ -1,0 +1,116 @@
+"""Native code that asks a Python function before it runs, called from native loops that know nothing of Python."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import re
+import weakref
+from collections.abc import Callable
+from typing import final
+
+import llvmlite.binding as llvm
+
+from kane.machine.linker import link
+from kane.machine.processor import target_machine
+
+# The table holds the Python function, the address of the code, how many outputs it has, and who takes exceptions.
+# Whether the loop around this holds the interpreter lock or not, PyGILState_Ensure has it.
+_TEXT = """
+@kane_table = global [4 x i64] zeroinitializer
+
+declare i32 @PyGILState_Ensure()
+declare void @PyGILState_Release(i32)
+declare ptr @PyObject_CallNoArgs(ptr)
+declare ptr @PyObject_CallOneArg(ptr, ptr)
+declare void @Py_DecRef(ptr)
+declare void @PyErr_Fetch(ptr, ptr, ptr)
+declare void @PyErr_NormalizeException(ptr, ptr, ptr)
+declare i32 @PyException_SetTraceback(ptr, ptr)
+declare void @PyErr_Clear()
+
+define void @kane_asked(ptr %state, ptr %rest, ptr %stage, ptr %out, ptr %work) {
+begin:
+  %kind = alloca ptr
+  %error = alloca ptr
+  %trace = alloca ptr
+  %function = load ptr, ptr @kane_table
+  %code = load ptr, ptr getelementptr (i64, ptr @kane_table, i64 1)
+  %count = load i64, ptr getelementptr (i64, ptr @kane_table, i64 2)
+  %keep = load ptr, ptr getelementptr (i64, ptr @kane_table, i64 3)
+  %lock = call i32 @PyGILState_Ensure()
+  %answer = call ptr @PyObject_CallNoArgs(ptr %function)
+  %failed = icmp eq ptr %answer, null
+  br i1 %failed, label %raised, label %run
+run:
+  call void @Py_DecRef(ptr %answer)
+  call void @PyGILState_Release(i32 %lock)
+  call void %code(ptr %state, ptr %rest, ptr %stage, ptr %out, ptr %work)
+  ret void
+raised:
+  call void @PyErr_Fetch(ptr %kind, ptr %error, ptr %trace)
+  call void @PyErr_NormalizeException(ptr %kind, ptr %error, ptr %trace)
+  %kind.object = load ptr, ptr %kind
+  %error.object = load ptr, ptr %error
+  %trace.object = load ptr, ptr %trace
+  %set = call i32 @PyException_SetTraceback(ptr %error.object, ptr %trace.object)
+  %kept = call ptr @PyObject_CallOneArg(ptr %keep, ptr %error.object)
+  call void @Py_DecRef(ptr %kept)
+  call void @Py_DecRef(ptr %kind.object)
+  call void @Py_DecRef(ptr %error.object)
+  call void @Py_DecRef(ptr %trace.object)
+  call void @PyErr_Clear()
+  call void @PyGILState_Release(i32 %lock)
+  br label %more
+more:
+  %k = phi i64 [ 0, %raised ], [ %k.next, %next ]
+  %left = icmp slt i64 %k, %count
+  br i1 %left, label %next, label %done
+next:
+  %at = getelementptr double, ptr %out, i64 %k
+  store double 0x7FF8000000000000, ptr %at
+  %k.next = add i64 %k, 1
+  br label %more
+done:
+  ret void
+}
+"""
+_SYMBOLS = re.findall(r"declare .* @(\w+)", _TEXT)
+
+
+@final
+class AskedCode:
+    """Code of the one signature that calls a Python function of no arguments first, and then other code.
+
+    No exception can pass through native loops. What the function raises is handed to ``keep``, which must not raise
+    and should be a built-in function: in one of Python's own an interrupt would find the next place to be raised. The
+    outputs are NaN then.
+
+    Attributes:
+        address: of the code; good as long as this object lives.
+    """
+
+    def __init__(
+        self, function: Callable[[], None], keep: Callable[[BaseException], None], address: int, n_out: int
+    ) -> None:
+        """Put a question before code.
+
+        Args:
+            function, keep: see the class.
+            address: of the code.
+            n_out: how many outputs it has.
+        """
+        machine = target_machine(optimization=1)
+        owner, (self.address, table) = link("an input", _code(), ("kane_asked", "kane_table"), _SYMBOLS, machine)
+        (ctypes.c_int64 * 4).from_address(table)[:] = [id(function), address, n_out, id(keep)]
+        self._called = function, keep  # kept alive
+        weakref.finalize(self, owner.close).atexit = False
+
+
+@functools.cache
+def _code() -> bytes:
+    """The object code, which every object of the class links for itself: its table is its own."""
+    machine = target_machine(optimization=1)
+    module = llvm.parse_assembly(_TEXT, llvm.create_context())
+    module.triple = machine.triple
+    return bytes(machine.emit_object(module))
