@@ -10,7 +10,7 @@ import numpy.typing as npt
 import kane
 from benchmarks.peers import sympy_arms, sympy_pendulum
 from benchmarks.robots import PANDA, STANFORD, Robot
-from kane.library import n_link_pendulum, stanford_arm
+from kane.library import n_link_pendulum, n_link_pendulum_to_vertical, stanford_arm
 
 Array = npt.NDArray[np.float64]
 
@@ -38,18 +38,11 @@ class Derivation:
 
 def _pendulum(n: int, *, relative: bool = False, **options: Any) -> Derivation:
     angles = "to the link before" if relative else "to the vertical"
-
-    def same(names: list[str]) -> Array:
-        T = np.eye(len(names))
-        if not relative:
-            T[1:, 1:] = np.tri(len(names) - 1)  # an angle to the vertical is the sum of those before
-        return T
-
     return Derivation(
-        title=f"{n}-link pendulum, SymPy's angles {angles}",
-        model=lambda: n_link_pendulum(n),
+        title=f"{n}-link pendulum, angles {angles}",
+        model=lambda: (n_link_pendulum if relative else n_link_pendulum_to_vertical)(n),
         method=lambda: sympy_pendulum.kanes_method(n, relative=relative),
-        same=same,
+        same=lambda names: np.eye(len(names)),
         **options,
     )
 

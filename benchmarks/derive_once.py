@@ -15,6 +15,8 @@ import numpy as np
 import kane
 from benchmarks.derivations import DERIVATIONS, Derivation
 from benchmarks.stopwatch import Stopwatch
+from kane.codegen.programs.factor import factor
+from kane.codegen.programs.parameter_sums import shortened
 from kane.codegen.programs.program import Program
 from kane.expression.interpret import interpret
 from kane.library.random_tree import JOINTS, random_tree
@@ -33,7 +35,7 @@ def kane_derives(case: Derivation, route: Any, *, check: bool) -> dict[str, Any]
     n, q, u = len(equations.u), *_state(len(equations.u))
     outputs = [*(equations.mass_matrix[i][j] for i in range(n) for j in range(i + 1)), *equations.bias]
     state = equations.t, *equations.q, *equations.u
-    program = Program("M_and_bias", outputs, state=state, rest=(), parameters=equations.parameters)
+    program = Program("M_and_bias", shortened(factor(outputs)), state=state, rest=(), parameters=equations.parameters)
     leaves = dict(zip((*equations.q, *equations.u), (*q, *u), strict=True))
     leaves |= {leaf: equations.defaults[leaf.name] for leaf in equations.parameters}
     results = [x for row in equations.mass_matrix for x in row] + list(equations.bias)

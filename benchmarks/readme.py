@@ -34,7 +34,7 @@ MAIN = (
     (
         "Pendulum of 20 links on a cart: equations derived",
         "derivation",
-        "20-link pendulum, SymPy's angles to the vertical, derived by the recursive route",
+        "20-link pendulum, angles to the vertical, derived by the recursive route",
     ),
     ("20-body tree of every joint: certificate", "certificate", "20 bodies"),
 )

@@ -19,9 +19,9 @@ NOTE = (
     "`kane.formulate`. Explicit: `kane.explicit`, Kane's partial velocities. SymPy: KanesMethod, its equations formed; "
     "numbers other than 0, 1 and -1 given as symbols, which is the faster way. x is SymPy's time over that of the "
     "route, sympy.cse left out. Operations mul/add/div/trig of one triangle of M and f together, on all three sides "
-    "without what depends on parameters alone, counted once in SymPy's result by kane's rules. The pendulums: kane's "
-    "angles are those to the link before; SymPy's to the vertical, which makes its expressions far shorter, or the "
-    "same as kane's. The last column is the largest relative difference of M and bias between the three at one state."
+    "without what depends on parameters alone, counted once in SymPy's result by kane's rules. The pendulums "
+    "have the same angles on all sides: to the vertical, which makes expressions far shorter, or to the link before. "
+    "The last column is the largest relative difference of M and bias between the three at one state."
 )
 CERTIFIED = 20
 

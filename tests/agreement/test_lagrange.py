@@ -11,7 +11,7 @@ from oracles.numbers import close, evaluated, input_matrix, mass_matrix, random_
 
 import kane
 from kane.expression.functions import cos, sin
-from kane.library import chain, n_link_pendulum, random_tree, stanford_arm
+from kane.library import chain, n_link_pendulum, n_link_pendulum_to_vertical, random_tree, stanford_arm
 from kane.library.random_tree import PLAIN_JOINTS
 
 # Derivatives on the graph are exact; some thousand products of numbers of order one on Lagrange's side.
@@ -53,6 +53,7 @@ def test_trees_of_all_joints_have_lagranges_equations(seed):
 
 def test_a_pendulum_on_a_cart_with_parameters_has_lagranges_equations():
     check(n_link_pendulum(3), 1)
+    check(n_link_pendulum_to_vertical(3), 1)
 
 
 def test_a_chain_with_crossing_and_parallel_axes_has_lagranges_equations():

@@ -16,11 +16,17 @@ from oracles.general_arm import general_arm
 from oracles.robots import anymal, panda, talos, ur5
 
 import kane
+from kane.codegen.programs.factor import factor
+from kane.codegen.programs.parameter_sums import shortened
+from kane.expression.operations import PARAMETER
+from kane.expression.traverse import count
+from kane.formulation.quantities.programs import written
 from kane.library import (
     andrews_squeezer,
     chain,
     chaplygin_sleigh,
     four_bar,
+    n_link_pendulum_to_vertical,
     rolling_coin,
     rolling_disk,
     shopping_cart,
@@ -104,6 +110,8 @@ TRACED = {
     ("Talos reduced", "inverse"): (3305, 2774, 0),
     ("Talos reduced", "forward"): (7214, 6226, 234),
 }
+# SymPy's KanesMethod and cse, M and f together (benchmarks/RESULTS.md, "Deriving the equations").
+SYMPY = {5: (109, 44), 10: (419, 189), 20: (1639, 779)}
 
 
 @cache
@@ -145,6 +153,14 @@ def test_counts_are_under_those_of_pinocchio_traced_to_straight_line_code(cell, 
     row = counts(cell[0])[cell[1]]
     below = row["mul"] < ceiling[0], row["add"] < ceiling[1], row["div"] <= ceiling[2]
     assert below == (True,) * 3, row
+
+
+@pytest.mark.parametrize("n", SYMPY)
+def test_pendulums_with_angles_to_the_vertical_need_no_more_operations_than_sympys(n):
+    equations = kane.formulate(n_link_pendulum_to_vertical(n))
+    outputs = [*written(equations, "mass_matrix").outputs, *written(equations, "bias").outputs]
+    found = count(shortened(factor(outputs)), free=(PARAMETER,))
+    assert (found["mul"] <= SYMPY[n][0], found["add"] <= SYMPY[n][1]) == (True, True), found
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -73,6 +73,51 @@ def test_products_and_sums_with_other_uses_are_left_alone(leaves):
     assert factor([shared + a * y, shared]) == [shared + a * y, shared]
 
 
+def test_terms_that_cancel_go(leaves):
+    """Z10 + 2 Z2 + Z2 - Z10 + 2 Z11 of a pendulum, and a shared term in two sums."""
+    _, a, b, x, y, z, _, _ = leaves
+    shared = a * x
+    (after, kept) = factor([(shared + 2.0 * y) + (y - shared) + 2.0 * z, shared])
+    assert after is 3.0 * y + 2.0 * z
+    assert kept is shared
+    assert factor([(x + y) - (z + y)]) == [x - z]
+    (after,) = factor([((a * x) * b + y) - (x * b) * a])
+    assert after is y
+
+
+def test_like_terms_are_collected_whatever_else_uses_one_of_them(leaves):
+    _, a, _, x, y, z, p, r = leaves
+    shared = p * x
+    (after, kept) = factor([(shared + y) - r * x, shared * z])
+    assert after is (p - r) * x + y
+    assert kept is shared * z
+    (after, _) = factor([(2.0 * (a * x) + y) + a * x, (a * x) * z])
+    assert after is 3.0 * (a * x) + y
+
+
+def test_like_terms_that_both_stand_elsewhere_are_left_alone(leaves):
+    """p x - r x costs one subtraction, (p - r) x one multiplication: where both stand, nothing is gained."""
+    _, _, _, x, y, z, p, r = leaves
+    outputs = [p * x - r * x, (p * x) * y, (r * x) * z]
+    assert factor(outputs) == outputs
+
+
+def test_in_products_parameters_come_together_and_equal_factors_are_powers(leaves):
+    _, _, _, x, y, _, p, r = leaves
+    (after,) = factor([(x * p) * (y * r)])
+    assert operations(after) == (2, 0)
+    first, second = factor([((p * x) * y) * x, ((r * x) * y) * x])
+    assert operations(first, second) == (5, 0)  # x x once
+    assert operations(((p * x) * y) * x, ((r * x) * y) * x) == (6, 0)
+
+
+def test_a_sum_in_which_nothing_can_be_gained_keeps_its_shape(leaves):
+    """The shape is that of the formulation, which is often balanced: a sum from left to right takes longer."""
+    _, a, b, x, y, z, p, _ = leaves
+    balanced = (a * x + y) + (b * z + p)
+    assert factor([balanced]) == [balanced]
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_random_programs_keep_their_values_and_never_cost_more(seed):
     source = random.Random(seed)

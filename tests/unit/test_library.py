@@ -8,7 +8,14 @@ import pytest
 import kane
 from kane import ModelError, library
 from kane.codegen.programs.program import Program
-from kane.library import chain, n_link_pendulum, random_tree, stanford_arm, stanford_arm_feedback
+from kane.library import (
+    chain,
+    n_link_pendulum,
+    n_link_pendulum_to_vertical,
+    random_tree,
+    stanford_arm,
+    stanford_arm_feedback,
+)
 from kane.library.random_tree import PLAIN_JOINTS
 
 FREE = ["qw", "qx", "qy", "qz", "x", "y", "z"]
@@ -17,6 +24,7 @@ MODELS = {
     "chain": (lambda: chain(4), ["q1", "q2", "q3", "q4"], ["tau1", "tau2", "tau3", "tau4"]),
     "one link": (lambda: chain(1), ["q1"], ["tau1"]),
     "n-link pendulum": (lambda: n_link_pendulum(3), ["q1", "q2", "q3", "q4"], ["F"]),
+    "n-link pendulum to the vertical": (lambda: n_link_pendulum_to_vertical(3), ["q1", "q2", "q3", "q4"], ["F"]),
     "Stanford Arm": (
         stanford_arm,
         ["q1", "q2", "q3", "q4", "q5", "q6"],
@@ -91,7 +99,7 @@ def pendulums():
 
 
 def test_every_exported_model_is_in_this_suite():
-    with_arguments = {"chain", "n_link_pendulum", "random_tree", "n_four_bar"}
+    with_arguments = {"chain", "n_link_pendulum", "n_link_pendulum_to_vertical", "random_tree", "n_four_bar"}
     here = with_arguments | {make.__name__ for make, *_ in EVERY.values() if make.__name__ != "<lambda>"}
     of_models = {"stanford_arm_feedback", "lock_steering", "platform_wheels", "tanner_speeds"}
     assert here | of_models == set(library.__all__)
@@ -200,6 +208,17 @@ def test_the_pendulum_on_a_cart_moves_as_its_closed_form_says(pendulums, n, seed
     udot = np.linalg.solve(M @ T, -h)
     np.testing.assert_allclose(dyn.forward(q, u, [force], parameters=PARAMETERS), udot, rtol=1e-11, atol=1e-12)
     needed = T.T @ (h + np.eye(n + 1)[0] * force)
+    np.testing.assert_allclose(dyn.bias(q, u, parameters=PARAMETERS), needed, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_with_angles_to_the_vertical_it_has_the_closed_form_itself(n):
+    random = np.random.default_rng(n)
+    q, u, force = random.normal(size=n + 1), random.normal(size=n + 1), random.normal()
+    M, h = cart_with_pendulums(q[1:], u[1:], force)
+    dyn = kane.build(kane.formulate(n_link_pendulum_to_vertical(n)))
+    np.testing.assert_allclose(dyn.mass_matrix(q, parameters=PARAMETERS), M, rtol=1e-13, atol=1e-13)
+    needed = h + np.eye(n + 1)[0] * force
     np.testing.assert_allclose(dyn.bias(q, u, parameters=PARAMETERS), needed, rtol=1e-13, atol=1e-13)
 
 

@@ -16,7 +16,7 @@ from kane.formulation.constraints.rows import Equation, constraint_equations
 from kane.formulation.explicit.partial_velocities import PartialVelocities, partial_velocities
 from kane.formulation.quantities.counts import OperationTable, count
 from kane.formulation.quantities.poses import FixedFrame
-from kane.formulation.quantities.programs import quantity
+from kane.formulation.quantities.programs import written
 from kane.formulation.read_model import probe_of
 from kane.formulation.recursive.applied import Applied, applied_loads
 from kane.formulation.route import Route
@@ -197,12 +197,12 @@ class Equations:
         """A quantity as an analyst would read it: Z1 = ..., Z2 = ..., then qdot and udot (or those of another
         program).
         """
-        found = quantity(self, name)
+        found = written(self, name)
         return emit_listing(list(zip(found.names, found.outputs, strict=True)))
 
     def latex(self, name: str = "rhs") -> str:
         """The same as a LaTeX align environment."""
-        found = quantity(self, name)
+        found = written(self, name)
         return emit_latex(list(zip(found.names, found.outputs, strict=True)))
 
     @cached_property

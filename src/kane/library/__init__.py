@@ -6,6 +6,7 @@ from kane.library.angeles_arms import stanford_arm_dh as stanford_arm_dh
 from kane.library.bricard import bricard as bricard
 from kane.library.chains import chain as chain
 from kane.library.chains import n_link_pendulum as n_link_pendulum
+from kane.library.chains import n_link_pendulum_to_vertical as n_link_pendulum_to_vertical
 from kane.library.chaplygin_sleigh import chaplygin_sleigh as chaplygin_sleigh
 from kane.library.flyball_governor import flyball_governor as flyball_governor
 from kane.library.flyball_governor import stiff_flyball_governor as stiff_flyball_governor
@@ -41,6 +42,7 @@ __all__ = [
     "mobile_manipulator",
     "n_four_bar",
     "n_link_pendulum",
+    "n_link_pendulum_to_vertical",
     "platform_wheels",
     "random_tree",
     "rolling_coin",

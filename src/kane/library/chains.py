@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from kane.errors import ModelError, shown
-from kane.model.joints import Prismatic, Revolute
+from kane.expression.functions import cos, sin
+from kane.expression.node import Expr
+from kane.geometry.scalars import Triple
+from kane.model.body import Body
+from kane.model.joints import CustomJoint, Prismatic, Revolute
 from kane.model.loads import Motor
 from kane.model.model import Model
 
@@ -29,22 +33,45 @@ def n_link_pendulum(n: int = 3) -> Model:
     """A cart on a line along x, pushed by a force, with n point masses on massless links of length l below it.
 
     q1 [m] is the position of the cart, q2, q3, ... [rad] the angle of each link to the link before. Parameters: cart
-    mass mc,
-    bob mass m [kg], link length l [m], acceleration of free fall g [m/s^2]; input: force F on the cart [N].
+    mass mc, bob mass m [kg], link length l [m], acceleration of free fall g [m/s^2]; input: force F on the cart [N].
     """
     _require_positive(n)
-    model = Model(f"pendulum{n}")
-    mc, m, l, g = (model.parameter(name, value) for name, value in (("mc", 1.0), ("m", 1.0), ("l", 1.0), ("g", 9.81)))
-    model.gravity = (0.0, -g, 0.0)
-    cart = model.body("cart", mass=mc)
-    slider = model.connect(model.ground, cart, Prismatic("q1", axis="x"))
-    model.load(Motor(slider, model.input("F")))
-    parent = cart
+    model, parent, m, l = _pushed_cart(f"pendulum{n}")
     for i in range(n):
         link = model.body(f"link{i + 1}", mass=m, com=(0.0, -l, 0.0))
         model.connect(parent, link, Revolute(f"q{i + 2}", axis="z"), at=(0.0, -l, 0.0) if i else (0.0, 0.0, 0.0))
         parent = link
     return model
+
+
+def n_link_pendulum_to_vertical(n: int = 3) -> Model:
+    """The pendulum of ``n_link_pendulum``, with q2, q3, ... [rad] the angle of each link to the vertical.
+
+    Every bob moves about the one before on a circle, p = (l sin q, -l cos q), and does not turn: the links, which have
+    no mass, are no bodies. M and bias take a third fewer operations than with the angles to the link before.
+    """
+    _require_positive(n)
+    model, parent, m, l = _pushed_cart(f"pendulum{n}_to_vertical")
+
+    def on_circle(q: Expr) -> Triple:
+        return l * sin(q), -l * cos(q), 0.0
+
+    for i in range(n):
+        bob = model.body(f"bob{i + 1}", mass=m)
+        model.connect(parent, bob, CustomJoint(f"q{i + 2}", position=on_circle))
+        parent = bob
+    return model
+
+
+def _pushed_cart(name: str) -> tuple[Model, Body, Expr, Expr]:
+    """A model with the cart; mass of a bob and length of a link."""
+    model = Model(name)
+    mc, m, l, g = (model.parameter(name, value) for name, value in (("mc", 1.0), ("m", 1.0), ("l", 1.0), ("g", 9.81)))
+    model.gravity = (0.0, -g, 0.0)
+    cart = model.body("cart", mass=mc)
+    slider = model.connect(model.ground, cart, Prismatic("q1", axis="x"))
+    model.load(Motor(slider, model.input("F")))
+    return model, cart, m, l
 
 
 def _require_positive(n: int) -> None:

@@ -1,6 +1,9 @@
-"""Fewer multiplications: common factors of the terms of a sum, once it is known what else uses them.
+"""Sums and products as short as can be, once it is known what else uses their parts.
 
-    a x + z - a b y  becomes  a (x - b y) + z
+    a x + z - a b y    becomes  a (x - b y) + z       common factors are pulled out
+    (p x + y) - r x    becomes  (p - r) x + y         like terms are collected, p and r of numbers and parameters
+    (x + y) - (z + y)  becomes  x - z                 what cancels goes
+    x p y x r          becomes  (p r) (x x) y         parameters together, powers together
 
 The constructors of the graph cannot do this: when they run, nobody knows whether a x and a b y will be used again. On
 machines with fused multiply-add it saves operations, but hardly time.
@@ -10,19 +13,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import reduce
 from itertools import chain
 
+from kane.codegen.programs.terms import Term, collected, term_of
 from kane.expression.construct import add, mul, neg, sub
 from kane.expression.node import Expr
 from kane.expression.operations import ADD, CONSTANT, MUL, PARAMETER, SUB
 from kane.expression.traverse import reachable, rebuild
 
-_Term = tuple[bool, Expr]  # whether it is subtracted, and what
+_PARTS = (ADD, SUB, MUL)
 
 
 def factor(outputs: Sequence[Expr]) -> list[Expr]:
-    """The outputs with common factors of sums pulled out, equal to round-off.
+    """The outputs with sums and products written anew, equal to round-off.
 
     Products and sums are only taken apart where nothing else uses them, so every factor pulled out of k terms saves
     k - 1 multiplications. What depends on parameters alone is computed once, costs nothing at run time, and is left
@@ -37,99 +40,125 @@ class _Factoring:
     def __init__(self, roots: Sequence[Expr]) -> None:
         self.roots = roots
         self.nodes = reachable(roots)
-        self.uses = Counter(chain.from_iterable([node.args for node in self.nodes]))
-        self.uses.update(roots)
-        # Sums that are but terms of one other sum.
-        sums = [node for node in self.nodes if node.op == ADD or node.op == SUB]
-        self.inner = {a for node in sums for a in node.args if (a.op == ADD or a.op == SUB) and self.uses[a] == 1}
-        self.free: set[Expr] = set()
+        uses = Counter(chain.from_iterable([node.args for node in self.nodes]))
+        uses.update(roots)
+        self.free: set[Expr] = set()  # what depends on parameters alone
+        self.parts: set[Expr] = set()  # sums and products with one use, so that they may be taken apart there
+        for node in self.nodes:
+            if self.free.issuperset(node.args) if node.args else node.op == PARAMETER or node.op == CONSTANT:
+                self.free.add(node)
+            elif node.op in _PARTS and uses[node] == 1:
+                self.parts.add(node)
         self.image: dict[Expr, Expr] = {}  # of the nodes that change
 
     def outputs(self) -> list[Expr]:
-        image, free, inner = self.image, self.free, self.inner
+        image, free, parts = self.image, self.free, self.parts
+        inner: set[Expr] = set()  # sums in sums, products in products
+        for node in self.nodes:
+            if node.op in _PARTS and not parts.isdisjoint(node.args):
+                inner.update([a for a in node.args if a in parts and (a.op == MUL) == (node.op == MUL)])
         for node in self.nodes:
             args = node.args
-            if not args:
-                if node.op == PARAMETER or node.op == CONSTANT:
-                    free.add(node)
+            if not args or node in free:
                 continue
-            if free.issuperset(args):
-                free.add(node)
-                continue
-            found = self._factored(node) if (node.op == ADD or node.op == SUB) and node not in inner else None
-            if found is not None:
+            found = None
+            if node.op in _PARTS and node not in inner and not parts.isdisjoint(args):
+                found = self._product(node) if node.op == MUL else self._sum(node)
+            if found is None:
+                if image.keys().isdisjoint(args):
+                    continue
+                found = rebuild(node, [image.get(a, a) for a in args])
+            if found is not node:
                 image[node] = found
-            elif not image.keys().isdisjoint(args):
-                image[node] = rebuild(node, [image.get(a, a) for a in args])
         return [image.get(root, root) for root in self.roots]
 
-    def _factored(self, node: Expr) -> Expr | None:
-        """A sum with its terms grouped by common factors, the most common first; None if there are none."""
-        terms = dict(enumerate(self._terms(node)))
-        factors = {i: self._factors(t) for i, (_, t) in terms.items() if t.op == MUL and self.uses[t] == 1}
-        if len(factors) < 2:
-            return None
-        groups: dict[int, Expr] = {}
-        for common, holders in _shared(factors):
-            members = [i for i in holders if i in factors]
-            if len(members) > 1:
-                inside = [(terms.pop(i)[0], self._product(factors.pop(i), without=common)) for i in members]
-                groups[members[0]] = mul(_sum(inside), self.image.get(common, common))
-        if not groups:
-            return None
-        kept = {i: (subtracted, self.image.get(term, term)) for i, (subtracted, term) in terms.items()}
-        kept.update({i: (False, product) for i, product in groups.items()})
-        return _sum([kept[i] for i in sorted(kept)])
+    def _product(self, node: Expr) -> Expr:
+        """A product of several factors: those of parameters first, then powers, the oldest first, as in other products."""
+        term = term_of(self._factors(node), self.free.__contains__, node.arena.one)
+        return neg(term.written()) if term.subtracted else term.written()
 
-    def _terms(self, node: Expr) -> list[_Term]:
-        """The terms of a sum and of the sums in it, from left to right."""
-        terms: list[_Term] = []
-        stack: list[_Term] = [(False, node)]
-        while stack:
-            subtracted, term = stack.pop()
-            if term is node or term in self.inner:
-                left, right = term.args
-                stack.append((subtracted != (term.op == SUB), right))
-                stack.append((subtracted, left))
-            else:
-                terms.append((subtracted, term))
-        return terms
-
-    def _factors(self, term: Expr) -> list[Expr]:
+    def _factors(self, node: Expr) -> list[Expr]:
         """The factors of a product and of the products in it that nothing else uses."""
         factors: list[Expr] = []
-        stack = [term]
+        stack = [node]
         while stack:
-            product = stack.pop()
-            if product.op == MUL and self.uses[product] == 1 and product not in self.free:
-                stack.extend(reversed(product.args))
+            part = stack.pop()
+            if part is node or (part.op == MUL and part in self.parts):
+                stack.extend(reversed(part.args))
             else:
-                factors.append(product)
+                factors.append(self.image.get(part, part))
         return factors
 
-    def _product(self, factors: list[Expr], *, without: Expr) -> Expr:
-        rest = list(factors)
-        rest.remove(without)
-        images = [self.image.get(f, f) for f in rest]
-        return reduce(mul, images)
+    def _sum(self, node: Expr) -> Expr | None:
+        """A sum with like terms collected and common factors pulled out; None where there are none."""
+        products = self._products(node)
+        flat = [part for _, _, product in products for part in product]
+        distinct = len(set(flat)) == len(flat)
+        if distinct and not any(part.op == MUL for part in flat):
+            return None
+        is_free, zero = self.free.__contains__, node.arena.zero
+        terms = []
+        for subtracted, shared, product in products:
+            term = term_of(product, is_free, zero.arena.one)
+            whole = term.factors[0] if shared and term.factors else None
+            terms.append(term._replace(subtracted=subtracted != term.subtracted, whole=whole))
+        alike = collected(terms, is_free)
+        return None if distinct and len(alike) == len(terms) else _grouped(alike, zero)
+
+    def _products(self, node: Expr) -> list[tuple[bool, bool, list[Expr]]]:
+        """The terms of a sum and of the sums in it, from left to right: subtracted or not, used elsewhere, factors."""
+        products = []
+        stack = [(False, node)]
+        while stack:
+            subtracted, part = stack.pop()
+            own = part is node or part in self.parts
+            if own and part.op != MUL:
+                left, right = part.args
+                stack.append((subtracted != (part.op == SUB), right))
+                stack.append((subtracted, left))
+            else:
+                factors = self._factors(part) if own else [self.image.get(part, part)]
+                products.append((subtracted, not own, factors))
+        return products
 
 
-def _shared(factors: Mapping[int, Sequence[Expr]]) -> list[tuple[Expr, list[int]]]:
+def _grouped(terms: Sequence[Term], zero: Expr) -> Expr:
+    """The sum of the terms, grouped by common factors, those of most terms first."""
+    left = dict(enumerate(terms))
+    parts: dict[int, tuple[bool, Expr]] = {}
+    for common, holders in _shared({i: _factors(t) for i, t in left.items() if t.whole is None and t.factors}):
+        members = [i for i in holders if i in left]
+        if len(members) > 1:
+            parts[members[0]] = False, mul(_grouped([_without(left.pop(i), common) for i in members], zero), common)
+    parts |= {i: (t.subtracted, t.written()) for i, t in left.items()}
+    total = zero
+    for _, (subtracted, value) in sorted(parts.items()):
+        total = sub(total, value) if subtracted else add(total, value)
+    return total
+
+
+def _factors(term: Term) -> tuple[Expr, ...]:
+    one = term.coefficient is term.coefficient.arena.one
+    return term.factors if one else (term.coefficient, *term.factors)
+
+
+def _without(term: Term, common: Expr) -> Term:
+    if common is term.coefficient:
+        return term._replace(coefficient=common.arena.one)
+    rest = list(term.factors)
+    rest.remove(common)
+    return term._replace(factors=tuple(rest))
+
+
+def _shared(products: Mapping[int, Sequence[Expr]]) -> list[tuple[Expr, list[int]]]:
     """The factors that several products have, with the products that have them, the most common first."""
+    if len(products) < 2:
+        return []
     holders: dict[Expr, list[int]] = {}
-    for i, found in factors.items():
+    for i, found in products.items():
         for f in found:
             holders.setdefault(f, []).append(i)
-    if len(holders) == sum(map(len, factors.values())):
+    if len(holders) == sum(map(len, products.values())):
         return []
     shared = [(f, list(dict.fromkeys(members))) for f, members in holders.items() if len(members) > 1]
     return sorted(shared, key=lambda item: -len(item[1]))
-
-
-def _sum(terms: Sequence[_Term]) -> Expr:
-    subtracted, total = terms[0]
-    if subtracted:
-        total = neg(total)
-    for subtracted, term in terms[1:]:
-        total = sub(total, term) if subtracted else add(total, term)
-    return total

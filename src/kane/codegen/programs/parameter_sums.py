@@ -8,10 +8,10 @@ What depends on parameters alone is computed once, so this saves little time; it
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
 
+from kane.codegen.programs.terms import product
 from kane.expression.arena import Arena
-from kane.expression.construct import add, mul, sub
+from kane.expression.construct import add, sub
 from kane.expression.node import Expr
 from kane.expression.operations import ADD, CONSTANT, MUL, NEG, PARAMETER, SUB
 from kane.expression.traverse import reachable, substitute
@@ -91,6 +91,6 @@ def _written(terms: Polynomial, arena: Arena) -> Expr:
     """What is added first, then what is subtracted."""
     total = arena.zero
     for m, c in sorted(terms.items(), key=lambda item: (item[1] < 0.0, [node.id for node in item[0]])):
-        product = reduce(mul, m, arena.constant(abs(c)))
-        total = add(total, product) if c > 0.0 else sub(total, product)
+        value = product(arena.constant(abs(c)), m)
+        total = add(total, value) if c > 0.0 else sub(total, value)
     return total

@@ -209,10 +209,16 @@ def quantity(equations: Derived, name: str) -> Quantity:
     raise ModelError(f"there is no program {name!r}; {near(name, list(PROGRAMS))}")
 
 
+def written(equations: Derived, name: str) -> Quantity:
+    """A named quantity as it is computed and printed: sums and products as short as can be."""
+    found = quantity(equations, name)
+    with collector_paused():
+        return found._replace(outputs=shortened(factor(found.outputs)))
+
+
 def program(equations: Derived, name: str) -> Program:
     """The straight-line program of a named quantity."""
-    found = quantity(equations, name)
+    found = written(equations, name)
     state = (equations.t, *equations.q, *equations.u)
     with collector_paused():
-        outputs = shortened(factor(found.outputs))
-        return Program(name, outputs, state=state, rest=found.rest, parameters=equations.parameters)
+        return Program(name, found.outputs, state=state, rest=found.rest, parameters=equations.parameters)

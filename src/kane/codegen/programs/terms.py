@@ -1,0 +1,104 @@
+"""Terms of sums: a coefficient of numbers and parameters times factors; like ones are collected."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from typing import NamedTuple
+
+from kane.expression.construct import add, mul, neg
+from kane.expression.node import Expr
+from kane.expression.operations import CONSTANT, MUL, NEG
+
+
+class Term(NamedTuple):
+    """A term of a sum.
+
+    Attributes:
+        subtracted: whether the sum subtracts it.
+        coefficient: what of it depends on parameters alone.
+        factors: what the coefficient multiplies, oldest first.
+        whole: the term where it stands already, for something else uses it; nothing is pulled out of it.
+    """
+
+    subtracted: bool
+    coefficient: Expr
+    factors: tuple[Expr, ...]
+    whole: Expr | None = None
+
+    @property
+    def products(self) -> int:
+        """Multiplications that it costs."""
+        if self.whole is not None or not self.factors:
+            return 0
+        return len(self.factors) - (self.coefficient is self.coefficient.arena.one)
+
+    def written(self) -> Expr:
+        """Its value without the sign."""
+        return product(self.coefficient, self.factors) if self.whole is None else self.whole
+
+
+def product(coefficient: Expr, factors: Iterable[Expr]) -> Expr:
+    """The coefficient times the factors, equal ones as powers, which other products may have too."""
+    powers = [reduce(mul, [f] * n) for f, n in Counter(factors).items()]
+    return reduce(mul, powers, coefficient)
+
+
+def term_of(parts: Iterable[Expr], is_free: Callable[[Expr], bool], one: Expr) -> Term:
+    """The product of the parts."""
+    subtracted, coefficient = False, one
+    factors: list[Expr] = []
+    for part in parts:
+        if part.op == NEG:
+            subtracted, part = not subtracted, part.args[0]
+        if part.op == CONSTANT or is_free(part):
+            coefficient = mul(coefficient, part)
+        else:
+            factors.append(part)
+    return Term(subtracted, coefficient, tuple(sorted(factors, key=_age)))
+
+
+def _age(node: Expr) -> int:
+    return node.id
+
+
+def collected(terms: Sequence[Term], is_free: Callable[[Expr], bool]) -> list[Term]:
+    """Terms that differ by their coefficients alone as one, where that takes fewer operations, or as many."""
+    alike: dict[tuple[Expr, ...], list[tuple[Term, Term]]] = {}
+    for term in terms:
+        apart = _apart(term, is_free)
+        alike.setdefault(apart.factors, []).append((term, apart))
+    if len(alike) == len(terms):
+        return list(terms)
+    return [term for group in alike.values() for term in _joined(group)]
+
+
+def _apart(term: Term, is_free: Callable[[Expr], bool]) -> Term:
+    """The term with products that stand elsewhere too taken apart."""
+    if all(f.op != MUL for f in term.factors):
+        return term
+    stack, parts = list(term.factors), [term.coefficient]
+    while stack:
+        part = stack.pop()
+        if part.op == MUL and not is_free(part):
+            stack.extend(part.args)
+        else:
+            parts.append(part)
+    found = term_of(parts, is_free, term.coefficient.arena.one)
+    return found._replace(subtracted=term.subtracted != found.subtracted)
+
+
+def _joined(group: Sequence[tuple[Term, Term]]) -> list[Term]:
+    """Like terms, as they are and taken apart, as one; as they are where that is shorter."""
+    terms = [term for term, _ in group]
+    if len(group) == 1:
+        return terms
+    same = all(term.factors == terms[0].factors for term in terms)
+    parts = terms if same else [apart for _, apart in group]
+    total = reduce(add, [neg(t.coefficient) if t.subtracted else t.coefficient for t in parts])
+    if total.op == CONSTANT and total.data == 0.0:
+        return []
+    subtracted = total.op == NEG or (total.op == CONSTANT and total.data < 0.0)
+    found = Term(subtracted, neg(total) if subtracted else total, parts[0].factors)
+    return [found] if found.products < sum(t.products for t in terms) + len(terms) else terms
