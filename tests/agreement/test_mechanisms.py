@@ -213,19 +213,23 @@ def row_of_windows(n, until, rtol):
     return dyn, run, pendulum.y[0, -1]
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, pytest.param(40, marks=pytest.mark.slow)])
-def test_windows_pass_the_position_where_their_freedoms_rise_from_one_to_n_plus_one(n):
-    dyn, run, angle = row_of_windows(n, 10.0, 1e-10)
+# Of forty windows 1e-8: where they lie flat the derivative has 6 to 8 digits, and whether a run to 1e-10 gets past that
+# with so many is a matter of rounding (of 30 to 45 windows two rows in six did not, others with every change of a bit).
+@pytest.mark.parametrize(
+    ("n", "rtol"), [(1, 1e-10), (2, 1e-10), (5, 1e-10), pytest.param(40, 1e-8, marks=pytest.mark.slow)]
+)
+def test_windows_pass_the_position_where_their_freedoms_rise_from_one_to_n_plus_one(n, rtol):
+    dyn, run, angle = row_of_windows(n, 10.0, rtol)
     lying = np.array([0.5 * np.pi] * (n + 1) + [-0.5 * np.pi] * n)
     state = kane.assemble(dyn, q=lying)
     assert len(dyn.equations.u) - state.rank == n + 1
     assert angle > 10 * np.pi  # ten passages
     rods = run.q[:, : n + 1]
     assert np.ptp(rods, axis=1).max() < 1e-6  # no window leaves the others: angles known to the root of rounding
-    # Of 1e-10 a step over some 500 steps, and at each passage what a freedom of no stiffness is off by.
+    # Of rtol a step over some 500 steps, and at each passage what a freedom of no stiffness is off by.
     assert rods[-1] == pytest.approx(angle, abs=1e-5)
     kinetic = dyn.energy(run.q, run.u).kinetic
-    assert np.abs(run.energy - run.energy[0]).max() < 2e-8 * kinetic.max()
+    assert np.abs(run.energy - run.energy[0]).max() < (2e-8 + 10.0 * rtol) * kinetic.max()
 
 
 def test_bricards_chain_moves_with_one_redundant_equation_and_its_angles_obey_the_closed_form():

@@ -73,7 +73,7 @@ class _Factoring:
         return [image.get(root, root) for root in self.roots]
 
     def _product(self, node: Expr) -> Expr:
-        """A product of several factors: those of parameters first, then powers, the oldest first, as in other products."""
+        """A product of several factors: those of parameters first, then powers, the oldest first as in all products."""
         term = term_of(self._factors(node), self.free.__contains__, node.arena.one)
         return neg(term.written()) if term.subtracted else term.written()
 
