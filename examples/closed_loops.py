@@ -14,6 +14,8 @@ from kane import library
 OUT = Path("out")
 WINDOWS = 40
 EXACT = kane.RK5(rtol=1e-10, atol=1e-10)
+# Where many windows lie flat their derivative has 6 to 8 digits left: no more can be asked for.
+PASSING = kane.RK5(rtol=1e-8, atol=1e-8)
 
 
 def draw(dyn: kane.Dynamics, run: kane.Trajectory, curves: dict[str, np.ndarray], label: str, axes: np.ndarray) -> None:
@@ -48,7 +50,7 @@ def main() -> None:
     flat = kane.assemble(dyn, q=[np.pi / 2] * (WINDOWS + 1) + [-np.pi / 2] * WINDOWS)
     print(f"{WINDOWS} windows: freedoms upright 1, flat {len(dyn.equations.u) - flat.rank}")
     u = {f"a{i}_dot": 1.0 for i in range(WINDOWS + 1)} | {f"b{i}_dot": -1.0 for i in range(1, WINDOWS + 1)}
-    run = kane.simulate(dyn, until=10.0, u=u, integrator=EXACT)
+    run = kane.simulate(dyn, until=10.0, u=u, integrator=PASSING)
     tops = {"x": np.sin(run["a0"]), "y": np.cos(run["a0"])}
     draw(dyn, run, tops, "place of the tops [m]", left)
 
