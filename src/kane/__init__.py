@@ -96,6 +96,7 @@ from kane.model.shapes import Box, Capsule, Cylinder, Disk, Ellipsoid, Plane, Ri
 from kane.model.wheel import Wheel
 from kane.simulation.asked.events import Event, Occurrence
 from kane.simulation.asked.inputs import Held, Interpolated
+from kane.simulation.asked.sampled import Sampled
 from kane.simulation.follow import follow
 from kane.simulation.integrators import BDF, RK4, RK5, RK8, Gauss4, Midpoint
 from kane.simulation.integrators.integrator import Integrator
@@ -191,6 +192,7 @@ __all__ = [
     "Rope",
     "Rotation",
     "Row",
+    "Sampled",
     "Screw",
     "SimulationError",
     "Sliding",

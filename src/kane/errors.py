@@ -33,7 +33,13 @@ class CompileError(KaneError, RuntimeError):
 
 
 class SimulationError(KaneError, RuntimeError):
-    """A simulation could not go on; the message carries time and state."""
+    """A simulation could not go on; the message carries time and state.
+
+    Attributes:
+        trajectory: of ``kane.simulate`` until then; None where there is none.
+    """
+
+    trajectory: Any = None
 
 
 class _Short(reprlib.Repr):

@@ -151,6 +151,35 @@ class Tables(NamedTuple):
     values: Vector
 
 
+class Sampling(NamedTuple):
+    """Laws that are asked at ticks; what they say is put into tables of held inputs, see ``native/sampling.py``.
+
+    Attributes:
+        address: of the program of each law, with state [t, q, u], rest = inputs and out = the inputs that it drives.
+        stage: where in ``stages`` the stage of each law begins, and where the last one ends.
+        stages: values of the programs that depend on parameters only.
+        out, work: scratch of the programs.
+        table: the first of the tables of held inputs that each law fills, and one past the last of all.
+        times: of the ticks, in order [s].
+        law: that is asked at each tick.
+        place: in its tables of what it says then.
+        next: the next tick, (1,).
+        slack: ticks that are so near count as come, (1,) [s]: a part of a fixed step.
+    """
+
+    address: Indices
+    stage: Indices
+    stages: Vector
+    out: Vector
+    work: Vector
+    table: Indices
+    times: Vector
+    law: Indices
+    place: Indices
+    next: Indices
+    slack: Vector
+
+
 class Course(NamedTuple):
     """Where a run goes from, to and through.
 

@@ -38,7 +38,7 @@ def march_explicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
 
     Args:
         system: a StateEquation.
-        tables: the sampled inputs, held and interpolated, each a Tables.
+        tables: the sampled inputs, held and interpolated, each a Tables, and a Sampling.
         course: a Course.
         watch: a Watch.
         store: a Store with room for the records and events of these steps.
@@ -49,7 +49,7 @@ def march_explicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
         GOING, NOT_FINITE, STUCK, or why a mode cannot change; x is always the last state that was reached. Fewer steps
         are taken where the store of changes is full.
     """
-    _, interpolated = tables
+    interpolated = tables[1]
     y, slopes, clock, counts = store.y, store.slopes, store.clock, store.counts
     last, free = scheme.last, course.step == 0.0
     for _ in range(steps):

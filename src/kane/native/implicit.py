@@ -25,7 +25,7 @@ def march_implicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
 
     Args:
         system: a StateEquation.
-        tables: the sampled inputs, held and interpolated, each a Tables.
+        tables: the sampled inputs, held and interpolated, each a Tables, and a Sampling.
         course: a Course of fixed steps.
         watch: a Watch.
         store: a Store with room for the records and events of these steps.
@@ -36,7 +36,7 @@ def march_implicit(system: Any, tables: Any, course: Any, watch: Any, store: Any
         GOING, NOT_FINITE where the iteration does not converge, the step being too long for it, or why a mode cannot
         change. Fewer steps are taken where the store of changes is full.
     """
-    _, interpolated = tables
+    interpolated = tables[1]
     x, y, slopes, clock, counts = store.x, store.y, store.slopes, store.clock, store.counts
     last = scheme.last
     for _ in range(steps):

@@ -8,6 +8,7 @@ from kane.native.arrays import CUT_STEP, CUTS, DONE, EVALUATIONS, GOING, KNOWN, 
 from kane.native.call import native_inline, native_loop
 from kane.native.events import find_events, first_signs
 from kane.native.modes import change_modes, first_guard, has_guards
+from kane.native.sampling import take_samples
 from kane.native.state import ends_whole, hold, normalise, record, settle, slope
 
 
@@ -21,9 +22,10 @@ def begin_step(system: Any, tables: Any, watch: Any, store: Any, middle: float) 
     Returns:
         GOING, or why the mode cannot change, see ``change_modes``.
     """
-    held, interpolated = tables
+    held, interpolated, _ = tables
     first = store.counts[STARTED] == 0
     if held.column.size > 0:
+        take_samples(tables, system, store.clock[TIME], store.x)
         hold(held, middle, system.inputs)
     elif store.counts[KNOWN] == 1:
         return GOING

@@ -26,6 +26,7 @@ from kane.native.arrays import (
     STATE_BEFORE,
     TIME,
     Course,
+    Sampling,
     StateEquation,
     Store,
     Tables,
@@ -35,6 +36,7 @@ from kane.native.arrays import (
 
 if TYPE_CHECKING:
     from kane.simulation.asked.python_inputs import PythonInputs
+    from kane.simulation.asked.sampler import Sampler
     from kane.simulation.problem import Problem
 
 
@@ -57,23 +59,25 @@ class March:
 
     Attributes:
         system: what is integrated.
-        tables: the sampled inputs, held and interpolated.
+        tables: the sampled inputs, held and interpolated, and the laws that fill some of them.
         course: over which steps, and what is recorded.
         watch: events.
         store: what moves.
         problems: of each mode that was entered, by its key.
         slow: what calls the inputs that are Python functions.
+        sampler: what plans the ticks of sampled laws.
         memory: what an integrator keeps from chunk to chunk that is no array.
         near: where fixed steps passed near a singularity, in words; nothing where they did not.
     """
 
     system: StateEquation
-    tables: tuple[Tables, Tables]
+    tables: tuple[Tables, Tables, Sampling]
     course: Course
     watch: Watch
     store: Store
     problems: dict[int, Problem]
     slow: PythonInputs | None = None
+    sampler: Sampler | None = None
     memory: Any = None
     near: str = ""
 
@@ -102,6 +106,13 @@ class March:
         """How much of the way to ``until`` is done."""
         span = self.course.until - self.course.start
         return 1.0 if self.finished else (self.time - self.course.start) / span
+
+    def go(self, course: Course) -> None:
+        """Take a new course, with the ticks of sampled laws on it."""
+        if self.sampler is not None:
+            course = self.sampler.plan(course)
+            self.tables = self.sampler.tables, self.tables[1], self.sampler.native
+        self.course = course
 
     def make_room(self, steps: int, stages: int) -> None:
         """Enlarge the arrays where ``steps`` more steps of so many stages might not fit."""

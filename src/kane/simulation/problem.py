@@ -37,6 +37,7 @@ from kane.simulation.asked.closed_loop import close_loop, resolved
 from kane.simulation.asked.events import Event, compile_events, crowded, event_names, is_crowded, watch_for
 from kane.simulation.asked.inputs import InputPlan, plan_inputs
 from kane.simulation.asked.python_inputs import PythonInputs
+from kane.simulation.asked.sampler import SampledLaw, Sampler, compile_laws, nothing_sampled
 from kane.simulation.failure import chattering, explain
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.layout import Layout
@@ -67,6 +68,7 @@ class Problem:
         constraints: in numbers; None without constraints.
         guards: what is negative where the mode ends; None where there is one mode for all states.
         change: what leads to the next mode there.
+        laws: those that are sampled.
     """
 
     dyn: Dynamics
@@ -82,6 +84,7 @@ class Problem:
     constraints: Constraints | None
     guards: ArrayFunction | None = None
     change: ArrayFunction | None = None
+    laws: tuple[SampledLaw, ...] = ()
 
     @classmethod
     def of(cls, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> Problem:
@@ -96,9 +99,10 @@ class Problem:
             rhs, settle, controls = close_loop(dyn, plan.expressions)
         unknown = [name for i, name in enumerate(layout.inputs) if plan.function is not None or i in plan.functions]
         signals = compile_events(dyn, events, laws, unknown)
+        sampled = compile_laws(dyn, plan, laws, unknown)
         constraints = None if settle is None else Constraints(dyn, values)
-        energy = dyn.function("energy")
-        return cls(dyn, layout, values, plan, tuple(events), rhs, settle, controls, signals, energy, constraints)
+        own = rhs, settle, controls, signals, dyn.function("energy")
+        return cls(dyn, layout, values, plan, tuple(events), *own, constraints, laws=sampled)
 
     def initial_state(self, t: float, q: Any, u: Any) -> Vector:
         """x = [q, u] at time t from what the user gave; dependent speeds that are named follow, where none is given.
@@ -147,8 +151,8 @@ class Problem:
         """A march over the course from the state x.
 
         Raises:
-            ModelError: samples of an input end before the run, the record does not fit in memory, or x does not
-                satisfy the constraints.
+            ModelError: samples of an input end before the run, fixed steps do not end where inputs are sampled, the
+                record does not fit in memory, or x does not satisfy the constraints.
         """
         self.plan.require_cover(course.start, course.until)
         rhs, plan, system = self.rhs, self.plan, self._system()
@@ -160,7 +164,17 @@ class Problem:
         notes = len(system.automaton.changed[rhs.n_out + 1 :])
         store = new_store(course.start, x, rows + 2, system.settling.notes, notes)
         problems = {int(system.mode[KEY]): self}
-        return March(system, plan.tables(), course, watch_for(self.events), store, problems, slow)
+        tables = (*plan.tables(), nothing_sampled())
+        march = March(system, tables, course, watch_for(self.events), store, problems, slow, self._sampler(course))
+        march.go(course)
+        return march
+
+    def _sampler(self, course: Course) -> Sampler | None:
+        if not self.laws:
+            return None
+        plan, layout = self.plan, self.layout
+        state = len(layout.coordinates), len(layout.speeds)
+        return Sampler(self.laws, course.start, state, plan.constants, plan.tables()[0], self.parameters)
 
     @property
     def programs(self) -> Programs:
@@ -218,8 +232,9 @@ class Problem:
                 status = near.advance(method, march, steps)
             else:
                 status = method.advance(march, min(steps, pace.left(counts)) if pace else steps)
-            if march.slow is not None:
-                march.slow.raise_kept()
+            for asked in (march.slow, march.sampler):
+                if asked is not None:
+                    asked.raise_kept()
             if status is Status.GOING and (counts[FOUND], counts[CHANGED]) > before:
                 self._check_accumulation(march)
             if status is Status.GOING and pace and pace.is_lost(clock, counts, lambda: self.chatters(march)):
@@ -257,6 +272,8 @@ class Problem:
         times = states[:, 0]
         middle = times + course.step / 2 if course.step else np.nextafter(times, course.until)
         given = self.plan.sampled(times, middle)
+        if march.sampler is not None:
+            march.sampler.fill(given, middle)
         if march.slow is not None:
             given = march.slow.rows(states, given)
         if self.controls is not None:

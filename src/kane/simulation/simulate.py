@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError, shown
+from kane.errors import ModelError, SimulationError, shown
 from kane.expression.arguments import listed
 from kane.native.arrays import Course
 from kane.simulation.asked.course import Span, fixed_course, free_course
@@ -57,8 +57,8 @@ def simulate(
             inputs, ``Held`` or ``Interpolated`` or a pair (times, values), which is interpolated; or a dict from some
             of the names to numbers, samples or expressions of the model (controllers, compiled into the equations).
             Also a Python function of (t, q, u) that returns the inputs, in place of all or in the dict: a slow path,
-            some hundred times slower, because each of the integrator's stages calls it, and so does each record. One
-            that jumps, as a digital controller does, wants fixed steps between its jumps: give ``dt``.
+            some hundred times slower, because each of the integrator's stages calls it, and so does each record. What
+            is asked at ticks and held between them, as a digital controller, is a ``kane.Sampled``.
         integrator: RK8(), which chooses its steps for a relative error of 1e-9; RK4() where ``dt`` is given.
         dt: step of a fixed-step integrator, 1e-3 by default [s]; the last step ends exactly at ``until``.
         times: at which states are recorded besides the first and the last, from start to until [s]; steps do not end
@@ -82,7 +82,8 @@ def simulate(
         SimulationError: the state stopped being finite, no step is short enough, an event does not end, or an
             integrator that chooses its steps gets nowhere: within a million evaluations it is given up. The message has
             the time and the state before, and what was found there: the expression at whose change of sign the run
-            chatters, as dry friction does, a divisor of constraints or speeds near zero, digits that are lost.
+            chatters, as dry friction does, a divisor of constraints or speeds near zero, digits that are lost; or what
+            a sampled law in Python raised. Its ``trajectory`` is what was computed until then.
     """
     if not isinstance(dyn, Dynamics):
         raise ModelError(f"simulate needs Dynamics, as kane.build(equations) makes them, not {shown(dyn)}")
@@ -97,8 +98,12 @@ def simulate(
             return _trajectory(run.record, attributes, method, dyn)
         problem = Problem.of(dyn, inputs, parameters, events)
         march = problem.march(_course(method, problem, span, dt), problem.initial_state(start, q, u))
-        outcome = run_march(march, problem.advance(method), progress or bar)
-    attributes = _attributes((problem, march, outcome), method)
+        try:
+            outcome = run_march(march, problem.advance(method), progress or bar)
+            attributes = _attributes((problem, march, outcome), method)
+        except SimulationError as error:
+            error.trajectory = _so_far(problem, march, method)
+            raise
     for passage in list(passages(problem, march)) or filter(None, [march.near]):
         warnings.warn(passage, stacklevel=2)
     return _trajectory(problem.record(march), attributes, method, dyn)
@@ -111,6 +116,15 @@ def _trajectory(record: Record, attributes: Mapping[str, Any], method: Integrato
         if doubt:
             warnings.warn(doubt, stacklevel=3)
     return Trajectory(record.labelled(attributes), dyn)
+
+
+def _so_far(problem: Problem, march: March, method: Integrator) -> Trajectory | None:
+    """What a run that failed has recorded; None where not even that can be told."""
+    attributes = {"integrator": method.name, **method.settings, "interrupted": 1}
+    try:
+        return Trajectory(problem.record(march).labelled(attributes), problem.dyn)
+    except SimulationError:
+        return None
 
 
 def _attributes(ended: tuple[Problem, March, Outcome], method: Integrator) -> dict[str, Any]:

@@ -105,7 +105,8 @@ class Stepper:
     def inputs(self, values: Any) -> None:
         plan, system = self._problem.plan, self._march.system
         wanted = named_vector(values, plan.names, system.inputs.tolist(), "input")
-        given = {*plan.expressions, *(plan.names[i] for i in (*plan.samples, *plan.functions))}
+        sampled = (i for columns in plan.sampled_laws for i in columns)
+        given = {*plan.expressions, *(plan.names[i] for i in (*plan.samples, *plan.functions, *sampled))}
         for name in values if isinstance(values, dict) else plan.names:
             if name in given or plan.function is not None:
                 raise ModelError(
@@ -133,7 +134,8 @@ class Stepper:
         march = self._march
         course = self._course(dt)
         self._problem.plan.require_cover(march.time, course.until)
-        march.course, counts = course, march.store.counts
+        march.go(course)
+        counts = march.store.counts
         if counts[ENDED]:
             counts[[ENDED, STARTED, KNOWN]] = 0
         counts[[ROWS, FOUND, CHANGED, STOP, REJECTED, EVALUATIONS]] = 0
@@ -168,7 +170,7 @@ class Stepper:
         march, t = self._march, self._march.time
         dt = step_length(dt, t)
         if not self._method.fixed:
-            return ahead_course(t, t + dt, march.tables)
+            return ahead_course(t, t + dt, march.tables[:2])
         if march.course.step != dt or march.store.counts[ENDED]:
             march.store.counts[DONE] = 0
             return grid_course(t, dt, 1)

@@ -15,13 +15,9 @@ from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.arguments import require
 from kane.expression.node import Expr
-from kane.expression.operations import OPERATIONS
-from kane.expression.traverse import leaves, substitute
-from kane.formulation.equations import Equations
-from kane.formulation.recursive.measures import images
 from kane.model.checks import require_word
-from kane.model.reaction import reaction_leaves
 from kane.native.arrays import EVENTS, Vector, Watch
+from kane.simulation.asked.in_state import known_in_state
 
 # So many occurrences of one event in a row, within this share of the run, are an accumulation that will not end.
 IN_A_ROW = 100
@@ -108,20 +104,8 @@ def compile_events(
     if not names:
         return None
     e = dyn.equations
-    outputs = _resolved(dyn.equations, events, controls)
-    known = {e.t, *e.q, *e.u, *e.parameters, *(leaf for leaf in e.inputs if leaf.name not in unknown)}
-    for name, output in zip(names, outputs, strict=True):
-        for leaf in leaves([output]):
-            if leaf in reaction_leaves([leaf]):
-                raise ModelError(
-                    f"the event {name!r} depends on the reaction {leaf.name.strip()!r}; take its expression from "
-                    "kane.reveal_reactions(equations, ...).forward"
-                )
-            if leaf not in known:
-                raise ModelError(
-                    f"the event {name!r} depends on the {OPERATIONS[leaf.op].name} '{leaf!r}', which is not known "
-                    "from time, coordinates, speeds and inputs (a Python function is not known to native code)"
-                )
+    named = {f"the event {name!r}": event.expression for name, event in zip(names, events, strict=True)}
+    outputs = known_in_state(e, named, controls, unknown)
     return dyn.compile(Program("events", outputs, state=(e.t, *e.q, *e.u), rest=e.inputs, parameters=e.parameters))
 
 
@@ -145,13 +129,3 @@ def is_crowded(times: Vector, span: float) -> bool:
     """Whether the last of these times lie so close together that no end is in sight."""
     last = times[-IN_A_ROW:]
     return len(last) == IN_A_ROW and bool(abs(last[-1] - last[0]) < CROWDED * span)
-
-
-def _resolved(equations: Equations, events: Sequence[Event], controls: Mapping[Expr, Expr]) -> list[Expr]:
-    """The expressions in leaves that programs know."""
-    given = [event.expression for event in events]
-    for name, expression in zip(event_names(events), given, strict=True):
-        if expression.arena is not equations.t.arena:
-            raise ModelError(f"the event {name!r} belongs to another model")
-    outputs = substitute(given, {**images(equations.system, given), **equations.baked})
-    return substitute(outputs, controls) if controls else outputs

@@ -15,6 +15,7 @@ from kane.expression.arguments import numbers
 from kane.expression.node import Expr
 from kane.model.named_vector import named_vector, position
 from kane.native.arrays import Tables, Vector
+from kane.simulation.asked.sampled import Sampled
 
 # Times that differ by less than this share are one time, rounded differently.
 SAME_TIME = 1e-9
@@ -105,6 +106,7 @@ class InputPlan:
         functions: column to Python function of (t, q, u).
         function: a Python function of (t, q, u) that gives all of them.
         expressions: name to expression.
+        sampled_laws: columns to what drives them by samples.
     """
 
     names: tuple[str, ...]
@@ -113,6 +115,7 @@ class InputPlan:
     functions: dict[int, InputFunction] = field(default_factory=dict)
     function: InputFunction | None = None
     expressions: dict[str, Expr] = field(default_factory=dict)
+    sampled_laws: dict[tuple[int, ...], Sampled] = field(default_factory=dict)
 
     @property
     def needs_python(self) -> bool:
@@ -152,8 +155,8 @@ def plan_inputs(inputs: Any, names: Sequence[str], defaults: Sequence[float]) ->
 
     Args:
         inputs: None, an array of constants, samples of all inputs, a Python function of (t, q, u) for all of them, or
-            a mapping from some of the names to a number, samples, an expression or a Python function. Samples are a
-            Held, an Interpolated or a plain pair (times, values), which is interpolated.
+            a mapping from some of the names to a number, samples, an expression, a Sampled or a Python function.
+            Samples are a Held, an Interpolated or a plain pair (times, values), which is interpolated.
         names, defaults: of the inputs.
 
     Raises:
@@ -172,6 +175,12 @@ def plan_inputs(inputs: Any, names: Sequence[str], defaults: Sequence[float]) ->
                 f"{', '.join(names) or 'the model has no inputs'}"
             )
         plan.samples = {i: type(whole)(whole.times, column) for i, column in enumerate(whole.values.T)}
+    elif isinstance(inputs, Sampled):
+        if isinstance(inputs.law, Expr):
+            raise ModelError(
+                f"the expression of a Sampled drives one input; give a dict from names to one each: {', '.join(names)}"
+            )
+        plan.sampled_laws[tuple(range(len(names)))] = inputs
     elif callable(inputs):
         plan.function = inputs
     else:
@@ -184,6 +193,8 @@ def _plan_one(plan: InputPlan, column: int, value: Any) -> None:
     samples = _as_samples(value)
     if isinstance(value, Expr):
         plan.expressions[name] = value
+    elif isinstance(value, Sampled):
+        plan.sampled_laws[(column,)] = value
     elif samples is not None:
         if samples.values.ndim != 1:
             raise ModelError(f"samples of the input {name!r} have shape {samples.values.shape}; give one value a time")

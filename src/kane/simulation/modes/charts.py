@@ -90,6 +90,8 @@ def refuse_references(
             for leaf in leaves([expression]) if isinstance(expression, Expr) else ():
                 if leaf in own:
                     raise ModelError(f"{who} refers to {leaf.name!r}{_changing(connection)}; {cure}")
+    if plan.sampled_laws:
+        raise ModelError("inputs that are kane.Sampled do not go with charts=; give it up, or use kane.Spherical")
     if plan.needs_python:
         raise ModelError(
             f"a Python function gives inputs from coordinates{_changing(switching[0])}; give an expression of the "

@@ -1,0 +1,49 @@
+"""Expressions of users in leaves that native code knows at a state: events, and laws of sampled inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kane.errors import ModelError
+from kane.expression.node import Expr
+from kane.expression.operations import OPERATIONS
+from kane.expression.traverse import leaves, substitute
+from kane.formulation.equations import Equations
+from kane.formulation.recursive.measures import images
+from kane.model.reaction import reaction_leaves
+
+
+def known_in_state(
+    e: Equations, named: Mapping[str, Expr], controls: Mapping[Expr, Expr], unknown: Sequence[str]
+) -> list[Expr]:
+    """The expressions in time, coordinates, speeds, inputs and parameters.
+
+    Args:
+        e: of the equations of motion.
+        named: what is asked for, by words for messages: "the event 'lift'".
+        controls: leaf of an input to the expression in its place.
+        unknown: names of inputs whose values native code does not know: Python functions.
+
+    Raises:
+        ModelError: an expression belongs to another model, or depends on what is not known in the state.
+    """
+    given = list(named.values())
+    for who, expression in named.items():
+        if expression.arena is not e.t.arena:
+            raise ModelError(f"{who} belongs to another model")
+    outputs = substitute(given, {**images(e.system, given), **e.baked})
+    outputs = substitute(outputs, controls) if controls else outputs
+    known = {e.t, *e.q, *e.u, *e.parameters, *(leaf for leaf in e.inputs if leaf.name not in unknown)}
+    for who, output in zip(named, outputs, strict=True):
+        for leaf in leaves([output]):
+            if leaf in reaction_leaves([leaf]):
+                raise ModelError(
+                    f"{who} depends on the reaction {leaf.name.strip()!r}; take its expression from "
+                    "kane.reveal_reactions(equations, ...).forward"
+                )
+            if leaf not in known:
+                raise ModelError(
+                    f"{who} depends on the {OPERATIONS[leaf.op].name} '{leaf!r}', which is not known "
+                    "from time, coordinates, speeds and inputs (a Python function is not known to native code)"
+                )
+    return outputs

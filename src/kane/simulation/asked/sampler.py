@@ -1,0 +1,311 @@
+"""The sampled inputs of a run: their ticks, the tables that their answers are held in, and what asks Python laws."""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.codegen.jit.function import ArrayFunction
+from kane.codegen.programs.program import Program
+from kane.dynamics.dynamics import Dynamics
+from kane.errors import ModelError, SimulationError
+from kane.expression.arguments import numbers
+from kane.expression.node import Expr
+from kane.native.arrays import Course, Sampling, Tables, Vector
+from kane.simulation.asked.in_state import known_in_state
+from kane.simulation.asked.inputs import InputPlan
+from kane.simulation.asked.sampled import Sampled
+
+_PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
+# Ticks that are so near the end of a fixed step, as a share of it, are at it.
+ON_GRID = 1e-6
+# Ticks that differ by less than this share are one time, rounded differently.
+SAME_TIME = 1e-12
+NONE: Vector = np.zeros(0)
+
+
+@dataclass(frozen=True)
+class SampledLaw:
+    """What drives some inputs by samples.
+
+    Attributes:
+        names, columns: of the inputs.
+        sampled: as the user gave it.
+        function: the native code of a law that is an expression; None for one of Python.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[int, ...]
+    sampled: Sampled
+    function: ArrayFunction | None = None
+
+
+@dataclass
+class _Log:
+    """What one law has said: from when each answer is held, the one in force first, and the next tick to be planned."""
+
+    times: Vector
+    values: NDArray[np.float64]
+    tick: int = 0
+    planned: int = 0
+
+
+@dataclass
+class Sampler:
+    """The sampled inputs of one run, planned from a time to another, again and again where the run goes on.
+
+    Attributes:
+        laws: what is asked.
+        start: the time of the first tick, but for jitter [s].
+        state: how many coordinates and speeds there are.
+        initial: values of all inputs before there is an answer.
+        held: tables of held inputs that the user gave.
+        parameters: values.
+        tables: those in which answers are held, behind the ones that the user gave.
+        native: ticks and laws for native loops.
+        stops: times at which steps have to end [s].
+    """
+
+    laws: Sequence[SampledLaw]
+    start: float
+    state: tuple[int, int]
+    initial: Vector
+    held: Tables
+    parameters: Vector
+    tables: Tables = field(init=False)
+    native: Sampling = field(init=False)
+    stops: Vector = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._kept: tuple[BaseException, float, str] | None = None
+        self._asked = [_PythonLaw(law, self) for law in self.laws if law.function is None]
+        self._logs = [_Log(np.array([-math.inf]), self.initial[list(law.columns)][None, :].copy()) for law in self.laws]
+
+    def plan(self, course: Course) -> Course:
+        """Lay out the ticks and tables of the time ahead; the course with steps that end where they have to.
+
+        Raises:
+            ModelError: the run goes backwards, fixed steps do not end at ticks, or there are more ticks than memory.
+        """
+        if course.until < course.start:
+            raise ModelError(
+                f"the input {self.laws[0].names[0]!r} is sampled, and the run goes back in time from "
+                f"{course.start:.9g} s to {course.until:.9g} s; samples are taken forwards only"
+            )
+        self._take_back(course.start)
+        try:
+            ticks = [self._planned(law, log, course) for law, log in zip(self.laws, self._logs, strict=True)]
+        except (MemoryError, ValueError):
+            raise ModelError("there are more ticks than fit in memory; enlarge the periods") from None
+        if course.step:
+            self._require_on_grid(ticks, course)
+        ticks = self._together(ticks)
+        self._lay_out(ticks, ON_GRID * course.step)
+        ahead = np.unique(np.concatenate([*ticks, *(log.times for log in self._logs)]))
+        self.stops = ahead[(ahead > course.start) & (ahead < course.until)]
+        if course.step:
+            return course
+        return course._replace(stops=np.unique(np.concatenate([course.stops, self.stops])))
+
+    def fill(self, given: NDArray[np.float64], middle: Vector) -> None:
+        """Write the samples held in steps with these middles into the columns of sampled inputs, (times, inputs)."""
+        self._read_back()
+        for law, log in zip(self.laws, self._logs, strict=True):
+            k = np.searchsorted(log.times, middle, side="right") - 1
+            given[:, list(law.columns)] = log.values[k]
+
+    def raise_kept(self) -> None:
+        """Raise what a Python law raised.
+
+        Raises:
+            SimulationError: with the name of the input, the time and what was raised; Ctrl-C stays what it is.
+        """
+        kept, self._kept = self._kept, None
+        if kept is None:
+            return
+        error, t, name = kept
+        if not isinstance(error, Exception):
+            raise error
+        said = f"{type(error).__name__}: {error}" if not isinstance(error, ModelError) else str(error)
+        raise SimulationError(f"the sampled law of the input {name!r} failed at t = {t:.9g} s: {said}") from error
+
+    def keep(self, error: BaseException, t: float, name: str) -> None:
+        """Keep what a Python law raised, which cannot pass through a native loop."""
+        self._kept = self._kept or (error, t, name)
+
+    def _read_back(self) -> None:
+        """Take over the answers that native loops have put into the tables."""
+        if not hasattr(self, "native"):
+            return
+        for i, log in enumerate(self._logs):
+            first = self.native.table[i]
+            tables = range(first, first + log.values.shape[1])
+            for column, table in enumerate(tables):
+                a, b = self.tables.first[table], self.tables.last[table]
+                log.values[:, column] = self.tables.values[a:b]
+
+    def _take_back(self, now: float) -> None:
+        """Forget answers that no longer hold at a time, and ticks that were planned and not reached."""
+        self._read_back()
+        for i, log in enumerate(self._logs):
+            if not log.planned:
+                continue
+            reached = int((self.native.law[: self.native.next[0]] == i).sum())
+            end = len(log.times) - (log.planned - reached)
+            begin = max(int(np.searchsorted(log.times[:end], now, side="right")) - 1, 0)
+            log.times, log.values = log.times[begin:end], log.values[begin:end]
+            log.tick, log.planned = log.tick + reached, 0
+
+    def _planned(self, law: SampledLaw, log: _Log, course: Course) -> Vector:
+        """The ticks of a law in the time ahead; its log gets room for what it will say."""
+        sampled, span = law.sampled, course.until - self.start
+        last = max(math.ceil(span / sampled.period) + 1, log.tick)
+        ticks = sampled.ticks(self.start, log.tick, last)
+        ticks = ticks[ticks < course.until - ON_GRID * course.step]
+        log.planned = len(ticks)
+        log.times = np.concatenate([log.times, ticks + sampled.delay])
+        log.values = np.concatenate([log.values, np.repeat(log.values[-1:], len(ticks), axis=0)])
+        return ticks
+
+    def _together(self, ticks: Sequence[Vector]) -> list[Vector]:
+        """Times that are one but for rounding, such as 3 x 0.05 and 5 x 0.03, made one, in ticks and logs."""
+        every = np.unique(np.concatenate([*ticks, *(log.times for log in self._logs)]))
+        first = np.concatenate([[True], np.diff(every) > SAME_TIME * np.maximum(1.0, np.abs(every[1:]))])
+        one = every[first][np.cumsum(first) - 1]
+        for log in self._logs:
+            log.times = one[np.searchsorted(every, log.times)]
+        return [one[np.searchsorted(every, times)] for times in ticks]
+
+    def _require_on_grid(self, ticks: Sequence[Vector], course: Course) -> None:
+        for law, times in zip(self.laws, ticks, strict=True):
+            at = np.concatenate([times, times + law.sampled.delay])
+            at = at[at < course.until]
+            steps = (at - course.start) / course.step
+            if not (np.abs(steps - np.round(steps)) < ON_GRID).all():
+                s = law.sampled
+                late = "".join(f", {word} {x:.9g} s" for word, x in (("delay", s.delay), ("jitter", s.jitter)) if x)
+                raise ModelError(
+                    f"the input {law.names[0]!r} is sampled with the period {s.period:.9g} s{late}, and fixed steps of "
+                    f"{course.step:.9g} s do not end there; give a step that divides them, or an integrator that "
+                    "chooses its steps"
+                )
+
+    def _lay_out(self, ticks: Sequence[Vector], slack: float) -> None:
+        """Tables and ticks as native loops read them."""
+        count = [len(law.columns) for law in self.laws]
+        table = len(self.held.column) + np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
+        logs = [(log.times, column) for log in self._logs for column in log.values.T]
+        self.tables = joined(self.held, [c for law in self.laws for c in law.columns], logs)
+        times = np.concatenate([NONE, *ticks])
+        law = np.repeat(np.arange(len(ticks)), [len(t) for t in ticks])
+        # What a tick says is held from the place behind those that were there before.
+        places = [len(log.times) - len(t) + np.arange(len(t)) for log, t in zip(self._logs, ticks, strict=True)]
+        order = np.argsort(times, kind="stable")
+        functions = [law.function for law in self.laws]
+        stages = [f.stage(self.parameters) if f else NONE for f in functions]
+        python = iter(self._asked)
+        self.native = Sampling(
+            address=np.array([f.address if f else next(python).address for f in functions], dtype=np.int64),
+            stage=np.concatenate([[0], np.cumsum([len(s) for s in stages])]).astype(np.int64),
+            stages=np.concatenate([NONE, *stages]),
+            out=np.zeros(max(count)),
+            work=np.zeros(max(f.n_work if f else 0 for f in functions)),
+            table=table,
+            times=times[order],
+            law=law[order].astype(np.int64),
+            place=np.concatenate([np.zeros(0, np.int64), *places])[order].astype(np.int64),
+            next=np.zeros(1, np.int64),
+            slack=np.array([slack]),
+        )
+
+
+def compile_laws(
+    dyn: Dynamics, plan: InputPlan, controls: Mapping[Expr, Expr], unknown: Sequence[str]
+) -> tuple[SampledLaw, ...]:
+    """The sampled laws of a plan, those that are expressions compiled; arguments as of ``compile_events``.
+
+    Raises:
+        ModelError: an expression belongs to another model, or depends on what is not known in the state.
+    """
+    e, made = dyn.equations, []
+    for columns, sampled in plan.sampled_laws.items():
+        names, function = tuple(plan.names[c] for c in columns), None
+        if isinstance(sampled.law, Expr):
+            who = f"the sampled law of the input {names[0]!r}"
+            outputs = known_in_state(e, {who: sampled.law}, controls, unknown)
+            state = (e.t, *e.q, *e.u)
+            function = dyn.compile(Program(who, outputs, state=state, rest=e.inputs, parameters=e.parameters))
+        made.append(SampledLaw(names, columns, sampled, function))
+    return tuple(made)
+
+
+def nothing_sampled() -> Sampling:
+    """What native loops get where no law is sampled."""
+    one, none = np.zeros(1, np.int64), np.zeros(0, np.int64)
+    return Sampling(none, one, NONE, NONE, NONE, one, NONE, none, none, one.copy(), np.zeros(1))
+
+
+def joined(held: Tables, columns: Sequence[int], logs: Sequence[tuple[Vector, Vector]]) -> Tables:
+    """Tables, and behind them those of some columns with their times and values."""
+    lengths = np.concatenate([held.last - held.first, [len(times) for times, _ in logs]]).astype(np.int64)
+    last = np.cumsum(lengths)
+    return Tables(
+        np.concatenate([held.column, columns]).astype(np.int64),
+        last - lengths,
+        last,
+        last - lengths,
+        np.concatenate([held.times, *(times for times, _ in logs)]),
+        np.concatenate([held.values, *(values for _, values in logs)]),
+    )
+
+
+class _PythonLaw:
+    """A law in Python as an address for native loops."""
+
+    def __init__(self, law: SampledLaw, sampler: Sampler) -> None:
+        self._law, self._sampler = law, sampler
+        self._memory = copy.deepcopy(law.sampled.state)
+        self._callback = _PROTOTYPE(self._answer)
+
+    @property
+    def address(self) -> int:
+        """Where native loops call; good as long as this object lives."""
+        address = ctypes.cast(self._callback, ctypes.c_void_p).value
+        assert address is not None
+        return address
+
+    def _answer(self, state: int, rest: int, stage: int, out: int, work: int) -> None:
+        nq, n = self._sampler.state
+        x = np.array((ctypes.c_double * (1 + nq + n)).from_address(state))  # copies, which laws may keep or change
+        answers = np.ctypeslib.as_array((ctypes.c_double * len(self._law.columns)).from_address(out))
+        try:
+            answers[:] = self._asked(float(x[0]), x[1 : 1 + nq], x[1 + nq :])
+        except BaseException as error:  # Ctrl-C among them
+            self._sampler.keep(error, float(x[0]), self._law.names[0])
+            answers[:] = math.nan
+
+    def _asked(self, t: float, q: Vector, u: Vector) -> Vector:
+        sampled, shape = self._law.sampled, (len(self._law.columns),)
+        if sampled.state is None:
+            said = sampled.law(t, q, u)  # type: ignore[operator]
+        else:
+            said, self._memory = self._with_state(t, q, u)
+        found = numbers(said, "a sampled law must return numbers")
+        if found.shape != shape and not (found.shape == () and shape == (1,)):
+            raise ModelError(f"a sampled law returned shape {found.shape} where {shape} is needed")
+        if not np.isfinite(found).all():
+            raise ModelError(f"it returned {found.tolist()}, which is not finite")
+        return found.reshape(shape)
+
+    def _with_state(self, t: float, q: Vector, u: Vector) -> tuple[Any, Any]:
+        answer = self._law.sampled.law(t, q, u, self._memory)  # type: ignore[operator]
+        if not isinstance(answer, tuple) or len(answer) != 2:
+            raise ModelError("a sampled law with a state returns the input and the next state, (input, state)")
+        return answer
