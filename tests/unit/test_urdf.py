@@ -9,13 +9,16 @@ import pytest
 
 from kane.errors import ImportFileError, ModelError
 from kane.expression.interpret import interpret
+from kane.formulation.formulate import formulate
 from kane.importers.urdf.urdf import load_urdf
+from kane.model.contacts import Coulomb
 from kane.model.joints.free import Free
 from kane.model.joints.planar import Planar
 from kane.model.joints.prismatic import Prismatic
 from kane.model.joints.revolute import Revolute
 from kane.model.loads.damper import Damper
 from kane.model.loads.motor import Motor
+from kane.simulation.asked.in_state import known_in_state
 
 BALL = '<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
 
@@ -260,7 +263,7 @@ def test_damping_becomes_a_damper_and_friction_a_note():
     (damper,) = (load for load in model.loads if isinstance(load, Damper))
     assert (damper.connection.name, damper.coefficient) == ("j", 0.5)
     (note,) = model.notes
-    assert "'j': Coulomb friction 0.2 is not modelled" in note
+    assert "'j': Coulomb friction 0.2 is left out; Model.stick(joint, static=0.2) adds it" in note
     assert "damping is -1.0" in refusal(text.replace('damping="0.5"', 'damping="-1"'))
 
 
@@ -433,3 +436,69 @@ def test_mass_and_products_of_inertia_keep_their_sign_and_axes():
     # A quarter turn about z puts x on y: Ixx and Iyy trade places, Ixy changes sign, Iyz = Ixz and Ixz = -Iyz.
     turned = load_urdf(text.replace('"1 2 3"/><mass', '"1 2 3" rpy="0 0 1.57079632679"/><mass')).bodies[1]
     np.testing.assert_allclose(turned.inertia, [[3, -0.1, -0.3], [-0.1, 2, 0.2], [-0.3, 0.2, 4]], atol=1e-15)
+
+
+LIMIT = '<axis xyz="0 0 1"/><limit lower="-0.5" upper="1.5" effort="10" velocity="2"/>'
+
+
+def collision(geometry: str, origin: str = "") -> str:
+    return f"{BALL}<collision>{origin}<geometry>{geometry}</geometry></collision>"
+
+
+def test_limits_become_stops_where_that_is_asked_for():
+    text = robot(*map(link, "abc"), joint("j", "a", "b", inside=LIMIT), joint("k", "b", "c", "continuous"))
+    assert load_urdf(text).candidates == []
+    model = load_urdf(text, stops=True)
+    assert [c.name for c in model.candidates] == ["stop of j: lower", "stop of j: upper"]
+    gaps = [interpret([c.gap], {model.connections[0].q: 0.25})[0] for c in model.candidates]
+    assert gaps == pytest.approx([0.75, 1.25], rel=1e-15)
+    assert model.notes == []
+
+
+def test_limits_that_leave_nothing_make_no_stops():
+    text = robot(*map(link, "ab"), joint("j", "a", "b", inside='<limit effort="1" velocity="1"/>'))
+    model = load_urdf(text, stops=True)
+    assert model.candidates == []
+    assert "its limits 0 and 0 leave nothing" in model.notes[0]
+
+
+PRIMITIVES = {
+    "box": ('<box size="0.4 0.2 0.6"/>', 8),
+    "sphere": ('<sphere radius="0.3"/>', 1),
+    "cylinder": ('<cylinder radius="0.1" length="0.6"/>', 2),
+    "capsule": ('<capsule radius="0.1" length="0.4"/>', 2),
+}
+
+
+@pytest.mark.parametrize(("geometry", "number"), PRIMITIVES.values(), ids=PRIMITIVES)
+def test_collision_primitives_come_into_contact_with_a_floor_that_is_asked_for(geometry, number):
+    """All reach 0.3 below their centre but the cylinder, which leans, for upright it has no lowest point.
+
+    Who vouches: the distance to the floor in the configuration of the file, by hand.
+    """
+    lean = 0.2 if "cylinder" in geometry else 0.0
+    shape = collision(geometry, f'<origin xyz="0 0 0.5" rpy="{lean} 0 0"/>')
+    text = robot(link("a"), link("b", shape), joint("j", "a", "b", "prismatic", ""))
+    model = load_urdf(text, floor=-1.0, friction=Coulomb(0.8))
+    assert len(model.candidates) == number
+    assert {c.name.partition(":")[0] for c in model.candidates} == {"b"}
+    assert all(c.friction == Coulomb(0.8) for c in model.candidates)
+    gaps = known_in_state(formulate(model), {c.name: c.gap for c in model.candidates}, {}, ())
+    reach = 0.3 * math.cos(lean) + 0.1 * math.sin(lean)
+    assert min(interpret(gaps, {model.connections[0].q: 0.0})) == pytest.approx(1.5 - reach, rel=1e-14)
+
+
+def test_a_collision_mesh_is_left_out_with_a_note():
+    text = robot(link("a"), link("b", collision('<mesh filename="b.stl"/>')), joint("j", "a", "b"))
+    model = load_urdf(text, floor=0.0)
+    assert model.candidates == []
+    assert any("a collision mesh is left out" in note for note in model.notes)
+
+
+def test_what_is_wrong_with_a_floor_or_a_collision_is_said():
+    assert "friction= and restitution= are of a floor" in refusal(ARM, friction=Coulomb(0.5))
+    assert "floor= is nan" in refusal(ARM, floor=math.nan)
+    assert "stops= says whether" in refusal(ARM, stops=1)
+    text = robot(link("a"), link("b", collision("<torus/>")), joint("j", "a", "b"))
+    assert "needs a <geometry> with one of box, sphere" in refusal(text, floor=0.0)
+    load_urdf(text)  # nobody asked

@@ -1,8 +1,9 @@
 """What a URDF file says, checked word by word: links, joints and their numbers. No mechanics yet.
 
-Read: names, joint types, origins, axes, mass properties, mimic, damping, friction and, for a note, limits. Known and
-left out: geometry (visual, collision, material; no mesh is opened), safety controllers, calibration, transmissions,
-sensors and simulator extensions such as <gazebo>. Whatever else is found is listed in ``Description.notes``.
+Read: names, joint types, origins, axes, mass properties, mimic, damping, friction. Limits and collisions are kept as
+they are, for those who ask for them. Known and left out: visual, material (no mesh is opened), safety controllers,
+calibration, transmissions, sensors and simulator extensions such as <gazebo>. Whatever else is found is listed in
+``Description.notes``.
 """
 
 from __future__ import annotations
@@ -44,12 +45,14 @@ class UrdfLink:
         name, place: name and "file:line:column".
         inertial: mass properties in the axes of the inertial frame; None where the file gives none.
         inertial_pose: pose of the inertial frame, whose origin is the mass centre, in the link.
+        collisions: its <collision> elements, which nobody has read yet.
     """
 
     name: str
     place: str
     inertial: MassProperties | None
     inertial_pose: FramePose
+    collisions: tuple[Element, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,7 @@ class UrdfJoint:
         damping: [N m s/rad or N s/m].
         friction: Coulomb friction [N m or N].
         limits: what <limit> says, in words; empty where there is none.
+        limit: the element <limit>; None where there is none.
     """
 
     name: str
@@ -87,6 +91,7 @@ class UrdfJoint:
     damping: float
     friction: float
     limits: str
+    limit: Element | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,19 +133,20 @@ def read_description(robot: Element, source: str, kinds: Collection[str]) -> Des
 def _link(element: Element, notes: list[str]) -> UrdfLink:
     name = _name(element, "link")
     _note_unknown(element, f"link {quote(name)}", notes)
-    inertial = _single(element, "inertial")
+    inertial = single(element, "inertial")
+    collisions = tuple(child for child in element.children if child.tag == "collision")
     if inertial is None:
-        return UrdfLink(name, element.place, None, no_pose())
-    return UrdfLink(name, element.place, _mass_properties(inertial), _pose(inertial))
+        return UrdfLink(name, element.place, None, no_pose(), collisions)
+    return UrdfLink(name, element.place, _mass_properties(inertial), read_pose(inertial), collisions)
 
 
 def _mass_properties(inertial: Element) -> MassProperties:
     """Mass properties in the axes of the inertial frame."""
-    (mass,) = _numbers(_require(inertial, "mass"), "value", 1)
+    (mass,) = read_numbers(_require(inertial, "mass"), "value", 1)
     if mass < 0.0:
         raise inertial.fault(f"the mass {shown(mass)} is negative; give a mass of zero or more [kg]")
     entry = _require(inertial, "inertia")
-    entries = [_numbers(entry, word, 1)[0] for word in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")]
+    entries = [read_numbers(entry, word, 1)[0] for word in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")]
     return MassProperties(mass, ORIGIN, of_six(entries))
 
 
@@ -150,7 +156,7 @@ def _joint(element: Element, kinds: Collection[str], notes: list[str]) -> UrdfJo
     if kind not in kinds:
         raise element.fault(f"joint {quote(name)} has the type {quote(kind)}; known are {', '.join(kinds)}")
     _note_unknown(element, f"joint {quote(name)}", notes)
-    dynamics = _single(element, "dynamics")
+    dynamics = single(element, "dynamics")
     damping, friction = (_not_negative(dynamics, word) for word in ("damping", "friction"))
     if dynamics is not None and (unknown := sorted(set(dynamics.attributes) - {"damping", "friction"})):
         notes.append(f"joint {quote(name)}: <dynamics> {', '.join(map(quote, unknown))} is not URDF and is left out")
@@ -160,36 +166,37 @@ def _joint(element: Element, kinds: Collection[str], notes: list[str]) -> UrdfJo
         kind,
         _text(_require(element, "parent"), "link"),
         _text(_require(element, "child"), "link"),
-        _pose(element),
+        read_pose(element),
         _axis(element, kind),
         _mimic(element),
         damping,
         friction,
         _limits(element, kind),
+        single(element, "limit"),
     )
 
 
 def _axis(joint: Element, kind: str) -> XYZ:
-    element = _single(joint, "axis")
+    element = single(joint, "axis")
     if element is None or kind in ("fixed", "floating"):
         return 1.0, 0.0, 0.0
-    axis = _numbers(element, "xyz", 3)
+    axis = read_numbers(element, "xyz", 3)
     if not max(map(abs, axis)) > 1e-9:
         raise element.fault('the axis is zero; give a direction such as xyz="0 0 1"')
     return unit_vector(axis)
 
 
 def _mimic(joint: Element) -> Mimic | None:
-    element = _single(joint, "mimic")
+    element = single(joint, "mimic")
     if element is None:
         return None
-    (multiplier,) = _numbers(element, "multiplier", 1, default=(1.0,))
-    (offset,) = _numbers(element, "offset", 1, default=(0.0,))
+    (multiplier,) = read_numbers(element, "multiplier", 1, default=(1.0,))
+    (offset,) = read_numbers(element, "offset", 1, default=(0.0,))
     return Mimic(_text(element, "joint"), multiplier, offset)
 
 
 def _limits(joint: Element, kind: str) -> str:
-    element = _single(joint, "limit")
+    element = single(joint, "limit")
     given = element.attributes if element is not None else {}
     words = ("effort", "velocity") if kind == "continuous" else ("lower", "upper", "effort", "velocity")
     return ", ".join(f"{word} {quote(given[word])[1:-1]}" for word in words if word in given)
@@ -198,23 +205,23 @@ def _limits(joint: Element, kind: str) -> str:
 def _not_negative(element: Element | None, attribute: str) -> float:
     if element is None:
         return 0.0
-    (value,) = _numbers(element, attribute, 1, default=(0.0,))
+    (value,) = read_numbers(element, attribute, 1, default=(0.0,))
     if value < 0.0:
         raise element.fault(f"{attribute} is {shown(value)}, which would drive the joint; give zero or more")
     return value
 
 
-def _pose(element: Element) -> FramePose:
+def read_pose(element: Element) -> FramePose:
     """The pose that the <origin> of an element gives; none means no displacement."""
-    origin = _single(element, "origin")
+    origin = single(element, "origin")
     if origin is None:
         return no_pose()
-    x, y, z = _numbers(origin, "xyz", 3, default=ORIGIN)
-    roll, pitch, yaw = map(snap_right_angle, _numbers(origin, "rpy", 3, default=ORIGIN))
+    x, y, z = read_numbers(origin, "xyz", 3, default=ORIGIN)
+    roll, pitch, yaw = map(snap_right_angle, read_numbers(origin, "rpy", 3, default=ORIGIN))
     return FramePose(Rotation.rpy(roll, pitch, yaw), (x, y, z))
 
 
-def _numbers(
+def read_numbers(
     element: Element, attribute: str, count: int, *, default: tuple[float, ...] | None = None
 ) -> tuple[float, ...]:
     """``count`` finite numbers not beyond 1e12 from an attribute."""
@@ -255,7 +262,8 @@ def _name(element: Element, what: str) -> str:
     return name
 
 
-def _single(element: Element, tag: str) -> Element | None:
+def single(element: Element, tag: str) -> Element | None:
+    """The one child with a tag; None where there is none, an error where there are several."""
     found = [child for child in element.children if child.tag == tag]
     if len(found) > 1:
         raise found[1].fault(f"a second <{tag}> in one <{element.tag}>; keep one")
@@ -263,7 +271,7 @@ def _single(element: Element, tag: str) -> Element | None:
 
 
 def _require(element: Element, tag: str) -> Element:
-    found = _single(element, tag)
+    found = single(element, tag)
     if found is None:
         raise element.fault(f"<{element.tag}> lacks a <{tag}>; add it")
     return found

@@ -11,6 +11,7 @@ from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE
 from kane.files.source_file import given_source
 from kane.importers.pose import NO_MASS, MassProperties
+from kane.importers.urdf.collision import Wanted, add_contacts, add_stops
 from kane.importers.urdf.description import Description, UrdfJoint, read_description
 from kane.importers.urdf.joints import JOINT_KINDS
 from kane.importers.urdf.motion import joint_motions, read_lock
@@ -19,6 +20,7 @@ from kane.importers.xml_reader import quote, read_xml
 from kane.model.body import Body
 from kane.model.checks import near
 from kane.model.connection import Connection
+from kane.model.contacts import Coulomb, Newton, Poisson
 from kane.model.joints.joint import Joint
 from kane.model.loads.damper import Damper
 from kane.model.loads.motor import Motor
@@ -32,6 +34,10 @@ def load_urdf(
     lock: Mapping[str, float] | Iterable[str] | None = None,
     repair: Iterable[str] = (),
     root: str | os.PathLike[str] | None = None,
+    stops: bool = False,
+    floor: float | None = None,
+    friction: Coulomb | None = None,
+    restitution: float | Poisson | Newton = 0.0,
 ) -> Model:
     """The model that a URDF file describes.
 
@@ -42,8 +48,9 @@ def load_urdf(
     named ``tau_<joint>``; damping becomes a ``Damper``. Inertia is taken about the mass centre, as URDF has it. Roll,
     pitch and yaw within 1e-9 rad of a multiple of pi/2 are that multiple: 1.57079632679 is a right angle, 1.5708 not.
 
-    Not modelled: limits, geometry, transmissions, extensions (no mesh or other file is opened), Coulomb friction. What
-    may be missed is listed in ``model.notes``.
+    Limits become stops and collision primitives contacts with a floor where that is asked for. Not modelled: visuals,
+    transmissions, extensions (no mesh or other file is opened), Coulomb friction of joints, contacts between links.
+    What may be missed is listed in ``model.notes``.
 
     Args:
         source: path of the file; or its text, as bytes or as a str that begins with "<".
@@ -53,6 +60,10 @@ def load_urdf(
         repair: names of links whose inertia, where no body can have it, is replaced by the nearest valid one.
         root: folder in which the file must lie, symbolic links followed; the file's own folder unless given. It does
             not change what ``source`` is relative to: the working folder.
+        stops: whether the limits of joints become stops, without rebound (``Model.stop``).
+        floor: height of a level floor on which boxes, spheres, cylinders and capsules that <collision> describes come
+            into contact [m], named after their links (``Model.contact``); meshes are left out. None for no floor.
+        friction, restitution: of the floor, as ``Model.contact`` takes them.
 
     Raises:
         ImportFileError: the file cannot be read, is malformed, hostile or not a tree, or its numbers are not physical;
@@ -61,6 +72,7 @@ def load_urdf(
     """
     if base is not None and not isinstance(base, Joint):
         raise ModelError(f"base= is {shown(base)}; give a joint such as kane.Free(), or None to fix the root link")
+    wanted = Wanted(stops, floor, friction, restitution)
     text = given_source(source, root, "a URDF file")
     robot = read_description(read_xml(text), text.name, JOINT_KINDS)
     lumps = lump_links(robot, joint_motions(robot, read_lock(robot, lock)))
@@ -71,7 +83,7 @@ def load_urdf(
         masses = mass_properties(lumps, allowed, robot.notes)
     require_mass(lumps, masses, base.label if base is not None and isinstance(base.label, str) else None)
     try:
-        return _model(robot, lumps, masses, base)
+        return _model(robot, lumps, masses, base, wanted)
     except ModelError as error:
         raise ImportFileError(f"{robot.source}: {error}") from None
 
@@ -85,7 +97,9 @@ def _read_repair(robot: Description, repair: Iterable[str]) -> Collection[str]:
     return names
 
 
-def _model(robot: Description, lumps: list[Lump], masses: list[MassProperties], base: Joint | None) -> Model:
+def _model(
+    robot: Description, lumps: list[Lump], masses: list[MassProperties], base: Joint | None, wanted: Wanted
+) -> Model:
     model = Model(robot.name)
     model.notes.extend(robot.notes)
     bodies: list[Body] = []
@@ -101,6 +115,11 @@ def _model(robot: Description, lumps: list[Lump], masses: list[MassProperties], 
         elif base is not None:
             model.connect(model.ground, bodies[0], base)
         _name_frames(model, bodies[-1], part)
+    if wanted.floor is not None:
+        add_contacts(model, bodies, lumps, wanted)
+    if wanted.stops:
+        add_stops(model, lumps)
+        return model
     joints = [part.joint for part in lumps if part.joint is not None and part.joint.limits]
     model.notes += [
         f"joint {quote(j.name)}: its limits ({j.limits}) are left out, it moves beyond them" for j in joints
@@ -135,8 +154,8 @@ def _resist(model: Model, connection: Connection, joint: UrdfJoint) -> None:
         model.notes.append(f"joint {quote(joint.name)}: damping {joint.damping!r} of a {joint.kind} joint is left out")
     if joint.friction > 0.0:
         model.notes.append(
-            f"joint {quote(joint.name)}: Coulomb friction {joint.friction!r} is not modelled; add a kane.Motor with a "
-            "smooth law such as -friction * tanh(qdot / small) where it matters"
+            f"joint {quote(joint.name)}: Coulomb friction {joint.friction!r} is left out; Model.stick(joint, "
+            f"static={joint.friction!r}) adds it"
         )
 
 

@@ -1,0 +1,119 @@
+"""Collision primitives and limits of a URDF file, which become contacts and stops where the user asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kane.errors import ModelError, shown
+from kane.expression.arguments import number, require
+from kane.importers.pose import FramePose
+from kane.importers.urdf.description import read_numbers, read_pose, single
+from kane.importers.urdf.tree import Lump
+from kane.importers.xml_reader import Element, quote
+from kane.model.body import Body, Point
+from kane.model.contacts import Coulomb, Newton, Poisson
+from kane.model.model import Model
+from kane.model.shapes import Box, Capsule, Cylinder, Plane, Shape, Sphere
+
+UP = (0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What of limits and collision primitives a user asks for.
+
+    Attributes:
+        stops: whether limits become stops.
+        floor: height of a level floor on which collision primitives come into contact [m]; None for none.
+        friction: of the floor.
+        restitution: of the floor.
+    """
+
+    stops: bool = False
+    floor: float | None = None
+    friction: Coulomb | None = None
+    restitution: float | Poisson | Newton = 0.0
+
+    def __post_init__(self) -> None:
+        require(self.stops, bool, "stops= says whether limits become stops, True or False")
+        if self.floor is not None:
+            object.__setattr__(self, "floor", number(self.floor, "floor=", "metres"))
+        elif self.friction is not None or self.restitution != 0.0:
+            raise ModelError(f"friction= and restitution= are of a floor, and floor= is {shown(self.floor)}; give it")
+
+
+def add_stops(model: Model, lumps: list[Lump]) -> None:
+    """Stops at the limits of all joints that have them."""
+    connections = {c.name: c for c in model.connections}
+    for part in lumps:
+        joint = part.joint
+        if joint is None or joint.limit is None or joint.kind not in ("revolute", "prismatic"):
+            continue
+        lower, upper = (read_numbers(joint.limit, word, 1, default=(0.0,))[0] for word in ("lower", "upper"))
+        if lower < upper:
+            model.stop(connections[joint.name], lower=lower, upper=upper)
+        else:
+            model.notes.append(f"joint {quote(joint.name)}: its limits {lower:g} and {upper:g} leave nothing: no stops")
+
+
+def add_contacts(model: Model, bodies: list[Body], lumps: list[Lump], wanted: Wanted) -> None:
+    """Contacts of all collision primitives with a level floor; meshes are left out, with a note."""
+    assert wanted.floor is not None
+    floor = Plane(model.ground.point((0.0, 0.0, wanted.floor)), model.ground.z)
+    for body, part in zip(bodies, lumps, strict=True):
+        for link, pose in part.links if body is not model.ground else ():
+            for k, element in enumerate(link.collisions, start=1):
+                shape = _shape(element, body, pose)
+                if shape is None:
+                    model.notes.append(f"link {quote(link.name)}: a collision mesh is left out, it touches nothing")
+                    continue
+                name = link.name if len(link.collisions) == 1 else f"{link.name} {k}"
+                model.contact(shape, floor, restitution=wanted.restitution, friction=wanted.friction, name=name)
+
+
+def _shape(collision: Element, body: Body, link: FramePose) -> Shape | None:
+    """The primitive of a <collision>, in a body in which the link has a pose; None for a mesh."""
+    geometry = single(collision, "geometry")
+    found = [e for e in geometry.children if e.tag in (*SHAPES, "mesh")] if geometry is not None else []
+    if len(found) != 1:
+        raise collision.fault(f"<collision> needs a <geometry> with one of {', '.join(SHAPES)} or mesh in it")
+    if found[0].tag == "mesh":
+        return None
+    return SHAPES[found[0].tag](found[0], body, link.then(read_pose(collision)))
+
+
+def _box(element: Element, body: Body, pose: FramePose) -> Shape:
+    x, y, z = read_numbers(element, "size", 3)
+    return Box(x, y, z, body.point(pose.position), pose.rotation)
+
+
+def _sphere(element: Element, body: Body, pose: FramePose) -> Shape:
+    return Sphere(body.point(pose.position), *read_numbers(element, "radius", 1))
+
+
+def _cylinder(element: Element, body: Body, pose: FramePose) -> Shape:
+    radius, length = _sizes(element)
+    return Cylinder(body.point(pose.position), body.direction(pose.rotation.apply(UP)), radius, length)
+
+
+def _capsule(element: Element, body: Body, pose: FramePose) -> Shape:
+    radius, length = _sizes(element)
+    return Capsule(_along(body, pose, -0.5 * length), _along(body, pose, 0.5 * length), radius)
+
+
+def _along(body: Body, pose: FramePose, z: float) -> Point:
+    return body.point(pose.then(FramePose(pose.rotation.identity(), (0.0, 0.0, z))).position)
+
+
+def _sizes(element: Element) -> tuple[float, float]:
+    return read_numbers(element, "radius", 1)[0], read_numbers(element, "length", 1)[0]
+
+
+SHAPES: dict[str, Callable[[Element, Body, FramePose], Any]] = {
+    "box": _box,
+    "sphere": _sphere,
+    "cylinder": _cylinder,
+    "capsule": _capsule,
+}
