@@ -92,7 +92,7 @@ from kane.model.loads import Damper, Force, Motor, PointDamper, PointSpring, Spr
 from kane.model.model import Model
 from kane.model.model_form import load_model, save_model
 from kane.model.picture.picture import draw
-from kane.model.shapes import Box, Capsule, Cylinder, Disk, Ellipsoid, Plane, Ring, Sphere
+from kane.model.shapes import Box, Capsule, Cylinder, Disk, Ellipsoid, Mesh, Plane, Ring, Sphere
 from kane.model.wheel import Wheel
 from kane.simulation.asked.events import Event, Occurrence
 from kane.simulation.asked.inputs import Held, Interpolated
@@ -164,6 +164,7 @@ __all__ = [
     "LaTeXDocument",
     "Listing",
     "MeasureNumbers",
+    "Mesh",
     "Midpoint",
     "Model",
     "ModelError",

@@ -13,6 +13,7 @@ LAYERS = (
     ("geometry", "codegen"),
     ("model",),
     ("formulation", "importers"),
+    ("display",),
     ("library", "dynamics", "exporters"),
     ("simulation",),
     ("analysis", "ensembles", "viewer"),

@@ -12,6 +12,7 @@ import numpy as np
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction, result_array
 from kane.codegen.programs.program import Program
+from kane.dynamics.displayed import Displayed
 from kane.dynamics.embedded_quantity import Embedded, symmetric
 from kane.dynamics.state_function import NOTHING, StateFunction, checked_array
 from kane.dynamics.unit_quaternions import OF_A_STAGE, UNIT
@@ -83,7 +84,7 @@ class Residuals(NamedTuple):
 
 
 @final
-class Dynamics:
+class Dynamics(Displayed):
     """Native code of equations. Every argument may be a batch (..., n); batches broadcast.
 
     q is always the full set of coordinates (nq) and u the full set of speeds (n), in the order of ``equations.q`` and

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from typing import Any
 
 from kane.codegen.emit.latex import emit_latex
@@ -26,6 +27,9 @@ from kane.formulation.tree.system import System
 from kane.geometry.rotation import Rotation
 from kane.model.body import BodyFrame
 from kane.model.model import Model
+
+# Notebooks show counts of equations in so many speeds, and the equations of so many where their text is so long.
+MOST_COUNTED, MOST_WRITTEN, LONGEST_WRITTEN = 60, 4, 4000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,6 +79,20 @@ class Equations:
 
     def __repr__(self) -> str:
         return f"<Equations {self.summary}; {self.route.name} route>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what they are of, how many operations they take, and the equations where they are few."""
+        rows = f"<p>Equations {escape(self.summary)}; {escape(self.route.name)} route</p>"
+        table = f"<pre>{escape(repr(self.count()))}</pre>" if len(self.u) <= MOST_COUNTED else ""
+        written = self._repr_latex_()
+        return rows + table + (f"<details><summary>equations</summary>{escape(written)}</details>" if written else "")
+
+    def _repr_latex_(self) -> str | None:
+        """For notebooks: the equations, where they fit a page."""
+        if len(self.u) > MOST_WRITTEN or self.embedding.in_numbers:
+            return None
+        text = self.latex().replace("align*", "aligned").replace("{align}", "{aligned}")
+        return f"$$\n{text}\n$$" if len(text) <= LONGEST_WRITTEN else None
 
     @property
     def summary(self) -> str:

@@ -11,6 +11,7 @@ from kane.expression.interpret import interpret
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import COORDINATE, OPERATIONS, PARAMETER, TIME
 from kane.expression.traverse import leaves
+from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple, cross, dot
 from kane.model.body import Body, Direction, Point
 from kane.model.checks import require_fixed
@@ -120,3 +121,9 @@ def normals(direction: Direction) -> tuple[Triple, Triple]:
     length = sqrt(dot(across, across))
     first = tuple(x / length for x in across)
     return first, cross(n, first)
+
+
+def upright(direction: Direction) -> Rotation:
+    """R_BS of axes S fixed in the direction's body whose third axis is along it."""
+    first, second = normals(direction)
+    return Rotation.matrix(tuple(zip(first, second, unit(direction), strict=True)))

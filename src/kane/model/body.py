@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr, Scalar
@@ -15,6 +15,7 @@ from kane.geometry.scalars import Triple
 
 if TYPE_CHECKING:
     from kane.model.model import Model
+    from kane.model.shapes.shape import Shape
 
 POSITION, VELOCITY, ANGULAR_VELOCITY, DIRECTION = "position", "velocity", "angular velocity", "direction"
 KINDS = (POSITION, VELOCITY, ANGULAR_VELOCITY, DIRECTION)
@@ -155,6 +156,28 @@ class Body:
     def direction(self, components: Sequence[Scalar]) -> Direction:
         """The vector fixed in this body with the given measure numbers."""
         return Direction(self, triple(self.model, components, f"a direction of body {self.name!r}"))
+
+    def shape(self, shape: Shape, *, at: Sequence[Scalar] | None = None, orientation: Any = None) -> Shape:
+        """Say what this body looks like, in pictures and on pages; may be called several times.
+
+            crank.shape(kane.Box(0.3, 0.02, 0.02), at=(0.15, 0, 0))
+            wheel.shape(kane.Disk(wheel.point(), wheel.y, 0.3))
+
+        Args:
+            shape: a size such as ``kane.Box(...)``, or a shape with a place of its own in this body.
+            at, orientation: of a size: where its centre is, p_BS_B [m], and R_BS; the body's frame unless given.
+
+        Returns:
+            The shape in its place, which contacts can take.
+
+        Raises:
+            ModelError: no shape, one of another body, a second place, or sizes that are not positive.
+        """
+        if isinstance(shape, type) or not hasattr(shape, "placed"):
+            raise ModelError(f"{shown(shape)} is no shape; give one such as kane.Box(0.3, 0.02, 0.02)")
+        placed = shape.placed(self, at, orientation)
+        self.model.shapes.append(placed)
+        return placed
 
     @property
     def x(self) -> Direction:

@@ -23,6 +23,7 @@ from kane.model.contacts import Candidate, Candidates
 from kane.model.joints.joint import Joint
 from kane.model.loads.load import Load
 from kane.model.picture.drawing import graph_text, html, summary
+from kane.model.shapes.shape import Shape
 from kane.model.speed_choice import SpeedChoice, checked_choice
 
 ORIGIN = (0.0, 0.0, 0.0)
@@ -43,6 +44,7 @@ class Model(Candidates):
         speed_choice: the generalized speeds of the analyst's choice.
         parameters, inputs: name to default value.
         frames: named frames fixed in bodies.
+        shapes: what bodies look like, see ``Body.shape``.
         coordinate_order: names of coordinates that stand first in q.
         notes: what an importer left out, in words.
     """
@@ -61,6 +63,7 @@ class Model(Candidates):
         self.cuts: list[Connection] = []
         self.speed_choice = SpeedChoice({}, ())
         self.frames: dict[str, BodyFrame] = {}
+        self.shapes: list[Shape] = []
         self.notes: list[str] = []
         self.coordinate_order: tuple[str, ...] = ()
         self._symbols = {"t"}  # names of time, parameters, inputs, coordinates and speeds

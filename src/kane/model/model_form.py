@@ -25,16 +25,18 @@ from kane.files.json_file import Format
 from kane.geometry.factor import Elementary, Factor, General
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import scalar
-from kane.model import joints, loads, speed_choice
+from kane.model import joints, loads, shapes, speed_choice
+from kane.model.arguments import require_points
 from kane.model.body import KINDS, Body, Direction, Measure, Point
 from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints import Constraint, Row
 from kane.model.contacts import Candidate, Coulomb, Intermittent, Newton, Poisson, Thresholds
 from kane.model.joints.recorded_pose import RecordedOrientation, RecordedPosition
 from kane.model.model import Model
+from kane.model.shapes.shape import Shape
 
 FORMAT = Format("kane model", 1)
-FAMILIES = (joints, loads, speed_choice)
+FAMILIES = (joints, loads, shapes, speed_choice)
 PARTS = (JointCoordinate, Measure, PiecewiseCubic, RecordedOrientation, RecordedPosition, Row)
 CANDIDATE_PARTS = (Candidate, Coulomb, Newton, Poisson, Thresholds)
 
@@ -161,6 +163,7 @@ def described(model: Model, write: Writer) -> dict[str, Any]:
         "loads": [write(load, f"load {k}") for k, load in enumerate(model.loads, start=1)],
         "coordinates": list(model.coordinate_order),
         "notes": list(model.notes),
+        "shapes": [write(shape, f"shape {k}") for k, shape in enumerate(model.shapes, start=1)],
     }
 
 
@@ -225,6 +228,10 @@ def declare(model: Model, content: Mapping[str, Any], read: Reader) -> None:
         model.load(read(load))
     model.coordinates(*taken(content, "coordinates", list))
     model.notes += [str(note) for note in taken(content, "notes", list)]
+    for shape in (read(raw) for raw in content.get("shapes", ())):  # files of earlier versions have none
+        require(shape, Shape, "a shape of the file")
+        require_points("a shape of the file", shape.origin)
+        model.shapes.append(shape)
 
 
 def taken(content: Mapping[str, Any], key: str, kind: type) -> Any:

@@ -8,6 +8,7 @@ from itertools import product
 
 from kane.expression.node import Scalar
 from kane.model.body import Point
+from kane.model.shapes.part import BOX, Part
 from kane.model.shapes.placed import Placed
 
 
@@ -35,3 +36,7 @@ class Box(Placed):
             away = self.rotation.apply(tuple(s * side for s, side in zip(signs, self.sides, strict=True)))
             place = tuple(c + x for c, x in zip(C.position_in_body, away, strict=True))
             yield "".join("-+"[s > 0] for s in signs), C.body.point(place)
+
+    def parts(self) -> tuple[Part, ...]:
+        """It is one form."""
+        return (Part(BOX, self.sides, self.origin.position_in_body, self.rotation),)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kane.errors import ModelError
+from kane.expression.functions import sqrt
 from kane.expression.node import Scalar
-from kane.model.arguments import require_points, require_positive
+from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import dot
+from kane.model.arguments import require_points, require_positive, upright
 from kane.model.body import Point
+from kane.model.shapes.part import BALL, TUBE, Part
 from kane.model.shapes.shape import Shape
 
 
@@ -39,3 +43,12 @@ class Capsule(Shape):
     def origin(self) -> Point:
         """The start."""
         return self.start
+
+    def parts(self) -> tuple[Part, ...]:
+        """A tube between two balls."""
+        start, end, r = self.start.position_in_body, self.end.position_in_body, self.radius
+        along = tuple(b - a for a, b in zip(start, end, strict=True))
+        middle = tuple(0.5 * (a + b) for a, b in zip(start, end, strict=True))
+        axes = upright(self.start.body.direction(along))
+        balls = [Part(BALL, (r, r, r), place, Rotation.identity()) for place in (start, end)]
+        return (Part(TUBE, (r, r, sqrt(dot(along, along))), middle, axes), *balls)

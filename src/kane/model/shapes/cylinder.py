@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kane.expression.node import Scalar
 from kane.model.arguments import require_positive
 from kane.model.shapes.disk import Disk
+from kane.model.shapes.part import CYLINDER, ENDLESS, TUBE, Part
 from kane.model.shapes.rim import Rim
 
 
@@ -39,3 +40,7 @@ class Cylinder(Rim):
             place = (c + side * self.length * x for c, x in zip(self.centre.position_in_body, a, strict=True))
             made.append((name, Disk(body.point(tuple(place)), self.axle, self.radius)))
         return tuple(made)
+
+    def parts(self) -> tuple[Part, ...]:
+        """A tube as long as the scene where it has no ends."""
+        return (self.round(TUBE, ENDLESS) if self.length is None else self.round(CYLINDER, self.length),)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kane.model.shapes.rim import Rim
+from kane.model.shapes.part import CYLINDER, Part
+from kane.model.shapes.rim import THIN, Rim
 
 
 class Disk(Rim):
@@ -13,3 +14,7 @@ class Disk(Rim):
         axle: a, fixed in the body of C; its length does not matter.
         radius: r [m], positive: a number or an expression of parameters.
     """
+
+    def parts(self) -> tuple[Part, ...]:
+        """A thin cylinder."""
+        return (self.round(CYLINDER, THIN * self.radius),)

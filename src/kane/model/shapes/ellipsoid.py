@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kane.expression.node import Scalar
+from kane.model.shapes.part import BALL, Part
 from kane.model.shapes.placed import Placed
 
 
@@ -23,3 +24,7 @@ class Ellipsoid(Placed):
     def semi_axes(self) -> tuple[Scalar, Scalar, Scalar]:
         """Half of its length along each of its axes [m]."""
         return self.x, self.y, self.z
+
+    def parts(self) -> tuple[Part, ...]:
+        """It is one form."""
+        return (Part(BALL, self.semi_axes, self.origin.position_in_body, self.rotation),)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr, Scalar
 from kane.geometry.rotation import Rotation
 from kane.model.arguments import require_points, require_positive
-from kane.model.body import Point
+from kane.model.body import Body, Point
 from kane.model.checks import require_fixed
 from kane.model.shapes.shape import Shape
 
@@ -56,3 +56,10 @@ class Placed(Shape):
     def rotation(self) -> Rotation:
         """R_AE."""
         return self.orientation
+
+    def placed(self, body: Body, at: Any, orientation: Any) -> Shape:
+        """This shape with its centre, where it has none, at a place of the body."""
+        if self.centre is not None:
+            return super().placed(body, at, orientation)
+        axes = self.orientation if orientation is None else orientation
+        return replace(self, centre=body.point((0.0, 0.0, 0.0) if at is None else at), orientation=axes)

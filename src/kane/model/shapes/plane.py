@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kane.errors import ModelError
-from kane.model.arguments import require_direction, require_points, unit
+from kane.model.arguments import require_direction, require_points, unit, upright
 from kane.model.body import Body, Direction, Point
+from kane.model.shapes.part import ENDLESS, SQUARE, Part
 from kane.model.shapes.shape import Shape
 
 
@@ -45,3 +46,7 @@ class Plane(Shape):
     def unit_normal(self) -> Direction:
         """n, made of length 1."""
         return self.body.direction(unit(self.normal))
+
+    def parts(self) -> tuple[Part, ...]:
+        """A square as large as the scene."""
+        return (Part(SQUARE, (ENDLESS,) * 3, self.point.position_in_body, upright(self.normal)),)

@@ -6,9 +6,13 @@ from dataclasses import dataclass
 
 from kane.errors import ModelError
 from kane.expression.node import Scalar
-from kane.model.arguments import require_direction, require_points, require_positive, unit
+from kane.model.arguments import require_direction, require_points, require_positive, unit, upright
 from kane.model.body import Direction, Point
+from kane.model.shapes.part import RING, Part
 from kane.model.shapes.shape import Shape
+
+# How long along the axle what has no thickness is shown, in radii.
+THIN = 0.08
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,14 @@ class Rim(Shape):
     def unit_axle(self) -> Direction:
         """a, made of length 1."""
         return self.axle.body.direction(unit(self.axle))
+
+    def parts(self) -> tuple[Part, ...]:
+        """The circle."""
+        return (self.round(RING, THIN * self.radius),)
+
+    def round(self, form: str, length: Scalar) -> Part:
+        """A round form about the axle."""
+        return Part(form, (self.radius, self.radius, length), self.centre.position_in_body, upright(self.axle))
 
     @property
     def curvature_radius(self) -> Scalar:

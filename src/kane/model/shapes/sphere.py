@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kane.expression.node import Scalar
+from kane.geometry.rotation import Rotation
 from kane.model.arguments import require_points, require_positive
 from kane.model.body import Point
+from kane.model.shapes.part import BALL, Part
 from kane.model.shapes.shape import Shape
 
 
@@ -30,3 +32,7 @@ class Sphere(Shape):
     def origin(self) -> Point:
         """The centre."""
         return self.centre
+
+    def parts(self) -> tuple[Part, ...]:
+        """A ball."""
+        return (Part(BALL, (self.radius,) * 3, self.centre.position_in_body, Rotation.identity()),)

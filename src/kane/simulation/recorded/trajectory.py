@@ -11,6 +11,7 @@ from kane.model.named_vector import position
 from kane.native.arrays import Vector
 from kane.simulation.asked.events import Occurrence
 from kane.simulation.recorded.record import RESIDUALS, ChartSwitch, Labelled
+from kane.simulation.recorded.replayed import Replayed
 
 if TYPE_CHECKING:
     import xarray
@@ -32,7 +33,7 @@ class State(NamedTuple):
     u: Vector
 
 
-class Trajectory:
+class Trajectory(Replayed):
     """A motion: coordinates, speeds, inputs and energies over time, with names and units.
 
     ``trajectory["q1"]`` is the course of one coordinate, speed, input or energy by its name.
@@ -42,6 +43,7 @@ class Trajectory:
         """Wrap what ``simulate`` records and ``load`` reads; ``dyn`` is what was simulated."""
         self._run = run
         self._dyn = dyn
+        self._form = ""
 
     @property
     def time(self) -> Vector:
@@ -173,7 +175,7 @@ class Trajectory:
         """
         from kane.simulation.recorded.trajectory_file import save  # imports xarray
 
-        save(self._run.dataset, path)
+        save(self._run.dataset, path, form=self._model_form())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Trajectory:
@@ -185,7 +187,10 @@ class Trajectory:
         """
         from kane.simulation.recorded.trajectory_file import load
 
-        return cls(Labelled.of(load(path)))
+        dataset, form = load(path)
+        run = cls(Labelled.of(dataset))
+        run._form = form
+        return run
 
     def _values(self, name: str) -> NDArray[Any]:
         return self._run.values(name)

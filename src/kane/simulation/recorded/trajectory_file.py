@@ -36,14 +36,22 @@ NUMBERS = {
 }
 
 
-def save(dataset: xarray.Dataset, path: str | PathLike[str]) -> None:
-    """Write the dataset of a trajectory.
+# The variable that holds the model as ``kane.save_model`` writes it, so that the run can be shown.
+MODEL = "model_form"
+
+
+def save(dataset: xarray.Dataset, path: str | PathLike[str], *, form: str = "") -> None:
+    """Write the dataset of a trajectory, with the text of its model where there is one.
 
     The file appears whole or not at all: an earlier one is replaced only when the new one is complete.
 
     Raises:
         FileError: the file cannot be written; the message names it and the cure.
     """
+    if form:
+        dataset = dataset.assign(
+            {MODEL: ((), np.array(form, dtype=object), {"long_name": "the model, as kane saves it"})}
+        )
     # No number stands for a missing one: NaN is NaN.
     numbers = [word for word, values in dataset.variables.items() if values.dtype == np.float64]
     encoding = {word: {"_FillValue": None} for word in numbers}
@@ -53,8 +61,8 @@ def save(dataset: xarray.Dataset, path: str | PathLike[str]) -> None:
     )
 
 
-def load(path: str | PathLike[str]) -> xarray.Dataset:
-    """Read the dataset of a trajectory, checked.
+def load(path: str | PathLike[str]) -> tuple[xarray.Dataset, str]:
+    """Read the dataset of a trajectory, checked, and the text of its model, empty where the file has none.
 
     Raises:
         OSError: there is no such file, or it may not be read.
@@ -76,7 +84,8 @@ def load(path: str | PathLike[str]) -> xarray.Dataset:
         raise ImportFileError(f"{os.fspath(path)!r} is not a trajectory saved by kane: {problem}")
     # A list of no words has come back as a list of no numbers.
     dataset = dataset.assign({word: dataset[word].astype(str) for word in WORDS})
-    return dataset.set_coords([*WORDS, "time"])
+    form = str(dataset[MODEL].item()) if MODEL in dataset and not dataset[MODEL].dims else ""
+    return dataset.drop_vars(MODEL, errors="ignore").set_coords([*WORDS, "time"]), form
 
 
 def _unreadable(path: str | PathLike[str], reason: object) -> ImportFileError:

@@ -1,0 +1,1 @@
+"""What models look like, and the page that shows them: scenes, runs and equations for browsers."""

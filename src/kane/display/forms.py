@@ -1,0 +1,126 @@
+"""Forms of unit size as triangles: what parts of shapes are stretched from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.model.shapes.part import BALL, BOX, CYLINDER, RING, SQUARE, TUBE
+
+ROUND = 40  # corners of a circle
+INNER = 0.86  # inner radius of a ring
+
+
+class Triangles(NamedTuple):
+    """A surface.
+
+    Attributes:
+        points: corners, (n, 3).
+        normals: at the corners, outwards, (n, 3); zero where each triangle shall have its own.
+        faces: three corners each, counter-clockwise from outside, (m, 3).
+    """
+
+    points: NDArray[np.float64]
+    normals: NDArray[np.float64]
+    faces: NDArray[np.int64]
+
+
+def joined(*surfaces: Triangles) -> Triangles:
+    """Several surfaces as one."""
+    starts = np.cumsum([0, *(len(s.points) for s in surfaces)])
+    faces = [s.faces + start for s, start in zip(surfaces, starts, strict=False)]
+    points, normals = (np.concatenate([getattr(s, word) for s in surfaces]) for word in ("points", "normals"))
+    return Triangles(points, normals, np.concatenate(faces))
+
+
+def _grid(rows: int, columns: int) -> NDArray[np.int64]:
+    """Faces of a grid of corners (rows + 1, columns + 1), laid out row by row."""
+    i, j = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")
+    a = (i * (columns + 1) + j).ravel()
+    b, c, d = a + 1, a + columns + 2, a + columns + 1
+    return np.stack([np.stack([a, b, c], 1), np.stack([a, c, d], 1)], 1).reshape(-1, 3)
+
+
+def _circle() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    angle = np.linspace(0.0, 2 * np.pi, ROUND + 1)
+    return np.cos(angle), np.sin(angle)
+
+
+def _ball() -> Triangles:
+    c, s = _circle()
+    height = np.linspace(-np.pi / 2, np.pi / 2, ROUND // 2 + 1)[:, None]
+    points = np.stack([np.cos(height) * c, np.cos(height) * s, np.sin(height) + 0 * c], -1).reshape(-1, 3)
+    return Triangles(points, points, _grid(ROUND // 2, ROUND))
+
+
+def _tube(radius: float = 1.0, side: float = 1.0) -> Triangles:
+    c, s = _circle()
+    around = np.stack([c, s, 0 * c], -1)
+    half = np.array([0.0, 0.0, 0.5])
+    points = np.concatenate([radius * around - half, radius * around + half])
+    faces = _grid(1, ROUND)
+    return Triangles(points, side * np.tile(around, (2, 1)), faces if side > 0 else faces[:, ::-1])
+
+
+def _end(inner: float, height: float) -> Triangles:
+    """A flat ring, or a disk, at z = height."""
+    c, s = _circle()
+    around = np.stack([c, s, 0 * c], -1)
+    points = np.concatenate([inner * around, around]) + np.array([0.0, 0.0, height])
+    faces = _grid(1, ROUND)
+    up = np.sign(height)
+    normals = np.tile([0.0, 0.0, up], (len(points), 1))
+    return Triangles(points, normals, faces[:, ::-1] if up > 0 else faces)
+
+
+def _cylinder() -> Triangles:
+    return joined(_tube(), _end(0.0, 0.5), _end(0.0, -0.5))
+
+
+def _ring() -> Triangles:
+    return joined(_tube(), _tube(INNER, -1.0), _end(INNER, 0.5), _end(INNER, -0.5))
+
+
+def _box() -> Triangles:
+    corners = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+    sides = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    faces = [(a, b, c) for a, b, c, _ in sides] + [(a, c, d) for a, _, c, d in sides]
+    return Triangles(corners, np.zeros((8, 3)), np.array(faces))
+
+
+def _square() -> Triangles:
+    corners = np.array([(-1.0, -1.0, 0.0), (1.0, -1.0, 0.0), (1.0, 1.0, 0.0), (-1.0, 1.0, 0.0)])
+    return Triangles(corners, np.tile([0.0, 0.0, 1.0], (4, 1)), np.array([(0, 1, 2), (0, 2, 3)]))
+
+
+def _cone() -> Triangles:
+    """Radius 1 at z = 0, tip at z = 1: of arrows."""
+    c, s = _circle()
+    around, tip = np.stack([c, s, 0 * c], -1), np.tile([0.0, 0.0, 1.0], (ROUND + 1, 1))
+    slope = np.stack([c, s, 0 * c + 1], -1) / np.sqrt(2)
+    side = Triangles(np.concatenate([around, tip]), np.tile(slope, (2, 1)), _grid(1, ROUND))
+    bottom = _end(0.0, -1.0)
+    return joined(side, Triangles(bottom.points + np.array([0.0, 0.0, 1.0]), bottom.normals, bottom.faces))
+
+
+CONE = "cone"
+_MAKERS: dict[str, Callable[[], Triangles]] = {
+    BOX: _box,
+    BALL: _ball,
+    CYLINDER: _cylinder,
+    TUBE: _tube,
+    RING: _ring,
+    SQUARE: _square,
+    CONE: _cone,
+}
+NAMES = tuple(_MAKERS)
+
+
+@cache
+def unit_form(name: str) -> Triangles:
+    """A form by its name."""
+    return _MAKERS[name]()

@@ -1,0 +1,248 @@
+"""What a page needs to move a model: names, sizes and programs, for poses alone, for sliders, for the equations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kane.codegen.programs.program import Program
+from kane.display.page import Page, scene_form
+from kane.display.scene import Numbers, Scene, poses_at, scene_of
+from kane.errors import ModelError, shown
+from kane.expression.arguments import number, words
+from kane.formulation.equations import Equations
+from kane.formulation.quantities.programs import program
+from kane.model.checks import near
+
+# Of an error of one step over the state: a run of seconds keeps nine digits.
+TOLERANCE = 1e-11
+# How hard the mouse pulls: accelerations in sizes of the scene and s^-2 for a body pulled by the size of the scene.
+PULL = 60.0
+
+
+class Slider(NamedTuple):
+    """A slider of a page.
+
+    Attributes:
+        kind: "coordinate", "input" or "parameter".
+        name, place: its name, and its place among those of its kind.
+        low, high, value: between which numbers it goes, and where it is at first.
+        unit: in words; empty where it is not known.
+    """
+
+    kind: str
+    name: str
+    place: int
+    low: float
+    high: float
+    value: float
+    unit: str = ""
+
+
+def motion_form(equations: Equations, parameters: Mapping[str, float], inputs: Mapping[str, float]) -> dict[str, Any]:
+    """Names, sizes and values, as the page's Motion reads them."""
+    defaults = {**equations.defaults, **parameters, **inputs}
+    own = equations.own
+    rows = [i for i, row in enumerate(own.constraints) if row.configuration is not None]
+
+    def named(leaves: Sequence[Any], units: Sequence[str]) -> list[dict[str, Any]]:
+        return [{"name": leaf.name, "unit": unit} for leaf, unit in zip(leaves, units, strict=True)]
+
+    def valued(leaves: Sequence[Any]) -> list[dict[str, Any]]:
+        return [{"name": leaf.name, "value": float(defaults[leaf.name])} for leaf in leaves]
+
+    return {
+        "coordinates": named(equations.q, equations.coordinate_units),
+        "speeds": named(equations.u, equations.speed_units),
+        "neutral": list(equations.neutral),
+        "quaternions": list(equations.quaternions),
+        "parameters": valued(equations.parameters),
+        "inputs": valued(equations.inputs),
+        "rows": len(equations.constraints),
+        "linear": all(row.linear for row in equations.constraints),
+        "own": {"n": len(own.u), "closing": rows},
+        "tolerance": TOLERANCE,
+    }
+
+
+def posed_form(equations: Equations, parameters: Mapping[str, float]) -> dict[str, Any]:
+    """The same where only poses are asked for: constraints are taken as they are."""
+    found = motion_form(equations, parameters, {})
+    return {**found, "rows": 0, "own": {"n": 0, "closing": []}}
+
+
+def closing_programs(equations: Equations) -> list[Program]:
+    """What puts coordinates onto the constraints."""
+    own = equations.own
+    if not equations.closing:
+        return []
+    found = [_renamed(own, "constraints"), _renamed(own.unconstrained, "kinematics")]
+    return [*found, program(equations, "configuration")]
+
+
+def moving_programs(equations: Equations) -> list[Program]:
+    """What integrates the equations: M, h and the constraints before they are embedded, and the energy."""
+    free = equations.unconstrained
+    found = [program(equations, "unconstrained"), program(free, "kinematics"), program(free, "energy")]
+    return [*found, *([program(equations, "constraints")] if equations.constraints else [])]
+
+
+def _renamed(equations: Equations, name: str) -> Program:
+    found = program(equations, name)
+    return Program(f"own_{name}", found.outputs, state=found.state, rest=found.rest, parameters=found.parameters)
+
+
+def sliders(equations: Equations, asked: Any, values: Mapping[str, float]) -> list[Slider]:
+    """The sliders that a user asks for: names of inputs and parameters, or a dict from names to (low, high).
+
+    Raises:
+        ModelError: there is no such input or parameter, or a range is none.
+    """
+    given = asked if isinstance(asked, Mapping) else dict.fromkeys(words(asked, "sliders=", "names"))
+    found = []
+    places = {leaf.name: ("input", i) for i, leaf in enumerate(equations.inputs)}
+    places |= {leaf.name: ("parameter", i) for i, leaf in enumerate(equations.parameters)}
+    for name, span in given.items():
+        if name not in places:
+            raise ModelError(f"there is no input or parameter {shown(name)} for a slider; {near(name, list(places))}")
+        kind, place = places[name]
+        value = float(values[name])
+        low, high = _usual(kind, value) if span is None else _span(name, span)
+        found.append(Slider(kind, name, place, low, high, value))
+    return found
+
+
+def _usual(kind: str, value: float) -> tuple[float, float]:
+    """From nothing to twice the value, for parameters; as far to both sides, for inputs and what is zero."""
+    if kind == "input" or value == 0.0:
+        reach = 2.0 * abs(value) or 10.0
+        return -reach, reach
+    return (0.0, 2.0 * value) if value > 0.0 else (2.0 * value, 0.0)
+
+
+def _span(name: str, span: Any) -> tuple[float, float]:
+    if not isinstance(span, Sequence) or isinstance(span, str) or len(span) != 2:
+        raise ModelError(f"the range of the slider {name!r} is {shown(span)}; give two numbers, (low, high)")
+    low, high = (number(x, f"the range of the slider {name!r}") for x in span)
+    if not low < high:
+        raise ModelError(f"the range of the slider {name!r} is {low} to {high}; give the lower number first")
+    return low, high
+
+
+def coordinate_sliders(equations: Equations, q: Sequence[float], size: float) -> list[Slider]:
+    """One for each coordinate: half a turn, or the size of the scene, to both sides."""
+    found = []
+    for i, (leaf, unit) in enumerate(zip(equations.q, equations.coordinate_units, strict=True)):
+        reach = np.pi if unit == "rad" else size if unit == "m" else 1.0
+        found.append(Slider("coordinate", leaf.name, i, float(q[i] - reach), float(q[i] + reach), float(q[i]), unit))
+    return found
+
+
+def page(
+    mode: str,
+    equations: Equations,
+    scene: Scene,
+    motion: Mapping[str, Any],
+    *,
+    start: tuple[float, Sequence[float]],
+    programs: Sequence[Program],
+    extra: Mapping[str, Any] | None = None,
+) -> Page:
+    """A page of any mode: "run", "live", "model" or "stream".
+
+    Args:
+        start: t and x = [q, u].
+        programs: besides that of poses.
+        extra: what the page has besides, in the place of nothing.
+    """
+    units = {leaf["name"]: leaf["unit"] for leaf in (*motion["coordinates"], *motion["speeds"])}
+    energies = dict.fromkeys(("energy", "kinetic_energy", "potential_energy"), "J")
+    content = {
+        "mode": mode,
+        "title": equations.name,
+        "subtitle": "",
+        "scene": scene_form(scene),
+        "motion": dict(motion),
+        "start": {"time": float(start[0]), "x": [float(x) for x in start[1]]},
+        "runs": [],
+        "sliders": [],
+        "traces": [],
+        "arrows": [],
+        "plots": [],
+        "units": {**units, **energies},
+        "flat": _flat(equations, scene, start, motion),
+        **(extra or {}),
+    }
+    defaults = {p["name"]: p["value"] for p in motion["parameters"]}
+    return Page(f"{equations.name} - kane", content, [scene.where, *programs], defaults)
+
+
+def _flat(equations: Equations, scene: Scene, start: tuple[float, Sequence[float]], motion: Mapping[str, Any]) -> Any:
+    """The direction in which a mechanism that moves in one upright plane is looked at; None for all others."""
+    parameters = {p["name"]: p["value"] for p in motion["parameters"]}
+    numbers, random = Numbers(equations, parameters), np.random.default_rng(1)
+    up = np.array(scene.up)
+    neutral = np.array(start[1], float)
+    found = []
+    for _ in range(3):
+        moved = neutral.copy()
+        moved[: len(equations.q)] += random.normal(scale=0.3, size=len(equations.q))
+        R, _p = poses_at(scene.where, [start[0], *moved], numbers)
+        found.append(R[1 : scene.bodies])
+    axes = [a for k in range(len(found[0])) for a in _axes(found[1][k] @ found[0][k].T, found[2][k] @ found[0][k].T)]
+    if equations.quaternions or not axes:
+        return None
+    n = axes[0]
+    level = abs(float(n @ up)) < 1e-6
+    return n.tolist() if level and all(abs(abs(float(n @ a)) - 1.0) < 1e-6 for a in axes) else None
+
+
+def _axes(*turns: np.ndarray) -> list[np.ndarray]:
+    """Unit axes of rotations that turn."""
+    found = []
+    for R in turns:
+        axis = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+        if np.linalg.norm(axis) > 1e-6:
+            found.append(axis / np.linalg.norm(axis))
+    return found
+
+
+def pull_of(equations: Equations, scene: Scene, numbers: Numbers) -> dict[str, float]:
+    """Stiffness and damping of the spring by which the mouse pulls: a mechanism follows in some tenths of a second."""
+    mass = float(numbers.of([body.mass for body in equations.model.bodies[1:]]).sum()) or 1.0
+    stiffness = PULL * mass
+    return {"stiffness": stiffness, "damping": 0.4 * float(np.sqrt(stiffness * mass))}
+
+
+def live_page(
+    equations: Equations,
+    *,
+    start: tuple[float, Sequence[float]],
+    sliders_asked: Any,
+    parameters: Mapping[str, float],
+    inputs: Mapping[str, float],
+    extra: Mapping[str, Any] | None = None,
+) -> Page:
+    """The page that integrates these equations in the browser."""
+    scene = scene_of(equations, parameters=parameters, q=start[1][: len(equations.q)])
+    values = {**equations.defaults, **parameters, **inputs}
+    more = {
+        "sliders": [s._asdict() for s in sliders(equations, sliders_asked, values)],
+        "pull": pull_of(equations, scene, Numbers(equations, parameters)),
+        "subtitle": "equations by kane, integrated here",
+        **(extra or {}),
+    }
+    programs = [*moving_programs(equations), *closing_programs(equations)]
+    motion = motion_form(equations, parameters, inputs)
+    return page("live", equations, scene, motion, start=start, programs=programs, extra=more)
+
+
+def model_page(equations: Equations, *, start: tuple[float, Sequence[float]], parameters: Mapping[str, float]) -> Page:
+    """The page that poses a model by sliders."""
+    scene = scene_of(equations, parameters=parameters, q=start[1][: len(equations.q)])
+    shown_sliders = coordinate_sliders(equations, start[1], scene.size)
+    motion = {**motion_form(equations, parameters, {}), "rows": 0}
+    more = {"sliders": [s._asdict() for s in shown_sliders], "subtitle": "double click on a slider: back"}
+    return page("model", equations, scene, motion, start=start, programs=closing_programs(equations), extra=more)

@@ -1,0 +1,143 @@
+"""Pages: one HTML file with a scene, and a run or equations, inside; it needs nothing else and asks no network."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from kane.codegen.emit.javascript import emit_javascript, javascript_name, literal
+from kane.codegen.programs.program import Program
+from kane.display.forms import Triangles
+from kane.display.scene import Scene
+from kane.files.given_path import given_path
+from kane.files.write_file import write_whole
+
+SCRIPTS = ("linear.js", "motion.js", "render.js", "scene.js", "page.js", "controls.js", "start.js")
+_ALONE = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'"
+_SERVED = _ALONE + " blob:; connect-src {socket}"
+# Corners of forms are whole numbers of this many steps across the form.
+STEPS = 65535
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a page shows, as JavaScript reads it.
+
+    Attributes:
+        title: of the page.
+        content: plain data.
+        programs: that run in the browser; ``defaults`` the values of their parameters.
+    """
+
+    title: str
+    content: Mapping[str, Any]
+    programs: Sequence[Program]
+    defaults: Mapping[str, float] = field(default_factory=dict)
+
+    def html(self) -> str:
+        """The whole page, with everything in it."""
+        start = f"begin({literal(self.content)}, kane_programs());"
+        return document(self.title, f"{self.source()}\n{start}")
+
+    def source(self) -> str:
+        """JavaScript that defines ``kane_programs``, the programs by name."""
+        text = emit_javascript(self.programs, name=self.title, defaults=self.defaults)
+        entries = ", ".join(f"{literal(p.name)}: {javascript_name(p)}" for p in self.programs)
+        return f"window.kane_programs = () => {{\n{text}\nreturn {{ {entries} }};\n}};"
+
+    def message(self) -> str:
+        """What a server sends to the page that it has served."""
+        return json.dumps({"page": self.content, "source": self.source()})
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page as one file.
+
+        Raises:
+            FileError: it cannot be written.
+        """
+        target = given_path(path, "the file of a page")
+        text = self.html()
+        write_whole(target, partial(Path.write_text, data=text, encoding="utf-8"))
+        return Path(target)
+
+
+def served(title: str, socket: str) -> str:
+    """The page without content, which it asks for at the address ``socket``."""
+    return document(title, "connect();", socket)
+
+
+def document(title: str, begin: str, socket: str = "") -> str:
+    """HTML with the scripts of the page in it, then ``begin``."""
+    nonce = secrets.token_urlsafe(16)
+    policy = _SERVED if socket else _ALONE
+    scripts = "\n".join(asset(name) for name in SCRIPTS)
+    return Template(asset("page.html")).substitute(
+        title=escape(title),
+        version=_version(),
+        policy=policy.format(nonce=nonce, socket=socket),
+        nonce=nonce,
+        style=asset("page.css"),
+        script=f'"use strict";\n{scripts}\n{begin}',
+    )
+
+
+def asset(name: str) -> str:
+    """The text of a file of the page."""
+    return (files("kane.display") / "page" / name).read_text("utf-8")
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("kane")
+    except PackageNotFoundError:  # run from its source
+        return "from source"
+
+
+def scene_form(scene: Scene) -> dict[str, Any]:
+    """A scene as plain data."""
+    return {
+        "frames": list(scene.frames),
+        "bodies": scene.bodies,
+        "size": scene.size,
+        "up": list(scene.up),
+        "pieces": [[p.body, p.form, _digits(p.stretch.ravel()), _digits(p.position), p.look] for p in scene.pieces],
+        "ties": [[*tie.bodies, *map(_digits, tie.points)] for tie in scene.ties],
+        "forms": {name: _form(form) for name, form in scene.forms.items()},
+    }
+
+
+def _digits(values: Any) -> list[float]:
+    return [float(f"{x:.7g}") for x in values]
+
+
+def _form(form: Triangles) -> dict[str, Any]:
+    """Triangles with corners in steps, normals in 127 parts."""
+    low, high = form.points.min(axis=0), form.points.max(axis=0)
+    step = np.where(high > low, (high - low) / STEPS, 1.0)
+    found = {"low": low.tolist(), "step": step.tolist()}
+    coarse = np.round((form.points - low) / step).astype("<u2")
+    return {
+        **found,
+        "points": encoded(coarse),
+        "normals": encoded(np.round(127 * form.normals).astype("i1")) if form.normals.any() else "",
+        "faces": encoded(form.faces.astype("<u4")),
+    }
+
+
+def encoded(values: np.ndarray) -> str:
+    """An array as base64 of its bytes, the lowest first."""
+    return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode("ascii")

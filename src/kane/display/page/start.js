@@ -1,0 +1,35 @@
+// A page begins with what it carries, or asks its server for it.
+
+function begin(data, programs) {
+  try {
+    window.kane = new Page(data, programs);
+  } catch (problem) {
+    console.error(problem);
+    document.body.append(element("div", { id: "message", className: "card", role: "alert", textContent: problem.message }));
+  }
+}
+
+// The token stands behind the # of the address, which browsers never send; it is the first message.
+function connect() {
+  const socket = new WebSocket(`ws://${location.host}/`);
+  socket.binaryType = "arraybuffer";
+  const alert = (text) => {
+    if (window.kane) window.kane.say(text);
+    else document.body.append(element("div", { id: "message", className: "card", role: "alert", textContent: text }));
+  };
+  socket.onopen = () => socket.send(location.hash.slice(1));
+  socket.onclose = (e) => alert(e.code === 1008 ? `The server refused: ${e.reason}.` : "The server has closed this view.");
+  socket.onmessage = ({ data }) => {
+    if (typeof data === "string") {
+      const { page, source } = JSON.parse(data);
+      const script = element("script", { src: URL.createObjectURL(new Blob([source], { type: "text/javascript" })) });
+      script.onload = () => { begin(page, window.kane_programs()); if (page.control) window.kane.socket = socket; };
+      document.head.append(script);
+    } else if (window.kane) {
+      const numbers = new Float64Array(data), { motion } = window.kane;
+      motion.time = numbers[0];
+      motion.x = numbers.slice(1);
+      window.kane.remember();
+    }
+  };
+}

@@ -1,0 +1,35 @@
+"""Pieces: forms and lines in bodies, in numbers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class Piece(NamedTuple):
+    """A form in a body.
+
+    Attributes:
+        body: its index; the ground is 0.
+        form: name of a unit form, or path of a mesh.
+        stretch: 3 x 3: R times the sizes.
+        position: p_B [m].
+        look: "shape" for what the model says, "guess" for what was made up, "ground" for what stands still.
+    """
+
+    body: int
+    form: str
+    stretch: Array
+    position: Array
+    look: str
+
+
+class Tie(NamedTuple):
+    """A line between points of two bodies: a joint that slides, a spring."""
+
+    bodies: tuple[int, int]
+    points: tuple[Array, Array]

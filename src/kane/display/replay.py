@@ -1,0 +1,142 @@
+"""Runs for pages: what was recorded, thinned out to what an eye can follow, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.display.motion import page, posed_form
+from kane.display.page import Page, encoded
+from kane.display.scene import scene_of
+from kane.errors import ModelError, shown
+from kane.expression.arguments import listed
+from kane.formulation.equations import Equations
+from kane.model.body import Body, Point
+from kane.model.checks import near
+
+Array = NDArray[np.float64]
+# As many numbers of all runs together as keep a page under two megabytes, and as few times as show a motion.
+MOST_NUMBERS, FEWEST = 220_000, 200
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A force over time.
+
+    Attributes:
+        name: what is shown.
+        body: index of the body on which it is drawn; ``at`` where in its frame.
+        force: in N, (times, 3) [N].
+    """
+
+    name: str
+    body: int
+    at: Array
+    force: Array
+
+
+@dataclass(frozen=True)
+class Band:
+    """When something acts, such as a contact: spans of time, and the bodies that light up meanwhile."""
+
+    name: str
+    spans: Sequence[tuple[float, float]]
+    bodies: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A motion to be shown.
+
+    Attributes:
+        name: in the list of ghosts.
+        time: (times,) [s].
+        q: (times, nq).
+        series: other courses by name, (times,).
+        events: time, name and cause of each.
+        arrows, bands: what acts.
+    """
+
+    name: str
+    time: Array
+    q: Array
+    series: Mapping[str, Array] = field(default_factory=dict)
+    events: Sequence[tuple[float, str, str]] = ()
+    arrows: Sequence[Arrow] = ()
+    bands: Sequence[Band] = ()
+
+
+def replay_page(
+    equations: Equations,
+    runs: Sequence[Recorded],
+    *,
+    parameters: Mapping[str, float],
+    traces: Any = (),
+    plots: Sequence[str] = (),
+) -> Page:
+    """The page that plays runs of a model: the first in colour, the others as ghosts.
+
+    Raises:
+        ModelError: a trace is no point of a body, body or frame; a plot is of nothing that was recorded; there is
+            nothing to see.
+    """
+    first = runs[0]
+    for name in plots:
+        if name not in first.series:
+            raise ModelError(f"there is no course {shown(name)} to plot; {near(name, list(first.series))}")
+    scene = scene_of(equations, parameters=parameters, q=first.q[0])
+    start = first.time[0], [*first.q[0], *(0.0 for _ in equations.u)]
+    names = list(dict.fromkeys(arrow.name for arrow in first.arrows))
+    extra = {
+        "runs": [run_form(run, sum(len(r.q) for r in runs)) for run in runs],
+        "traces": [
+            trace_form(trace, equations, scene.frames)
+            for trace in listed(traces, "traces", "points or names of bodies")
+        ],
+        "arrows": names,
+        "force_scale": _force_scale(first.arrows, scene.size),
+        "plots": list(plots),
+        "subtitle": f"{first.time[0]:g} s to {first.time[-1]:g} s",
+    }
+    return page("run", equations, scene, posed_form(equations, parameters), start=start, programs=(), extra=extra)
+
+
+def run_form(run: Recorded, together: int) -> dict[str, Any]:
+    """A run as plain data; ``together`` how many times all runs have that share the page."""
+    width = run.q.shape[1] + len(run.series) + 3 * len(run.arrows)
+    wanted = max(FEWEST, int(MOST_NUMBERS / width * len(run.q) / max(together, 1)))
+    rows = np.unique(np.round(np.linspace(0, len(run.time) - 1, min(wanted, len(run.time)))).astype(int))
+    return {
+        "name": run.name,
+        "time": encoded(run.time[rows].astype("<f8")),
+        "q": encoded(run.q[rows].astype("<f4")),
+        "series": {name: encoded(values[rows].astype("<f4")) for name, values in run.series.items()},
+        "events": [{"time": time, "name": name, "cause": cause} for time, name, cause in run.events],
+        "arrows": [
+            {"name": a.name, "body": a.body, "at": a.at.tolist(), "force": encoded(a.force[rows].astype("<f4"))}
+            for a in run.arrows
+        ],
+        "active": [{"name": b.name, "spans": [list(s) for s in b.spans], "bodies": list(b.bodies)} for b in run.bands],
+    }
+
+
+def _force_scale(arrows: Sequence[Arrow], size: float) -> float:
+    """Metres for a newton: the greatest force is half as long as the scene."""
+    greatest = max((float(np.nanmax(np.linalg.norm(a.force, axis=1), initial=0.0)) for a in arrows), default=0.0)
+    return 0.5 * size / greatest if greatest > 0.0 else 1.0
+
+
+def trace_form(trace: Any, equations: Equations, frames: Sequence[str]) -> dict[str, Any]:
+    """A trace as plain data: of a point, or of the origin of a body or frame."""
+    if isinstance(trace, Point):
+        if trace.body.model.arena is not equations.model.arena:
+            raise ModelError(f"the point {trace!r} to be traced is of another model")
+        return {"name": repr(trace), "body": trace.body.index, "at": [float(x) for x in trace.position_in_body]}
+    name = trace.name if isinstance(trace, Body) else trace
+    if name not in frames:
+        raise ModelError(f"{shown(trace)} cannot be traced; give a point, or a body or frame: {', '.join(frames[1:])}")
+    return {"name": name, "body": list(frames).index(name), "at": [0.0, 0.0, 0.0]}

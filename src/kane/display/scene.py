@@ -1,0 +1,143 @@
+"""Scenes: what bodies look like, in numbers, and where they are at any state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kane.codegen.programs.program import Program
+from kane.display.forms import NAMES, Triangles, unit_form
+from kane.display.guess import guessed, nodes_of, ties_of
+from kane.display.piece import Array, Piece, Tie
+from kane.display.trimesh import read_mesh
+from kane.errors import ModelError
+from kane.expression.interpret import interpret
+from kane.expression.node import Expr
+from kane.formulation.equations import Equations
+from kane.formulation.quantities.programs import program
+from kane.model.shapes.part import ENDLESS
+
+# How long what has no end is shown, in sizes of the scene.
+FAR = 3.0
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a model looks like.
+
+    Attributes:
+        name: of the model.
+        frames: the ground, the bodies, then named frames.
+        bodies: how many of the frames are bodies, the ground included.
+        pieces, ties: what is drawn.
+        size: of the mechanism where its coordinates are neutral [m].
+        up: unit vector against gravity, or z.
+        where: the program of poses: of each frame but the ground R_NP by rows and p_NoPo.
+    """
+
+    name: str
+    frames: tuple[str, ...]
+    bodies: int
+    pieces: tuple[Piece, ...]
+    ties: tuple[Tie, ...]
+    size: float
+    up: tuple[float, float, float]
+    where: Program
+
+    @cached_property
+    def forms(self) -> dict[str, Triangles]:
+        """The forms that are drawn, by name or path; meshes are read now.
+
+        Raises:
+            ModelError: trimesh is not installed.
+            ImportFileError: a mesh cannot be read; the message names the file.
+        """
+        return {name: form_of(name) for name in dict.fromkeys((*NAMES, *(p.form for p in self.pieces)))}
+
+
+def form_of(name: str) -> Triangles:
+    """A unit form, or a mesh by its path."""
+    return unit_form(name) if name in NAMES else read_mesh(name)
+
+
+class Numbers:
+    """Values of expressions of parameters."""
+
+    def __init__(self, equations: Equations, parameters: Mapping[str, float]) -> None:
+        known = {**equations.defaults, **parameters}
+        self.values = {leaf: float(known[leaf.name]) for leaf in (*equations.parameters, *equations.inputs)}
+        self.values |= {leaf: interpret([x], self.values)[0] for leaf, x in equations.baked.items()}
+
+    def of(self, values: Iterable[Any]) -> Array:
+        """Numbers and expressions as numbers."""
+        given = list(values)
+        found = iter(interpret([x for x in given if isinstance(x, Expr)], self.values))
+        return np.array([next(found) if isinstance(x, Expr) else x for x in given], float)
+
+
+def poses_at(where: Program, state: Sequence[float], numbers: Numbers) -> tuple[Array, Array]:
+    """R_NP (frames, 3, 3) and p_NoPo (frames, 3) at a state [t, q, u], the ground first; by the interpreter."""
+    values = {**numbers.values, **dict(zip(where.state, map(float, state), strict=True))}
+    found = np.array(interpret(where.outputs, values), float).reshape(-1, 12)
+    R, p = np.concatenate([np.eye(3)[None], found[:, :9].reshape(-1, 3, 3)]), found[:, 9:]
+    return R, np.concatenate([np.zeros((1, 3)), p])
+
+
+def scene_of(equations: Equations, *, parameters: Mapping[str, float] | None = None, q: Any = None) -> Scene:
+    """The scene of a model.
+
+    Bodies without shapes are an ellipsoid with their mass and inertia, and rods between their joints.
+
+    Args:
+        parameters: those that are not at their defaults, by name.
+        q: coordinates at which its size is taken; neutral ones unless given.
+
+    Raises:
+        ModelError: there is nothing to see: the model has no bodies.
+    """
+    model = equations.model
+    if len(model.bodies) < 2:
+        raise ModelError(f"{equations.name!r} has no bodies, so that there is nothing to see; add some with model.body")
+    numbers, where = Numbers(equations, parameters or {}), program(equations, "poses")
+    state = [0.0, *(equations.neutral if q is None else q), *(0.0 for _ in equations.u)]
+    nodes = nodes_of(model, numbers)
+    R, p = poses_at(where, state, numbers)
+    shown = [*_declared(model.shapes, numbers, 0.0)]
+    size = _size([p[i] + R[i] @ x for i, points in nodes.items() for x in points], shown)
+    bare = set(range(1, len(model.bodies))) - {piece.body for piece in shown}
+    pieces = [*_declared(model.shapes, numbers, FAR * size), *guessed(model, nodes, bare, size, numbers)]
+    up = -numbers.of(model.gravity)
+    up = up / np.linalg.norm(up) if np.linalg.norm(up) > 0.0 else np.array([0.0, 0.0, 1.0])
+    return Scene(
+        equations.name,
+        (equations.bodies[0], *equations.posed),
+        len(model.bodies),
+        tuple(pieces),
+        tuple(ties_of(model, numbers)),
+        size,
+        (float(up[0]), float(up[1]), float(up[2])),
+        where,
+    )
+
+
+def _declared(shapes: Sequence[Any], numbers: Numbers, endless: float) -> Iterable[Piece]:
+    """The pieces of shapes; sides without end are ``endless`` long."""
+    for shape in shapes:
+        body = shape.origin.body.index
+        for part in shape.parts():
+            at, size = numbers.of(part.position), numbers.of(part.size)
+            size = np.where(size == ENDLESS, endless, size)
+            R = np.array([numbers.of(row) for row in part.orientation.entries])
+            yield Piece(body, part.form, R * size, at, "shape" if body else "ground")
+
+
+def _size(points: Sequence[Array], shown: Sequence[Piece]) -> float:
+    """The longest side of the box around what is there [m]; 1 where that is a point."""
+    extents = [float(np.linalg.norm(piece.stretch, axis=0).max()) for piece in shown]
+    across = np.ptp(np.array(points), axis=0).max() if len(points) else 0.0
+    found = max([float(across), *extents])
+    return found if found > 0.0 else 1.0

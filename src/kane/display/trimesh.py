@@ -1,0 +1,46 @@
+"""Meshes from files, read by trimesh (extra ``view``)."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+
+from kane.display.forms import Triangles
+from kane.errors import ImportFileError, ModelError
+from kane.files.source_file import read_source
+
+# As many triangles as pages and pictures can be made of.
+MOST_TRIANGLES = 1_000_000
+# What XML can do besides saying what it says: such files are refused before anything reads them.
+HOSTILE = (b"<!DOCTYPE", b"<!ENTITY")
+
+
+def read_mesh(path: str) -> Triangles:
+    """The triangles of a mesh, in metres as the file has them; no other file is opened, whatever it refers to.
+
+    Raises:
+        ModelError: trimesh is not installed.
+        ImportFileError: there is no such file, or it is malformed, empty or too large.
+    """
+    try:
+        import trimesh
+    except ImportError:
+        raise ModelError(f"the mesh {path} is read by trimesh; pip install 'kane[view]'") from None
+    data = read_source(path).data
+    kind = Path(path).suffix.lower().removeprefix(".")
+    if kind == "dae" and any(word in data.replace(b"\0", b"").upper() for word in HOSTILE):
+        raise ImportFileError(f"{path} has a document type or entities, which no mesh needs; write it without them")
+    try:
+        # Of bytes, trimesh knows no folder in which it could look for what they refer to.
+        found = trimesh.load_mesh(BytesIO(data), file_type=kind, process=False)
+        points, faces = np.asarray(found.vertices, float), np.asarray(found.faces, np.int64)
+        sound = points.ndim == 2 and faces.ndim == 2 and np.isfinite(points).all() and faces.max() < len(points)
+    except Exception as error:  # trimesh raises whatever a damaged file makes it
+        reason = str(error) or type(error).__name__
+        raise ImportFileError(f"{path} cannot be read as a mesh: {reason}; correct it, or take it out") from error
+    if not sound or not 0 < len(faces) <= MOST_TRIANGLES:
+        what = f"{len(faces)} triangles" if sound else "corners that are no numbers"
+        raise ImportFileError(f"{path} has {what}; give a mesh of 1 to {MOST_TRIANGLES} triangles")
+    return Triangles(points, np.zeros_like(points), faces)

@@ -1,0 +1,94 @@
+"""What dynamics show of themselves: a page with the equations inside."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kane.errors import ModelError
+from kane.expression.arguments import listed
+from kane.formulation.equations import Equations
+from kane.model.named_vector import named_vector
+
+
+class Displayed:
+    """A page and the views of notebooks of what has equations."""
+
+    @property
+    def equations(self) -> Equations:
+        """The equations that are shown."""
+        raise NotImplementedError
+
+    def save_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        q: Any = None,
+        u: Any = None,
+        sliders: Any = (),
+        parameters: Mapping[str, float] | None = None,
+        inputs: Mapping[str, float] | None = None,
+        traces: Any = (),
+        plots: Any = (),
+    ) -> Path:
+        """Write a page that simulates these equations in the reader's browser, as one file that asks no network.
+
+            dyn.save_html("live.html", sliders=["T", "b"])
+
+        The page has these equations as JavaScript and integrates them (Dormand and Prince's 5(4), errors of steps below
+        1e-11 of the state), constraints embedded at each state and states settled onto them; the mouse pulls at bodies
+        by a spring. Energy, and what is left of the constraints, are shown.
+
+        Args:
+            path: of the file; replaced if it is there.
+            q, u: where it begins, arrays or dicts from some of the names to numbers; neutral and at rest where nothing
+                is given. Under constraints those that ``kane.assemble`` found; else the page closes the loops itself.
+            sliders: names of inputs and parameters, or a dict from names to (lowest, highest) or None.
+            parameters, inputs: values, where they are not the defaults.
+            traces: points, bodies or names of frames whose paths are drawn.
+            plots: names of coordinates and speeds, and "energy", that are plotted from the beginning.
+
+        Raises:
+            ModelError: unknown names, nothing to see, contacts that come and go, which pages do not simulate.
+            FileError: the file cannot be written.
+        """
+        from kane.display.motion import live_page
+        from kane.display.replay import trace_form
+
+        eqs = self.equations
+        if getattr(eqs.model, "candidates", None):
+            raise ModelError(
+                f"{eqs.name!r} has constraints that come and go, which a page does not simulate; simulate it with "
+                "kane.simulate and write run.save_html(...)"
+            )
+        known = [leaf.name for leaf in (*eqs.q, *eqs.u)] + ["energy"]
+        x = [
+            *named_vector(q, [leaf.name for leaf in eqs.q], eqs.neutral, "coordinate"),
+            *named_vector(u, [leaf.name for leaf in eqs.u], [0.0] * len(eqs.u), "speed"),
+        ]
+        wanted = listed(plots, "plots", "names")
+        for name in wanted:
+            if name not in known:
+                raise ModelError(f"there is no course {name!r} to plot; give one of {', '.join(known)}")
+        frames = (eqs.bodies[0], *eqs.posed)
+        extra = {
+            "plots": list(wanted),
+            "traces": [trace_form(t, eqs, frames) for t in listed(traces, "traces", "points or names of bodies")],
+        }
+        given = [_values(eqs.parameters, parameters, eqs, "parameter"), _values(eqs.inputs, inputs, eqs, "input")]
+        made = live_page(eqs, start=(0.0, x), sliders_asked=sliders, parameters=given[0], inputs=given[1], extra=extra)
+        return made.save(path)
+
+    def _repr_latex_(self) -> str | None:
+        return self.equations._repr_latex_()
+
+    def _repr_html_(self) -> str:
+        return self.equations._repr_html_()
+
+
+def _values(leaves: Any, given: Any, equations: Equations, what: str) -> dict[str, float]:
+    names = [leaf.name for leaf in leaves]
+    values = named_vector(given, names, [equations.defaults[name] for name in names], what)
+    return dict(zip(names, map(float, values), strict=True))

@@ -1,0 +1,163 @@
+"""Runs shown: pages that play them, pictures, the view of notebooks."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.errors import FileError, ImportFileError, ModelError, shown
+from kane.expression.arguments import listed, words
+
+if TYPE_CHECKING:
+    from kane.display.page import Page
+    from kane.display.replay import Arrow, Recorded
+    from kane.dynamics.dynamics import Dynamics
+
+ENERGY = "energy"
+
+
+class Replayed:
+    """What can be played: the courses of a run by name, and its model."""
+
+    _dyn: Dynamics | None
+    _form: str
+
+    def save_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        ghosts: Sequence[Any] = (),
+        traces: Any = (),
+        arrows: Any = (),
+        plots: Any = (),
+    ) -> Path:
+        """Write a page that plays the run, as one file that asks no network.
+
+            run.save_html("replay.html", traces=[tool], arrows=["q1"], plots=["q1", "energy"])
+
+        Args:
+            path: of the file; replaced if it is there.
+            ghosts: other runs of the same model, shown in grey beside this one.
+            traces: points, bodies or names of frames whose paths are drawn.
+            arrows: names of joints whose forces on their children are drawn, with one scale for all.
+            plots: names of coordinates, speeds, inputs, "kinetic_energy", "potential_energy" and "energy" that are
+                plotted from the beginning; others can be chosen on the page.
+
+        Raises:
+            ModelError: unknown names, runs of other models, nothing to see, or a run from a file without its model.
+            FileError: the file cannot be written.
+        """
+        return self.page(ghosts=ghosts, traces=traces, arrows=arrows, plots=plots).save(path)
+
+    def page(
+        self,
+        *,
+        ghosts: Sequence[Any] = (),
+        traces: Any = (),
+        arrows: Any = (),
+        plots: Any = (),
+        dyn: Dynamics | None = None,
+    ) -> Page:
+        """The page of ``save_html``, for servers; ``dyn`` in the place of what was simulated."""
+        from kane.display.replay import replay_page
+
+        known = dyn or self.dynamics()
+        others = listed(ghosts, "ghosts", "runs")
+        for other in others:
+            if not isinstance(other, Replayed):
+                raise ModelError(f"{shown(other)} is no run; ghosts are runs of the same model")
+            if other.names("coordinate") != self.names("coordinate"):
+                raise ModelError("a ghost has other coordinates than the run; give runs of one model")
+        named = words(arrows, "arrows", "names of joints")
+        runs = [self.recorded("run", known, named)]
+        runs += [other.recorded(f"ghost {k}", known, ()) for k, other in enumerate(others, start=1)]
+        return replay_page(
+            known.equations,
+            runs,
+            parameters=self.parameter_values(),
+            traces=traces,
+            plots=words(plots, "plots", "names"),
+        )
+
+    def dynamics(self) -> Dynamics:
+        """What was simulated; of a run from a file, what its model gives.
+
+        Raises:
+            ModelError: the file does not hold its model.
+        """
+        if self._dyn is None:
+            from kane.dynamics.build import build
+            from kane.formulation.formulate import formulate
+            from kane.model.model_form import model_of
+
+            if not self._form:
+                raise ModelError(
+                    "this run was read from a file that does not hold its model; simulate it again and save it, or "
+                    "give the model: kane.view(run, model=model)"
+                )
+            try:
+                self._dyn = build(formulate(model_of(json.loads(self._form))))
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                raise ImportFileError(
+                    f"the model in the file of this run is damaged: {error}; simulate it again"
+                ) from None
+        return self._dyn
+
+    def _model_form(self) -> str:
+        """The model as text, for files; empty where it cannot be written."""
+        from kane.model.model_form import model_form
+
+        if self._dyn is None:
+            return self._form
+        try:
+            return json.dumps(model_form(self._dyn.equations.model))
+        except FileError:  # joints or loads of the user's own classes
+            return ""
+
+    def names(self, kind: str) -> list[str]:
+        """Names of a kind: "coordinate", "speed", "input", "parameter"."""
+        return [str(name) for name in self._values(kind)]
+
+    def parameter_values(self) -> dict[str, float]:
+        """Values of the parameters in this run, by name."""
+        return dict(zip(self.names("parameter"), map(float, self._values("parameters")), strict=True))
+
+    def recorded(self, name: str, dyn: Dynamics, arrows: Sequence[str]) -> Recorded:
+        """This run as a page shows it."""
+        from kane.display.replay import Recorded
+
+        run: Any = self
+        series = {word: run[word] for kind in ("coordinate", "speed", "input") for word in self.names(kind)}
+        series |= {word: run[word] for word in ("kinetic_energy", "potential_energy")} | {ENERGY: run.energy}
+        events = [(e.time, e.name, str(getattr(e, "cause", "") or "")) for e in run.events]
+        forces = [self._arrow(dyn, joint) for joint in arrows]
+        return Recorded(name, run.time, run.q, series, events, forces)
+
+    def _arrow(self, dyn: Dynamics, name: str) -> Arrow:
+        """The force of a joint on its child over time."""
+        from kane.display.replay import Arrow
+        from kane.display.scene import Numbers
+        from kane.dynamics.revealed import RevealedReactions
+        from kane.formulation.reactions.reactions import reveal_reactions
+
+        eqs, run, values = dyn.equations, self, self.parameter_values()
+        joints = {c.name: c for c in eqs.model.connections}
+        if name not in joints:
+            raise ModelError(
+                f"there is no joint {shown(name)} whose force could be shown; there are {', '.join(joints)}"
+            )
+        c, numbers = joints[name], Numbers(eqs, values)
+        found = np.asarray(RevealedReactions(dyn, reveal_reactions(eqs, name))(run))[:, :3]
+        pose = dyn.poses(run.q, run.time, parameters=values)[c.child.name]  # type: ignore[attr-defined]  # a Trajectory
+        R_CM = np.array([numbers.of(row) for row in c.R_CM.entries])
+        force = np.einsum("tij,jk,tk->ti", pose.orientation, R_CM, np.nan_to_num(found))
+        return Arrow(name, c.child.index, numbers.of(c.p_CM), force)
+
+    def _values(self, name: str) -> NDArray[Any]:
+        raise NotImplementedError
