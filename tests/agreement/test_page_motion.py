@@ -92,8 +92,10 @@ def test_the_energy_of_a_page_stays_and_a_pull_does_work():
 const energy = () => { const e = motion.energy(); return e[0] + e[1]; };
 give(energy());
 motion.pull = { body: 2, at: [0.1, 0, 0], target: [1, 1, 0], stiffness: 50, damping: 0 };
-const stored = () => { const p = motion.point(motion.state(motion.time, motion.x)), d = p.map((x, i) => x - motion.pull.target[i]);
-  return 25 * (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]); };
+const stored = () => {
+  const d = motion.point(motion.state(motion.time, motion.x)).map((x, i) => x - motion.pull.target[i]);
+  return 25 * (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+};
 const before = energy() + stored();
 motion.advance(2);
 give([before, energy() + stored()]);

@@ -90,7 +90,7 @@ def test_a_capsule_is_a_tube_between_two_balls_at_its_ends():
 
 
 def test_a_body_without_shapes_is_the_ellipsoid_of_its_inertia():
-    m, b, _ = one_body()
+    m, _, _ = one_body()
     ellipsoid = next(p for p in scene_of(kane.formulate(m)).pieces if p.body and p.form == BALL)
     # The even ellipsoid with semi-axes a, b, c has the moments m (b^2 + c^2) / 5 and so on.
     S = ellipsoid.stretch @ ellipsoid.stretch.T
@@ -107,7 +107,7 @@ def test_parameters_that_were_substituted_are_known():
 
 
 def test_what_is_no_shape_or_has_no_place_is_refused_by_name(tmp_path):
-    m, b, length = one_body()
+    m, b, _ = one_body()
     other = m.body("other", mass=1.0)
     (tmp_path / "x.stl").write_text("solid x")
     for shape, given, words in [

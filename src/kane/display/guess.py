@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kane.display.piece import Array, Piece, Tie
+from kane.display.piece import Array, DrawnPiece, Tie
 from kane.expression.operations import MEASURE
 from kane.expression.traverse import leaves
 from kane.model.body import POSITION, VELOCITY, Body, Measure, Point
@@ -72,7 +72,7 @@ def ties_of(model: Model, numbers: Valued) -> Iterator[Tie]:
 
 def guessed(
     model: Model, nodes: Mapping[int, list[Array]], bare: Collection[int], size: float, numbers: Valued
-) -> Iterator[Piece]:
+) -> Iterator[DrawnPiece]:
     """Pieces for the bodies in ``bare``."""
     carried = {c.child.index: numbers.of(c.p_CM) for c in model.connections if c.joint.nq < 6}
     for body in model.bodies[1:]:
@@ -88,9 +88,9 @@ def guessed(
         for point in others[1:]:
             yield rod(body.index, hub, point, ROD * size)
         if body.index in carried:
-            yield Piece(body.index, BALL, np.eye(3) * JOINT * size, hub, "guess")
+            yield DrawnPiece(body.index, BALL, np.eye(3) * JOINT * size, hub, "guess")
     for point in _apart(nodes[0], SAME * size):
-        yield Piece(0, BALL, np.eye(3) * JOINT * size, point, "ground")
+        yield DrawnPiece(0, BALL, np.eye(3) * JOINT * size, point, "ground")
 
 
 def _apart(points: list[Array], nearer: float) -> list[Array]:
@@ -102,17 +102,17 @@ def _apart(points: list[Array], nearer: float) -> list[Array]:
     return kept
 
 
-def rod(body: int, start: Array, end: Array, radius: float) -> Piece:
+def rod(body: int, start: Array, end: Array, radius: float) -> DrawnPiece:
     """A thin tube between two points of a body."""
     along = end - start
     z = along / np.linalg.norm(along)
     x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
     x /= np.linalg.norm(x)
     stretch = np.stack([radius * x, radius * np.cross(z, x), along], axis=1)
-    return Piece(body, TUBE, stretch, 0.5 * (start + end), "guess")
+    return DrawnPiece(body, TUBE, stretch, 0.5 * (start + end), "guess")
 
 
-def _ellipsoid(body: Body, com: Array, size: float, numbers: Valued) -> Piece:
+def _ellipsoid(body: Body, com: Array, size: float, numbers: Valued) -> DrawnPiece:
     """The ellipsoid of even density with the mass and inertia of a body: its squared semi-axes are
     5 (I_j + I_k - I_i) / (2 m).
     """
@@ -122,5 +122,5 @@ def _ellipsoid(body: Body, com: Array, size: float, numbers: Valued) -> Piece:
     squares = 5.0 * (moments.sum() - 2.0 * moments) / (2.0 * mass)
     semi = np.sqrt(np.maximum(squares, 0.0))
     if not semi.max() > SAME * size:
-        return Piece(body.index, BALL, np.eye(3) * MASS * size, com, "guess")
-    return Piece(body.index, BALL, axes * np.maximum(semi, THINNEST * size), com, "guess")
+        return DrawnPiece(body.index, BALL, np.eye(3) * MASS * size, com, "guess")
+    return DrawnPiece(body.index, BALL, axes * np.maximum(semi, THINNEST * size), com, "guess")

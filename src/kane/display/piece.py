@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-class Piece(NamedTuple):
+class DrawnPiece(NamedTuple):
     """A form in a body.
 
     Attributes:

@@ -49,7 +49,7 @@ class Band:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class ShownRun:
     """A motion to be shown.
 
     Attributes:
@@ -72,7 +72,7 @@ class Recorded:
 
 def replay_page(
     equations: Equations,
-    runs: Sequence[Recorded],
+    runs: Sequence[ShownRun],
     *,
     parameters: Mapping[str, float],
     traces: Any = (),
@@ -105,7 +105,7 @@ def replay_page(
     return page("run", equations, scene, posed_form(equations, parameters), start=start, programs=(), extra=extra)
 
 
-def run_form(run: Recorded, together: int) -> dict[str, Any]:
+def run_form(run: ShownRun, together: int) -> dict[str, Any]:
     """A run as plain data; ``together`` how many times all runs have that share the page."""
     width = run.q.shape[1] + len(run.series) + 3 * len(run.arrows)
     wanted = max(FEWEST, int(MOST_NUMBERS / width * len(run.q) / max(together, 1)))

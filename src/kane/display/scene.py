@@ -12,7 +12,7 @@ import numpy as np
 from kane.codegen.programs.program import Program
 from kane.display.forms import NAMES, Triangles, unit_form
 from kane.display.guess import guessed, nodes_of, ties_of
-from kane.display.piece import Array, Piece, Tie
+from kane.display.piece import Array, DrawnPiece, Tie
 from kane.display.trimesh import read_mesh
 from kane.errors import ModelError
 from kane.expression.interpret import interpret
@@ -42,7 +42,7 @@ class Scene:
     name: str
     frames: tuple[str, ...]
     bodies: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[DrawnPiece, ...]
     ties: tuple[Tie, ...]
     size: float
     up: tuple[float, float, float]
@@ -124,7 +124,7 @@ def scene_of(equations: Equations, *, parameters: Mapping[str, float] | None = N
     )
 
 
-def _declared(shapes: Sequence[Any], numbers: Numbers, endless: float) -> Iterable[Piece]:
+def _declared(shapes: Sequence[Any], numbers: Numbers, endless: float) -> Iterable[DrawnPiece]:
     """The pieces of shapes; sides without end are ``endless`` long."""
     for shape in shapes:
         body = shape.origin.body.index
@@ -132,10 +132,10 @@ def _declared(shapes: Sequence[Any], numbers: Numbers, endless: float) -> Iterab
             at, size = numbers.of(part.position), numbers.of(part.size)
             size = np.where(size == ENDLESS, endless, size)
             R = np.array([numbers.of(row) for row in part.orientation.entries])
-            yield Piece(body, part.form, R * size, at, "shape" if body else "ground")
+            yield DrawnPiece(body, part.form, R * size, at, "shape" if body else "ground")
 
 
-def _size(points: Sequence[Array], shown: Sequence[Piece]) -> float:
+def _size(points: Sequence[Array], shown: Sequence[DrawnPiece]) -> float:
     """The longest side of the box around what is there [m]; 1 where that is a point."""
     extents = [float(np.linalg.norm(piece.stretch, axis=0).max()) for piece in shown]
     across = np.ptp(np.array(points), axis=0).max() if len(points) else 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,13 @@ from kane.formulation.equations import Equations
 from kane.model.named_vector import named_vector
 
 
-class Displayed:
+class Displayed(ABC):
     """A page and the views of notebooks of what has equations."""
 
     @property
+    @abstractmethod
     def equations(self) -> Equations:
         """The equations that are shown."""
-        raise NotImplementedError
 
     def save_html(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,13 +17,13 @@ from kane.expression.arguments import listed, words
 
 if TYPE_CHECKING:
     from kane.display.page import Page
-    from kane.display.replay import Arrow, Recorded
+    from kane.display.replay import Arrow, ShownRun
     from kane.dynamics.dynamics import Dynamics
 
 ENERGY = "energy"
 
 
-class Replayed:
+class Replayed(ABC):
     """What can be played: the courses of a run by name, and its model."""
 
     _dyn: Dynamics | None
@@ -128,16 +129,16 @@ class Replayed:
         """Values of the parameters in this run, by name."""
         return dict(zip(self.names("parameter"), map(float, self._values("parameters")), strict=True))
 
-    def recorded(self, name: str, dyn: Dynamics, arrows: Sequence[str]) -> Recorded:
+    def recorded(self, name: str, dyn: Dynamics, arrows: Sequence[str]) -> ShownRun:
         """This run as a page shows it."""
-        from kane.display.replay import Recorded
+        from kane.display.replay import ShownRun
 
         run: Any = self
         series = {word: run[word] for kind in ("coordinate", "speed", "input") for word in self.names(kind)}
         series |= {word: run[word] for word in ("kinetic_energy", "potential_energy")} | {ENERGY: run.energy}
         events = [(e.time, e.name, str(getattr(e, "cause", "") or "")) for e in run.events]
         forces = [self._arrow(dyn, joint) for joint in arrows]
-        return Recorded(name, run.time, run.q, series, events, forces)
+        return ShownRun(name, run.time, run.q, series, events, forces)
 
     def _arrow(self, dyn: Dynamics, name: str) -> Arrow:
         """The force of a joint on its child over time."""
@@ -159,5 +160,6 @@ class Replayed:
         force = np.einsum("tij,jk,tk->ti", pose.orientation, R_CM, np.nan_to_num(found))
         return Arrow(name, c.child.index, numbers.of(c.p_CM), force)
 
+    @abstractmethod
     def _values(self, name: str) -> NDArray[Any]:
-        raise NotImplementedError
+        """The values of a variable or a coordinate of the record."""
