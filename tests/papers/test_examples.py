@@ -21,6 +21,7 @@ FIGURES = {
     "andrews_squeezer": {"andrews_squeezer.png"},
     "closed_loops": {"closed_loops.png"},
     "whipple_bicycle": {"whipple_bicycle.png"},
+    "sampled_control": {"sampled_control.png"},
 }
 PRINTED = {
     "kane_levinson": "sigma:    0.0000",
@@ -36,6 +37,7 @@ PRINTED = {
     "andrews_squeezer": "rank 6",
     "whipple_bicycle": "on the rear wheel 612.8 N",
     "closed_loops": "freedoms upright 1, flat 41",
+    "sampled_control": "|z| up to 0.94",
 }
 
 
