@@ -4,9 +4,12 @@ from kane import library
 from kane.analysis.assemble import Assembly, assemble
 from kane.analysis.certificate import Certificate, certify
 from kane.analysis.inverse_kinematics import inverse_kinematics
+from kane.analysis.linearization import Linearization, Mode
+from kane.analysis.linearize import linearize
 from kane.analysis.power_ledger import PowerLedger, power_ledger
 from kane.analysis.slip import WheelForces, wheel_forces
 from kane.analysis.tip_over import TipOver, tip_over
+from kane.analysis.trim import Trim, trim
 from kane.dynamics.build import LLVM, build
 from kane.dynamics.derivatives import Blocks, Derivatives
 from kane.dynamics.dynamics import Dynamics
@@ -162,10 +165,12 @@ __all__ = [
     "JavaScriptSource",
     "KaneError",
     "LaTeXDocument",
+    "Linearization",
     "Listing",
     "MeasureNumbers",
     "Mesh",
     "Midpoint",
+    "Mode",
     "Model",
     "ModelError",
     "ModifiedDH",
@@ -206,6 +211,7 @@ __all__ = [
     "Torque",
     "Trajectory",
     "TriedSpeeds",
+    "Trim",
     "Universal",
     "Weld",
     "Wheel",
@@ -235,6 +241,7 @@ __all__ = [
     "inverse_kinematics",
     "lagrange",
     "library",
+    "linearize",
     "load_equations",
     "load_mjcf",
     "load_model",
@@ -258,5 +265,6 @@ __all__ = [
     "tan",
     "tanh",
     "tip_over",
+    "trim",
     "wheel_forces",
 ]

@@ -1,0 +1,128 @@
+"""linearize: the linear system of small motions about an equilibrium or a steady motion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kane.analysis.linearization import Linearization
+from kane.analysis.small_motions import SmallMotions, displacement_names
+from kane.dynamics.constraint_terms import Array
+from kane.dynamics.dynamics import Dynamics
+from kane.errors import ModelError, shown
+from kane.expression.arguments import number, positive
+from kane.expression.node import Expr
+from kane.expression.text import text_of
+from kane.model.named_vector import named_vector
+from kane.simulation.layout import Layout
+
+# Residuals of constraints that are round-off of what assemble leaves, as a share of one.
+OPEN = 1e-7
+
+
+def linearize(
+    dyn: Dynamics,
+    *,
+    q: Any = None,
+    u: Any = None,
+    inputs: Any = None,
+    t: float = 0.0,
+    parameters: Mapping[str, float] | None = None,
+    outputs: Sequence[Expr] | None = None,
+    tolerance: float = 1e-6,
+) -> Linearization:
+    """dx/dt = A x + B v, y = C x + D v of small deviations from an equilibrium or a steady motion.
+
+    Exact, from the derivatives of the equations. Constraints are eliminated: x are the displacements that the
+    configuration constraints leave free and the deviations of the independent speeds. In a steady motion the speeds
+    are constant, and displacements are measured in the moving system (of a wheel that rolls, from where it would be).
+    Called again with other states or parameters it takes milliseconds, so that A, B, C, D are functions of them.
+
+    Args:
+        dyn: native code of the equations.
+        q, u: where; arrays, or dicts from some of the names to numbers; neutral and at rest where nothing is given.
+        inputs: there; array or dict, defaults unless given.
+        t: time [s].
+        parameters: values by name; defaults for the others.
+        outputs: expressions y of coordinates, speeds, measures and inputs; the states themselves unless given.
+        tolerance: largest acceleration and rate of one, in units of the largest derivative and at least of one, at
+            which the motion counts as steady; ``math.inf`` linearizes anywhere.
+
+    Raises:
+        ModelError: the state does not satisfy the constraints, is no equilibrium or steady motion (the message has what
+            is left), unknown names, an output that is no expression of the model.
+
+    Source: for constrained systems Peterson, Gede & Hubbard 2014.
+    """
+    if not isinstance(dyn, Dynamics):
+        raise ModelError(f"linearize takes Dynamics, from kane.build, not {shown(dyn)}")
+    layout = Layout.of(dyn.equations)
+    x = layout.initial_state(q, u)
+    nq, given = len(layout.coordinates), named_vector(inputs, layout.inputs, layout.input_defaults, "input")
+    motion = SmallMotions(dyn, x[:nq], x[nq:], given, number(t, "t", "seconds"), parameters)
+    _require_constraints(motion)
+    residual = _residual(motion, layout, tolerance)
+    s, v = motion.free_displacements, motion.free_speeds
+    N = motion.allowed
+    displaced, moved = motion.drift
+    F = motion.accelerations
+    A = np.block(
+        [[displaced[s] @ N, moved[np.ix_(s, v)]], [F["q"][v] @ N, F["u"][np.ix_(v, v)]]],
+    )
+    B = np.vstack([np.zeros((len(s), len(given))), F["inputs"][v]])
+    names = displacement_names(dyn)
+    states = (*(names[i] for i in s), *(layout.speeds[j] for j in v))
+    C, D, outputs_named = _outputs(motion, outputs, (N, v), states)
+    return Linearization(
+        A, B, C, D, states, layout.inputs, outputs_named, motion.q, motion.u, given, motion.t, residual
+    )
+
+
+def _require_constraints(motion: SmallMotions) -> None:
+    """A linearization holds where the constraints do."""
+    if not motion.dyn.equations.constraints and not motion.dyn.equations.closing:
+        return
+    configuration, speeds = motion.terms.residuals.largest
+    worst = float(max(configuration, speeds))
+    if not worst <= OPEN * max(1.0, float(np.abs(motion.u).max(initial=0.0))):
+        raise ModelError(
+            f"the state does not satisfy the constraints of {motion.dyn.equations.name!r}: {worst:.3g} is left; "
+            "kane.assemble completes it"
+        )
+
+
+def _residual(motion: SmallMotions, layout: Layout, tolerance: float) -> float:
+    """Largest acceleration, or rate of one.
+
+    Raises:
+        ModelError: it is more than the tolerance.
+    """
+    found = motion.accelerations
+    scale = max(1.0, *(float(np.abs(found[word]).max(initial=0.0)) for word in ("q", "u")))
+    left = np.maximum(np.abs(found.value), np.abs(motion.jerk))
+    worst = int(np.argmax(left)) if len(left) else 0
+    residual = float(left.max(initial=0.0))
+    if not residual <= positive(tolerance, "tolerance") * scale:
+        name = layout.speeds[worst]
+        raise ModelError(
+            f"this is no equilibrium or steady motion of {layout.model!r}: {name} changes by "
+            f"{found.value[worst]:.6g} a second, and that by {motion.jerk[worst]:.6g}; kane.trim finds one near it, "
+            "and tolerance=math.inf linearizes anywhere"
+        )
+    return residual
+
+
+def _outputs(
+    motion: SmallMotions, outputs: Sequence[Expr] | None, kept: tuple[Array, list[int]], states: tuple[str, ...]
+) -> tuple[Array, Array, tuple[str, ...]]:
+    """C, D and names."""
+    m = len(motion.inputs)
+    if outputs is None:
+        return np.eye(len(states)), np.zeros((len(states), m)), states
+    N, v = kept
+    derived = motion.dyn.derivatives(list(outputs), wrt=("q", "u", "inputs"))
+    found = derived(motion.q, motion.u, motion.inputs, motion.t, parameters=motion.parameters)
+    C = np.hstack([found["q"] @ N, found["u"][:, v]])
+    return C, found["inputs"], tuple(text_of(x) for x in outputs)

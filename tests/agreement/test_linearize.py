@@ -1,0 +1,196 @@
+"""Linear systems of small motions, vouched for by the published bicycle, by closed forms and by simulated motions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+from scipy.optimize import brentq
+
+import kane
+from kane.errors import ModelError
+
+# Meijaard, Papadopoulos, Ruina & Schwab 2007, Eqs. 6.1 and Table 2: M, C1, K0, K2 of roll and steer, eigenvalues.
+M = np.array([[80.81722, 2.31941332208709], [2.31941332208709, 0.29784188199686]])
+C1 = np.array([[0.0, 33.86641391492494], [-0.85035641456978, 1.68540397397560]])
+K0 = np.array([[-80.95, -2.59951685249872], [-2.59951685249872, -0.80329488458618]])
+K2 = np.array([[0.0, 76.59734589573222], [0.0, 2.65431523794604]])
+EIGENVALUES = {
+    0.0: (-5.53094371765393, -3.13164324790656, 3.13164324790656, 5.53094371765393),
+    5.0: (-14.07838969279822, -0.32286642900409, -0.77534188219585 + 4.46486771378823j),
+    10.0: (-24.62459635017404, 0.16105338653172, -3.72016840437287 + 10.90681139476287j),
+}
+WEAVE, CAPSIZE = 4.29238253634111, 6.02426201538837
+KEPT = ["roll", "steer", "roll_dot", "steer_dot"]
+
+
+@pytest.fixture(scope="module")
+def bicycle():
+    dyn = kane.build(kane.formulate(kane.library.whipple_bicycle()))
+
+    def at(v):
+        speeds = {"x_dot": v, "rear_dot": -v / 0.3, "front_dot": -v / 0.35}
+        return kane.linearize(dyn, q={"heave": -0.3}, u=speeds)
+
+    return at
+
+
+@pytest.mark.parametrize("v", np.linspace(0.0, 10.0, 11))
+def test_the_bicycle_has_the_published_matrices(bicycle, v):
+    """To the fifteen digits that are printed, less those of solving with M and of rounding v / 0.3."""
+    A = bicycle(v).part(KEPT).A
+    expected = -np.linalg.solve(M, np.hstack([9.81 * K0 + v**2 * K2, v * C1]))
+    np.testing.assert_allclose(A[2:], expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+    np.testing.assert_allclose(A[:2], np.hstack([np.zeros((2, 2)), np.eye(2)]), atol=1e-14)
+
+
+@pytest.mark.parametrize("v", EIGENVALUES)
+def test_the_bicycle_has_the_published_eigenvalues(bicycle, v):
+    found = bicycle(v).part(KEPT).eigenvalues()
+    for value in EIGENVALUES[v]:
+        assert np.abs(found - value).min() < 1e-10
+
+
+def test_the_bicycle_weaves_and_capsizes_where_it_is_known_to(bicycle):
+    def oscillating(v):
+        values = bicycle(v).part(KEPT).eigenvalues()
+        return max(x.real for x in values if x.imag)
+
+    def capsizing(v):
+        values = bicycle(v).part(KEPT).eigenvalues()
+        return max(x.real for x in values if not x.imag)
+
+    assert brentq(oscillating, 4.0, 5.0, xtol=1e-12) == pytest.approx(WEAVE, abs=1e-10)
+    assert brentq(capsizing, 5.5, 6.5, xtol=1e-12) == pytest.approx(CAPSIZE, abs=1e-10)
+
+
+def test_coordinates_that_nothing_depends_on_are_states_that_drift(bicycle):
+    lin = bicycle(5.0)
+    assert set(lin.states) == {"x", "y", "yaw", "roll", "steer", "rear", "front", "roll_dot", "steer_dot", "rear_dot"}
+    assert np.sum(np.abs(lin.eigenvalues()) < 1e-6) == 6
+    assert lin.A[lin.states.index("y"), lin.states.index("yaw")] == pytest.approx(5.0)
+    with pytest.raises(ModelError, match="'roll_dot' depends on 'steer', which is left out"):
+        lin.part(["roll", "roll_dot", "steer_dot"])
+
+
+def spinning_body(spin, axis):
+    m = kane.Model("body")
+    m.connect(m.ground, m.body("B", mass=1.0, inertia=(2.0, 3.0, 4.0)), kane.Spherical("s"))
+    u = np.zeros(3)
+    u[axis] = spin
+    return kane.linearize(kane.build(kane.formulate(m)), u=u)
+
+
+def test_a_body_that_spins_about_its_middle_axis_tumbles_at_the_rate_of_euler():
+    """lambda = spin sqrt((I2 - I1) (I3 - I2) / (I1 I3)); displacements turn with the body, at the spin."""
+    lin, spin = spinning_body(3.0, 1), 3.0
+    rate = spin * math.sqrt((3.0 - 2.0) * (4.0 - 3.0) / (2.0 * 4.0))
+    expected = [rate, 0, 0, 1j * spin, -1j * spin, -rate]
+    np.testing.assert_allclose(np.sort_complex(lin.eigenvalues()), np.sort_complex(expected), atol=1e-7)
+    assert lin.states[:3] == ("s_wx dt", "s_wy dt", "s_wz dt")
+    assert spinning_body(3.0, 2).eigenvalues().real.max() < 1e-7
+
+
+def test_small_motions_of_a_double_pendulum_on_a_cart_are_those_of_a_simulation():
+    """After a push of 1e-5 the nonlinear motion differs by about the square of that."""
+    dyn = kane.build(kane.formulate(kane.library.n_link_pendulum(2)))
+    at = kane.trim(dyn, q=[0.3, 0.1, -0.1], fixed=["q1", "F"])
+    lin = kane.linearize(dyn, q=at.q, u=at.u)
+    x = 1e-5 * np.array([0.0, 1.0, -2.0, 0.5, 1.0, 0.3])
+    run = kane.simulate(dyn, until=0.5, q=at.q + x[:3], u=at.u + x[3:], inputs=[0.0])
+    expected = expm(0.5 * lin.A) @ x
+    found = np.concatenate([run.q[-1] - at.q, run.u[-1]])
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
+
+
+def test_inputs_and_outputs_are_those_of_a_closed_form():
+    """A cart of 2 kg pushed by F, watched by a point: y = v + 3 F."""
+    m = kane.Model("cart")
+    A = m.body("A", mass=2.0, inertia=(1, 1, 1))
+    F = m.input("F")
+    j = m.connect(m.ground, A, kane.Prismatic("x", axis="x"))
+    m.load(kane.Motor(j, F))
+    dyn = kane.build(kane.formulate(m))
+    lin = kane.linearize(dyn, q=[0.4], u=[2.0], outputs=[A.point().velocity.dot(m.ground.x) + 3 * F])
+    for found, expected in ((lin.A, [[0, 1], [0, 0]]), (lin.B, [[0], [0.5]]), (lin.C, [[0, 1]]), (lin.D, [[3]])):
+        np.testing.assert_allclose(found, expected, atol=1e-15)
+    system = lin.to_scipy()
+    np.testing.assert_array_equal(system.B, lin.B)
+    assert kane.linearize(dyn).outputs == ("x", "x_dot")
+
+
+def test_python_control_gets_matrices_and_names():
+    control = pytest.importorskip("control")
+    dyn = kane.build(kane.formulate(kane.library.n_link_pendulum(1)))
+    lin = kane.linearize(dyn, q=kane.trim(dyn, fixed=["F"]).q)
+    system = lin.to_control()
+    assert isinstance(system, control.StateSpace)
+    assert tuple(system.state_labels) == lin.states
+    np.testing.assert_array_equal(system.A, lin.A)
+
+
+def test_modes_say_how_they_swing():
+    """m x'' + c x' + k x = 0 with zeta = c / (2 sqrt(k m)) = 0.1."""
+    m = kane.Model("mass")
+    A = m.body("A", mass=2.0, inertia=(1, 1, 1))
+    j = m.connect(m.ground, A, kane.Prismatic("x", axis="x"))
+    m.load(kane.Motor(j, -200.0 * j.q - 4.0 * j.qdot))
+    (mode,) = kane.linearize(kane.build(kane.formulate(m))).modes()
+    assert mode.damping == pytest.approx(0.1)
+    assert mode.frequency == pytest.approx(10.0 * math.sqrt(1 - 0.01) / (2 * math.pi))
+    np.testing.assert_allclose(mode.shape, [1 / mode.eigenvalue, 1.0], rtol=1e-12)
+
+
+def test_a_state_that_moves_on_is_refused_with_what_is_left():
+    dyn = kane.build(kane.formulate(kane.library.n_link_pendulum(1)))
+    with pytest.raises(ModelError, match=r"no equilibrium or steady motion of 'pendulum1'.*kane.trim"):
+        kane.linearize(dyn, q=[0.0, 0.3])
+    assert kane.linearize(dyn, q=[0.0, 0.3], tolerance=math.inf).residual > 1.0
+    # Upright and turning, the accelerations vanish and will not stay zero.
+    with pytest.raises(ModelError, match="and that by"):
+        kane.linearize(dyn, u=[0.0, 0.5])
+
+
+def test_a_state_off_the_constraints_is_refused():
+    dyn = kane.build(kane.formulate(kane.library.whipple_bicycle()))
+    with pytest.raises(ModelError, match=r"does not satisfy the constraints.*kane\.assemble"):
+        kane.linearize(dyn, q={"heave": -0.29})
+
+
+def test_a_governor_keeps_the_motion_that_trim_found():
+    """It is unstable, so that what rounding leaves grows by e^(19 t): for a fifth of a second by 50."""
+    dyn = kane.build(kane.formulate(kane.library.flyball_governor()))
+    at = kane.trim(dyn, u={"u1": 20.0}, fixed=["u1", "q1"])
+    run = kane.simulate(dyn, until=0.2, q=at.q, u=at.u, inputs=at.inputs)
+    np.testing.assert_allclose(run.q[-1, 1:], at.q[1:], atol=1e-9)
+    np.testing.assert_allclose(run.u[-1], at.u, atol=1e-8)
+    assert kane.linearize(dyn, q=at.q, u=at.u).eigenvalues()[0].real == pytest.approx(19.4, abs=0.1)
+    assert at.u[0] == 20.0
+
+
+def test_trim_finds_the_input_that_holds_a_pendulum():
+    """T = m g L sin q."""
+    m = kane.Model("pendulum", gravity=(0, -9.81, 0))
+    A = m.body("A", mass=2.0, inertia=(0.1, 0.1, 0.1), com=(0, -0.5, 0))
+    j = m.connect(m.ground, A, kane.Revolute("q1", axis="z"))
+    m.load(kane.Motor(j, m.input("T")))
+    dyn = kane.build(kane.formulate(m))
+    at = kane.trim(dyn, q={"q1": 0.7}, fixed=["q1"])
+    assert at.inputs[0] == pytest.approx(2.0 * 9.81 * 0.5 * math.sin(0.7), rel=1e-12)
+    assert at.q[0] == 0.7
+    assert kane.trim(dyn, q={"q1": 0.7}, fixed=["T"]).q[0] == pytest.approx(0.0, abs=1e-9)
+    assert "T" in repr(at)
+
+
+def test_where_there_is_no_trim_the_largest_rest_is_named():
+    m = kane.Model("free", gravity=(0, 0, -9.81))
+    m.connect(m.ground, m.body("B", mass=1.0, inertia=(0.1, 0.2, 0.3)), kane.Free("base"))
+    dyn = kane.build(kane.formulate(m))
+    with pytest.raises(ModelError, match=r"the rate of base_v. is 9\.81; start elsewhere"):
+        kane.trim(dyn)
+    with pytest.raises(ModelError, match="nothing called 'bas_x' to be held"):
+        kane.trim(dyn, fixed=["bas_x"])
+    with pytest.raises(ModelError, match="takes Dynamics"):
+        kane.trim(dyn.equations)
