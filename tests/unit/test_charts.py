@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kane
+from kane.expression.interpret import interpret
 from kane.model.joints.gimbal.angles import angular_velocity_matrix, rotation_matrix
 
 SEQUENCES = ["".join(s) for s in itertools.product("xyz", repeat=3) if s[0] != s[1] != s[2]]
@@ -48,6 +49,39 @@ def test_angles_and_speeds_go_to_the_other_chart_and_back(sequence, speeds, angl
         assert again == pytest.approx(q, abs=1e-12)
         w = there.speeds(q, np.array([u]), other)
         assert back.speeds(other, w, again)[0] == pytest.approx(u, abs=1e-11)
+
+
+@given(st.sampled_from(SEQUENCES), st.sampled_from([RATES, MEASURES]), ANGLES, ANGLES, TRIPLES)
+def test_a_course_of_angles_is_continued_by_others_as_smooth(sequence, speeds, angles, near, rates):
+    joint = gimbal(sequence, speeds)
+    q = np.array(angles) + np.outer(np.arange(4.0), rates)
+    if joint.distance_to_singularity(q).min() < 0.01:
+        return
+    found = joint.other_chart.continued(q, near=np.array(near))
+    assert orientation(joint, found) == pytest.approx(orientation(joint, q), abs=1e-11)
+    assert np.linalg.norm(found[0] - near) <= math.pi * math.sqrt(3.0)
+    assert np.abs(np.diff(found, axis=0)) == pytest.approx(np.abs(np.diff(q, axis=0)), abs=1e-12)
+    u = np.tile(rates, (4, 1))
+    w = joint.other_chart.continued_speeds(q, u, found)
+    assert np.abs(w) == pytest.approx(np.abs(u), abs=1e-9)
+
+
+@given(st.sampled_from(SEQUENCES), st.sampled_from([RATES, MEASURES]), ANGLES, TRIPLES)
+def test_native_code_goes_to_the_other_chart_as_numbers_do(sequence, speeds, angles, u):
+    joint = gimbal(sequence, speeds)
+    chart, model = joint.other_chart, kane.Model("leaves")
+    connection = model.connect(model.ground, model.body("B", mass=1.0, inertia=(1, 1, 1)), joint)
+    leaves = [*connection.coordinates, *connection.speeds]
+    q, values = np.array([angles]), dict(zip(leaves, [*angles, *u], strict=True))
+    other = chart.coordinates(q, near=np.zeros(3))
+    if min(chart.distance(q)[0], chart.joint.distance_to_singularity(other)[0]) < 0.1:
+        return
+    there, carried = chart.carry(leaves[:3], leaves[3:] if speeds == RATES else [])
+    found = np.array([float(x) for x in interpret(there, values)])
+    assert orientation(chart.joint, found) == pytest.approx(orientation(joint, q[0]), abs=1e-12)
+    if speeds == RATES:
+        rates = np.array([float(x) for x in interpret(carried, values)])
+        assert rates == pytest.approx(chart.speeds(q, np.array([u]), found[None])[0], abs=1e-11)
 
 
 @given(st.sampled_from(SEQUENCES), ANGLES, TRIPLES)
@@ -184,12 +218,41 @@ def test_a_run_may_start_at_the_singularity_and_go_back_in_time(speeds):
     assert (np.diff(back.time) < 0).all()
 
 
-@pytest.mark.parametrize("method", [kane.RK5(), kane.BDF()], ids=lambda m: m.name)
-def test_every_integrator_that_chooses_its_steps_switches(dyn, run, method):
-    other = kane.simulate(dyn, until=3.0, integrator=method, charts=kane.Charts(), **START)
+# BDF has tolerances of 1e-6, of steps of its own; fixed steps of 3 ms err by (0.003 x 3.5 / s)^2 / 12 in a midpoint's.
+METHODS = [(kane.RK5(), 1e-5), (kane.BDF(), 1e-3), (kane.RK4(), 1e-6), (kane.Gauss4(), 1e-6), (kane.Midpoint(), 1e-4)]
+
+
+@pytest.mark.parametrize(("method", "within"), METHODS, ids=lambda m: getattr(m, "name", None))
+def test_every_integrator_switches(dyn, run, method, within):
+    step = {"dt": 3e-3} if method.fixed else {}
+    other = kane.simulate(
+        dyn, until=3.0, integrator=method, charts=kane.Charts(), times=run.time[1:-1], **step, **START
+    )
     assert [s[1:] for s in other.chart_switches] == [s[1:] for s in run.chart_switches]
-    # BDF has tolerances of 1e-6, of steps of its own.
-    assert orientation(gimbal(), other.q) == pytest.approx(orientation(gimbal(), run.q), abs=1e-3)
+    assert [s.time for s in other.chart_switches] == pytest.approx([s.time for s in run.chart_switches], abs=within)
+    assert (other.time == run.time).all()
+    assert orientation(gimbal(), other.q) == pytest.approx(orientation(gimbal(), run.q), abs=within)
+
+
+@pytest.mark.parametrize("speeds", [MEASURES, RATES], ids=repr)
+@pytest.mark.parametrize("dt", [0.01, 1.5])
+def test_a_stepper_switches_and_shows_the_declared_angles(speeds, dt):
+    dyn, _, body = built(speeds)
+    level = kane.Event(body.x.dot(body.model.ground.z), name="level")
+    options = {"charts": kane.Charts(), "events": [level], **START}
+    run = kane.simulate(dyn, until=3.0, times=np.arange(1, 300) * 0.01, **options)
+    stepper, events = kane.Stepper(dyn, **options), []
+    for row in np.round(np.arange(dt, 3.001, dt) / 0.01).astype(int):
+        events += stepper.step(dt)
+        # Steps end elsewhere, each with an error of 1e-9, and rates beside the singularity are some 100 times as large.
+        assert orientation(gimbal(), stepper.q) == pytest.approx(orientation(gimbal(), run.q[row]), abs=1e-6)
+        if dt < 0.1:  # a whole turn more or less is not seen in longer ones
+            assert stepper.q == pytest.approx(run.q[row], abs=1e-6)
+            assert stepper.u == pytest.approx(run.u[row], abs=1e-4)
+    assert [e.time for e in events] == pytest.approx([e.time for e in run.events], abs=1e-7)
+    assert len(events) >= 2
+    for one, other in zip(events, run.events, strict=True):
+        assert orientation(gimbal(), one.q) == pytest.approx(orientation(gimbal(), other.q), abs=1e-6)
 
 
 def test_events_are_found_in_both_charts_and_a_terminal_one_ends_the_run():
@@ -211,13 +274,15 @@ def test_events_are_found_in_both_charts_and_a_terminal_one_ends_the_run():
     assert gimbal().distance_to_singularity(ended.final.q) == pytest.approx(0.25, abs=1e-9)
 
 
-def test_an_interrupted_run_is_the_beginning_of_the_whole_one(dyn, run):
+def test_an_interrupted_run_is_the_beginning_of_the_whole_one(dyn):
     def stop(done):
-        if done > 0.5:
+        if done > 0.1:
             raise KeyboardInterrupt
 
+    small = {"until": 3.0, "integrator": kane.RK8(max_step=1e-3), "charts": kane.Charts(), **START}
+    run = kane.simulate(dyn, **small)
     with pytest.warns(UserWarning, match="'ringed' was interrupted at t = .* of 3 s"):
-        part = kane.simulate(dyn, until=3.0, charts=kane.Charts(), progress=stop, **START)
+        part = kane.simulate(dyn, progress=stop, **small)
     assert part.interrupted
     assert 1 < len(part) < len(run)
     assert (part.q[:-1] == run.q[: len(part) - 1]).all()
@@ -318,8 +383,6 @@ def test_charts_that_make_no_sense_are_refused(dyn):
         kane.simulate(dyn, until=1.0, charts=kane.Charts(joints=["rung"]))
     with pytest.raises(kane.ModelError, match=r"charts is True; give kane\.Charts\(\)"):
         kane.simulate(dyn, until=1.0, charts=True)
-    with pytest.raises(kane.ModelError, match=r"takes fixed steps.*leave dt out"):
-        kane.simulate(dyn, until=1.0, dt=1e-3, charts=kane.Charts())
     model = kane.Model("wheel")
     model.connect(model.ground, model.body("B", mass=1.0, inertia=(1, 1, 1)), kane.Revolute("q1", axis="x"))
     with pytest.raises(kane.ModelError, match=r"'wheel' has no Gimbal of three angles.*leave charts out"):

@@ -89,6 +89,6 @@ class OneByOne:
             self.failures[i], found.status[i] = str(error), STUCK
             return
         found.rows[i], found.status[i] = record.states, FINISHED
-        doubt = next(passages(own, march), "") or record.doubt(**self.method.settings)
+        doubt = next(passages(march), "") or record.doubt(**self.method.settings)
         if doubt:
             self.doubts[i] = doubt

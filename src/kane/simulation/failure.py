@@ -133,7 +133,7 @@ def _chatters(jump: Jump) -> str:
 
 
 def _small_divisors(problem: Problem, march: March) -> Iterator[str]:
-    states = np.concatenate([march.states(), [[march.time, *march.x]]])
+    states = np.concatenate([march.states()[march.stretches()[-1].rows], [[march.time, *march.x]]])
     inputs = np.tile(march.system.inputs, (len(states), 1))
     return small_divisors(problem.dyn.equations, states, inputs, problem.parameters)
 
@@ -242,12 +242,18 @@ def small_divisors(
             )
 
 
-def passages(problem: Problem, march: March) -> Iterator[str]:
+def passages(march: March) -> Iterator[str]:
     """Where the run has gone through a state at which its dependent speeds cannot be found, in words.
 
     Seen from record to record, by the signs of what is divided by.
     """
-    equations, states = problem.dyn.equations, march.states()
+    states = march.states()
+    for stretch in march.stretches():
+        yield from _passages(march.problems[stretch.key], march, states[stretch.rows])
+
+
+def _passages(problem: Problem, march: March, states: NDArray[np.float64]) -> Iterator[str]:
+    equations = problem.dyn.equations
     embedding = equations.embedding
     moving = [x for x in equations.baked_in(embedding.fails_where) if _depends_on_state(x)]
     values = _values(equations, states, np.tile(march.system.inputs, (len(states), 1)), problem.parameters)

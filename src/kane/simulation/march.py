@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +15,17 @@ from kane.errors import ModelError
 from kane.native import arrays
 from kane.native.arrays import (
     AT_ONCE,
+    CHANGE_FOUND,
+    CHANGE_ROWS,
+    CHANGE_TIME,
     CHANGED,
     CLOCK,
     COUNTS,
     ENDED,
     FOUND,
     KEY,
+    KEY_AFTER,
+    KEY_BEFORE,
     NO_NOTES,
     PROBES,
     ROWS,
@@ -51,6 +57,16 @@ class Status(IntEnum):
     REFUSED = arrays.REFUSED
     NO_GUARD = arrays.NO_GUARD
     ENDLESS = arrays.ENDLESS
+
+
+class Stretch(NamedTuple):
+    """What a run did in one mode: its key, records and events made, and the states [t, q, u] at both ends."""
+
+    key: int
+    rows: slice
+    found: slice
+    begin: Vector
+    end: Vector
 
 
 @dataclass(slots=True)
@@ -130,6 +146,27 @@ class March:
             store = store._replace(slopes=np.zeros((stages, len(store.x))))
         self.store = store
 
+    @property
+    def way(self) -> float:
+        """1 where time runs forwards, -1 where backwards."""
+        return math.copysign(1.0, self.course.until - self.course.start)
+
+    def stretches(self) -> list[Stretch]:
+        """From change to change of modes, those since the first record."""
+        counts, n = self.store.counts, len(self.x)
+        changes = self.store.changes[: counts[CHANGED]]
+        changes = changes[changes[:, KEY_BEFORE] != changes[:, KEY_AFTER]]
+        times, before = changes[:, CHANGE_TIME], changes[:, STATE_BEFORE : STATE_BEFORE + n]
+        after = changes[:, STATE_BEFORE + n : STATE_BEFORE + 2 * n]
+        begins = [self.store.rows[0, : 1 + n], *np.column_stack([times, after])]
+        ends = [*np.column_stack([times, before]), np.array([self.time, *self.x])]
+        keys = [*changes[:, KEY_BEFORE].astype(int).tolist(), int(self.system.mode[KEY])]
+        rows, found = (
+            [slice(*pair) for pair in pairwise([0, *changes[:, k].astype(int).tolist(), counts[total]])]
+            for k, total in ((CHANGE_ROWS, ROWS), (CHANGE_FOUND, FOUND))
+        )
+        return [Stretch(*parts) for parts in zip(keys, rows, found, begins, ends, strict=True)]
+
     def states(self) -> NDArray[np.float64]:
         """The recorded states [t, q, u], (recorded, 1 + nx)."""
         return self.store.rows[: self.store.counts[ROWS], : 1 + len(self.x)].copy()
@@ -141,8 +178,7 @@ class March:
     def occurrences(self) -> NDArray[np.float64]:
         """The events found [number, t, q, u], in the order of the run."""
         found = self.store.found[: self.store.counts[FOUND]]
-        order = np.argsort(found[:, 1] * math.copysign(1.0, self.course.until - self.course.start), kind="stable")
-        return found[order]
+        return found[np.argsort(found[:, 1] * self.way, kind="stable")]
 
 
 def new_store(start: float, x: Vector, rows: int, notes: Vector = NO_NOTES, of_changes: int = 0) -> Store:

@@ -11,7 +11,7 @@ from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
 from kane.expression.node import Expr
 from kane.formulation.search.best_speeds import where_zero
-from kane.native.arrays import Vector
+from kane.native.arrays import KEY, Vector
 from kane.simulation.failure import divisors
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.march import March, Status
@@ -58,10 +58,12 @@ class Nearness:
         status = Status.GOING
         while steps > 0 and status is Status.GOING and not march.finished:
             taken = min(steps, max(1, self.left))
-            before = None if self.left or march.near else self._values(march)
+            before, mode = None if self.left or march.near else self._values(march), march.system.mode[KEY]
             status = method.advance(march, taken)
             self.left = max(0, self.left - taken)
             steps -= taken
+            if march.system.mode[KEY] != mode:
+                return status
             if before is not None:
                 self._look(march, before)
         return status

@@ -22,9 +22,9 @@ from kane.native.arrays import (
     EVENTS,
     FOUND,
     GUARDS,
-    KEY,
     RHS,
     SETTLE,
+    WANTED,
     Automaton,
     Course,
     Indices,
@@ -42,12 +42,13 @@ from kane.simulation.failure import chattering, explain
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.layout import Layout
 from kane.simulation.march import March, Status, new_store
-from kane.simulation.mode_table import Programs, new_row
+from kane.simulation.mode_table import Programs, new_row, with_row
 from kane.simulation.nearness import Nearness
 from kane.simulation.pace import Pace
 from kane.simulation.recorded.record import Record
 from kane.simulation.run import Advance, Outcome
 from kane.simulation.settling import UNSETTLED, Constraints, new_settling, settle_once
+from kane.simulation.switching import ONE_MODE, Switching
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ class Problem:
         guards: what is negative where the mode ends; None where there is one mode for all states.
         change: what leads to the next mode there.
         laws: those that are sampled.
+        key: of the mode that this problem stands for.
+        switching: what runs in several modes ask Python for.
     """
 
     dyn: Dynamics
@@ -85,6 +88,8 @@ class Problem:
     guards: ArrayFunction | None = None
     change: ArrayFunction | None = None
     laws: tuple[SampledLaw, ...] = ()
+    key: int = 0
+    switching: Switching = ONE_MODE
 
     @classmethod
     def of(cls, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> Problem:
@@ -163,9 +168,9 @@ class Problem:
         rows = -(-course.steps // course.every) if course.every else len(course.times)
         notes = len(system.automaton.changed[rhs.n_out + 1 :])
         store = new_store(course.start, x, rows + 2, system.settling.notes, notes)
-        problems = {int(system.mode[KEY]): self}
         tables = (*plan.tables(), nothing_sampled())
-        march = March(system, tables, course, watch_for(self.events), store, problems, slow, self._sampler(course))
+        sampler = self._sampler(course)
+        march = March(system, tables, course, watch_for(self.events), store, {self.key: self}, slow, sampler)
         march.go(course)
         return march
 
@@ -187,7 +192,7 @@ class Problem:
         """The row of the mode for native loops and its stages, which are to lie from ``at`` on."""
         # Where settling chooses the speeds that rhs integrates, it does so in the stage of both.
         shared = [RHS] if self.dyn.equations.embedding.choice.in_runs == KEPT else []
-        return new_row(0, self.programs, self.parameters, shared, at)
+        return new_row(self.key, self.programs, self.parameters, shared, at)
 
     def _system(self) -> StateEquation:
         speeds, none = len(self.layout.speeds), np.zeros(0)
@@ -200,7 +205,7 @@ class Problem:
             inputs=self.plan.constants.copy(),
             stages=stages,
             headers=stages.view(np.int64),
-            work=np.zeros(max(function.n_work for function in self.programs.values())),
+            work=np.zeros(self.n_work),
             quaternions=np.array(self.layout.quaternions, dtype=np.int64),
             settling=new_settling(SETTLE, self.settle, speeds),
             aside=new_settling(ASIDE, self.settle, speeds),
@@ -220,7 +225,7 @@ class Problem:
         It raises what input functions raised, and where an event happens without end.
         """
         pace: Pace | None = None
-        near = Nearness.of(self) if method.fixed else None
+        nearness: dict[int, Nearness | None] = {}
 
         def advance(march: March, steps: int) -> Status:
             nonlocal pace
@@ -228,6 +233,10 @@ class Problem:
             before = counts[FOUND], counts[CHANGED]
             if pace is None and not method.fixed:
                 pace = Pace(march.course, march.time)
+            problem = march.problem
+            if method.fixed and problem.key not in nearness:
+                nearness[problem.key] = Nearness.of(problem)
+            near = nearness.get(problem.key)
             if near is not None:
                 status = near.advance(method, march, steps)
             else:
@@ -235,6 +244,9 @@ class Problem:
             for asked in (march.slow, march.sampler):
                 if asked is not None:
                     asked.raise_kept()
+            if status is Status.UNKNOWN_MODE:
+                self._add_mode(march)
+                return Status.GOING
             if status is Status.GOING and (counts[FOUND], counts[CHANGED]) > before:
                 self._check_accumulation(march)
             if status is Status.GOING and pace and pace.is_lost(clock, counts, lambda: self.chatters(march)):
@@ -243,33 +255,52 @@ class Problem:
 
         return advance
 
+    def _add_mode(self, march: March) -> None:
+        """Make the mode known that the march is about to enter."""
+        problem = self.switching.problem(int(march.store.counts[WANTED]))
+        march.problems[problem.key] = problem
+        row, stages = problem.row(len(march.system.stages))
+        march.system = with_row(march.system, row, stages, problem.n_work)
+
+    @property
+    def n_work(self) -> int:
+        """How much scratch the programs need."""
+        return max(function.n_work for function in self.programs.values())
+
     def chatters(self, march: March) -> bool:
         """Whether the march stays at a jump of the accelerations."""
-        return chattering(self, march) is not None
+        return chattering(march.problem, march) is not None
 
     def failure(self, march: March, outcome: Outcome) -> SimulationError:
         """Why the march could not take its next step, or gets nowhere with it."""
-        return explain(self, march, outcome)
+        return explain(march.problem, march, outcome)
 
     def _check_accumulation(self, march: March) -> None:
         store, span = march.store, abs(march.course.until - march.course.start)
-        changes = store.changes[: store.counts[CHANGED], CHANGE_TIME]
-        if is_crowded(changes, span):
-            raise SimulationError(
-                f"the mode of {self.layout.model!r} changes again and again at t = {march.time:.9g} s, "
-                f"{self.layout.describe(march.x)}"
-            )
+        where = f"at t = {march.time:.9g} s, {march.problem.layout.describe(march.x)}"
+        if is_crowded(store.changes[: store.counts[CHANGED], CHANGE_TIME], span):
+            raise SimulationError(f"the mode of {self.layout.model!r} changes again and again {where}")
         number = crowded(store.found[: store.counts[FOUND]], span)
         if number is not None:
             raise SimulationError(
-                f"the event {event_names(self.events)[number]!r} of {self.layout.model!r} happens again and again at "
-                f"t = {march.time:.9g} s, {self.layout.describe(march.x)}; make it terminal, or give it a direction"
+                f"the event {event_names(self.events)[number]!r} of {self.layout.model!r} happens again and again "
+                f"{where}; make it terminal, or give it a direction"
             )
 
     def record(self, march: March) -> Record:
-        """What was recorded, with inputs and energies."""
-        course, states = march.course, march.states()
-        times = states[:, 0]
+        """What was recorded, with inputs and energies; these are found in the coordinates of each mode.
+
+        There they are regular: beside a singularity of those that were declared they would lose digits.
+        """
+        states, notes, stretches = march.states(), march.notes(), march.stretches()
+        looks = [march.problems[s.key]._look(march, states[s.rows], notes[s.rows]) for s in stretches]
+        given, energy, kept = (np.concatenate(column) for column in zip(*looks, strict=True))
+        found = (event_names(self.events), march.occurrences())
+        return self.switching.told(march, Record(self.layout, states, given, energy, self.parameters, found, kept))
+
+    def _look(self, march: March, states: NDArray[Any], notes: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+        """Inputs, energies and how constraints were kept, at records of this mode."""
+        course, times = march.course, states[:, 0]
         middle = times + course.step / 2 if course.step else np.nextafter(times, course.until)
         given = self.plan.sampled(times, middle)
         if march.sampler is not None:
@@ -279,9 +310,7 @@ class Problem:
         if self.controls is not None:
             given = self.controls(states, given, self.controls.stage(self.parameters))
         energy = self.energy(states, given[:, : self.energy.n_rest], self.energy.stage(self.parameters))
-        found = (event_names(self.events), march.occurrences())
-        kept = self.kept(states, march.notes())
-        return Record(self.layout, states, given, energy, self.parameters, found, kept)
+        return given, energy, self.kept(states, notes)
 
     def kept(self, states: NDArray[np.float64], notes: NDArray[np.float64]) -> NDArray[np.float64]:
         """How the constraints were kept, see ``Record.constraints``.

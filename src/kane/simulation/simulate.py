@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kane.dynamics.dynamics import Dynamics
@@ -17,11 +17,10 @@ from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk4 import RK4
 from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.march import March
-from kane.simulation.modes.charted_run import ChartedRun
 from kane.simulation.modes.charts import Charts
+from kane.simulation.modes.pose import pose
 from kane.simulation.problem import Problem
 from kane.simulation.progress import ProgressBar
-from kane.simulation.recorded.record import Record
 from kane.simulation.recorded.trajectory import Trajectory
 from kane.simulation.run import FAILURES, Outcome, run_march
 
@@ -92,35 +91,27 @@ def simulate(
     if progress is not None and not callable(progress):
         raise ModelError(f"progress is {shown(progress)}; give a function of the fraction done")
     with ProgressBar(dyn.equations.name) as bar:
-        if charts is not None:
-            run = ChartedRun.of(dyn, charts, method, span, posed=(inputs, parameters, events))
-            attributes = _attributes(run.run(q, u, progress or bar), method) | run.attributes
-            return _trajectory(run.record, attributes, method, dyn)
-        problem = Problem.of(dyn, inputs, parameters, events)
-        march = problem.march(_course(method, problem, span, dt), problem.initial_state(start, q, u))
+        posed = pose(dyn, inputs, parameters, events, charts)
+        problem, x = posed.switching.start(posed, start, q, u)
+        march = problem.march(_course(method, problem, span, dt), x)
         try:
             outcome = run_march(march, problem.advance(method), progress or bar)
             attributes = _attributes((problem, march, outcome), method)
         except SimulationError as error:
             error.trajectory = _so_far(problem, march, method)
             raise
-    for passage in list(passages(problem, march)) or filter(None, [march.near]):
+    for passage in list(passages(march)) or filter(None, [march.near]):
         warnings.warn(passage, stacklevel=2)
-    return _trajectory(problem.record(march), attributes, method, dyn)
-
-
-def _trajectory(record: Record, attributes: Mapping[str, Any], method: Integrator, dyn: Dynamics) -> Trajectory:
-    """The record, labelled; a warning where tolerances were asked for and states are not what they promise."""
-    if not method.fixed:
-        doubt = record.doubt(**method.settings)
-        if doubt:
-            warnings.warn(doubt, stacklevel=3)
+    record = problem.record(march)
+    doubt = "" if method.fixed else record.doubt(**method.settings)
+    if doubt:
+        warnings.warn(doubt, stacklevel=2)
     return Trajectory(record.labelled(attributes), dyn)
 
 
 def _so_far(problem: Problem, march: March, method: Integrator) -> Trajectory | None:
     """What a run that failed has recorded; None where not even that can be told."""
-    attributes = {"integrator": method.name, **method.settings, "interrupted": 1}
+    attributes = {"integrator": method.name, **method.settings, **problem.switching.attributes, "interrupted": 1}
     try:
         return Trajectory(problem.record(march).labelled(attributes), problem.dyn)
     except SimulationError:
@@ -133,7 +124,7 @@ def _attributes(ended: tuple[Problem, March, Outcome], method: Integrator) -> di
     if outcome in FAILURES.values():
         raise problem.failure(march, outcome)
     step = {"dt": abs(march.course.step)} if method.fixed else {}
-    attributes = {"integrator": method.name, **step, **method.settings}
+    attributes = {"integrator": method.name, **step, **method.settings, **problem.switching.attributes}
     attributes["interrupted"] = int(outcome is Outcome.INTERRUPTED)
     if outcome is Outcome.INTERRUPTED:
         attributes["message"] = f"interrupted at t = {march.time:.9g} s of {march.course.until:.9g} s"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.arguments import listed, number
@@ -27,7 +29,8 @@ from kane.simulation.asked.course import ahead_course, grid_course, step_length
 from kane.simulation.asked.events import Event, Occurrence, event_names
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk8 import RK8
-from kane.simulation.problem import Problem
+from kane.simulation.modes.charts import Charts
+from kane.simulation.modes.pose import pose
 from kane.simulation.run import FAILURES, Outcome, run_march
 
 
@@ -40,7 +43,7 @@ class Stepper:
 
     Args:
         dyn: what ``kane.build`` returned.
-        q, u, inputs, parameters, events, start: as ``simulate`` takes them.
+        q, u, inputs, parameters, events, start, charts: as ``simulate`` takes them.
         integrator: RK8(), which takes what steps it needs for a relative error of 1e-9; one of fixed steps, such as
             kane.RK4(), takes one step a call.
 
@@ -59,6 +62,7 @@ class Stepper:
         integrator: Integrator | None = None,
         events: Event | Sequence[Event] = (),
         start: float = 0.0,
+        charts: Charts | None = None,
     ) -> None:
         if not isinstance(dyn, Dynamics):
             raise ModelError(f"Stepper needs Dynamics, as kane.build(equations) makes them, not {shown(dyn)}")
@@ -67,9 +71,12 @@ class Stepper:
         watched = (events,) if isinstance(events, Event) else listed(events, "events", "kane.Event(expression, ...)")
         t = number(start, "start", "seconds")
         self._method = RK8() if integrator is None else integrator
-        self._problem = Problem.of(dyn, inputs, parameters, watched)
+        posed = pose(dyn, inputs, parameters, watched, charts)
+        self._problem, x = posed.switching.start(posed, t, q, u)
         self._names = event_names(watched)
-        self._march = self._problem.march(ahead_course(t, t, ()), self._problem.initial_state(t, q, u))
+        self._march = self._problem.march(ahead_course(t, t, ()), x)
+        self._x, self._found = x, np.zeros((0, 2 + len(x)))
+        self._tell()
 
     def __repr__(self) -> str:
         return f"Stepper of {self._problem.layout.model!r} by {self._method.name} at t = {self.time:.9g} s"
@@ -82,12 +89,12 @@ class Stepper:
     @property
     def q(self) -> Vector:
         """Coordinates at ``time``, (nq,)."""
-        return self._march.x[: len(self._problem.layout.coordinates)].copy()
+        return self._x[: len(self._problem.layout.coordinates)].copy()
 
     @property
     def u(self) -> Vector:
         """Generalized speeds at ``time``, (n,)."""
-        return self._march.x[len(self._problem.layout.coordinates) :].copy()
+        return self._x[len(self._problem.layout.coordinates) :].copy()
 
     @property
     def inputs(self) -> Vector:
@@ -138,18 +145,27 @@ class Stepper:
         counts = march.store.counts
         if counts[ENDED]:
             counts[[ENDED, STARTED, KNOWN]] = 0
-        counts[[ROWS, FOUND, CHANGED, STOP, REJECTED, EVALUATIONS]] = 0
+        counts[[FOUND, CHANGED, STOP, REJECTED, EVALUATIONS]] = 0
+        counts[ROWS], march.store.rows[0, : 1 + len(march.x)] = 1, [march.time, *march.x]
         try:
             self._advance()
-            self._problem.kept(march.states(), march.notes())
+            march.problem.kept(march.states()[1:], march.notes()[1:])
         except BaseException:
             counts[[STARTED, KNOWN]] = 0  # an input function that fails leaves slopes that are no numbers
             raise
+        finally:
+            self._tell()
         nq = len(self.q)
         return tuple(
             Occurrence(self._names[int(number)], float(t), x[:nq], x[nq:])
-            for number, t, x in ((row[0], row[1], row[2:].copy()) for row in march.occurrences())
+            for number, t, x in ((row[0], row[1], row[2:].copy()) for row in self._found)
         )
+
+    def _tell(self) -> None:
+        """Keep the state reached and the events found, in the coordinates that were declared."""
+        march, found = self._march, self._march.occurrences()
+        _, found[:, 1:], self._x = self._problem.switching.declared(march, march.states(), found[:, 1:])
+        self._found = found
 
     def _advance(self) -> None:
         """To the end of the course of the march; raises where that is not reached."""

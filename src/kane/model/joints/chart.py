@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,6 +44,13 @@ class Chart(ABC):
         """Positive where q are farther than ``within`` [rad] from their own singularity, negative where nearer."""
 
     @abstractmethod
+    def carry(self, q: Sequence[Expr], u: Sequence[Expr]) -> tuple[Sequence[Any], Sequence[Any]]:
+        """q' of q, of all that are the same any, and the natural speeds u' of the motion u; none where none are given.
+
+        For native code, and for q that are regular.
+        """
+
+    @abstractmethod
     def coordinates(self, q: np.ndarray, near: np.ndarray) -> np.ndarray:
         """q' of a course of q (times, nq): of all that are the same, those next to their predecessor.
 
@@ -54,3 +61,11 @@ class Chart(ABC):
     @abstractmethod
     def speeds(self, q: np.ndarray, u: np.ndarray, other: np.ndarray) -> np.ndarray:
         """The natural speeds u' (..., nu) of the motion u at q, ``other`` = q'; of least norm where q' are singular."""
+
+    @abstractmethod
+    def continued(self, q: np.ndarray, near: np.ndarray) -> np.ndarray:
+        """A course of q (times, nq) by those of the same q that begin next to ``near``, (nq,), and are as smooth."""
+
+    @abstractmethod
+    def continued_speeds(self, q: np.ndarray, u: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """The natural speeds (..., nu) of the motion u at q by ``other``, which ``continued`` returned."""

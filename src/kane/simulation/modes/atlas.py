@@ -18,13 +18,6 @@ from kane.formulation.read_model import snapshot
 from kane.model.connection import Connection
 from kane.model.joints.chart import Chart
 from kane.native.arrays import Vector
-from kane.simulation.asked.events import Event
-
-# Which of the switching joints are in their other chart.
-Combination = tuple[bool, ...]
-
-# Joints this much farther from their singularity than the one that switches do so with it: their event is now or past.
-TOGETHER = 1.0 + 1e-6
 
 
 @dataclass(frozen=True)
@@ -33,13 +26,19 @@ class Place:
 
     Attributes:
         connection: the joint.
+        bit: of the keys of modes in which it is in its other chart.
         q: its coordinates.
         u: its own speeds; none where they stay, being measure numbers or speeds of the analyst's choice.
     """
 
     connection: Connection
+    bit: int
     q: slice
     u: slice | None
+
+    def is_elsewhere(self, key: int) -> bool:
+        """Whether it is in its other chart."""
+        return bool(key & self.bit)
 
     def chart(self, elsewhere: bool) -> Chart:
         """The way from the declared coordinates, or, from elsewhere, the way back."""
@@ -58,58 +57,48 @@ class Atlas:
     def __init__(self, dyn: Dynamics, switching: Sequence[Connection], within: float) -> None:
         self.places = _places(dyn.equations, switching)
         self.within = within
-        self.declared: Combination = (False,) * len(self.places)
-        self._dynamics = {self.declared: dyn}
+        self._declared = dyn
 
-    def dynamics(self, combination: Combination) -> Dynamics:
+    def dynamics(self, key: int) -> Dynamics:
         """The system in these charts."""
-        if combination not in self._dynamics:
-            dyn = self._dynamics[self.declared]
-            self._dynamics[combination] = build(self._equations(dyn.equations, combination), target=dyn)
-        return self._dynamics[combination]
+        dyn = self._declared
+        return build(self._equations(dyn.equations, key), target=dyn) if key else dyn
 
-    def events(self, combination: Combination) -> list[Event]:
-        """A terminal event for each joint: it comes near a singularity of the chart it is in."""
-        q = self.dynamics(combination).equations.q
-        return [
-            Event(
-                place.chart(elsewhere).beyond(q[place.q], self.within),
-                direction=-1,
-                terminal=True,
-                name=f"{place.connection.name} near its singularity",
-            )
-            for place, elsewhere in zip(self.places, combination, strict=True)
-        ]
+    def regular(self, x: Vector) -> int:
+        """The charts in which a state in declared coordinates should go on: others where it is near a singularity."""
+        near = (place.chart(False).distance(x[place.q]) <= self.within for place in self.places)
+        return sum(place.bit for place, switches in zip(self.places, near, strict=True) if switches)
 
-    def regular(self, combination: Combination, x: Vector) -> Combination:
-        """The charts in which the state should go on: others where it is near a singularity."""
-        near = [
-            float(place.chart(elsewhere).distance(x[place.q])) <= self.within * TOGETHER
-            for place, elsewhere in zip(self.places, combination, strict=True)
-        ]
-        return tuple(was != now for was, now in zip(combination, near, strict=True))
-
-    def converted(
-        self, states: NDArray[np.float64], given: Combination, wanted: Combination, last: Vector
-    ) -> NDArray[np.float64]:
-        """A course of states x = [q, u], (times, nx), in other charts; declared angles next to those of ``last``."""
-        found = states.copy()
-        for place, here, there in zip(self.places, given, wanted, strict=True):
-            if here == there:
-                continue
-            chart, q = place.chart(here), states[:, place.q]
-            found[:, place.q] = chart.coordinates(q, near=q[0] if there else last[place.q])
-            if place.u is not None:
-                found[:, place.u] = chart.speeds(q, states[:, place.u], found[:, place.q])
+    def carried(self, x: Vector, key: int) -> Vector:
+        """A state in declared coordinates in these charts."""
+        found = x.copy()
+        for place in self.places:
+            if place.is_elsewhere(key):
+                chart, q = place.chart(False), x[None, place.q]
+                found[place.q] = other = chart.coordinates(q, near=q[0])[0]
+                if place.u is not None:
+                    found[place.u] = chart.speeds(q, x[None, place.u], other[None])[0]
         return found
 
-    def _equations(self, declared: Equations, combination: Combination) -> Equations:
+    def declared(self, states: NDArray[np.float64], key: int, last: Vector) -> NDArray[np.float64]:
+        """A course of states x = [q, u] in these charts, (times, nx), in declared ones, beginning at ``last``."""
+        found = states.copy()
+        for place in self.places:
+            chart, q = place.chart(place.is_elsewhere(key)), states[:, place.q]
+            course = chart.coordinates if place.is_elsewhere(key) else chart.continued
+            found[:, place.q] = other = course(q, near=last[place.q])
+            if place.u is not None:
+                speeds = chart.speeds if place.is_elsewhere(key) else chart.continued_speeds
+                found[:, place.u] = speeds(q, states[:, place.u], other)
+        return found
+
+    def _equations(self, declared: Equations, key: int) -> Equations:
         """Equations of the model with other joints in place of those that are elsewhere."""
         model = snapshot(declared.model)
         renamed: dict[str, str] = {}
         changed: dict[Connection, Connection] = {}
-        for place, elsewhere in zip(self.places, combination, strict=True):
-            if elsewhere:
+        for place in self.places:
+            if place.is_elsewhere(key):
                 old = place.connection
                 changed[old] = _redrawn(old, place.chart(False))
                 renamed |= dict(zip(old.coordinate_names, changed[old].coordinate_names, strict=True))
@@ -142,8 +131,9 @@ def _places(equations: Equations, switching: Sequence[Connection]) -> tuple[Plac
     u = dict(zip(joints, accumulate((c.joint.nu for c in joints), initial=len(equations.q)), strict=False))
     chosen = bool(equations.model.speed_choice.definitions)
     found = []
-    for c in switching:
+    for k, c in enumerate(switching):
         chart = c.joint.other_chart
         stay = chosen or chart is None or not chart.changes_speeds
-        found.append(Place(c, slice(q[c], q[c] + c.joint.nq), None if stay else slice(u[c], u[c] + c.joint.nu)))
+        own = None if stay else slice(u[c], u[c] + c.joint.nu)
+        found.append(Place(c, 1 << k, slice(q[c], q[c] + c.joint.nq), own))
     return tuple(found)

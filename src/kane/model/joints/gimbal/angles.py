@@ -64,6 +64,16 @@ def angles_along(axes: Axes, R: np.ndarray, near: np.ndarray) -> np.ndarray:
     return found
 
 
+def angles_continued(axes: Axes, q: np.ndarray, near: np.ndarray) -> np.ndarray:
+    """Three angles q (times, 3) by those of the same rotations that begin next to ``near`` and are as smooth.
+
+    Whole turns more, or the angles (a + pi, -b, c + pi) of ``angles_along``, all along.
+    """
+    first = angles_along(axes, rotation_matrix(axes, q[:1]), near)[0]
+    flipped = round((first[0] - q[0, 0]) / math.pi) % 2 == 1
+    return first + (q - q[0]) * ([1.0, -1.0, 1.0] if flipped else 1.0)
+
+
 def _second_and_third(axes: Axes, R: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """b and c, from the first axis as it is seen in M, and the sine of the distance to the singularity."""
     i, j, k = axes

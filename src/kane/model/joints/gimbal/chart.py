@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kane.expression.functions import cos, sin
 from kane.expression.node import Expr
 from kane.model.joints.chart import Chart
-from kane.model.joints.gimbal.angles import angles_along, rotation_matrix
+from kane.model.joints.gimbal.angles import angles_along, angles_continued, rotation_matrix
+from kane.model.joints.gimbal.speeds import angles_of, rotation_of
+from kane.model.joints.measure_numbers import MeasureNumbers
 
 if TYPE_CHECKING:
     from kane.model.joints.gimbal.gimbal import Gimbal
@@ -50,6 +52,21 @@ class GimbalChart(Chart):
 
     def coordinates(self, q: np.ndarray, near: np.ndarray) -> np.ndarray:
         return angles_along(self.joint.axes, rotation_matrix(self.of.axes, q), near)
+
+    def carry(self, q: Sequence[Expr], u: Sequence[Expr]) -> tuple[Sequence[Any], Sequence[Any]]:
+        angles = angles_of(self.joint.axes, rotation_of(self.of.axes, q))
+        if not u:
+            return angles, ()
+        partials = self.of.motion(q, u).w_FM_u
+        w = [sum(speed * partial[k] for speed, partial in zip(u, partials, strict=True)) for k in range(3)]
+        rates: list[Any] = [angles, w]
+        return angles, MeasureNumbers().motion(self.joint.axes, *rates).kinematics
+
+    def continued(self, q: np.ndarray, near: np.ndarray) -> np.ndarray:
+        return angles_continued(self.of.axes, q, near)
+
+    def continued_speeds(self, q: np.ndarray, u: np.ndarray, other: np.ndarray) -> np.ndarray:
+        return self.of.speeds.carried(u, (self.of.axes, q), (self.of.axes, other))
 
     def speeds(self, q: np.ndarray, u: np.ndarray, other: np.ndarray) -> np.ndarray:
         return self.of.speeds.carried(u, (self.of.axes, q), (self.joint.axes, other))

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kane.expression.node import Expr
+from kane.expression.functions import atan2, sqrt
+from kane.expression.node import Expr, Scalar
 from kane.geometry.factor import Elementary
 from kane.geometry.rotation import Rotation
 from kane.model.joints.gimbal.angles import PARALLEL, angular_velocity_matrix
@@ -71,6 +72,22 @@ class AngleRates(GimbalSpeeds):
     def carried(self, u: np.ndarray, here: Angles, there: Angles) -> np.ndarray:
         w = angular_velocity_matrix(*here) @ u[..., None]
         return (np.linalg.pinv(angular_velocity_matrix(*there), rcond=PARALLEL) @ w)[..., 0]
+
+
+def angles_of(axes: Sequence[int], R: Rotation) -> tuple[Scalar, Scalar, Scalar]:
+    """Three angles of a rotation that is not singular; the second from 0 to pi, or from -pi/2 to pi/2.
+
+    The first axis as it is seen in M, row i of R, says the second and the third angle, the third as it is seen in F,
+    column k of R, the first: ``angles._second_and_third`` has the formulas.
+    """
+    i, j, k = axes
+    e, sign = R.entries, 1.0 if j == (i + 1) % 3 else -1.0
+    if i == k:
+        other = 3 - i - j
+        b = atan2(sqrt(e[i][j] * e[i][j] + e[i][other] * e[i][other]), e[i][i])
+        return atan2(e[j][i], -sign * e[other][i]), b, atan2(e[i][j], sign * e[i][other])
+    b = atan2(sign * e[i][k], sqrt(e[i][i] * e[i][i] + e[i][j] * e[i][j]))
+    return atan2(-sign * e[j][k], e[k][k]), b, atan2(-sign * e[i][j], e[i][i])
 
 
 def rotation_of(axes: tuple[int, ...], q: Sequence[Expr]) -> Rotation:

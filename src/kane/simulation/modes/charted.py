@@ -1,0 +1,123 @@
+"""Charts as modes: the key has a bit for each joint that is in its other chart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kane.codegen.programs.program import Program
+from kane.dynamics.dynamics import Dynamics
+from kane.errors import ModelError, shown
+from kane.expression.functions import select
+from kane.native.arrays import Vector
+from kane.simulation.asked.events import Event
+from kane.simulation.asked.inputs import plan_inputs
+from kane.simulation.layout import Layout
+from kane.simulation.march import March
+from kane.simulation.modes.atlas import Atlas
+from kane.simulation.modes.charts import Charts, refuse_references
+from kane.simulation.problem import Problem
+from kane.simulation.recorded.record import ChartSwitch, Record
+from kane.simulation.switching import Rows, Switching
+
+# Joints whose guard is this small switch with the one that is negative: the square of a sine, in which rounding is
+# far smaller.
+TOGETHER = 1e-9
+
+
+class ChartSwitching(Switching):
+    """A run that changes charts."""
+
+    def __init__(self, dyn: Dynamics, charts: Charts, inputs: Any, parameters: Any, events: Sequence[Event]) -> None:
+        """The run of Dynamics with inputs, parameters and events, as ``simulate`` takes them.
+
+        Raises:
+            ModelError: nothing can switch, or something refers to what would.
+        """
+        if not isinstance(charts, Charts):
+            raise ModelError(f"charts is {shown(charts)}; give kane.Charts()")
+        equations, layout = dyn.equations, Layout.of(dyn.equations)
+        switching = charts.switching(equations)
+        refuse_references(equations, switching, plan_inputs(inputs, layout.inputs, layout.input_defaults), events)
+        self._atlas, self._posed = Atlas(dyn, switching, charts.within), (inputs, parameters, events)
+        self._problems: dict[int, Problem] = {}
+        # The last state in declared coordinates, and whether the run has left them.
+        self._last, self._changed = np.zeros(0), False
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        return {"charts_within": self._atlas.within}
+
+    def problem(self, key: int) -> Problem:
+        if key not in self._problems:
+            dyn = self._atlas.dynamics(key)
+            guards, change = self._programs(dyn, key)
+            self._problems[key] = replace(
+                Problem.of(dyn, *self._posed),
+                guards=dyn.compile(guards),
+                change=dyn.compile(change),
+                key=key,
+                switching=self,
+            )
+        return self._problems[key]
+
+    def start(self, problem: Problem, t: float, q: Any, u: Any) -> tuple[Problem, Vector]:
+        x = problem.named_state(t, q, u)
+        key, self._last = self._atlas.regular(x), x
+        problem, x = self.problem(key), self._atlas.carried(x, key)
+        problem.layout.require_regular(x)
+        return problem, x
+
+    def declared(self, march: March, states: Rows, found: Rows) -> tuple[Rows, Rows, Vector]:
+        """See ``Switching``: every angle next to that of the state before; those before the first change stay."""
+        states, found = states.copy(), found.copy()
+        for stretch in march.stretches():
+            rows, events, n = stretch.rows, stretch.found, len(states[stretch.rows])
+            course = np.vstack([stretch.begin, states[rows], found[events], stretch.end])
+            order = np.argsort(course[:, 0] * march.way, kind="stable")
+            self._changed = self._changed or stretch.key != 0
+            if self._changed:
+                course[order, 1:] = self._atlas.declared(course[order, 1:], stretch.key, self._last)
+            states[rows], found[events], self._last = course[1 : 1 + n], course[1 + n : -1], course[-1, 1:]
+        return states, found, self._last
+
+    def told(self, march: March, record: Record) -> Record:
+        names, found = record.events
+        states, at_events, _ = self.declared(march, record.states, found[:, 1:])
+        return replace(
+            record,
+            layout=self.problem(0).layout,
+            states=states,
+            events=(names, np.column_stack([found[:, :1], at_events])),
+            switches=tuple(self._switches(march)),
+        )
+
+    def _switches(self, march: March) -> Iterator[ChartSwitch]:
+        before = 0
+        for stretch in march.stretches():
+            for place in self._atlas.places:
+                if place.is_elsewhere(before) != place.is_elsewhere(stretch.key):
+                    title = place.chart(not place.is_elsewhere(stretch.key)).title
+                    yield ChartSwitch(float(stretch.begin[0]), place.connection.name, title)
+            before = stretch.key
+
+    def _programs(self, dyn: Dynamics, key: int) -> tuple[Program, Program]:
+        """The guard of each joint, and the change: those that are near a singularity go to their other chart."""
+        e, atlas = dyn.equations, self._atlas
+        x, following, guards = [*e.q, *e.u], [*e.q, *e.u], []
+        next_key: Any = e.t.arena.constant(float(key))
+        for place in atlas.places:
+            elsewhere = place.is_elsewhere(key)
+            chart = place.chart(elsewhere)
+            guards.append(chart.beyond(x[place.q], atlas.within))
+            near = guards[-1] < TOGETHER
+            q, u = chart.carry(x[place.q], [] if place.u is None else x[place.u])
+            following[place.q] = [select(near, *pair) for pair in zip(q, x[place.q], strict=True)]
+            if place.u is not None:
+                following[place.u] = [select(near, *pair) for pair in zip(u, x[place.u], strict=True)]
+            next_key = next_key + select(near, -place.bit if elsewhere else place.bit, 0.0)
+        arrays: dict[str, Any] = {"state": (e.t, *x), "rest": e.inputs, "parameters": e.parameters}
+        return Program("guards", guards, **arrays), Program("change", [*following, next_key], **arrays)

@@ -1,0 +1,23 @@
+"""The problem that a user poses, in the modes that it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kane.dynamics.dynamics import Dynamics
+from kane.simulation.asked.events import Event
+from kane.simulation.modes.charted import ChartSwitching
+from kane.simulation.modes.charts import Charts
+from kane.simulation.problem import Problem
+
+
+def pose(dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event], charts: Charts | None) -> Problem:
+    """The problem in the coordinates that were declared; ``Switching.start`` says in which mode a run begins.
+
+    Raises:
+        ModelError: as of ``Problem.of``, ``Charts.switching`` and ``refuse_references``.
+    """
+    if charts is None:
+        return Problem.of(dyn, inputs, parameters, events)
+    return ChartSwitching(dyn, charts, inputs, parameters, events).problem(0)
