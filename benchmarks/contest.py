@@ -13,7 +13,7 @@ from benchmarks.kane_loop import KaneLoop
 from benchmarks.peers.pinocchio_models import text_of
 from benchmarks.peers.pinocchio_native import PinocchioNative
 from benchmarks.peers.toolchain import PeerMissingError
-from benchmarks.peers.traced import Traced
+from benchmarks.peers.traced import Build, Traced
 from benchmarks.robots import Robot
 from benchmarks.states import Layout, States, layout, random_states
 
@@ -60,17 +60,17 @@ class Peers:
     """Pinocchio's side of one robot, its states given in Pinocchio's layout.
 
     Attributes:
-        traced: None where tracing was not wanted.
+        traced: traced C, by a word for how it is compiled.
     """
 
     layout: Layout
     model: Any
-    traced: Traced | None
+    traced: dict[str, Traced]
     native: PinocchioNative
     arrays: dict[str, tuple[Array, Array, Array]]
 
     @classmethod
-    def of(cls, robot: Robot, ours: Ours, *, trace: bool) -> "Peers":
+    def of(cls, robot: Robot, ours: Ours, builds: Mapping[str, Build]) -> "Peers":
         """Builds what is not in the cache.
 
         Raises:
@@ -82,16 +82,22 @@ class Peers:
         arrays = {"inverse": (q, v, states.udot[:, order.u]), "forward": (q, v, order.peer_efforts(states.efforts))}
         text = text_of(model)
         native = PinocchioNative(text, [*arrays["inverse"], arrays["forward"][2]])
-        return cls(order, model, Traced.of(text, model.nq, model.nv) if trace else None, native, arrays)
+        traced = {key: Traced.of(text, model.nq, model.nv, how) for key, how in builds.items()}
+        return cls(order, model, traced, native, arrays)
 
     def contestants(self, name: str) -> dict[str, Callable[[int], object]]:
         """Functions run(calls), by the name of the peer, for "inverse" or "forward"."""
         algorithms = {"inverse": ["rnea"], "forward": ["aba WORLD", "aba LOCAL"]}[name]
         runs: dict[str, Callable[[int], object]] = {a: partial(self.native.run, a) for a in algorithms}
-        if self.traced is not None:
-            traced, arrays = self.traced, self.arrays[name]
-            runs["traced"] = lambda calls: traced.loop(name, calls, arrays)
-        return runs
+        return runs | self.traced_contestants(name)
+
+    def traced_contestants(self, name: str, *, chained: bool = False) -> dict[str, Callable[[int], object]]:
+        """Those of traced C; ``chained``: each call waits for the one before."""
+
+        def run(traced: Traced, calls: int) -> object:
+            return traced.loop(name, calls, self.arrays[name], chained=chained)
+
+        return {key: partial(run, traced) for key, traced in self.traced.items()}
 
     def disagreement(self, name: str, ours: Ours) -> float:
         """Largest difference of any peer from kane over the states, relative to the largest result of its state."""
@@ -101,8 +107,7 @@ class Peers:
         size = np.abs(reference).max(axis=1, keepdims=True)
         algorithm = "rnea" if name == "inverse" else "aba WORLD"
         results = [np.array([self.native.value(algorithm, i) for i in range(len(size))])]
-        if self.traced is not None:
-            results.append(self.traced.loop(name, len(size), self.arrays[name]))
+        results += [traced.loop(name, len(size), self.arrays[name]) for traced in self.traced.values()]
         return max(float(np.abs((result - reference) / size).max()) for result in results)
 
     def close(self) -> None:
@@ -115,9 +120,9 @@ def fastest(figures: Mapping[str, Any], names: list[str]) -> str:
     return min((name for name in names if name in figures), key=lambda name: figures[name].median)
 
 
-def peers_or_reason(robot: Robot, ours: Ours, *, trace: bool = True) -> Peers | str:
-    """The peers, or in words why there are none."""
+def peers_or_reason(robot: Robot, ours: Ours, builds: Mapping[str, Build]) -> Peers | str:
+    """The peers, traced C as often as ``builds`` says, or in words why there are none."""
     try:
-        return Peers.of(robot, ours, trace=trace)
+        return Peers.of(robot, ours, builds)
     except PeerMissingError as missing:
         return str(missing)

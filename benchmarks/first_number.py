@@ -1,6 +1,6 @@
 """Run as a process of its own: from a model to its first numbers. Prints CPU seconds of every stage as JSON.
 
-usage: python -m benchmarks.first_number (kane|again|traced|pydy) ROBOT
+usage: python -m benchmarks.first_number (kane|again|traced|O1|pydy) ROBOT
 """
 
 import json
@@ -9,8 +9,6 @@ import sys
 import tempfile
 from functools import partial
 from pathlib import Path
-
-import numpy as np
 
 from benchmarks.peers.toolchain import CACHE
 from benchmarks.stopwatch import Stopwatch
@@ -57,21 +55,30 @@ def kane_first(key: str, *, again: bool = False) -> dict[str, float]:
     return {**watch.laps, "memory": _greatest_memory(), "inverse": inverse, "forward": forward}
 
 
-def traced_first(key: str) -> dict[str, float]:
-    """Model, trace, C compiler, first call by Pinocchio and CasADi; building their own programs is left out."""
-    from benchmarks.peers.pinocchio_models import pinocchio, text_of
-    from benchmarks.peers.traced import Traced, build, compile_seconds, trace
+def traced_first(key: str, *, quick: bool = False) -> dict[str, float]:
+    """Model, trace, C compiler, first call by Pinocchio and CasADi; building their own programs is left out.
+
+    Args:
+        key: of the robot.
+        quick: whether the compiler is to hurry (-O1).
+    """
+    watch = Stopwatch()
+    import numpy as np
+    import pinocchio  # noqa: F401
+
+    watch.lap("import")
+    from benchmarks.peers.pinocchio_models import text_of
+    from benchmarks.peers.traced import QUICK_BUILD, USUAL, Traced, build, compile_seconds, trace
     from benchmarks.robots import robot_named
 
-    pinocchio()
     build()
-    watch = Stopwatch()
+    watch.lap("benchmark")
     model = robot_named(key).peer_model()
     watch.lap("model")
     with tempfile.TemporaryDirectory() as folder:
         source = trace(text_of(model), Path(folder)).source
         watch.lap("derive")
-        compile_seconds(source, model.nq, model.nv)
+        compile_seconds(source, model.nq, model.nv, QUICK_BUILD if quick else USUAL)
         watch.lap("compile")
         traced = Traced(source, source.with_suffix(".so"), model.nq, model.nv)
         q, v = np.full((1, model.nq), 0.5), np.full((1, model.nv), 0.5)
@@ -83,14 +90,21 @@ def traced_first(key: str) -> dict[str, float]:
 
 def pydy_first(key: str) -> dict[str, float]:
     """Model, KanesMethod, PyDy's Cython code, first forward dynamics."""
-    from benchmarks.peers.pinocchio_models import pinocchio
-    from benchmarks.peers.sympy_arms import kanes_method
-    from benchmarks.peers.sympy_pydy import require_pydy, right_hand_side
-    from benchmarks.robots import robot_named
+    watch = Stopwatch()
+    import numpy as np
+    import sympy  # noqa: F401
+
+    from benchmarks.peers.sympy_pydy import require_pydy
 
     require_pydy()
+    watch.lap("import")
+    from benchmarks.peers.pinocchio_models import pinocchio
+    from benchmarks.peers.sympy_arms import kanes_method
+    from benchmarks.peers.sympy_pydy import right_hand_side
+    from benchmarks.robots import robot_named
+
     pinocchio()
-    watch = Stopwatch()
+    watch.lap("benchmark")
     tree = robot_named(key).numbers()
     watch.lap("model")
     method, efforts, numbers = kanes_method(tree)
@@ -103,5 +117,6 @@ def pydy_first(key: str) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    sides = {"kane": kane_first, "again": partial(kane_first, again=True), "traced": traced_first, "pydy": pydy_first}
+    sides = {"kane": kane_first, "again": partial(kane_first, again=True), "traced": traced_first}
+    sides |= {"O1": partial(traced_first, quick=True), "pydy": pydy_first}
     print(json.dumps(sides[sys.argv[1]](sys.argv[2])))

@@ -39,6 +39,22 @@ def _loop(address: int, calls: int, pointers: Any, strides: Any) -> None:
         i = i + 1 if i + 1 < strides[3] else 0
 
 
+@njit("void(int64, int64, float64[:,::1], int64[:], int64[:], float64[::1], float64[:,::1], float64)", nogil=True)
+def _chain(address: int, calls: int, states: Any, pointers: Any, strides: Any, now: Any, out: Any, zero: float) -> None:
+    """As above, but each call waits for the one before: zero times its results is added to the state ``now``."""
+    i, before, n = 0, 0, out.shape[1]
+    nq = states.shape[1] - 1 - n
+    for _ in range(calls):
+        for j in range(nq):
+            now[1 + j] = states[i, 1 + j] + zero * out[before, min(j, n - 1)]
+        for j in range(n):
+            now[1 + nq + j] = states[i, 1 + nq + j] + zero * out[before, j]
+        rest, result = pointers[1] + i * strides[1], pointers[3] + i * strides[2]
+        _call(address, pointers[0], rest, pointers[2], result, pointers[4])
+        before = i
+        i = i + 1 if i + 1 < strides[3] else 0
+
+
 class KaneLoop:
     """One compiled function with a set of states.
 
@@ -72,6 +88,12 @@ class KaneLoop:
     def run(self, calls: int) -> None:
         """Makes that many calls."""
         _loop(self.function.address, calls, self._pointers, self._strides)
+
+    def chained(self, calls: int) -> None:
+        """Makes that many calls, each waiting for the results of the one before."""
+        states, now = self._arrays[0], np.zeros(self.function.n_state)
+        pointers = np.array([now.ctypes.data, *self._pointers[1:]])
+        _chain(self.function.address, calls, states, pointers, self._strides, now, self.out, 0.0)
 
 
 def block_loop(code: LaneCode, state: Array, rest: Array, stage: Array, out: Array) -> Callable[[int], None]:

@@ -33,15 +33,16 @@ class Conditions:
         loads = self._loads
         load = f"{min(loads):.1f} to {max(loads):.1f}, mean {sum(loads) / len(loads):.1f}"
         return [
-            f"{self._start:%Y-%m-%d %H:%M} UTC, {_processor()}",
+            f"{self._start:%Y-%m-%d %H:%M} UTC",
             f"{os.cpu_count()} cores, core {self._core} used, {minutes:.0f} minutes",
             f"load average during the run {load} (this run alone makes 1)",
-            f"kane at {self._revision}, Python {platform.python_version()}, {_compiler()}",
+            f"kane at {self._revision}, Python {platform.python_version()}, {_compiler('gcc')}, {_compiler('clang')}",
             ", ".join(f"{name} {_version(name)}" for name in PACKAGES),
         ]
 
 
-def _processor() -> str:
+def processor() -> str:
+    """Its name, with family and model, by which results are kept."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -61,10 +62,10 @@ def _revision() -> str:
     return result.stdout.strip()
 
 
-def _compiler() -> str:
-    path = shutil.which("gcc")
+def _compiler(name: str) -> str:
+    path = shutil.which(name)
     if path is None:
-        return "no gcc"
+        return f"no {name}"
     return subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout.splitlines()[0]
 
 

@@ -18,5 +18,5 @@ class Mode:
     processes: int
 
 
-FULL = Mode(quick=False, batches=9, processes=5)
+FULL = Mode(quick=False, batches=9, processes=3)
 QUICK = Mode(quick=True, batches=7, processes=2)

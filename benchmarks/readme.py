@@ -6,7 +6,7 @@ from pathlib import Path
 from benchmarks.report import Comparison, grid
 from benchmarks.results import Results, amount, find
 
-BEGIN = "<!-- figures: written by `python -m benchmarks --readme` from benchmarks/results.json -->"
+BEGIN = "<!-- figures: written by `python -m benchmarks --readme` from benchmarks/results -->"
 END = "<!-- end of figures -->"
 # What it is called here, its table, its case there.
 MAIN = (
@@ -16,13 +16,17 @@ MAIN = (
     ("Talos, free base: forward dynamics", "calls", "Talos reduced, free base, forward"),
     ("Panda 7R: operations of inverse dynamics", "counts", "Panda 7R, inverse"),
     ("Panda 7R: operations of forward dynamics", "counts", "Panda 7R, forward"),
+    ("UR5: forward dynamics of one state, from Python", "python", "UR5, forward from Python"),
+    ("Panda 7R: forward dynamics, each call after the one before", "chained", "Panda 7R, forward, chained"),
     ("UR5: from its file to the first numbers", "first", "UR5"),
-    ("UR5: the same with kane's native code on disk", "first", "UR5, again"),
+    ("UR5: the same, with the imports of all packages", "first", "UR5, with imports"),
+    ("UR5: kane's own with native code on disk", "first", "UR5, again"),
     ("Talos, free base: from its file to the first numbers", "first", "Talos reduced, free base"),
     ("Chain of 30 joints: equations and native code", "chains", "30 joints"),
     ("UR5: one Runge-Kutta step", "steps", "UR5"),
     ("Stanford Arm: 10 s to 1e-6, one of 10,000 trajectories, wall time of two cores", "trajectories", "Stanford Arm"),
     ("Panda 7R: 10 s of damped fall to 1e-8", "accuracy", "Panda 7R, 10 s to 1e-8"),
+    ("Panda 7R: the same, all by RK4 in equal steps", "accuracy", "Panda 7R, 10 s to 1e-8, all by RK4"),
     ("Spacecraft with four gimbals: 1,000 s in steps of 10 ms", "spacecraft", "spacecraft, 1,000 s"),
     ("Panda 7R: equations derived", "derivation", "Panda 7R, derived by the recursive route"),
     ("Stanford Arm: equations derived, as in the paper", "derivation", "Stanford Arm, derived by the explicit route"),
@@ -49,10 +53,10 @@ def block(results: Results) -> str:
     found = [(label, find(results, table, case)) for label, table, case in MAIN]
     rows = [_row(label, comparisons) for label, comparisons in found if comparisons]
     table = grid(("", "kane", "peers", "peer / kane"), rows)
-    when = results.conditions[0]
     note = (
-        f"CPU time of one core, medians; {when}. Traced C: Pinocchio's algorithms recorded through CasADi, gcc -O3. "
-        "All figures, and where kane is the slower one: [benchmarks/RESULTS.md](benchmarks/RESULTS.md)."
+        f"CPU time of one core, medians, on {results.processor}; {results.conditions[0]}. Traced C: Pinocchio's "
+        "algorithms recorded through CasADi, gcc -O3. All figures, and where kane is the slower one: "
+        "[benchmarks/RESULTS.md](benchmarks/RESULTS.md)."
     )
     return f"{BEGIN}\n\n{table}\n\n{note}\n\n{END}"
 

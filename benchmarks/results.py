@@ -1,6 +1,7 @@
-"""What a run found: kept as JSON, written out as RESULTS.md and as the table of README.md."""
+"""What runs found: the last full one on each processor, kept as JSON, written out as RESULTS.md and in README.md."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ HEAD = """# Benchmarks
 
 Written by `kane bench` (`python -m benchmarks`). Unless a table says otherwise every time is CPU time of the process,
 all contestants on one core with their batches in turn, so that a disturbance meets all alike: the median, and
-(least-greatest) where there is room.
+(least-greatest) where there is room. There is one run for each processor that it was made on, the newest first.
 Columns headed x are ratios peer / kane, medians over the batches; above 1 kane is the faster.
 """
 SLOWER = "Where kane is slower than a peer, or needs more operations"
@@ -22,30 +23,40 @@ class Results:
     """One run.
 
     Attributes:
+        processor: on which it was made.
         conditions: date, machine, versions, load, as lines.
         tables: by the name under which the command line knows them.
     """
 
+    processor: str
     conditions: list[str] = field(default_factory=list)
     tables: dict[str, Table] = field(default_factory=dict)
 
-    def save(self, path: Path) -> None:
-        """Writes JSON."""
-        path.write_text(json.dumps(asdict(self), indent=1) + "\n")
+    def save(self, folder: Path) -> None:
+        """Writes JSON, in the place of what was found on the same processor before."""
+        folder.mkdir(parents=True, exist_ok=True)
+        name = re.sub(r"\W+", "-", self.processor).strip("-").lower()
+        (folder / f"{name}.json").write_text(json.dumps(asdict(self), indent=1) + "\n")
 
     @classmethod
-    def load(cls, path: Path) -> "Results":
-        """Reads what `save` wrote.
+    def load(cls, folder: Path) -> "list[Results]":
+        """What `save` wrote on all processors, the newest first.
 
         Raises:
             FileNotFoundError: nothing was saved there.
         """
-        if not path.exists():
-            raise FileNotFoundError(f"there is no {path}: a full run (`python -m benchmarks`) writes it")
+        found = [cls._read(path) for path in sorted(folder.glob("*.json"))]
+        if not found:
+            raise FileNotFoundError(f"nothing is kept in {folder}: a full run (`python -m benchmarks`) does that")
+        return sorted(found, key=lambda run: run.conditions[0], reverse=True)  # they begin with the date
+
+    @classmethod
+    def _read(cls, path: Path) -> "Results":
         data = json.loads(path.read_text())
         for table in data["tables"].values():
             table["comparisons"] = [Comparison(**entry) for entry in table["comparisons"]]
-        return cls(data["conditions"], {name: Table(**table) for name, table in data["tables"].items()})
+        tables = {name: Table(**table) for name, table in data["tables"].items()}
+        return cls(data["processor"], data["conditions"], tables)
 
     def comparisons(self) -> Iterator[tuple[str, Comparison]]:
         """All of them, each after the title of its table."""
@@ -54,10 +65,10 @@ class Results:
                 yield table.title, comparison
 
     def markdown(self) -> str:
-        """The whole of RESULTS.md."""
+        """The part of this run in RESULTS.md."""
         conditions = "".join(f"- {line}\n" for line in self.conditions)
-        sections = [HEAD, conditions, self.slower(), *(table.markdown() for table in self.tables.values())]
-        return "\n".join(sections)
+        tables = [table.markdown() for table in self.tables.values()]
+        return "\n".join([f"# {self.processor}\n", conditions, self.slower(), *tables])
 
     def slower(self) -> str:
         """The section of all comparisons in which a peer does better."""
@@ -68,6 +79,11 @@ class Results:
         ]
         text = grid(("table", "case", "peer", "kane", "the peer", "x"), rows) if rows else "Nowhere in this run."
         return f"## {SLOWER}\n\n{text}\n"
+
+
+def document(runs: Sequence[Results]) -> str:
+    """The whole of RESULTS.md."""
+    return "\n".join([HEAD, *(run.markdown() for run in runs)])
 
 
 def amount(value: float, unit: str) -> str:

@@ -18,7 +18,7 @@ from benchmarks.mode import FULL, QUICK, Mode  # noqa: E402
 from benchmarks.peers import pinocchio_native, traced  # noqa: E402
 from benchmarks.peers.toolchain import PeerMissingError  # noqa: E402
 from benchmarks.report import Table  # noqa: E402
-from benchmarks.results import Results  # noqa: E402
+from benchmarks.results import Results, document  # noqa: E402
 from benchmarks.tables import (  # noqa: E402
     accuracy,
     calls,
@@ -26,6 +26,7 @@ from benchmarks.tables import (  # noqa: E402
     counts,
     derivation,
     first_numbers,
+    from_python,
     lanes,
     mobile,
     peak,
@@ -37,11 +38,13 @@ from benchmarks.tables import (  # noqa: E402
 from benchmarks.timing import pin_to_core  # noqa: E402
 
 FOLDER = Path(__file__).parent
-MARKDOWN, NUMBERS = "RESULTS.md", "results.json"
+MARKDOWN, NUMBERS = "RESULTS.md", "results"
 TABLES: dict[str, Callable[[Mode], Table]] = {
     "counts": counts.table,
     "literature": counts.literature,
     "calls": calls.table,
+    "chained": calls.chained,
+    "python": from_python.table,
     "lanes": lanes.table,
     "peak": peak.table,
     "first": first_numbers.table,
@@ -59,7 +62,7 @@ TABLES: dict[str, Callable[[Mode], Table]] = {
 
 
 def main(argv: Sequence[str]) -> int:
-    """Runs the tables and prints them; a full run writes RESULTS.md, results.json and the figures of README.md.
+    """Runs the tables and prints them; a full run keeps its results and writes RESULTS.md and README.md.
 
     Args:
         argv: options, without the program's name.
@@ -77,15 +80,14 @@ def main(argv: Sequence[str]) -> int:
     full = not (options.quick or options.only)
     folder = options.output or (FOLDER if full else None)
     if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
         results.save(folder / NUMBERS)
-        (folder / MARKDOWN).write_text(results.markdown())
+        (folder / MARKDOWN).write_text(document(Results.load(folder / NUMBERS)))
     return _rewrite_readme() if folder == FOLDER else 0
 
 
 def _rewrite_readme() -> int:
     try:
-        readme.rewrite(ROOT / "README.md", Results.load(FOLDER / NUMBERS))
+        readme.rewrite(ROOT / "README.md", Results.load(FOLDER / NUMBERS)[0])
     except (FileNotFoundError, ValueError) as error:
         print(f"README.md is as it was: {error}", file=sys.stderr)
         return 1
@@ -93,7 +95,7 @@ def _rewrite_readme() -> int:
 
 
 def _measure(names: Iterable[str], mode: Mode, conditions: machine.Conditions) -> Results:
-    results = Results()
+    results = Results(machine.processor())
     print(*conditions.lines(), "", sep="\n", flush=True)
     for name in names:
         start = time.monotonic()
@@ -116,10 +118,10 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--only", choices=TABLES, action="append", help="this table alone; may be given again")
     parser.add_argument("--core", type=int, help="core to measure on (the first allowed one)")
     parser.add_argument(
-        "--output", type=Path, help=f"folder for {MARKDOWN} and {NUMBERS} (a full run writes them beside this program)"
+        "--output", type=Path, help=f"folder for {MARKDOWN} and {NUMBERS}/ (a full run writes them beside this program)"
     )
     parser.add_argument(
-        "--readme", action="store_true", help=f"measure nothing: write the figures of README.md from {NUMBERS}"
+        "--readme", action="store_true", help=f"measure nothing: write the figures of README.md from {NUMBERS}/"
     )
     return parser.parse_args(argv)
 

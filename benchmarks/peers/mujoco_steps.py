@@ -63,6 +63,17 @@ def _text(values: Any) -> str:
     return " ".join(f"{value:.17g}" for value in np.ravel(values))
 
 
+def mujoco_model(model: Any, step: float, damping: float = 0.0) -> tuple[Any, Any, Any]:
+    """MuJoCo's module, its model of a Pinocchio tree (see ``mjcf_of``), and data of it.
+
+    Raises:
+        PeerMissingError: MuJoCo is not installed.
+    """
+    mujoco = _mujoco()
+    made = mujoco.MjModel.from_xml_string(mjcf_of(model, step, damping))
+    return mujoco, made, mujoco.MjData(made)
+
+
 class MujocoSteps:
     """A run from one initial state.
 
@@ -77,9 +88,7 @@ class MujocoSteps:
     """
 
     def __init__(self, model: Any, step: float, x: Array, *, damping: float = 0.0) -> None:
-        self._mujoco = _mujoco()
-        self._model = self._mujoco.MjModel.from_xml_string(mjcf_of(model, step, damping))
-        self._data = self._mujoco.MjData(self._model)
+        self._mujoco, self._model, self._data = mujoco_model(model, step, damping)
         size = self._mujoco.mj_stateSize(self._model, self._mujoco.mjtState.mjSTATE_FULLPHYSICS)
         self._start = np.zeros((1, size))
         self._start[0, 1 : 1 + len(x)] = x  # time comes first

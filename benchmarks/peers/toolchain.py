@@ -67,7 +67,7 @@ def built(name: str, sources: Sequence[Path], flags: Sequence[str], *, stem: str
     """Compiles the first source, unless the same content was compiled before; safe when several processes ask at once.
 
     Args:
-        name: compiler, "gcc" or "g++".
+        name: compiler, "gcc", "g++" or "clang".
         sources: the file to compile, then those it includes (they enter the key).
         flags: everything else on the command line.
         stem: readable beginning of the file's name.

@@ -5,6 +5,7 @@ import functools
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -18,7 +19,35 @@ from benchmarks.peers.toolchain import CACHE, NATIVE, PeerMissingError, built, c
 
 Array = npt.NDArray[np.float64]
 ALGORITHMS = {"inverse": 0, "forward": 1}
-OPTIMISE = ["-O3", "-march=native", "-shared", "-fPIC"]
+SHARED = ["-march=native", "-shared", "-fPIC"]
+OPTIMISE = ["-O3", *SHARED]
+
+
+@dataclass(frozen=True)
+class Build:
+    """How traced C is compiled.
+
+    Attributes:
+        compiler: its name.
+        flags: what is asked of it.
+    """
+
+    compiler: str
+    flags: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """For headings and notes."""
+        inlined = ", sine and cosine inlined" if "-DINLINED" in self.flags else ""
+        return f"{self.compiler} {self.flags[0]}{inlined}"
+
+
+USUAL, QUICK_BUILD = Build("gcc", ("-O3",)), Build("gcc", ("-O1",))
+
+
+def strongest() -> Build:
+    """What made the fastest code of all that was tried: clang, or gcc where it is not installed."""
+    return Build("clang" if shutil.which("clang") else "gcc", ("-Ofast", "-DINLINED"))
 
 
 def build() -> Path:
@@ -58,13 +87,13 @@ def trace(text: str, folder: Path) -> Trace:
     return Trace(folder / "traced.c", float(result.stdout))
 
 
-def _flags(source: Path, nq: int, nv: int) -> list[str]:
-    return [*OPTIMISE, f'-DGENERATED="{source}"', f"-DNQ={nq}", f"-DNV={nv}", "-lm"]
+def _flags(source: Path, nq: int, nv: int, how: Build) -> list[str]:
+    return [*how.flags, *SHARED, f'-DGENERATED="{source}"', f"-DNQ={nq}", f"-DNV={nv}", "-lm"]
 
 
-def compile_seconds(source: Path, nq: int, nv: int) -> float:
-    """CPU time of gcc -O3 -march=native on traced C [s]; the library lies beside the source as traced.so."""
-    return compile_file("gcc", NATIVE / "traced.c", _flags(source, nq, nv), source.with_suffix(".so"))
+def compile_seconds(source: Path, nq: int, nv: int, how: Build) -> float:
+    """CPU time of compiling traced C [s]; the library lies beside the source as traced.so."""
+    return compile_file(how.compiler, NATIVE / "traced.c", _flags(source, nq, nv, how), source.with_suffix(".so"))
 
 
 @functools.cache
@@ -99,14 +128,15 @@ class Traced:
         self._work = np.zeros(sizes[0]), np.zeros(sizes[1], np.int64)
 
     @classmethod
-    def of(cls, text: str, nq: int, nv: int) -> "Traced":
+    def of(cls, text: str, nq: int, nv: int, how: Build = USUAL) -> "Traced":
         """Traces and compiles a model given in the form of `pinocchio_models.text_of`, unless the cache has it.
 
         Raises:
             PeerMissingError: pin, casadi or a compiler is missing.
         """
         source = source_of(text)
-        library = built("gcc", [NATIVE / "traced.c", source], _flags(source, nq, nv), stem="traced")
+        sources = [NATIVE / "traced.c", NATIVE / "sincos.h", source]
+        library = built(how.compiler, sources, _flags(source, nq, nv, how), stem="traced")
         return cls(source, library, nq, nv)
 
     @staticmethod
@@ -115,20 +145,28 @@ class Traced:
         pointer = ctypes.c_void_p
         library.bench_work.argtypes = [pointer, pointer]
         library.bench_loop.argtypes = [ctypes.c_int, ctypes.c_long, ctypes.c_long, *[pointer] * 6]
+        library.bench_chain.argtypes = [*library.bench_loop.argtypes, ctypes.c_double]
         if steps:
             library.bench_rk4.argtypes = [ctypes.c_long, ctypes.c_double, *[pointer] * 5]
         return library
 
-    def loop(self, algorithm: str, calls: int, states: tuple[Array, Array, Array]) -> Array:
+    def loop(self, algorithm: str, calls: int, states: tuple[Array, Array, Array], *, chained: bool = False) -> Array:
         """Calls "inverse" or "forward" over the states (q, v, last), each (N, .), in turn.
+
+        Args:
+            algorithm, calls, states: see above.
+            chained: whether each call waits for the results of the one before.
 
         Returns:
             The results, shape (N, nv); rows never reached are zero.
         """
         q, v, last = (np.ascontiguousarray(array) for array in states)
         out = np.zeros((len(q), self._speeds))
-        pointers = [array.ctypes.data for array in (q, v, last, out, *self._work)]
-        self._library.bench_loop(ALGORITHMS[algorithm], calls, len(q), *pointers)
+        arguments = ALGORITHMS[algorithm], calls, len(q), *(a.ctypes.data for a in (q, v, last, out, *self._work))
+        if chained:
+            self._library.bench_chain(*arguments, 0.0)
+        else:
+            self._library.bench_loop(*arguments)
         return out
 
     def rk4(self, steps: int, step: float, x: Array, *, damping: float = 0.0) -> None:

@@ -16,7 +16,7 @@ from benchmarks.peers.pinocchio_models import text_of
 from benchmarks.peers.sympy_arms import kanes_method
 from benchmarks.peers.sympy_pydy import require_pydy, right_hand_side
 from benchmarks.peers.toolchain import PeerMissingError
-from benchmarks.peers.traced import Traced
+from benchmarks.peers.traced import Traced, strongest
 from benchmarks.report import Table
 from benchmarks.robots import PANDA
 from benchmarks.states import layout
@@ -26,7 +26,7 @@ from kane.simulation.problem import Problem
 
 TITLE = "Ten seconds of the Panda to 1e-8"
 CASE = "Panda 7R, 10 s to 1e-8"
-COLUMNS = ("program", "setting", "CPU, ms", "x real time", "x", "error at 10 s")
+COLUMNS = ("program", "setting", "CPU, ms", "x real time", "x", "x, same method", "error at 10 s")
 NOTE = (
     "The Panda falls from rest, motors off, 1 N m s/rad of damping in every joint; its state after 10 s is wanted. "
     "Every program runs at the loosest setting of a ladder (tolerances rtol = atol a quarter of a decade apart, "
@@ -34,15 +34,18 @@ NOTE = (
     "DOP853 at rtol 1e-13 on Pinocchio's aba, with which LSODA and the fixed steps agree. The error is the largest "
     "over q [rad] and v [rad/s]. kane.simulate is the whole call, arguments checked, energies computed, the trajectory "
     "ready; the loop is its native part, the problem set up before. x is the peer's time over that of kane.simulate "
-    "with RK8. Derivation and compilation are in other tables."
+    "with RK8; x, same method, over that with RK4 in equal steps. Derivation and compilation are in other tables."
 )
 NO_PYDY = "PyDy + odeint is in full runs only: deriving and compiling its equations of the Panda takes half a minute."
 SPAN, DAMPING, WANTED = 10.0, 1.0, 1e-8  # s, N m s/rad, rad and rad/s
 START = (0.0, -0.7, 0.0, -2.3, 0.0, 1.6, 0.8)  # rad
 TOLERANCES = tuple(10.0 ** (-quarter / 4) for quarter in range(45, 23, -1))
 STEPS = tuple(int(20_000 * 0.9**k) for k in range(24))
+TRACED, MUJOCO = "traced C, RK4", "MuJoCo, RK4"
+FASTEST = f"{TRACED}, {strongest().words}"
+EQUAL = (TRACED, FASTEST, MUJOCO)
 RARELY = 10**9  # steps between records: the first and the last state only
-OURS = "kane.simulate, RK8"
+OURS, OURS_RK4 = "kane.simulate, RK8", "kane.simulate, RK4"
 Array = npt.NDArray[np.float64]
 
 
@@ -92,9 +95,10 @@ def table(mode: Mode) -> Table:
     for name, figure in figures.items():
         setting, error = chosen[name]
         times = "" if name.startswith("kane") else result.ratio(CASE, name, figures[OURS], figure)
+        same = result.ratio(f"{CASE}, all by RK4", name, figures[OURS_RK4], figure) if name in EQUAL else ""
         verdict = f"{error:.0e}" + ("" if error <= WANTED else " NOT REACHED")
         words = programs[name].text(setting)
-        result.rows.append([name, words, _milliseconds(figure), f"{SPAN / figure.median:,.0f}", times, verdict])
+        result.rows.append([name, words, _milliseconds(figure), f"{SPAN / figure.median:,.0f}", times, same, verdict])
     return result
 
 
@@ -120,9 +124,10 @@ def _programs(mode: Mode, result: Table) -> tuple[Array, dict[str, Program]]:
     wanted = reference(slope, x, SPAN)
     programs = _ours(dynamics, order)
     makers: dict[str, Callable[[], Program]] = {
-        "traced C, RK4": lambda: _fixed(_traced(Traced.of(text_of(model), model.nq, model.nv), x)),
+        TRACED: lambda: _fixed(_traced(Traced.of(text_of(model), model.nq, model.nv), x)),
+        FASTEST: lambda: _fixed(_traced(Traced.of(text_of(model), model.nq, model.nv, strongest()), x)),
         "Pinocchio aba + odeint": lambda: _by_tolerance(partial(odeint, slope, x, SPAN)),
-        "MuJoCo, RK4": lambda: _fixed(_mujoco(model, x)),
+        MUJOCO: lambda: _fixed(_mujoco(model, x)),
     }
     if mode.quick:
         result.note(NO_PYDY)
@@ -150,6 +155,10 @@ def _ours(dynamics: kane.Dynamics, order: npt.NDArray[np.intp]) -> dict[str, Pro
         done = kane.simulate(dynamics, until=SPAN, q=np.array(START), integrator=integrator, every=every)
         return np.concatenate([done.q[-1][order], done.u[-1][order]])
 
+    def stepped(steps: float) -> Array:
+        done = kane.simulate(dynamics, until=SPAN, dt=SPAN / steps, q=np.array(START), every=RARELY)
+        return np.concatenate([done.q[-1][order], done.u[-1][order]])
+
     problem = Problem.of(dynamics, None, None, ())
     course = free_course(0.0, SPAN, RARELY, None, problem.plan.tables())
     begin = problem.layout.initial_state(np.array(START), None)
@@ -165,6 +174,7 @@ def _ours(dynamics: kane.Dynamics, order: npt.NDArray[np.intp]) -> dict[str, Pro
         "kane, the loop alone": _by_tolerance(loop),
         "kane.simulate, RK8, 1,001 states kept": _by_tolerance(partial(simulated, kane.RK8, None)),
         "kane.simulate, RK5": _by_tolerance(partial(simulated, kane.RK5, RARELY)),
+        OURS_RK4: _fixed(stepped),
     }
 
 

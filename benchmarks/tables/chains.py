@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from benchmarks.contest import Ours, Peers, fastest, peers_or_reason
 from benchmarks.mode import Mode
+from benchmarks.peers.traced import USUAL
 from benchmarks.processes import first_numbers, total
 from benchmarks.report import Table, nanoseconds, seconds
 from benchmarks.robots import chain
@@ -53,7 +54,7 @@ def running(mode: Mode) -> Table:
     result.notes.append("As in the table of single calls.")
     for n in QUICK_LENGTHS if mode.quick else LENGTHS:
         ours = Ours.of(chain(n))
-        peers = peers_or_reason(chain(n), ours, trace=n <= LONGEST_TRACED)
+        peers = peers_or_reason(chain(n), ours, {"traced": USUAL} if n <= LONGEST_TRACED else {})
         for name in ("inverse", "forward"):
             result.rows.append([str(n), name, *_running_cells((n, name), ours, peers, mode, result)])
         if isinstance(peers, Peers):

@@ -1,4 +1,8 @@
-/* Loops over the C that CasADi generated (GENERATED names the file; NQ, NV its sizes). Built as a shared library. */
+/* Loops over the C that CasADi generated (GENERATED names the file; NQ, NV its sizes; INLINED: with sines and cosines
+ * to be inlined). Built as a shared library. */
+#ifdef INLINED
+#include "sincos.h"
+#endif
 #include GENERATED
 
 typedef int (*Function)(const casadi_real**, casadi_real**, casadi_int*, casadi_real*, int);
@@ -21,6 +25,24 @@ void bench_loop(int algorithm, long calls, long n, const double* q, const double
     const casadi_real* arguments[3] = {q + i * NQ, v + i * NV, last + i * NV};
     casadi_real* results[1] = {out + i * NV};
     f(arguments, results, iw, w, 0);
+  }
+}
+
+/* The same, but each call waits for the one before: zero, which no compiler knows to be zero, times its results is
+ * added to the state. */
+void bench_chain(int algorithm, long calls, long n, const double* q, const double* v, const double* last, double* out,
+                 double* w, long long* iw, double zero) {
+  Function volatile chosen = algorithm ? forward : inverse;
+  Function f = chosen;
+  double q_now[NQ], v_now[NV];
+  const double* before = out;
+  for (long k = 0, i = 0; k < calls; k++, i = i + 1 < n ? i + 1 : 0) {
+    for (int j = 0; j < NQ; j++) q_now[j] = q[i * NQ + j] + zero * before[j < NV ? j : NV - 1];
+    for (int j = 0; j < NV; j++) v_now[j] = v[i * NV + j] + zero * before[j];
+    const casadi_real* arguments[3] = {q_now, v_now, last + i * NV};
+    casadi_real* results[1] = {out + i * NV};
+    f(arguments, results, iw, w, 0);
+    before = results[0];
   }
 }
 
