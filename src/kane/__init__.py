@@ -108,6 +108,7 @@ from kane.simulation.recorded.followed_motion import FollowedMotion
 from kane.simulation.recorded.trajectory import Trajectory
 from kane.simulation.simulate import simulate
 from kane.simulation.stepper import Stepper
+from kane.viewer.view import View, view
 
 __version__ = "0.1.0"
 
@@ -213,6 +214,7 @@ __all__ = [
     "TriedSpeeds",
     "Trim",
     "Universal",
+    "View",
     "Weld",
     "Wheel",
     "WheelForces",
@@ -266,5 +268,6 @@ __all__ = [
     "tanh",
     "tip_over",
     "trim",
+    "view",
     "wheel_forces",
 ]

@@ -16,7 +16,8 @@ LAYERS = (
     ("display",),
     ("library", "dynamics", "exporters"),
     ("simulation",),
-    ("analysis", "ensembles", "viewer"),
+    ("analysis", "ensembles"),
+    ("viewer",),
     ("haptics",),
     ("cli",),
 )

@@ -78,7 +78,8 @@ class Tab:
     """A page; ``problems`` is what its console complained of."""
 
     def __init__(self, socket: str, address: str, width: int, height: int) -> None:
-        self.socket = connect(socket, max_size=None, open_timeout=20)
+        self._connection = connect(socket, max_size=None, open_timeout=20)
+        self.socket = self._connection.__enter__()
         self.number, self.problems = 0, []
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.ask(f"{domain}.enable")
@@ -140,5 +141,6 @@ class Tab:
         self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=int(held), clickCount=1)
 
     def close(self) -> None:
-        """Close the connection."""
-        self.socket.close()
+        """Close the tab."""
+        self.ask("Page.close")
+        self._connection.__exit__(None, None, None)

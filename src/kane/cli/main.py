@@ -15,6 +15,7 @@ from kane.cli.check import check
 from kane.cli.count import count
 from kane.cli.export import export
 from kane.cli.run import run
+from kane.cli.view import view
 from kane.errors import KaneError
 
 
@@ -36,6 +37,7 @@ app.command()(count)
 app.command()(check)
 app.command()(export)
 app.command()(bench)
+app.command()(view)
 
 
 def _print_version(wanted: bool) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.arguments import listed, number
+from kane.formulation.equations import Equations
 from kane.model.named_vector import named_vector
 from kane.native.arrays import (
     CHANGED,
@@ -80,6 +81,17 @@ class Stepper:
 
     def __repr__(self) -> str:
         return f"Stepper of {self._problem.layout.model!r} by {self._method.name} at t = {self.time:.9g} s"
+
+    @property
+    def equations(self) -> Equations:
+        """The equations that are integrated."""
+        return self._problem.dyn.equations
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Values of the parameters by name."""
+        names = self._problem.layout.parameters
+        return dict(zip(names, map(float, self._problem.parameters), strict=True))
 
     @property
     def time(self) -> float:

@@ -95,11 +95,12 @@ Object.assign(Page.prototype, {
     const speed = this.controls.speed = element("select", { ariaLabel: "speed", onchange: () => { this.speed = Number(speed.value); } },
       ...SPEEDS.map((s) => element("option", { value: s, textContent: `× ${s}`, selected: s === 1 })));
     const time = this.controls.time = element("span", { className: "time" });
-    const bar = element("footer", { id: "bar", className: "card" }, play);
-    bar.append(element("button", { textContent: "↺", ariaLabel: "begin again", onclick: () => this.reset() }));
+    const bar = element("footer", { id: "bar", className: "card" });
+    if (this.mode !== "stream") bar.append(play, element("button", { textContent: "↺", ariaLabel: "begin again", onclick: () => this.reset() }));
     if (this.mode === "run") bar.append(this.timeline());
     else bar.append(element("span", { className: "track" }));
-    bar.append(time, speed);
+    bar.append(time);
+    if (this.mode !== "stream") bar.append(speed);
     if (this.mode === "run") {
       const loop = element("input", { type: "checkbox", checked: true, onchange: () => { this.loop = loop.checked; } });
       bar.append(element("label", {}, loop, " loop"));

@@ -276,7 +276,7 @@ class Page {
     this.cursor = Math.max(low, Math.min(high, t));
   }
 
-  reset() { this.start(); this.aim(); if (this.mode === "run") this.seek(this.runs[0].time[0]); }
+  reset() { if (this.mode !== "stream") this.start(); this.aim(); if (this.mode === "run") this.seek(this.runs[0].time[0]); }
 
   // The listeners of mouse, fingers and keys.
   listen() {
@@ -313,7 +313,7 @@ class Page {
     const step = (direction) => { if (this.mode === "run") { this.toggle(false); this.seek(this.cursor + direction * (e.shiftKey ? 0.1 : 1 / 60) * Math.max(1, this.speed)); } };
     const times = (k) => { const i = SPEEDS.indexOf(this.speed) + k; if (SPEEDS[i]) { this.speed = SPEEDS[i]; this.controls.speed.value = this.speed; } };
     const actions = {
-      " ": () => this.toggle(), ArrowLeft: () => step(-1), ArrowRight: () => step(1), "+": () => times(1), "=": () => times(1), "-": () => times(-1),
+      " ": () => this.mode !== "model" && this.toggle(), ArrowLeft: () => step(-1), ArrowRight: () => step(1), "+": () => times(1), "=": () => times(1), "-": () => times(-1),
       Home: () => this.mode === "run" && this.seek(-Infinity), End: () => this.mode === "run" && this.seek(Infinity),
       r: () => this.reset(), l: () => this.setLook(this.look === "dark" ? "light" : "dark"), f: () => this.nextFollowed(),
       t: () => this.switch("traces"), x: () => this.switch("frames"), g: () => this.switch("ghosts"), a: () => this.switch("arrows"),

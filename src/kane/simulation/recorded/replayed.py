@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kane.display.page import Page
     from kane.display.replay import Arrow, ShownRun
     from kane.dynamics.dynamics import Dynamics
+    from kane.formulation.equations import Equations
 
 ENERGY = "energy"
 
@@ -63,12 +64,12 @@ class Replayed(ABC):
         traces: Any = (),
         arrows: Any = (),
         plots: Any = (),
-        dyn: Dynamics | None = None,
+        model: Equations | None = None,
     ) -> Page:
-        """The page of ``save_html``, for servers; ``dyn`` in the place of what was simulated."""
+        """The page of ``save_html``, for servers; ``model`` for a run from a file that does not hold it."""
         from kane.display.replay import replay_page
 
-        known = dyn or self.dynamics()
+        known = self.dynamics(model)
         others = listed(ghosts, "ghosts", "runs")
         for other in others:
             if not isinstance(other, Replayed):
@@ -86,8 +87,8 @@ class Replayed(ABC):
             plots=words(plots, "plots", "names"),
         )
 
-    def dynamics(self) -> Dynamics:
-        """What was simulated; of a run from a file, what its model gives.
+    def dynamics(self, model: Equations | None = None) -> Dynamics:
+        """What was simulated; of a run from a file, what its model, or another, gives.
 
         Raises:
             ModelError: the file does not hold its model.
@@ -97,6 +98,9 @@ class Replayed(ABC):
             from kane.formulation.formulate import formulate
             from kane.model.model_form import model_of
 
+            if model is not None:
+                self._dyn = build(model)
+                return self._dyn
             if not self._form:
                 raise ModelError(
                     "this run was read from a file that does not hold its model; simulate it again and save it, or "

@@ -1,0 +1,51 @@
+"""kane view: look at a model or a run in a browser."""
+
+from __future__ import annotations
+
+import time
+import webbrowser
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import kane
+from kane.cli.model_argument import Base, BaseOption, read_model
+from kane.cli.run import initial_state
+
+
+def view(
+    source: Annotated[
+        str, typer.Argument(metavar="MODEL|RUN", help="A model as for the other commands, or a run (.nc).")
+    ],
+    *,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 for any that is free.")] = 0,
+    save: Annotated[Path | None, typer.Option(help="Write the page to this file, instead of serving it.")] = None,
+    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+    base: BaseOption = Base.fixed,
+) -> None:
+    """Show MODEL, posed by sliders, or play RUN, which kane run or run.save wrote, in the browser.
+
+    The page is served to this machine alone until Ctrl-C; its address holds a token. With --save a model becomes a page
+    that simulates its equations, a run one that plays: files that open anywhere and ask no network.
+    """
+    made: Any = kane.Trajectory.load(source) if Path(source).suffix.lower() == ".nc" else _built(source, base)
+    if save is not None:
+        start = {} if isinstance(made, kane.Trajectory) else initial_state(made)
+        typer.echo(made.save_html(save, **start))
+        return
+    start = {} if isinstance(made, kane.Trajectory) else {"q": initial_state(made)["q"]}
+    with kane.view(made, port=port, **start) as shown:
+        typer.echo(shown.url)
+        if browser and not webbrowser.open(shown.url):
+            typer.echo("note: no browser was found here; open the address in one on this machine", err=True)
+        typer.echo("Ctrl-C ends it.", err=True)
+        try:
+            while True:
+                time.sleep(3600.0)
+        except KeyboardInterrupt:
+            typer.echo("", err=True)
+
+
+def _built(source: str, base: Base) -> kane.Dynamics:
+    return kane.build(kane.formulate(read_model(source, base)))

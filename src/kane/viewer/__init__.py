@@ -1,0 +1,1 @@
+"""Looking at models, runs and steppers in a browser: a page, and the server behind it."""

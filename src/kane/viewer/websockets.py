@@ -1,0 +1,169 @@
+"""The server of a page: HTTP and WebSocket on 127.0.0.1, by the library websockets (extra ``view``)."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kane.display.page import served
+from kane.errors import ModelError
+
+HOST = "127.0.0.1"
+# Frames a second of what moves; seconds to wait for the token; bytes and number in a second of what a page may say.
+RATE, PATIENCE, LONGEST, MOST_MESSAGES = 60.0, 5.0, 4096, 200
+REFUSED = 1008  # of WebSocket: a message that breaks the rules
+
+
+@dataclass(frozen=True)
+class Served:
+    """What a server shows.
+
+    Attributes:
+        title: of the page.
+        message: what a page is sent first: its content and its programs.
+        frame: the state now, as bytes of doubles; None where nothing moves by itself.
+        set_input: takes name and value where pages may set inputs; None where they may only look. It returns what is
+            wrong with them, in words.
+    """
+
+    title: str
+    message: Callable[[], str]
+    frame: Callable[[], bytes] | None = None
+    set_input: Callable[[str, float], str] | None = None
+
+
+class PageServer:
+    """Serves one page to browsers on this machine that know its token.
+
+    It listens on 127.0.0.1 alone. Whoever asks must name this host and, for a WebSocket, come from this page (DNS
+    rebinding and pages of other origins are refused); nothing is sent before the token, which stands behind the # of
+    the address and is the first message. Pages may not say anything else unless they have control.
+
+    Raises:
+        ModelError: websockets is not installed, or the port is in use.
+    """
+
+    def __init__(self, shown: Served, port: int = 0) -> None:
+        self.shown, self.token = shown, secrets.token_urlsafe(24)
+        serve = self._library()
+        self._socket = _bound(port)
+        self.port = int(self._socket.getsockname()[1])
+        self._hosts = {f"{HOST}:{self.port}", f"localhost:{self.port}"}
+        self._page = served(shown.title, " ".join(f"ws://{host}" for host in sorted(self._hosts)))
+        self._server = serve(
+            self._talk,
+            sock=self._socket,
+            process_request=self._answer,
+            compression=None,
+            max_size=LONGEST,
+            server_header=None,
+        )
+        self._open = True
+        self._thread = threading.Thread(target=self._server.serve_forever, name=f"kane view {self.port}", daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        """The address, with the token."""
+        return f"http://{HOST}:{self.port}/#{self.token}"
+
+    def close(self) -> None:
+        """Stop; pages that are open say so."""
+        if self._open:
+            self._open = False
+            self._server.shutdown()
+            self._thread.join(5.0)
+
+    @staticmethod
+    def _library() -> Any:
+        try:
+            from websockets.sync.server import serve
+        except ImportError:
+            raise ModelError("pages are served by the library websockets; pip install 'kane[view]'") from None
+        return serve
+
+    def _answer(self, connection: Any, request: Any) -> Any:
+        """The answer to a request of HTTP; None lets a WebSocket begin."""
+        hosts, origins = request.headers.get_all("Host"), request.headers.get_all("Origin")
+        if len(hosts) != 1 or hosts[0] not in self._hosts:
+            return connection.respond(403, "This page is served to this machine alone.\n")
+        if "Upgrade" in request.headers:
+            if len(origins) != 1 or origins[0] not in {f"http://{host}" for host in self._hosts}:
+                return connection.respond(403, "Only the page of this server may connect.\n")
+            return None
+        if request.path != "/":
+            return connection.respond(404, "There is one page here, at /.\n")
+        response = connection.respond(200, self._page)
+        del response.headers["Content-Type"]
+        for name, value in (
+            ("Content-Type", "text/html; charset=utf-8"),
+            ("Cache-Control", "no-store"),
+            ("X-Content-Type-Options", "nosniff"),
+            ("X-Frame-Options", "SAMEORIGIN"),
+        ):
+            response.headers[name] = value
+        return response
+
+    def _talk(self, connection: Any) -> None:
+        """One page, from its token to its end."""
+        try:
+            token = connection.recv(timeout=PATIENCE)
+        except TimeoutError:
+            token = ""
+        if not isinstance(token, str) or not hmac.compare_digest(token.encode(), self.token.encode()):
+            connection.close(REFUSED, "the token is wrong; open the whole address, with what follows its #")
+            return
+        connection.send(self.shown.message())
+        self._go_on(connection)
+
+    def _go_on(self, connection: Any) -> None:
+        """Frames as the state changes, and what the page says."""
+        from websockets.exceptions import ConnectionClosed
+
+        sent, second, heard, due = b"", time.monotonic(), 0, time.monotonic()
+        try:
+            while self._open:
+                wait = max(0.0, due - time.monotonic()) if self.shown.frame else None
+                try:
+                    said = connection.recv(timeout=wait)
+                except TimeoutError:
+                    due = max(due + 1.0 / RATE, time.monotonic())
+                    frame = self.shown.frame() if self.shown.frame else b""
+                    if frame != sent:
+                        connection.send(frame)
+                        sent = frame
+                    continue
+                now = time.monotonic()
+                second, heard = (now, 1) if now > second + 1.0 else (second, heard + 1)
+                wrong = "too many messages" if heard > MOST_MESSAGES else self._heard(said)
+                if wrong:
+                    connection.close(REFUSED, wrong[:100])
+                    return
+        except ConnectionClosed:
+            pass
+
+    def _heard(self, said: Any) -> str:
+        """Do what a page says; what is wrong with it, in words, or nothing."""
+        if self.shown.set_input is None:
+            return "this view may only be looked at; start it with control=True"
+        try:
+            content = json.loads(said)
+            name, value = str(content["input"]), float(content["value"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return "a message is not understood"
+        return self.shown.set_input(name, value)
+
+
+def _bound(port: int) -> socket.socket:
+    """A socket that listens on a port of this machine; 0 for any that is free."""
+    try:
+        return socket.create_server((HOST, port))
+    except (OSError, OverflowError, TypeError) as error:
+        raise ModelError(f"port {port} cannot be used: {error}; give another, or leave port= out") from None

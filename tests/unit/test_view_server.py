@@ -1,0 +1,236 @@
+"""The server of views: who is let in, who is not, and what pages may say."""
+
+import json
+import socket
+import struct
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+import kane
+from kane.errors import ModelError
+
+
+def dynamics():
+    return kane.build(kane.formulate(kane.library.n_link_pendulum(1)))
+
+
+@pytest.fixture(scope="module")
+def shown():
+    with kane.view(kane.library.n_link_pendulum(1)) as view:
+        yield view
+
+
+def parts(view):
+    """Host with port, and token."""
+    address, _, token = view.url.partition("#")
+    return address.removeprefix("http://").rstrip("/"), token
+
+
+@contextmanager
+def joined(view, *, token=None, origin=None):
+    """A WebSocket that has sent its token."""
+    here, right = parts(view)
+    with connect(f"ws://{here}/", origin=origin or f"http://{here}", max_size=None) as page:
+        page.send(right if token is None else token)
+        yield page
+
+
+def heard(page, times):
+    """What a page hears, so many times."""
+    return [page.recv(timeout=10) for _ in range(times)]
+
+
+def poured(page, said):
+    """Far more messages than anybody means, then what is heard."""
+    for _ in range(20_000):
+        page.send(said)
+    return heard(page, 5)
+
+
+def asked(view, path="/", **headers):
+    request = urllib.request.Request(f"http://{parts(view)[0]}{path}", headers=headers)
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return answer.read().decode(), answer.headers
+
+
+def test_the_page_is_served_without_content_and_bound_to_this_machine(shown):
+    text, headers = asked(shown)
+    here, token = parts(shown)
+    assert here.startswith("127.0.0.1:")
+    assert headers["Content-Type"] == "text/html; charset=utf-8"
+    assert "default-src 'none'" in text
+    assert "pendulum" not in text.replace("pendulum1 - kane", "")
+    assert token not in text
+    assert len(token) >= 32
+
+
+def test_the_token_opens_the_content(shown):
+    with joined(shown) as page:
+        content = json.loads(page.recv(timeout=10))
+    assert content["page"]["title"] == "pendulum1"
+    assert "kane_programs" in content["source"]
+
+
+@pytest.mark.parametrize("token", ["", "x", "0" * 32, "\u03b8"])
+def test_a_wrong_token_is_refused_and_nothing_is_sent(shown, token):
+    with joined(shown, token=token) as page, pytest.raises(ConnectionClosed) as ended:
+        page.recv(timeout=10)
+    assert ended.value.rcvd.code == 1008
+    assert "token is wrong" in ended.value.rcvd.reason
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1", "https://127.0.0.1:{port}"])
+def test_pages_of_other_origins_are_refused(shown, origin):
+    port = parts(shown)[0].partition(":")[2]
+    with pytest.raises(InvalidStatus) as refused, joined(shown, origin=origin.format(port=port)):
+        pass
+    assert refused.value.response.status_code == 403
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1"])
+def test_other_names_of_the_host_are_refused(shown, host):
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        asked(shown, Host=host)
+    assert refused.value.code == 403
+
+
+def test_there_is_one_page(shown):
+    for path in ("/x", "/../etc/passwd", "//", "/?a"):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            asked(shown, path)
+        assert refused.value.code == 404
+
+
+@pytest.mark.parametrize("said", ['{"input": "F", "value": 1}', "x", b"\0" * 10])
+def test_who_may_only_look_is_shown_the_door_when_it_speaks(shown, said):
+    with joined(shown) as page:
+        page.recv(timeout=10)
+        page.send(said)
+        with pytest.raises(ConnectionClosed) as ended:
+            page.recv(timeout=10)
+    assert "only be looked at" in ended.value.rcvd.reason
+
+
+def test_long_messages_end_the_connection(shown):
+    with joined(shown) as page:
+        page.recv(timeout=10)
+        page.send("x" * 10_000)
+        with pytest.raises(ConnectionClosed):
+            page.recv(timeout=10)
+
+
+def test_a_port_in_use_is_named():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ModelError, match=f"port {port} cannot be used"):
+            kane.view(kane.library.n_link_pendulum(1), port=port)
+
+
+@pytest.mark.parametrize("port", [-1, 70_000, "80", None, True])
+def test_what_is_no_port_is_refused(port):
+    with pytest.raises(ModelError, match="port"):
+        kane.view(kane.library.n_link_pendulum(1), port=port)
+
+
+def test_a_closed_view_lets_nobody_in():
+    view = kane.view(kane.library.n_link_pendulum(1))
+    view.close()
+    view.close()
+    with pytest.raises(OSError, match="refused"):
+        asked(view)
+
+
+def test_a_stepper_is_followed_and_steered_by_who_has_control():
+    stepper = kane.Stepper(dynamics())
+    with kane.view(stepper, control=True) as view, joined(view) as page:
+        assert [s["name"] for s in json.loads(page.recv(timeout=10))["page"]["sliders"]] == ["F"]
+        page.recv(timeout=10)  # the state at the beginning
+        page.send(json.dumps({"input": "F", "value": 2.5}))
+        end = time.monotonic() + 10
+        while view.inputs != {"F": 2.5}:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        stepper.inputs = view.inputs
+        stepper.step(0.1)
+        numbers = struct.unpack("<5d", page.recv(timeout=10))
+    np.testing.assert_array_equal(numbers, [stepper.time, *stepper.q, *stepper.u])
+    assert stepper.u[0] > 0.0
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        '{"input": "G", "value": 1}',
+        '{"input": "F", "value": NaN}',
+        '{"input": "F"}',
+        "[" * 3000,
+        '{"input": [], "value": 1}',
+    ],
+)
+def test_what_is_not_understood_ends_the_connection_and_changes_nothing(said):
+    with kane.view(kane.Stepper(dynamics()), control=True) as view:
+        with joined(view) as page:
+            page.recv(timeout=10)
+            page.send(said)
+            with pytest.raises(ConnectionClosed) as ended:
+                heard(page, 5)
+            assert ended.value.rcvd.code == 1008
+        assert view.inputs == {"F": 0.0}
+        with joined(view) as page:
+            assert page.recv(timeout=10)
+
+
+def test_a_stream_of_messages_is_cut_off():
+    with kane.view(kane.Stepper(dynamics()), control=True) as view, joined(view) as page:
+        page.recv(timeout=10)
+        with pytest.raises(ConnectionClosed) as ended:
+            poured(page, '{"input": "F", "value": 1}')
+    assert ended.value.rcvd.reason == "too many messages"
+
+
+def test_what_cannot_be_viewed_is_refused_by_name():
+    run = kane.simulate(dynamics(), until=0.1)
+    many = kane.simulate_many(dynamics(), until=0.1, q=np.zeros((2, 2)))
+    for source, given, words in [
+        (3, {}, "3 cannot be viewed"),
+        (kane.Model("nothing"), {}, "no bodies"),
+        (run, {"ghosts": [3]}, "no run"),
+        (run, {"ghosts": run}, "list|no run"),
+        (run, {"arrows": ["nowhere"]}, "no joint 'nowhere'"),
+        (run, {"traces": ["nowhere"]}, "cannot be traced"),
+        (run, {"plots": ["nowhere"]}, "no course 'nowhere'"),
+        (run, {"control": True}, "Stepper"),
+        (many, {}, "does not hold its model"),
+        (many, {"model": kane.library.four_bar()}, "the ensemble has the coordinates"),
+    ]:
+        with pytest.raises(ModelError, match=words):
+            kane.view(source, **given)
+
+
+def test_an_ensemble_is_a_run_and_its_ghosts():
+    many = kane.simulate_many(dynamics(), until=0.1, q=np.linspace(0, 1, 8).reshape(4, 2))
+    with kane.view(many, model=dynamics()) as view, joined(view) as page:
+        content = json.loads(page.recv(timeout=10))["page"]
+    assert [run["name"] for run in content["runs"]] == [f"trajectory {i}" for i in range(4)]
+
+
+def test_a_run_from_a_file_is_shown_with_the_model_that_the_file_holds(tmp_path):
+    run = kane.simulate(dynamics(), until=0.1)
+    run.save(tmp_path / "run.nc")
+    loaded = kane.Trajectory.load(tmp_path / "run.nc")
+    assert loaded.to_xarray().identical(run.to_xarray())
+    with kane.view(loaded) as view, joined(view) as page:
+        assert json.loads(page.recv(timeout=10))["page"]["mode"] == "run"
+    run.to_xarray().to_netcdf(tmp_path / "bare.nc", engine="h5netcdf")
+    bare = kane.Trajectory.load(tmp_path / "bare.nc")
+    with pytest.raises(ModelError, match="does not hold its model"):
+        kane.view(bare)
+    with kane.view(bare, model=kane.library.n_link_pendulum(1)) as view:
+        assert view.url
