@@ -1,0 +1,246 @@
+"""Pages in headless Chromium: they load, move, seek, pull and pose; without a browser these tests say so aloud."""
+
+import json
+
+import numpy as np
+import pytest
+from oracles.browser import Browser
+
+import kane
+from kane.display.page import document
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with Browser() as found:
+        yield found
+
+
+def bar():
+    """The four-bar with its start."""
+    dyn = kane.build(kane.formulate(kane.library.four_bar()))
+    return dyn, kane.assemble(dyn, q={"q1": 0.5}, u={"u1": 7.0}, fixed=["q1", "u1"])
+
+
+@pytest.fixture(scope="module")
+def replay(tmp_path_factory):
+    """A page that plays the four-bar with everything that a page can show."""
+    dyn, start = bar()
+    model = dyn.equations.model
+    event = kane.Event(model.connections[0].q - 6.0, name="around")
+    run = kane.simulate(dyn, until=2.0, q=start.q, u=start.u, events=event)
+    other = kane.simulate(dyn, until=2.0, q=start.q, u=0.9 * start.u)
+    path = tmp_path_factory.mktemp("page") / "replay.html"
+    tip = model.bodies[2].point((0.3, 0, 0))
+    run.save_html(path, ghosts=[other], traces=[tip], arrows=["q1"], plots=["q1", "energy"])
+    return run, path
+
+
+@pytest.fixture
+def opened(browser):
+    """Opens pages, closes them after the test, and asks that they did not complain or ask the network."""
+    tabs = []
+
+    def open_page(address, **size):
+        tab = browser.open(address, **size)
+        tabs.append(tab)
+        tab.wait("window.kane && kane.frames > 2")
+        return tab
+
+    yield open_page
+    for tab in tabs:
+        problems, requests = tab.problems, tab.requests
+        tab.close()
+        assert problems == []
+        assert [r for r in requests if not r.startswith(("file://", "data:", "blob:", "http://127.0.0.1:"))] == []
+
+
+def seen(tab):
+    """How many pixels of the canvas differ from the corner, and their sum: what moves changes it."""
+    return tab.run("""(() => {
+        kane.render();
+        const { gl } = kane.renderer, { width, height } = kane.canvas, pixels = new Uint8Array(4 * width * height);
+        gl.readPixels(0, 0, width, height, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
+        let sum = 0;
+        for (let i = 0; i < pixels.length; i++) sum = (31 * sum + pixels[i]) % 1000000007;
+        return sum;
+    })()""")
+
+
+def test_a_replay_plays_from_a_file_without_errors(opened, replay):
+    tab = opened(replay[1].as_uri())
+    before, first = tab.run("kane.cursor"), seen(tab)
+    tab.wait(f"kane.cursor > {before}")
+    tab.wait("kane.frames > 8")
+    assert seen(tab) != first
+    assert tab.requests == [replay[1].as_uri()]
+
+
+def test_scrubbing_seeks_to_the_state_that_was_recorded(opened, replay):
+    run, path = replay
+    tab = opened(path.as_uri())
+    tab.run("kane.toggle(false)")
+    pictures = []
+    for k in (0, 400, 1000):
+        t = float(run.time[k])
+        tab.run(
+            f"(() => {{ kane.controls.range.value = {t}; kane.controls.range.dispatchEvent(new Event('input')); }})()"
+        )
+        assert tab.run("kane.cursor") == pytest.approx(t, abs=1e-12)
+        # Positions of the page are kept in single precision.
+        pose = run.dynamics().poses(run.q[k])["coupler"]
+        at = tab.run("Array.from(kane.posesNow().slice(12 + 9, 12 + 12))")
+        np.testing.assert_allclose(at, pose.position, atol=1e-5)
+        pictures.append(seen(tab))
+    assert len(set(pictures)) == 3
+
+
+def test_events_are_ticks_that_one_can_click(opened, replay):
+    run, path = replay
+    tab = opened(path.as_uri())
+    assert tab.run("document.querySelectorAll('.tick').length") == len(run.events) == 1
+    tab.run("kane.toggle(false); document.querySelector('.tick').click()")
+    assert tab.run("kane.cursor") == pytest.approx(run.events[0].time, abs=1e-12)
+    assert "around" in tab.run("document.querySelector('.tick').title")
+
+
+def test_keys_play_step_and_change_the_look(opened, replay):
+    tab = opened(replay[1].as_uri())
+    tab.press(" ")
+    assert tab.run("kane.playing") is False
+    at = tab.run("kane.cursor")
+    tab.press("ArrowRight")
+    assert tab.run("kane.cursor") == pytest.approx(at + 1 / 60, abs=1e-9)
+    look = tab.run("document.documentElement.dataset.look")
+    tab.press("l")
+    assert {look, tab.run("document.documentElement.dataset.look")} == {"light", "dark"}
+    tab.press("f")
+    assert tab.run("kane.shown.follow") == 1
+
+
+def test_a_page_fits_a_telephone(opened, replay):
+    tab = opened(replay[1].as_uri(), width=390, height=700)
+    assert tab.run("document.documentElement.scrollWidth") <= 390
+    assert tab.run("getComputedStyle(document.getElementById('panel')).display") == "none"
+    tab.run("document.getElementById('menu').click()")
+    box = tab.run("JSON.stringify(document.getElementById('panel').getBoundingClientRect())")
+    assert json.loads(box)["left"] >= 0
+    assert json.loads(box)["right"] <= 390
+
+
+def test_ghosts_traces_and_arrows_are_drawn(opened, replay):
+    tab = opened(replay[1].as_uri())
+    tab.run("kane.toggle(false); kane.seek(1.0); kane.quality = 0.5")  # as low as it goes: it stays
+    full = seen(tab)
+    for word in ("ghosts", "traces", "arrows"):
+        tab.run(f"kane.switch('{word}')")
+        assert seen(tab) != full
+        tab.run(f"kane.switch('{word}')")
+        assert seen(tab) == full
+
+
+def test_a_live_page_and_native_code_agree_after_a_second(opened, tmp_path):
+    dyn, start = bar()
+    path = dyn.save_html(tmp_path / "live.html", q=start.q, u=start.u, plots=["q1", "energy"])
+    tab = opened(path.as_uri())
+    tab.run("(() => { kane.toggle(false); kane.reset(); kane.motion.advance(1); })()")
+    native = kane.simulate(dyn, until=1.0, q=start.q, u=start.u, integrator=kane.RK8(rtol=1e-12, atol=1e-12)).final
+    np.testing.assert_allclose(tab.run("Array.from(kane.motion.x)"), [*native.q, *native.u], atol=1e-9)
+
+
+def test_the_mouse_pulls_at_a_body_of_a_live_page(opened, tmp_path):
+    model = kane.Model("door", gravity=(0, 0, 0))
+    door = model.body("door", mass=2.0, inertia=(0.1, 0.1, 0.1))
+    model.connect(model.ground, door, kane.Revolute("q1", axis="y"))
+    door.shape(kane.Box(1.0, 1.0, 1.0))
+    path = kane.build(kane.formulate(model)).save_html(tmp_path / "door.html")
+    tab = opened(path.as_uri())
+    before = tab.run("kane.motion.x[0]")
+    tab.mouse("mousePressed", 640, 380)
+    assert tab.run("kane.motion.pull.body") == 1
+    for x in range(660, 860, 40):
+        tab.mouse("mouseMoved", x, 380)
+    tab.wait(f"Math.abs(kane.motion.x[0] - {before}) > 0.01")
+    tab.mouse("mouseReleased", 860, 380)
+    assert tab.run("kane.motion.pull") is None
+
+
+def test_sliders_of_a_live_page_set_inputs_and_parameters(opened, tmp_path):
+    dyn = kane.build(kane.formulate(kane.library.n_link_pendulum(1)))
+    path = dyn.save_html(tmp_path / "live.html", sliders={"F": (-5, 5), "m": None})
+    tab = opened(path.as_uri())
+    assert tab.run("document.querySelectorAll('#panel input[type=range]').length") == 2
+    tab.run("kane.ranges.forEach(({ range }) => { range.value = 1.5; range.dispatchEvent(new Event('input')); })")
+    assert tab.run("[kane.motion.inputs[0], kane.motion.parameters.includes(1.5)]") == [1.5, True]
+
+
+def test_a_model_is_posed_by_sliders_and_its_loop_stays_closed(opened):
+    dyn, start = bar()
+    with kane.view(dyn, q=start.q) as view:
+        tab = opened(view.url)
+        first = seen(tab)
+        tab.run(
+            "kane.ranges.slice(0, 1).forEach(({ range }) => { range.value = 0.7; range.dispatchEvent(new Event('input')); })"
+        )
+        x = tab.run("Array.from(kane.motion.x)")
+        assert seen(tab) != first
+    assert x[0] == 0.7
+    assert dyn.constraint_residuals(x[:3], np.zeros(3)).largest[0] < 1e-12
+
+
+def test_a_stepper_is_shown_as_it_steps(opened):
+    stepper = kane.Stepper(kane.build(kane.formulate(kane.library.n_link_pendulum(2))), q={"q2": 1.0})
+    with kane.view(stepper, traces=[stepper.equations.bodies[-1]]) as view:
+        tab = opened(view.url)
+        for _ in range(5):
+            stepper.step(0.05)
+        tab.wait(f"Math.abs(kane.motion.time - {stepper.time}) < 1e-12")
+        np.testing.assert_array_equal(tab.run("Array.from(kane.motion.x)"), [*stepper.q, *stepper.u])
+
+
+def test_a_wrong_token_is_said_on_the_page(browser):
+    with kane.view(kane.library.n_link_pendulum(1)) as view:
+        tab = browser.open(view.url[:-5])
+        tab.wait("document.getElementById('message')")
+        assert "token is wrong" in tab.run("document.getElementById('message').textContent")
+        assert tab.run("window.kane") is None
+        tab.close()
+
+
+def test_names_of_a_model_cannot_become_code(opened, tmp_path):
+    name = "</script><img src=x onerror=alert(1)>"
+    model = kane.Model(name)
+    body = model.body("<b onclick='x'>", mass=1.0, inertia=(1, 1, 1))
+    model.connect(model.ground, body, kane.Revolute("q1", axis="z"))
+    dyn = kane.build(kane.formulate(model))
+    tab = opened(kane.simulate(dyn, until=0.1).save_html(tmp_path / "x.html").as_uri())
+    assert tab.run("document.querySelector('h1').textContent") == name
+    assert tab.run("document.querySelectorAll('img, b').length") == 0
+    assert "<img" not in document(name, "")
+
+
+@pytest.mark.parametrize("name", ["six_axis_arm", "spacecraft_tree"])
+def test_pages_without_meshes_are_small(name, tmp_path):
+    dyn = kane.build(kane.formulate(getattr(kane.library, name)()))
+    run = kane.simulate(dyn, until=5.0)
+    assert run.save_html(tmp_path / "run.html").stat().st_size < 2e6
+    assert dyn.save_html(tmp_path / "live.html").stat().st_size < 2e6
+
+
+def test_what_a_page_cannot_show_is_refused_before_anything_is_written(tmp_path):
+    dyn, start = bar()
+    for given, words in [
+        ({"sliders": ["nowhere"]}, "no input or parameter 'nowhere'"),
+        ({"sliders": "T"}, "sliders"),
+        ({"sliders": {"g": (2, 1)}}, "range of the slider"),
+        ({"sliders": {"g": 3}}, "range of the slider"),
+        ({"plots": ["nowhere"]}, "no course"),
+        ({"traces": [3]}, "cannot be traced"),
+        ({"q": [1.0]}, "coordinates have shape"),
+        ({"inputs": {"nowhere": 1}}, "no input 'nowhere'"),
+    ]:
+        with pytest.raises(kane.ModelError, match=words):
+            dyn.save_html(tmp_path / "x.html", **given)
+    with pytest.raises(kane.FileError):
+        dyn.save_html(tmp_path / "nowhere" / "x.html", q=start.q)
+    assert list(tmp_path.iterdir()) == []
