@@ -179,9 +179,8 @@ def test_a_model_is_posed_by_sliders_and_its_loop_stays_closed(opened):
     with kane.view(dyn, q=start.q) as view:
         tab = opened(view.url)
         first = seen(tab)
-        tab.run(
-            "kane.ranges.slice(0, 1).forEach(({ range }) => { range.value = 0.7; range.dispatchEvent(new Event('input')); })"
-        )
+        tab.run("kane.ranges[0].range.value = 0.7")
+        tab.run("kane.ranges[0].range.dispatchEvent(new Event('input'))")
         x = tab.run("Array.from(kane.motion.x)")
         assert seen(tab) != first
     assert x[0] == 0.7
