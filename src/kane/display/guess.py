@@ -18,6 +18,8 @@ from kane.model.shapes.part import BALL, TUBE
 ROD, JOINT, MASS, THINNEST = 0.010, 0.018, 0.03, 0.006
 # An ellipsoid thinner than this is a needle, which the rods of the body show better.
 NEEDLE = 0.03
+# Of more bodies than a few, ellipsoids that would hide the others are shown smaller: files have made-up inertias.
+FEW, LARGEST = 4, 0.25
 # Nearer than this share of the scene points are one.
 SAME = 1e-6
 
@@ -123,4 +125,6 @@ def _ellipsoid(body: Body, com: Array, size: float, numbers: Valued) -> DrawnPie
     semi = np.sqrt(np.maximum(squares, 0.0))
     if not semi.max() > SAME * size:
         return DrawnPiece(body.index, BALL, np.eye(3) * MASS * size, com, "guess")
+    if len(body.model.bodies) > FEW:
+        semi = semi * min(1.0, LARGEST * size / semi.max())
     return DrawnPiece(body.index, BALL, axes * np.maximum(semi, THINNEST * size), com, "guess")

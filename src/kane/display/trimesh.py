@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from io import BytesIO
 from pathlib import Path
 
@@ -36,6 +37,8 @@ def read_mesh(path: str) -> Triangles:
         # Of bytes, trimesh knows no folder in which it could look for what they refer to.
         found = trimesh.load_mesh(BytesIO(data), file_type=kind, process=False)
         points, faces = np.asarray(found.vertices, float), np.asarray(found.faces, np.int64)
+        if kind == "dae" and not len(faces):
+            return _nothing(path)
         sound = points.ndim == 2 and faces.ndim == 2 and np.isfinite(points).all() and faces.max() < len(points)
     except Exception as error:  # trimesh raises whatever a damaged file makes it
         reason = str(error) or type(error).__name__
@@ -44,3 +47,11 @@ def read_mesh(path: str) -> Triangles:
         what = f"{len(faces)} triangles" if sound else "corners that are no numbers"
         raise ImportFileError(f"{path} has {what}; give a mesh of 1 to {MOST_TRIANGLES} triangles")
     return Triangles(points, np.zeros_like(points), faces)
+
+
+def _nothing(path: str) -> Triangles:
+    """What is drawn of a scene whose geometry hangs on references that lead nowhere, such as a missing texture."""
+    warnings.warn(
+        f"{path} has nothing that can be drawn: what it refers to is not in it; it is not shown", stacklevel=2
+    )
+    return Triangles(np.zeros((1, 3)), np.zeros((1, 3)), np.zeros((1, 3), np.int64))

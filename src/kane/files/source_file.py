@@ -11,6 +11,7 @@ from kane.errors import ImportFileError, shown
 from kane.files.given_path import given_path
 
 MAXIMUM_BYTES = 64 * 1024 * 1024
+TEXT = "<text>"  # the name of what is no file
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,8 @@ def source_of_text(text: str | bytes) -> Source:
             f"<text>: character {error.start} is a lone surrogate, not Unicode; read the file with its right encoding"
         ) from None
     if len(data) > MAXIMUM_BYTES:
-        raise _too_large("<text>")
-    return Source("<text>", data, encoding)
+        raise _too_large(TEXT)
+    return Source(TEXT, data, encoding)
 
 
 def given_source(source: str | bytes | os.PathLike[str], root: str | os.PathLike[str] | None, what: str) -> Source:

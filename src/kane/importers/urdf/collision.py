@@ -65,7 +65,7 @@ def add_contacts(model: Model, bodies: list[Body], lumps: list[Lump], wanted: Wa
     for body, part in zip(bodies, lumps, strict=True):
         for link, pose in part.links if body is not model.ground else ():
             for k, element in enumerate(link.collisions, start=1):
-                shape = _shape(element, body, pose)
+                shape = shape_of(element, body, pose)
                 if shape is None:
                     model.notes.append(f"link {quote(link.name)}: a collision mesh is left out, it touches nothing")
                     continue
@@ -73,12 +73,16 @@ def add_contacts(model: Model, bodies: list[Body], lumps: list[Lump], wanted: Wa
                 model.contact(shape, floor, restitution=wanted.restitution, friction=wanted.friction, name=name)
 
 
-def _shape(collision: Element, body: Body, link: FramePose) -> Shape | None:
-    """The primitive of a <collision>, in a body in which the link has a pose; None for a mesh."""
+def shape_of(collision: Element, body: Body, link: FramePose) -> Shape | None:
+    """The primitive of a <collision> or <visual>, in a body in which the link has a pose; None for a mesh.
+
+    Raises:
+        ImportFileError: there is none, or several.
+    """
     geometry = single(collision, "geometry")
     found = [e for e in geometry.children if e.tag in (*SHAPES, "mesh")] if geometry is not None else []
     if len(found) != 1:
-        raise collision.fault(f"<collision> needs a <geometry> with one of {', '.join(SHAPES)} or mesh in it")
+        raise collision.fault(f"<{collision.tag}> needs a <geometry> with one of {', '.join(SHAPES)} or mesh in it")
     if found[0].tag == "mesh":
         return None
     return SHAPES[found[0].tag](found[0], body, link.then(read_pose(collision)))

@@ -45,7 +45,7 @@ class UrdfLink:
         name, place: name and "file:line:column".
         inertial: mass properties in the axes of the inertial frame; None where the file gives none.
         inertial_pose: pose of the inertial frame, whose origin is the mass centre, in the link.
-        collisions: its <collision> elements, which nobody has read yet.
+        collisions, visuals: its <collision> and <visual> elements, which nobody has read yet.
     """
 
     name: str
@@ -53,6 +53,7 @@ class UrdfLink:
     inertial: MassProperties | None
     inertial_pose: FramePose
     collisions: tuple[Element, ...] = ()
+    visuals: tuple[Element, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +135,10 @@ def _link(element: Element, notes: list[str]) -> UrdfLink:
     name = _name(element, "link")
     _note_unknown(element, f"link {quote(name)}", notes)
     inertial = single(element, "inertial")
-    collisions = tuple(child for child in element.children if child.tag == "collision")
+    shapes = [tuple(e for e in element.children if e.tag == tag) for tag in ("collision", "visual")]
     if inertial is None:
-        return UrdfLink(name, element.place, None, no_pose(), collisions)
-    return UrdfLink(name, element.place, _mass_properties(inertial), read_pose(inertial), collisions)
+        return UrdfLink(name, element.place, None, no_pose(), *shapes)
+    return UrdfLink(name, element.place, _mass_properties(inertial), read_pose(inertial), *shapes)
 
 
 def _mass_properties(inertial: Element) -> MassProperties:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
 
 from kane.errors import ImportFileError, ModelError, shown
 from kane.expression.arguments import words
 from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE
-from kane.files.source_file import given_source
+from kane.files.source_file import TEXT, given_source
 from kane.importers.pose import NO_MASS, MassProperties
 from kane.importers.urdf.collision import Wanted, add_contacts, add_stops
 from kane.importers.urdf.description import Description, UrdfJoint, read_description
 from kane.importers.urdf.joints import JOINT_KINDS
 from kane.importers.urdf.motion import joint_motions, read_lock
 from kane.importers.urdf.tree import Lump, lump_links, mass_properties, require_mass
+from kane.importers.urdf.visuals import MeshFolder, add_visuals
 from kane.importers.xml_reader import quote, read_xml
 from kane.model.body import Body
 from kane.model.checks import near
@@ -48,8 +50,9 @@ def load_urdf(
     named ``tau_<joint>``; damping becomes a ``Damper``. Inertia is taken about the mass centre, as URDF has it. Roll,
     pitch and yaw within 1e-9 rad of a multiple of pi/2 are that multiple: 1.57079632679 is a right angle, 1.5708 not.
 
-    Limits become stops and collision primitives contacts with a floor where that is asked for. Not modelled: visuals,
-    transmissions, extensions (no mesh or other file is opened), Coulomb friction of joints, contacts between links.
+    Limits become stops and collision primitives contacts with a floor where that is asked for; <visual> elements become
+    shapes, which are shown and nothing else: primitives, and meshes in the package of the file, which are not opened
+    before they are drawn. Not modelled: transmissions, extensions, Coulomb friction of joints, contacts between links.
     What may be missed is listed in ``model.notes``.
 
     Args:
@@ -58,8 +61,9 @@ def load_urdf(
             then the mass of the root link and what is welded to it does not matter and is left out.
         lock: names of joints that stand still, at 0; or a dict of names and values [rad or m].
         repair: names of links whose inertia, where no body can have it, is replaced by the nearest valid one.
-        root: folder in which the file must lie, symbolic links followed; the file's own folder unless given. It does
-            not change what ``source`` is relative to: the working folder.
+        root: folder in which the file and its meshes must lie, symbolic links followed. Unless given: the file in its
+            own folder, meshes in the package that they name (a folder above the file, or beside one), or else in that
+            of the file (where package.xml is). It does not change what ``source`` is relative to: the working folder.
         stops: whether the limits of joints become stops, without rebound (``Model.stop``).
         floor: height of a level floor on which boxes, spheres, cylinders and capsules that <collision> describes come
             into contact [m], named after their links (``Model.contact``); meshes are left out. None for no floor.
@@ -83,9 +87,12 @@ def load_urdf(
         masses = mass_properties(lumps, allowed, robot.notes)
     require_mass(lumps, masses, base.label if base is not None and isinstance(base.label, str) else None)
     try:
-        return _model(robot, lumps, masses, base, wanted)
+        model, bodies = _model(robot, lumps, masses, base, wanted)
     except ModelError as error:
         raise ImportFileError(f"{robot.source}: {error}") from None
+    file = None if text.name == TEXT else Path(os.path.abspath(text.name))
+    add_visuals(model, bodies, lumps, MeshFolder(file, None if root is None else Path(os.path.abspath(root))))
+    return model
 
 
 def _read_repair(robot: Description, repair: Iterable[str]) -> Collection[str]:
@@ -99,7 +106,7 @@ def _read_repair(robot: Description, repair: Iterable[str]) -> Collection[str]:
 
 def _model(
     robot: Description, lumps: list[Lump], masses: list[MassProperties], base: Joint | None, wanted: Wanted
-) -> Model:
+) -> tuple[Model, list[Body]]:
     model = Model(robot.name)
     model.notes.extend(robot.notes)
     bodies: list[Body] = []
@@ -119,12 +126,12 @@ def _model(
         add_contacts(model, bodies, lumps, wanted)
     if wanted.stops:
         add_stops(model, lumps)
-        return model
+        return model, bodies
     joints = [part.joint for part in lumps if part.joint is not None and part.joint.limits]
     model.notes += [
         f"joint {quote(j.name)}: its limits ({j.limits}) are left out, it moves beyond them" for j in joints
     ]
-    return model
+    return model, bodies
 
 
 def _connect(model: Model, parent: Body, child: Body, part: Lump) -> None:
