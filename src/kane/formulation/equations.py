@@ -20,6 +20,7 @@ from kane.formulation.quantities.poses import FixedFrame
 from kane.formulation.quantities.programs import written
 from kane.formulation.read_model import probe_of
 from kane.formulation.recursive.applied import Applied, applied_loads
+from kane.formulation.recursive.coriolis import coriolis_matrix, weight
 from kane.formulation.route import Route
 from kane.formulation.tree.body_tree import BodyTree
 from kane.formulation.tree.spatial import ZERO
@@ -164,6 +165,25 @@ class Equations:
         """
         final = [self.baked_in(self.embedding.forces(column)) for column in self.route.input_columns()]
         return tuple(tuple(column[i] for column in final) for i in range(len(self.u)))
+
+    @cached_property
+    def coriolis_matrix(self) -> tuple[tuple[Expr, ...], ...]:
+        """C, n x n, in q, u and t, with Mdot - 2 C skew, or Mdot = C + C^T; C u are the velocity terms of the bias.
+
+        C_rs = sum over particles of m v_r . dv_s/dt, v_r partial velocities. Where motions are prescribed in time the
+        bias has further terms of these. Zero in rows and columns of dependent speeds; an error where constraints are
+        embedded in numbers.
+        """
+        n, zero = len(self.u), self.system.arena.zero
+        rates = dict(zip(self.q, self.system.speeds.kinematics, strict=True)) | {self.t: self.system.arena.one}
+        C = self.embedding.coriolis(coriolis_matrix(self.system), self.route.mass, rates)
+        flat = self.baked_in([C.get((i, j), zero) for i in range(n) for j in range(n)])
+        return tuple(flat[i * n : (i + 1) * n] for i in range(n))
+
+    @cached_property
+    def gravity_vector(self) -> tuple[Expr, ...]:
+        """What the weight adds to the bias, n expressions of q; zero at dependent speeds."""
+        return self.baked_in(self.embedding.forces(weight(self.system)))
 
     def _embedded(self, needed: Callable[[Sequence[Any]], list[Any]], udot: Sequence[Any]) -> list[Any]:
         """-(F_r + F*_r) of the independent speeds for their udot, from those of all speeds."""

@@ -9,7 +9,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, final
 
 from kane.errors import ModelError
+from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
+from kane.formulation.recursive.coriolis import Entries, both_triangles, congruent
 from kane.formulation.route import Route
 from kane.formulation.tree.sparse import Sparse, solve
 from kane.geometry.scalars import is_zero
@@ -85,6 +87,10 @@ class Embedding(ABC):
         """[1 D^T] M [1; D], entries (i, j) with j <= i (Eq. 45)."""
 
     @abstractmethod
+    def coriolis(self, free: Entries, mass: Sparse, rates: Mapping[Expr, Expr]) -> Entries:
+        """[1 D^T] (C [1; D] + M [0; Ddot]), of C and M of all speeds; ``rates`` are those of q and t."""
+
+    @abstractmethod
     def forward(self, route: Route) -> Sequence[Any]:
         """udot of all speeds, in the inputs."""
 
@@ -111,6 +117,9 @@ class NoConstraints(Embedding):
         return udot
 
     def mass(self, free: Sparse) -> Sparse:
+        return free
+
+    def coriolis(self, free: Entries, mass: Sparse, rates: Mapping[Expr, Expr]) -> Entries:
         return free
 
     def forward(self, route: Route) -> Sequence[Any]:
@@ -185,6 +194,13 @@ class OnGraph(Embedding):
                             total[row, column] = total.get((row, column), 0.0) + a * b * x
         return total
 
+    def coriolis(self, free: Entries, mass: Sparse, rates: Mapping[Expr, Expr]) -> Entries:
+        rows = [self.D.get(j, {j: 1.0}) for j in range(len(self.speeds))]
+        turned: list[dict[int, Any]] = [{} for _ in rows]
+        for d, row in self.D.items():
+            turned[d] = dict(zip(row, total_time_derivative(list(row.values()), rates), strict=True))
+        return congruent(free, both_triangles(mass), rows, turned)
+
     def forward(self, route: Route) -> Sequence[Any]:
         needed = self.forces(route.loaded(self.accelerations([0.0] * len(self.speeds))))
         udot = solve(self.mass(route.mass), [-x for x in needed], self.independent, self.speeds)
@@ -223,7 +239,7 @@ class InNumbers(Embedding):
             "dependent speeds that are good near a state, and has them, as has model.speeds(dependent=[...])"
         )
 
-    forces = accelerations = mass = forward = _refused
+    forces = accelerations = mass = coriolis = forward = _refused
 
     def known_accelerations(self, udot: Sequence[Expr], forward: Callable[[], Sequence[Expr]]) -> Sequence[Expr]:
         return udot

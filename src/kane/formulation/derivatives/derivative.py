@@ -13,7 +13,8 @@ from kane.expression.collector import collector_paused
 from kane.expression.derivative import jacobian
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute
-from kane.formulation.derivatives.implicit import accelerations, along_directions
+from kane.formulation.derivatives.forces import force_entries
+from kane.formulation.derivatives.implicit import acceleration_entries, accelerations
 from kane.formulation.derivatives.variables import Direction, Variable, variables
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import Quantity, quantity
@@ -87,23 +88,25 @@ def derivative(equations: Equations, of: str | Expr | Sequence[Expr], wrt: Seque
         varied = variables(equations, wrt, found.rest)
         directions = [d for variable in varied for d in variable.directions]
         if isinstance(of, str) and of in IMPLICIT:
-            values, entries = _with_accelerations(equations, found.outputs, directions)
+            values, entries = _with_accelerations(equations, found.outputs, varied)
+        elif isinstance(of, str) and of == "inverse":
+            values = tuple(found.outputs)
+            entries = force_entries(equations, values, varied, inputs=False) | _masses(equations, directions)
         else:
             values, entries = tuple(found.outputs), jacobian(found.outputs, directions)
-            if of == "inverse":
-                entries |= _masses(equations, directions)
     return Derivative(name, tuple(found.names), values, single, varied, entries, tuple(found.rest))
 
 
 def _with_accelerations(
-    equations: Equations, outputs: Sequence[Expr], directions: Sequence[Direction]
+    equations: Equations, outputs: Sequence[Expr], varied: Sequence[Variable]
 ) -> tuple[tuple[Expr, ...], dict[tuple[int, int], Expr]]:
     """Of outputs that end with udot: what stands before it by the graph, udot by the implicit rule."""
     n = len(equations.u)
     first = len(outputs) - n
     udot = accelerations(equations)
+    directions = [d for variable in varied for d in variable.directions]
     entries: dict[tuple[int, int], Any] = dict(jacobian(outputs[:first], directions))
-    found = along_directions(equations, udot, directions)
+    found = acceleration_entries(equations, udot, varied)
     entries |= {(first + i, j): x for (i, j), x in found.items()}
     return (*outputs[:first], *udot), entries
 

@@ -18,7 +18,8 @@ from typing import Any
 from kane.expression.derivative import jacobian
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute
-from kane.formulation.derivatives.variables import Direction
+from kane.formulation.derivatives.forces import force_entries
+from kane.formulation.derivatives.variables import Variable
 from kane.formulation.equations import Equations
 from kane.formulation.tree.sparse import TriangularFactor, solved, triangular_factor
 
@@ -52,14 +53,15 @@ def accelerations(equations: Equations) -> tuple[Expr, ...]:
     return tuple(equations.baked_in(equations.embedding.accelerations(udot)))
 
 
-def along_directions(
-    equations: Equations, udot: Sequence[Expr], directions: Sequence[Direction]
+def acceleration_entries(
+    equations: Equations, udot: Sequence[Expr], varied: Sequence[Variable]
 ) -> dict[tuple[int, int], Expr]:
-    """The derivatives of udot that are not zero, under (speed, direction)."""
+    """The derivatives of udot that are not zero, under (speed, column)."""
+    directions = [d for variable in varied for d in variable.directions]
     order, embedding, lift = independent_speeds(equations), equations.embedding, equations.system.arena.lift
     at = dict(zip(equations.udot, udot, strict=True))
     needed = needed_forces(equations, equations.udot)
-    moved = jacobian([needed[i] for i in order], directions)
+    moved = force_entries(equations, needed, varied, inputs=True)
     there = dict(zip(moved, substitute(list(moved.values()), at), strict=True))
     factor = mass_factor(equations)
     dependent = list(embedding.udot)
@@ -68,9 +70,9 @@ def along_directions(
     found: dict[tuple[int, int], Expr] = {}
     for j, direction in enumerate(directions):
         b: list[Any] = [0.0] * len(udot)
-        for p, i in enumerate(order):
-            if (p, j) in there:
-                b[i] = -there[p, j]
+        for i in order:
+            if (i, j) in there:
+                b[i] = -there[i, j]
         column = [lift(x) for x in solved(factor, b, order)]
         rates = {leaf: x for leaf, x in zip(equations.udot, column, strict=True) if x is not x.arena.zero}
         tails = jacobian(ends, [{**direction, **rates}])

@@ -66,6 +66,12 @@ class Derived(Protocol):
     def input_matrix(self) -> tuple[tuple[Expr, ...], ...]: ...
 
     @property
+    def coriolis_matrix(self) -> tuple[tuple[Expr, ...], ...]: ...
+
+    @property
+    def gravity_vector(self) -> tuple[Expr, ...]: ...
+
+    @property
     def system(self) -> System: ...
 
     @property
@@ -121,6 +127,11 @@ def _mass_matrix(eqs: Derived) -> Quantity:
 def _input_matrix(eqs: Derived) -> Quantity:
     names = [f"B_{i + 1}_{j + 1}" for i in range(len(eqs.u)) for j in range(len(eqs.inputs))]
     return Quantity(names, [x for row in eqs.input_matrix for x in row])
+
+
+def _coriolis_matrix(eqs: Derived) -> Quantity:
+    names = [f"C_{i + 1}_{j + 1}" for i in range(len(eqs.u)) for j in range(len(eqs.u))]
+    return Quantity(names, [x for row in eqs.coriolis_matrix for x in row])
 
 
 def _poses(eqs: Derived) -> Quantity:
@@ -184,6 +195,8 @@ PROGRAMS: dict[str, Callable[[Derived], Quantity]] = {
     "bias": lambda eqs: Quantity(_forces(eqs), eqs.bias),
     "mass_matrix": _mass_matrix,
     "input_matrix": _input_matrix,
+    "coriolis_matrix": _coriolis_matrix,
+    "gravity_vector": lambda eqs: Quantity(_forces(eqs), eqs.gravity_vector),
     "energy": lambda eqs: Quantity(("kinetic", "potential"), eqs.baked_in(energy(eqs.system, eqs.applied.potential))),
     "momentum": lambda eqs: Quantity(("P_x", "P_y", "P_z", "H_x", "H_y", "H_z"), eqs.baked_in(momentum(eqs.system))),
     "poses": _poses,

@@ -19,13 +19,13 @@ def natural_mass_matrix(system: System) -> Sparse:
 
     Source: the composite-rigid-body method (Walker & Orin 1982), in first and second moments.
     """
-    composites = _composites(system)
+    bodies = composites(system)
     entries: Sparse = {}
     for index in range(1, len(system.links)):
         step = system.steps[index]
         columns = system.columns(index)
         for r, (k, w_u, v_u) in enumerate(zip(columns, step.w_u, step.v_u, strict=True)):
-            f, n = _unit_wrench(composites[index], w_u, plus(v_u, cross(w_u, step.d)))
+            f, n = unit_wrench(bodies[index], w_u, plus(v_u, cross(w_u, step.d)))
             n = plus(n, cross(step.d, f))
             for j, w, v in zip(columns[: r + 1], step.w_u, step.v_u, strict=False):
                 entries[k, j] = dot(w, n) + dot(v, f)
@@ -33,7 +33,7 @@ def natural_mass_matrix(system: System) -> Sparse:
     return entries
 
 
-def _composites(system: System) -> list[MassParameters]:
+def composites(system: System) -> list[MassParameters]:
     """Mass parameters of each link with all that hangs on it, rigid, about O_K in K."""
     total = list(system.masses)
     for index in range(len(system.links) - 1, 0, -1):
@@ -47,7 +47,7 @@ def _composites(system: System) -> list[MassParameters]:
     return total
 
 
-def _unit_wrench(body: MassParameters, w: Triple, v: Triple) -> tuple[Triple, Triple]:
+def unit_wrench(body: MassParameters, w: Triple, v: Triple) -> tuple[Triple, Triple]:
     """Force and moment about O_K for the acceleration field v + w x r."""
     f = cross(w, body.mc)
     if not is_zero(body.m):
@@ -96,7 +96,7 @@ def unit_columns(system: System) -> Sparse:
         unit = [float(j == r) for j in range(n)]
         w = angular_velocities(system, natural, unit)
         v = origin_velocities(system, w, natural, unit)
-        momenta = [_unit_wrench(mass, w_K, v_K) for mass, w_K, v_K in zip(system.masses, w, v, strict=True)]
+        momenta = [unit_wrench(mass, w_K, v_K) for mass, w_K, v_K in zip(system.masses, w, v, strict=True)]
         column = generalized_forces(system, momenta)
         M.update({(i, r): column[i] for i in range(r, n)})
     return M

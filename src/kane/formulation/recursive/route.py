@@ -79,12 +79,13 @@ class RecursiveRoute(Route):
         self._declared, self._applied, self._inputs = system, applied, inputs
 
     @cached_property
-    def _system(self) -> System:
+    def system(self) -> System:
+        """The system that the recursions work on: with base parameters where they save operations."""
         return cheapest(self._declared)
 
     @cached_property
     def mass(self) -> Sparse:
-        return least_mass_matrix(self._system)
+        return least_mass_matrix(self.system)
 
     def passive(self, udot: Sequence[Any]) -> list[Any]:
         return self._needed(udot, without_inputs(self._applied.replaced, self._inputs))
@@ -93,8 +94,17 @@ class RecursiveRoute(Route):
         return self._needed(udot, self._applied)
 
     def _needed(self, udot: Sequence[Any], applied: Applied) -> list[Any]:
-        needed = inverse_dynamics(self._system, udot, wrenches_in(self._system, self._declared, applied.wrenches))
+        needed = inverse_dynamics(self.system, udot, wrenches_in(self.system, self._declared, applied.wrenches))
         return [x - y for x, y in zip(needed, along_u(self._declared, applied.efforts), strict=True)]
+
+    def resisted(self, *, inputs: bool) -> list[Any]:
+        """-F_r of all loads but the weight, the inputs zero unless they are asked for."""
+        applied = self._applied if inputs else without_inputs(self._applied.replaced, self._inputs)
+        wrenches = [(ZERO, ZERO)] * len(self.system.links)
+        for link, wrench in wrenches_in(self.system, self._declared, applied.wrenches).items():
+            wrenches[link] = wrench
+        on_links = generalized_forces(self.system, wrenches)
+        return [-(x + y) for x, y in zip(on_links, along_u(self._declared, applied.efforts), strict=True)]
 
     def input_columns(self) -> list[list[Any]]:
         columns = []
@@ -131,7 +141,7 @@ class RecursiveRoute(Route):
 
     def composite(self) -> list[Any]:
         """udot by composite inertias and a sparse solve; any speeds."""
-        speeds = self._system.speeds
+        speeds = self.system.speeds
         M = self.mass
         needed = self.loaded([0.0] * len(speeds.u))
         order = list(dict.fromkeys(j for row in speeds.C for j in row))
@@ -139,7 +149,7 @@ class RecursiveRoute(Route):
 
     def articulated(self) -> list[Any]:
         """udot by articulated inertias; each natural speed is one generalized speed."""
-        system = self._system
+        system = self.system
         w = angular_velocities(system)
         fields = accelerations(system, w, system.speeds.a_t)
         wrenches = [inertia_wrench(m, f, v) for m, f, v in zip(system.masses, fields, w, strict=True)]

@@ -1,0 +1,70 @@
+"""Derivatives of the forces that a motion needs: by the graph, or by recursions of their own where that is shorter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kane.expression.derivative import jacobian
+from kane.expression.node import Expr
+from kane.formulation.constraints.embedding import NoConstraints
+from kane.formulation.derivatives.variables import Variable
+from kane.formulation.equations import Equations
+from kane.formulation.recursive.coriolis import inverse_derivatives, moves_evenly
+from kane.formulation.recursive.route import RecursiveRoute
+from kane.formulation.tree.cost import cost
+
+# With more speeds than this recursions are taken untried: the graph's derivatives cost O(n d) passes over whole links.
+MANY_SPEEDS = 16
+Entries = dict[tuple[int, int], Expr]
+
+
+def force_entries(equations: Equations, needed: Sequence[Expr], varied: Sequence[Variable], *, inputs: bool) -> Entries:
+    """The derivatives of the forces at udot, which are leaves, that are not zero, under (speed, column).
+
+    Args:
+        equations: of which model.
+        needed: M udot + bias, less B inputs where ``inputs`` says so.
+        varied: whose columns stand side by side.
+        inputs: whether the inputs act.
+    """
+    directions = [d for variable in varied for d in variable.directions]
+    recursive = _recursive(equations, varied, inputs=inputs)
+    if recursive is not None and len(equations.u) > MANY_SPEEDS:
+        return recursive
+    graph = jacobian(needed, directions)
+    if recursive is None:
+        return graph
+    return min((graph, recursive), key=lambda entries: cost([*needed, *entries.values()]))
+
+
+def _recursive(equations: Equations, varied: Sequence[Variable], *, inputs: bool) -> Entries | None:
+    """By recursions; None where they do not apply."""
+    route, speeds = equations.route, equations.system.speeds
+    if not (isinstance(route, RecursiveRoute) and isinstance(equations.embedding, NoConstraints)):
+        return None
+    if not (speeds.are_natural and moves_evenly(route.system)) or not {"q", "u"} & {x.word for x in varied}:
+        return None
+    zero = equations.system.arena.zero
+    columns = [next(iter(row)) for row in speeds.C]
+    found = inverse_derivatives(route.system, [equations.udot[j] for j in columns])
+    inertial = dict(zip(("q", "u"), found, strict=True))
+    loads = [equations.system.arena.lift(x) for x in route.resisted(inputs=inputs)]
+    entries: dict[tuple[int, int], Any] = {}
+    start = 0
+    for variable in varied:
+        if variable.word in inertial:
+            entries |= {(columns[i], start + columns[j]): x for (i, j), x in inertial[variable.word].items()}
+            roots = loads
+        else:
+            roots = list(_needed(equations, inputs=inputs))
+        for (i, j), x in jacobian(roots, variable.directions).items():
+            entries[i, start + j] = entries.get((i, start + j), 0.0) + x
+        start += len(variable.labels)
+    baked = dict(zip(entries, equations.baked_in(entries.values()), strict=True))
+    return {place: x for place, x in baked.items() if x is not zero}
+
+
+def _needed(equations: Equations, *, inputs: bool) -> tuple[Expr, ...]:
+    route = equations.route
+    return equations.baked_in((route.loaded if inputs else route.passive)(equations.udot))
