@@ -108,6 +108,7 @@ from kane.simulation.recorded.followed_motion import FollowedMotion
 from kane.simulation.recorded.trajectory import Trajectory
 from kane.simulation.simulate import simulate
 from kane.simulation.stepper import Stepper
+from kane.viewer.draw3d import draw3d
 from kane.viewer.view import View, view
 
 __version__ = "0.1.0"
@@ -231,6 +232,7 @@ __all__ = [
     "cos",
     "decoupling_speeds",
     "draw",
+    "draw3d",
     "equal",
     "evaluate",
     "example_robot",

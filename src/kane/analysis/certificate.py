@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,6 +67,16 @@ class Certificate(tuple[Finding, ...]):
             shown = "" if finding.digits is None else f"{finding.digits:.1f}"
             rows.append(f"{finding.claim:52}{shown:>6}  {finding.verdict:7}{finding.remark}".rstrip())
         return "\n".join([f"{'claim':52}digits", *rows])
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the table."""
+        head = "<tr><th>claim</th><th>digits</th><th>verdict</th><th></th></tr>"
+        rows = [
+            (finding.claim, "" if finding.digits is None else f"{finding.digits:.1f}", finding.verdict, finding.remark)
+            for finding in self
+        ]
+        cells = ["".join(f"<td>{escape(word)}</td>" for word in row) for row in rows]
+        return f"<table>{head}{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
 
 
 def certify(model: Model, *, near: Any = None, states: int = 4, seed: int = 0) -> Certificate:

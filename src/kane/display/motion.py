@@ -158,6 +158,7 @@ def page(
         extra: what the page has besides, in the place of nothing.
     """
     units = {leaf["name"]: leaf["unit"] for leaf in (*motion["coordinates"], *motion["speeds"])}
+    defaults = {p["name"]: p["value"] for p in motion["parameters"]}
     energies = dict.fromkeys(("energy", "kinetic_energy", "potential_energy"), "J")
     content = {
         "mode": mode,
@@ -172,30 +173,25 @@ def page(
         "arrows": [],
         "plots": [],
         "units": {**units, **energies},
-        "flat": _flat(equations, scene, start, motion),
+        "flat": looked_at(equations, scene, [start[0], *start[1]], Numbers(equations, defaults)),
         **(extra or {}),
     }
-    defaults = {p["name"]: p["value"] for p in motion["parameters"]}
     return Page(f"{equations.name} - kane", content, [scene.where, *programs], defaults)
 
 
-def _flat(equations: Equations, scene: Scene, start: tuple[float, Sequence[float]], motion: Mapping[str, Any]) -> Any:
+def looked_at(equations: Equations, scene: Scene, state: Sequence[float], numbers: Numbers) -> list[float] | None:
     """The direction in which a mechanism that moves in one upright plane is looked at; None for all others."""
-    parameters = {p["name"]: p["value"] for p in motion["parameters"]}
-    numbers, random = Numbers(equations, parameters), np.random.default_rng(1)
-    up = np.array(scene.up)
-    neutral = np.array(start[1], float)
+    random, count = np.random.default_rng(1), len(equations.q)
     found = []
     for _ in range(3):
-        moved = neutral.copy()
-        moved[: len(equations.q)] += random.normal(scale=0.3, size=len(equations.q))
-        R, _p = poses_at(scene.where, [start[0], *moved], numbers)
-        found.append(R[1 : scene.bodies])
+        moved = np.array(state, float)
+        moved[1 : 1 + count] += random.normal(scale=0.3, size=count)
+        found.append(poses_at(scene.where, moved.tolist(), numbers)[0][1 : scene.bodies])
     axes = [a for k in range(len(found[0])) for a in _axes(found[1][k] @ found[0][k].T, found[2][k] @ found[0][k].T)]
     if equations.quaternions or not axes:
         return None
     n = axes[0]
-    level = abs(float(n @ up)) < 1e-6
+    level = abs(float(n @ np.array(scene.up))) < 1e-6
     return n.tolist() if level and all(abs(abs(float(n @ a)) - 1.0) < 1e-6 for a in axes) else None
 
 

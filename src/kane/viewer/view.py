@@ -105,17 +105,17 @@ def view(
 
 def _page_of(source: Any, model: Any, q: Any, options: dict[str, Any]) -> Page:
     if isinstance(source, Trajectory):
-        return source.page(**options, model=None if model is None else _equations(model))
+        return source.page(**options, model=None if model is None else equations_of(model))
     if isinstance(source, Ensemble):
         if model is None:
             raise ModelError("an ensemble does not hold its model; give it: kane.view(ensemble, model=model)")
-        return _ensemble_page(source, _equations(model), options)
-    eqs = _equations(source)
+        return _ensemble_page(source, equations_of(model), options)
+    eqs = equations_of(source)
     x = named_vector(q, [leaf.name for leaf in eqs.q], eqs.neutral, "coordinate")
     return model_page(eqs, start=(0.0, [*x, *(0.0 for _ in eqs.u)]), parameters={})
 
 
-def _equations(source: Any) -> Equations:
+def equations_of(source: Any) -> Equations:
     """The equations of what has some.
 
     Raises:

@@ -6,6 +6,8 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from html import escape
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from kane.formulation.equations import Equations
 
 ENERGY = "energy"
+# States that make a curve.
+FEWEST_PLOTTED = 2
 
 
 class Replayed(ABC):
@@ -56,6 +60,41 @@ class Replayed(ABC):
             FileError: the file cannot be written.
         """
         return self.page(ghosts=ghosts, traces=traces, arrows=arrows, plots=plots).save(path)
+
+    def save_video(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        fps: float = 30.0,
+        speed: float = 1.0,
+        size: tuple[int, int] = (640, 480),
+    ) -> Path:
+        """Write a film of the run: an animated GIF, or MP4 or WebM by the program ffmpeg.
+
+            run.save_video("bar.mp4", fps=60)
+
+        Args:
+            path: of the file, which ends with .gif, .mp4 or .webm; replaced if it is there.
+            fps: pictures a second, 50 at most in a GIF.
+            speed: seconds of the run in a second of the film.
+            size: width and height [pixels], even numbers.
+
+        Raises:
+            ModelError: an argument is not meaningful, nothing to see, or a run from a file without its model.
+            FileError: the file cannot be written, or ffmpeg is not installed.
+        """
+        from kane.simulation.recorded.film import save_video  # imports matplotlib
+
+        return save_video(self, path, fps=fps, speed=speed, size=size)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what was recorded, over time."""
+        run: Any = self
+        if len(run) < FEWEST_PLOTTED:
+            return f"<pre>{escape(repr(self))}</pre>"
+        drawn = BytesIO()
+        run.plot().savefig(drawn, format="svg", bbox_inches="tight")
+        return f"<p>{escape(repr(self))}</p>{drawn.getvalue().decode()}"
 
     def page(
         self,

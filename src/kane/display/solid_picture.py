@@ -1,0 +1,112 @@
+"""Still pictures of scenes, drawn with matplotlib: filled triangles from back to front, as seen from far away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+
+from kane.display.piece import Array, DrawnPiece
+from kane.display.scene import Scene
+from kane.model.shapes.part import SQUARE
+
+# Those of the page.
+PALETTE = ("#4878cf", "#e8853a", "#4fa866", "#c8504b", "#8d6cbc", "#b88a5a", "#d77fb4", "#7a8594", "#b3a33a", "#35a5b5")
+GROUND, SHADOW = "#9ea3ab", "#dfe2e7"
+# From where one looks: about the upright axis, and above the level [rad]; in the plane of a flat mechanism.
+TURN, ABOVE, TURN_OF_FLAT, ABOVE_FLAT = -1.05, 0.38, -0.25, 0.12
+DARKEST, MARGIN = 0.45, 0.04
+# Squares that stand for planes hide what lies on them from a painter who goes from back to front by middles.
+FLOORS = (SQUARE,)
+
+
+class SolidPicture:
+    """A scene as seen from one direction; every pose of it is a set of filled triangles in the plane of the picture."""
+
+    def __init__(self, scene: Scene, flat: Sequence[float] | None) -> None:
+        """See a scene, along ``flat`` where its mechanism moves in an upright plane normal to that."""
+        self.scene = scene
+        self.up = np.array(scene.up)
+        first = np.cross([0.0, 0.0, 1.0] if abs(self.up[1]) > 0.9 else [0.0, 1.0, 0.0], self.up)
+        first /= np.linalg.norm(first)
+        second = np.cross(self.up, first)
+        turn, above = TURN, ABOVE
+        if flat is not None:
+            turn, above = float(np.arctan2(second @ flat, first @ flat)) + TURN_OF_FLAT, ABOVE_FLAT
+        level = np.cos(turn) * first + np.sin(turn) * second
+        self.towards = np.cos(above) * level + np.sin(above) * self.up
+        self.right = np.cross(self.up, self.towards)
+        self.right /= np.linalg.norm(self.right)
+        self.plane = np.stack([self.right, np.cross(self.towards, self.right)])
+        sun = self.up + 0.45 * first - 0.6 * second
+        self.sun = sun / np.linalg.norm(sun)
+        self.corners = [self._corners(piece) for piece in scene.pieces]
+
+    def _corners(self, piece: DrawnPiece) -> Array:
+        """Triangles of a piece in its body, (m, 3 corners, 3)."""
+        form = self.scene.forms[piece.form]
+        return (form.points @ piece.stretch.T + piece.position)[form.faces]
+
+    def triangles(self, R: Array, p: Array) -> Iterator[tuple[DrawnPiece, Array]]:
+        """The pieces with their triangles in N, at poses R_NP (frames, 3, 3) and p_NoPo (frames, 3)."""
+        for piece, corners in zip(self.scene.pieces, self.corners, strict=True):
+            yield piece, corners @ R[piece.body].T + p[piece.body]
+
+    def extent(self, poses: Sequence[tuple[Array, Array]]) -> tuple[Array, Array, float]:
+        """Lowest and highest place in the plane of the picture, and the height of the ground, over several poses."""
+        found = [x.reshape(-1, 3) for R, p in poses for piece, x in self.triangles(R, p) if piece.form not in FLOORS]
+        points = np.concatenate(found)
+        height = float((points @ self.up).min()) - 0.01 * self.scene.size
+        flat = np.concatenate([points, self._on_ground(points, height)]) @ self.plane.T
+        return flat.min(axis=0), flat.max(axis=0), height
+
+    def _on_ground(self, points: Array, height: float) -> Array:
+        """Where the sun throws the shadows of points."""
+        share = (points @ self.up - height) / (self.sun @ self.up)
+        return points - share[..., None] * self.sun
+
+    def draw(self, axes: Axes, R: Array, p: Array, height: float) -> None:
+        """Draw one pose."""
+        solids = [(piece, x) for piece, x in self.triangles(R, p) if piece.form not in FLOORS]
+        everything = np.concatenate([x for _, x in solids])
+        shadow = self._on_ground(everything, height) @ self.plane.T
+        axes.add_collection(PolyCollection(shadow, facecolors=SHADOW, edgecolors=SHADOW, linewidths=0.4))
+        colours = np.concatenate([np.tile(self._colour(piece), (len(x), 1)) for piece, x in solids])
+        normals = np.cross(everything[:, 1] - everything[:, 0], everything[:, 2] - everything[:, 0])
+        normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
+        seen = normals @ self.towards
+        normals *= np.where(seen < 0.0, -1.0, 1.0)[:, None]
+        shade = DARKEST + (1.0 - DARKEST) * np.clip(0.25 + 0.75 * (normals @ self.sun), 0.0, 1.0)
+        order = np.argsort(everything.mean(axis=1) @ self.towards)
+        filled = np.clip(colours * shade[:, None], 0.0, 1.0)[order]
+        flat = (everything @ self.plane.T)[order]
+        axes.add_collection(PolyCollection(flat, facecolors=filled, edgecolors=filled, linewidths=0.25))
+        lines = [
+            np.stack([R[b] @ x + p[b] for b, x in zip(tie.bodies, tie.points, strict=True)]) @ self.plane.T
+            for tie in self.scene.ties
+        ]
+        axes.add_collection(LineCollection(lines, colors="#3a4250", linewidths=1.0, zorder=0.9))
+
+    def _colour(self, piece: DrawnPiece) -> tuple[float, float, float]:
+        return to_rgb(GROUND if piece.look == "ground" else PALETTE[(piece.body - 1) % len(PALETTE)])
+
+    def figure(self, extent: tuple[Array, Array, float], size: tuple[float, float]) -> tuple[Figure, Axes]:
+        """An empty figure with the whole extent in it, of some size [inches]."""
+        low, high, _ = extent
+        figure = Figure(figsize=size)
+        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+        axes.set_axis_off()
+        middle, half = 0.5 * (low + high), (0.5 + MARGIN) * np.maximum(high - low, 1e-9)
+        half = (
+            half[1] * np.array([size[0] / size[1], 1.0])
+            if half[0] / half[1] < size[0] / size[1]
+            else (half[0] * np.array([1.0, size[1] / size[0]]))
+        )
+        axes.set_xlim(middle[0] - half[0], middle[0] + half[0])
+        axes.set_ylim(middle[1] - half[1], middle[1] + half[1])
+        axes.set_aspect("equal")
+        return figure, axes
