@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 # Import name of what is not called as its distribution is.
-DISTRIBUTIONS = {"sksundae": "scikit-sundae", "pinocchio": "pin", "hppfcl": "coal"}
+DISTRIBUTIONS = {"PIL": "pillow", "sksundae": "scikit-sundae", "pinocchio": "pin", "hppfcl": "coal"}
 # Files that an optional package may be imported in, by the import name; elsewhere a file of the package's own name.
 NAMED_AFTER = {"mujoco": {"mjcf", "mujoco"}, "sksundae": {"sundae", "stiff", "sksundae"}}
 
