@@ -16,13 +16,15 @@ from kane.expression.arguments import words
 from kane.expression.node import Expr
 from kane.formulation.constraints.embedding import InNumbers
 from kane.formulation.derivatives.constrained import MOVING, OF_SPEEDS, constrained_terms
-from kane.formulation.derivatives.derivative import Derivative, derivative, derivative_program
+from kane.formulation.derivatives.derivative import IMPLICIT, Derivative, derivative, derivative_program
 from kane.formulation.derivatives.variables import Variable
 
 if TYPE_CHECKING:
     from kane.dynamics.dynamics import Dynamics
 
 Array = NDArray[np.float64]
+# With more speeds than this udot is solved for in numbers: M^-1 written out takes longer to compile than it ever saves.
+MANY_SPEEDS = 24
 
 
 @final
@@ -126,7 +128,7 @@ class Derivatives:
         outputs: names of f.
         columns: names of the columns by word: of "q" the joints' own speeds, along which the coordinates are displaced.
         program: values and entries as one straight-line program, for emitters; None under constraints that are embedded
-            in numbers.
+            in numbers, and of the accelerations of more than 24 speeds.
         sparsity: by word, which entries of a block are not zero whatever the state, (outputs, columns); None likewise.
 
     Raises:
@@ -142,7 +144,8 @@ class Derivatives:
         equations, self._dyn = dyn.equations, dyn
         self._way: OnGraphColumns | ConstrainedColumns
         moves = not isinstance(of, str) or of in (*MOVING, *OF_SPEEDS)
-        if isinstance(equations.embedding, InNumbers) and moves:
+        many = not equations.constraints and of in IMPLICIT and len(equations.u) > MANY_SPEEDS
+        if many or (isinstance(equations.embedding, InNumbers) and moves):
             terms = constrained_terms(equations, of, wrt)
             self._way = ConstrainedColumns(dyn, terms)
             self._variables, self.outputs, self._single = terms.varied, terms.names, terms.single

@@ -1,10 +1,11 @@
-"""Derivatives of what native code finds in numbers, at states, under constraints: their terms on the graph.
+"""Derivatives of what is found in numbers at states, under constraints or of many speeds: their terms on the graph.
 
 With all speeds free and multipliers lambda of the rows of A held as they are,
 
     f = M udot + bias - B inputs - A^T lambda,   A u + b,   A udot + remainder
 
-are expressions. Their derivatives, and that the two last ones stay zero, give those of the motion (``dynamics``).
+are expressions. Their derivatives, and that the two last ones stay zero, give those of the motion (``dynamics``). Where
+there are no constraints f alone is left, and M is solved in numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from kane.expression.collector import collector_paused
 from kane.expression.derivative import jacobian
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT
-from kane.formulation.derivatives.derivative import Derivative, asked
+from kane.formulation.derivatives.derivative import IMPLICIT, Derivative, asked
+from kane.formulation.derivatives.forces import force_entries
 from kane.formulation.derivatives.variables import Variable, variables
 from kane.formulation.equations import Equations
 
@@ -58,13 +60,18 @@ def constrained_terms(equations: Equations, of: str | Expr | Sequence[Expr], wrt
         multipliers = tuple(free.t.arena.leaf(INPUT, f"multiplier {k + 1}") for k in range(len(motion)))
         forces, rows = [], [*motion]
         if name in MOVING:
-            forces = _forces(equations, multipliers, inputs=name in ("forward", "rhs"))
+            forces = _forces(equations, multipliers, inputs=name in IMPLICIT)
             rows += [_acceleration(equations, k) for k in range(len(motion))]
         values = tuple(free.baked_in([*forces, *found, *rows]))
         directions = [d for x in varied if x.word not in ("u", "udot") for d in x.directions]
         speeds = Variable("u", tuple(leaf.name for leaf in free.u), tuple({leaf: leaf.arena.one} for leaf in free.u))
-        entries = jacobian(values, [*directions, *speeds.directions])
-    kept = tuple(x for x in varied if x.word not in ("u", "udot"))
+        kept = tuple(x for x in varied if x.word not in ("u", "udot"))
+        if forces and not motion:
+            entries = force_entries(free, values[: len(forces)], (*kept, speeds), inputs=name in IMPLICIT)
+            rest_of_values = jacobian(values[len(forces) :], [*directions, *speeds.directions])
+            entries |= {(len(forces) + i, j): x for (i, j), x in rest_of_values.items()}
+        else:
+            entries = jacobian(values, [*directions, *speeds.directions])
     labels = [f"value {i + 1}" for i in range(len(values))]
     rest = (*equations.inputs, *free.udot, *multipliers)
     terms = Derivative(name, tuple(labels), values, False, (*kept, speeds), entries, rest)
