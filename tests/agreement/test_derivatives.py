@@ -204,3 +204,61 @@ def test_a_batch_has_the_blocks_of_its_states():
         one = d(q[k], u[k], inputs, 0.0)
         for word, block in whole.items():
             np.testing.assert_allclose(block[k], one[word], rtol=0, atol=1e-9 * (1.0 + np.abs(one[word]).max()))
+
+
+@pytest.mark.parametrize("name", ["inverse", "forward", "energy"])
+@pytest.mark.parametrize("model", ["Stanford Arm", "arm with springs, chosen speeds", "tree"])
+def test_second_derivatives_are_complex_steps_of_first_ones(model, name):
+    """Of the first derivatives as programs, whose own voucher are complex steps of the outputs."""
+    equations = kane.formulate(MODELS[model]())
+    dyn, state = kane.build(equations), random_state(equations, np.random.default_rng(8))
+    words = ("q", "u", *{"inverse": ("udot",), "forward": ("inputs",)}.get(name, ()))
+    d = dyn.derivatives(name, wrt=words)
+    weights = np.random.default_rng(3).normal(size=len(d.outputs))
+    found = d.hessian(state.q, state.u, rest_of(name, state), state.t, weights=weights)
+    values = values_of(equations, state)
+    directions = own_directions(equations, state.q) + [{u: 1.0} for u in equations.u]
+    directions += [{x: 1.0} for x in {"inverse": equations.udot, "forward": equations.inputs}.get(name, ())]
+    width = len(directions)
+    slopes = complex_step.columns(d.program.outputs[len(d.outputs) :], values, directions)
+    whole = np.zeros((len(d.outputs), width, width))
+    for (i, j), row in zip(d._found.entries, slopes, strict=True):
+        whole[i, j] = row
+    expected = np.einsum("i,ijk->jk", weights, whole)
+    expected = 0.5 * (expected + expected.T)
+    joined = np.block([[found[a, b] for b in words] for a in words])
+    scale = max(1.0, np.abs(expected).max())
+    np.testing.assert_allclose(joined, expected, rtol=0, atol=1e-9 * scale)
+    np.testing.assert_allclose(found["q", "u"], found["u", "q"].T)
+
+
+def test_second_derivatives_in_numbers_are_refused_with_the_cure():
+    dyn = kane.build(kane.formulate(kane.library.four_bar()))
+    with pytest.raises(kane.ModelError, match="near="):
+        dyn.derivatives("forward", wrt=("q",)).hessian(np.zeros(3), np.zeros(3), [0.0], weights=np.zeros(3))
+
+
+def test_reactions_are_derived_with_the_accelerations_that_they_contain():
+    """Vouched for by differences of ``RevealedReactions``, over steps of 1e-5."""
+    equations = kane.formulate(kane.library.stanford_arm())
+    dyn, reactions, h = kane.build(equations), kane.reveal_reactions(equations, "q2", "q3"), 1e-5
+    values = kane.RevealedReactions(dyn, reactions)
+    state = random_state(equations, np.random.default_rng(4))
+    found = dyn.derivatives(reactions, wrt=("q", "u", "inputs"))(state.q, state.u, state.inputs, state.t)
+    np.testing.assert_allclose(found.value, values(state.q, state.u, state.inputs, state.t), rtol=1e-9, atol=1e-9)
+    for word, block in found.items():
+        for j in range(6):
+            step = h * np.eye(6)[j]
+            ends = []
+            for sign in (1.0, -1.0):
+                at = {"q": state.q, "u": state.u, "inputs": state.inputs}
+                at[word] = at[word] + sign * step
+                ends.append(np.asarray(values(at["q"], at["u"], at["inputs"], state.t)))
+            slope = (ends[0] - ends[1]) / (2.0 * h)
+            np.testing.assert_allclose(block[:, j], slope, rtol=0, atol=1e-6 * (1.0 + np.abs(slope).max()))
+
+
+def test_reactions_whose_accelerations_are_found_in_numbers_are_refused():
+    equations = kane.formulate(kane.library.four_bar())
+    with pytest.raises(kane.ModelError, match="near="):
+        kane.build(equations).derivatives(kane.reveal_reactions(equations, "q1"), wrt=("q",))

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.constrained_derivatives import ConstrainedColumns
-from kane.dynamics.state_function import StateFunction
+from kane.dynamics.state_function import StateFunction, checked_array
 from kane.errors import ModelError, shown
 from kane.expression.arguments import words
 from kane.expression.node import Expr
 from kane.formulation.constraints.embedding import InNumbers
 from kane.formulation.derivatives.constrained import MOVING, OF_SPEEDS, constrained_terms
-from kane.formulation.derivatives.derivative import IMPLICIT, Derivative, derivative, derivative_program
+from kane.formulation.derivatives.derivative import IMPLICIT, Derivable, Derivative, derivative, derivative_program
+from kane.formulation.derivatives.second import hessian, hessian_program
 from kane.formulation.derivatives.variables import Variable
+from kane.formulation.reactions.reactions import Reactions
 
 if TYPE_CHECKING:
     from kane.dynamics.dynamics import Dynamics
@@ -93,15 +97,18 @@ class OnGraphColumns:
         return found[..., : self._shape[0]], columns
 
 
-def derivatives_of(dyn: Dynamics, of: str | Expr | Sequence[Expr], wrt: Sequence[str]) -> Derivatives:
+def derivatives_of(dyn: Dynamics, of: Derivable, wrt: Sequence[str]) -> Derivatives:
     """``Derivatives``, made when they are first asked for and kept with what is derived."""
     given = tuple(of) if isinstance(of, list | tuple) else of
     words_of = tuple(words(wrt, "wrt", "words"))
     listed = isinstance(given, tuple) and given and all(isinstance(x, Expr) for x in given)
-    if not (listed or isinstance(given, str | Expr)):
+    if not (listed or isinstance(given, str | Expr | Reactions)):
         raise ModelError(
-            f"there are no derivatives of {shown(of)}; give the name of a program, an expression or a list of them"
+            f"there are no derivatives of {shown(of)}; give the name of a program, an expression, a list of them, or "
+            "reactions"
         )
+    if isinstance(given, Reactions) and given.equations is not dyn.equations:
+        raise ModelError("the reactions were revealed from other equations than these dynamics were built from")
     return dyn.derived(("derivatives", given, words_of), lambda: Derivatives(dyn, given, words_of))
 
 
@@ -120,8 +127,8 @@ class Derivatives:
 
     Args:
         dyn: what is derived.
-        of: the name of a program ("forward", "inverse", "rhs", "energy", "poses", ...), an expression of the model, or
-            a list of expressions.
+        of: the name of a program ("forward", "inverse", "rhs", "energy", "poses", ...), an expression of the model, a
+            list of expressions, or reactions (``kane.reveal_reactions``), of which the determinate ones are derived.
         wrt: any of "q", "u", "udot" (of "inverse"), "inputs" (of what reads them), "t", and names of parameters.
 
     Attributes:
@@ -140,7 +147,7 @@ class Derivatives:
     program: Program | None = None
     sparsity: Mapping[str, NDArray[np.bool_]] | None = None
 
-    def __init__(self, dyn: Dynamics, of: str | Expr | Sequence[Expr], wrt: Sequence[str]) -> None:
+    def __init__(self, dyn: Dynamics, of: Derivable, wrt: Sequence[str]) -> None:
         equations, self._dyn = dyn.equations, dyn
         self._way: OnGraphColumns | ConstrainedColumns
         moves = not isinstance(of, str) or of in (*MOVING, *OF_SPEEDS)
@@ -153,7 +160,7 @@ class Derivatives:
             reads_udot = self._name == "inverse"
             self._rest = equations.udot if reads_udot else equations.inputs
         else:
-            found = derivative(equations, of, wrt)
+            found = self._found = derivative(equations, of, wrt)
             self._way = OnGraphColumns(dyn, found)
             self._variables, self.outputs, self._single = found.variables, found.names, found.single
             self._name, self.program, self._rest = found.name, self._way.program, found.rest
@@ -163,6 +170,50 @@ class Derivatives:
 
     def __repr__(self) -> str:
         return f"<Derivatives of {self._name} of {self._dyn.equations.name!r} by {', '.join(self.columns)}>"
+
+    def hessian(
+        self, q: Any, u: Any, rest: Any = None, t: Any = None, *, weights: Any, parameters: Any = None
+    ) -> dict[tuple[str, str], Array]:
+        """Second derivatives of the weighted sum of the outputs, {("q", "u"): (..., columns of q, columns of u), ...}.
+
+        Exact, and without the zeros of all Hessians one by one. Along q the second derivative is that along motions of
+        constant own speeds, which is symmetric.
+
+        Args:
+            q, u, rest, t, parameters: as of a call.
+            weights: one for each output, (..., outputs).
+
+        Raises:
+            ModelError: as of a call; where accelerations are derived in numbers there are none.
+        """
+        if self.program is None:
+            raise ModelError(
+                f"{self!r} are found in numbers, which gives no second derivatives; dependent speeds chosen near a "
+                "state (kane.formulate(model, near=...)) have expressions"
+            )
+        function, places = self._second
+        values = checked_array(weights, "weights", len(self.outputs))
+        if rest is None:
+            self(q, u, None, t, parameters=parameters)  # an error where something is missing
+        rest = np.zeros(len(self._rest)) if rest is None else checked_array(rest, "what is read", len(self._rest))
+        batch = np.broadcast_shapes(values.shape[:-1], rest.shape[:-1])
+        read = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (rest, values)]
+        found = self._dyn.evaluate(function, q, u, np.concatenate(read, axis=-1), t, parameters=parameters)
+        width = sum(map(len, self.columns.values()))
+        whole = np.zeros((*found.shape[:-1], width, width))
+        whole[..., places[0], places[1]] = found
+        whole = 0.5 * (whole + np.swapaxes(whole, -1, -2))
+        ends = np.cumsum([0, *map(len, self.columns.values())])
+        spans = {word: slice(*ends[k : k + 2]) for k, word in enumerate(self.columns)}
+        return {(a, b): whole[..., spans[a], spans[b]] for a in spans for b in spans}
+
+    @cached_property
+    def _second(self) -> tuple[CompiledFunction, NDArray[np.intp]]:
+        """The program of second derivatives, and the rows and columns of its outputs."""
+        equations = self._dyn.equations
+        second = hessian(equations, self._found)
+        places = np.array(list(second.entries), dtype=np.intp).reshape(-1, 2).T
+        return self._dyn.compile(hessian_program(equations, self._found, second)), places
 
     def __call__(self, q: Any, u: Any, rest: Any = None, t: Any = None, *, parameters: Any = None) -> Blocks:
         """The derivatives at states; every argument may be a batch.

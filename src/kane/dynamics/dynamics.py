@@ -18,7 +18,6 @@ from kane.dynamics.state_function import NOTHING, StateFunction, checked_array
 from kane.dynamics.unit_quaternions import OF_A_STAGE, UNIT
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers, require
-from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program
 from kane.model.body import Body
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from kane.dynamics.constrained_function import ConstrainedFunction
     from kane.dynamics.derivatives import Derivatives
     from kane.dynamics.embedded_functions import EmbeddedFunctions
+    from kane.formulation.derivatives.derivative import Derivable
 
 T = TypeVar("T")
 
@@ -287,7 +287,7 @@ class Dynamics(Displayed):
         rows = values.reshape(*values.shape[:-1], 6, n)
         return Jacobian(rows[..., :3, :], rows[..., 3:, :])
 
-    def derivatives(self, of: str | Expr | Sequence[Expr], *, wrt: Sequence[str]) -> Derivatives:
+    def derivatives(self, of: Derivable, *, wrt: Sequence[str]) -> Derivatives:
         """Exact derivatives of a program ("forward", ...), of an expression or a list of them: see ``Derivatives``."""
         from kane.dynamics.derivatives import derivatives_of  # which reads many parts of these equations
 

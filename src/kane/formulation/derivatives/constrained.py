@@ -13,14 +13,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kane.errors import ModelError
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import jacobian
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT
-from kane.formulation.derivatives.derivative import IMPLICIT, Derivative, asked
+from kane.formulation.derivatives.derivative import IMPLICIT, Derivable, Derivative, asked
 from kane.formulation.derivatives.forces import force_entries
 from kane.formulation.derivatives.variables import Variable, variables
 from kane.formulation.equations import Equations
+from kane.formulation.reactions.reactions import Reactions
 
 # Outputs that contain the forces f: what they read besides inputs or udot.
 MOVING = ("forward", "rhs", "inverse", "bias")
@@ -50,8 +52,13 @@ class ConstrainedTerms:
     single: bool
 
 
-def constrained_terms(equations: Equations, of: str | Expr | Sequence[Expr], wrt: Sequence[str]) -> ConstrainedTerms:
+def constrained_terms(equations: Equations, of: Derivable, wrt: Sequence[str]) -> ConstrainedTerms:
     """The terms for a program or for expressions; arguments as of ``derivative``."""
+    if isinstance(of, Reactions):
+        raise ModelError(
+            f"the accelerations of {equations.name!r} are found in numbers, so that its reactions have no derivatives; "
+            "dependent speeds chosen near a state (kane.formulate(model, near=...)) have expressions"
+        )
     free = equations.unconstrained
     with collector_paused():
         name, found, names, read, single = _outputs(equations, of)
@@ -79,7 +86,7 @@ def constrained_terms(equations: Equations, of: str | Expr | Sequence[Expr], wrt
 
 
 def _outputs(
-    equations: Equations, of: str | Expr | Sequence[Expr]
+    equations: Equations, of: Derivable
 ) -> tuple[str, Sequence[Expr], tuple[str, ...], tuple[Expr, ...], bool]:
     """Name, outputs that are expressions of all speeds, names of all outputs, what they read, whether it is one."""
     free, own = equations.unconstrained, [f"{leaf.name}'" for leaf in equations.u]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from kane.codegen.programs.factor import factor
 from kane.codegen.programs.program import Program
@@ -18,10 +18,16 @@ from kane.formulation.derivatives.implicit import acceleration_entries, accelera
 from kane.formulation.derivatives.variables import Direction, Variable, variables
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import Quantity, quantity
+from kane.formulation.reactions.reactions import Reactions
 from kane.formulation.recursive.measures import images
 
 # Where udot is among the outputs: its derivatives follow from those of inverse dynamics.
 IMPLICIT = ("forward", "rhs")
+REACTIONS = "reactions"
+
+
+# A program by name, one expression, several, or reactions.
+Derivable: TypeAlias = str | Expr | Sequence[Expr] | Reactions
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ class Derivative:
         return Quantity(names, (*self.values, *self.entries.values()), self.rest)
 
 
-def asked(equations: Equations, of: str | Expr | Sequence[Expr]) -> tuple[str, Quantity, bool]:
+def asked(equations: Equations, of: Derivable) -> tuple[str, Quantity, bool]:
     """Name and outputs of a program, or of expressions of the model; whether that is one expression.
 
     Raises:
@@ -67,6 +73,9 @@ def asked(equations: Equations, of: str | Expr | Sequence[Expr]) -> tuple[str, Q
     """
     if isinstance(of, str):
         return of, quantity(equations, of), False
+    if isinstance(of, Reactions):
+        determinate, reactions = tuple(of.expressions), equations.baked_in(of.expressions.values())
+        return REACTIONS, Quantity(determinate, reactions, equations.inputs), False
     single = isinstance(of, Expr)
     given = [of] if isinstance(of, Expr) else list(of)
     for x in given:
@@ -77,7 +86,7 @@ def asked(equations: Equations, of: str | Expr | Sequence[Expr]) -> tuple[str, Q
     return "outputs", Quantity(names, equations.baked_in(found), equations.inputs), single
 
 
-def derivative(equations: Equations, of: str | Expr | Sequence[Expr], wrt: Sequence[str]) -> Derivative:
+def derivative(equations: Equations, of: Derivable, wrt: Sequence[str]) -> Derivative:
     """The derivative of a program or of expressions; see ``Dynamics.derivatives``.
 
     Raises:
@@ -87,7 +96,9 @@ def derivative(equations: Equations, of: str | Expr | Sequence[Expr], wrt: Seque
         name, found, single = asked(equations, of)
         varied = variables(equations, wrt, found.rest)
         directions = [d for variable in varied for d in variable.directions]
-        if isinstance(of, str) and of in IMPLICIT:
+        if isinstance(of, Reactions):
+            values, entries = _at_accelerations(equations, found.outputs, varied)
+        elif isinstance(of, str) and of in IMPLICIT:
             values, entries = _with_accelerations(equations, found.outputs, varied)
         elif isinstance(of, str) and of == "inverse":
             values = tuple(found.outputs)
@@ -95,6 +106,29 @@ def derivative(equations: Equations, of: str | Expr | Sequence[Expr], wrt: Seque
         else:
             values, entries = tuple(found.outputs), jacobian(found.outputs, directions)
     return Derivative(name, tuple(found.names), values, single, varied, entries, tuple(found.rest))
+
+
+def _at_accelerations(
+    equations: Equations, outputs: Sequence[Expr], varied: Sequence[Variable]
+) -> tuple[tuple[Expr, ...], dict[tuple[int, int], Expr]]:
+    """Of outputs in which udot stands, udot following from the state and the inputs."""
+    udot = accelerations(equations)
+    found = acceleration_entries(equations, udot, varied)
+    directions: list[dict[Expr, Expr]] = [dict(d) for variable in varied for d in variable.directions]
+    for (i, j), rate in found.items():
+        directions[j][equations.udot[i]] = rate
+    entries = jacobian(outputs, directions)
+    at = dict(zip(equations.udot, udot, strict=True))
+    values = substitute([*outputs, *entries.values()], at)
+    return tuple(values[: len(outputs)]), dict(zip(entries, values[len(outputs) :], strict=True))
+
+
+def state_jacobian(equations: Equations) -> dict[tuple[int, int], Expr]:
+    """The derivatives of x' = [qdot, udot] by x = [q, u], all coordinates taken as independent, for stiff solvers."""
+    leaves = (*equations.q, *equations.u)
+    x = Variable("x", tuple(leaf.name for leaf in leaves), tuple({leaf: leaf.arena.one} for leaf in leaves))
+    outputs = quantity(equations, "rhs").outputs
+    return _with_accelerations(equations, outputs, (x,))[1]
 
 
 def _with_accelerations(

@@ -16,7 +16,8 @@ from kane.codegen.programs.program import Program
 from kane.errors import ModelError, shown
 from kane.expression.arguments import positive
 from kane.expression.collector import collector_paused
-from kane.expression.derivative import forward
+from kane.expression.derivative import jacobian
+from kane.formulation.derivatives.derivative import state_jacobian
 from kane.native.arrays import CONFIGURATION, EVALUATIONS, KEY, KNOWN, MOTION, RHS, STOP, SWITCHES, Vector
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.march import March, Status
@@ -225,18 +226,18 @@ def _caller(
 
 
 def _jacobian(march: March, program: Program) -> tuple[CompiledFunction, Any, Any]:
-    """The entries of df/dx that are not zero as a native program, column after column, and their rows and columns."""
-    entries, rows, columns = [], [], []
+    """The entries of df/dx that are not zero as a native program, and their rows and columns, column after column."""
+    dyn = march.problem.dyn
     with collector_paused():
-        for j, leaf in enumerate(program.state[1:]):
-            for i, entry in enumerate(forward(program.outputs, {leaf: leaf.arena.one})):
-                if entry is not leaf.arena.zero:
-                    entries.append(entry)
-                    rows.append(i)
-                    columns.append(j)
+        if program is dyn.function("rhs").program:
+            entries = state_jacobian(dyn.equations)
+        else:  # inputs are expressions
+            entries = jacobian(program.outputs, [{leaf: leaf.arena.one} for leaf in program.state[1:]])
+        places = sorted(entries, key=lambda place: (place[1], place[0]))
         lists = {"state": program.state, "rest": program.rest, "parameters": program.parameters}
-        function = march.problem.dyn.compile(Program(f"Jacobian of {program.name}", entries, **lists))
-    return function, np.array(rows, dtype=np.intp), np.array(columns, dtype=np.intp)
+        function = dyn.compile(Program(f"Jacobian of {program.name}", [entries[place] for place in places], **lists))
+    rows, columns = np.array(places, dtype=np.intp).reshape(-1, 2).T
+    return function, rows, columns
 
 
 def _solver() -> Any:
