@@ -41,7 +41,7 @@ def main() -> int:
     finished = time.perf_counter()
     Console().print(operation_table("UR5: operations per call", eqs.count()))
     print(f"read {read - started:.3f} s, derive {derived - read:.3f} s, build and first call {built - derived:.3f} s,")
-    print(f"load numba and integrator {loaded - built:.3f} s, simulate {UNTIL:g} s in {finished - loaded:.3f} s")
+    print(f"load integrator {loaded - built:.3f} s, simulate {UNTIL:g} s in {finished - loaded:.3f} s")
 
     files = [OUT / "ur5.nc", OUT / "ur5.png"]
     run.save(files[0])

@@ -20,6 +20,8 @@ KERNEL_DECORATORS = {
     "native_inline",
     "native_kernel",
     "native_program",
+    "native_instruction",
+    "instruction",
 }
 
 # Every exception by name, each with its reason. One that is no longer needed fails a test.

@@ -1,95 +1,174 @@
-"""The native loop: compiled once, kept on disk, and no worse off where it cannot be kept."""
+"""Native loops: compiled ahead, never run from code that is not of their sources, and no worse off where there is none.
+
+The bits that count are those of numba, which compiles the same functions in a process as it always did.
+"""
 
 import io
+import json
 import os
 import shutil
 import subprocess
 import sys
+import threading
 import types
 from pathlib import Path
 
 import numpy as np
 import pytest
+from oracles.source_mutants import everywhere
 
 import kane
-from kane.native.call import _tell, call_program, native_loop
-from kane.native.explicit import march_explicit
+from kane.errors import CompileError
+from kane.machine.processor import platform_targets
+from kane.native import arrays, batches, code, embedding, explicit, kinds, lanes, settle
+from kane.native.arrays import Matrix, Vector
+from kane.native.call import NativeLoop, call_program
+from kane.native.code import PORTABLE, Entry, compile_apart, keep, sources_digest
+from kane.native.compile.entries import OPTIONS, entries, text_of
+from kane.native.compile.objects import code_of
 
-SCRIPT = """
-import kane
-model = kane.Model("pendulum")
-bob = model.body("bob", mass=1.0, com=(0, 0, -1))
-model.connect(model.ground, bob, kane.Revolute("q1", axis="y"))
-run = kane.simulate(kane.build(kane.formulate(model)), until=1.0, q=[1.0])
-from kane.native.explicit import march_explicit
-stats = march_explicit.stats
-print(run.final.q[0].hex(), sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+EACH = Entry("kane.native.batches", "each_state")
+SIMULATED = """
+import sys, kane
+arm, bar = (kane.build(kane.formulate(m)) for m in (kane.library.stanford_arm(), kane.library.four_bar()))
+kane.simulate(arm, until=0.1)
+kane.simulate(arm, until=0.1, dt=0.01, integrator=kane.Gauss4())
+start = kane.assemble(bar)
+kane.simulate(bar, until=0.1, q=start.q, u=start.u)
+kane.simulate_many(arm, until=0.1, q=[[0.1] * len(arm.equations.q)] * 9)
+print(*{name.split(".")[0] for name in sys.modules})
 """
 
 
-def result_with(cache: Path) -> tuple[str, int, int]:
-    """Final coordinate, cache hits and misses of a short simulation in another process."""
-    return ran_with(cache)[0]
+def test_no_run_imports_numba():
+    """Free and constrained, explicit and implicit, one and many."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(kane.__file__).parents[1])}
+    command = [sys.executable, "-c", SIMULATED]
+    imported = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
+    assert {"kane", "llvmlite"} < set(imported)
+    assert "numba" not in imported
 
 
-def ran_with(cache: Path) -> tuple[tuple[str, int, int], str]:
-    """The result of a short simulation in another process, whose output goes into a pipe, and what it complained of."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(Path(kane.__file__).parents[1])}
-    done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
-    number, hits, misses = done.stdout.split()
-    return (number, int(hits), int(misses)), done.stderr
+# Where code comes from -----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory):
-    """A cache that a first process has filled, and what that process found."""
-    folder = tmp_path_factory.mktemp("cache")
-    return folder, *ran_with(folder)
+def compiled(tmp_path_factory):
+    """A folder with the code of one small loop, for processors of this kind and for all."""
+    folder = tmp_path_factory.mktemp("compiled")
+    compile_apart([EACH.title], folder, [*platform_targets(), PORTABLE])
+    return folder
 
 
-def test_a_second_process_takes_the_loop_from_disk(filled):
-    folder, first, told = filled
-    assert first[1:] == (0, 1)
-    assert told == "kane: compiling native code, march_explicit, once per installation (some ten seconds)\n"
-    assert ran_with(folder) == ((first[0], 1, 0), "")
+@pytest.fixture
+def installation(compiled, tmp_path, monkeypatch):
+    """A copy of it in the place of the installation's own, an empty cache, and no numba."""
+    folder = tmp_path / "compiled"
+    shutil.copytree(compiled, folder)
+    monkeypatch.setattr(code, "FOLDER", folder)
+    monkeypatch.setenv("KANE_CACHE", "on")
+    monkeypatch.setenv("KANE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(code, "find_spec", lambda name: None)
+    return folder
 
 
-def test_a_damaged_cache_is_compiled_anew(filled, tmp_path):
-    folder, first, _ = filled
-    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
-    kept = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert kept
-    for path in kept:
-        path.write_bytes(b"not what it was")
-    assert result_with(tmp_path) == (first[0], 0, 1)
-    assert result_with(tmp_path) == (first[0], 1, 0)  # and kept, in the place of what was damaged
+def outdate(folder):
+    """Let all files be of other sources."""
+    for file in folder.glob("*/*"):
+        head, _, rest = file.read_bytes().partition(b"\n")
+        said = {**json.loads(head), "sources": "of another version"}
+        file.write_bytes(json.dumps(said).encode() + b"\n" + rest)
 
 
-def test_a_cache_that_cannot_be_written_does_no_harm(tmp_path, monkeypatch, capsys):
-    blocked = tmp_path / "a file, not a folder"
-    blocked.write_text("")
-
-    def nowhere(function):
-        raise RuntimeError("no locator available")
-
-    monkeypatch.setattr("kane.native.call._LoopCache", nowhere)
-    loop = native_loop(_double)
-    assert loop(1) == 2
-    assert "compiling native code, _double; NUMBA_CACHE_DIR can name a folder" in capsys.readouterr().err
-    monkeypatch.undo()
-    assert np.isfinite(float.fromhex(result_with(blocked)[0]))
+def works():
+    """Whether a loop that is linked anew calls a program once for every row."""
+    model = kane.library.n_link_pendulum(2)
+    function = kane.build(kane.formulate(model), target=kane.LLVM(cache=False)).function("energy")
+    loop, rng = NativeLoop(batches.each_state.function), np.random.default_rng(0)
+    states, rests = rng.normal(size=(5, function.n_state)), np.zeros((5, function.n_rest))
+    stage = function.stage(np.ones(function.n_parameters))
+    out = np.zeros((5, function.n_out))
+    loop(function.address, states, rests, stage[None], out, np.zeros(function.n_work))
+    return np.array_equal(out, function(states, rests, stage))
 
 
-def test_a_folder_that_disappears_does_no_harm(tmp_path, capsys):
-    from kane.native.call import _LoopCache
+def test_the_code_of_the_installation_is_taken_without_a_word(installation, capsys):
+    assert works()
+    assert capsys.readouterr().err == ""
+    assert not (installation.parent / "cache").exists()
 
-    loop = native_loop(_double)
-    assert isinstance(loop._cache, _LoopCache)
-    loop._cache._cache_file._cache_path = str(tmp_path / "gone" / "missing")
-    loop._cache._cache_file._index_path = str(tmp_path / "gone" / "missing" / "index")
-    shutil.rmtree(tmp_path)
-    assert loop(2.0) == 4.0
-    assert "_double cannot be kept on disk" in capsys.readouterr().err
+
+def test_a_processor_that_no_code_was_made_for_gets_it_from_bitcode_with_a_word_and_keeps_it(
+    installation, capsys, monkeypatch
+):
+    monkeypatch.setattr(code, "own_target", lambda: None)
+    assert works()
+    told = "kane: compiling native code, batches.each_state, of which the installation has none for this processor\n"
+    assert capsys.readouterr().err == told
+    assert works()
+    assert capsys.readouterr().err == ""
+
+
+def test_bitcode_that_llvm_cannot_read_is_a_named_error(installation, monkeypatch):
+    monkeypatch.setattr(code, "own_target", lambda: None)
+    keep(installation, EACH, PORTABLE, b"of another time")
+    with pytest.raises(
+        CompileError, match=r"(?s)cannot read the native code of batches\.each_state .* upgrade llvmlite"
+    ):
+        works()
+
+
+@pytest.mark.parametrize("fault", ["sources", "damage", "another's name", "no files", "no folder"])
+def test_code_that_is_missing_damaged_or_older_than_its_source_is_never_run(fault, installation):
+    """Without numba it is a named error: nothing wrong is linked."""
+    if fault == "sources":
+        outdate(installation)
+    elif fault == "no folder":
+        shutil.rmtree(installation)
+    for file in list(installation.glob("*/*")):
+        if fault == "damage":
+            file.write_bytes(file.read_bytes()[:-1])
+        elif fault == "another's name":
+            keep(installation, Entry(EACH.module, "other"), file.parent.name, b"code")
+            (file.parent / "batches.other").replace(file)
+        elif fault == "no files":
+            file.unlink()
+    with pytest.raises(CompileError, match=r"each_state is missing .* or older than its source; install kane again"):
+        works()
+
+
+def test_code_older_than_its_source_is_compiled_anew_where_numba_is_and_kept_in_its_place(
+    installation, monkeypatch, capsys
+):
+    outdate(installation)
+    monkeypatch.setattr(code, "find_spec", lambda name: name)
+    monkeypatch.setenv("KANE_CACHE", "off")
+    assert works()
+    assert "compiling native code, batches.each_state, which is missing or older" in capsys.readouterr().err
+    monkeypatch.setattr(code, "find_spec", lambda name: None)
+    assert works()
+    assert capsys.readouterr().err == ""
+
+
+def test_a_read_only_installation_has_what_is_compiled_in_the_cache(installation, monkeypatch, capsys):
+    outdate(installation)
+    before = {file: file.read_bytes() for file in installation.glob("*/*")}
+    monkeypatch.setattr(code, "find_spec", lambda name: name)
+    monkeypatch.setattr(code.os, "access", lambda path, mode: False)
+    assert works()
+    monkeypatch.setattr(code, "find_spec", lambda name: None)
+    capsys.readouterr()
+    assert works()
+    assert capsys.readouterr().err == ""
+    assert {file: file.read_bytes() for file in installation.glob("*/*")} == before
+
+
+def test_a_compilation_that_fails_is_a_named_error(installation, monkeypatch):
+    outdate(installation)
+    monkeypatch.setattr(code, "find_spec", lambda name: name)
+    monkeypatch.setattr(code.sys, "executable", shutil.which("false"))
+    with pytest.raises(CompileError, match=r"each_state could not be compiled: 1"):
+        works()
 
 
 @pytest.mark.parametrize("stream", [None, io.StringIO()])
@@ -97,53 +176,228 @@ def test_nobody_who_reads_messages_is_no_reason_to_fail(monkeypatch, stream):
     if stream is not None:
         stream.close()
     monkeypatch.setattr(sys, "stderr", stream)
-    _tell("compiling")
+    code._tell("compiling")
 
 
 def test_a_loop_is_stale_when_a_module_that_it_is_made_of_changed(tmp_path, monkeypatch):
-    from kane.native.call import _sources
-
-    for name, text in (("loop", "from kane.inlined import x\n"), ("inlined", "x = 1\n"), ("other", "")):
+    for name, text in (("loop", "from kane.native.inlined import x\n"), ("inlined", "x = 1\n"), ("other", "")):
         (tmp_path / f"{name}.py").write_text(text)
-        module = types.ModuleType(f"kane.{name}")
+        module = types.ModuleType(f"kane.native.{name}")
         module.__file__ = str(tmp_path / f"{name}.py")
         monkeypatch.setitem(sys.modules, module.__name__, module)
     digests = []
     for changed in ("other", "inlined", "loop"):
-        _sources.cache_clear()
-        digests.append(_sources("kane.loop"))
-        (tmp_path / f"{changed}.py").write_text("from kane.inlined import x, y\n")
-    _sources.cache_clear()
+        sources_digest.cache_clear()
+        digests.append(sources_digest("kane.native.loop"))
+        (tmp_path / f"{changed}.py").write_text("from kane.native.inlined import x, y\n")
+    sources_digest.cache_clear()
     assert digests[0] == digests[1]
-    assert len({*digests, _sources("kane.loop")}) == 3
+    assert len({*digests, sources_digest("kane.native.loop")}) == 3
+    sources_digest.cache_clear()
 
 
-def _double(x):
-    return 2 * x
+def test_what_loops_are_made_of_is_part_of_their_digest():
+    """All modules of native code that a loop inlines from, the layout of its words, and what compiles it."""
+    here, texts = Path(code.__file__).parent, {}
+    for path in [*here.glob("*.py"), *here.glob("compile/*.py")]:
+        texts[path] = path.read_text("utf-8")
+    known = sources_digest("kane.native.explicit")
+
+    def after(path):
+        try:
+            path.write_text(texts[path] + "\n", "utf-8")
+            sources_digest.cache_clear()
+            return sources_digest("kane.native.explicit")
+        finally:
+            path.write_text(texts[path], "utf-8")
+            sources_digest.cache_clear()
+
+    parts = ("explicit", "step", "state", "events", "arrays", "call", "kinds", "compile/entries", "compile/objects")
+    assert all(after(here / f"{part}.py") != known for part in parts)
+    assert all(after(here / f"{part}.py") == known for part in ("code", "lanes", "embedding"))
+    assert sources_digest("kane.native.explicit") == known
 
 
-def test_a_strided_or_single_precision_vector_is_refused():
-    def call(address, state, v):
-        call_program(address, state, v, v, v, v)
-
-    from numba.core.errors import TypingError
-
-    v = np.zeros(2)
-    for wrong, message in ((np.zeros(4)[::2], "contiguous"), (np.zeros(2, np.float32), "float64 vectors")):
-        with pytest.raises(TypingError, match=message):
-            native_loop(call)(0, wrong, v)
+# What is compiled ----------------------------------------------------------------------------------------------------
 
 
-def test_the_loop_releases_the_interpreter_lock():
-    assert march_explicit.targetoptions["nogil"]
+def test_loops_in_lanes_are_compiled_for_every_width_that_machines_have():
+    from kane.codegen.jit.compiler import lane_width
+
+    titles = {title for title in entries() if title.startswith("lanes.march_lanes")}
+    assert titles == {f"lanes.march_lanes-{n}" for n in (1, 4, 8)}
+    assert lane_width() in arrays.LANE_WIDTHS
 
 
-def test_a_loop_that_would_allocate_is_refused_when_it_is_compiled():
-    """Loops run without numba's memory runtime, so that an array made inside one cannot pass unseen."""
-    from numba.core.errors import TypingError
+def refused(function):
+    entry = Entry(__name__, function.__name__)
+    return code_of(entry.title, text_of(entry, NativeLoop(function)), [PORTABLE])
 
-    def allocate(n):
-        return np.empty(n).size
 
-    with pytest.raises(TypingError, match="empty"):
-        native_loop(allocate)(3)
+def _raises(n: int) -> int:
+    if n < 0:
+        raise ValueError("negative")
+    return n
+
+
+def _allocates(n: int) -> int:
+    return np.empty(n).size
+
+
+def _calls_c(x: float) -> int:
+    return int(np.arctan2(x, 2.0))
+
+
+def _strided(address: int, x: Vector) -> int:
+    call_program(address, x[::2], x, x, x, x)
+    return 0
+
+
+def _flat(address: int, x: Matrix) -> int:
+    call_program(address, x, x, x, x, x)
+    return 0
+
+
+def _halves(n: int) -> float:
+    return n / 2
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (_raises, "_raises can raise an exception"),
+        (_allocates, "numba refuses .*_allocates"),
+        (_calls_c, "calls atan2, which"),
+        (_strided, "contiguous"),
+        (_flat, "float64 vectors"),
+        (_halves, "returns float64; native loops return an int"),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+def test_what_could_not_run_is_refused_when_it_is_compiled(function, words):
+    entries()
+    with pytest.raises(CompileError, match=words):
+        refused(function)
+
+
+@pytest.mark.parametrize("hint", [np.ndarray, str, Vector | None, list[int]])
+def test_an_annotation_that_loops_cannot_take_is_refused(hint):
+    with pytest.raises(TypeError, match="a native loop cannot take"):
+        kinds.kind_of(hint)
+
+
+# What is passed ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (np.zeros(3, np.float32), "1 dimensions of float64"),
+        (np.zeros((3, 1)), "1 dimensions of float64"),
+        ([0.0], "1 dimensions of float64"),
+        (np.zeros(6)[::2], "not C contiguous"),
+        (np.broadcast_to(0.0, 3), "not writable"),
+    ],
+)
+def test_an_array_that_native_code_would_misread_is_refused(value, words):
+    with pytest.raises(TypeError, match=words):
+        kinds.packed(kinds.kind_of(Vector), value)
+
+
+def test_words_are_addresses_shapes_and_numbers_in_the_order_of_the_fields():
+    a, b = np.zeros((2, 3)), np.zeros(0, np.int64)
+    hint = tuple[float, Matrix, tuple[int, arrays.Indices]]
+    words, size = kinds.packed(kinds.kind_of(hint), (0.5, a, (7, b)))
+    expected = [a.ctypes.data, 2, 3, 7, b.ctypes.data, 0]
+    assert np.frombuffer(words[:8])[0] == 0.5
+    assert np.frombuffer(words[8:], np.int64).tolist() == expected
+    assert size == a.nbytes
+
+
+def test_a_run_whose_arrays_are_replaced_goes_on_with_the_new_ones():
+    """Words of tuples are remembered while the tuples are the same."""
+    steppers = [
+        kane.Stepper(kane.build(kane.formulate(kane.library.n_link_pendulum(1))), q=[1.0, 0.2]) for _ in range(2)
+    ]
+    for stepper in steppers:
+        stepper.step(0.01)
+    one, other = (stepper._march for stepper in steppers)
+    one.store = one.store._replace(x=np.array([0.5, 0.0, 0.0, 0.0]))
+    other.store.x[:] = 0.5, 0.0, 0.0, 0.0
+    for stepper in steppers:
+        stepper._march.store.counts[arrays.KNOWN] = 0
+        stepper.step(0.01)
+    assert np.array_equal(one.x, other.x)
+    assert abs(one.x[0] - 0.5) < 1e-2
+
+
+def test_a_loop_leaves_the_interpreter_to_other_threads():
+    """While one thread is in a single long call, this one goes on; it could not if the lock were held."""
+    dyn = kane.build(kane.formulate(kane.library.stanford_arm()))
+    problem = kane.simulation.problem.Problem.of(dyn, None, None, ())
+    nx = len(dyn.equations.q) + len(dyn.equations.u)
+    course = kane.simulation.asked.course.grid_course(0.0, 1e-6, 400_000)
+    march, method = problem.march(course, np.full(nx, 0.1)), kane.RK4()
+    method.advance(march, 1)
+    thread, turns = threading.Thread(target=method.advance, args=(march, 400_000)), 0
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.005)
+        turns += 1
+    assert march.finished
+    assert turns > 3
+
+
+# Bits ----------------------------------------------------------------------------------------------------------------
+
+
+def by_numba(function):
+    """What numba makes of a loop or program in this process, with all its optimisation for this processor."""
+    from numba import cfunc, njit, types
+
+    entries()
+    if isinstance(function, NativeLoop):
+        return njit(**OPTIONS)(function.function)
+    return cfunc(types.void(*[types.CPointer(types.float64)] * 5), **OPTIONS)(function.function)
+
+
+def single_runs():
+    free, arm = (kane.build(kane.formulate(m)) for m in (kane.library.spacecraft_tree(), kane.library.stanford_arm()))
+    moving = 0.1 * np.arange(1.0, 1.0 + len(free.equations.u))
+    found = [kane.simulate(free, until=0.5, u=moving)]
+    found.append(kane.simulate(arm, until=0.5, events=kane.Event(arm.equations.q[1])))
+    found.append(kane.simulate(arm, until=0.2, dt=0.01, integrator=kane.RK4()))
+    return [np.concatenate([run.final.q, run.final.u]) for run in found]
+
+
+def many_runs():
+    dyn = kane.build(kane.formulate(kane.library.spacecraft_tree()), target=kane.LLVM(lanes=True))
+    moving = np.random.default_rng(0).normal(size=(11, len(dyn.equations.u)))
+    return [kane.simulate_many(dyn, until=0.3, u=moving).u]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("loop", "runs"), [(explicit.march_explicit, single_runs), (lanes.march_lanes, many_runs)])
+def test_loops_compiled_ahead_give_the_bits_that_numba_gives(loop, runs):
+    """Free steps with quaternions, events, fixed steps, lanes: nothing is fused, sums keep their order."""
+    ahead = runs()
+    with everywhere(loop, by_numba(loop)):
+        again = runs()
+    assert all(np.array_equal(a, b) for a, b in zip(ahead, again, strict=True))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["rhs", "settle"])
+def test_programs_compiled_ahead_give_the_bits_that_numba_gives(name):
+    dyn = kane.build(kane.formulate(kane.library.n_four_bar(3)))
+    function = dyn.settle if name == "settle" else dyn.function("rhs")
+    states = 0.3 * np.random.default_rng(1).normal(size=(50, function.n_state))
+    stage, rest = (
+        function.stage([dyn.equations.defaults[p.name] for p in dyn.equations.parameters]),
+        np.zeros(function.n_rest),
+    )
+    ahead = function(states, rest, stage.copy())
+    program = by_numba(settle.settle if name == "settle" else embedding.rhs)
+    function.address = program.address
+    assert np.array_equal(ahead, function(states, rest, stage.copy()), equal_nan=True)
+    assert np.isfinite(ahead).any()

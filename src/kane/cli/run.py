@@ -55,7 +55,7 @@ def run(
     for name, value in {
         "derive": f"{derived - started:.3f} s",
         "build": f"{built - derived:.3f} s",
-        "load numba and integrator": f"{loaded - built:.3f} s",
+        "load integrator": f"{loaded - built:.3f} s",
         "simulate": f"{finished - loaded:.3f} s for {until:g} s",
         "energy at the start": _energy(trajectory, 0),
         "energy at the end": _energy(trajectory, -1),

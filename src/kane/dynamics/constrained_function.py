@@ -16,8 +16,8 @@ from kane.codegen.jit.python_call import python_call
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
+from kane.native.batches import each_state
 from kane.native.blocks import scratch_places
-from kane.native.call import call_program, native_loop
 from kane.native.header import HEADER, MODE, OWN, RANK, ROWS, SPEEDS, STAGES, UNCHOSEN
 
 # States in a chunk: some 0.2 ms of work.
@@ -102,13 +102,6 @@ class Parts:
         batch = parameters.shape[:-1]
         stages = [p.stage(parameters) for p in self.called]
         return np.concatenate([np.broadcast_to(head, (*batch, len(head))), *stages], axis=-1)
-
-
-@native_loop
-def each_state(address: int, states: Any, rests: Any, stages: Any, out: Any, work: Any) -> None:
-    """Call a program for every row of ``out``; ``stages`` has as many rows, or one for all."""
-    for i in range(out.shape[0]):
-        call_program(address, states[i], rests[i], stages[i if stages.shape[0] > 1 else 0], out[i], work)
 
 
 @final

@@ -13,6 +13,7 @@ from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction, result_array
 from kane.codegen.programs.program import Program
 from kane.dynamics.displayed import Displayed
+from kane.dynamics.embedded_functions import EmbeddedFunctions
 from kane.dynamics.embedded_quantity import Embedded, symmetric
 from kane.dynamics.state_function import NOTHING, StateFunction, checked_array
 from kane.dynamics.unit_quaternions import OF_A_STAGE, UNIT
@@ -27,7 +28,6 @@ from kane.native.blocks import constraint_places
 if TYPE_CHECKING:
     from kane.dynamics.constrained_function import ConstrainedFunction
     from kane.dynamics.derivatives import Derivatives
-    from kane.dynamics.embedded_functions import EmbeddedFunctions
     from kane.formulation.derivatives.derivative import Derivable
 
 T = TypeVar("T")
@@ -176,8 +176,6 @@ class Dynamics(Displayed):
 
     @cached_property
     def _embedded_functions(self) -> EmbeddedFunctions:
-        from kane.dynamics.embedded_functions import EmbeddedFunctions  # numba takes 0.3 s that only constraints pay
-
         return EmbeddedFunctions(self._equations, self._compile)
 
     def forward(

@@ -125,7 +125,7 @@ def _carried(
 ) -> bool:
     """Compute the trajectories, in lanes or under constraints one by one; whether they came to their ends."""
     from kane.ensembles.one_by_one import OneByOne
-    from kane.ensembles.workers import Workers  # numba takes 0.3 s that only a simulation pays
+    from kane.ensembles.workers import Workers  # pools of threads take milliseconds to import
 
     problem, conditions, course, method = posed
     if problem.settle is None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
-Indices = NDArray[np.int64]
+# Native loops read their dimensions here.
+Vector = Annotated[NDArray[np.float64], 1]
+Matrix = Annotated[NDArray[np.float64], 2]
+GivenMatrix = Annotated[NDArray[np.float64], 2, "only read"]
+Matrices = Annotated[NDArray[np.float64], 3]
+Indices = Annotated[NDArray[np.int64], 1]
+IndexRows = Annotated[NDArray[np.int64], 2]
+
+# How many lanes loops in lanes are compiled for: as many doubles as the registers of a processor hold.
+LANE_WIDTHS = (1, 4, 8)
 
 # Places in ``Store.clock``: the time of x, the next step to try, the last error over the tolerance, the step before it
 # was cut short to end at a stop, and the length to which a step is cut that ends where a guard is negative, else zero.
@@ -98,7 +106,7 @@ class Automaton(NamedTuple):
         changed: outputs of CHANGE.
     """
 
-    table: NDArray[np.int64]
+    table: IndexRows
     guards: Watch
     changed: Vector
 
@@ -180,6 +188,10 @@ class Sampling(NamedTuple):
     slack: Vector
 
 
+# Held and interpolated inputs, and what fills some of the held ones.
+InputTables = tuple[Tables, Tables, Sampling]
+
+
 class Course(NamedTuple):
     """Where a run goes from, to and through.
 
@@ -221,12 +233,12 @@ class Store(NamedTuple):
     x: Vector
     y: Vector
     z: Vector
-    slopes: NDArray[np.float64]
+    slopes: Matrix
     clock: Vector
     counts: Indices
-    rows: NDArray[np.float64]
-    found: NDArray[np.float64]
-    changes: NDArray[np.float64]
+    rows: Matrix
+    found: Matrix
+    changes: Matrix
 
 
 class Scheme(NamedTuple):
@@ -245,11 +257,11 @@ class Scheme(NamedTuple):
         largest: no step is longer [s].
     """
 
-    coefficients: NDArray[np.float64]
+    coefficients: Matrix
     nodes: Vector
     last: int
-    errors: NDArray[np.float64]
-    dense: NDArray[np.float64]
+    errors: Matrix
+    dense: Matrix
     exponent: float
     memory: float
     rtol: float
@@ -287,13 +299,13 @@ class Block(NamedTuple):
     x: Vector
     y: Vector
     z: Vector
-    slopes: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    slopes: Matrix
+    weights: Matrix
     chosen: Indices
-    steps: NDArray[np.float64]
-    sizes: NDArray[np.float64]
-    clock: NDArray[np.float64]
-    counts: NDArray[np.int64]
+    steps: Matrix
+    sizes: Matrix
+    clock: Matrix
+    counts: IndexRows
     carries: Indices
     accepted: Indices
 
@@ -313,11 +325,11 @@ class Trajectories(NamedTuple):
     """
 
     order: Indices
-    starts: NDArray[np.float64]
-    inputs: NDArray[np.float64]
-    stages: NDArray[np.float64]
-    rows: NDArray[np.float64]
-    last: NDArray[np.float64]
+    starts: Matrix
+    inputs: Matrix
+    stages: Matrix
+    rows: Matrices
+    last: Matrix
     steps: Indices
     rejected: Indices
     status: Indices

@@ -1,218 +1,168 @@
-"""Calls of compiled programs from native loops, and the decorators that compile such loops once for all models."""
+"""The decorators of native loops and programs, and what these call: programs by their address, memory by pointers.
+
+What is decorated is compiled when the package is built (``kane.native.compile``) and linked at its first call
+(``kane.native.code``). From Python, inlined functions and kernels are what they are written as.
+"""
 
 from __future__ import annotations
 
-import contextlib
+import ctypes
 import functools
-import hashlib
-import re
-import sys
+import operator
+import threading
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from functools import cached_property
+from typing import Any, NoReturn, get_type_hints
 
-from llvmlite import ir
-from numba import njit, types
-from numba.core.caching import FunctionCache, NullCache
-from numba.core.ccallback import CFunc
-from numba.core.errors import TypingError
-from numba.extending import intrinsic, register_jitable
-from numba.np.arrayobj import make_array, populate_array
+from kane.native.code import Entry, address_of
+from kane.native.kinds import Group, Kind, kinds_of, packed, place_of_lanes
 
-
-@intrinsic
-def _call_program(typingctx: Any, address: Any, state: Any, rest: Any, stage: Any, out: Any, work: Any) -> Any:
-    """Call ``void f(const double* state, const double* rest, const double* stage, double* out, double* work)``.
-
-    For use inside native loops only. The address is an integer, so that one compiled loop serves every model: nothing
-    of a model is baked into it, and it can be cached on disk. Lengths are not checked here.
-
-    Args:
-        typingctx: supplied by numba.
-        address: of the function, int64.
-        state, rest, stage, out, work: contiguous float64 vectors, each as long as the function expects.
-    """
-    vectors = (state, rest, stage, out, work)
-    for vector in vectors:
-        if not (isinstance(vector, types.Array) and vector.dtype == types.float64 and vector.ndim == 1):
-            raise TypingError(f"call_program takes float64 vectors, not {vector}")
-        if vector.layout != "C":
-            raise TypingError("call_program takes contiguous vectors: a strided view would be read as if it had none")
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointers = [
-            context.make_array(kind)(context, builder, value).data
-            for kind, value in zip(signature.args[1:], arguments[1:], strict=True)
-        ]
-        prototype = ir.FunctionType(ir.VoidType(), [pointer.type for pointer in pointers])
-        builder.call(builder.inttoptr(arguments[0], prototype.as_pointer()), pointers)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, *vectors), emit
+# The words of tuples that moved last time are taken again by the next call; of larger ones not, which that keeps alive.
+_KEPT = 2**18
+_RESULTS: dict[type, Any] = {int: ctypes.c_int64, float: ctypes.c_double, type(None): None}
 
 
-# numba supplies the first argument itself, of which a type checker knows nothing.
-call_program: Any = _call_program
+class NativeLoop:
+    """A function compiled for native speed, called from Python free of the interpreter lock.
 
+    Its arguments are annotated: int, float, arrays, tuples and NamedTuples of them. Arrays are contiguous and
+    writeable; lengths are not checked.
 
-class _LoopCache(FunctionCache):
-    """The on-disk cache of one loop: stale when a source it may be made of changed, and never a reason to fail.
-
-    numba looks only at the file of the function itself, so that a loop would survive a change of what it calls: here
-    every module counts from which the function's module imports, and so on.
+    Attributes:
+        function: as it is written.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        self._name = function.__name__
-        self._cache_file._source_stamp = (self._cache_file._source_stamp, _sources(function.__module__))
+        functools.update_wrapper(self, function)
+        self.function = function
+        self._lock = threading.Lock()
+        self._linked: dict[int | None, tuple[Any, Callable[[bytes], Any]]] = {}
+        self._threads = threading.local()
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        found = None
-        try:
-            found = super().load_overload(sig, target_context)
-        except Exception:  # a file that is damaged, or names arrays of an older version, raises anything at all
-            with contextlib.suppress(Exception):
-                self.flush()  # or else nothing could be kept beside it
-        if found is None:
-            _tell(f"compiling native code, {self._name}, once per installation (some ten seconds)")
+    @cached_property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Of the arguments."""
+        return kinds_of(self.function)
+
+    @cached_property
+    def result(self) -> type:
+        """What is returned: int, float, or NoneType."""
+        found: type = get_type_hints(self.function)["return"]
         return found
 
-    def save_overload(self, sig: Any, data: Any) -> None:
-        try:
-            super().save_overload(sig, data)
-        except Exception as error:  # a full disk, a lost permission, a damaged index: the loop runs, uncached
-            _tell(f"{self._name} cannot be kept on disk ({error}), the next process will compile it again")
+    @cached_property
+    def place_of_lanes(self) -> tuple[int, ...]:
+        """Where in the arguments the lanes are that the code depends on; nothing where it does not."""
+        return place_of_lanes(self.kinds)
+
+    def __call__(self, *arguments: Any) -> Any:
+        lanes = len(functools.reduce(operator.getitem, self.place_of_lanes, arguments)) if self.place_of_lanes else None
+        native = self._linked.get(lanes) or self._link(lanes)
+        return native[1](self._words(arguments))
+
+    def _words(self, arguments: tuple[Any, ...]) -> bytes:
+        kept = self._threads.__dict__.setdefault("kept", {})
+        parts = []
+        for k, (kind, value) in enumerate(zip(self.kinds, arguments, strict=True)):
+            before, words = kept.get(k, (None, b""))
+            if before is not value or before is None:
+                words, size = packed(kind, value)
+                if isinstance(kind, Group):
+                    kept[k] = (value, words) if size < _KEPT else (None, b"")
+            parts.append(words)
+        return b"".join(parts)
+
+    def _link(self, lanes: int | None) -> tuple[Any, Callable[[bytes], Any]]:
+        with self._lock:
+            if lanes not in self._linked:
+                owner, address = address_of(Entry(self.function.__module__, self.function.__name__, lanes))
+                self._linked[lanes] = owner, ctypes.CFUNCTYPE(_RESULTS[self.result], ctypes.c_char_p)(address)
+            return self._linked[lanes]
 
 
-class _NoCache(NullCache):
-    """In the place of a cache where there is no folder for one."""
+class NativeProgram:
+    """A function of five pointers to doubles, compiled as a program of the one convention.
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._name = function.__name__
-
-    def load_overload(self, sig: Any, target_context: Any) -> None:
-        _tell(f"compiling native code, {self._name}; NUMBA_CACHE_DIR can name a folder to keep it in")
-
-
-def _cache_of(function: Callable[..., Any]) -> _LoopCache | _NoCache:
-    try:
-        return _LoopCache(function)
-    except (RuntimeError, OSError):
-        return _NoCache(function)
-
-
-def _tell(message: str) -> None:
-    """Say on standard error why there is nothing to be seen for a while: terminals, pipes and notebooks alike."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or none at all: nobody reads it
-        sys.stderr.write(f"kane: {message}\n")
-        sys.stderr.flush()
-
-
-@functools.cache
-def _sources(module: str) -> str:
-    """A digest of this file, of a module and of all that it imports from this package when it is imported."""
-    files, left = {__file__}, [module]
-    while left:
-        file = getattr(sys.modules.get(left.pop()), "__file__", None)
-        if file is not None and file not in files:
-            files.add(file)
-            left += re.findall(rf"^from ({__package__.split('.')[0]}\.\S+) import", Path(file).read_text("utf-8"), re.M)
-    digest = hashlib.sha256()
-    for file in sorted(files):
-        digest.update(Path(file).read_bytes())
-    return digest.hexdigest()
-
-
-# The loops own no array, so that counting references, which numba does by atomic operations at every call that passes
-# an array on, keeps nothing alive. Without it and with the parts inlined an RK4 step of the UR5 takes 490 ns, with it
-# 1,400.
-_BARE: Any = {"_nrt": False}
-
-
-def native_loop(function: Callable[..., Any]) -> Any:
-    """Compile a function for native speed, free of the interpreter lock, on its first call; keep the code on disk.
-
-    The code is kept beside the source, or where that is read-only in the user's cache directory (NUMBA_CACHE_DIR sets
-    another). Where none can be written it is compiled again by every process, which costs about a second.
+    Attributes:
+        function: as it is written.
     """
-    loop: Any = njit(nogil=True, **_BARE)(function)
-    loop._cache = _cache_of(function)
-    return loop
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self._lock = threading.Lock()
+        self._linked: tuple[Any, int] | None = None
+
+    def __call__(self) -> int:
+        """The address of the code, linked at the first call; it is good as long as the process lives."""
+        with self._lock:
+            if self._linked is None:
+                self._linked = address_of(Entry(self.function.__module__, self.function.__name__))
+            return self._linked[1]
+
+
+def native_loop(function: Callable[..., Any]) -> NativeLoop:
+    """Compile a function, whose arguments are annotated, for calls from Python."""
+    return NativeLoop(function)
+
+
+def native_program(function: Callable[..., None]) -> NativeProgram:
+    """Make a function of pointers to doubles, state, rest, stage, out and work, a program of the one convention."""
+    return NativeProgram(function)
 
 
 def native_inline(function: Callable[..., Any]) -> Any:
     """Make a function usable inside native loops, as part of their code; from Python it stays what it is."""
-    return register_jitable(forceinline=True, **_BARE)(function)
-
-
-# A program is called by code that knows of no exceptions: a division by zero follows IEEE 754.
-_PROGRAM: Any = {**_BARE, "error_model": "numpy"}
-_DOUBLES = types.CPointer(types.float64)
+    return _marked(function, "inline")
 
 
 def native_kernel(function: Callable[..., Any]) -> Any:
     """Make a function usable inside native programs; from Python it stays what it is."""
-    return register_jitable(**_PROGRAM)(function)
+    return _marked(function, "kernel")
 
 
-def native_program(function: Callable[..., Any]) -> Callable[[], int]:
-    """Make a function of five pointers to doubles, state, rest, stage, out and work, a program of the one convention.
+def native_instruction(function: Callable[..., Any]) -> Any:
+    """Make a function known to native code by its name alone: ``kane.native.compile`` says what it is there."""
+    return _marked(function, "instruction")
 
-    Returns:
-        What gives the address of the native code, which is compiled on the first call and kept on disk like a loop; it
-        is good as long as the process lives.
+
+def _marked(function: Any, role: str) -> Any:
+    function.native_role = role
+    return function
+
+
+def only_native(*arguments: Any) -> NoReturn:
+    """The meaning from Python of what has none."""
+    raise TypeError("this is known to native code only")
+
+
+@native_instruction
+def call_program(address: Any, state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+    """Call ``void f(const double* state, const double* rest, const double* stage, double* out, double* work)``.
+
+    The address is an integer, so that one compiled loop serves every model: nothing of a model is baked into it.
+    Lengths are not checked here.
+
+    Args:
+        address: of the function, int64.
+        state, rest, stage, out, work: contiguous float64 vectors, each as long as the function expects.
     """
-
-    @functools.cache
-    def address() -> int:
-        program: Any = CFunc(function, ((_DOUBLES,) * 5, types.void), locals={}, options=dict(_PROGRAM))
-        program._cache = _cache_of(function)
-        program.compile()
-        kept.append(program)
-        return int(program.address)
-
-    kept: list[Any] = []  # the code lives as long as what was compiled
-    return address
+    only_native(address, state, rest, stage, out, work)
 
 
-def _view(element: Any, dimensions: int) -> tuple[Any, Callable[..., Any]]:
-    """What emits an array over the memory from so many doubles after a pointer on; the lengths come after these two.
-
-    An intrinsic and no function: those return no new arrays without numba's memory runtime.
-    """
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer, offset, *lengths = arguments
-        array = make_array(signature.return_type)(context, builder)
-        data = builder.bitcast(builder.gep(pointer, [offset]), array.data.type)
-        strides = [ir.Constant(ir.IntType(64), 8)]
-        for length in reversed(lengths[1:]):
-            strides.insert(0, builder.mul(strides[0], length))
-        populate_array(array, data=data, shape=lengths, strides=strides, itemsize=strides[-1], meminfo=None)
-        return array._getvalue()
-
-    return types.Array(element, dimensions, "C")(_DOUBLES, *[types.int64] * (1 + dimensions)), emit
-
-
-@intrinsic
-def _vector_at(typingctx: Any, pointer: Any, offset: Any, n: Any) -> Any:
+@native_instruction
+def vector_at(pointer: Any, offset: Any, n: Any) -> Any:
     """n doubles as an array, from so many doubles after the pointer on."""
-    return _view(types.float64, 1)
+    only_native(pointer, offset, n)
 
 
-@intrinsic
-def _matrix_at(typingctx: Any, pointer: Any, offset: Any, rows: Any, columns: Any) -> Any:
+@native_instruction
+def matrix_at(pointer: Any, offset: Any, rows: Any, columns: Any) -> Any:
     """Rows of doubles as an array, from so many doubles after the pointer on."""
-    return _view(types.float64, 2)
+    only_native(pointer, offset, rows, columns)
 
 
-@intrinsic
-def _integers_at(typingctx: Any, pointer: Any, offset: Any, n: Any) -> Any:
+@native_instruction
+def integers_at(pointer: Any, offset: Any, n: Any) -> Any:
     """n 64-bit integers as an array, from so many doubles after the pointer on."""
-    return _view(types.int64, 1)
-
-
-vector_at: Any = _vector_at
-matrix_at: Any = _matrix_at
-integers_at: Any = _integers_at
+    only_native(pointer, offset, n)

@@ -21,6 +21,12 @@ from kane.native.arrays import (
     TIME,
     UNCUT_STEP,
     WITHIN,
+    Course,
+    InputTables,
+    Scheme,
+    StateEquation,
+    Store,
+    Watch,
 )
 from kane.native.call import native_inline, native_loop
 from kane.native.modes import AGAIN, STANDS, cut_step, has_guards, is_full
@@ -33,7 +39,15 @@ ROUNDING = 2.0**-52
 
 
 @native_loop
-def march_explicit(system: Any, tables: Any, course: Any, watch: Any, store: Any, scheme: Any, steps: int) -> int:
+def march_explicit(
+    system: StateEquation,
+    tables: InputTables,
+    course: Course,
+    watch: Watch,
+    store: Store,
+    scheme: Scheme,
+    steps: int,
+) -> int:
     """Take up to so many steps, rejected ones included.
 
     Args:

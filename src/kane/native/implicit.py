@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from kane.native.arrays import ENDED, EVALUATIONS, GOING, NOT_FINITE, TIME
+from kane.native.arrays import (
+    ENDED,
+    EVALUATIONS,
+    GOING,
+    NOT_FINITE,
+    TIME,
+    Course,
+    InputTables,
+    Scheme,
+    StateEquation,
+    Store,
+    Watch,
+)
 from kane.native.call import native_inline, native_loop
 from kane.native.explicit import fixed_step
 from kane.native.modes import AGAIN, STANDS, cut_step, has_guards, is_full
@@ -18,7 +30,15 @@ NEAR = 1e-12
 
 
 @native_loop
-def march_implicit(system: Any, tables: Any, course: Any, watch: Any, store: Any, scheme: Any, steps: int) -> int:
+def march_implicit(
+    system: StateEquation,
+    tables: InputTables,
+    course: Course,
+    watch: Watch,
+    store: Store,
+    scheme: Scheme,
+    steps: int,
+) -> int:
     """Take up to so many steps.
 
     Slopes: row 0 at the start of the step, then the stages, which depend on one another, then at the end.

@@ -5,7 +5,28 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kane.native.arrays import DONE, END, FINISHED, IDLE, MORE, NEXT, REJECTED, RHS, STARTED, STUCK, TIME, Store
+from kane.native.arrays import (
+    DONE,
+    END,
+    FINISHED,
+    IDLE,
+    MORE,
+    NEXT,
+    REJECTED,
+    RHS,
+    STARTED,
+    STUCK,
+    TIME,
+    Block,
+    Course,
+    Indices,
+    InputTables,
+    Scheme,
+    StateEquation,
+    Store,
+    Trajectories,
+    Watch,
+)
 from kane.native.call import call_program, native_inline, native_loop
 from kane.native.explicit import accept_step, combined_error, first_step, free_step, reject_step
 from kane.native.state import slope, wants_rows_within, write_row
@@ -14,7 +35,15 @@ from kane.native.vectors import add_slopes, raise_to_errors
 
 
 @native_loop
-def march_lanes(single: Any, course: Any, block: Any, trajectories: Any, scheme: Any, queue: Any, steps: int) -> int:
+def march_lanes(
+    single: tuple[StateEquation, InputTables, Watch, Store],
+    course: Course,
+    block: Block,
+    trajectories: Trajectories,
+    scheme: Scheme,
+    queue: Indices,
+    steps: int,
+) -> int:
     """Take up to so many steps in all lanes; a lane whose trajectory ends goes on with the next one of the queue.
 
     Args:

@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from kane.native.arrays import CUT_STEP, CUTS, DONE, EVALUATIONS, GOING, KNOWN, STARTED, TIME, WITHIN
+from kane.native.arrays import (
+    CUT_STEP,
+    CUTS,
+    DONE,
+    EVALUATIONS,
+    GOING,
+    KNOWN,
+    STARTED,
+    TIME,
+    WITHIN,
+    Course,
+    InputTables,
+    Matrix,
+    StateEquation,
+    Store,
+    Watch,
+)
 from kane.native.call import native_inline, native_loop
 from kane.native.events import find_events, first_signs
 from kane.native.modes import change_modes, first_guard, has_guards
@@ -78,19 +94,29 @@ def end_step(
 
 
 @native_loop
-def begin_external(system: Any, tables: Any, watch: Any, store: Any, middle: float) -> int:
+def begin_external(system: StateEquation, tables: InputTables, watch: Watch, store: Store, middle: float) -> int:
     """``begin_step`` for a step that is taken elsewhere."""
     return begin_step(system, tables, watch, store, middle)
 
 
 @native_loop
-def guard_external(system: Any, tables: Any, store: Any, dense: Any, span: Any) -> float:
+def guard_external(
+    system: StateEquation, tables: InputTables, store: Store, dense: Matrix, span: tuple[float, float, float]
+) -> float:
     """``first_guard`` of a step that was taken elsewhere."""
     return first_guard(system, tables[1], store, dense, span)
 
 
 @native_loop
-def end_external(system: Any, tables: Any, course: Any, watch: Any, store: Any, dense: Any, span: Any) -> None:
+def end_external(
+    system: StateEquation,
+    tables: InputTables,
+    course: Course,
+    watch: Watch,
+    store: Store,
+    dense: Matrix,
+    span: tuple[float, float, float],
+) -> None:
     """``settle_end`` and ``end_step`` for a step that was taken elsewhere; store.slopes serve the interpolant alone."""
     settle_end(system, span[2], store.y)
     end_step(system, tables[1], course, watch, store, dense, span, 0)

@@ -1,4 +1,4 @@
-"""Arithmetic of several lanes at once for native loops, written as vector instructions.
+"""Arithmetic of several lanes at once for native loops, written as vector instructions by ``kane.native.compile``.
 
 LLVM cannot know that the arrays of a loop lie apart, and would go lane by lane. Arrays are laid out value by value:
 the first component of all lanes, then the second. No operation differs from what a loop over doubles would do, so that
@@ -7,72 +7,16 @@ a lane gets the bits it would get alone.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
-
-_DOUBLE = ir.DoubleType()
-_INDEX = ir.IntType(64)
+from kane.native.call import native_instruction, only_native
 
 
-class _Vectors:
-    """Writer of vector instructions on the arrays that an intrinsic was given."""
-
-    def __init__(self, context: Any, builder: Any, lanes: int) -> None:
-        self.context, self.builder, self.lanes = context, builder, lanes
-        self.type = ir.VectorType(_DOUBLE, lanes)
-
-    def data(self, kind: Any, array: Any) -> Any:
-        """Where an array begins."""
-        return self.context.make_array(kind)(self.context, self.builder, array).data
-
-    def place(self, data: Any, row: Any) -> Any:
-        """Where the row-th vector of an array stands."""
-        start = self.builder.gep(data, [self.builder.mul(row, _INDEX(self.lanes))])
-        return self.builder.bitcast(start, self.type.as_pointer())
-
-    def load(self, data: Any, row: Any) -> Any:
-        """The row-th vector of an array."""
-        return self.builder.load(self.place(data, row), align=8)
-
-    def store(self, value: Any, data: Any, row: Any) -> None:
-        """Put it there."""
-        self.builder.store(value, self.place(data, row), align=8)
-
-    def every(self, value: float) -> Any:
-        """The same constant in every lane."""
-        return ir.Constant(self.type, [value] * self.lanes)
-
-    def splat(self, value: Any) -> Any:
-        """The same double in every lane."""
-        result = ir.Constant(self.type, ir.Undefined)
-        for lane in range(self.lanes):
-            result = self.builder.insert_element(result, value, ir.IntType(32)(lane))
-        return result
-
-    def size(self, value: Any) -> Any:
-        """Without sign."""
-        bits = ir.VectorType(_INDEX, self.lanes)
-        mask = ir.Constant(bits, [2**63 - 1] * self.lanes)
-        return self.builder.bitcast(self.builder.and_(self.builder.bitcast(value, bits), mask), self.type)
-
-    def larger(self, a: Any, b: Any) -> Any:
-        """b where it is the larger, a elsewhere and where b is no number."""
-        return self.builder.select(self.builder.fcmp_ordered(">", b, a), b, a)
-
-
-@intrinsic
-def _add_slopes(
-    typingctx: Any, lanes: Any, out: Any, slopes: Any, weights: Any, chosen: Any, count: Any, size: Any
-) -> Any:
+@native_instruction
+def add_slopes(lanes: Any, out: Any, slopes: Any, weights: Any, chosen: Any, count: Any, size: Any) -> None:
     """out += sum_k weights[k] slopes[chosen[k]] in every lane, k < count, size components, one product after the other.
 
     Args:
-        typingctx: supplied by numba.
         lanes: a tuple as long as there are lanes.
         out: (size lanes,).
         slopes: (stages, size lanes).
@@ -80,68 +24,20 @@ def _add_slopes(
         chosen: rows of slopes, int64.
         count, size: int64.
     """
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        vectors = _Vectors(context, builder, signature.args[0].count)
-        arrays = zip(signature.args[1:5], arguments[1:5], strict=True)
-        to, rows, factors, places = (vectors.data(kind, value) for kind, value in arrays)
-        terms, components = arguments[5:]
-        total = cgutils.alloca_once(builder, vectors.type)
-        with cgutils.for_range(builder, components) as outer:
-            builder.store(vectors.load(to, outer.index), total)
-            with cgutils.for_range(builder, terms) as inner:
-                stage = builder.load(builder.gep(places, [inner.index]))
-                row = builder.add(builder.mul(stage, components), outer.index)
-                product = builder.fmul(vectors.load(factors, inner.index), vectors.load(rows, row))
-                builder.store(builder.fadd(builder.load(total), product), total)
-            vectors.store(builder.load(total), to, outer.index)
-        return context.get_dummy_value()
-
-    return types.void(lanes, out, slopes, weights, chosen, types.int64, types.int64), emit
+    only_native(lanes, out, slopes, weights, chosen, count, size)
 
 
-@intrinsic
-def _raise_to_errors(
-    typingctx: Any, lanes: Any, sizes: Any, x: Any, y: Any, z: Any, rtol: Any, atol: Any, count: Any
-) -> Any:
+@native_instruction
+def raise_to_errors(lanes: Any, sizes: Any, x: Any, y: Any, z: Any, rtol: Any, atol: Any, count: Any) -> None:
     """sizes = the largest of sizes and |z_i| / (atol + rtol max(|x_i|, |y_i|)) in every lane, i < count.
 
     Infinite in a lane of which y or z has a component that is not finite.
 
     Args:
-        typingctx: supplied by numba.
         lanes: a tuple as long as there are lanes.
         sizes: (lanes,).
         x, y, z: (count lanes,).
         rtol, atol: doubles.
         count: int64.
     """
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        vectors = _Vectors(context, builder, signature.args[0].count)
-        arrays = zip(signature.args[1:5], arguments[1:5], strict=True)
-        to, before, after, errors = (vectors.data(kind, value) for kind, value in arrays)
-        relative, absolute = (vectors.splat(value) for value in arguments[5:7])
-        largest, zeros = (cgutils.alloca_once(builder, vectors.type) for _ in range(2))
-        builder.store(vectors.load(to, _INDEX(0)), largest)
-        builder.store(vectors.every(0.0), zeros)
-        with cgutils.for_range(builder, arguments[7]) as loop:
-            a, b, e = (vectors.load(data, loop.index) for data in (before, after, errors))
-            scale = vectors.larger(vectors.size(a), vectors.size(b))
-            scale = builder.fadd(absolute, builder.fmul(relative, scale))
-            share = builder.fdiv(vectors.size(e), scale)
-            builder.store(vectors.larger(builder.load(largest), share), largest)
-            for value in (b, e):
-                zero = builder.fmul(value, vectors.every(0.0))
-                builder.store(builder.fadd(builder.load(zeros), zero), zeros)
-        finite = builder.fcmp_ordered("==", builder.load(zeros), vectors.every(0.0))
-        found = builder.select(finite, builder.load(largest), vectors.every(math.inf))
-        vectors.store(found, to, _INDEX(0))
-        return context.get_dummy_value()
-
-    return types.void(lanes, sizes, x, y, z, types.float64, types.float64, types.int64), emit
-
-
-# numba supplies the first argument itself, of which a type checker knows nothing.
-add_slopes: Any = _add_slopes
-raise_to_errors: Any = _raise_to_errors
+    only_native(lanes, sizes, x, y, z, rtol, atol, count)

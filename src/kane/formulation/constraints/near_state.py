@@ -19,6 +19,7 @@ from kane.formulation.tree.speeds import Speeds
 from kane.model.model import Model
 from kane.model.named_vector import named_vector
 from kane.model.speed_choice import Near, SpeedChoice
+from kane.native.algebra import Factors, factor
 from kane.native.header import UNCHOSEN
 
 Array = NDArray[np.float64]
@@ -178,8 +179,6 @@ class NearState:
 
 def pivot_columns(A: Array) -> list[int]:
     """The columns of a matrix that the embedding in numbers chooses, as many as its rank, the longest first."""
-    from kane.native.algebra import Factors, factor  # numba takes 0.3 s that only this choice pays
-
     n = A.shape[1]
     order = np.arange(n)
     rank = factor(Factors(A.copy(), order, np.zeros(n), np.zeros(n), np.zeros((2, n)), np.zeros(n)), UNCHOSEN)

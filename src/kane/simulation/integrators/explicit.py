@@ -7,18 +7,17 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane.errors import ModelError
 from kane.expression.arguments import positive
+from kane.native.arrays import Scheme
+from kane.native.explicit import march_explicit
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.march import March, Status
-
-if TYPE_CHECKING:
-    from kane.native.arrays import Scheme
 
 TableauRow = Mapping[int, float]
 # A tolerance below this asks for digits that double precision does not have.
@@ -55,8 +54,6 @@ class Explicit(Integrator):
         """Its coefficients."""
 
     def advance(self, march: March, steps: int) -> Status:
-        from kane.native.explicit import march_explicit  # numba takes 0.3 s that only a simulation pays
-
         scheme = self._scheme()
         march.make_room(steps, len(scheme.nodes))
         status = march_explicit(march.system, march.tables, march.course, march.watch, march.store, scheme, steps)
@@ -98,8 +95,6 @@ class Adaptive(Explicit):
 @cache
 def scheme(method: Explicit) -> Scheme:
     """The arrays of a method for the native loop."""
-    from kane.native.arrays import Scheme
-
     table = method.tableau
     n = len(table.rows)
     tolerances: Any = [float(getattr(method, word, math.inf)) for word in ("rtol", "atol", "max_step")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+from kane.native.implicit import march_implicit
 from kane.simulation.integrators.explicit import Tableau, scheme
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.march import March, Status
@@ -26,8 +27,6 @@ class Implicit(Integrator):
         """Its coefficients; row 0 is the slope at the start, which serves the interpolant alone."""
 
     def advance(self, march: March, steps: int) -> Status:
-        from kane.native.implicit import march_implicit  # imports numba
-
         arrays = scheme(self)
         march.make_room(steps, len(arrays.nodes))
         return Status(march_implicit(march.system, march.tables, march.course, march.watch, march.store, arrays, steps))

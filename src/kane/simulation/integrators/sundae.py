@@ -19,6 +19,8 @@ from kane.expression.collector import collector_paused
 from kane.expression.derivative import jacobian
 from kane.formulation.derivatives.derivative import state_jacobian
 from kane.native.arrays import CONFIGURATION, EVALUATIONS, KEY, KNOWN, MOTION, RHS, STOP, SWITCHES, Vector
+from kane.native.state import interpolate
+from kane.native.step import begin_external, end_external, guard_external
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.march import March, Status
 from kane.simulation.mode_table import stage_in_force
@@ -75,7 +77,6 @@ class BDF(Integrator):
 
     def advance(self, march: March, steps: int) -> Status:
         from kane.native.modes import is_full
-        from kane.native.step import begin_external, end_external  # imports numba
 
         march.make_room(steps, len(NODES))
         store, course = march.store, march.course
@@ -180,8 +181,6 @@ class _Session:
 
         NaN where a guard is no number.
         """
-        from kane.native.step import guard_external
-
         march = self._march
         if not len(march.system.automaton.guards.out):
             return t1, False
@@ -210,8 +209,6 @@ def _caller(
     address: int, march: March, n_out: int, stage: Vector, n_work: int | None = None
 ) -> Callable[[float, Vector], Vector]:
     """A Python function of (t, x) over native code that reads the inputs of the march."""
-    from kane.native.state import interpolate
-
     system = march.system
     work = system.work if n_work is None else np.zeros(n_work)
     function, out, interpolated = _PROTOTYPE(address), np.empty(n_out), march.tables[1]

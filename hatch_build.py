@@ -1,0 +1,26 @@
+"""What hatchling runs before it packs a wheel: native loops and programs are compiled, which needs numba."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+FOLDER = "src/kane/native/compiled"
+
+
+class NativeCode(BuildHookInterface[Any]):
+    """The code of native loops and programs, beside their sources: in the wheel, or in place for an editable one."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile what is missing or older than its source."""
+        root = Path(self.root)
+        environment = {**os.environ, "PYTHONPATH": str(root / "src")}
+        subprocess.run(
+            [sys.executable, "-m", "kane.native.compile", str(root / FOLDER)], env=environment, check=True, cwd=root
+        )
+        build_data["artifacts"].append(f"/{FOLDER}/")

@@ -1,0 +1,50 @@
+"""`python -m kane.native.compile FOLDER`: the code of all native loops and programs, as installations carry it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
+from pathlib import Path
+
+from kane.machine.processor import platform_targets
+from kane.native.code import PORTABLE, compile_apart, keep, kept
+from kane.native.compile.entries import entries, text_of
+from kane.native.compile.objects import code_of
+
+
+def compile_these(titles: Sequence[str], folder: Path, targets: Sequence[str]) -> None:
+    """Put the code of entries for these targets into the folder."""
+    found = entries()
+    for title in titles:
+        entry, value = found[title]
+        for target, code in code_of(title, text_of(entry, value), targets).items():
+            keep(folder, entry, target, code)
+
+
+def compile_all(folder: Path) -> None:
+    """Put the code of all entries that is missing or older than its sources into the folder."""
+    found, targets = {title: entry for title, (entry, _) in entries().items()}, [*platform_targets(), PORTABLE]
+    left = [title for title, entry in found.items() if any(kept(folder, entry, target) is None for target in targets)]
+    together = [list(titles) for _, titles in groupby(left, lambda title: found[title].module)]  # they share much
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # each waits for a process of its own
+        list(pool.map(lambda titles: compile_apart(titles, folder, targets), together))
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m kane.native.compile", description=__doc__)
+    parser.add_argument("folder", type=Path, help="where the code is put")
+    parser.add_argument("--only", nargs="+", metavar="ENTRY", help="these loops or programs alone")
+    parser.add_argument("--targets", nargs="+", default=[PORTABLE], help="for these processors")
+    given = parser.parse_args()
+    if given.only is None:
+        compile_all(given.folder)
+    else:
+        compile_these(given.only, given.folder, given.targets)
+
+
+if __name__ == "__main__":
+    main()
