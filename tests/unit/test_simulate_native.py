@@ -258,8 +258,12 @@ def _flat(address: int, x: Matrix) -> int:
     return 0
 
 
-def _halves(n: int) -> float:
+def _halves(n: int) -> int:
     return n / 2
+
+
+def _is_odd(n: int) -> bool:
+    return n % 2 == 1
 
 
 @pytest.mark.parametrize(
@@ -270,7 +274,8 @@ def _halves(n: int) -> float:
         (_calls_c, "calls atan2, which"),
         (_strided, "contiguous"),
         (_flat, "float64 vectors"),
-        (_halves, "returns float64; native loops return an int"),
+        (_halves, "_halves returns float64, which is not what its annotation says"),
+        (_is_odd, "_is_odd returns bool, .* no int or float"),
     ],
     ids=lambda x: getattr(x, "__name__", ""),
 )

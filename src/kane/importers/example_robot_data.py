@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from kane.errors import ImportFileError, shown
@@ -21,6 +20,8 @@ def example_robot(name: str) -> Path:
     Raises:
         ImportFileError: the package is not installed, or has no such robot, or several; the message names what it has.
     """
+    from importlib.metadata import PackageNotFoundError, distribution  # here, because it takes 15 milliseconds
+
     if not isinstance(name, str):
         raise ImportFileError(f"{shown(name)} is no name of a robot; give one such as 'ur5'")
     try:

@@ -6,7 +6,6 @@ import errno
 import hashlib
 import json
 import os
-import secrets
 import stat
 import time
 import warnings
@@ -181,7 +180,7 @@ def _contents(folder: int, name: str) -> bytes:
 
 def _replace(folder: int, name: str, data: bytes) -> None:
     """Put a file in place whole, by its name, so that a reader finds the old one or the new one."""
-    unfinished = secrets.token_hex(8) + UNFINISHED
+    unfinished = os.urandom(8).hex() + UNFINISHED
     file = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
     try:
         with open(file, "wb") as stream:

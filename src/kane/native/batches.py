@@ -8,7 +8,7 @@ from kane.native.call import call_program, native_loop
 
 @native_loop
 def each_state(
-    address: int, states: GivenMatrix, rests: GivenMatrix, stages: Matrix, out: Matrix, work: Vector
+    address: int, states: GivenMatrix, rests: GivenMatrix, stages: GivenMatrix, out: Matrix, work: Vector
 ) -> None:
     """Call a program for every row of ``out``; ``stages`` has as many rows, or one for all."""
     for i in range(out.shape[0]):

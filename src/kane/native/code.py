@@ -13,9 +13,7 @@ import hashlib
 import json
 import os
 import re
-import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -130,6 +128,8 @@ def _compiled(entry: Entry, target: str) -> bytes:
             f"the native code of {entry.title} is missing from {FOLDER}, or older than its source; install kane again, "
             "or numba (pip install numba), which then compiles it"
         )
+    import tempfile  # here and below, because it takes milliseconds and is hardly ever needed
+
     with tempfile.TemporaryDirectory() as elsewhere:
         folder = FOLDER if os.access(FOLDER.parent, os.W_OK) else Path(elsewhere)
         compile_apart([entry.title], folder, [target])
@@ -145,6 +145,8 @@ def compile_apart(titles: Sequence[str], folder: Path, targets: Sequence[str]) -
     Raises:
         CompileError: that came to nothing.
     """
+    import subprocess
+
     command = [sys.executable, "-m", f"{_PACKAGE}.compile", str(folder), "--only", *titles, "--targets", *targets]
     path = os.pathsep.join(name or os.getcwd() for name in sys.path)
     done = subprocess.run(
