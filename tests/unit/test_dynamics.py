@@ -511,6 +511,21 @@ def test_values_do_not_depend_on_how_arrays_lie_in_memory(kind, shape):
     np.testing.assert_array_equal(dyn.mass_matrix(q), dyn.mass_matrix(plain[0]))
 
 
+def test_native_code_leaves_alone_what_is_not_one_state_of_doubles(tree):
+    q, u, _ = states(tree, ())
+    tree.kinematics(q, u)
+    call = tree._calls["kinematics"]
+    time, rest, out = np.zeros(1), np.zeros(0), np.full(len(q), np.nan)
+    wrong_q = [None, 1.0, "q", [*q], q[None], q[:-1], q.astype(int), q[0], np.float64(1.0), np.array(1.0), 2.0 * q]
+    for bad in wrong_q:
+        assert call._one(call.stage, out, time, bad, u, rest) is None
+    for bad in (None, out[:-1], out[None], out.astype(np.float32), np.repeat(out, 2)[::2], read_only(out)):
+        assert call._one(call.stage, bad, time, q, u, rest) is None
+    assert np.isnan(out).all()
+    assert call._one(call.stage, out, time, q, u, rest) is out
+    np.testing.assert_array_equal(out, tree.kinematics(q.tolist(), u))
+
+
 def test_a_single_call_keeps_nothing_and_loses_nothing(arm):
     q, u, udot, out = np.random.default_rng(8).normal(size=(4, 3))
     arm.inverse(q, u, udot, out=out)
@@ -521,8 +536,9 @@ def test_a_single_call_keeps_nothing_and_loses_nothing(arm):
     assert [sys.getrefcount(x) for x in (q, u, udot, out)] == before
 
 
-def test_a_numpy_that_lays_out_arrays_otherwise_is_refused(monkeypatch):
-    monkeypatch.setitem(python_call._LAYOUT, "strides", python_call._LAYOUT["shape"])
+@pytest.mark.parametrize("place", [place for place in python_call._LAYOUT if place != "base"])  # base is not read
+def test_a_numpy_that_lays_out_arrays_otherwise_is_refused(monkeypatch, place):
+    monkeypatch.setitem(python_call._LAYOUT, place, python_call._LAYOUT["base"])
     with pytest.raises(kane.CompileError, match=r"NumPy .* lays out its arrays in a way that kane does not know"):
         python_call._require_layout(np.zeros((1, 6))[:, ::2])
 

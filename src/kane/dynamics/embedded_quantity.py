@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 
 from kane.codegen.jit.function import ArrayFunction
+from kane.codegen.jit.python_call import Checks, Single
 from kane.expression.node import Expr
 from kane.formulation.quantities.programs import lower_triangle
 from kane.native.blocks import embedding_places
@@ -122,9 +123,9 @@ class EmbeddedQuantity(ArrayFunction):
     def roots(self) -> tuple[Expr, ...]:
         return (*self._embedding.roots, *self._free.roots)
 
-    @property
-    def single(self) -> Callable[..., np.ndarray]:
-        return self._single
+    def single(self, checks: Checks | None = None) -> Single:
+        """There is no native code that could check."""
+        return self._single if checks is None else lambda *arguments: None
 
     @functools.cached_property
     def reads(self) -> frozenset[Expr]:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
 from kane.codegen.jit.function import ArrayFunction, common_batch
+from kane.codegen.jit.python_call import Checks
 from kane.dynamics.unit_quaternions import UNIT, require_unit
 from kane.errors import ModelError
 from kane.expression.arguments import numbers
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 
-_DOUBLE = np.dtype(np.float64)
 NOTHING = np.empty(0)
 
 
@@ -23,7 +22,8 @@ NOTHING = np.empty(0)
 class StateFunction:
     """A native function with what it reads besides t, q and u, which messages call ``word``.
 
-    One state and many go the same way: arguments are checked here, once, and handed to ``function``.
+    Native code takes a single state of doubles at once and leaves everything else alone. What it leaves is converted
+    and checked here, so that messages say what is wrong, and handed to ``function``, which calls the same code.
     """
 
     def __init__(
@@ -45,10 +45,14 @@ class StateFunction:
         """
         self.function, self.stage = function, function.stage(defaults)
         self._equations, self._word, self._within = equations, word, within
-        self._q, self._u, self._rest = (len(equations.q),), (len(equations.u),), (function.n_rest,)
-        self._absent: np.ndarray | None = None  # zeros in the place of inputs, once it is known that none are read
+        self._lengths = len(equations.q), len(equations.u), function.n_rest
         self._quaternions = tuple(equations.quaternions)
         self._names = [leaf.name for leaf in equations.q]
+        starts = [1 + start for start in self._quaternions]
+        self._one, self._n_out = function.single(Checks((1, *self._lengths), starts, within)), function.n_out
+        # In the place of what users do not give, once it is known that nothing depends on it.
+        self._any_time: np.ndarray | None = None
+        self._any_inputs: np.ndarray | None = None
 
     def __call__(self, state: tuple[Any, Any], rest: Any, t: Any, stage: np.ndarray, out: Any = None) -> np.ndarray:
         """The values, shape (..., outputs).
@@ -64,43 +68,35 @@ class StateFunction:
                 another length, or something is not given on which the values depend.
         """
         q, u = state
-        if rest is None:
-            rest = self._absent
-        # Most calls are of one state of doubles, of which nothing remains to be checked.
-        one = (
-            q.__class__ is u.__class__ is rest.__class__ is np.ndarray
-            and q.dtype is u.dtype is rest.dtype is _DOUBLE
-            and q.shape == self._q
-            and u.shape == self._u
-            and rest.shape == self._rest
-        )
-        if not one:
-            q, u = checked_array(q, "q", self._q[0]), checked_array(u, "u", self._u[0])
-            without = rest is None and self._word == "inputs"
-            rest = self._unread_inputs() if without else checked_array(rest, self._word, self._rest[0])
-        if self._quaternions:
-            require_unit(q, self._quaternions, self._names, self._within)
-        if t is None:
-            t = self._unread_time
-        else:
-            t = np.array((t,)) if t.__class__ is float else numbers(t, "t must be 1 number")[..., None]
-        batch: tuple[int, ...] = ()
-        if not (one and t.ndim == stage.ndim == 1):
-            batch = common_batch((t, q, u, rest, stage), ("t", "q", "u", self._word, "parameters"))
+        if stage is self.stage:
+            time = np.array((t,)) if t.__class__ is float else self._any_time if t is None else t
+            inputs = self._any_inputs if rest is None else rest
+            found: np.ndarray | None = self._one(
+                stage, np.empty(self._n_out) if out is None else out, time, q, u, inputs
+            )
+            if found is not None:
+                return found
+        nq, n, n_rest = self._lengths
+        q, u = checked_array(q, "q", nq), checked_array(u, "u", n)
+        without = rest is None and self._word == "inputs"
+        rest = self._unread_inputs() if without else checked_array(rest, self._word, n_rest)
+        require_unit(q, self._quaternions, self._names, self._within)
+        t = self._unread_time() if t is None else numbers(t, "t must be 1 number")[..., None]
+        batch = common_batch((t, q, u, rest, stage), ("t", "q", "u", self._word, "parameters"))
         return self.function.values((t, q, u, rest), stage, batch, out)
 
-    @cached_property
     def _unread_time(self) -> np.ndarray:
         """Some time, where the values do not depend on it."""
         self._refuse((self._equations.t,), "the time t [s]")
-        return np.zeros(1)
+        self._any_time = np.zeros(1)
+        return self._any_time
 
     def _unread_inputs(self) -> np.ndarray:
         """Some inputs, where the values do not depend on them."""
         names = [leaf.name for leaf in self._equations.inputs]
         self._refuse(self._equations.inputs, f"inputs, an array (..., {len(names)}) of {', '.join(names)}")
-        self._absent = np.zeros(len(names))
-        return self._absent
+        self._any_inputs = np.zeros(len(names))
+        return self._any_inputs
 
     def _refuse(self, leaves: Sequence[Expr], cure: str) -> None:
         """Leaves that were not given and on which the values depend."""

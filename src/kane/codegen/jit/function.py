@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, Self
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NoReturn, Self, cast
 
 import numpy as np
 
 from kane.codegen.jit.batches import LaneCode
+from kane.codegen.jit.python_call import Checks, Single
 from kane.codegen.programs.program import Program
 from kane.errors import ModelError
 from kane.expression.arguments import numbers
@@ -44,9 +46,8 @@ class ArrayFunction(ABC):
     @abstractmethod
     def roots(self) -> tuple[Expr, ...]: ...
 
-    @property
     @abstractmethod
-    def single(self) -> Callable[..., np.ndarray]:
+    def single(self, checks: Checks | None = None) -> Single:
         """The function of one state: of stage, out, the parts of the state, and the rest, as ``python_call`` says."""
 
     @property
@@ -132,9 +133,13 @@ class ArrayFunction(ABC):
         """
         out = result_array(out, (*batch, self.n_out), self.name)
         if not batch or math.prod(batch) == 1:
-            return self.single(stage, out, *arguments)
+            return cast(np.ndarray, self._unchecked(stage, out, *arguments))
         *parts, rest, stage = [a.copy() if np.may_share_memory(a, out) else a for a in (*arguments, stage)]
         return self._many(parts, rest, stage, out)
+
+    @cached_property
+    def _unchecked(self) -> Single:
+        return self.single()
 
     def _array(self, values: Any, word: str, length: int) -> np.ndarray:
         if not (values.__class__ is np.ndarray and values.dtype == np.float64):  # else the words would be made in vain

@@ -8,7 +8,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -18,15 +19,22 @@ from kane.errors import CompileError
 from kane.machine.linker import Linked, link
 from kane.machine.processor import target_machine
 
-# Where an array object keeps the address of its data, then its dimension, and the addresses of its shape and strides.
-# The C interface of NumPy promises this to compiled extensions, which read it themselves.
+# Where an array object keeps its type, the address of its data, its dimension, the addresses of its shape and strides,
+# its kind of numbers and its flags. The C interface of NumPy promises this to compiled extensions, which read it
+# themselves.
 _DATA = object.__basicsize__
-_LAYOUT = {"data": _DATA, "dimension": _DATA + 8, "shape": _DATA + 16, "strides": _DATA + 24}
+_PLACES = ("data", "dimension", "shape", "strides", "base", "numbers", "flags")
+_LAYOUT = {"kind": _DATA - 8, **{place: _DATA + 8 * k for k, place in enumerate(_PLACES)}}
+_DOUBLE = np.dtype(np.float64)
+# Contiguous, aligned and writeable.
+_CARRAY = 0x1 | 0x100 | 0x400
 
 # self is an array of integers: the address of code of the one signature, the bytes of state, rest, outputs and scratch
-# together, how many outputs are left out, and how many follow. Arguments are the stage, out, and the arrays that make
-# up the state and then the rest. These are copied into fresh memory side by side, for which the code runs without the
-# interpreter lock; then its outputs are copied into out.
+# together, how many outputs are left out and how many follow, the type of arrays, the type of doubles; how many
+# arguments are checked, and their lengths; how many quaternions, where in the state each starts, and the least and
+# largest square of their lengths. Arguments are the stage, out, and the arrays that make up the state and then the
+# rest. These are copied into fresh memory side by side, for which the code runs without the interpreter lock; then its
+# outputs are copied into out.
 _TEXT = """
 declare ptr @PyMem_RawMalloc(i64)
 declare void @PyMem_RawFree(ptr)
@@ -34,6 +42,8 @@ declare ptr @PyErr_NoMemory()
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare void @Py_IncRef(ptr)
+declare double @llvm.vector.reduce.fadd.v4f64(double, <4 x double>)
+@_Py_NoneStruct = external global i8
 
 define private ptr @data(ptr %array) alwaysinline {{
   %at = getelementptr i8, ptr %array, i64 {data}
@@ -72,6 +82,45 @@ done:
   ret ptr %target
 }}
 
+define private i1 @fits(ptr %array, ptr %table, i64 %length) alwaysinline {{
+  %kind.at = getelementptr i8, ptr %array, i64 {kind}
+  %kind = load ptr, ptr %kind.at
+  %wanted.at = getelementptr ptr, ptr %table, i64 4
+  %wanted = load ptr, ptr %wanted.at
+  %is.array = icmp eq ptr %kind, %wanted
+  br i1 %is.array, label %array.found, label %no
+array.found:
+  %numbers.at = getelementptr i8, ptr %array, i64 {numbers}
+  %numbers = load ptr, ptr %numbers.at
+  %double.at = getelementptr ptr, ptr %table, i64 5
+  %double = load ptr, ptr %double.at
+  %is.double = icmp eq ptr %numbers, %double
+  %dimension.at = getelementptr i8, ptr %array, i64 {dimension}
+  %dimension = load i32, ptr %dimension.at
+  %is.vector = icmp eq i32 %dimension, 1
+  %both = and i1 %is.double, %is.vector
+  br i1 %both, label %vector, label %no
+vector:
+  %given = call i64 @last(ptr %array, i64 {shape})
+  %fits = icmp eq i64 %given, %length
+  ret i1 %fits
+no:
+  ret i1 false
+}}
+
+define private i1 @filled(ptr %out, ptr %table, i64 %length) alwaysinline {{
+  %fits = call i1 @fits(ptr %out, ptr %table, i64 %length)
+  br i1 %fits, label %vector, label %no
+vector:
+  %flags.at = getelementptr i8, ptr %out, i64 {flags}
+  %flags = load i32, ptr %flags.at
+  %set = and i32 %flags, {carray}
+  %all = icmp eq i32 %set, {carray}
+  ret i1 %all
+no:
+  ret i1 false
+}}
+
 define ptr @kane_call(ptr %self, ptr %arguments, i64 %n) {{
 begin:
   %table = call ptr @data(ptr %self)
@@ -86,12 +135,36 @@ begin:
   %stage = call ptr @data(ptr %stage.array)
   %out.at = getelementptr ptr, ptr %arguments, i64 1
   %out = load ptr, ptr %out.at
+  %count.at = getelementptr i64, ptr %table, i64 6
+  %count = load i64, ptr %count.at
+  %trusted = icmp eq i64 %count, 0
+  br i1 %trusted, label %right, label %check
+check:
+  %out.fits = call i1 @filled(ptr %out, ptr %table, i64 %wanted)
+  br i1 %out.fits, label %one, label %wrong
+one:
+  %k = phi i64 [ 0, %check ], [ %k.next, %fitting ]
+  %left = icmp slt i64 %k, %count
+  br i1 %left, label %next, label %right
+next:
+  %k.next = add i64 %k, 1
+  %checked.place = add i64 %k, 2
+  %checked.at = getelementptr ptr, ptr %arguments, i64 %checked.place
+  %checked = load ptr, ptr %checked.at
+  %length.place = add i64 %k, 7
+  %length.at = getelementptr i64, ptr %table, i64 %length.place
+  %length.wanted = load i64, ptr %length.at
+  %fits = call i1 @fits(ptr %checked, ptr %table, i64 %length.wanted)
+  br i1 %fits, label %fitting, label %wrong
+fitting:
+  br label %one
+right:
   %memory = call ptr @PyMem_RawMalloc(i64 %bytes)
   %failed = icmp eq ptr %memory, null
   br i1 %failed, label %full, label %each
 each:
-  %i = phi i64 [ 2, %begin ], [ %i.next, %each ]
-  %start = phi ptr [ %memory, %begin ], [ %end, %each ]
+  %i = phi i64 [ 2, %right ], [ %i.next, %each ]
+  %start = phi ptr [ %memory, %right ], [ %end, %each ]
   %array.at = getelementptr ptr, ptr %arguments, i64 %i
   %array = load ptr, ptr %array.at
   %data = call ptr @data(ptr %array)
@@ -100,7 +173,39 @@ each:
   %end = call ptr @copy(ptr %start, ptr %data, i64 %stride, i64 %length)
   %i.next = add i64 %i, 1
   %again = icmp slt i64 %i.next, %n
-  br i1 %again, label %each, label %run
+  br i1 %again, label %each, label %turned
+turned:
+  %turns.place = add i64 %count, 7
+  %turns.at = getelementptr i64, ptr %table, i64 %turns.place
+  %turns = load i64, ptr %turns.at
+  %starts.at = getelementptr i64, ptr %turns.at, i64 1
+  %low.at = getelementptr i64, ptr %starts.at, i64 %turns
+  %low = load double, ptr %low.at
+  %high.at = getelementptr i64, ptr %low.at, i64 1
+  %high = load double, ptr %high.at
+  br label %turn
+turn:
+  %m = phi i64 [ 0, %turned ], [ %m.next, %quaternion ]
+  %turns.left = icmp slt i64 %m, %turns
+  br i1 %turns.left, label %quaternion, label %run
+quaternion:
+  %m.next = add i64 %m, 1
+  %first.at = getelementptr i64, ptr %starts.at, i64 %m
+  %first = load i64, ptr %first.at
+  %four.at = getelementptr double, ptr %memory, i64 %first
+  %four = load <4 x double>, ptr %four.at, align 8
+  %squares = fmul <4 x double> %four, %four
+  %square = call double @llvm.vector.reduce.fadd.v4f64(double 0.0, <4 x double> %squares)
+  %short = fcmp olt double %square, %low
+  %long = fcmp ogt double %square, %high
+  %off = or i1 %short, %long
+  br i1 %off, label %refused, label %turn
+refused:
+  call void @PyMem_RawFree(ptr %memory)
+  br label %wrong
+wrong:
+  call void @Py_IncRef(ptr @_Py_NoneStruct)
+  ret ptr @_Py_NoneStruct
 run:
   %found = getelementptr double, ptr %end, i64 %skipped
   %work = getelementptr double, ptr %found, i64 %wanted
@@ -117,8 +222,12 @@ full:
   ret ptr %error
 }}
 """
-_SYMBOLS = tuple(re.findall(r"declare .* @(\w+)", _TEXT))
+_SYMBOLS = ("_Py_NoneStruct", *re.findall(r"declare .* @(Py\w+)", _TEXT))
 _FASTCALL = 0x80  # METH_FASTCALL: arguments come as an array and their number
+
+
+# Of stage, out, the parts of the state, and the rest.
+Single = Callable[..., Any]
 
 
 class _Method(ctypes.Structure):
@@ -132,22 +241,42 @@ class _Method(ctypes.Structure):
     ]
 
 
-def python_call(address: int, n_memory: int, n_out: int, *, first: int = 0) -> Callable[..., np.ndarray]:
+@dataclass(frozen=True)
+class Checks:
+    """What has to hold of arguments.
+
+    Attributes:
+        lengths: of the parts of the state and of the rest, each an array (length,) of doubles.
+        quaternions: where in the state each starts.
+        within: least and largest length of a quaternion.
+    """
+
+    lengths: Sequence[int]
+    quaternions: Sequence[int]
+    within: tuple[float, float]
+
+
+def python_call(address: int, n_memory: int, n_out: int, *, first: int = 0, checks: Checks | None = None) -> Single:
     """What calls native code of the one signature: a built-in function of stage, out, parts of the state, and rest.
 
-    It fills and returns ``out``, and checks nothing: all are arrays of doubles, stage and out without gaps, the others
-    of one state, (..., length). They may share memory. Any number of threads may call.
+    It fills and returns ``out``. All are arrays of doubles, stage and out without gaps, the others of one state, (...,
+    length). They may share memory. Any number of threads may call. Without ``checks`` nothing is checked; with them the
+    function returns None, and does nothing, unless ``out`` and all arguments but the stage are as they say.
 
     Args:
         address: of the code, which must outlive the function.
         n_memory: doubles of state, rest, outputs and scratch together.
         n_out: how many outputs are wanted.
         first: so many outputs of the code, before these, are left out.
+        checks: see above.
     """
     new: Any = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    table = np.array([address, 8 * n_memory, first, n_out], np.int64)
+    asked = Checks((), (), (0.0, 0.0)) if checks is None else checks
+    squares = np.square(asked.within).view(np.int64)
+    lists = (len(asked.lengths), *asked.lengths, len(asked.quaternions), *asked.quaternions, *squares)
+    table = np.array([address, 8 * n_memory, first, n_out, id(np.ndarray), id(_DOUBLE), *lists], np.int64)
     method = ctypes.addressof(_method()[0])
-    call: Callable[..., np.ndarray] = new(("PyCFunction_NewEx", ctypes.pythonapi))(method, table, None)
+    call: Single = new(("PyCFunction_NewEx", ctypes.pythonapi))(method, table, None)
     return call
 
 
@@ -156,7 +285,7 @@ def _method() -> tuple[_Method, Linked]:
     """What Python has to know of the function, and what owns its code; both have to live as long as the process."""
     _require_layout(np.zeros((1, 6))[:, ::2])
     machine = target_machine(optimization=1)
-    module = llvm.parse_assembly(_TEXT.format(**_LAYOUT), llvm.create_context())
+    module = llvm.parse_assembly(_TEXT.format(**_LAYOUT, carray=_CARRAY), llvm.create_context())
     module.triple = machine.triple
     owner, (address,) = link("a call from Python", machine.emit_object(module), ("kane_call",), _SYMBOLS, machine)
     return _Method(b"kane_call", address, _FASTCALL, None), owner
@@ -168,9 +297,12 @@ def _require_layout(probe: np.ndarray) -> None:
     def read(kind: Any, place: str) -> Any:
         return kind.from_address(id(probe) + _LAYOUT[place])
 
-    lengths = ctypes.POINTER(ctypes.c_ssize_t)
-    data, dimension = read(ctypes.c_void_p, "data").value, read(ctypes.c_int, "dimension").value
-    if (data, dimension) != (probe.ctypes.data, probe.ndim) or [
-        tuple(read(lengths, place)[:dimension]) for place in ("shape", "strides")
-    ] != [probe.shape, probe.strides]:
+    pointer, lengths = ctypes.c_void_p, ctypes.POINTER(ctypes.c_ssize_t)
+    found = [read(pointer, place).value for place in ("kind", "data", "numbers")]
+    found += [read(ctypes.c_int, place).value for place in ("dimension", "flags")]
+    expected = [id(np.ndarray), probe.ctypes.data, id(_DOUBLE), probe.ndim, probe.flags.num]
+    if found != expected or [tuple(read(lengths, place)[: probe.ndim]) for place in ("shape", "strides")] != [
+        probe.shape,
+        probe.strides,
+    ]:
         raise CompileError(f"NumPy {np.__version__} lays out its arrays in a way that kane does not know; use NumPy 2")
