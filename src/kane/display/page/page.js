@@ -165,7 +165,11 @@ class Page {
     this.before = now;
     if (!(took > 0 && took < 1000) || document.hidden) return;
     this.interval = 0.9 * (this.interval || 16) + 0.1 * took;
-    if (this.interval > 33 && this.quality > 0.5) { this.quality -= 0.25; this.interval = 16; }
+    if (this.interval > 33 && this.quality > 0.5) {
+      this.quality -= 0.25;
+      this.interval = 16;
+      this.renderer.shadowMap(512);
+    }
   }
 
   play(dt) {
@@ -267,6 +271,7 @@ class Page {
 
   toggle(playing = !this.playing) {
     this.playing = playing;
+    if (!this.controls.play) return;
     this.controls.play.textContent = playing ? "❚❚" : "▶";
     this.controls.play.setAttribute("aria-label", playing ? "pause" : "play");
   }

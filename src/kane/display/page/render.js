@@ -140,7 +140,7 @@ const LOOKS = {
   dark: { clear: [0.075, 0.085, 0.105], sky: [0.5, 0.54, 0.62], soil: [0.18, 0.18, 0.2], tone: [0.6, 0.7, 0.9], ink: [0.75, 0.8, 0.88], dim: 0.92 },
 };
 
-const SHADOW = 1024, FIELD = 0.62;
+const FIELD = 0.62;  // of view, upright [rad]
 
 class Renderer {
   constructor(canvas) {
@@ -163,7 +163,8 @@ class Renderer {
       gl.vertexAttribPointer(place, size, gl.FLOAT, false, 44, at);
       gl.vertexAttribDivisor(place, 1);
     });
-    this.shadowMap();
+    this.target = gl.createFramebuffer();
+    this.shadowMap(1024);
   }
 
   program(vertex, fragment) {
@@ -185,17 +186,19 @@ class Renderer {
     return { made, at };
   }
 
-  shadowMap() {
+  // The depths that the light sees, in so many pixels per side.
+  shadowMap(side) {
     const gl = this.gl;
+    gl.deleteTexture(this.depth || null);
+    this.side = side;
     this.depth = gl.createTexture();
     gl.bindTexture(gl.TEXTURE_2D, this.depth);
-    gl.texImage2D(gl.TEXTURE_2D, 0, gl.DEPTH_COMPONENT24, SHADOW, SHADOW, 0, gl.DEPTH_COMPONENT, gl.UNSIGNED_INT, null);
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.DEPTH_COMPONENT24, side, side, 0, gl.DEPTH_COMPONENT, gl.UNSIGNED_INT, null);
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.LINEAR);
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.LINEAR);
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE);
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE);
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_COMPARE_MODE, gl.COMPARE_REF_TO_TEXTURE);
-    this.target = gl.createFramebuffer();
     gl.bindFramebuffer(gl.FRAMEBUFFER, this.target);
     gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.DEPTH_ATTACHMENT, gl.TEXTURE_2D, this.depth, 0);
     gl.drawBuffers([gl.NONE]);
@@ -241,7 +244,7 @@ class Renderer {
     gl.enable(gl.DEPTH_TEST);
     gl.disable(gl.BLEND);
     gl.bindFramebuffer(gl.FRAMEBUFFER, this.target);
-    gl.viewport(0, 0, SHADOW, SHADOW);
+    gl.viewport(0, 0, this.side, this.side);
     gl.clear(gl.DEPTH_BUFFER_BIT);
     this.drawForms("shade", instances, { view: light, light });
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
