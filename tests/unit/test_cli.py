@@ -258,3 +258,36 @@ def test_a_saved_model_is_a_model_for_every_command(tmp_path):
     assert saved.output == named.output
     refused = CliRunner().invoke(app, ["count", str(tmp_path / "arm.json"), "--base", "free"])
     assert refused.exit_code == 1
+
+
+def test_view_writes_a_page_of_a_model_or_of_a_run(pendulum, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = call("view", pendulum, "--save", "live.html")
+    assert done.exit_code == 0, done.output
+    assert '"mode": "live"' in (tmp_path / "live.html").read_text("utf-8")
+    assert call("run", pendulum, "--until", "0.1").exit_code == 0
+    done = call("view", "out/pendulum.nc", "--save", "run.html")
+    assert done.exit_code == 0, done.output
+    assert '"mode": "run"' in (tmp_path / "run.html").read_text("utf-8")
+
+
+def test_view_serves_until_it_is_interrupted(pendulum, monkeypatch):
+    opened = []
+    monkeypatch.setattr("kane.cli.view.webbrowser.open", lambda url: opened.append(url) and False)
+    monkeypatch.setattr("kane.cli.view.time.sleep", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+    done = call("view", pendulum)
+    assert done.exit_code == 0, done.output
+    assert opened[0].startswith("http://127.0.0.1:")
+    assert opened[0] in done.output
+    assert "no browser was found" in done.output
+
+
+@pytest.mark.parametrize(
+    "arguments", [("nowhere",), ("nowhere.nc",), ("four_bar", "--port", "70000"), ("four_bar", "--save", "no/x.html")]
+)
+def test_view_says_no(arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = call("view", *arguments)
+    assert done.exit_code in (1, 2)
+    assert "Traceback" not in done.output
+    assert list(tmp_path.iterdir()) == []
