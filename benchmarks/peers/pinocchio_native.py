@@ -11,7 +11,7 @@ import numpy.typing as npt
 from benchmarks.peers.toolchain import CACHE, NATIVE, PeerMissingError, built, package_folder
 
 Array = npt.NDArray[np.float64]
-ALGORITHMS = {"rnea": 0, "aba WORLD": 1, "aba LOCAL": 2}
+ALGORITHMS = {"rnea": 0, "aba WORLD": 1, "aba LOCAL": 2, "rnea derivatives": 3, "aba derivatives": 4}
 
 
 def header_flags() -> list[str]:

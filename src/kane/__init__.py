@@ -7,6 +7,7 @@ from kane.analysis.inverse_kinematics import inverse_kinematics
 from kane.analysis.linearization import Linearization, Mode
 from kane.analysis.linearize import linearize
 from kane.analysis.power_ledger import PowerLedger, power_ledger
+from kane.analysis.sensitivities import Sensitivities, sensitivities
 from kane.analysis.slip import WheelForces, wheel_forces
 from kane.analysis.tip_over import TipOver, tip_over
 from kane.analysis.trim import Trim, trim
@@ -202,6 +203,7 @@ __all__ = [
     "Row",
     "Sampled",
     "Screw",
+    "Sensitivities",
     "SimulationError",
     "Sliding",
     "Sphere",
@@ -259,6 +261,7 @@ __all__ = [
     "save_equations",
     "save_model",
     "select",
+    "sensitivities",
     "sign",
     "simulate",
     "simulate_many",

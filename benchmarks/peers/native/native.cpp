@@ -3,10 +3,12 @@
 #include <memory>
 #include <vector>
 #include <pinocchio/algorithm/aba.hpp>
+#include <pinocchio/algorithm/aba-derivatives.hpp>
 #include <pinocchio/algorithm/rnea.hpp>
+#include <pinocchio/algorithm/rnea-derivatives.hpp>
 
 namespace {
-enum Algorithm { RNEA = 0, ABA_WORLD = 1, ABA_LOCAL = 2 };
+enum Algorithm { RNEA = 0, ABA_WORLD = 1, ABA_LOCAL = 2, RNEA_DERIVATIVES = 3, ABA_DERIVATIVES = 4 };
 
 struct Bench {
   pinocchio::Model model;
@@ -66,6 +68,14 @@ void bench_loop(void* handle, int algorithm, long calls) {
     case ABA_WORLD:
       for (long k = 0; k < calls; k++)
         pinocchio::aba(b.model, b.data, b.q[k % n], b.v[k % n], b.efforts[k % n], Convention::WORLD);
+      break;
+    case RNEA_DERIVATIVES:
+      for (long k = 0; k < calls; k++)
+        pinocchio::computeRNEADerivatives(b.model, b.data, b.q[k % n], b.v[k % n], b.accelerations[k % n]);
+      break;
+    case ABA_DERIVATIVES:
+      for (long k = 0; k < calls; k++)
+        pinocchio::computeABADerivatives(b.model, b.data, b.q[k % n], b.v[k % n], b.efforts[k % n]);
       break;
     default:
       for (long k = 0; k < calls; k++)

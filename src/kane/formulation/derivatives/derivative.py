@@ -125,10 +125,15 @@ def _at_accelerations(
 
 def state_jacobian(equations: Equations) -> dict[tuple[int, int], Expr]:
     """The derivatives of x' = [qdot, udot] by x = [q, u], all coordinates taken as independent, for stiff solvers."""
-    leaves = (*equations.q, *equations.u)
-    x = Variable("x", tuple(leaf.name for leaf in leaves), tuple({leaf: leaf.arena.one} for leaf in leaves))
-    outputs = quantity(equations, "rhs").outputs
-    return _with_accelerations(equations, outputs, (x,))[1]
+    return rhs_along(equations, [{leaf: leaf.arena.one} for leaf in (*equations.q, *equations.u)])[1]
+
+
+def rhs_along(
+    equations: Equations, directions: Sequence[Direction]
+) -> tuple[tuple[Expr, ...], dict[tuple[int, int], Expr]]:
+    """x' = [qdot, udot], and its derivatives along directions, under (output, direction)."""
+    along = Variable("x", tuple(f"direction {k + 1}" for k in range(len(directions))), tuple(directions))
+    return _with_accelerations(equations, quantity(equations, "rhs").outputs, (along,))
 
 
 def _with_accelerations(
