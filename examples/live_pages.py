@@ -3,6 +3,7 @@
 import sys
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import kane
 from kane.cli.run import initial_state
@@ -38,7 +39,7 @@ STARTS: dict[str, tuple[dict[str, float], dict[str, float]]] = {
 }
 
 
-def start_of(dyn: kane.Dynamics, name: str) -> dict[str, object]:
+def start_of(dyn: kane.Dynamics, name: str) -> dict[str, Any]:
     """Where a page begins, on the constraints."""
     if name not in STARTS:
         return initial_state(dyn)

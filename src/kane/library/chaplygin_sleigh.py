@@ -5,6 +5,7 @@ from __future__ import annotations
 from kane.model.constraints import NoSkid
 from kane.model.joints import Planar
 from kane.model.model import Model
+from kane.model.shapes import Box
 
 
 def chaplygin_sleigh() -> Model:
@@ -22,6 +23,8 @@ def chaplygin_sleigh() -> Model:
     a, m, I = (model.parameter(name, value) for name, value in (("a", 0.3), ("m", 2.0), ("I", 0.1)))
     sleigh = model.body("sleigh", mass=m, inertia=(I, I, I), com=(a, 0.0, 0.0))
     model.connect(model.ground, sleigh, Planar(("x", "y", "angle")), name="plane")
+    sleigh.shape(Box(0.7, 0.3, 0.06), at=(0.25, 0.0, 0.09))
+    sleigh.shape(Box(0.12, 0.01, 0.06), at=(0.0, 0.0, 0.03))
     P = sleigh.point()
     model.constrain(NoSkid(P, sleigh.y), name="knife edge")
     model.speeds(u1=P.velocity.dot(sleigh.x), u2=sleigh.angular_velocity.dot(sleigh.z))

@@ -26,6 +26,7 @@ def rolling_coin() -> Model:
     model.connect(heading, plate, Revolute("lean", axis="x"))
     model.connect(plate, coin, Revolute("spin", axis="y"), at=(0.0, 0.0, r))
     w = coin.angular_velocity
-    model.constrain(Rolling(Disk(coin.point(), coin.y, r), Plane(model.ground.point(), model.ground.z)), name="rolling")
+    rim = coin.shape(Disk(coin.point(), coin.y, r))
+    model.constrain(Rolling(rim, Plane(model.ground.point(), model.ground.z)), name="rolling")
     model.speeds(u1=w.dot(plate.x), u2=w.dot(plate.y), u3=w.dot(plate.z))
     return model

@@ -7,6 +7,7 @@ from kane.expression.node import Expr
 from kane.model.joints import Prismatic, Revolute
 from kane.model.loads import Force, Torque
 from kane.model.model import Model
+from kane.model.shapes import Disk, Plane
 
 
 def sliding_disk() -> Model:
@@ -48,6 +49,8 @@ def _disk(name: str) -> tuple[Model, Expr]:
     B = model.body("B", mass=m, inertia=(J / 2, J / 2, J))
     model.connect(model.ground, carrier, Prismatic("q1", axis="x"), at=(0.0, r, 0.0))
     model.connect(carrier, B, Revolute("q2", axis="z"))
+    B.shape(Disk(B.point(), B.z, r))
+    model.ground.shape(Plane(model.ground.point(), model.ground.y))
     Ff = model.input("Ff")
     model.load(Force(carrier.point(), (-Ff, 0.0, 0.0)))  # Bo, in the body that does not turn
     model.load(Torque(B, (0.0, 0.0, -r * Ff)))

@@ -7,6 +7,7 @@ from kane.model.constraints import NoSkid
 from kane.model.joints import Planar, Revolute
 from kane.model.loads import Force, Torque
 from kane.model.model import Model
+from kane.model.shapes import Box, Disk
 
 
 def shopping_cart() -> Model:
@@ -47,6 +48,10 @@ def _cart(name: str) -> tuple[Model, dict[str, Expr]]:
     C = model.body("C", mass=mC, com=(-L3, 0.0, 0.0))
     model.connect(model.ground, B, Planar(("q1", "q2", "q3")), name="plane")
     model.connect(B, C, Revolute("q4", axis="z"), at=(L2, 0.0, 0.0))
+    B.shape(Box(0.75, 0.5, 0.4), at=(0.375, 0.0, 0.4))
+    for side in (-0.25, 0.25):
+        B.shape(Disk(B.point((0.0, side, 0.08)), B.y, 0.08))
+    C.shape(Disk(C.point((-L3, 0.0, 0.08)), C.y, 0.08))
     P1, P3, n3 = B.point(), C.point((-L3, 0.0, 0.0)), model.ground.z
     model.constrain(NoSkid(P1, B.y), name="back wheels")
     model.constrain(NoSkid(P3, C.y), name="caster wheel")

@@ -7,7 +7,7 @@ import math
 from kane.model.constraints import Rolling
 from kane.model.joints import Planar, Prismatic, Revolute
 from kane.model.model import Model
-from kane.model.shapes import Disk, Plane
+from kane.model.shapes import Capsule, Disk, Ellipsoid, Plane
 
 
 def whipple_bicycle() -> Model:
@@ -47,5 +47,11 @@ def whipple_bicycle() -> Model:
     model.connect(fork, front_wheel, Revolute("front", axis="y"), at=hub)
     road = Plane(model.ground.point(), model.ground.direction((0.0, 0.0, -1.0)))
     for wheel, radius in ((rear_wheel, rear), (front_wheel, front)):
-        model.constrain(Rolling(Disk(wheel.point(), wheel.y, radius), road), name=f"{wheel.name} on the road")
+        rim = wheel.shape(Disk(wheel.point(), wheel.y, radius))
+        model.constrain(Rolling(rim, road), name=f"{wheel.name} on the road")
+    seat, head = frame.point((0.2, 0.0, -0.55)), frame.point((0.78, 0.0, -0.6))
+    for start, end in ((frame.point(), seat), (seat, head), (frame.point((0.45, 0.0, 0.0)), head)):
+        frame.shape(Capsule(start, end, 0.02))
+    frame.shape(Ellipsoid(0.15, 0.2, 0.4), at=(0.25, 0.0, -0.95))
+    fork.shape(Capsule(fork.point(hub), fork.point(tuple(-0.3 * a for a in axis)), 0.02))
     return model

@@ -65,6 +65,24 @@ class SiteEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class GeomEntry:
+    """A geom of a simple kind, which is shown and nothing else.
+
+    Attributes:
+        kind: "plane", "sphere", "capsule", "ellipsoid", "cylinder" or "box".
+        size: as MuJoCo has it: radii and halves of lengths [m].
+        body: index of its body.
+        orientation, position: in the body.
+    """
+
+    kind: str
+    size: XYZ
+    body: int
+    orientation: Rotation
+    position: XYZ
+
+
+@dataclass(frozen=True, slots=True)
 class ActuatorEntry:
     """An actuator: force = gain c + bias, c its input, acting with ``gear`` on a joint or at a site.
 
@@ -99,6 +117,7 @@ class MjcfDescription:
     Attributes:
         disabled: what it switches off: "SPRING", "DAMPER", "ACTUATION", ...
         fluid: whether bodies move in one.
+        geoms: what bodies look like.
     """
 
     name: str
@@ -109,3 +128,4 @@ class MjcfDescription:
     actuators: list[ActuatorEntry]
     disabled: frozenset[str]
     fluid: bool
+    geoms: tuple[GeomEntry, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from kane.files.source_file import given_source
 from kane.geometry.inertia import of_six
 from kane.geometry.rotation import Rotation
 from kane.importers.left_out import LeftOut
-from kane.importers.mjcf.description import ActuatorEntry, BodyEntry, MjcfDescription, MjcfJoint, SiteEntry
+from kane.importers.mjcf.description import ActuatorEntry, BodyEntry, GeomEntry, MjcfDescription, MjcfJoint, SiteEntry
+from kane.importers.mjcf.geoms import SHAPES, SHOWN_GROUPS
 from kane.importers.mjcf.model import model_of
 from kane.importers.mjcf.source import KINDS, SafeText, safe_text
 from kane.importers.pose import XYZ, MassProperties
@@ -42,6 +44,9 @@ def load_mjcf(
     adds to the diagonal of the mass matrix and to nothing else, as in MuJoCo. Every actuator on a joint or site, motors
     and servos alike, has an input named like it; where it has dynamics, the input is its activation.
 
+    Geoms of simple kinds in the groups that MuJoCo shows become shapes, which are shown and nothing else; meshes do
+    not.
+
     Left out, and listed in ``model.notes``: contacts, equality constraints, tendons and what acts through them, dry
     friction, limits, muscles, fluids, plugins, flexible bodies, keyframes, sensors.
 
@@ -60,8 +65,11 @@ def load_mjcf(
         ModelError: an argument is not what it should be, or names in the file clash.
     """
     left_out = LeftOut(KINDS, essential)
-    text = safe_text(given_source(source, root, "an MJCF file"), root, left_out)
-    description = _described(text, _parser(text.name), left_out.notes)
+    given = given_source(source, root, "an MJCF file")
+    text = safe_text(given, root, left_out)
+    mujoco = _parser(text.name)
+    description = _described(text, mujoco, left_out.notes)
+    description = replace(description, geoms=_geoms(safe_text(given, root, LeftOut(KINDS, ()), looks=True), mujoco))
     try:
         return model_of(description, left_out)
     except ModelError as error:
@@ -107,6 +115,17 @@ def _described(text: SafeText, mujoco: Any, notes: list[str]) -> MjcfDescription
         disabled=disabled,
         fluid=bool(m.opt.density or m.opt.viscosity),
     )
+
+
+def _geoms(text: SafeText, mujoco: Any) -> tuple[GeomEntry, ...]:
+    """Geoms of simple kinds that MuJoCo shows; none where the file cannot be read with them: the motion needs none."""
+    try:
+        with _warnings_noted(mujoco, []):
+            m = mujoco.MjModel.from_xml_string(text.text, text.assets)
+        reader = _Reader(m, mujoco, text.name)
+        return tuple(filter(None, (reader.geom(i) for i in range(m.ngeom))))
+    except (ValueError, RuntimeError, ImportFileError):
+        return ()
 
 
 class _Reader:
@@ -196,6 +215,16 @@ class _Reader:
         name = self.m.site(i).name
         pose = self.pose(self.m.site_pos[i], self.m.site_quat[i], f"site {name!r}")
         return SiteEntry(name, int(self.m.site_bodyid[i]), *pose)
+
+    def geom(self, i: int) -> GeomEntry | None:
+        """A geom that is shown; None for one of another kind, or that is not seen."""
+        m = self.m
+        kind = self.mujoco.mjtGeom(int(m.geom_type[i])).name.removeprefix("mjGEOM_").lower()
+        if kind not in SHAPES or m.geom_group[i] >= SHOWN_GROUPS or not m.geom_rgba[i][3] > 0.0:
+            return None
+        size = self.vector(m.geom_size[i], "the size of a geom")
+        pose = self.pose(m.geom_pos[i], m.geom_quat[i], "a geom")
+        return GeomEntry(kind, size, int(m.geom_bodyid[i]), *pose)
 
     def actuator(self, i: int) -> ActuatorEntry:
         m, name, kinds = self.m, self.m.actuator(i).name, self.mujoco

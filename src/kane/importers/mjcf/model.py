@@ -8,6 +8,7 @@ from kane.geometry.rotation import Rotation
 from kane.importers.left_out import LeftOut
 from kane.importers.mjcf.actuators import add_actuator
 from kane.importers.mjcf.description import BodyEntry, MjcfDescription, MjcfJoint
+from kane.importers.mjcf.geoms import add_geoms
 from kane.importers.mjcf.passive import add_passive, compensate_weight
 from kane.importers.pose import ORIGIN, XYZ, FramePose, unit_vector
 from kane.importers.xml_reader import quote
@@ -55,6 +56,7 @@ def model_of(file: MjcfDescription, left_out: LeftOut) -> Model:
         add_passive(model, connection, joint, file, left_out)
     for actuator in file.actuators:
         add_actuator(model, actuator, (connections, bodies), file, left_out)
+    add_geoms(bodies, file.geoms)
     if file.fluid:
         left_out.add("fluid", file.source, "the bodies move in a fluid (density, viscosity), whose forces are left out")
     model.notes.extend(left_out.notes)

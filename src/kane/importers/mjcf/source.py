@@ -82,8 +82,15 @@ class SafeText:
         return re.sub(r"line (\d{1,9})\b", original, message)
 
 
-def safe_text(source: Source, root: str | os.PathLike[str] | None, left_out: LeftOut) -> SafeText:
+def safe_text(
+    source: Source, root: str | os.PathLike[str] | None, left_out: LeftOut, *, looks: bool = False
+) -> SafeText:
     """What of an MJCF text matters for dynamics, as text that MuJoCo may read.
+
+    Args:
+        source, root: the text, and the folder of what it includes.
+        left_out: takes what is left out.
+        looks: keep geoms of simple kinds besides, without mass: what bodies look like.
 
     Raises:
         ImportFileError: the text is not well-formed, has a document type, or needs a file that is not inside ``root``;
@@ -93,7 +100,7 @@ def safe_text(source: Source, root: str | os.PathLike[str] | None, left_out: Lef
     require_outermost(top, "mujoco", "an MJCF file")
     top = with_includes(top, source, root)
     _refuse_other_files(top, 1)
-    cleaned = _Cleaner(top, left_out).cleaned()
+    cleaned = _Cleaner(top, left_out, looks).cleaned()
     _require_finite(cleaned)
     folder = Path(source.name).parent if source.name != "<text>" else None
     assets = _mesh_files(top, cleaned, folder, root)
@@ -140,8 +147,9 @@ def _whole(element: Element, attribute: str) -> int:
 class _Cleaner:
     """Copies what matters, and says what is left out."""
 
-    def __init__(self, top: Element, left_out: LeftOut) -> None:
+    def __init__(self, top: Element, left_out: LeftOut, looks: bool) -> None:
         self.top = top
+        self.looks = looks
         self.left_out = left_out
         compilers = [e.attributes for e in top.children if e.tag == "compiler"]
         self.infers_always = any(a.get("inertiafromgeom") == "true" for a in compilers)
@@ -217,6 +225,9 @@ class _Cleaner:
                 self.left_out.add(_BODY_PARTS[child.tag], child.place, f"<{child.tag}> is left out")
             elif child.tag not in _UNSEEN and (child.tag != "geom" or keeps_geoms):
                 children.append(self.plain(child))
+            elif child.tag == "geom" and self.looks and not {"mesh", "hfield"} & set(child.attributes):
+                plain = self.plain(child)
+                children.append(replace(plain, attributes={**plain.attributes, "mass": "0"}))
         return replace(element, children=children)
 
     def actuators(self, element: Element) -> list[Element]:

@@ -1,0 +1,51 @@
+"""What bodies of an MJCF file look like: its geoms of simple kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from kane.importers.mjcf.description import GeomEntry
+from kane.model.body import Body
+from kane.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Plane, Shape, Sphere
+
+# MuJoCo shows geoms of these groups unless it is told otherwise; the others are for collisions.
+SHOWN_GROUPS = 3
+
+
+def add_geoms(bodies: Sequence[Body], geoms: Sequence[GeomEntry]) -> None:
+    """Shapes of geoms, ``bodies`` in the order of the file."""
+    for geom in geoms:
+        body = bodies[geom.body]
+        body.shape(SHAPES[geom.kind](body, geom))
+
+
+def _along(body: Body, geom: GeomEntry, z: float) -> tuple[float, ...]:
+    """The place of a point on the geom's z axis, in the body."""
+    away = geom.orientation.apply((0.0, 0.0, z))
+    return tuple(float(c + x) for c, x in zip(geom.position, away, strict=True))
+
+
+def _capsule(body: Body, geom: GeomEntry) -> Shape:
+    radius, half, _ = geom.size
+    return Capsule(body.point(_along(body, geom, -half)), body.point(_along(body, geom, half)), radius)
+
+
+def _cylinder(body: Body, geom: GeomEntry) -> Shape:
+    radius, half, _ = geom.size
+    axle = body.direction(geom.orientation.apply((0.0, 0.0, 1.0)))
+    return Cylinder(body.point(geom.position), axle, radius, 2.0 * half)
+
+
+def _box(body: Body, geom: GeomEntry) -> Shape:
+    x, y, z = (2.0 * half for half in geom.size)
+    return Box(x, y, z, body.point(geom.position), geom.orientation)
+
+
+SHAPES: dict[str, Callable[[Body, GeomEntry], Shape]] = {
+    "plane": lambda body, g: Plane(body.point(g.position), body.direction(g.orientation.apply((0.0, 0.0, 1.0)))),
+    "sphere": lambda body, g: Sphere(body.point(g.position), g.size[0]),
+    "capsule": _capsule,
+    "ellipsoid": lambda body, g: Ellipsoid(*g.size, body.point(g.position), g.orientation),
+    "cylinder": _cylinder,
+    "box": _box,
+}
