@@ -176,14 +176,14 @@ def test_cholesky_solves_and_a_singular_matrix_gives_nan():
 def test_the_arrays_of_a_call_lie_one_after_the_other_in_their_work(m, n, nq, p):
     """Programs share what is before them, and as much is asked for as they take: none may reach into another."""
     before, n_own = 11, n + 2
-    work, stage = np.full(before + 1000, np.nan), np.zeros(HEADER + n)
+    work, stage = np.full(before + 1000, np.nan), np.zeros(HEADER + n + p)
     head = stage[:HEADER].view(np.int64)
     head[[header.ROWS, header.SPEEDS, header.COORDINATES]] = m, n, nq
     head[[header.RESIDUALS, header.OWN_SPEEDS, header.WORK]] = p, n_own, before
     state, at = np.arange(1.0 + nq + n), blocks.scratch_places(head)
     with views():
         a = embedding.arrays_of(state.ctypes.data, stage.ctypes.data, work.ctypes.data)
-        c = settling._correction_of(a, work.ctypes.data)
+        c = settling._correction_of(a, stage.ctypes.data, work.ctypes.data, a.active)
     np.testing.assert_array_equal(a.state, state)
     assert a.head.size == HEADER
     assert (a.kept.ctypes.data, a.kept.size) == (stage.ctypes.data + 8 * HEADER, n)

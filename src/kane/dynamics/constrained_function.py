@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class Parts:
 
     equations: Equations
     programs: tuple[CompiledFunction, ...]
-    own: ConstrainedFunction | None = None
+    own: ConstrainedFunction | None
 
     @property
     def n_work(self) -> int:
@@ -44,22 +44,31 @@ class Parts:
         return max(p.n_work for p in self.called)
 
     @property
-    def called(self) -> tuple[ArrayFunction, ...]:
-        """All programs in the order of the header."""
+    def listed(self) -> tuple[ArrayFunction, ...]:
+        """The programs that the header lists, in its order."""
         return self.programs if self.own is None else (*self.programs, self.own)
+
+    @property
+    def called(self) -> tuple[ArrayFunction, ...]:
+        """All programs, in the order in which their stages lie."""
+        return self.listed
+
+    def block(self) -> np.ndarray:
+        """What lies behind the lists, int64."""
+        return np.zeros(0, np.int64)
 
     def header(self, mode: int) -> np.ndarray:
         """The header, (n,) int64, as ``kane.native.header`` describes it."""
         eqs = self.equations
-        lists = self._lists()
-        starts = np.cumsum([HEADER + sum(map(len, lists)), *(p.n_stage for p in self.called)])
+        lists, block = self._lists(), self.block()
+        starts = np.cumsum([HEADER + sum(map(len, lists)) + len(block), *(p.n_stage for p in self.called)])
         head = np.zeros(HEADER, np.int64)
-        for k, compiled in enumerate(self.called):
+        for k, compiled in enumerate(self.listed):
             head[k], head[STAGES + k] = compiled.address, starts[k]
         sizes = (len(eqs.constraints), len(eqs.u), len(eqs.q), len(lists[1]), len(eqs.quaternions), len(eqs.own.u))
         linear, rank = all(row.linear for row in eqs.constraints), eqs.embedding.choice.rank
         head[2 * STAGES :] = (mode, linear, *sizes, rank, self.n_work)
-        return np.concatenate([head, *lists]).astype(np.int64)
+        return np.concatenate([head, *lists, block]).astype(np.int64)
 
     @cached_property
     def expected(self) -> np.ndarray:
@@ -104,7 +113,6 @@ class Parts:
         return np.concatenate([np.broadcast_to(head, (*batch, len(head))), *stages], axis=-1)
 
 
-@final
 class ConstrainedFunction(ArrayFunction):
     """Native code for all models, bound to one: it follows the addresses in its stage.
 
@@ -151,8 +159,12 @@ class ConstrainedFunction(ArrayFunction):
         self.n_state = 1 + len(eqs.q) + len(eqs.u)
         self.n_rest, self.n_parameters, self.n_out = len(rest), len(eqs.parameters), n_out
         self.n_stage = len(head) + sum(p.n_stage for p in parts.called)
-        self.n_work = int(scratch_places(head).end)
+        self.n_work = self.scratch(head)
         self.threads = threads or processors()
+
+    def scratch(self, head: np.ndarray) -> int:
+        """How many doubles of scratch the code needs."""
+        return int(scratch_places(head).end)
 
     @property
     def roots(self) -> tuple[Expr, ...]:

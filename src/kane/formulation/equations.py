@@ -12,6 +12,7 @@ from kane.codegen.emit.latex import emit_latex
 from kane.codegen.emit.listing import emit_listing
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute as replace_leaves
+from kane.formulation.constraints.candidates import CandidateEquations, candidate_equations
 from kane.formulation.constraints.embedding import Embedding, InNumbers, NoConstraints
 from kane.formulation.constraints.rows import Equation, constraint_equations
 from kane.formulation.explicit.partial_velocities import PartialVelocities, partial_velocities
@@ -53,6 +54,8 @@ class Equations:
         quaternions: where in q each unit quaternion (w, x, y, z) starts.
         constraints: one equation A u + b = 0 for each row of the constraints in force.
         embedding: how dependent speeds follow from the others.
+        candidates: the constraints that may come and go; none of them is in force in these equations.
+        touching: whether the rows of all candidates stand behind those of the constraints, to be counted one by one.
         baked: expressions that have taken the place of parameters.
         controllers: expressions that have taken the place of inputs, by the input's leaf.
         notes: what an importer left out.
@@ -74,6 +77,8 @@ class Equations:
     quaternions: tuple[int, ...]
     constraints: tuple[Equation, ...] = ()
     embedding: Embedding = field(default_factory=NoConstraints)
+    candidates: tuple[CandidateEquations, ...] = ()
+    touching: bool = False
     baked: Mapping[Expr, Expr] = field(default_factory=dict)
     controllers: Mapping[Expr, Expr] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -205,13 +210,28 @@ class Equations:
         return replace(self, constraints=(), embedding=NoConstraints())
 
     @cached_property
+    def with_candidates(self) -> Equations:
+        """The same with the rows of all candidates behind those of the constraints, embedded in numbers.
+
+        Native code counts those that are in force.
+        """
+        rows = [row for c in self.candidates for row in c.rows]
+        constraints = (*self.constraints, *rows)
+        return replace(self, constraints=constraints, embedding=InNumbers(self.name), touching=True)
+
+    @cached_property
     def own(self) -> Equations:
         """The same equations in the joints' own speeds, constraints not embedded: coordinates are moved by these."""
-        system, rows = self.system.own, self.constraints
+        system, rows, candidates = self.system.own, self.constraints, self.candidates
         if system is not None:
-            rows = constraint_equations(self.model.constraints, system, probe_of(self.model))
+            probe = probe_of(self.model)
+            rows = constraint_equations(self.model.constraints, system, probe)
+            candidates = candidate_equations(self.model.candidates, system, probe)
+            if self.touching:
+                rows = (*rows, *(row for c in candidates for row in c.rows))
         embedding = InNumbers(self.name) if rows else NoConstraints()
-        return replace(self, system=system or self.system, constraints=rows, embedding=embedding)
+        own = system or self.system
+        return replace(self, system=own, constraints=rows, candidates=candidates, embedding=embedding)
 
     @property
     def closing(self) -> tuple[Equation, ...]:

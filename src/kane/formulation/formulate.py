@@ -12,6 +12,7 @@ from kane.expression.arena import Arena
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute as replace_leaves
+from kane.formulation.constraints.candidates import candidate_equations
 from kane.formulation.constraints.embed import embed
 from kane.formulation.constraints.near_state import read_near
 from kane.formulation.constraints.rows import constraint_equations
@@ -64,6 +65,7 @@ def formulate(model: Model, *, near: Any = None) -> Equations:
         applied_loads(tree.effects, system)  # an error where a load depends on something unknown
         probe = probe_of(model)
         constraints = constraint_equations(model.constraints, system, probe)
+        candidates = candidate_equations(model.candidates, system, probe)
         parameters, inputs, t = leaves_of(model)
         embedding = embed(constraints, system.speeds, model, probe, t)
     joints = [c for c in system.speeds.motion if c.coordinate_names]
@@ -86,6 +88,7 @@ def formulate(model: Model, *, near: Any = None) -> Equations:
         quaternions=tuple(starts[c] + c.joint.quaternion_at for c in joints if c.joint.quaternion_at is not None),
         constraints=constraints,
         embedding=embedding,
+        candidates=candidates,
         notes=tuple(model.notes),
     )
     return with_reaction_loads(found, reactions) if reactions else found

@@ -224,19 +224,35 @@ def smallest_pivot(f: Any, rank: int) -> float:
 @native_kernel
 def solve_positive(M: Any, n: int, x: Any) -> None:
     """M y = x by Cholesky, M and x overwritten; NaN where M, symmetric, is not positive beyond rounding."""
-    singular = False
+    positive = factor_positive(M, n)
+    solve_factored(M, n, x)
+    if not positive:
+        for k in range(n):
+            x[k] = math.nan
+
+
+@native_kernel
+def factor_positive(M: Any, n: int) -> bool:
+    """Cholesky's factor in the lower triangle of M; whether M, symmetric, is positive beyond rounding."""
+    positive = True
     for k in range(n):
         pivot = M[k, k]
         for i in range(k):
             pivot -= M[k, i] * M[k, i]
         # What is subtracted carries the rounding of the diagonal entry it is subtracted from.
-        singular = singular or not pivot > n * ROUNDING * M[k, k]
+        positive = positive and pivot > n * ROUNDING * M[k, k]
         M[k, k] = math.sqrt(max(pivot, 0.0))
         for j in range(k + 1, n):
             total = M[j, k]
             for i in range(k):
                 total -= M[j, i] * M[k, i]
             M[j, k] = total / M[k, k]
+    return positive
+
+
+@native_kernel
+def solve_factored(M: Any, n: int, x: Any) -> None:
+    """L L^T y = x, in place, where the lower triangle of M is L."""
     for k in range(n):
         for i in range(k):
             x[k] -= M[k, i] * x[i]
@@ -245,6 +261,3 @@ def solve_positive(M: Any, n: int, x: Any) -> None:
         for i in range(k + 1, n):
             x[k] -= M[i, k] * x[i]
         x[k] /= M[k, k]
-    if singular:
-        for k in range(n):
-            x[k] = math.nan

@@ -34,7 +34,7 @@ FOLDER = Path(__file__).parent / "compiled"
 PORTABLE = "portable"
 # The name by which the code of every loop and program is called, and what it may call of the C library.
 ENTRY = "kane_entry"
-C_FUNCTIONS = ("cos", "exp", "fmod", "log", "pow", "sin", "sqrt", "tan")
+C_FUNCTIONS = ("atan2", "cos", "exp", "fmod", "log", "pow", "sin", "sqrt", "tan")
 OPTIMIZATION_LEVEL = 2
 # So that what numba passes on is for no processor in particular: vectors are formed for each afterwards.
 SETTINGS = {

@@ -54,7 +54,9 @@ class Arrays(NamedTuple):
     Attributes:
         head: the header and, behind it, ``kept``, the order of the columns.
         state: [t, q, u].
-        rows: what the program "constraints" gives.
+        every: what the program "constraints" gives.
+        rows: the same of the rows in force: ``every`` itself where all are.
+        active: which rows of all those are; empty where ``rows`` is ``every``.
         free: what the program "unconstrained" gives.
         f: Factors of A.
         x: a vector as long as A has rows.
@@ -67,7 +69,9 @@ class Arrays(NamedTuple):
     head: Any
     kept: Any
     state: Any
+    every: Any
     rows: Any
+    active: Any
     free: Any
     f: Any
     x: Any
@@ -87,17 +91,27 @@ for places in (constraint_places, unconstrained_places, embedding_places, scratc
 def arrays_of(state: Any, stage: Any, work: Any) -> Any:
     """The Arrays of a call, the state copied."""
     head = integers_at(stage, 0, HEADER)
-    m, n, nq = head[ROWS], head[SPEEDS], head[COORDINATES]
+    every = vector_at(work, scratch_places(head).rows, constraint_places(head[ROWS], head[SPEEDS]).end)
+    a = arrays_among(stage, work, every, integers_at(stage, 0, 0), head[ROWS])
+    given = vector_at(state, 0, a.state.size)
+    for i in range(given.size):
+        a.state[i] = given[i]
+    return a
+
+
+@native_inline
+def arrays_among(stage: Any, work: Any, every: Any, active: Any, m: int) -> Any:
+    """The Arrays of a call in which m rows are in force; what they hold stays."""
+    head = integers_at(stage, 0, HEADER)
+    n, nq = head[SPEEDS], head[COORDINATES]
     at = scratch_places(head)
-    s, given = vector_at(work, at.state, 1 + nq + n), vector_at(state, 0, 1 + nq + n)
-    for i in range(s.size):
-        s[i] = given[i]
+    s = vector_at(work, at.state, 1 + nq + n)
     rows = vector_at(work, at.rows, constraint_places(m, n).end)
-    free = vector_at(work, at.free, unconstrained_places(m, n, nq).end)
+    free = vector_at(work, at.free, unconstrained_places(head[ROWS], n, nq).end)
     f, x = factors_at(work, at.f, m, n), vector_at(work, at.x, m)
     M, W, reduced = matrix_at(work, at.M, n, n), matrix_at(work, at.W, n, n), matrix_at(work, at.reduced, n, n)
     e, z, udot = vector_at(work, at.e, n), vector_at(work, at.z, n), vector_at(work, at.udot, n)
-    return Arrays(head, integers_at(stage, HEADER, n), s, rows, free, f, x, M, W, reduced, e, z, udot)
+    return Arrays(head, integers_at(stage, HEADER, n), s, every, rows, active, free, f, x, M, W, reduced, e, z, udot)
 
 
 @native_inline
@@ -105,6 +119,22 @@ def call(a: Any, which: int, rest: Any, stage: Any, work: Any, out: Any) -> None
     """Call a program of the header at the state of the arrays."""
     part = vector_at(stage, a.head[STAGES + which], 0)
     call_program(a.head[which], a.state, vector_at(rest, 0, 0), part, out, vector_at(work, 0, 0))
+
+
+@native_inline
+def find_rows(a: Any, rest: Any, stage: Any, work: Any) -> None:
+    """A and A u + b of the rows in force, at the state of the arrays."""
+    call(a, CONSTRAINTS, rest, stage, work, a.every)
+    gather_rows(a.every, a.active, a.head[ROWS], a.f.order.size, a.rows)
+
+
+@native_kernel
+def gather_rows(every: Any, active: Any, m: int, n: int, rows: Any) -> None:
+    """The rows ``active`` of m, as the program "constraints" would give them if there were no others."""
+    for k in range(active.size):
+        for j in range(n):
+            rows[k * n + j] = every[active[k] * n + j]
+        rows[active.size * n + k] = every[m * n + active[k]]
 
 
 @native_kernel
@@ -144,7 +174,7 @@ def correct_speeds(a: Any, rank: int, rest: Any, stage: Any, work: Any) -> None:
     for _ in range(ITERATIONS):
         if not change > CONVERGED:
             return
-        call(a, CONSTRAINTS, rest, stage, work, a.rows)
+        find_rows(a, rest, stage, work)
         load_columns(a.rows, a.f, a.f.order, rank)
         factor(a.f, rank)
         change = _change(a.f, rank, motion, a.x, u)
@@ -159,7 +189,7 @@ def embed(a: Any, rest: Any, stage: Any, work: Any) -> int:
     Returns:
         How many speeds are dependent.
     """
-    call(a, CONSTRAINTS, rest, stage, work, a.rows)
+    find_rows(a, rest, stage, work)
     chosen = a.head[RANK] if a.head[MODE] != AFRESH else UNCHOSEN
     load_columns(a.rows, a.f, a.kept, chosen)
     rank = factor(a.f, chosen)

@@ -20,7 +20,7 @@ from kane.native.call import (
     native_program,
     vector_at,
 )
-from kane.native.embedding import arrays_of, call, conditioning, correct_speeds, load_columns
+from kane.native.embedding import arrays_of, call, conditioning, correct_speeds, find_rows, load_columns
 from kane.native.header import (
     AFRESH,
     CONFIGURATION,
@@ -55,6 +55,8 @@ class Correction(NamedTuple):
         residual: of the configuration, (rows,).
         s: the change of the speeds, (n,).
         q, slope: coordinates before the change, and their rates with s, (nq,).
+        rows: the row of A of each residual.
+        counted: of every row of A whether it is in force; empty where all are.
     """
 
     f: Any
@@ -62,17 +64,22 @@ class Correction(NamedTuple):
     s: Any
     q: Any
     slope: Any
+    rows: Any
+    counted: Any
 
 
 native_inline(settled_places)
 
 
 @native_inline
-def _correction_of(a: Any, work: Any) -> Any:
+def _correction_of(a: Any, stage: Any, work: Any, counted: Any) -> Any:
     n, p, nq = a.f.order.size, a.head[RESIDUALS], a.head[COORDINATES]
     at = scratch_places(a.head)
     residual, s, q = vector_at(work, at.residual, p), vector_at(work, at.s, n), vector_at(work, at.q, nq)
-    return Correction(factors_at(work, at.transposed, n, p), residual, s, q, vector_at(work, at.slope, nq))
+    rows = integers_at(stage, HEADER + n, p)
+    return Correction(
+        factors_at(work, at.transposed, n, p), residual, s, q, vector_at(work, at.slope, nq), rows, counted
+    )
 
 
 @native_kernel
@@ -97,17 +104,30 @@ def _normalise(a: Any, quaternions: Any) -> None:
 
 
 @native_inline
-def _direction(a: Any, c: Any, rows: Any, rest: Any, stage: Any, work: Any) -> None:
+def _residual(a: Any, c: Any, rest: Any, stage: Any, work: Any) -> float:
+    """The residual of the configuration, zero where a row is not in force; its largest entry."""
+    call(a, CONFIGURATION, rest, stage, work, c.residual)
+    if c.counted.size > 0:
+        for k in range(c.rows.size):
+            if c.counted[c.rows[k]] == 0:
+                c.residual[k] = 0.0
+    return float(_largest(c.residual))
+
+
+@native_inline
+def _direction(a: Any, c: Any, rest: Any, stage: Any, work: Any) -> None:
     """The rates ``slope`` that the least s with A s = -residual gives, which is left in the state.
 
     Speeds are the joints' own here: rates of coordinates are linear in them, and vanish with them.
     """
     n, first = c.s.size, 1 + c.q.size
-    call(a, CONSTRAINTS, rest, stage, work, a.rows)
-    for k in range(rows.size):
+    call(a, CONSTRAINTS, rest, stage, work, a.every)
+    for k in range(c.rows.size):
         c.f.order[k] = k
+        # A column of zeros is redundant: nothing moves for a row that is not in force.
+        share = 1.0 if c.counted.size == 0 else float(c.counted[c.rows[k]])
         for j in range(n):
-            c.f.A[j, k] = a.rows[rows[k] * n + j]
+            c.f.A[j, k] = share * a.every[c.rows[k] * n + j]
     rank = factor(c.f, UNCHOSEN)
     # A^T P = Q R, so that s = Q y with R^T y = -P^T residual: what lies beyond the rank is redundant.
     for j in range(n):
@@ -120,17 +140,16 @@ def _direction(a: Any, c: Any, rows: Any, rest: Any, stage: Any, work: Any) -> N
 
 
 @native_inline
-def _correct_coordinates(a: Any, c: Any, rows: Any, quaternions: Any, rest: Any, stage: Any, work: Any) -> float:
+def _correct_coordinates(a: Any, c: Any, quaternions: Any, rest: Any, stage: Any, work: Any) -> float:
     """q onto the configuration constraints by Newton's method; the largest residual as it was before.
 
     A step that gains nothing is halved, and in the end taken back. The speeds of the state are used as scratch.
     """
-    call(a, CONFIGURATION, rest, stage, work, c.residual)
-    before = size = _largest(c.residual)
+    before = size = _residual(a, c, rest, stage, work)
     for _ in range(ITERATIONS):
         if not size > SMALL:
             break
-        _direction(a, c, rows, rest, stage, work)
+        _direction(a, c, rest, stage, work)
         q, share, found = a.state[1 : 1 + c.q.size], 1.0, size
         for i in range(q.size):
             c.q[i] = q[i]
@@ -138,8 +157,7 @@ def _correct_coordinates(a: Any, c: Any, rows: Any, quaternions: Any, rest: Any,
             for i in range(q.size):
                 q[i] = c.q[i] + share * c.slope[i]
             _normalise(a, quaternions)
-            call(a, CONFIGURATION, rest, stage, work, c.residual)
-            found = _largest(c.residual)
+            found = _residual(a, c, rest, stage, work)
             if found < size:
                 break
             share *= 0.5 if size > 1e3 * SMALL else 0.0
@@ -167,7 +185,7 @@ def _correct_by_own_speeds(a: Any, rest: Any, stage: Any, work: Any) -> float:
 
 
 @native_inline
-def _choose(a: Any) -> int:
+def choose(a: Any) -> int:
     """Factor A by the choice in force, or anew where that has become worse or the rank another; the rank."""
     n = a.f.order.size
     if a.head[MODE] == FIXED:
@@ -191,30 +209,35 @@ def _choose(a: Any) -> int:
     return rank
 
 
-@native_program
-def settle(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
-    """q, u, residuals of configuration and motion before the correction, conditioning of the choice."""
-    a = arrays_of(state, stage, work)
-    c = _correction_of(a, work)
-    m, n, nq = a.f.A.shape[0], c.s.size, c.q.size
-    lists = integers_at(stage, HEADER + n, a.head[RESIDUALS] + a.head[QUATERNIONS])
-    rows, quaternions = lists[: a.head[RESIDUALS]], lists[a.head[RESIDUALS] :]
+@native_inline
+def settle_among(a: Any, rest: Any, stage: Any, out: Any, work: Any, counted: Any) -> None:
+    """What ``settle`` gives, of the rows in force."""
+    c = _correction_of(a, stage, work, counted)
+    n, nq = c.s.size, c.q.size
+    quaternions = integers_at(stage, HEADER + n + a.head[RESIDUALS], a.head[QUATERNIONS])
     at = settled_places(n, nq)
     result = vector_at(out, 0, at.end)
-    call(a, CONSTRAINTS, rest, stage, work, a.rows)
-    result[at.motion] = _largest(a.rows[constraint_places(m, n).motion :])
+    find_rows(a, rest, stage, work)
+    result[at.motion] = _largest(a.rows[constraint_places(a.f.A.shape[0], n).motion :])
     for j in range(n):
         result[at.u + j] = a.state[1 + nq + j]
     _normalise(a, quaternions)
     if a.head[OWN] != 0:
         result[at.configuration] = _correct_by_own_speeds(a, rest, stage, work)
     else:
-        result[at.configuration] = _correct_coordinates(a, c, rows, quaternions, rest, stage, work)
+        result[at.configuration] = _correct_coordinates(a, c, quaternions, rest, stage, work)
     for j in range(n):
         a.state[1 + nq + j] = result[at.u + j]
-    call(a, CONSTRAINTS, rest, stage, work, a.rows)
-    rank = _choose(a)
+    find_rows(a, rest, stage, work)
+    rank = choose(a)
     correct_speeds(a, rank, rest, stage, work)
     result[at.conditioning] = conditioning(a.rows, a.f, rank)
     for i in range(nq + n):
         result[at.q + i] = a.state[1 + i]
+
+
+@native_program
+def settle(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+    """q, u, residuals of configuration and motion before the correction, conditioning of the choice."""
+    a = arrays_of(state, stage, work)
+    settle_among(a, rest, stage, out, work, a.active)

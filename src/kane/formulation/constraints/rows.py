@@ -72,7 +72,7 @@ def every_equation(constraints: Sequence[Imposed], system: System) -> Iterator[E
     """The equations of all rows, in order."""
     for imposed in constraints:
         for row in imposed.rows:
-            yield _resolved(row, imposed.name_of(row), system)
+            yield row_equation(row, imposed.name_of(row), system)
 
 
 def shortest(equation: Equation, speeds: Speeds, probe: Probe) -> Equation:
@@ -107,7 +107,8 @@ def _operations(equation: Equation) -> int:
     return sum(count([*equation.coefficients.values(), equation.remainder]).values())
 
 
-def _resolved(row: Row, name: str, system: System) -> Equation:
+def row_equation(row: Row, name: str, system: System) -> Equation:
+    """The equation of one row, in the speeds of a system."""
     configuration, motion = _substituted(row, name, system)
     return _equation(name, motion, configuration, system.speeds)
 

@@ -14,6 +14,7 @@ from kane.expression.collector import collector_paused
 from kane.expression.derivative import linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT
+from kane.formulation.constraints.candidates import CandidateEquations
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.quantities.energy import energy
 from kane.formulation.quantities.momentum import momentum
@@ -91,6 +92,9 @@ class Derived(Protocol):
 
     @property
     def closing(self) -> tuple[Equation, ...]: ...
+
+    @property
+    def candidates(self) -> tuple[CandidateEquations, ...]: ...
 
     @property
     def unconstrained(self) -> Derived: ...
@@ -187,6 +191,13 @@ def _unconstrained(eqs: Derived) -> Quantity:
     return Quantity([*names, *_rates(eqs.q)], [*mass.outputs, *h, *remainders, *free.kinematics], eqs.inputs)
 
 
+def _gaps(eqs: Derived) -> Quantity:
+    """Of each candidate: gap, on, off, static and kinetic friction, restitution."""
+    words = ("gap", "on", "off", "static", "kinetic", "restitution")
+    names = [f"{c.name} {word}" for c in eqs.candidates for word in words]
+    return Quantity(names, eqs.unconstrained.baked_in([x for c in eqs.candidates for x in c.numbers]))
+
+
 PROGRAMS: dict[str, Callable[[Derived], Quantity]] = {
     "rhs": lambda eqs: Quantity(_rates((*eqs.q, *eqs.u)), (*eqs.kinematics, *eqs.forward), eqs.inputs),
     "kinematics": lambda eqs: Quantity(_rates(eqs.q), eqs.kinematics),
@@ -204,6 +215,7 @@ PROGRAMS: dict[str, Callable[[Derived], Quantity]] = {
     "configuration": _configuration,
     "closure": _closure,
     "unconstrained": _unconstrained,
+    "gaps": _gaps,
 }
 
 

@@ -1,0 +1,81 @@
+"""Rows of the constraints that come and go, behind those of the permanent ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kane.errors import ModelError
+from kane.expression.node import Expr
+from kane.expression.traverse import substitute
+from kane.formulation.constraints.rows import ROUNDING, Equation, row_equation
+from kane.formulation.recursive.measures import images
+from kane.formulation.tree.probe import Probe
+from kane.formulation.tree.system import System
+from kane.model.contacts import Candidate
+
+
+@dataclass(frozen=True)
+class CandidateEquations:
+    """A constraint that may be imposed and deleted, in the speeds u.
+
+    Attributes:
+        candidate: what it was made of.
+        normal: the row along the gap, whose configuration is the gap; None without a gap.
+        tangents: the rows beside it.
+        numbers: gap, on, off, static and kinetic friction, restitution; zero where there is none.
+    """
+
+    candidate: Candidate
+    normal: Equation | None
+    tangents: tuple[Equation, ...]
+    numbers: tuple[Expr, ...]
+
+    @property
+    def name(self) -> str:
+        """Of the candidate."""
+        return self.candidate.name
+
+    @property
+    def rows(self) -> tuple[Equation, ...]:
+        """The normal row, where there is one, then the tangents."""
+        return self.tangents if self.normal is None else (self.normal, *self.tangents)
+
+    def __repr__(self) -> str:
+        return f"<Candidate {self.name!r}: {', '.join(row.name for row in self.rows)}>"
+
+
+def candidate_equations(
+    candidates: Sequence[Candidate], system: System, probe: Probe
+) -> tuple[CandidateEquations, ...]:
+    """The equations of all candidates; tangents along which nothing can move are left out.
+
+    Raises:
+        ModelError: no speed changes a gap, or no row of a candidate restricts anything.
+    """
+    return tuple(_equations(c, system, probe) for c in candidates)
+
+
+def _equations(c: Candidate, system: System, probe: Probe) -> CandidateEquations:
+    normal = None if c.normal is None else row_equation(c.normal, f"{c.name}: {c.normal.name}", system)
+    tangents = [row_equation(row, f"{c.name}: {row.name}", system) for row in c.tangents]
+    moving = tuple(replace(row, configuration=None) for row in tangents if _moves(row, probe))
+    if normal is not None and not _moves(normal, probe):
+        raise ModelError(f"no speed changes the gap of {c.name!r}: what it is between cannot move; take it out")
+    if normal is None and not moving:
+        raise ModelError(f"{c.name!r} restricts nothing: no speed changes what it shall hold; take it out")
+    for row in (*moving, *(() if normal is None else (normal,))):
+        if not row.linear:
+            raise ModelError(f"{row.name!r} is not linear in the speeds; what comes and goes must be")
+    friction = (0.0, 0.0) if c.friction is None else (c.friction.static, c.friction.kinetic)
+    lift = system.arena.lift
+    given = [lift(0.0 if x is None else x) for x in (c.gap, c.on, c.off, *friction, c.restitution.coefficient)]
+    numbers = tuple(substitute(given, images(system, given, f"the constraint {c.name!r}")))
+    return CandidateEquations(c, normal, moving, numbers)
+
+
+def _moves(row: Equation, probe: Probe) -> bool:
+    """Whether some speed changes what the row says."""
+    return not np.all(np.abs(probe.anywhere(list(row.coefficients.values()))) <= ROUNDING)

@@ -1,0 +1,109 @@
+"""Where what lies in outputs and scratch of native functions of candidates, for Python and native code alike."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from kane.native.blocks import constraint_places, scratch_places
+from kane.native.contacts.header import NUMBERS
+from kane.native.header import ROWS, SPEEDS
+
+
+class ChangePlaces(NamedTuple):
+    """Outputs of "change": q (nq) and u (n) behind it; how it ended (1), the candidate that caused it (1) and the kind
+    of change (1) as ``kane.native.contacts.header`` numbers them; kinetic energy lost [J] (1); the impulse of each row
+    (m); the status of each candidate (nc).
+    """
+
+    q: int
+    u: int
+    status: int
+    cause: int
+    kind: int
+    energy_lost: int
+    impulses: int
+    statuses: int
+    end: int
+
+
+def change_places(nc: int, m: int, n: int, nq: int) -> ChangePlaces:
+    """The places for nc candidates, m rows, n speeds and nq coordinates."""
+    x = nq + n
+    return ChangePlaces(0, nq, x, x + 1, x + 2, x + 3, x + 4, x + 4 + m, x + 4 + m + nc)
+
+
+class ContactPlaces(NamedTuple):
+    """Scratch of native code of candidates, behind that of constraints; m rows, n speeds, nc candidates.
+
+    What the program "constraints" gives; the rows in force (m), and of every row whether it is (m); what "gaps" gives;
+    forces of the rows (m); slip velocities and slip forces by friction: columns F and Y (n each) of each sliding
+    contact, the equations K of their normal forces (nc, nc) and these (nc), l (m); e_t (n), a copy of h (n), udot (n).
+    Of impacts: columns J R and M^-1 R^T J^T of every row (m, n each), G (m, m), velocities and impulses (m each), what
+    remains of them (m); the speeds before (n) and at the beginning (n); statuses (nc) and directions (2 nc) kept; what
+    is undecided (nc); scratch of one impact (24); of directions of slip (4 nc, and nc, nc);
+    what is noted (2).
+    """
+
+    every: int
+    active: int
+    counted: int
+    gaps: int
+    forces: int
+    F: int
+    Y: int
+    K: int
+    N: int
+    l: int
+    h: int
+    remainder: int
+    udot: int
+    J: int
+    Z: int
+    G: int
+    v: int
+    impulse: int
+    total: int
+    before: int
+    first: int
+    kept: int
+    undecided: int
+    body: int
+    aimed: int
+    note: int
+    end: int
+
+
+def contact_places(head: Any, nc: Any) -> ContactPlaces:
+    """The places for a model with this header and so many candidates."""
+    m, n = head[ROWS], head[SPEEDS]
+    every = scratch_places(head).end
+    active = every + constraint_places(m, n).end
+    counted = active + m
+    gaps = counted + m
+    forces = gaps + NUMBERS * nc
+    F = forces + m
+    Y = F + nc * n
+    K = Y + nc * n
+    N = K + nc * nc
+    l = N + nc
+    h = l + m
+    remainder = h + n
+    udot = remainder + m
+    J = udot + n
+    Z = J + m * n
+    G = Z + m * n
+    v = G + m * m
+    impulse = v + m
+    total = impulse + m
+    before = total + m
+    first = before + n
+    kept = first + n
+    undecided = kept + 4 * nc
+    body = undecided + nc
+    aimed = body + 24
+    note = aimed + (4 + nc) * nc
+    end = note + 2
+    return ContactPlaces(
+        every, active, counted, gaps, forces, F, Y, K, N, l, h, remainder, udot, J, Z, G, v, impulse, total, before,
+        first, kept, undecided, body, aimed, note, end,
+    )  # fmt: skip

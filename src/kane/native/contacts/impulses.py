@@ -1,0 +1,345 @@
+"""Impulses at an instant: momentum projected on what holds both ways, impacts one after the other.
+
+With the rows that hold both ways embedded, u = R u_i + e, impulses P of rows J change the independent speeds by
+M~^-1 R^T J^T P, and momentum is projected by M~ w = R^T M (u- - u), where u keeps the rows and u- is given.
+
+Source: Gillespie 2003, section 4 and Eqs. 44-45; Djerassi, Collision with friction, Multibody Syst. Dyn. 21, 2009.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from kane.native.algebra import factor, factor_positive, from_q, solve_columns, solve_factored, solve_lower
+from kane.native.blocks import constraint_places
+from kane.native.call import integers_at, matrix_at, native_inline, native_kernel, vector_at
+from kane.native.contacts.blocks import contact_places
+from kane.native.contacts.header import (
+    ADOPTED,
+    BILATERAL,
+    CANDIDATES,
+    CHANGING,
+    CONTRADICTED,
+    COULOMB,
+    ENDLESS,
+    ENERGY_GAINED,
+    FRICTION,
+    GAP,
+    KINETIC,
+    LAW,
+    NEWTON,
+    NONE,
+    NORMAL,
+    NUMBERS,
+    OPEN,
+    RESTITUTION,
+    STATIC,
+    STATUS,
+    TABLE,
+    TANGENT,
+    TANGENTS,
+)
+from kane.native.contacts.impact import DONE, IMMOVABLE, IMPACT, KINETIC_FRICTION, STATIC_FRICTION, G, P, V, strike
+from kane.native.contacts.motion import SLOW
+from kane.native.embedding import call, correct_speeds, find_rows, load_columns, reduce_mass
+from kane.native.header import ROWS, SPEEDS, UNCHOSEN, UNCONSTRAINED
+
+# A gap smaller than this is closed [m or rad].
+TOUCHING = 1e-11
+# Velocities under this share of what they are made of are rounding.
+ROUNDING = 1e-12
+# Passes over all contacts until none approaches.
+PASSES = 2000
+
+
+class Impulses(NamedTuple):
+    """Scratch of a change.
+
+    Attributes:
+        J, Z, G: R^T J^T of the rows, M~^-1 of it, in the order of the choice, (m, n); J Z, (m, m).
+        v: velocities of the rows (m,).
+        impulse: of the rows in one impact, (m,).
+        total: of the rows in all, (m,).
+        before: speeds before a projection, (n,).
+        first: speeds at the beginning, (n,).
+        kept: what changes in a run as it was at the beginning.
+        undecided: of each candidate, see ``mode``.
+        kept_along: ``kept`` read as doubles.
+        body: of one impact.
+        aimed, angle, turn, step, turns: of slips that begin in space, see ``mode``.
+        note: the candidate that caused the change, and the one that an error is about; NONE where there is none.
+    """
+
+    J: Any
+    Z: Any
+    G: Any
+    v: Any
+    impulse: Any
+    total: Any
+    before: Any
+    first: Any
+    kept: Any
+    kept_along: Any
+    undecided: Any
+    body: Any
+    aimed: Any
+    angle: Any
+    turn: Any
+    step: Any
+    turns: Any
+    note: Any
+
+
+@native_inline
+def impulses_of(a: Any, c: Any, work: Any) -> Any:
+    """The Impulses of a call."""
+    m, n, nc = a.head[ROWS], a.head[SPEEDS], c.block[CANDIDATES]
+    at = contact_places(a.head, nc)
+    return Impulses(
+        matrix_at(work, at.J, m, n),
+        matrix_at(work, at.Z, m, n),
+        matrix_at(work, at.G, m, m),
+        vector_at(work, at.v, m),
+        vector_at(work, at.impulse, m),
+        vector_at(work, at.total, m),
+        vector_at(work, at.before, n),
+        vector_at(work, at.first, n),
+        integers_at(work, at.kept, CHANGING * nc),
+        vector_at(work, at.kept, CHANGING * nc),
+        integers_at(work, at.undecided, nc),
+        vector_at(work, at.body, IMPACT),
+        integers_at(work, at.aimed, nc),
+        vector_at(work, at.aimed + nc, nc),
+        vector_at(work, at.aimed + 2 * nc, nc),
+        vector_at(work, at.aimed + 3 * nc, nc),
+        matrix_at(work, at.aimed + 4 * nc, nc, nc),
+        integers_at(work, at.note, 2),
+    )
+
+
+@native_kernel
+def project(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
+    """Momentum projected on the rows in force, whose impulses are added up; the rank.
+
+    The Factors hold D afterwards, ``reduced`` the factor of M~; ``free`` is what "unconstrained" gives.
+    """
+    n = a.f.order.size
+    u = a.state[a.state.size - n :]
+    for j in range(n):
+        i.before[j] = u[j]
+    find_rows(a, rest, stage, work)
+    load_columns(a.rows, a.f, a.kept, UNCHOSEN)
+    rank = factor(a.f, UNCHOSEN)
+    correct_speeds(a, rank, rest, stage, work)
+    solve_columns(a.f, rank)
+    call(a, UNCONSTRAINED, rest, stage, work, a.free)
+    reduce_mass(a.f, rank, a.free, a.M, a.W, a.reduced)
+    factor_positive(a.reduced, n - rank)
+    _add_momentum(a, c, i, rank, u)
+    return int(rank)
+
+
+@native_kernel
+def _add_momentum(a: Any, c: Any, i: Any, rank: int, u: Any) -> None:
+    D, order, n = a.f.A, a.f.order, a.f.order.size
+    if rank == 0:
+        return
+    for k in range(n):
+        a.z[k] = 0.0
+        for l in range(n):
+            a.z[k] += a.M[k, l] * (i.before[order[l]] - u[order[l]])
+    for j in range(rank, n):
+        a.udot[j] = a.z[j]
+        for k in range(rank):
+            a.udot[j] += D[k, j] * a.z[k]
+    solve_factored(a.reduced, n - rank, a.udot[rank:])
+    for k in range(rank):
+        a.udot[k] = 0.0
+        for j in range(rank, n):
+            a.udot[k] += D[k, j] * a.udot[j]
+    for k in range(n):
+        u[order[k]] += a.udot[k]
+    # A^T P = M (u+ - u-), of which the dependent rows say P of least norm.
+    for k in range(a.x.size):
+        a.x[k] = 0.0
+    for k in range(rank):
+        for l in range(n):
+            a.x[k] += a.M[k, l] * (u[order[l]] - i.before[order[l]])
+    solve_lower(a.f, rank, a.x)
+    from_q(a.f, rank, a.x)
+    for k in range(a.x.size):
+        i.total[c.active[k]] += a.x[k]
+
+
+@native_kernel
+def touches(c: Any, k: int) -> bool:
+    """Whether a candidate that pushes only is closed."""
+    row = k * TABLE
+    if c.table[row + NORMAL] == NONE or c.table[row + BILATERAL] == 1:
+        return False
+    return bool(c.changing[k * CHANGING + STATUS] != OPEN or c.gaps[k * NUMBERS + GAP] <= TOUCHING)
+
+
+@native_kernel
+def rounding_of(c: Any, row: int, u: Any) -> float:
+    """How much of the velocity of a row is rounding, with speeds u."""
+    n, total = u.size, 0.0
+    for j in range(n):
+        total += abs(c.every[row * n + j] * u[j])
+    return SLOW + ROUNDING * total
+
+
+@native_kernel
+def load_velocities(c: Any, i: Any) -> None:
+    """A u + b of all rows, as the program "constraints" gave it."""
+    motion = constraint_places(c.counted.size, i.first.size).motion
+    for row in range(i.v.size):
+        i.v[row] = c.every[motion + row]
+
+
+@native_kernel
+def load_impulses(a: Any, c: Any, i: Any, rank: int) -> None:
+    """Velocities of all rows, and J, Z and G of those of what touches."""
+    D, order, n = a.f.A, a.f.order, a.f.order.size
+    m = c.counted.size
+    load_velocities(c, i)
+    for row in range(m):
+        i.impulse[row] = 0.0
+    for k in range(c.block[CANDIDATES]):
+        if touches(c, k):
+            first, last = _rows(c, k)
+            for row in range(first, last):
+                for j in range(rank, n):
+                    i.J[row, j] = c.every[row * n + order[j]]
+                    for d in range(rank):
+                        i.J[row, j] += c.every[row * n + order[d]] * D[d, j]
+                    i.Z[row, j] = i.J[row, j]
+                solve_factored(a.reduced, n - rank, i.Z[row, rank:])
+    for k in range(c.block[CANDIDATES]):
+        for l in range(c.block[CANDIDATES]):
+            if touches(c, k) and touches(c, l):
+                _load_pair(c, i, k, l, rank)
+
+
+@native_kernel
+def _load_pair(c: Any, i: Any, k: int, l: int, rank: int) -> None:
+    first, last = _rows(c, k)
+    begin, end = _rows(c, l)
+    for r in range(first, last):
+        for s in range(begin, end):
+            total = 0.0
+            for j in range(rank, i.J.shape[1]):
+                total += i.J[r, j] * i.Z[s, j]
+            i.G[r, s] = total
+
+
+@native_kernel
+def _rows(c: Any, k: int) -> Any:
+    """The first row of a candidate with a gap, and the one behind its last."""
+    first = c.table[k * TABLE + NORMAL]
+    return first, first + 1 + c.table[k * TABLE + TANGENTS]
+
+
+@native_kernel
+def collide(c: Any, i: Any) -> int:
+    """Impacts, one after the other in the order of declaration, again and again until nothing approaches.
+
+    Returns:
+        ADOPTED, or the error.
+    """
+    for _ in range(PASSES):
+        struck = False
+        for k in range(c.block[CANDIDATES]):
+            normal = c.table[k * TABLE + NORMAL]
+            if touches(c, k) and i.v[normal] < -rounding_of(c, normal, i.first):
+                struck = True
+                i.note[1] = k
+                i.note[0] = k if i.note[0] == NONE else i.note[0]
+                ended = hit(c, i, k)
+                if ended != ADOPTED:
+                    return ended
+        if not struck:
+            return ADOPTED
+    return ENDLESS
+
+
+@native_kernel
+def hit(c: Any, i: Any, k: int) -> int:
+    """One impact of a candidate; velocities and impulses of all rows after it."""
+    row, b = k * TABLE, i.body
+    first, last = _rows(c, k)
+    size = last - first
+    for r in range(3):
+        b[V + r] = i.v[first + r] if r < size else 0.0
+        for s in range(3):
+            b[G + 3 * r + s] = i.G[first + r, first + s] if r < size and s < size else 0.0
+    coulomb = c.table[row + FRICTION] == COULOMB
+    b[STATIC_FRICTION] = c.gaps[k * NUMBERS + STATIC] if coulomb else 0.0
+    b[KINETIC_FRICTION] = c.gaps[k * NUMBERS + KINETIC] if coulomb else 0.0
+    before = (b[V], b[V + 1], b[V + 2])
+    ended = strike(b, size - 1 if coulomb else 0, c.table[row + LAW], c.gaps[k * NUMBERS + RESTITUTION])
+    if ended != DONE:
+        return CONTRADICTED if ended == IMMOVABLE else ENDLESS
+    gained, size_of = 0.0, 0.0
+    for r in range(3):
+        gained += 0.5 * b[P + r] * (before[r] + b[V + r])
+        size_of += abs(b[P + r] * before[r])
+    if c.table[row + LAW] == NEWTON and gained > 1e-9 * size_of:
+        return ENERGY_GAINED
+    for r in range(size):
+        i.impulse[first + r] += b[P + r]
+    for other in range(c.block[CANDIDATES]):
+        if touches(c, other):
+            begin, end = _rows(c, other)
+            for s in range(begin, end):
+                for r in range(size):
+                    i.v[s] += i.G[s, first + r] * b[P + r]
+    # What the impact has ended at is exact.
+    for r in range(size):
+        i.v[first + r] = b[V + r]
+    return ADOPTED
+
+
+@native_kernel
+def add_impulses(a: Any, c: Any, i: Any, rank: int) -> None:
+    """The speeds after the impulses of the impacts, which are added to the total."""
+    D, order, n = a.f.A, a.f.order, a.f.order.size
+    u = a.state[a.state.size - n :]
+    for j in range(n):
+        a.udot[j] = 0.0
+    for k in range(c.block[CANDIDATES]):
+        if touches(c, k):
+            first, last = _rows(c, k)
+            for row in range(first, last):
+                i.total[row] += i.impulse[row]
+                for j in range(rank, n):
+                    a.udot[j] += i.Z[row, j] * i.impulse[row]
+    for k in range(rank):
+        for j in range(rank, n):
+            a.udot[k] += D[k, j] * a.udot[j]
+    for k in range(n):
+        u[order[k]] += a.udot[k]
+
+
+@native_kernel
+def energy_lost(a: Any, i: Any) -> float:
+    """(u- - u+)^T M (u- + u+) / 2 [J]: of the motion against what moves by itself."""
+    n = a.f.order.size
+    u, total = a.state[a.state.size - n :], 0.0
+    for j in range(n):
+        for k in range(n):
+            entry = a.free[max(j, k) * (max(j, k) + 1) // 2 + min(j, k)]
+            total += entry * (i.first[j] - u[j]) * (i.first[k] + u[k])
+    return 0.5 * total
+
+
+@native_kernel
+def jams(c: Any, i: Any, k: int) -> bool:
+    """Whether a push at a sliding contact makes it approach: dv_n/dp_n < 0 (Painleve)."""
+    row, at = k * TABLE, k * CHANGING + 2
+    normal, tangent = c.table[row + NORMAL], c.table[row + TANGENT]
+    share = i.G[normal, normal]
+    for t in range(c.table[row + TANGENTS]):
+        share -= c.gaps[k * NUMBERS + KINETIC] * c.along[at + t] * i.G[normal, tangent + t]
+    return bool(share < 0.0 and math.isfinite(share))

@@ -1,0 +1,344 @@
+"""The mode after a change: the present one, flipped until what pushes pushes and what sticks holds.
+
+Conditions, at given positions and velocities, of what touches and does not depart. Signorini: a closed contact pushes,
+N >= 0, an open one does not accelerate into the surface. Coulomb: what sticks transmits at most the static bound, what
+begins to slip accelerates in the direction of its slip. All of them to 1e-12 of what they are made of.
+
+Source: Gillespie 2003, section 4 and Fig. 2; Glocker & Pfeiffer, Multibody Dynamics with Unilateral Contacts, 1996.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from kane.native.algebra import factor, solve_columns
+from kane.native.blocks import unconstrained_places
+from kane.native.call import native_kernel
+from kane.native.contacts.header import (
+    ALONG,
+    BILATERAL,
+    CANDIDATES,
+    CHANGING,
+    COULOMB,
+    FRICTION,
+    HELD,
+    KINETIC,
+    NORMAL,
+    NUMBERS,
+    OPEN,
+    SLIDING,
+    STATIC,
+    STATUS,
+    TABLE,
+    TANGENT,
+    TANGENTS,
+    THRESHOLDS,
+    UNBOUNDED,
+)
+from kane.native.contacts.impact import length
+from kane.native.contacts.impulses import rounding_of, touches
+from kane.native.contacts.motion import accelerate, in_force, solve_square
+from kane.native.embedding import gather_rows, load_columns
+from kane.native.header import COORDINATES, ROWS, UNCHOSEN
+
+# Violations below this share are rounding: of guards, and in the search, where what a guard has seen must count.
+EXACT = 1e-12
+SEARCHED = 0.5 * EXACT
+# What is undecided about a candidate: nothing; all; whether it is open or slides.
+DECIDED, STILL, MOVING = range(3)
+# So many modes are gone through one by one at most.
+MODES = 4096
+# Directions of slip that begins are aimed this often, until they are this close.
+AIMS, AIMED, AIM_STEP = 30, 1e-10, 1e-6
+
+
+@native_kernel
+def force_scale(c: Any, a: Any) -> float:
+    """What forces of the rows are compared with: the largest, and the largest load over the largest coefficient."""
+    largest, load, coefficient = 0.0, 0.0, 0.0
+    n = c.h.size
+    for row in range(c.forces.size):
+        if c.counted[row] == 1:
+            largest = max(largest, abs(c.forces[row]))
+            for j in range(n):
+                coefficient = max(coefficient, abs(c.every[row * n + j]))
+    for j in range(n):
+        load = max(load, abs(c.h[j]))
+    return largest + (load / coefficient if coefficient > 0.0 else 0.0)
+
+
+@native_kernel
+def normal_excess(c: Any, k: int) -> float:
+    """The force with which a closed contact pushes [N]."""
+    return float(c.forces[c.table[k * TABLE + NORMAL]])
+
+
+@native_kernel
+def friction_left(c: Any, k: int) -> float:
+    """The bound of what sticks, less what it transmits [N or N m]; infinite without a bound."""
+    row = k * TABLE
+    t, tangents = c.table[row + TANGENT], c.table[row + TANGENTS]
+    if c.table[row + FRICTION] == UNBOUNDED or tangents == 0:
+        return math.inf
+    bound = c.gaps[k * NUMBERS + STATIC]
+    if c.table[row + FRICTION] == COULOMB:
+        bound *= max(c.forces[c.table[row + NORMAL]], 0.0)
+    transmitted = abs(c.forces[t]) if tangents == 1 else length(c.forces[t], c.forces[t + 1])
+    return float(bound - transmitted)
+
+
+@native_kernel
+def decide(c: Any, i: Any) -> None:
+    """Statuses that the velocities decide, and what they leave undecided."""
+    for k in range(c.block[CANDIDATES]):
+        row, at = k * TABLE, k * CHANGING
+        i.undecided[k] = DECIDED
+        if c.table[row + BILATERAL] == 1:
+            continue
+        if c.table[row + FRICTION] != THRESHOLDS:
+            if not touches(c, k):
+                c.changing[at + STATUS] = OPEN
+                continue
+            normal = c.table[row + NORMAL]
+            if i.v[normal] > rounding_of(c, normal, i.first):
+                c.changing[at + STATUS] = OPEN
+                continue
+        decide_slip(c, i, k)
+
+
+@native_kernel
+def decide_slip(c: Any, i: Any, k: int) -> None:
+    """Of a candidate that is closed, or has no gap: sliding, or all undecided."""
+    row, at = k * TABLE, k * CHANGING
+    t, tangents = c.table[row + TANGENT], c.table[row + TANGENTS]
+    status = c.changing[at + STATUS]
+    i.undecided[k] = STILL
+    if tangents == 0:
+        c.changing[at + STATUS] = HELD
+        return
+    x, y, limit = i.v[t], 0.0, rounding_of(c, t, i.first)
+    if tangents == 2:
+        y = i.v[t + 1]
+        limit += rounding_of(c, t + 1, i.first)
+    speed = length(x, y)
+    if status == SLIDING and x * c.along[at + ALONG] + y * c.along[at + ALONG + 1] <= 0.0 and i.impulse[t] == 0.0:
+        c.changing[at + STATUS] = HELD  # the slip has passed zero
+    elif speed > limit:
+        i.undecided[k] = MOVING
+        c.changing[at + STATUS] = SLIDING
+        c.along[at + ALONG], c.along[at + ALONG + 1] = x / speed, y / speed
+    elif status == OPEN:
+        c.changing[at + STATUS] = HELD
+
+
+@native_kernel
+def try_mode(c: Any, stage: Any, work: Any) -> None:
+    """Accelerations and forces in the mode of the statuses."""
+    b = in_force(c, stage, work, False)
+    gather_rows(c.every, b.active, b.head[ROWS], b.f.order.size, b.rows)
+    load_columns(b.rows, b.f, b.kept, UNCHOSEN)
+    rank = factor(b.f, UNCHOSEN)
+    solve_columns(b.f, rank)
+    accelerate(c, b, rank)
+
+
+@native_kernel
+def row_acceleration(c: Any, a: Any, row: int) -> Any:
+    """A udot + remainder of a row, and what it is made of."""
+    n = c.udot.size
+    total = a.free[unconstrained_places(c.counted.size, n, a.head[COORDINATES]).remainder + row]
+    size = abs(total)
+    for j in range(n):
+        total += c.every[row * n + j] * c.udot[j]
+        size += abs(c.every[row * n + j] * c.udot[j])
+    return total, size
+
+
+@native_kernel
+def worst(c: Any, i: Any, a: Any) -> Any:
+    """The candidate whose condition fails most, the share by which it fails, and the status that this asks for.
+
+    The direction of slip is written where slip begins. No candidate (-1) where all conditions hold.
+    """
+    scale, found, most, wanted = force_scale(c, a), -1, SEARCHED, OPEN
+    for k in range(c.block[CANDIDATES]):
+        if i.undecided[k] == DECIDED:
+            continue
+        share, asked = _failure(c, i, a, k, scale)
+        if not share <= most:
+            found, most, wanted = k, share, asked
+    for j in range(c.udot.size):
+        if not abs(c.udot[j]) < math.inf:
+            most = math.inf
+    return found, most, wanted
+
+
+@native_kernel
+def _failure(c: Any, i: Any, a: Any, k: int, scale: float) -> Any:
+    """By which share the conditions of a candidate fail, and the status that this asks for."""
+    row, at = k * TABLE, k * CHANGING
+    status, gapped = c.changing[at + STATUS], c.table[row + FRICTION] != THRESHOLDS
+    scale = max(scale, 1e-300)
+    if status == OPEN:
+        value, size = row_acceleration(c, a, c.table[row + NORMAL])
+        return -value / max(size, 1e-300), SLIDING if i.undecided[k] == MOVING else HELD
+    if gapped and not normal_excess(c, k) >= -SEARCHED * scale:
+        return -normal_excess(c, k) / scale, OPEN
+    if status == HELD:
+        return -friction_left(c, k) / scale, SLIDING
+    if i.undecided[k] == STILL and c.table[row + TANGENTS] > 0:
+        t, tangents = c.table[row + TANGENT], c.table[row + TANGENTS]
+        value, size = row_acceleration(c, a, t)
+        value *= c.along[at + ALONG]
+        if tangents == 2 and abs(_turn(a, c, k)) > AIMED:
+            return 1.0, HELD
+        if tangents == 2:
+            other, more = row_acceleration(c, a, t + 1)
+            value += other * c.along[at + ALONG + 1]
+            size += more
+        # Made of the acceleration that friction alone makes too: it vanishes where others hold the contact still.
+        size += c.gaps[k * NUMBERS + KINETIC] * scale * _mobility(c, t)
+        return -value / max(size, 1e-300), HELD
+    return 0.0, status
+
+
+@native_kernel
+def _mobility(c: Any, t: int) -> float:
+    """The largest coefficient of a row, squared: of the order of 1 / mass where masses are of the order of one."""
+    n, largest = c.udot.size, 0.0
+    for j in range(n):
+        largest = max(largest, abs(c.every[t * n + j]))
+    return largest * largest
+
+
+@native_kernel
+def flip(c: Any, i: Any, k: int, wanted: int) -> None:
+    """Give a candidate the status; slip begins against the friction that would have held it."""
+    row, at = k * TABLE, k * CHANGING
+    if wanted == SLIDING and c.changing[at + STATUS] == HELD:
+        t = c.table[row + TANGENT]
+        if c.table[row + TANGENTS] == 1:
+            c.along[at + ALONG], c.along[at + ALONG + 1] = -math.copysign(1.0, c.forces[t]), 0.0
+        else:
+            size = length(c.forces[t], c.forces[t + 1])
+            c.along[at + ALONG], c.along[at + ALONG + 1] = -c.forces[t] / size, -c.forces[t + 1] / size
+    c.changing[at + STATUS] = wanted
+
+
+@native_kernel
+def find_accelerations(a: Any, c: Any, i: Any, stage: Any, work: Any) -> None:
+    """Accelerations in the mode of the statuses; slip that begins in space is aimed where it goes on.
+
+    The angles of all such slips together by Newton's method, with differences for derivatives.
+    """
+    try_mode(c, stage, work)
+    aimed = 0
+    for k in range(c.block[CANDIDATES]):
+        if begins_in_space(c, i, k):
+            i.aimed[aimed] = k
+            i.angle[aimed] = math.atan2(c.along[k * CHANGING + ALONG + 1], c.along[k * CHANGING + ALONG])
+            aimed += 1
+    for _ in range(AIMS if aimed > 0 else 0):
+        largest = 0.0
+        for r in range(aimed):
+            i.turn[r] = _turn(a, c, i.aimed[r])
+            largest = max(largest, abs(i.turn[r]))
+        if not largest > AIMED:
+            return
+        for s in range(aimed):
+            _aim(c, i.aimed[s], i.angle[s] + AIM_STEP)
+            try_mode(c, stage, work)
+            for r in range(aimed):
+                i.turns[r, s] = (_turn(a, c, i.aimed[r]) - i.turn[r]) / AIM_STEP
+            _aim(c, i.aimed[s], i.angle[s])
+        solve_square(i.turns, aimed, i.turn, i.step)
+        for r in range(aimed):
+            i.angle[r] -= min(max(i.step[r], -0.5), 0.5)
+            _aim(c, i.aimed[r], i.angle[r])
+        try_mode(c, stage, work)
+
+
+@native_kernel
+def begins_in_space(c: Any, i: Any, k: int) -> bool:
+    """Whether a candidate with two tangents begins to slip."""
+    sliding = i.undecided[k] == STILL and c.changing[k * CHANGING + STATUS] == SLIDING
+    return bool(sliding and c.table[k * TABLE + TANGENTS] == 2)
+
+
+@native_kernel
+def _turn(a: Any, c: Any, k: int) -> float:
+    """The angle from the direction of a slip to its acceleration; zero where that is rounding."""
+    t, at = c.table[k * TABLE + TANGENT], k * CHANGING + ALONG
+    x, size_x = row_acceleration(c, a, t)
+    y, size_y = row_acceleration(c, a, t + 1)
+    if not length(x, y) > EXACT * (size_x + size_y):
+        return 0.0
+    return math.atan2(c.along[at] * y - c.along[at + 1] * x, c.along[at] * x + c.along[at + 1] * y)
+
+
+@native_kernel
+def _aim(c: Any, k: int, angle: float) -> None:
+    c.along[k * CHANGING + ALONG], c.along[k * CHANGING + ALONG + 1] = math.cos(angle), math.sin(angle)
+
+
+@native_kernel
+def search(a: Any, c: Any, i: Any, stage: Any, work: Any) -> bool:
+    """The mode that the conditions hold in, from the present statuses on; whether there is one.
+
+    The candidate that fails most is flipped, again and again; where that goes round in a circle, all modes of what is
+    undecided are gone through in their order.
+    """
+    count = 1
+    for k in range(c.block[CANDIDATES]):
+        if i.undecided[k] != DECIDED:
+            count = min(count * _options(c, i, k), MODES + 1)
+    flips = 3 * c.block[CANDIDATES] + 2
+    for attempt in range(flips + min(count, MODES)):
+        if attempt >= flips:
+            _enumerate(c, i, attempt - flips)
+        find_accelerations(a, c, i, stage, work)
+        k, share, wanted = worst(c, i, a)
+        if k < 0 and share < math.inf:
+            return True
+        if k < 0:
+            i.note[1] = 0
+            continue
+        i.note[1] = k
+        if attempt == 0 and i.note[0] < 0:
+            i.note[0] = k
+        if attempt < flips:
+            flip(c, i, k, wanted)
+    return False
+
+
+@native_kernel
+def _options(c: Any, i: Any, k: int) -> int:
+    """In how many ways a candidate can be."""
+    row = k * TABLE
+    gapped = 1 if c.table[row + FRICTION] != THRESHOLDS else 0
+    if i.undecided[k] == MOVING:
+        return gapped + 1
+    return gapped + 1 + 2 * c.table[row + TANGENTS] * (1 if c.table[row + FRICTION] != UNBOUNDED else 0)
+
+
+@native_kernel
+def _enumerate(c: Any, i: Any, number: int) -> None:
+    """The statuses of the mode with a number: held, open, sliding one way or another."""
+    for k in range(c.block[CANDIDATES]):
+        if i.undecided[k] == DECIDED:
+            continue
+        row, at, options = k * TABLE, k * CHANGING, _options(c, i, k)
+        digit, number = number % options, number // options
+        gapped = 1 if c.table[row + FRICTION] != THRESHOLDS else 0
+        if gapped == 1 and digit == options - 1:
+            c.changing[at + STATUS] = OPEN
+        elif i.undecided[k] == MOVING:
+            c.changing[at + STATUS] = SLIDING
+        elif digit == 0:
+            c.changing[at + STATUS] = HELD
+        else:
+            c.changing[at + STATUS] = SLIDING
+            sign = 1.0 if digit % 2 == 1 else -1.0
+            c.along[at + ALONG] = sign if digit <= 2 else 0.0
+            c.along[at + ALONG + 1] = 0.0 if digit <= 2 else sign
