@@ -262,3 +262,23 @@ def test_reactions_whose_accelerations_are_found_in_numbers_are_refused():
     equations = kane.formulate(kane.library.four_bar())
     with pytest.raises(kane.ModelError, match="near="):
         kane.build(equations).derivatives(kane.reveal_reactions(equations, "q1"), wrt=("q",))
+
+
+def test_derivatives_are_exported_as_source_with_the_numbers_of_native_code(tmp_path):
+    equations = kane.formulate(kane.library.n_link_pendulum(2))
+    dyn, state = kane.build(equations), random_state(equations, np.random.default_rng(6))
+    name = "derivatives of forward by q, u, m"
+    (path,) = kane.export(equations, tmp_path, kane.NumPySource(), quantities=["forward", name])
+    functions = loaded(path.read_text())
+    (function,) = [f for word, f in functions.items() if word.startswith("derivatives")]
+    x = np.concatenate([[state.t], state.q, state.u])
+    values = function(x, state.inputs)
+    d = dyn.derivatives("forward", wrt=("q", "u", "m"))
+    found, entries = d(state.q, state.u, state.inputs), d._found.entries
+    whole = np.concatenate([found["q"], found["u"], found["m"][:, None]], axis=1)
+    np.testing.assert_allclose(values[:3], found.value, rtol=1e-12)
+    np.testing.assert_allclose(values[3:], [whole[place] for place in entries], rtol=1e-11, atol=1e-11)
+    (header,) = [p for p in kane.export(equations, tmp_path, kane.CSource(), quantities=[name]) if p.suffix == ".h"]
+    assert "derivatives_of_forward" in header.read_text()
+    with pytest.raises(kane.ModelError, match="no derivative with respect to 'p'"):
+        kane.export(equations, tmp_path, kane.CSource(), quantities=["derivatives of forward by p"])

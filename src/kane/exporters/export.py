@@ -32,7 +32,9 @@ def export(
         exporter: ``kane.CSource()``, ``kane.NumPySource()``, ``kane.JAXSource()``, ``kane.JavaScriptSource()``,
             ``kane.LaTeXDocument()`` or ``kane.Listing()``.
         quantities: what to write: "rhs", "forward", "inverse", "kinematics", "mass_matrix", "bias", "input_matrix",
-            "energy", "momentum", "poses", "jacobian NAME"; what the exporter thinks useful unless given.
+            "energy", "momentum", "poses", "jacobian NAME", "coriolis_matrix", "gravity_vector", "derivatives of
+            forward by q, u, inputs" (as source code: values, then the entries that are not zero); what the exporter
+            thinks useful unless given.
 
     Returns:
         The paths of the files.

@@ -7,8 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from kane.codegen.emit.source_names import identifier
 from kane.codegen.programs.program import Program
+from kane.formulation.derivatives.derivative import derivative, derivative_program
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program, quantity
+
+# What names of derivatives begin with.
+DERIVATIVES = "derivatives of "
 
 
 class Exporter(ABC):
@@ -38,9 +42,19 @@ def file_stem(equations: Equations) -> str:
 
 def programs_of(equations: Equations, quantities: Sequence[str]) -> list[Program]:
     """The straight-line program of every quantity."""
-    return [program(equations, name) for name in quantities]
+    return [_named(equations, name)[0] for name in quantities]
 
 
 def names_of_outputs(equations: Equations, quantities: Sequence[str]) -> dict[str, Sequence[str]]:
-    """What the outputs of every quantity are called."""
-    return {name: tuple(quantity(equations, name).names) for name in quantities}
+    """What the outputs of every program are called."""
+    found = (_named(equations, name) for name in quantities)
+    return {made.name: names for made, names in found}
+
+
+def _named(equations: Equations, name: str) -> tuple[Program, tuple[str, ...]]:
+    """A program with the names of its outputs; "derivatives of forward by q, u" has the values first."""
+    if not name.startswith(DERIVATIVES):
+        return program(equations, name), tuple(quantity(equations, name).names)
+    of, _, varied = name.removeprefix(DERIVATIVES).partition(" by ")
+    found = derivative(equations, of, [word.strip() for word in varied.split(",")])
+    return derivative_program(equations, found), tuple(found.quantity.names)

@@ -163,6 +163,5 @@ def derivative_program(equations: Equations, found: Derivative) -> Program:
     state = (equations.t, *equations.q, *equations.u)
     with collector_paused():
         outputs = factor(found.quantity.outputs)
-        return Program(
-            f"derivatives of {found.name}", outputs, state=state, rest=found.rest, parameters=equations.parameters
-        )
+        name = f"derivatives of {found.name} by {', '.join(variable.word for variable in found.variables)}"
+        return Program(name, outputs, state=state, rest=found.rest, parameters=equations.parameters)
