@@ -42,7 +42,6 @@ class OneByOne:
     @property
     def threads(self) -> int:
         """As many as the target allows."""
-        assert self.problem.constraints is not None
         return self.problem.energy.threads
 
     def run(self, progress: Callable[[float], None]) -> bool:
@@ -84,7 +83,7 @@ class OneByOne:
                 raise own.failure(march, outcome)
             if outcome is Outcome.INTERRUPTED:
                 return
-            record = own.record(march)
+            record = own.numbers(march)
         except (ModelError, SimulationError) as error:
             self.failures[i], found.status[i] = str(error), STUCK
             return

@@ -21,6 +21,7 @@ from kane.simulation.integrators.explicit import Adaptive
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.march import March, Status
+from kane.simulation.modes.pose import pose
 from kane.simulation.problem import Problem
 from kane.simulation.progress import ProgressBar
 from kane.simulation.run import FAILURES
@@ -74,7 +75,7 @@ def simulate_many(
         )
     span = Span.of(start, until, None, () if times is None else times)
     constants, expressions = split_inputs(inputs)
-    problem = Problem.of(dyn, expressions, None, ())
+    problem = pose(dyn, expressions, None, ())
     conditions = Conditions.of(problem.layout, q, u, constants, parameters)
     course = free_course(*span, problem.plan.tables())
     with ProgressBar(problem.layout.model) as bar:

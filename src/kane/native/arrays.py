@@ -23,10 +23,11 @@ LANE_WIDTHS = (1, 4, 8)
 TIME, NEXT_STEP, LAST_ERROR, UNCUT_STEP, CUT_STEP = range(5)
 CLOCK = 5
 # Places in ``Store.counts``. After REJECTED ones come states of a run: whether it has STARTED and ENDED, whether the
-# first slope is KNOWN, how often the step was cut (CUTS), and whether x lies WITHIN a step of the grid; then how many
-# changes of modes there are in the store, and the key of the mode that is WANTED where the table has none.
-DONE, ROWS, FOUND, STOP, EVALUATIONS, REJECTED, STARTED, ENDED, KNOWN, CUTS, WITHIN, CHANGED, WANTED = range(13)
-COUNTS = 13
+# first slope is KNOWN, how often the step was cut (CUTS), how many cut steps in a row have MISSED the guard at which
+# they were to end, and whether x lies WITHIN a step of the grid; then how many changes of modes there are in the store,
+# and the key of the mode that is WANTED where the table has none.
+DONE, ROWS, FOUND, STOP, EVALUATIONS, REJECTED, STARTED, ENDED, KNOWN, CUTS, MISSED, WITHIN, CHANGED, WANTED = range(14)
+COUNTS = 14
 # Places in a mode: its key, then the programs in force. Of each there is the address, zero where there is no such
 # program, and behind it where in ``StateEquation.stages`` its stage starts. ASIDE is SETTLE with a stage of its own, as
 # long, which lies behind that of SETTLE.

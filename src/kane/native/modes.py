@@ -22,6 +22,7 @@ from kane.native.arrays import (
     KEY_AFTER,
     KEY_BEFORE,
     KNOWN,
+    MISSED,
     NO_GUARD,
     PROBES,
     REFUSED,
@@ -96,20 +97,30 @@ def cut_step(system: Any, interpolated: Any, course: Any, store: Any, dense: Any
     Returns:
         STANDS, AGAIN with the length to take in ``clock[CUT_STEP]``, or NO_GUARD.
     """
-    h = abs(span[1])
+    h, counts = abs(span[1]), store.counts
     part = first_guard(system, interpolated, store, dense, span)
     if part != part:
         return NO_GUARD
     if part == NONE:
+        counts[MISSED] = counts[MISSED] + 1 if store.clock[CUT_STEP] != 0.0 else 0
         return STANDS
-    shortest = 4.0 * ROUNDING * max(abs(course.start), abs(course.until))
-    wanted = max(part * h, shortest)
-    if wanted < h - shortest and store.counts[CUTS] < MANY:
+    shortest = shortest_cut(course, counts)
+    wanted = part * h + shortest
+    if wanted < h - shortest and counts[CUTS] < MANY:
         store.clock[CUT_STEP] = math.copysign(wanted, span[1])
-        store.counts[CUTS] += 1
+        counts[CUTS] += 1
         return AGAIN
-    store.counts[KNOWN] = 0
+    counts[KNOWN], counts[MISSED] = 0, counts[MISSED] + 1
     return STANDS
+
+
+@native_inline
+def shortest_cut(course: Any, counts: Any) -> float:
+    """How short a cut step may be: times are told apart, and four times as long with each one that missed its guard.
+
+    Over steps in which the state moves by some units in its last place a guard may stay at zero for good.
+    """
+    return float(4.0 * ROUNDING * max(abs(course.start), abs(course.until)) * 4.0 ** float(min(counts[MISSED], 20)))
 
 
 @native_inline
@@ -159,6 +170,7 @@ def _change_once(system: Any, interpolated: Any, store: Any) -> int:
     if row < 0:
         store.counts[WANTED] = key
         return UNKNOWN_MODE
+    store.counts[MISSED] = 0
     note = store.changes[store.counts[CHANGED]]
     store.counts[CHANGED] += 1
     note[CHANGE_TIME], note[CHANGE_ROWS], note[CHANGE_FOUND] = t, store.counts[ROWS], store.counts[FOUND]

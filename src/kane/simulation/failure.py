@@ -57,9 +57,9 @@ class Jump(NamedTuple):
 
 # Of modes, in words.
 NO_NEXT_MODE = {
-    Outcome.REFUSED: "finds no next mode",
-    Outcome.NO_GUARD: "has a guard that is no number",
-    Outcome.ENDLESS: "changes modes without end",
+    Outcome.REFUSED: "",
+    Outcome.NO_GUARD: "what its mode depends on, a gap, a reaction or a distance, is no number",
+    Outcome.ENDLESS: "its mode changes again and again, and leads nowhere",
 }
 
 
@@ -67,8 +67,8 @@ def explain(problem: Problem, march: March, outcome: Outcome) -> SimulationError
     """Why the march could not take its next step, or gets nowhere with it."""
     if outcome in NO_NEXT_MODE:
         return SimulationError(
-            f"{problem.layout.model!r} {NO_NEXT_MODE[outcome]} at t = {march.time:.9g} s, "
-            f"{problem.layout.describe(march.x)}"
+            f"{problem.layout.model!r} cannot go on from t = {march.time:.9g} s, "
+            f"{problem.layout.describe(march.x)}: {NO_NEXT_MODE[outcome] or problem.switching.refusal(march)}"
         )
     slope = _slope(problem, march, np.concatenate([[march.time], march.x]))
     names = problem.layout.coordinates + problem.layout.speeds

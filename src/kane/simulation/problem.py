@@ -160,6 +160,7 @@ class Problem:
                 record does not fit in memory, or x does not satisfy the constraints.
         """
         self.plan.require_cover(course.start, course.until)
+        self.switching.check(course)
         rhs, plan, system = self.rhs, self.plan, self._system()
         x = self._settled(system, course.start, x)
         slow = None
@@ -191,7 +192,8 @@ class Problem:
     def row(self, at: int) -> tuple[Indices, Vector]:
         """The row of the mode for native loops and its stages, which are to lie from ``at`` on."""
         # Where settling chooses the speeds that rhs integrates, it does so in the stage of both.
-        shared = [RHS] if self.dyn.equations.embedding.choice.in_runs == KEPT else []
+        kept = self.dyn.equations.embedding.choice.in_runs == KEPT
+        shared = {RHS, *self.switching.shares_stage} if kept else self.switching.shares_stage
         return new_row(self.key, self.programs, self.parameters, shared, at)
 
     def _system(self) -> StateEquation:
@@ -288,15 +290,19 @@ class Problem:
             )
 
     def record(self, march: March) -> Record:
-        """What was recorded, with inputs and energies; these are found in the coordinates of each mode.
+        """What was recorded, in the coordinates that the user declared, and what happened to the modes."""
+        return self.switching.told(march, self.numbers(march))
 
-        There they are regular: beside a singularity of those that were declared they would lose digits.
+    def numbers(self, march: March) -> Record:
+        """What was recorded, in the coordinates of each mode, with inputs and energies.
+
+        There these are regular: beside a singularity of those that were declared they would lose digits.
         """
         states, notes, stretches = march.states(), march.notes(), march.stretches()
         looks = [march.problems[s.key]._look(march, states[s.rows], notes[s.rows]) for s in stretches]
         given, energy, kept = (np.concatenate(column) for column in zip(*looks, strict=True))
         found = (event_names(self.events), march.occurrences())
-        return self.switching.told(march, Record(self.layout, states, given, energy, self.parameters, found, kept))
+        return Record(self.layout, states, given, energy, self.parameters, found, kept)
 
     def _look(self, march: March, states: NDArray[Any], notes: NDArray[Any]) -> tuple[NDArray[Any], ...]:
         """Inputs, energies and how constraints were kept, at records of this mode."""

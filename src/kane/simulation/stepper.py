@@ -144,7 +144,7 @@ class Stepper:
             dt: how far [s].
 
         Returns:
-            The events found, in the order in which they happened.
+            The events found, and what happened to constraints that come and go, in order.
 
         Raises:
             ModelError: dt is not positive or lost in the rounding of t, samples of an input end before t + dt.
@@ -168,10 +168,12 @@ class Stepper:
         finally:
             self._tell()
         nq = len(self.q)
-        return tuple(
+        found = [
             Occurrence(self._names[int(number)], float(t), x[:nq], x[nq:])
             for number, t, x in ((row[0], row[1], row[2:].copy()) for row in self._found)
-        )
+        ]
+        changes = self._problem.switching.occurrences(march)
+        return tuple(sorted([*found, *changes], key=lambda event: event.time) if changes else found)
 
     def _tell(self) -> None:
         """Keep the state reached and the events found, in the coordinates that were declared."""

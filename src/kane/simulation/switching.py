@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.native.arrays import Vector
+from kane.native.arrays import Course, Vector
 
 Rows = NDArray[np.float64]
 
 if TYPE_CHECKING:
+    from kane.simulation.asked.events import Occurrence
     from kane.simulation.march import March
     from kane.simulation.problem import Problem
     from kane.simulation.recorded.record import Record
@@ -26,7 +27,10 @@ class Switching:
 
     Attributes:
         attributes: what the trajectory says of it.
+        shares_stage: the programs that read and write the stage of SETTLE, besides it.
     """
+
+    shares_stage: Collection[int] = ()
 
     @property
     def attributes(self) -> Mapping[str, Any]:
@@ -44,9 +48,24 @@ class Switching:
         """
         return problem, problem.initial_state(t, q, u)
 
+    def check(self, course: Course) -> None:
+        """Refuse a course that cannot be run in these modes.
+
+        Raises:
+            ModelError: it is one.
+        """
+
     def declared(self, march: March, states: Rows, found: Rows) -> tuple[Rows, Rows, Vector]:
         """Records and events of a march, [t, q, u] each, and its state, in the coordinates that the user declared."""
         return states, found, march.x
+
+    def occurrences(self, march: March) -> list[Occurrence]:
+        """What happened to the modes, as events, since the first record."""
+        return []
+
+    def refusal(self, march: March) -> str:
+        """Why no next mode was found, from what CHANGE gave, which is in ``changed`` of the automaton."""
+        return "no next mode was found"
 
     def told(self, march: March, record: Record) -> Record:
         """The record of a march with what happened to the modes, in the coordinates that the user declared."""

@@ -57,11 +57,16 @@ def close_loop(dyn: Dynamics, expressions: Mapping[str, Expr]) -> ClosedLoop:
     if (
         rhs.program is None
     ):  # values are found in numbers, from equations whose replaced inputs are there and have no effect
-        controlled = replace(substitute_inputs(eqs, **expressions), inputs=eqs.inputs)
-        closed = Dynamics(controlled, dyn.compile)
+        closed = with_laws(dyn, expressions)
         return ClosedLoop(closed.function("rhs"), closed.settle, recorded)
     outputs = substitute(rhs.program.outputs, replacements)
     return ClosedLoop(dyn.compile(Program(f"{rhs.name} in closed loop", outputs, **arrays)), dyn.settle, recorded)
+
+
+def with_laws(dyn: Dynamics, expressions: Mapping[str, Expr]) -> Dynamics:
+    """Dynamics with expressions in place of inputs, which are still there and have no effect."""
+    eqs = dyn.equations
+    return Dynamics(replace(substitute_inputs(eqs, **expressions), inputs=eqs.inputs), dyn.compile)
 
 
 def resolved(equations: Equations, expressions: Mapping[str, Expr]) -> dict[Expr, Expr]:

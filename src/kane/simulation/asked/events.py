@@ -62,12 +62,24 @@ class Event:
 
 
 class Occurrence(NamedTuple):
-    """An event that happened: its name, time [s], coordinates and speeds; just after the change of sign."""
+    """What happened in a run: an event of the user's, or the change of a constraint that comes and goes.
+
+    Attributes:
+        name: of the event, or of the constraint.
+        time: when [s].
+        q, u: coordinates and speeds, just after the change of sign; behind the impulse, where there is one.
+        cause: what the constraint did: "imposed", "deleted", "slips", "sticks", "reverses" or "bounces"; "" for events.
+        impulse: along the rows of the constraint, normal and tangents, (rows,) [N s or N m s]; of no rows for events.
+        energy_lost: by the impulse [J].
+    """
 
     name: str
     time: float
     q: Vector
     u: Vector
+    cause: str = ""
+    impulse: Vector = np.zeros(0)
+    energy_lost: float = 0.0
 
 
 def event_names(events: Sequence[Event]) -> tuple[str, ...]:

@@ -18,7 +18,8 @@ from kane.expression.arguments import positive
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import jacobian
 from kane.formulation.derivatives.derivative import state_jacobian
-from kane.native.arrays import CONFIGURATION, EVALUATIONS, KEY, KNOWN, MOTION, RHS, STOP, SWITCHES, Vector
+from kane.native.arrays import CONFIGURATION, EVALUATIONS, KEY, KNOWN, MISSED, MOTION, RHS, STOP, SWITCHES, Vector
+from kane.native.modes import is_full, shortest_cut
 from kane.native.state import interpolate
 from kane.native.step import begin_external, end_external, guard_external
 from kane.simulation.integrators.integrator import Integrator
@@ -30,7 +31,6 @@ _PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 NODES = np.arange(1, 6) / 5.0
 # From so many states on, linear equations are solved with the zeros of the Jacobian left out.
 SPARSE_FROM = 30
-ROUNDING = 2.0**-52
 # A solver that is so many tolerances off the constraints goes on from where they are kept.
 ASTRAY = 100.0
 
@@ -76,8 +76,6 @@ class BDF(Integrator):
         return {"rtol": float(self.rtol), "atol": float(self.atol)}
 
     def advance(self, march: March, steps: int) -> Status:
-        from kane.native.modes import is_full
-
         march.make_room(steps, len(NODES))
         store, course = march.store, march.course
         for _ in range(steps):
@@ -181,16 +179,17 @@ class _Session:
 
         NaN where a guard is no number.
         """
-        march = self._march
+        march, counts = self._march, self._march.store.counts
         if not len(march.system.automaton.guards.out):
             return t1, False
         part = guard_external(march.system, march.tables, march.store, DENSE, (t, t1 - t, t1))
         if part > 1.0:
+            counts[MISSED] = 0
             return t1, False
-        # A guard may become negative sooner than times are told apart.
-        shortest = 4.0 * ROUNDING * max(abs(march.course.start), abs(march.course.until))
-        if part * abs(t1 - t) + shortest < abs(t1 - t):
-            t1 = t + math.copysign(max(part * abs(t1 - t), shortest), t1 - t)
+        length = part * abs(t1 - t) + shortest_cut(march.course, counts)
+        counts[MISSED] += 1
+        if length < abs(t1 - t):
+            t1 = t + math.copysign(length, t1 - t)
             march.store.y[:] = self._look(t, t1)
         return t1 if part == part else math.nan, True
 

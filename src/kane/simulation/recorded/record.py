@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kane.native.arrays import Vector
 from kane.simulation.layout import Layout
+from kane.simulation.recorded.story import Story
 
 if TYPE_CHECKING:
     import xarray
@@ -108,6 +109,7 @@ class Record:
         constraints: largest residuals of configuration and motion of the states, those before they were settled,
             conditioning and switches, (times, 6); (times, 0) without constraints.
         switches: of charts.
+        story: of constraints that come and go; None where there are none.
     """
 
     layout: Layout
@@ -118,16 +120,19 @@ class Record:
     events: tuple[tuple[str, ...], NDArray[np.float64]] = field(default_factory=lambda: ((), np.zeros((0, 0))))
     constraints: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
     switches: tuple[ChartSwitch, ...] = ()
+    story: Story | None = None
 
     def labelled(self, attributes: Mapping[str, Any]) -> Labelled:
         """Everything under its name, with units; ``attributes`` say how the run was made."""
         layout, states = self.layout, self.states
         nq = len(layout.coordinates)
         joules = {"units": "J"}
+        told = ({}, {}) if self.story is None else (self.story.variables(), self.story.coordinates())
         return Labelled(
             variables=self._events()
             | self._constraints()
             | self._switches()
+            | told[0]
             | {
                 "q": (("time", "coordinate"), states[:, 1 : 1 + nq], {"long_name": "coordinates"}),
                 "u": (("time", "speed"), states[:, 1 + nq :], {"long_name": "generalized speeds"}),
@@ -144,6 +149,7 @@ class Record:
                 "parameter": ("parameter", _words(layout.parameters), {}),
                 "coordinate_units": ("coordinate", _words(layout.coordinate_units), {}),
                 "speed_units": ("speed", _words(layout.speed_units), {}),
+                **told[1],
             },
             attributes={"format": FORMAT, "format_version": FORMAT_VERSION, "model": layout.model, **attributes},
         )

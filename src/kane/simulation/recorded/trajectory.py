@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from kane.errors import ModelError
 from kane.model.named_vector import position
 from kane.native.arrays import Vector
 from kane.simulation.asked.events import Occurrence
 from kane.simulation.recorded.record import RESIDUALS, ChartSwitch, Labelled
 from kane.simulation.recorded.replayed import Replayed
+from kane.simulation.recorded.story import in_words, occurrences, table
 
 if TYPE_CHECKING:
     import xarray
@@ -94,11 +97,53 @@ class Trajectory(Replayed):
 
     @property
     def events(self) -> tuple[Occurrence, ...]:
-        """The events that happened, in the order of the run."""
-        if "event_time" not in self._run:
-            return ()
-        parts = (self._values(f"event_{word}") for word in ("name", "time", "q", "u"))
-        return tuple(Occurrence(str(name), float(time), q, u) for name, time, q, u in zip(*parts, strict=True))
+        """The events that happened, and what happened to constraints that come and go, in the order of the run."""
+        found: list[Occurrence] = []
+        if "event_time" in self._run:
+            parts = (self._values(f"event_{word}") for word in ("name", "time", "q", "u"))
+            found += (Occurrence(str(name), float(time), q, u) for name, time, q, u in zip(*parts, strict=True))
+        if "change_time" in self._run:
+            found += occurrences(self._values)
+            found.sort(key=lambda event: event.time)  # such runs go forwards
+        return tuple(found)
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """The modes met, in words: which constraints that come and go were in force, "left held, right sliding".
+
+        Raises:
+            ModelError: the model has none.
+        """
+        self._require_story()
+        met = [*self._values("status")[:1], *(self._values("change_status") if "change_time" in self._run else [])]
+        return tuple(dict.fromkeys(in_words(statuses, self._values("candidate")) for statuses in met))
+
+    @property
+    def reactions(self) -> dict[str, NDArray[Any]]:
+        """The forces of constraints that come and go, by name: along the normal row, then the tangents, (times, rows).
+
+        In N, or N m of joints that turn; zero where a constraint is not in force, kinetic friction where it slides.
+
+        Raises:
+            ModelError: the model has none.
+        """
+        self._require_story()
+        forces, of = self._values("reaction"), self._values("contact_row_of")
+        return {str(name): forces[:, of == k] for k, name in enumerate(self._values("candidate"))}
+
+    def active(self, name: str) -> NDArray[Any]:
+        """Whether a constraint that comes and goes was in force at the recorded times, (times,).
+
+        Raises:
+            ModelError: there is none of this name.
+        """
+        self._require_story()
+        names = [str(word) for word in self._values("candidate")]
+        return np.asarray(self._values("status")[:, position(name, names, "contact, stop, stick, latch or switch")] > 0)
+
+    def _require_story(self) -> None:
+        if "status" not in self._run:
+            raise ModelError(f"no constraints of {self._run.attributes.get('model')!r} come and go in this run")
 
     @property
     def chart_switches(self) -> tuple[ChartSwitch, ...]:
@@ -194,6 +239,9 @@ class Trajectory(Replayed):
 
     def _values(self, name: str) -> NDArray[Any]:
         return self._run.values(name)
+
+    def __str__(self) -> str:
+        return "\n".join([repr(self), *([table(self.events)] if self.events else [])])
 
     def __repr__(self) -> str:
         times, sizes = self.time, {"state": len(self), "coordinate": self.q.shape[1], "speed": self.u.shape[1]}

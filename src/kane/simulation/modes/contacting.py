@@ -1,0 +1,169 @@
+"""Constraints that come and go as modes: one row of the table; their statuses lie in the stage that programs share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.dynamics.contact_functions import ContactFunctions, contact_functions, refusal
+from kane.dynamics.dynamics import Dynamics
+from kane.errors import ModelError
+from kane.native.arrays import (
+    CHANGE,
+    CHANGE_ROWS,
+    CHANGE_TIME,
+    CHANGED,
+    GUARDS,
+    RHS,
+    STATE_BEFORE,
+    Course,
+    Vector,
+)
+from kane.native.contacts.blocks import change_places
+from kane.native.contacts.header import (
+    BOUNCED,
+    CHANGING,
+    DELETED,
+    GAP,
+    IMPOSED,
+    NOTHING,
+    NUMBERS,
+    REVERSED,
+    SLIPPED,
+    STATUS,
+    STUCK,
+)
+from kane.simulation.asked.closed_loop import with_laws
+from kane.simulation.asked.events import Event, Occurrence
+from kane.simulation.march import March
+from kane.simulation.problem import Problem
+from kane.simulation.recorded.record import Record
+from kane.simulation.recorded.story import Story
+from kane.simulation.switching import Switching
+
+# A gap this much below zero at the start is rounding [m or rad].
+TOUCHING = 1e-6
+KINDS = {
+    NOTHING: "nothing",
+    IMPOSED: "imposed",
+    DELETED: "deleted",
+    SLIPPED: "slips",
+    STUCK: "sticks",
+    REVERSED: "reverses",
+    BOUNCED: "bounces",
+}
+
+
+class ContactSwitching(Switching):
+    """A run of a model with constraints that come and go."""
+
+    shares_stage = (RHS, GUARDS, CHANGE)
+
+    def __init__(self, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> None:
+        """The run of Dynamics with inputs, parameters and events, as ``simulate`` takes them."""
+        self._posed = Problem.of(dyn, inputs, parameters, events)
+        laws = self._posed.plan.expressions
+        functions = contact_functions(with_laws(dyn, laws) if laws else dyn)
+        assert functions is not None
+        self._functions: ContactFunctions = functions
+        eqs = functions.equations
+        self._first = len(eqs.constraints) - sum(len(c.rows) for c in eqs.candidates)
+
+    def problem(self, key: int) -> Problem:
+        f = self._functions
+        return replace(self._posed, rhs=f.rhs, settle=f.settle, guards=f.guards, change=f.change, switching=self)
+
+    def start(self, problem: Problem, t: float, q: Any, u: Any) -> tuple[Problem, Vector]:
+        """See ``Switching``.
+
+        Raises:
+            ModelError: a contact begins inside, besides.
+        """
+        problem, x = super().start(problem, t, q, u)
+        program = self._functions.parts.gaps
+        state = np.concatenate([[t], x])
+        gaps = program(state, np.zeros(program.n_rest), program.stage(problem.parameters))[GAP::NUMBERS]
+        worst = int(np.argmin(gaps))
+        if not gaps[worst] >= -TOUCHING:
+            raise ModelError(
+                f"{problem.layout.model!r} cannot start there: {self._functions.equations.candidates[worst].name!r} is "
+                f"{-gaps[worst]:.6g} m (or rad) inside; start with q at which no gap is negative"
+            )
+        return problem, x
+
+    def check(self, course: Course) -> None:
+        if course.until < course.start:
+            raise ModelError(
+                f"constraints of {self._posed.layout.model!r} come and go, and the run goes back in time from "
+                f"{course.start:.9g} s to {course.until:.9g} s; what an impact has lost cannot be found again"
+            )
+
+    def refusal(self, march: March) -> str:
+        return refusal(self._functions.equations, march.system.automaton.changed)
+
+    def occurrences(self, march: March) -> list[Occurrence]:
+        return list(self._story(march, np.zeros((0, 0), np.int8), np.zeros((0, 0))).occurrences())
+
+    def told(self, march: March, record: Record) -> Record:
+        statuses = self._statuses(march, len(record.states))
+        return replace(record, story=self._story(march, statuses, self._reactions(march, record, statuses)))
+
+    def _story(self, march: March, statuses: NDArray[np.int8], reactions: NDArray[np.float64]) -> Story:
+        eqs, nq, nx = self._functions.equations, len(self._posed.layout.coordinates), len(march.x)
+        changes, notes = self._changes(march)
+        nc, m = len(eqs.candidates), len(eqs.constraints)
+        at = change_places(nc, m, nx - nq, nq)
+        cause, kind, lost = (notes[:, place - at.status - 1] for place in (at.cause, at.kind, at.energy_lost))
+        real = (cause >= 0) & (kind != NOTHING)
+        states, first = changes[real, STATE_BEFORE:], at.impulses - at.status - 1 + self._first
+        return Story(
+            candidates=tuple(c.name for c in eqs.candidates),
+            rows=tuple(row.name for c in eqs.candidates for row in c.rows),
+            of=np.repeat(np.arange(nc), [len(c.rows) for c in eqs.candidates]),
+            statuses=statuses,
+            reactions=reactions,
+            times=changes[real, CHANGE_TIME],
+            causes=cause[real].astype(np.int64),
+            kinds=tuple(KINDS[int(number)] for number in kind[real]),
+            energy_lost=lost[real],
+            impulses=notes[real, first : first + m - self._first],
+            after=self._after(march)[real],
+            q=states[:, nx : nx + nq],
+            u_before=states[:, nq:nx],
+            u=states[:, nx + nq : 2 * nx],
+        )
+
+    def _changes(self, march: March) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """All changes as the store has them, and the notes of each."""
+        changes = march.store.changes[: march.store.counts[CHANGED]]
+        return changes, changes[:, STATE_BEFORE + 2 * len(march.x) :]
+
+    def _after(self, march: March) -> NDArray[np.int8]:
+        """The status of each candidate behind each change."""
+        _, notes = self._changes(march)
+        return notes[:, notes.shape[1] - len(self._functions.equations.candidates) :].astype(np.int8)
+
+    def _statuses(self, march: March, count: int) -> NDArray[np.int8]:
+        """The status of each candidate at each record: that behind the last change before it."""
+        changes, _ = self._changes(march)
+        # What happens at the very start of a run is seen at its first record.
+        made = np.where(changes[:, CHANGE_TIME] == march.store.rows[0, 0], 0, changes[:, CHANGE_ROWS])
+        last = np.searchsorted(made, np.arange(count), side="right") - 1
+        fresh = np.zeros((1, len(self._functions.equations.candidates)), np.int8)
+        return np.concatenate([self._after(march), fresh])[last]
+
+    def _reactions(self, march: March, record: Record, statuses: NDArray[np.int8]) -> NDArray[np.float64]:
+        """The forces of the rows at each record, zero where nothing is in force."""
+        f = self._functions
+        stage = f.settle.stage(self._posed.parameters)
+        places = f.changing.start + STATUS + CHANGING * np.arange(statuses.shape[1])
+        forces = np.zeros((len(record.states), len(f.equations.constraints)))
+        for i in np.flatnonzero(statuses.any(axis=1)):
+            stage.view(np.int64)[places] = statuses[i]
+            f.settle(record.states[i], record.inputs[i], stage)  # finds the directions of slip, which stay in the stage
+            forces[i] = f.reactions(record.states[i], record.inputs[i], stage)
+        return forces[:, self._first :]

@@ -1,0 +1,112 @@
+"""How constraints came and went in a run: what the dataset of a trajectory holds of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.native.arrays import Vector
+from kane.simulation.asked.events import Occurrence
+
+# What a constraint may be, by the number in ``Story.statuses``.
+STATUSES = ("open", "held", "sliding")
+EFFORT, IMPULSE = "N or N m", "N s or N m s"
+
+
+@dataclass(frozen=True)
+class Story:
+    """What happened to constraints that come and go.
+
+    Attributes:
+        candidates: their names.
+        rows: names of the rows of all of them.
+        of: the candidate of each row, by its number, (rows,).
+        statuses: at the recorded times, by the number in STATUSES, (times, candidates).
+        reactions: forces of the rows at the recorded times, (times, rows) [N or N m].
+        times: of the changes, (changes,) [s].
+        causes: the candidate that caused each change, by its number, (changes,).
+        kinds: what it did, in a word, (changes,).
+        energy_lost: kinetic energy before the change less that behind it, (changes,) [J].
+        impulses: of the rows, (changes, rows) [N s or N m s].
+        after: statuses behind each change, (changes, candidates).
+        q, u_before, u: coordinates, and speeds before and behind each change, (changes, nq) and (changes, n) twice.
+    """
+
+    candidates: tuple[str, ...]
+    rows: tuple[str, ...]
+    of: NDArray[np.int64]
+    statuses: NDArray[np.int8]
+    reactions: NDArray[np.float64]
+    times: Vector
+    causes: NDArray[np.int64]
+    kinds: tuple[str, ...]
+    energy_lost: Vector
+    impulses: NDArray[np.float64]
+    after: NDArray[np.int8]
+    q: NDArray[np.float64]
+    u_before: NDArray[np.float64]
+    u: NDArray[np.float64]
+
+    def variables(self) -> dict[str, Any]:
+        """What the dataset holds over time, and of each change; nothing of changes where there were none."""
+        found: dict[str, Any] = {
+            "status": (("time", "candidate"), self.statuses, {"long_name": ", ".join(STATUSES)}),
+            "reaction": (("time", "contact_row"), self.reactions, {"units": EFFORT}),
+            "contact_row_of": ("contact_row", self.of, {"long_name": "candidate of the row, by its number"}),
+        }
+        if not len(self.times):
+            return found
+        return found | {
+            "change_time": ("change", self.times, {"units": "s"}),
+            "change_of": ("change", self.causes, {"long_name": "candidate that caused the change, by its number"}),
+            "change_kind": ("change", np.array(self.kinds, dtype=object), {}),
+            "change_energy_lost": ("change", self.energy_lost, {"units": "J"}),
+            "change_impulse": (("change", "contact_row"), self.impulses, {"units": IMPULSE}),
+            "change_status": (("change", "candidate"), self.after, {"long_name": "statuses behind the change"}),
+            "change_q": (("change", "coordinate"), self.q, {"long_name": "coordinates at the change"}),
+            "change_u_before": (("change", "speed"), self.u_before, {"long_name": "speeds before the change"}),
+            "change_u": (("change", "speed"), self.u, {"long_name": "speeds behind the change"}),
+        }
+
+    def coordinates(self) -> dict[str, Any]:
+        """Names, as coordinates of the dataset."""
+        return {
+            "candidate": ("candidate", np.array(self.candidates, dtype=object), {}),
+            "contact_row": ("contact_row", np.array(self.rows, dtype=object), {}),
+        }
+
+    def occurrences(self) -> Iterator[Occurrence]:
+        """The changes as events."""
+        variables = self.variables() | self.coordinates()
+        values: dict[str, Any] = {name: value for name, (_, value, _) in variables.items()}
+        return occurrences(values.__getitem__) if len(self.times) else iter(())
+
+
+def occurrences(values: Callable[[str], NDArray[Any]]) -> Iterator[Occurrence]:
+    """The changes as events, from the variables of a dataset by their names."""
+    names, of = values("candidate"), values("contact_row_of")
+    columns = ("of", "time", "q", "u", "kind", "impulse", "energy_lost")
+    for cause, time, q, u, kind, impulse, lost in zip(*(values(f"change_{word}") for word in columns), strict=True):
+        yield Occurrence(str(names[cause]), float(time), q, u, str(kind), impulse[of == cause], float(lost))
+
+
+def in_words(statuses: NDArray[Any], names: NDArray[Any]) -> str:
+    """One mode: the constraints in force, or that there are none."""
+    active = [f"{names[k]} {STATUSES[status]}" for k, status in enumerate(statuses.tolist()) if status]
+    return ", ".join(active) or "free"
+
+
+def table(events: Sequence[Occurrence], at_most: int = 40) -> str:
+    """Events as text, one a line."""
+    rows = [("time [s]", "event", "cause", "impulse", "energy lost [J]")]
+    for event in events[:at_most]:
+        impulse = " ".join(f"{x:.4g}" for x in event.impulse) if np.any(event.impulse) else ""
+        rows.append((f"{event.time:.6f}", event.name, event.cause, impulse, f"{event.energy_lost:.4g}"))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(x.ljust(width) for x, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    left = len(events) - at_most
+    return "\n".join([*lines, *([f"... and {left} more"] if left > 0 else [])])
