@@ -8,6 +8,7 @@ from oracles.browser import Browser
 
 import kane
 from kane.display.page import document
+from kane.display.replay import Band, ShownRun, replay_page, spans
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +103,21 @@ def test_events_are_ticks_that_one_can_click(opened, replay):
     tab.run("kane.toggle(false); document.querySelector('.tick').click()")
     assert tab.run("kane.cursor") == pytest.approx(run.events[0].time, abs=1e-12)
     assert "around" in tab.run("document.querySelector('.tick').title")
+
+
+def test_what_is_in_force_is_named_and_lights_up_and_events_tell_their_causes(opened, tmp_path):
+    dyn, start = bar()
+    run = kane.simulate(dyn, until=1.0, q=start.q, u=start.u)
+    bands = [Band("left", spans(run.time, (run.time > 0.2) & (run.time < 0.5)), [2])]
+    shown = ShownRun("run", run.time, run.q, {}, [(0.2, "impact", "left strikes")], (), bands)
+    path = replay_page(dyn.equations, [shown], parameters={}).save(tmp_path / "x.html")
+    tab = opened(path.as_uri())
+    tab.run("kane.toggle(false)")
+    for t, bodies in ((0.1, []), (0.3, [2]), (0.6, [])):
+        tab.run(f"kane.seek({t})")
+        assert tab.run("Array.from(kane.lit())") == bodies
+        tab.wait(f"kane.told.textContent {'===' if bodies else '!=='} 'in force: left'")
+    assert "left strikes" in tab.run("document.querySelector('.tick').title")
 
 
 def test_keys_play_step_and_change_the_look(opened, replay):

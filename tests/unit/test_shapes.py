@@ -5,6 +5,8 @@ import pytest
 
 import kane
 from kane.display.forms import NAMES, unit_form
+from kane.display.guess import bodies_of
+from kane.display.replay import spans
 from kane.display.scene import Numbers, scene_of
 from kane.errors import ImportFileError, ModelError
 from kane.model.shapes.part import BALL, BOX, CYLINDER, RING, TUBE
@@ -95,6 +97,22 @@ def test_a_body_without_shapes_is_the_ellipsoid_of_its_inertia():
     # The even ellipsoid with semi-axes a, b, c has the moments m (b^2 + c^2) / 5 and so on.
     S = ellipsoid.stretch @ ellipsoid.stretch.T
     np.testing.assert_allclose((np.trace(S) * np.eye(3) - S) / 5, np.diag([0.1, 0.2, 0.15]), rtol=1e-12, atol=1e-15)
+
+
+def test_spans_are_those_between_the_records_where_something_begins_and_ends():
+    time = np.arange(6.0)
+    assert spans(time, np.array([1, 1, 0, 0, 1, 0], bool)) == [(0.0, 2.0), (4.0, 5.0)]
+    assert spans(time, np.ones(6, bool)) == [(0.0, 5.0)]
+    assert spans(time, np.zeros(6, bool)) == []
+
+
+def test_a_contact_holds_the_body_of_its_point_and_a_stop_that_of_its_joint():
+    m, b, _ = one_body()
+    c = m.body("c", mass=1.0, inertia=(1, 1, 1))
+    hinge = m.connect(b, c, kane.Revolute("q2", axis="x"))
+    m.contact(b.point((0, 0, 1)), kane.Plane(m.ground.point(), m.ground.z), name="touch")
+    m.stop(hinge, lower=-1, upper=1)
+    assert [bodies_of(m, candidate) for candidate in m.candidates] == [[1], [2], [2]]
 
 
 def test_parameters_that_were_substituted_are_known():

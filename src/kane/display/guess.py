@@ -11,6 +11,7 @@ from kane.display.piece import Array, DrawnPiece, Tie
 from kane.expression.operations import MEASURE
 from kane.expression.traverse import leaves
 from kane.model.body import POSITION, VELOCITY, Body, Measure, Point
+from kane.model.contacts import Candidate
 from kane.model.model import Model
 from kane.model.shapes.part import BALL, TUBE
 
@@ -56,6 +57,19 @@ def named_points(model: Model) -> Iterator[tuple[int, Any]]:
         for P in vars(load).values():
             if isinstance(P, Point):
                 yield P.body.index, P.position_in_body
+
+
+def bodies_of(model: Model, candidate: Candidate) -> list[int]:
+    """The bodies that a constraint which comes and goes holds: of its points, and that its coordinates move."""
+    given = [candidate.gap, *(x for row in candidate.rows for x in (row.configuration, row.motion))]
+    carried = {name: c.child.index for c in model.connections for name in (*c.coordinate_names, *c.speed_names)}
+    found: set[int] = set()
+    for leaf in leaves([x for x in given if x is not None]):
+        if leaf.op == MEASURE and isinstance(leaf.data, Measure):
+            found |= {leaf.data.body, leaf.data.direction_body}
+        elif leaf.data in carried:
+            found.add(carried[leaf.data])
+    return sorted(found - {0})
 
 
 def ties_of(model: Model, numbers: Valued) -> Iterator[Tie]:

@@ -124,6 +124,13 @@ def run_form(run: ShownRun, together: int) -> dict[str, Any]:
     }
 
 
+def spans(time: Array, holds: NDArray[np.bool_]) -> list[tuple[float, float]]:
+    """The spans of time in which something holds: from its first record to the one after its last."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], holds, [False]]).astype(int)))
+    last = len(time) - 1
+    return [(float(time[a]), float(time[min(b, last)])) for a, b in edges.reshape(-1, 2)]
+
+
 def _force_scale(arrows: Sequence[Arrow], size: float) -> float:
     """Metres for a newton: the greatest force is half as long as the scene."""
     greatest = max((float(np.nanmax(np.linalg.norm(a.force, axis=1), initial=0.0)) for a in arrows), default=0.0)

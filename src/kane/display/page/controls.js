@@ -129,6 +129,8 @@ Object.assign(Page.prototype, {
     if (this.controls.time && this.controls.time.textContent !== clock) this.controls.time.textContent = clock;
     if (this.controls.range) this.controls.range.value = this.cursor;
     let words = this.data.subtitle;
+    const acting = this.mode === "run" ? this.acting().map((band) => band.name) : [];
+    if (acting.length) words = `in force: ${acting.join(", ")}`;
     if (this.mode === "live") {
       const energy = this.energy(), parts = [];
       if (Number.isFinite(energy)) parts.push(`E = ${shortly(energy)} J (${energy >= this.energyAtStart ? "+" : "−"}${Math.abs(energy - this.energyAtStart).toExponential(1)})`);
@@ -137,7 +139,7 @@ Object.assign(Page.prototype, {
       words = parts.join(" · ");
     } else if (this.mode === "model" && this.data.motion.own.closing.length) words = `constraints to ${motion.residual.toExponential(1)}`;
     if (this.frames % 6 === 0 && this.told.textContent !== words) this.told.textContent = words;
-    if (this.frames % 3 === 0) this.drawPlots();
+    if (this.frames % 3 === 0 && this.stale) { this.stale = false; this.drawPlots(); }
   },
 
   plotMenu() {

@@ -148,7 +148,8 @@ class Page {
     if (this.mode === "live" && this.playing && !this.stopped) this.integrate(dt);
     this.adapt(now);
     const seen = this.appearance();
-    if (seen !== this.drawn) { this.drawn = seen; this.render(); }
+    if (seen !== this.drawn) { this.drawn = seen; this.stale = true; this.render(); }
+    this.tell();
     requestAnimationFrame((next) => this.frame(next));
   }
 
@@ -232,13 +233,15 @@ class Page {
     const cell = 10 ** Math.round(Math.log10(0.35 * this.data.scene.size));
     this.renderer.draw({ instances, lines: Float32Array.from(lines), camera: this.camera, look: this.look, up: this.up, size: this.data.scene.size,
       ground: shown.ground ? { height: this.floor, cell } : null });
-    this.tell();
   }
 
-  // Bodies of what acts now.
+  // What is in force now.
+  acting() { return this.runs[0].active.filter((band) => band.spans.some(([a, b]) => this.cursor >= a && this.cursor <= b)); }
+
+  // Bodies of what is.
   lit() {
-    const found = new Set(), run = this.mode === "run" ? this.runs[0] : null;
-    for (const band of run ? run.active : []) if (band.spans.some(([a, b]) => this.cursor >= a && this.cursor <= b)) band.bodies.forEach((body) => found.add(body));
+    const found = new Set();
+    if (this.mode === "run") for (const band of this.acting()) band.bodies.forEach((body) => found.add(body));
     if (this.motion.pull) found.add(this.motion.pull.body);
     return found;
   }

@@ -19,7 +19,7 @@ from kane.expression.arguments import listed, words
 
 if TYPE_CHECKING:
     from kane.display.page import Page
-    from kane.display.replay import Arrow, ShownRun
+    from kane.display.replay import Arrow, Band, ShownRun
     from kane.dynamics.dynamics import Dynamics
     from kane.formulation.equations import Equations
 
@@ -181,7 +181,18 @@ class Replayed(ABC):
         series |= {word: run[word] for word in ("kinetic_energy", "potential_energy")} | {ENERGY: run.energy}
         events = [(e.time, e.name, str(getattr(e, "cause", "") or "")) for e in run.events]
         forces = [self._arrow(dyn, joint) for joint in arrows]
-        return ShownRun(name, run.time, run.q, series, events, forces)
+        return ShownRun(name, run.time, run.q, series, events, forces, self._bands(dyn))
+
+    def _bands(self, dyn: Dynamics) -> list[Band]:
+        """When constraints that come and go were in force, and the bodies that they hold."""
+        from kane.display.guess import bodies_of
+        from kane.display.replay import Band, spans
+
+        run: Any = self
+        candidates = dyn.equations.model.candidates if "status" in run._run else []
+        return [
+            Band(c.name, spans(run.time, run.active(c.name)), bodies_of(dyn.equations.model, c)) for c in candidates
+        ]
 
     def _arrow(self, dyn: Dynamics, name: str) -> Arrow:
         """The force of a joint on its child over time."""
