@@ -78,24 +78,25 @@ class StateFunction:
                 return found
         nq, n, n_rest = self._lengths
         q, u = checked_array(q, "q", nq), checked_array(u, "u", n)
-        without = rest is None and self._word == "inputs"
-        rest = self._unread_inputs() if without else checked_array(rest, self._word, n_rest)
+        rest = self._inputs() if rest is None and self._word == "inputs" else checked_array(rest, self._word, n_rest)
         require_unit(q, self._quaternions, self._names, self._within)
-        t = self._unread_time() if t is None else numbers(t, "t must be 1 number")[..., None]
+        t = self._time() if t is None else numbers(t, "t must be 1 number")[..., None]
         batch = common_batch((t, q, u, rest, stage), ("t", "q", "u", self._word, "parameters"))
         return self.function.values((t, q, u, rest), stage, batch, out)
 
-    def _unread_time(self) -> np.ndarray:
+    def _time(self) -> np.ndarray:
         """Some time, where the values do not depend on it."""
-        self._refuse((self._equations.t,), "the time t [s]")
-        self._any_time = np.zeros(1)
+        if self._any_time is None:
+            self._refuse((self._equations.t,), "the time t [s]")
+            self._any_time = np.zeros(1)
         return self._any_time
 
-    def _unread_inputs(self) -> np.ndarray:
+    def _inputs(self) -> np.ndarray:
         """Some inputs, where the values do not depend on them."""
-        names = [leaf.name for leaf in self._equations.inputs]
-        self._refuse(self._equations.inputs, f"inputs, an array (..., {len(names)}) of {', '.join(names)}")
-        self._any_inputs = np.zeros(len(names))
+        if self._any_inputs is None:
+            names = [leaf.name for leaf in self._equations.inputs]
+            self._refuse(self._equations.inputs, f"inputs, an array (..., {len(names)}) of {', '.join(names)}")
+            self._any_inputs = np.zeros(len(names))
         return self._any_inputs
 
     def _refuse(self, leaves: Sequence[Expr], cure: str) -> None:
@@ -112,7 +113,9 @@ def checked_array(values: Any, word: str, length: int) -> np.ndarray:
     Raises:
         ModelError: it has another shape, or is of no numbers.
     """
-    array = numbers(values, f"{word} must be {length} number{'s' * (length != 1)}")
+    array = values
+    if not (values.__class__ is np.ndarray and values.dtype == np.float64):  # else the words would be made in vain
+        array = numbers(values, f"{word} must be {length} number{'s' * (length != 1)}")
     if array.ndim == 0 or array.shape[-1] != length:
         raise ModelError(f"{word} must have shape (..., {length}), got {array.shape}")
     return array
