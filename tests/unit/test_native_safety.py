@@ -102,3 +102,12 @@ def test_a_state_in_parts_is_of_doubles_of_the_right_length_and_out_may_be_a_par
         function.join([np.zeros((50, 1)), u], np.zeros(2), stage)
     assert function.join([np.zeros((50, 1)), q, u], np.zeros(2), stage, out=u) is u
     np.testing.assert_array_equal(u, expected)
+
+
+@pytest.mark.parametrize(
+    "parts", ["abc", None, 3.0, ["a"], [None], [1.0], [], [[0.0], [[1.0], [2.0, 3.0]]], [np.zeros(4)]]
+)
+def test_a_state_in_parts_that_is_none_is_refused_by_name(parts):
+    function = kane.build(kane.formulate(kane.library.chain(2))).function("forward")
+    with pytest.raises(kane.ModelError, match=r"forward: (the )?state"):
+        function.join(parts, np.zeros(2), np.zeros(function.n_stage))

@@ -12,7 +12,6 @@ import numpy as np
 from kane.codegen.jit.batches import Columns, Range, in_chunks, processors
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
-from kane.codegen.jit.python_call import Checks, Single, python_call
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
@@ -173,10 +172,6 @@ class ConstrainedFunction(ArrayFunction):
     @cached_property
     def reads(self) -> frozenset[Expr]:
         return frozenset().union(*(p.reads for p in self._decisive))
-
-    def single(self, checks: Checks | None = None) -> Single:
-        n_memory = self.n_state + self.n_rest + self.first + self.n_out + self.n_work
-        return python_call(self.address, n_memory, self.n_out, first=self.first, checks=checks)
 
     def stage(self, parameters: Any) -> np.ndarray:
         """Addresses, sizes, the choice of dependent speeds, and the stages of the programs."""

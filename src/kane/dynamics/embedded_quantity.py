@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 
 from kane.codegen.jit.function import ArrayFunction
-from kane.codegen.jit.python_call import Checks, Single
+from kane.codegen.jit.python_call import Single
 from kane.expression.node import Expr
 from kane.formulation.quantities.programs import lower_triangle
 from kane.native.blocks import embedding_places
@@ -123,10 +123,6 @@ class EmbeddedQuantity(ArrayFunction):
     def roots(self) -> tuple[Expr, ...]:
         return (*self._embedding.roots, *self._free.roots)
 
-    def single(self, checks: Checks | None = None) -> Single:
-        """There is no native code that could check."""
-        return self._single if checks is None else lambda *arguments: None
-
     @functools.cached_property
     def reads(self) -> frozenset[Expr]:
         return self._embedding.reads | self._free.reads
@@ -141,10 +137,13 @@ class EmbeddedQuantity(ArrayFunction):
     def _require_own(self, stage: np.ndarray) -> None:
         """The embedding refuses its part when it is called."""
 
-    def _single(self, stage: np.ndarray, out: np.ndarray, *arguments: np.ndarray) -> np.ndarray:
+    @functools.cached_property
+    def _single(self) -> Single:
+        return self._one
+
+    def _one(self, stage: np.ndarray, out: np.ndarray, *arguments: np.ndarray) -> None:
         *parts, rest = (np.reshape(array, -1) for array in arguments)
         out[...] = self._values(parts, rest, stage.reshape(-1))
-        return out
 
     def _many(self, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray) -> np.ndarray:
         out[...] = self._values(parts, rest, stage)

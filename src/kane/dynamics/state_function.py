@@ -7,8 +7,8 @@ from typing import Any, final
 
 import numpy as np
 
-from kane.codegen.jit.function import ArrayFunction, common_batch
-from kane.codegen.jit.python_call import Checks
+from kane.codegen.jit.function import ArrayFunction, common_batch, single_call
+from kane.codegen.jit.python_call import Checks, Single
 from kane.dynamics.unit_quaternions import UNIT, require_unit
 from kane.errors import ModelError
 from kane.expression.arguments import numbers
@@ -49,7 +49,8 @@ class StateFunction:
         self._quaternions = tuple(equations.quaternions)
         self._names = [leaf.name for leaf in equations.q]
         starts = [1 + start for start in self._quaternions]
-        self._one, self._n_out = function.single(Checks((1, *self._lengths), starts, within)), function.n_out
+        checks, self._n_out = Checks((1, *self._lengths), starts, within), function.n_out
+        self._one: Single = single_call(function, checks) if function.address else lambda *arguments: None
         # In the place of what users do not give, once it is known that nothing depends on it.
         self._any_time: np.ndarray | None = None
         self._any_inputs: np.ndarray | None = None
@@ -81,8 +82,8 @@ class StateFunction:
         rest = self._inputs() if rest is None and self._word == "inputs" else checked_array(rest, self._word, n_rest)
         require_unit(q, self._quaternions, self._names, self._within)
         t = self._time() if t is None else numbers(t, "t must be 1 number")[..., None]
-        batch = common_batch((t, q, u, rest, stage), ("t", "q", "u", self._word, "parameters"))
-        return self.function.values((t, q, u, rest), stage, batch, out)
+        common_batch((t, q, u, rest, stage), ("t", "q", "u", self._word, "parameters"))  # for the sake of its words
+        return self.function.join((t, q, u), rest, stage, out=out)
 
     def _time(self) -> np.ndarray:
         """Some time, where the values do not depend on it."""

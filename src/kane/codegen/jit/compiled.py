@@ -13,7 +13,6 @@ import numpy as np
 
 from kane.codegen.jit.batches import Columns, LaneCode, Range, chunk_for, in_chunks, processors
 from kane.codegen.jit.function import ArrayFunction
-from kane.codegen.jit.python_call import Checks, Single, python_call
 from kane.codegen.programs.program import Program
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves
@@ -100,10 +99,6 @@ class CompiledFunction(ArrayFunction):
     @cached_property
     def reads(self) -> frozenset[Expr]:
         return frozenset(leaves(self.program.outputs))
-
-    def single(self, checks: Checks | None = None) -> Single:
-        n_memory = self.n_state + self.n_rest + self.n_out + self.n_work
-        return python_call(self.address, n_memory, self.n_out, checks=checks)
 
     def stage(self, parameters: Any) -> np.ndarray:
         values = self._array(parameters, "parameters", self.n_parameters)

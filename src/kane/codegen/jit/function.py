@@ -6,15 +6,15 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NoReturn, Self, cast
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
 from kane.codegen.jit.batches import LaneCode
-from kane.codegen.jit.python_call import Checks, Single
+from kane.codegen.jit.python_call import Checks, Single, python_call
 from kane.codegen.programs.program import Program
 from kane.errors import ModelError
-from kane.expression.arguments import numbers
+from kane.expression.arguments import listed, numbers
 from kane.expression.node import Expr
 
 
@@ -25,6 +25,7 @@ class ArrayFunction(ABC):
         name: what messages call it.
         address: of the code, called with state, rest, stage, out and work; zero where there is no such code.
         n_state, n_rest, n_parameters, n_stage, n_out, n_work: lengths of the arrays.
+        first: so many outputs of the code are left out before those of the function.
         threads: how many may work on one batch.
         program: what the code says; None where it calls the code of several programs.
         roots: the expressions from which the outputs are found.
@@ -40,15 +41,12 @@ class ArrayFunction(ABC):
     n_stage: int
     n_out: int
     n_work: int
+    first: int = 0
     threads: int
 
     @property
     @abstractmethod
     def roots(self) -> tuple[Expr, ...]: ...
-
-    @abstractmethod
-    def single(self, checks: Checks | None = None) -> Single:
-        """The function of one state: of stage, out, the parts of the state, and the rest, as ``python_call`` says."""
 
     @property
     @abstractmethod
@@ -102,44 +100,34 @@ class ArrayFunction(ABC):
         Raises:
             ModelError: a shape is another, the batches do not broadcast, or ``stage`` is of another function.
         """
-        parts = [np.asarray(part, np.float64) for part in parts]
+        parts = [self._part(part) for part in listed(parts, f"{self.name}: the state in parts", "arrays")]
         lengths = tuple([part.shape[-1] for part in parts])
         if sum(lengths) != self.n_state:
             raise self._shape("state", f"(..., {self.n_state}) in all", lengths)
         rest = self._array(rest, "rest", self.n_rest)
         stage = self._array(stage, "stage", self.n_stage)
         self._require_own(stage)
-        arguments = (*parts, rest)
-        batch = common_batch((*arguments, stage), (*["state"] * len(parts), "rest", "stage"), f"{self.name}: ")
-        return self.values(arguments, stage, batch, out)
-
-    def values(
-        self,
-        arguments: Sequence[np.ndarray],
-        stage: np.ndarray,
-        batch: tuple[int, ...],
-        out: np.ndarray | None,
-    ) -> np.ndarray:
-        """The outputs, shape (*batch, n_out).
-
-        Args:
-            arguments: the parts of the state, in order, and the rest: doubles, (..., length), which broadcast to batch.
-            stage: of this function, contiguous, (..., n_stage), likewise.
-            batch: shape of the states together.
-            out: as users give it.
-
-        Raises:
-            ModelError: ``out`` does not fit.
-        """
+        arguments = (*parts, rest, stage)
+        batch = common_batch(arguments, (*["state"] * len(parts), "rest", "stage"), f"{self.name}: ")
         out = result_array(out, (*batch, self.n_out), self.name)
         if not batch or math.prod(batch) == 1:
-            return cast(np.ndarray, self._unchecked(stage, out, *arguments))
-        *parts, rest, stage = [a.copy() if np.may_share_memory(a, out) else a for a in (*arguments, stage)]
+            self._single(stage, out, *parts, rest)
+            return out
+        *parts, rest, stage = [a.copy() if np.may_share_memory(a, out) else a for a in arguments]
         return self._many(parts, rest, stage, out)
 
     @cached_property
-    def _unchecked(self) -> Single:
-        return self.single()
+    def _single(self) -> Single:
+        """The function of one state: of stage, out, the parts of the state, and the rest."""
+        return single_call(self)
+
+    def _part(self, values: Any) -> np.ndarray:
+        array: np.ndarray = values
+        if not (values.__class__ is np.ndarray and values.dtype == np.float64):
+            array = numbers(values, f"{self.name}: state must be numbers")
+        if not array.ndim:
+            raise self._shape("state", f"(..., {self.n_state}) in all", ())
+        return array
 
     def _array(self, values: Any, word: str, length: int) -> np.ndarray:
         if not (values.__class__ is np.ndarray and values.dtype == np.float64):  # else the words would be made in vain
@@ -166,6 +154,12 @@ class ArrayFunction(ABC):
     def __repr__(self) -> str:
         sizes = f"state[{self.n_state}], rest[{self.n_rest}] -> out[{self.n_out}]"
         return f"<{type(self).__name__} {self.name!r}: {sizes}>"
+
+
+def single_call(function: ArrayFunction, checks: Checks | None = None) -> Single:
+    """The function of one state of native code, as ``python_call`` says."""
+    n_memory = function.n_state + function.n_rest + function.first + function.n_out + function.n_work
+    return python_call(function.address, n_memory, function.n_out, first=function.first, checks=checks)
 
 
 def common_batch(arrays: Sequence[np.ndarray], words: Sequence[str], of: str = "") -> tuple[int, ...]:
