@@ -64,10 +64,13 @@ EQUIVALENT = {
 }
 UNREAD = "programs are given where an array starts, and not its length"
 SAME_PLACES = "what is read stands at the same places"
+ONE_FRONT = "loops that make one front are not taken apart"
 SPEEDS = "coordinates do not depend on the speeds that are given"
 EQUIVALENT_PROGRAMS = {
     "kane.native.embedding": {},
     "kane.native.settle": {
+        "_direction: 0 -> 1": ONE_FRONT,
+        "settle_among: 0 -> 1 (4)": ONE_FRONT,
         "_correct_coordinates: 1000.0 -> 2000.0": "what counts as rounding, by measurement",
         "_correct_coordinates: 0.0 -> 1.0": "a step within rounding gains nothing when it is tried again either",
         "_correct_by_own_speeds: settled_places(n, nq) -> settled_places(nq, n)": SAME_PLACES,
@@ -80,8 +83,8 @@ EQUIVALENT_PROGRAMS = {
         "_correct_by_own_speeds: 0 -> 1 (3)": UNREAD,
         "_correct_by_own_speeds: 0 -> 1 (4)": "the end of its scratch is for a call that it does not make",
         "_correct_by_own_speeds: 0 -> 1 (5)": UNREAD,
-        "settle: settled_places(n, nq) -> settled_places(nq, n)": "speeds are kept at a place that nothing else takes",
-        "settle: constraint_places(m, n) -> constraint_places(n, m)": SAME_PLACES,
+        "settle_among: settled_places(n, nq) -> settled_places(nq, n)": "speeds are kept at a place that nothing else takes",
+        "settle_among: constraint_places(a.f.A.shape[0], n) -> constraint_places(n, a.f.A.shape[0])": SAME_PLACES,
     },
 }
 

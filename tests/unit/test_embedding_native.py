@@ -194,7 +194,7 @@ def test_the_arrays_of_a_call_lie_one_after_the_other_in_their_work(m, n, nq, p)
     of_settling = [*c.f, c.residual, c.s, c.q, c.slope]
     assert [x.shape for x in of_settling] == [(n, p), *[(p,)] * 3, (2, p), (p,), (p,), (n,), *[(nq,)] * 2]
     assert lies([*arrays, *of_settling], work) == [*range(before, at.own_state)]
-    assert (at.own_found - at.own_state, at.end - at.own_found) == (1 + nq + n_own, nq + n_own + 3)
+    assert (at.own_found - at.own_state, at.fronts - at.own_found) == (1 + nq + n_own, nq + n_own + 3)
 
 
 def lies(arrays, work):
@@ -223,7 +223,7 @@ def rank_in(stage):
     return int(stage[:HEADER].view(np.int64)[RANK])
 
 
-@pytest.mark.parametrize("n", [1, 3, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [1, 3, 6, pytest.param(40, marks=pytest.mark.slow)])
 def test_freedoms_rise_where_all_rods_lie_along_a_line_and_fall_again_behind(n):
     """Gonzalez et al. 2006: from 1 to n + 1; the choice kept in the stage follows."""
     dyn = windows(n)
@@ -295,6 +295,16 @@ def test_settling_moves_coordinates_by_the_least_speeds():
     expected = shift - np.linalg.pinv(A) @ A @ shift
     # Second order: 1e-10 times curvatures of a few.
     assert np.allclose(moved - q, expected, atol=1e-9)
+
+
+def test_settling_loop_by_loop_moves_coordinates_by_the_least_speeds_too():
+    dyn, n = windows(6), 13
+    assert dyn.settle.parts.plan.number == 6
+    q = window_state(6, 0.7)[1 : n + 1]
+    shift = 1e-5 * np.cos(np.arange(n))
+    moved = settle(dyn, np.concatenate([[0.0], q + shift, np.zeros(n)]))[:n]
+    A = dyn.evaluate(dyn.function("constraints"), q, np.zeros(n), t=0.0)[: 12 * n].reshape(12, n)
+    assert np.allclose(moved - q, shift - np.linalg.pinv(A) @ A @ shift, atol=1e-9)
 
 
 def closure(q, t, cos, sin):

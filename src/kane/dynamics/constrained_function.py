@@ -12,6 +12,7 @@ import numpy as np
 from kane.codegen.jit.batches import Columns, Range, in_chunks, processors
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
+from kane.dynamics.front_plan import FrontPlan, front_plan
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
@@ -54,7 +55,7 @@ class Parts:
 
     def block(self) -> np.ndarray:
         """What lies behind the lists, int64."""
-        return np.zeros(0, np.int64)
+        return np.array(self.plan.numbers, np.int64)
 
     def header(self, mode: int) -> np.ndarray:
         """The header, (n,) int64, as ``kane.native.header`` describes it."""
@@ -66,7 +67,7 @@ class Parts:
             head[k], head[STAGES + k] = compiled.address, starts[k]
         sizes = (len(eqs.constraints), len(eqs.u), len(eqs.q), len(lists[1]), len(eqs.quaternions), len(eqs.own.u))
         linear, rank = all(row.linear for row in eqs.constraints), eqs.embedding.choice.rank
-        head[2 * STAGES :] = (mode, linear, *sizes, rank, self.n_work)
+        head[2 * STAGES :] = (mode, linear, *sizes, rank, self.n_work, self.plan.number)
         return np.concatenate([head, *lists, block]).astype(np.int64)
 
     @cached_property
@@ -95,6 +96,11 @@ class Parts:
         )
         inner = self.own is None or self.own.parts.owns(stage[head[STAGES + OWN] :])
         return valid and inner and np.array_equal(given, head)
+
+    @cached_property
+    def plan(self) -> FrontPlan:
+        """The order in which loops are eliminated."""
+        return front_plan(self.equations)
 
     def _lists(self) -> tuple[list[int], list[int], list[int]]:
         eqs = self.equations

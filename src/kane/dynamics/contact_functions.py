@@ -13,6 +13,7 @@ from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.constrained_function import ConstrainedFunction, Parts
 from kane.dynamics.dynamics import Dynamics
+from kane.dynamics.front_plan import FrontPlan
 from kane.formulation.constraints.candidates import CandidateEquations
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program
@@ -62,6 +63,11 @@ class ContactParts(Parts):
     @property
     def called(self) -> tuple[ArrayFunction, ...]:
         return (*self.listed, self.gaps)
+
+    @property
+    def plan(self) -> FrontPlan:
+        """None: rows come and go, and with them what ties columns together."""
+        return FrontPlan(0, [])
 
     def block(self) -> np.ndarray:
         candidates = self.equations.candidates

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
@@ -11,8 +12,8 @@ from kane.dynamics.constrained_function import ConstrainedFunction, Parts
 from kane.dynamics.embedded_quantity import RULES, EmbeddedQuantity
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program
+from kane.native import embedding, loops
 from kane.native.blocks import embedding_places, settled_places
-from kane.native.embedding import embedding, rhs
 from kane.native.settle import settle
 
 
@@ -52,13 +53,20 @@ class EmbeddedFunctions:
         nq, n = len(self._equations.q), len(self._equations.u)
         return {
             "embedding": self._embedding,
-            "rhs": lambda: self._constrained("rhs", rhs, nq + n),
-            "forward": lambda: self._constrained("forward", rhs, n, first=nq),
+            "rhs": lambda: self._constrained("rhs", self._native.rhs, nq + n),
+            "forward": lambda: self._constrained("forward", self._native.rhs, n, first=nq),
         }
+
+    @property
+    def _native(self) -> Any:
+        """The programs, dense or loop by loop."""
+        return loops if self._parts.plan.number else embedding
 
     def _embedding(self) -> ConstrainedFunction:
         # Of the unconstrained equations it takes remainders, which depend on nothing that A u + b does not depend on.
-        return self._constrained("embedding", embedding, embedding_places(len(self._equations.u)).end, decisive=1)
+        return self._constrained(
+            "embedding", self._native.embedding, embedding_places(len(self._equations.u)).end, decisive=1
+        )
 
     def _constrained(
         self, name: str, native: Callable[[], int], length: int, *, first: int = 0, decisive: int | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from kane.native.header import COORDINATES, OWN_SPEEDS, RESIDUALS, ROWS, SPEEDS, WORK
+from kane.native.header import COORDINATES, FRONTS, OWN_SPEEDS, RESIDUALS, ROWS, SPEEDS, WORK
 
 
 class ConstraintPlaces(NamedTuple):
@@ -100,13 +100,36 @@ def factor_places(at: int, rows: int, columns: int) -> FactorPlaces:
     )
 
 
+class FrontPlaces(NamedTuple):
+    """Scratch of fronts, see ``kane.native.fronts``: lists of integers, then D or R (n) and reflectors (n)."""
+
+    lists: int
+    sizes: int
+    first: int
+    after: int
+    candidates: int
+    diag: int
+    beta: int
+    end: int
+
+
+def front_places(at: int, fronts: int, m: int, n: int) -> FrontPlaces:
+    """The places from ``at`` on, for m rows and n speeds."""
+    sizes = at + fronts * (m + n)
+    after = sizes + 7 * fronts
+    candidates = after + m + n
+    return FrontPlaces(
+        at, sizes, sizes + 5 * fronts, after, candidates, candidates + n, candidates + 2 * n, candidates + 3 * n
+    )
+
+
 class ScratchPlaces(NamedTuple):
     """Scratch of native code of constraints, behind that of the programs it calls.
 
     The state [t, q, u]; outputs of the programs "constraints" and "unconstrained"; Factors of A (m, n); x (m); M, W and
     the reduced mass matrix (n, n each); e, z and udot (n each). Of settling: Factors of A^T (n, p), of the p rows of
     the configuration; their residual (p); s (n); q and slope (nq each); and [t, q, w] of the joints' own speeds
-    w, of which there are n_own, with what settling them gives.
+    w, of which there are n_own, with what settling them gives. Last the scratch of fronts.
     """
 
     state: int
@@ -127,6 +150,7 @@ class ScratchPlaces(NamedTuple):
     slope: int
     own_state: int
     own_found: int
+    fronts: int
     end: int
 
 
@@ -146,6 +170,7 @@ def scratch_places(head: Any) -> ScratchPlaces:
     q = s + n
     own_state = q + 2 * nq
     own_found = own_state + 1 + nq + n_own
+    fronts = own_found + settled_places(n_own, nq).end
     return ScratchPlaces(
         at,
         rows,
@@ -165,5 +190,6 @@ def scratch_places(head: Any) -> ScratchPlaces:
         q + nq,
         own_state,
         own_found,
-        own_found + settled_places(n_own, nq).end,
+        fronts,
+        front_places(fronts, head[FRONTS], m, n).end,
     )

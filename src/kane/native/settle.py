@@ -27,6 +27,7 @@ from kane.native.header import (
     CONSTRAINTS,
     COORDINATES,
     FIXED,
+    FRONTS,
     HEADER,
     KINEMATICS,
     MODE,
@@ -38,13 +39,11 @@ from kane.native.header import (
     STAGES,
     UNCHOSEN,
 )
+from kane.native.loops import WORSE, choose_by_fronts, least_by_fronts
 
 # Residuals [m or rad] under this are rounding in mechanisms of metres; in others iteration ends where it gains nothing.
 SMALL = 1e-14
 ITERATIONS, HALVINGS = 50, 10
-# A choice is made anew where its smallest pivot is by so much smaller than that of the best: the change costs nothing,
-# and the equations in speeds that are nearly dependent are hard to integrate.
-WORSE = 0.5
 
 
 class Correction(NamedTuple):
@@ -122,21 +121,31 @@ def _direction(a: Any, c: Any, rest: Any, stage: Any, work: Any) -> None:
     """
     n, first = c.s.size, 1 + c.q.size
     call(a, CONSTRAINTS, rest, stage, work, a.every)
+    if a.head[FRONTS] > 0:
+        least_by_fronts(a, c.rows, c.residual, c.s, stage, work)
+    else:
+        _least(a.every, c)
+    for j in range(n):
+        a.state[first + j] = c.s[j]
+    call(a, KINEMATICS, rest, stage, work, c.slope)
+
+
+@native_kernel
+def _least(entries: Any, c: Any) -> None:
+    """The least s with A s = -residual, for the rows in force that restrict the configuration."""
+    n = c.s.size
     for k in range(c.rows.size):
         c.f.order[k] = k
         # A column of zeros is redundant: nothing moves for a row that is not in force.
         share = 1.0 if c.counted.size == 0 else float(c.counted[c.rows[k]])
         for j in range(n):
-            c.f.A[j, k] = share * a.every[c.rows[k] * n + j]
+            c.f.A[j, k] = share * entries[c.rows[k] * n + j]
     rank = factor(c.f, UNCHOSEN)
     # A^T P = Q R, so that s = Q y with R^T y = -P^T residual: what lies beyond the rank is redundant.
     for j in range(n):
         c.s[j] = -c.residual[c.f.order[j]] if j < rank else 0.0
     solve_lower(c.f, rank, c.s)
     from_q(c.f, rank, c.s)
-    for j in range(n):
-        a.state[first + j] = c.s[j]
-    call(a, KINEMATICS, rest, stage, work, c.slope)
 
 
 @native_inline
@@ -229,9 +238,12 @@ def settle_among(a: Any, rest: Any, stage: Any, out: Any, work: Any, counted: An
     for j in range(n):
         a.state[1 + nq + j] = result[at.u + j]
     find_rows(a, rest, stage, work)
-    rank = choose(a)
-    correct_speeds(a, rank, rest, stage, work)
-    result[at.conditioning] = conditioning(a.rows, a.f, rank)
+    if a.head[FRONTS] > 0:
+        result[at.conditioning] = choose_by_fronts(a, rest, stage, work)
+    else:
+        rank = choose(a)
+        correct_speeds(a, rank, rest, stage, work)
+        result[at.conditioning] = conditioning(a.rows, a.f, rank)
     for i in range(nq + n):
         result[at.q + i] = a.state[1 + i]
 
