@@ -83,7 +83,7 @@ EQUIVALENT_PROGRAMS = {
         "_correct_by_own_speeds: 0 -> 1 (3)": UNREAD,
         "_correct_by_own_speeds: 0 -> 1 (4)": "the end of its scratch is for a call that it does not make",
         "_correct_by_own_speeds: 0 -> 1 (5)": UNREAD,
-        "settle_among: settled_places(n, nq) -> settled_places(nq, n)": "speeds are kept at a place that nothing else takes",
+        "settle_among: settled_places(n, nq) -> settled_places(nq, n)": "speeds are kept where nothing else is",
         "settle_among: constraint_places(a.f.A.shape[0], n) -> constraint_places(n, a.f.A.shape[0])": SAME_PLACES,
     },
 }
