@@ -80,6 +80,6 @@ def test_importing_kane_does_not_import_numba(imported_by_kane):
 def imported_by_kane():
     import subprocess
 
-    code = "import sys, kane; print(*{name.split('.')[0] for name in sys.modules})"
+    code = "import sys; from kane import *; print(*{name.split('.')[0] for name in sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     return set(done.stdout.split())

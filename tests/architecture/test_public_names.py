@@ -1,5 +1,6 @@
 """The public vocabulary: every exported name is documented, and the example of the README runs."""
 
+import ast
 import inspect
 import os
 import re
@@ -32,10 +33,27 @@ def test_every_exported_name_is_documented():
     assert [m for name in names for m in undocumented(name, getattr(kane, name))] == []
 
 
-def test_what_is_imported_into_the_vocabulary_is_exported():
-    folders = {name.split(".")[1] for name in sys.modules if name.startswith("kane.")}
-    public = {name for name in vars(kane) if name[0] != "_" and name not in folders}
-    assert sorted(public - set(kane.__all__)) == []
+def test_what_is_imported_into_the_vocabulary_is_exported(root):
+    """For whoever reads types in the stub, and for whoever runs: no name more and none less."""
+    stub = ast.parse((root / "src" / "kane" / "__init__.pyi").read_text("utf-8"))
+    imported = ["__version__", *(a.name for x in stub.body if isinstance(x, ast.ImportFrom) for a in x.names)]
+    (exported,) = (ast.literal_eval(node.value) for node in stub.body if isinstance(node, ast.Assign))
+    assert sorted(imported) == sorted(exported) == kane.__all__ == dir(kane)
+
+
+def test_only_what_is_asked_for_is_imported():
+    code = "import sys, kane; loaded = {m for m in sys.modules if m.startswith('kane.')}; kane.sin; kane.errors"
+    code += "; assert not loaded, loaded; print(*sorted(m for m in sys.modules if m.startswith('kane.')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert "kane.expression.functions" in done.stdout
+    assert "kane.model" not in done.stdout
+
+
+@pytest.mark.parametrize("name", ["no_such_name", "_private", "__wrapped__"])
+def test_a_name_that_is_not_in_the_vocabulary_is_an_attribute_error(name):
+    with pytest.raises(AttributeError, match=f"module 'kane' has no attribute '{name}'"):
+        getattr(kane, name)
+    assert not hasattr(kane, name)
 
 
 def test_a_name_without_words_is_seen():
