@@ -31,6 +31,7 @@ ENDLESS = 20.0
 HUNG = 240.0
 # What only kane makes, exported so that it can be named: their constructors take what is right on trust.
 MADE_BY_KANE = {
+    "Blocks", "Derivatives", "Linearization", "Mode", "Sensitivities", "Trim",
     "Assembly", "BestSpeeds", "Certificate", "Dynamics", "Ensemble", "Equations", "FollowedMotion", "Occurrence",
     "PowerLedger", "Reactions", "TipOver", "Trajectory", "TriedSpeeds", "WheelForces", "CompileError",
     "ExpressionError", "FileError", "FrameError", "ImportFileError", "KaneError", "ModelError", "SimulationError",
@@ -87,6 +88,8 @@ def valid(name, s):
         "z": lambda: 0.0, "terminal": lambda: False, "rtol": lambda: 1e-6, "atol": lambda: 1e-8, "units": lambda: (),
         "tolerance": lambda: 1e-8, "iterations": lambda: 5, "within": lambda: 0.3, "rows": lambda: np.eye(3),
         "quantities": lambda: ["forward"], "rest_": lambda: (), "out": lambda: None, "args": lambda: s.q1,
+        "wrt": lambda: s.lot.choice([["q", "u"], ["m1"], ["inputs"]]), "of": lambda: "forward", "weights": lambda: s.u,
+        "cost": lambda: BUILT.q1, "outputs": lambda: [BUILT.q1],
         "state": lambda: np.zeros(12), "stage": lambda: BUILT.function.stage([1.0]), "bodies": lambda: 2,
     }  # fmt: skip
     return table.get(name)
@@ -98,7 +101,7 @@ PARTS = (
 )  # fmt: skip
 MADE = (
     "equations", "dyn", "function", "run", "ensemble", "followed", "reactions", "force", "ledger", "explicit",
-    "lagrange", "tables", "assembly", "certificate", "loop",
+    "lagrange", "tables", "assembly", "certificate", "loop", "derivatives", "linearization", "sensitivities",
 )  # fmt: skip
 
 

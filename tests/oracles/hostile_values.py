@@ -97,6 +97,18 @@ class Scene:
         return kane.path_tables(self.model)
 
     @cached_property
+    def derivatives(self):
+        return self.dyn.derivatives("forward", wrt=("q", "u", "inputs", "m1"))
+
+    @cached_property
+    def linearization(self):
+        return kane.linearize(self.dyn, tolerance=float("inf"))
+
+    @cached_property
+    def sensitivities(self):
+        return kane.sensitivities(self.run, wrt=["m1", "q1"])
+
+    @cached_property
     def assembly(self):
         return kane.assemble(self.loop)
 

@@ -25,13 +25,14 @@ from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.recorded import recorded_parameters
 from kane.errors import ModelError, SimulationError, shown
-from kane.expression.arguments import words
+from kane.expression.arguments import require, words
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import jacobian
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT
 from kane.formulation.derivatives.derivative import rhs_along
 from kane.model.checks import near
+from kane.model.named_vector import position
 from kane.simulation.asked.course import free_course
 from kane.simulation.integrators import RK8
 from kane.simulation.integrators.integrator import Integrator
@@ -65,7 +66,7 @@ class Sensitivities:
     _parameters: Mapping[str, float]
 
     def __getitem__(self, name: str) -> Array:
-        return self._values[:, self._place(name)]
+        return self._values[:, position(name, self.names, "derivative by")]
 
     @cached_property
     def final(self) -> Mapping[str, Array]:
@@ -78,6 +79,7 @@ class Sensitivities:
         Raises:
             ModelError: as of ``Dynamics.derivatives``.
         """
+        require(cost, Expr, "a cost is one expression of the model")
         nq, parameters = len(self._dyn.equations.q), [p.name for p in self._dyn.equations.parameters]
         direct = [name for name in self.names if name in parameters]
         q, u, t = self.run[-1, :nq], self.run[-1, nq:], float(self.time[-1])
@@ -91,11 +93,6 @@ class Sensitivities:
             own = slopes[name] if name in direct else slopes["inputs"][inputs.index(name)] if name in inputs else 0.0
             total[name] = float(along + own)
         return total
-
-    def _place(self, name: str) -> int:
-        if name not in self.names:
-            raise KeyError(f"no derivative by {name!r} was asked for; there are {', '.join(self.names)}")
-        return self.names.index(name)
 
     def __repr__(self) -> str:
         return f"<Sensitivities of {self._dyn.equations.name!r} by {', '.join(self.names)}, {len(self.time)} times>"
@@ -122,6 +119,9 @@ def sensitivities(
     """
     if not isinstance(run, Trajectory):
         raise ModelError(f"sensitivities are those of a trajectory, from kane.simulate, not of {shown(run)}")
+    method = RK8() if integrator is None else integrator
+    if not isinstance(method, Integrator) or method.fixed:
+        raise ModelError(f"the integrator is {shown(integrator)}; give one that chooses its steps, such as kane.RK8()")
     dyn = run.dynamics()
     values = recorded_parameters(run, dyn.equations)
     problem = pose(dyn, _inputs(run, inputs), values, (), None)
@@ -131,8 +131,9 @@ def sensitivities(
     x0 = np.concatenate([run.q[0], run.u[0]])
     leaves = (*dyn.equations.q, *dyn.equations.u)
     starts = [x0, *(np.array([float(leaf in direction) for leaf in leaves]) for direction in varied)]
-    extended, method = _extended(problem, varied), integrator or RK8()
-    course = free_course(float(run.time[0]), float(run.time[-1]), None, run.time, problem.plan.tables())
+    extended = _extended(problem, varied)
+    times = np.array(run.time)  # a column of the record, where native code wants one row
+    course = free_course(float(times[0]), float(times[-1]), None, times, problem.plan.tables())
     march = extended.march(course, np.concatenate(starts))
     outcome = run_march(march, extended.advance(method), lambda fraction: None)
     if outcome is not Outcome.FINISHED:
