@@ -511,6 +511,20 @@ def test_values_do_not_depend_on_how_arrays_lie_in_memory(kind, shape):
     np.testing.assert_array_equal(dyn.mass_matrix(q), dyn.mass_matrix(plain[0]))
 
 
+@pytest.mark.parametrize("kind", [float, int, np.float64, np.float32, np.array, lambda t: np.array([t]), lambda t: [t]])
+def test_a_time_of_any_kind_is_a_number_or_a_batch(kind):
+    model = Model("swing", gravity=(0, 0, 0))
+    bob = model.body("bob", mass=1.0)
+    model.connect(model.ground, bob, kane.Prismatic("x", axis="x"))
+    model.load(kane.Force(bob.point(), (model.time, 0.0, 0.0)))
+    dyn = kane.build(kane.formulate(model))
+    t = kind(2.0)
+    for _ in range(2):  # the second time nothing is found out any more
+        found = dyn.forward(np.zeros(1), np.zeros(1), t=t)
+        assert found.shape == (*np.shape(t), 1)
+        assert found.item() == 2.0
+
+
 def test_native_code_leaves_alone_what_is_not_one_state_of_doubles(tree):
     q, u, _ = states(tree, ())
     tree.kinematics(q, u)

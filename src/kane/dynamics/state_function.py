@@ -70,7 +70,8 @@ class StateFunction:
         """
         q, u = state
         if stage is self.stage:
-            time = np.array((t,)) if t.__class__ is float else self._any_time if t is None else t
+            # An array of one time is a batch of one.
+            time = np.array((t,)) if t.__class__ is float else self._any_time if t is None else None
             inputs = self._any_inputs if rest is None else rest
             found: np.ndarray | None = self._one(
                 stage, np.empty(self._n_out) if out is None else out, time, q, u, inputs
