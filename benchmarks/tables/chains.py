@@ -10,7 +10,7 @@ from benchmarks.report import Table, nanoseconds, seconds
 from benchmarks.robots import chain
 from benchmarks.timing import interleaved
 
-LENGTHS = (10, 30, 100, 300)
+LENGTHS = (10, 30, 100, 300, 1000)
 QUICK_LENGTHS = (10,)
 LONGEST_TRACED = 30
 
