@@ -89,7 +89,7 @@ def test_scrubbing_seeks_to_the_state_that_was_recorded(opened, replay):
         )
         assert tab.run("kane.cursor") == pytest.approx(t, abs=1e-12)
         # Positions of the page are kept in single precision.
-        pose = run.dynamics().poses(run.q[k])["coupler"]
+        pose = bar()[0].poses(run.q[k])["coupler"]
         at = tab.run("Array.from(kane.posesNow().slice(12 + 9, 12 + 12))")
         np.testing.assert_allclose(at, pose.position, atol=1e-5)
         pictures.append(seen(tab))

@@ -144,6 +144,6 @@ def trace_form(trace: Any, equations: Equations, frames: Sequence[str]) -> dict[
             raise ModelError(f"the point {trace!r} to be traced is of another model")
         return {"name": repr(trace), "body": trace.body.index, "at": [float(x) for x in trace.position_in_body]}
     name = trace.name if isinstance(trace, Body) else trace
-    if name not in frames:
+    if not isinstance(name, str) or name not in frames:
         raise ModelError(f"{shown(trace)} cannot be traced; give a point, or a body or frame: {', '.join(frames[1:])}")
     return {"name": name, "body": list(frames).index(name), "at": [0.0, 0.0, 0.0]}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.arguments import listed
 from kane.formulation.equations import Equations
 from kane.model.named_vector import named_vector
@@ -72,7 +72,7 @@ class Displayed(ABC):
         wanted = listed(plots, "plots", "names")
         for name in wanted:
             if name not in known:
-                raise ModelError(f"there is no course {name!r} to plot; give one of {', '.join(known)}")
+                raise ModelError(f"there is no course {shown(name)} to plot; give one of {', '.join(known)}")
         frames = (eqs.bodies[0], *eqs.posed)
         extra = {
             "plots": list(wanted),

@@ -16,11 +16,12 @@ from kane.display.scene import scene_of
 from kane.dynamics.dynamics import Dynamics
 from kane.ensembles.ensemble import Ensemble
 from kane.errors import ModelError, shown
-from kane.expression.arguments import listed, whole
+from kane.expression.arguments import listed, require, whole
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate
 from kane.model.model import Model
 from kane.model.named_vector import named_vector
+from kane.simulation.recorded.replayed import page_of
 from kane.simulation.recorded.trajectory import Trajectory
 from kane.simulation.stepper import Stepper
 from kane.viewer.websockets import PageServer, Served
@@ -38,6 +39,7 @@ class View:
     """
 
     def __init__(self, shown_page: Served, inputs: dict[str, float], port: int) -> None:
+        require(shown_page, Served, "a View is made by kane.view(...)")
         self.inputs = inputs
         self._server = PageServer(shown_page, port)
         self.url = self._server.url
@@ -93,6 +95,7 @@ def view(
             installed.
     """
     where = whole(port, "port", 0)
+    require(control, bool, "control= says whether pages may set inputs, True or False")
     options = {"ghosts": ghosts, "traces": traces, "arrows": arrows, "plots": plots}
     if isinstance(source, Stepper):
         return _stepper_view(source, traces, control, where)
@@ -105,7 +108,7 @@ def view(
 
 def _page_of(source: Any, model: Any, q: Any, options: dict[str, Any]) -> Page:
     if isinstance(source, Trajectory):
-        return source.page(**options, model=None if model is None else equations_of(model))
+        return page_of(source, **options, model=None if model is None else equations_of(model))
     if isinstance(source, Ensemble):
         if model is None:
             raise ModelError("an ensemble does not hold its model; give it: kane.view(ensemble, model=model)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -15,16 +15,14 @@ from kane.display.solid_picture import SolidPicture
 from kane.display.video import MOST_OF_GIF, Image, film_kind, save_film
 from kane.errors import ModelError, shown
 from kane.expression.arguments import positive
-
-if TYPE_CHECKING:
-    from kane.simulation.recorded.replayed import Replayed
+from kane.simulation.recorded.run_model import dynamics_of, parameters_of
 
 DOTS = 100  # pixels an inch
 # Poses at which the extent of a film is taken; frames of one film.
 LOOKS, MOST_FRAMES = 60, 20_000
 
 
-def save_video(run: Replayed, path: Any, *, fps: float, speed: float, size: Any) -> Path:
+def save_video(run: Any, path: Any, *, fps: float, speed: float, size: Any) -> Path:
     """What ``Replayed.save_video`` says."""
     kind = film_kind(path)
     rate, pace = positive(fps, "fps"), positive(speed, "speed")
@@ -39,7 +37,7 @@ def save_video(run: Replayed, path: Any, *, fps: float, speed: float, size: Any)
     if count > MOST_FRAMES:
         raise ModelError(f"the film would have {count} pictures; give fewer a second, or speed= above 1")
     times = record.time[0] + np.sign(record.time[-1] - record.time[0]) * pace / rate * np.arange(count)
-    dyn, values = run.dynamics(), run.parameter_values()
+    dyn, values = dynamics_of(run), parameters_of(run)
     eqs, numbers = dyn.equations, Numbers(dyn.equations, values)
     scene = scene_of(eqs, parameters=values, q=record.q[0])
     picture = SolidPicture(scene, looked_at(eqs, scene, [record.time[0], *record.q[0], *record.u[0]], numbers))

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.errors import FileError, ImportFileError, ModelError, shown
+from kane.errors import FileError, ModelError, shown
 from kane.expression.arguments import listed, words
+from kane.simulation.recorded.run_model import dynamics_of, names_of, parameters_of
 
 if TYPE_CHECKING:
     from kane.display.page import Page
@@ -59,7 +60,7 @@ class Replayed(ABC):
             ModelError: unknown names, runs of other models, nothing to see, or a run from a file without its model.
             FileError: the file cannot be written.
         """
-        return self.page(ghosts=ghosts, traces=traces, arrows=arrows, plots=plots).save(path)
+        return page_of(self, ghosts=ghosts, traces=traces, arrows=arrows, plots=plots).save(path)
 
     def save_video(
         self,
@@ -96,62 +97,13 @@ class Replayed(ABC):
         run.plot().savefig(drawn, format="svg", bbox_inches="tight")
         return f"<p>{escape(repr(self))}</p>{drawn.getvalue().decode()}"
 
-    def page(
-        self,
-        *,
-        ghosts: Sequence[Any] = (),
-        traces: Any = (),
-        arrows: Any = (),
-        plots: Any = (),
-        model: Equations | None = None,
-    ) -> Page:
-        """The page of ``save_html``, for servers; ``model`` for a run from a file that does not hold it."""
-        from kane.display.replay import replay_page
-
-        known = self.dynamics(model)
-        others = listed(ghosts, "ghosts", "runs")
-        for other in others:
-            if not isinstance(other, Replayed):
-                raise ModelError(f"{shown(other)} is no run; ghosts are runs of the same model")
-            if other.names("coordinate") != self.names("coordinate"):
-                raise ModelError("a ghost has other coordinates than the run; give runs of one model")
-        named = words(arrows, "arrows", "names of joints")
-        runs = [self.recorded("run", known, named)]
-        runs += [other.recorded(f"ghost {k}", known, ()) for k, other in enumerate(others, start=1)]
-        return replay_page(
-            known.equations,
-            runs,
-            parameters=self.parameter_values(),
-            traces=traces,
-            plots=words(plots, "plots", "names"),
-        )
-
-    def dynamics(self, model: Equations | None = None) -> Dynamics:
-        """What was simulated; of a run from a file, what its model, or another, gives.
+    def dynamics(self) -> Dynamics:
+        """What was simulated; of a run from a file, what its model gives.
 
         Raises:
             ModelError: the file does not hold its model.
         """
-        if self._dyn is None:
-            from kane.dynamics.build import build
-            from kane.formulation.formulate import formulate
-            from kane.model.model_form import model_of
-
-            if model is not None:
-                self._dyn = build(model)
-                return self._dyn
-            if not self._form:
-                raise ModelError(
-                    "this run was read from a file that does not hold its model; simulate it again and save it, or "
-                    "give the model: kane.view(run, model=model)"
-                )
-            try:
-                self._dyn = build(formulate(model_of(json.loads(self._form))))
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-                raise ImportFileError(
-                    f"the model in the file of this run is damaged: {error}; simulate it again"
-                ) from None
-        return self._dyn
+        return dynamics_of(self)
 
     def _model_form(self) -> str:
         """The model as text, for files; empty where it cannot be written."""
@@ -164,56 +116,76 @@ class Replayed(ABC):
         except FileError:  # joints or loads of the user's own classes
             return ""
 
-    def names(self, kind: str) -> list[str]:
-        """Names of a kind: "coordinate", "speed", "input", "parameter"."""
-        return [str(name) for name in self._values(kind)]
-
-    def parameter_values(self) -> dict[str, float]:
-        """Values of the parameters in this run, by name."""
-        return dict(zip(self.names("parameter"), map(float, self._values("parameters")), strict=True))
-
-    def recorded(self, name: str, dyn: Dynamics, arrows: Sequence[str]) -> ShownRun:
-        """This run as a page shows it."""
-        from kane.display.replay import ShownRun
-
-        run: Any = self
-        series = {word: run[word] for kind in ("coordinate", "speed", "input") for word in self.names(kind)}
-        series |= {word: run[word] for word in ("kinetic_energy", "potential_energy")} | {ENERGY: run.energy}
-        events = [(e.time, e.name, str(getattr(e, "cause", "") or "")) for e in run.events]
-        forces = [self._arrow(dyn, joint) for joint in arrows]
-        return ShownRun(name, run.time, run.q, series, events, forces, self._bands(dyn))
-
-    def _bands(self, dyn: Dynamics) -> list[Band]:
-        """When constraints that come and go were in force, and the bodies that they hold."""
-        from kane.display.guess import bodies_of
-        from kane.display.replay import Band, spans
-
-        run: Any = self
-        candidates = dyn.equations.model.candidates if "status" in run._run else []
-        return [
-            Band(c.name, spans(run.time, run.active(c.name)), bodies_of(dyn.equations.model, c)) for c in candidates
-        ]
-
-    def _arrow(self, dyn: Dynamics, name: str) -> Arrow:
-        """The force of a joint on its child over time."""
-        from kane.display.replay import Arrow
-        from kane.display.scene import Numbers
-        from kane.dynamics.revealed import RevealedReactions
-        from kane.formulation.reactions.reactions import reveal_reactions
-
-        eqs, run, values = dyn.equations, self, self.parameter_values()
-        joints = {c.name: c for c in eqs.model.connections}
-        if name not in joints:
-            raise ModelError(
-                f"there is no joint {shown(name)} whose force could be shown; there are {', '.join(joints)}"
-            )
-        c, numbers = joints[name], Numbers(eqs, values)
-        found = np.asarray(RevealedReactions(dyn, reveal_reactions(eqs, name))(run))[:, :3]
-        pose = dyn.poses(run.q, run.time, parameters=values)[c.child.name]  # type: ignore[attr-defined]  # a Trajectory
-        R_CM = np.array([numbers.of(row) for row in c.R_CM.entries])
-        force = np.einsum("tij,jk,tk->ti", pose.orientation, R_CM, np.nan_to_num(found))
-        return Arrow(name, c.child.index, numbers.of(c.p_CM), force)
-
     @abstractmethod
     def _values(self, name: str) -> NDArray[Any]:
         """The values of a variable or a coordinate of the record."""
+
+
+def page_of(
+    run: Replayed,
+    *,
+    ghosts: Sequence[Any] = (),
+    traces: Any = (),
+    arrows: Any = (),
+    plots: Any = (),
+    model: Equations | None = None,
+) -> Page:
+    """The page of ``save_html``, for servers; ``model`` for a run from a file that does not hold it."""
+    from kane.display.replay import replay_page
+
+    known = dynamics_of(run, model)
+    others = listed(ghosts, "ghosts", "runs")
+    for other in others:
+        if not isinstance(other, Replayed):
+            raise ModelError(f"{shown(other)} is no run; ghosts are runs of the same model")
+        if names_of(other, "coordinate") != names_of(run, "coordinate"):
+            raise ModelError("a ghost has other coordinates than the run; give runs of one model")
+    named = words(arrows, "arrows", "names of joints")
+    runs = [shown_run(run, "run", known, named)]
+    runs += [shown_run(other, f"ghost {k}", known, ()) for k, other in enumerate(others, start=1)]
+    return replay_page(
+        known.equations,
+        runs,
+        parameters=parameters_of(run),
+        traces=traces,
+        plots=words(plots, "plots", "names"),
+    )
+
+
+def shown_run(run: Any, name: str, dyn: Dynamics, arrows: Sequence[str]) -> ShownRun:
+    """This run as a page shows it."""
+    from kane.display.replay import ShownRun
+
+    series = {word: run[word] for kind in ("coordinate", "speed", "input") for word in names_of(run, kind)}
+    series |= {word: run[word] for word in ("kinetic_energy", "potential_energy")} | {ENERGY: run.energy}
+    events = [(e.time, e.name, str(getattr(e, "cause", "") or "")) for e in run.events]
+    forces = [_arrow(run, dyn, joint) for joint in arrows]
+    return ShownRun(name, run.time, run.q, series, events, forces, _bands(run, dyn))
+
+
+def _bands(run: Any, dyn: Dynamics) -> list[Band]:
+    """When constraints that come and go were in force, and the bodies that they hold."""
+    from kane.display.guess import bodies_of
+    from kane.display.replay import Band, spans
+
+    candidates = dyn.equations.model.candidates if "status" in run._run else []
+    return [Band(c.name, spans(run.time, run.active(c.name)), bodies_of(dyn.equations.model, c)) for c in candidates]
+
+
+def _arrow(run: Any, dyn: Dynamics, name: str) -> Arrow:
+    """The force of a joint on its child over time."""
+    from kane.display.replay import Arrow
+    from kane.display.scene import Numbers
+    from kane.dynamics.revealed import RevealedReactions
+    from kane.formulation.reactions.reactions import reveal_reactions
+
+    eqs, values = dyn.equations, parameters_of(run)
+    joints = {c.name: c for c in eqs.model.connections}
+    if name not in joints:
+        raise ModelError(f"there is no joint {shown(name)} whose force could be shown; there are {', '.join(joints)}")
+    c, numbers = joints[name], Numbers(eqs, values)
+    found = np.asarray(RevealedReactions(dyn, reveal_reactions(eqs, name))(run))[:, :3]
+    pose = dyn.poses(run.q, run.time, parameters=values)[c.child.name]
+    R_CM = np.array([numbers.of(row) for row in c.R_CM.entries])
+    force = np.einsum("tij,jk,tk->ti", pose.orientation, R_CM, np.nan_to_num(found))
+    return Arrow(name, c.child.index, numbers.of(c.p_CM), force)
