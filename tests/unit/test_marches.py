@@ -384,6 +384,7 @@ def test_two_estimates_combine_as_in_dop853():
     assert explicit.combined_error(3.0, 40.0) == pytest.approx(9.0 / 5.0, rel=1e-15)
     assert explicit.combined_error(3.0, 0.0) == 3.0
     assert explicit.combined_error(0.0, 1.0) == 0.0
+    assert explicit.combined_error(1e-170, 1e-170) == 0.0  # whose squares are lost, at rest
     assert explicit.combined_error(1.0, 0.0) == 1.0
     assert explicit.combined_error(math.nan, 1.0) == math.inf
     assert explicit.combined_error(math.inf, 1.0) == math.inf

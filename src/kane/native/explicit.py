@@ -36,6 +36,8 @@ from kane.native.step import begin_step, end_step, settle_end
 # Step control: a step aims below the tolerance, and changes by no more than these factors.
 SAFETY, SHRINK, GROW = 0.9, 0.2, 8.0
 ROUNDING = 2.0**-52
+# Errors over the tolerance whose squares would be lost, as of bodies at rest, are none.
+NEGLIGIBLE = 1e-150
 
 
 @native_loop
@@ -213,7 +215,7 @@ def combined_error(fine: float, coarse: float) -> float:
     """The error of a step from its two estimates; infinite where the first is no number."""
     if not fine < math.inf:
         return math.inf
-    if fine == 0.0:
+    if fine < NEGLIGIBLE:
         return 0.0
     return fine * (fine / math.sqrt(fine * fine + 0.01 * coarse * coarse))
 

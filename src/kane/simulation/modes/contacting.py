@@ -23,8 +23,10 @@ from kane.native.arrays import (
     Course,
     Vector,
 )
+from kane.native.blocks import constraint_places
 from kane.native.contacts.blocks import change_places
 from kane.native.contacts.header import (
+    ALONG,
     BOUNCED,
     CHANGING,
     DELETED,
@@ -160,10 +162,28 @@ class ContactSwitching(Switching):
         """The forces of the rows at each record, zero where nothing is in force."""
         f = self._functions
         stage = f.settle.stage(self._posed.parameters)
-        places = f.changing.start + STATUS + CHANGING * np.arange(statuses.shape[1])
+        places = f.changing.start + CHANGING * np.arange(statuses.shape[1])
         forces = np.zeros((len(record.states), len(f.equations.constraints)))
-        for i in np.flatnonzero(statuses.any(axis=1)):
-            stage.view(np.int64)[places] = statuses[i]
-            f.settle(record.states[i], record.inputs[i], stage)  # finds the directions of slip, which stay in the stage
+        active = np.flatnonzero(statuses.any(axis=1))
+        slips = self._slips(record.states[active])
+        for i, slip in zip(active, slips, strict=True):
+            stage.view(np.int64)[places + STATUS] = statuses[i]
+            for place, velocity in zip(places + ALONG, slip, strict=True):
+                speed = np.linalg.norm(velocity)
+                if speed > 0.0:  # else it is that of the record before
+                    stage[place : place + 2] = velocity / speed
+            f.settle(record.states[i], record.inputs[i], stage)  # chooses the independent speeds
             forces[i] = f.reactions(record.states[i], record.inputs[i], stage)
         return forces[:, self._first :]
+
+    def _slips(self, states: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The slip velocities of candidates at states [t, q, u], (states, candidates, 2), zero without a tangent."""
+        eqs, program = self._functions.equations, self._functions.parts.programs[0]
+        values = program(states, np.zeros(program.n_rest), program.stage(self._posed.parameters))
+        motion = values[:, constraint_places(len(eqs.constraints), len(eqs.u)).motion :]
+        found, row = np.zeros((len(states), len(eqs.candidates), 2)), self._first
+        for k, c in enumerate(eqs.candidates):
+            tangents = slice(row + (c.normal is not None), row + len(c.rows))
+            found[:, k, : min(2, len(c.tangents))] = motion[:, tangents][:, :2]
+            row += len(c.rows)
+        return found

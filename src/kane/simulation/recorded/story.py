@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,14 @@ from kane.simulation.asked.events import Occurrence
 # What a constraint may be, by the number in ``Story.statuses``.
 STATUSES = ("open", "held", "sliding")
 EFFORT, IMPULSE = "N or N m", "N s or N m s"
+
+
+class ActiveBand(NamedTuple):
+    """From when to when a constraint was in force [s], and whether it slid."""
+
+    begin: float
+    end: float
+    slides: bool
 
 
 @dataclass(frozen=True)
@@ -92,6 +100,25 @@ def occurrences(values: Callable[[str], NDArray[Any]]) -> Iterator[Occurrence]:
     columns = ("of", "time", "q", "u", "kind", "impulse", "energy_lost")
     for cause, time, q, u, kind, impulse, lost in zip(*(values(f"change_{word}") for word in columns), strict=True):
         yield Occurrence(str(names[cause]), float(time), q, u, str(kind), impulse[of == cause], float(lost))
+
+
+def active_bands(dataset: Any) -> dict[str, list[ActiveBand]]:
+    """When each constraint was in force, by name, from the dataset of a run; those that never were are left out."""
+    if "status" not in dataset or ("change_time" not in dataset and not dataset["status"].any()):
+        return {}
+    time, at_start = dataset["time"].to_numpy(), dataset["status"].to_numpy()[:1]
+    times, after = [time[:1]], [at_start]
+    if "change_time" in dataset:
+        times.append(dataset["change_time"].to_numpy())
+        after.append(dataset["change_status"].to_numpy())
+    edges, statuses = np.concatenate([*times, time[-1:]]), np.concatenate(after)
+    found = {}
+    for name, column in zip(dataset["candidate"].to_numpy(), statuses.T, strict=True):
+        parts = zip(edges[:-1].tolist(), edges[1:].tolist(), column.tolist(), strict=True)
+        bands = [ActiveBand(begin, end, STATUSES[status] == "sliding") for begin, end, status in parts if status]
+        if bands:
+            found[str(name)] = bands
+    return found
 
 
 def in_words(statuses: NDArray[Any], names: NDArray[Any]) -> str:

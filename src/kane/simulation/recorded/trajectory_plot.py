@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
@@ -16,6 +16,7 @@ from kane.expression.arguments import require
 from kane.expression.arguments import words as given_words
 from kane.simulation.asked.events import Occurrence
 from kane.simulation.recorded.plot_panels import MANY, NOISE, Panel, PlottedQuantity, named, panels, quantities, silent
+from kane.simulation.recorded.story import ActiveBand, active_bands
 
 if TYPE_CHECKING:
     from kane.simulation.recorded.trajectory import Trajectory
@@ -25,7 +26,7 @@ COINCIDENT = 0.01  # lines nearer than this share of the height of a panel cover
 DASH = 4.0  # of one of several lines that do [points]
 FLAT = 1e-6  # what changes by less of its size is a level line, whose scale should not be that of its rounding
 LEGEND: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "fontsize": "small", "frameon": False}
-WIDTH, PANEL, LEGEND_ROW = 9.0, 1.9, 0.19  # inches
+WIDTH, PANEL, LEGEND_ROW, BAND = 9.0, 1.9, 0.19, 0.25  # inches
 
 
 def picture(
@@ -50,20 +51,29 @@ def picture(
     left_out = [x for x in silent(shown) if x.name not in chosen]
     kept = [x for x in shown if x not in left_out] or shown
     title = str(dataset.attrs.get("model", "")) + (" (interrupted)" if run.interrupted else "")
-    figure = _figure(title, run.time, panels(kept), run.events if events else ())
+    figure = _figure(title, run.time, panels(kept), run.events if events else (), bands=active_bands(dataset))
     if len(kept) < len(shown):
         words = f"left out, zero but for rounding: {', '.join(x.title for x in left_out)}"
         figure.supxlabel(textwrap.fill(words, 110), fontsize="small")
     return figure
 
 
-def _figure(title: str, time: Any, shared: Sequence[Panel], marks: Sequence[Occurrence]) -> Figure:
-    """Panels one below the other over the same time."""
+def _figure(
+    title: str,
+    time: Any,
+    shared: Sequence[Panel],
+    marks: Sequence[Occurrence],
+    *,
+    bands: Mapping[str, Sequence[ActiveBand]],
+) -> Figure:
+    """Panels one below the other over the same time; below them a band for each constraint that comes and goes."""
     rows = [-(-len(panel) // _columns(panel)) + len({mark.name for mark in marks}) for panel in shared]
-    heights = [max(PANEL, LEGEND_ROW * (1 + count)) for count in rows]
+    heights = [max(PANEL, LEGEND_ROW * (1 + count)) for count in rows] + [BAND * (1 + len(bands))] * bool(bands)
     figure = Figure(figsize=(WIDTH, sum(heights) + 0.5), layout="constrained")
-    axes = np.atleast_1d(figure.subplots(len(shared), 1, sharex=True, height_ratios=heights))
-    for ax, panel in zip(axes, shared, strict=True):
+    axes = np.atleast_1d(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights))
+    if bands:
+        _draw_bands(axes[-1], bands)
+    for ax, panel in zip(axes, shared, strict=False):
         lines = _lines(ax, time, panel) + _marks(ax, marks, named=ax is axes[0])
         if lines:
             ax.legend(handles=lines, ncols=_columns(panel), **LEGEND)
@@ -93,6 +103,17 @@ def _lines(ax: Axes, time: Any, panel: Panel) -> list[Any]:
     bar = ax.figure.colorbar(ends, ax=ax, ticks=[0, len(panel) - 1], pad=0.01)
     bar.ax.set_yticklabels([panel[0].title, panel[-1].title])
     return []
+
+
+def _draw_bands(ax: Axes, bands: Mapping[str, Sequence[ActiveBand]]) -> None:
+    """Where constraints were in force: full where they held, hatched where they slid."""
+    for row, stretches in enumerate(bands.values()):
+        for begin, end, slides in stretches:
+            style = {"alpha": 0.4, "hatch": "////"} if slides else {"alpha": 0.9}
+            ax.broken_barh([(begin, end - begin)], (row - 0.35, 0.7), facecolor="tab:gray", **style)
+    ax.set_yticks(range(len(bands)), list(bands))
+    ax.set_ylim(len(bands) - 0.5, -0.5)
+    ax.set_ylabel("in force")
 
 
 def _columns(panel: Panel) -> int:

@@ -1,0 +1,193 @@
+"""Runs of models whose constraints come and go: what happened, when, with what impulse, and what the trajectory says.
+
+Closed forms vouch: free fall between impacts, Coulomb friction of a block on two corners, the balance of energy.
+"""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import kane
+
+mpl.use("Agg")
+
+G, MASS, KEPT = 10.0, 2.0, 0.5
+STATIC, KINETIC, HALF, HEIGHT = 0.5, 0.4, 0.1, 0.1
+
+
+@pytest.fixture(scope="module")
+def ball():
+    model = kane.Model("ball", gravity=(0, -G, 0))
+    ground, body = model.ground, model.body("ball", mass=MASS)
+    model.connect(ground, body, kane.Prismatic("y", axis="y"))
+    model.contact(body.point(), kane.Plane(ground.point(), ground.y), restitution=KEPT, name="floor")
+    return kane.build(kane.formulate(model))
+
+
+@pytest.fixture(scope="module")
+def block():
+    """A block on two corners, pushed along the floor by an input."""
+    model = kane.Model("block", gravity=(0, -G, 0))
+    ground, body = model.ground, model.body("block", mass=MASS, inertia=(0.02,) * 3)
+    model.connect(ground, body, kane.Planar(("x", "y", "angle")))
+    push = model.input("push")
+    model.load(kane.Force(body.point((0, -HEIGHT, 0)), (push, 0, 0)))
+    floor, friction = kane.Plane(ground.point(), ground.y), kane.Coulomb(static=STATIC, kinetic=KINETIC)
+    for name, x in (("left", -HALF), ("right", HALF)):
+        model.contact(body.point((x, -HEIGHT, 0)), floor, friction=friction, name=name)
+    return kane.build(kane.formulate(model))
+
+
+SLIDING = {"q": {"y": HEIGHT}, "u": {"x_dot": 1.0}}
+STOPS = 1.0 / (KINETIC * G)
+
+
+@pytest.fixture(scope="module")
+def fallen(ball):
+    return kane.simulate(ball, until=2.0, q={"y": 1.0})
+
+
+@pytest.fixture(scope="module")
+def slid(block):
+    return kane.simulate(block, until=0.6, **SLIDING)
+
+
+def test_a_ball_bounces_at_the_times_of_free_fall_and_comes_to_rest(fallen):
+    first, speed = np.sqrt(2.0 / G), np.sqrt(2.0 * G)
+    bounces = [e for e in fallen.events if e.cause == "bounces"]
+    n = len(bounces)
+    exact = first + 2.0 * speed / G * np.concatenate([[0.0], np.cumsum(KEPT ** np.arange(1, n))])
+    assert n >= 10
+    # Each bounce halves the speed and so doubles the share of what it was off by.
+    assert [e.time for e in bounces][:10] == pytest.approx(exact[:10], rel=1e-11)
+    assert fallen.events[-1].cause == "imposed"
+    assert fallen.final.q[0] == pytest.approx(0.0, abs=1e-12)
+    assert fallen.final.u[0] == 0.0
+    assert fallen["y"].min() > -1e-12
+    assert fallen.modes == ("free", "floor held")
+
+
+def test_impulses_are_changes_of_momentum_and_the_energy_lost_adds_up(fallen):
+    run = fallen.to_xarray()
+    jump = MASS * (run.change_u - run.change_u_before).to_numpy()[:, 0]
+    assert [e.impulse.tolist() for e in fallen.events] == [[pytest.approx(x, rel=1e-12)] for x in jump]
+    lost = sum(e.energy_lost for e in fallen.events)
+    assert fallen.energy[0] - fallen.energy[-1] == pytest.approx(lost, rel=1e-9)
+    assert lost == pytest.approx(MASS * G * 1.0, rel=1e-9)
+
+
+def test_the_floor_pushes_as_much_as_it_must_while_it_is_in_force(fallen):
+    active = fallen.active("floor")
+    assert (active == (fallen.time > fallen.events[-1].time)).all()
+    assert fallen.reactions["floor"][active, 0] == pytest.approx(np.full(active.sum(), MASS * G))
+    assert not fallen.reactions["floor"][~active].any()
+
+
+def test_a_block_slides_to_rest_as_friction_and_moments_have_it(slid):
+    sticks = [e for e in slid.events if e.cause == "sticks"]
+    assert [e.time for e in sticks] == pytest.approx([STOPS], rel=1e-10)
+    assert slid.final.q == pytest.approx([0.5 / (KINETIC * G), HEIGHT, 0.0], abs=1e-11)
+    assert slid.modes == ("left sliding, right sliding", "left held, right held")
+    # Friction m g k at the floor, HEIGHT under the centre, tips the block forwards.
+    weight = MASS * G
+    front, back = 0.5 * weight * (1.0 + KINETIC * HEIGHT / HALF), 0.5 * weight * (1.0 - KINETIC * HEIGHT / HALF)
+    slides = (slid.time > 0.0) & (slid.time < STOPS)
+    for name, normal in (("right", front), ("left", back)):
+        found = slid.reactions[name][slides]
+        assert found == pytest.approx(np.tile([normal, -KINETIC * normal], (len(found), 1)), rel=1e-9)
+    resting = slid.time > STOPS + 1e-9
+    total = slid.reactions["left"][resting] + slid.reactions["right"][resting]
+    assert total == pytest.approx(np.tile([weight, 0.0], (len(total), 1)), abs=1e-9)
+
+
+def test_friction_holds_up_to_its_threshold_and_then_slips(block):
+    ramp = {"push": 4.0 * block.equations.t}
+    run = kane.simulate(block, until=3.0, q={"y": HEIGHT}, inputs=ramp)
+    (slips,) = [e for e in run.events if e.cause == "slips"]
+    # Both corners share the load, as the push acts along the floor.
+    assert slips.time == pytest.approx(STATIC * MASS * G / 4.0, rel=1e-9)
+    assert run["x"][run.time < slips.time] == pytest.approx(np.zeros((run.time < slips.time).sum()), abs=1e-15)
+    after = 3.0 - slips.time
+    exact = (2.0 * 9.0 - 0.5 * 4.0 * slips.time**2) / MASS - KINETIC * G * after  # integral of 4 t / m - k g
+    assert run.final.u[0] == pytest.approx(exact, rel=1e-9)
+
+
+METHODS = [kane.RK5(1e-10, 1e-12), kane.RK4(), kane.Gauss4(), kane.BDF(1e-9, 1e-11)]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
+def test_every_method_tells_the_same_story(block, slid, method):
+    step = {"dt": 2e-3} if method.fixed else {}
+    run = kane.simulate(block, until=0.6, integrator=method, **step, **SLIDING)
+    assert [(e.name, e.cause) for e in run.events] == [(e.name, e.cause) for e in slid.events]
+    assert [e.time for e in run.events] == pytest.approx([e.time for e in slid.events], abs=1e-7)
+    assert run.final.q == pytest.approx(slid.final.q, abs=1e-7)
+
+
+def test_a_stepper_and_an_ensemble_are_the_same_run(block, slid):
+    stepper, events = kane.Stepper(block, **SLIDING), []
+    for _ in range(60):
+        events += stepper.step(0.01)
+    assert [(e.name, e.cause) for e in events] == [(e.name, e.cause) for e in slid.events]
+    assert stepper.q == pytest.approx(slid.final.q, abs=1e-10)
+    many = kane.simulate_many(block, until=0.6, q=SLIDING["q"], u={"x_dot": np.array([0.5, 1.0])})
+    assert (many.q[1, -1] == slid.final.q).all()
+    assert many.q[0, -1, 0] == pytest.approx(0.5**3 / (KINETIC * G), rel=1e-10)
+
+
+def test_a_stepper_that_rests_goes_on_resting(block):
+    stepper = kane.Stepper(block, **SLIDING)
+    for _ in range(300):
+        stepper.step(0.01)
+    assert stepper.q == pytest.approx([0.5 / (KINETIC * G), HEIGHT, 0.0], abs=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["expression", "function", "constant"])
+def test_inputs_of_all_kinds_act_on_what_slides(block, kind):
+    push = {"expression": 2.0 + 0.0 * block.equations.t, "function": lambda t, q, u: 2.0, "constant": 2.0}[kind]
+    run = kane.simulate(block, until=0.2, inputs={"push": push}, **SLIDING)
+    assert run.final.u[0] == pytest.approx(1.0 + (2.0 / MASS - KINETIC * G) * 0.2, rel=1e-9)
+
+
+def test_the_story_survives_a_file(slid, tmp_path):
+    slid.save(tmp_path / "run.nc")
+    again = kane.Trajectory.load(tmp_path / "run.nc")
+    assert str(again) == str(slid)
+    assert again.modes == slid.modes
+    assert (again.active("left") == slid.active("left")).all()
+    assert (again.reactions["right"] == slid.reactions["right"]).all()
+
+
+def test_a_run_prints_with_the_table_of_its_events(fallen):
+    lines = str(fallen).splitlines()
+    assert lines[0] == repr(fallen)
+    assert lines[1].split() == ["time", "[s]", "event", "cause", "impulse", "energy", "lost", "[J]"]
+    assert lines[2].split()[:3] == ["0.447214", "floor", "bounces"]
+    assert len(lines) == 2 + len(fallen.events)
+
+
+def test_pictures_show_what_was_in_force_below_the_curves(slid, ball):
+    bands = slid.plot("x").axes[-1]
+    assert [label.get_text() for label in bands.get_yticklabels()] == ["left", "right"]
+    free = kane.simulate(ball, until=0.1, q={"y": 1.0})
+    assert len(free.plot("y").axes) == 1
+
+
+def test_what_cannot_be_run_is_refused(ball, block, fallen):
+    with pytest.raises(kane.ModelError, match=r"cannot start there: 'left' is 0\.05 m \(or rad\) inside"):
+        kane.simulate(block, until=1.0, q={"y": 0.05})
+    with pytest.raises(kane.ModelError, match="goes back in time"):
+        kane.simulate(ball, until=-1.0, q={"y": 1.0})
+    with pytest.raises(kane.ModelError, match="charts cannot be switched in 'ball', whose constraints come and go"):
+        kane.simulate(ball, until=1.0, charts=kane.Charts())
+    with pytest.raises(kane.ModelError, match=r"'flor'.*did you mean floor"):
+        fallen.active("flor")
+
+
+def test_a_run_without_such_constraints_says_so():
+    model = kane.Model("plain")
+    model.connect(model.ground, model.body("B", mass=1.0, inertia=(1, 1, 1)), kane.Revolute("q1", axis="x"))
+    run = kane.simulate(kane.build(kane.formulate(model)), until=0.1)
+    with pytest.raises(kane.ModelError, match="no constraints of 'plain' come and go"):
+        print(run.modes)
+    assert str(run) == repr(run)
