@@ -16,10 +16,15 @@ from typing import Any
 import numpy as np
 
 from kane.native import call, embedding, settle
+from kane.native.contacts import programs
 from oracles.source_mutants import everywhere, functions, installed
 
 PROGRAM = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
-PROGRAMS = {embedding: ("rhs", "embedding"), settle: ("settle",)}
+PROGRAMS = {
+    embedding: ("rhs", "embedding"),
+    settle: ("settle",),
+    programs: ("rhs", "reactions", "settle", "guards", "change"),
+}
 
 
 def _view(kind: type) -> Callable[..., np.ndarray]:

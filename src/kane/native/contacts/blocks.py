@@ -36,12 +36,12 @@ class ContactPlaces(NamedTuple):
     """Scratch of native code of candidates, behind that of constraints; m rows, n speeds, nc candidates.
 
     What the program "constraints" gives; the rows in force (m), and of every row whether it is (m); what "gaps" gives;
-    forces of the rows (m); slip velocities and slip forces by friction: columns F and Y (n each) of each sliding
-    contact, the equations K of their normal forces (nc, nc) and these (nc), l (m); e_t (n), a copy of h (n), udot (n).
-    Of impacts: columns J R and M^-1 R^T J^T of every row (m, n each), G (m, m), velocities and impulses (m each), what
-    remains of them (m); the speeds before (n) and at the beginning (n); statuses (nc) and directions (2 nc) kept; what
-    is undecided (nc); scratch of one impact (24); of directions of slip (4 nc, and nc, nc);
-    what is noted (2).
+    forces of the rows (m). Of friction: columns F and Y of each sliding contact (n each), the equations K of their
+    normal forces (nc, nc) and these (nc), l (m); h, friction of given size in it (n); remainders of the rows in force
+    (m); udot (n). Of impulses: columns R^T J^T and M~^-1 R^T J^T of every row (m, n each), G (m, m), velocities now and
+    when the change began (m each), impulses of the impacts and in all (m each); the speeds before a projection and when
+    the change began (n each); what changes in a run as it was (4 nc); what is undecided (nc); scratch of one impact
+    (24) and of directions of slip (4 nc, and nc, nc); what is noted (2).
     """
 
     every: int
@@ -61,6 +61,7 @@ class ContactPlaces(NamedTuple):
     Z: int
     G: int
     v: int
+    start: int
     impulse: int
     total: int
     before: int
@@ -93,7 +94,8 @@ def contact_places(head: Any, nc: Any) -> ContactPlaces:
     Z = J + m * n
     G = Z + m * n
     v = G + m * m
-    impulse = v + m
+    start = v + m
+    impulse = start + m
     total = impulse + m
     before = total + m
     first = before + n
@@ -104,6 +106,6 @@ def contact_places(head: Any, nc: Any) -> ContactPlaces:
     note = aimed + (4 + nc) * nc
     end = note + 2
     return ContactPlaces(
-        every, active, counted, gaps, forces, F, Y, K, N, l, h, remainder, udot, J, Z, G, v, impulse, total, before,
-        first, kept, undecided, body, aimed, note, end,
+        every, active, counted, gaps, forces, F, Y, K, N, l, h, remainder, udot, J, Z, G, v, start, impulse, total,
+        before, first, kept, undecided, body, aimed, note, end,
     )  # fmt: skip

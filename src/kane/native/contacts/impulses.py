@@ -58,7 +58,7 @@ class Impulses(NamedTuple):
 
     Attributes:
         J, Z, G: R^T J^T of the rows, M~^-1 of it, in the order of the choice, (m, n); J Z, (m, m).
-        v: velocities of the rows (m,).
+        v, start: velocities of the rows, now and when the change began, (m,).
         impulse: of the rows in one impact, (m,).
         total: of the rows in all, (m,).
         before: speeds before a projection, (n,).
@@ -75,6 +75,7 @@ class Impulses(NamedTuple):
     Z: Any
     G: Any
     v: Any
+    start: Any
     impulse: Any
     total: Any
     before: Any
@@ -101,6 +102,7 @@ def impulses_of(a: Any, c: Any, work: Any) -> Any:
         matrix_at(work, at.Z, m, n),
         matrix_at(work, at.G, m, m),
         vector_at(work, at.v, m),
+        vector_at(work, at.start, m),
         vector_at(work, at.impulse, m),
         vector_at(work, at.total, m),
         vector_at(work, at.before, n),

@@ -122,14 +122,25 @@ def decide_slip(c: Any, i: Any, k: int) -> None:
         y = i.v[t + 1]
         limit += rounding_of(c, t + 1, i.first)
     speed = length(x, y)
-    if status == SLIDING and x * c.along[at + ALONG] + y * c.along[at + ALONG + 1] <= 0.0 and i.impulse[t] == 0.0:
-        c.changing[at + STATUS] = HELD  # the slip has passed zero
+    if status == SLIDING and _has_passed(c, i, k):
+        c.changing[at + STATUS] = HELD
     elif speed > limit:
         i.undecided[k] = MOVING
         c.changing[at + STATUS] = SLIDING
         c.along[at + ALONG], c.along[at + ALONG + 1] = x / speed, y / speed
     elif status == OPEN:
         c.changing[at + STATUS] = HELD
+
+
+@native_kernel
+def _has_passed(c: Any, i: Any, k: int) -> bool:
+    """Whether a slip had passed zero when the change began, and no impulse has changed it."""
+    t, at, slip = c.table[k * TABLE + TANGENT], k * CHANGING + ALONG, 0.0
+    for r in range(c.table[k * TABLE + TANGENTS]):
+        slip += c.along[at + r] * i.start[t + r]
+        if abs(i.v[t + r] - i.start[t + r]) > rounding_of(c, t + r, i.first):
+            return False
+    return bool(slip <= 0.0)
 
 
 @native_kernel

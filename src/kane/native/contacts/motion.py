@@ -16,6 +16,8 @@ import math
 from typing import Any, NamedTuple
 
 from kane.native.algebra import (
+    Factors,
+    factor,
     factor_positive,
     from_q,
     solve_factored,
@@ -44,6 +46,7 @@ from kane.native.contacts.header import (
     OPEN,
     PERMANENT,
     SLIDING,
+    STATIC,
     STATUS,
     TABLE,
     TANGENT,
@@ -54,25 +57,24 @@ from kane.native.contacts.header import (
 )
 from kane.native.contacts.impact import length
 from kane.native.embedding import arrays_among, reduce_mass, remainders
-from kane.native.header import COORDINATES, HEADER, ROWS, SPEEDS
+from kane.native.header import COORDINATES, HEADER, ROWS, SPEEDS, UNCHOSEN
 
 # Slip slower than this [m/s or rad/s] is none: rounding of speeds of 1 km/s.
 SLOW = 1e-13
+# What hardly pushes takes as much of redundant friction as if it pushed with this share of the largest force.
+SHARED = 1e-6
 
 
 class Contacts(NamedTuple):
     """The candidates of a model and what is known of them in a call.
 
     Attributes:
-        block: the block's own integers.
-        table, changing: a row for each candidate, one after the other.
+        block, table, changing: the block's own integers; a row for each candidate, one after the other.
         along: ``changing`` read as doubles.
         every: what the program "constraints" gives.
         active, counted: rows in force, and of every row whether it is.
-        gaps: what the program "gaps" gives.
-        forces: of every row, (m,).
-        F, Y: by sliding contact, (nc, n).
-        K, N: equations of normal forces, and these.
+        gaps, forces: what the program "gaps" gives; of every row, (m,).
+        F, Y, K, N: by sliding contact, (nc, n); equations of normal forces, and these.
         l, h, remainder, udot: see ``ContactPlaces``.
     """
 
@@ -166,14 +168,18 @@ def in_force(c: Any, stage: Any, work: Any, bilateral: bool) -> Any:
 
 @native_kernel
 def direction(c: Any, k: int, n: int) -> Any:
-    """The direction of slip of a sliding candidate: of two tangents that of the slip, where it goes on as it went."""
+    """The direction of slip of a sliding candidate.
+
+    Of one tangent the one it had, beyond the end of the slip too; of two that of the slip, where it goes on as it went.
+    That of the slip where there has been none yet, as in a stage whose statuses are set from outside.
+    """
     at, t = k * CHANGING + ALONG, c.table[k * TABLE + TANGENT]
-    x, y = c.along[at], c.along[at + 1]
-    if c.table[k * TABLE + TANGENTS] == 2:
-        motion = constraint_places(c.counted.size, n).motion
-        vx, vy = c.every[motion + t], c.every[motion + t + 1]
+    x, y, motion = c.along[at], c.along[at + 1], constraint_places(c.counted.size, n).motion
+    unknown = x == 0.0 and y == 0.0
+    if unknown or c.table[k * TABLE + TANGENTS] == 2:
+        vx, vy = c.every[motion + t], c.every[motion + t + 1] if c.table[k * TABLE + TANGENTS] == 2 else 0.0
         speed = length(vx, vy)
-        if speed > SLOW and vx * x + vy * y > 0.0:
+        if speed > SLOW and (unknown or vx * x + vy * y > 0.0):
             return vx / speed, vy / speed
     return x, y
 
@@ -322,6 +328,45 @@ def solve_square(K: Any, n: int, b: Any, x: Any) -> bool:
 
 
 @native_kernel
+def _share_friction(c: Any, a: Any) -> None:
+    """Redundant friction of what sticks, shared out as its bounds: the least sum of f^2 / (mu N).
+
+    The Factors are overwritten.
+    """
+    n, held, least = a.f.order.size, 0, 0.0
+    for row in range(c.forces.size):
+        least = max(least, SHARED * abs(c.forces[row]))
+    for j in range(n):
+        a.z[j] = 0.0
+    for k in range(c.block[CANDIDATES]):
+        row = k * TABLE
+        if c.changing[k * CHANGING + STATUS] != HELD or c.table[row + FRICTION] != COULOMB:
+            continue
+        bound = c.gaps[k * NUMBERS + STATIC] * c.forces[c.table[row + NORMAL]]
+        for i in range(c.table[row + TANGENTS]):
+            t = c.table[row + TANGENT] + i
+            a.x[held], c.l[held] = math.sqrt(max(bound, least)), float(t)
+            for j in range(n):
+                a.f.A[held, j] = a.x[held] * c.every[t * n + j]
+                a.z[j] += c.forces[t] * c.every[t * n + j]
+            held += 1
+    if held == 0 or least == 0.0:
+        return
+    for j in range(n):
+        a.f.order[j] = j
+    f = Factors(a.f.A[:held], a.f.order, a.f.diag, a.f.beta, a.f.norms, a.f.w)
+    rank = factor(f, UNCHOSEN)
+    # The scaled rows B have B^T g = sum of f_i a_i: g of least norm, f_i = scale_i g_i.
+    for k in range(held):
+        c.remainder[k] = a.z[f.order[k]] if k < rank else 0.0
+    g = c.remainder[:held]
+    solve_lower(f, rank, g)
+    from_q(f, rank, g)
+    for k in range(held):
+        c.forces[int(c.l[k])] = a.x[k] * g[k]
+
+
+@native_kernel
 def _find_forces(c: Any, a: Any, rank: int, sliding: int) -> None:
     """Forces of all rows: lambda of least norm of those in force, friction of what slides, zero of the others."""
     n, m = a.f.order.size, a.f.A.shape[0]
@@ -339,6 +384,8 @@ def _find_forces(c: Any, a: Any, rank: int, sliding: int) -> None:
         c.forces[i] = 0.0
     for k in range(m):
         c.forces[c.active[k]] = a.x[k]
+    if rank < m:
+        _share_friction(c, a)
     for k in range(c.block[CANDIDATES]):
         row = k * TABLE
         if c.changing[k * CHANGING + STATUS] == SLIDING and c.table[row + TANGENTS] > 0:

@@ -232,6 +232,9 @@ def change(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     a.head[RANK] = UNCHOSEN
     find_gaps(c, a, rest, stage, work)
     find_rows(a, rest, stage, work)
+    load_velocities(c, i)
+    for row in range(m):
+        i.start[row] = i.v[row]
     i.note[0], i.note[1] = _switch(c, n), NONE
     status = _excursion(a, c, i, rest, stage, work)
     if status == ADOPTED:

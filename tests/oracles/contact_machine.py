@@ -1,0 +1,152 @@
+"""Native functions of candidates at states of one's own choosing, and the same by dense linear algebra in NumPy."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import kane
+from kane.dynamics.constraint_terms import ConstraintTerms
+from kane.dynamics.contact_functions import contact_functions
+from kane.native.contacts.blocks import change_places
+from kane.native.contacts.header import CHANGING, HELD, OPEN, SLIDING
+
+
+class Changed(NamedTuple):
+    """What "change" gives, by name."""
+
+    u: np.ndarray
+    status: int
+    cause: int
+    kind: int
+    energy_lost: float
+    impulses: np.ndarray
+    statuses: list[int]
+
+
+class ContactMachine:
+    """The native functions of a model over one stage, whose mode can be read and written.
+
+    Attributes:
+        status, along: of each candidate, views of the stage.
+        rows: for each candidate its rows among all, the normal one first where there is one.
+    """
+
+    def __init__(self, model: kane.Model) -> None:
+        self.equations = kane.formulate(model)
+        self.dyn = kane.build(self.equations)
+        self.functions = contact_functions(self.dyn)
+        e = self.functions.equations
+        self.candidates, self.n, self.nq, self.m = e.candidates, len(e.u), len(e.q), len(e.constraints)
+        self.places = change_places(len(self.candidates), self.m, self.n, self.nq)
+        self.stage = self.functions.rhs.stage(self.dyn.parameters)
+        changing = self.stage[self.functions.changing].reshape(-1, CHANGING)
+        self.status, self.along = changing.view(np.int64)[:, 0], changing[:, 2:]
+        first = self.m - sum(len(c.rows) for c in self.candidates)
+        self.permanent, self.rows = list(range(first)), []
+        for c in self.candidates:
+            self.rows.append(list(range(first, first + len(c.rows))))
+            first += len(c.rows)
+        self._free = kane.build(e)
+
+    def fresh(self) -> None:
+        """The stage as a run begins with it."""
+        self.stage[:] = self.functions.rhs.stage(self.dyn.parameters)
+
+    def call(self, name: str, q: Any, u: Any, t: float = 0.0) -> np.ndarray:
+        """A function by name at a state, inputs zero."""
+        inputs = np.zeros(len(self.equations.inputs))
+        state = np.array([t, *q, *u], float)
+        return np.array(getattr(self.functions, name)(state, inputs, self.stage))
+
+    def change(self, q: Any, u: Any, t: float = 0.0) -> Changed:
+        """An excursion."""
+        at, out = self.places, self.call("change", q, u, t)
+        numbers = (int(out[at.status]), int(out[at.cause]), int(out[at.kind]), float(out[at.energy_lost]))
+        statuses = [int(x) for x in out[at.statuses :]]
+        return Changed(out[at.u : at.status], *numbers, out[at.impulses : at.statuses], statuses)
+
+    def settled(self, q: Any, u: Any, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """A state put onto the rows in force."""
+        out = self.call("settle", q, u, t)
+        return out[: self.nq], out[self.nq : self.nq + self.n]
+
+    def terms(self, q: Any, u: Any, t: float = 0.0) -> ConstraintTerms:
+        """M, h, A and the rest, of all rows."""
+        none = np.zeros(len(self.equations.inputs))
+        return ConstraintTerms.of(self._free, np.array(q, float), np.array(u, float), t=t, inputs=none)
+
+    def in_force(self) -> list[int]:
+        """The rows in force."""
+        found = list(self.permanent)
+        for c, rows, status in zip(self.candidates, self.rows, self.status, strict=True):
+            normal = rows[: 1 if c.normal is not None else 0]
+            found += rows if status == HELD else normal if status == SLIDING else []
+        return found
+
+    def accelerations(self, q: Any, u: Any, t: float = 0.0) -> np.ndarray:
+        """udot in the mode of the stage, from all equations at once.
+
+        [M  -A^T - F; A  0] [udot; lambda] = [-h; -remainder], F the friction of what slides, by columns of normals.
+        """
+        T, rows = self.terms(q, u, t), self.in_force()
+        h, n, k = T.h.copy(), self.n, len(rows)
+        K = np.zeros((n + k, n + k))
+        K[:n, :n], K[n:, :n], K[:n, n:] = T.M, T.A[rows], -T.A[rows].T
+        for i, c in enumerate(self.candidates):
+            if self.status[i] != SLIDING:
+                continue
+            tangents = self.rows[i][-len(c.tangents) :]
+            slip, d = T.motion[tangents], self.along[i][: len(tangents)]
+            if len(tangents) == 2 and slip @ d > 0:
+                d = slip / np.linalg.norm(slip)
+            friction = -float(c.candidate.friction.kinetic) * T.A[tangents].T @ d
+            if c.normal is None:
+                h -= friction
+            else:
+                K[:n, n + rows.index(self.rows[i][0])] -= friction
+        given = np.concatenate([-h, -T.remainder[rows]])
+        return np.linalg.lstsq(K, given, rcond=1e-13)[0][:n]
+
+
+def broken(machine: ContactMachine, q: Any, before: Any, found: Changed, t: float) -> list[str]:
+    """Which laws a change breaks: momentum, energy, Signorini's and Coulomb's, in words."""
+    u, f = found.u, machine.call("reactions", q, found.u, t)
+    T = machine.terms(q, u, t)
+    a = T.A @ machine.accelerations(q, u, t) + T.remainder
+    v, gaps, scale = T.motion, dict(zip(T.closing, T.phi, strict=True)), 1.0 + np.abs(f).max(initial=0.0)
+    said = []
+
+    def ask(holds: bool, what: str) -> None:
+        if not holds:
+            said.append(what)
+
+    def energy(w: np.ndarray) -> float:
+        return float(0.5 * w @ T.M @ w)
+
+    before = np.asarray(before)
+    # Rounding of speeds, forces and momenta of the order of ten.
+    ask(np.abs(T.M @ (u - before) - T.A.T @ found.impulses).max() < 1e-10, "momentum")
+    ask(abs(energy(before) - energy(u) - found.energy_lost) < 1e-10, "energy lost")
+    ask(found.energy_lost > -1e-10, "energy made")
+    ask(np.abs(v[machine.in_force()]).max(initial=0.0) < 1e-11, "rows in force")
+    ask(machine.call("guards", q, u, t).min() >= 0.0, "guards")
+    for k, c in enumerate(machine.candidates):
+        rows, status, tangents = machine.rows[k], machine.status[k], machine.rows[k][-len(c.tangents) or None :]
+        N = 1.0
+        if c.normal is not None:
+            N = f[rows[0]]
+            ask(status == OPEN or -1e-10 * scale <= N, f"{c.name} pulls")
+            ask(found.impulses[rows[0]] >= -1e-10, f"{c.name} pulls at an instant")
+            if status == OPEN and gaps[rows[0]] < 1e-11:
+                ask(v[rows[0]] >= -1e-11, f"{c.name} approaches")
+                ask(v[rows[0]] > 1e-12 or a[rows[0]] >= -1e-9, f"{c.name} accelerates inwards")
+        if c.candidate.friction is not None and status != OPEN and c.tangents:
+            bound = float(c.candidate.friction.static) * N
+            ask(np.linalg.norm(f[tangents]) <= bound + 1e-10 * scale, f"{c.name} leaves its cone")
+            d = machine.along[k][: len(tangents)]
+            if status == SLIDING:
+                ask(d @ v[tangents] >= -1e-11, f"{c.name} slips against its direction")
+                ask(np.linalg.norm(v[tangents]) > 1e-12 or d @ a[tangents] >= -1e-9, f"{c.name} begins backwards")
+    return said

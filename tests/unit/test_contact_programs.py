@@ -1,0 +1,274 @@
+"""Native programs of constraints that come and go, each by itself at states: closed forms, and dense algebra."""
+
+import numpy as np
+import pytest
+from oracles.contact_machine import ContactMachine, broken
+
+import kane
+from kane.native.contacts.header import (
+    ADOPTED,
+    BOUNCED,
+    DELETED,
+    ENERGY_GAINED,
+    HELD,
+    IMPOSED,
+    OPEN,
+    SLIDING,
+    SLIPPED,
+    STUCK,
+)
+
+G = 9.81
+
+
+def block(slope=0.0, static=0.5, kinetic=0.4, restitution=0.3, half=0.1, height=0.05):
+    """A block on two corners on a plane through the origin, x upwards along it; where it rests, too."""
+    angle = np.arctan(slope)
+    m = kane.Model("block", gravity=(0, -G, 0))
+    b = m.body("b", mass=2, inertia=(0.02, 0.02, 0.02))
+    m.connect(m.ground, b, kane.Planar(("x", "y", "th")))
+    up = np.array([-np.sin(angle), np.cos(angle)])
+    plane = kane.Plane(m.ground.point(), m.ground.direction((*up, 0)))
+    for side, x in (("left", -half), ("right", half)):
+        friction = kane.Coulomb(static=static, kinetic=kinetic)
+        m.contact(b.point((x, -height, 0)), plane, restitution=restitution, friction=friction, name=side)
+    along = np.array([np.cos(angle), np.sin(angle)])
+    return ContactMachine(m), np.array([*(height * up), angle]), along
+
+
+def lidded(spatial):
+    """Everything at once: two corners, a tip on a lid, stops, friction and a latch in its hinge."""
+    m = kane.Model("lidded", gravity=(0, -G, 0))
+    crate = m.body("crate", mass=2, inertia=(0.02, 0.03, 0.025))
+    lid = m.body("lid", mass=0.3, inertia=(1e-3,) * 3, com=(0.1, 0.02, 0.01))
+    m.connect(m.ground, crate, kane.Free("f") if spatial else kane.Planar(("x", "y", "th")))
+    hinge = m.connect(crate, lid, kane.Revolute("q1", axis="z"), at=(-0.1, 0.1, 0))
+    floor = kane.Plane(m.ground.point(), m.ground.y)
+    for side, x in (("left", -0.1), ("right", 0.1)):
+        friction = kane.Coulomb(static=0.5, kinetic=0.4)
+        m.contact(crate.point((x, -0.1, 0.02)), floor, friction=friction, restitution=0.3, name=side)
+    friction = kane.Coulomb(static=0.3, kinetic=0.2)
+    m.contact(lid.point((0.3, 0, 0.05)), floor, friction=friction, restitution=0.5, name="tip")
+    m.stop(hinge, lower=-0.5, upper=1.2, restitution=0.2)
+    m.stick(hinge, static=0.03, kinetic=0.02)
+    m.switch(hinge.qdot, on=hinge.q - 1.1, off=m.time - 2, name="latch")
+    return ContactMachine(m)
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["plane", "space"])
+def machine(request):
+    return lidded(request.param)
+
+
+def random_state(machine, rng):
+    q, u = rng.normal(size=machine.nq), rng.normal(size=machine.n)
+    for start in machine.equations.quaternions:
+        q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
+    return q, u
+
+
+def randomise(machine, rng):
+    """A mode by lot."""
+    machine.fresh()
+    for k, c in enumerate(machine.candidates):
+        statuses = [HELD] if c.candidate.gap is None and c.candidate.on is None else [OPEN, HELD]
+        machine.status[k] = rng.choice([*statuses, SLIDING] if c.candidate.friction is not None else statuses)
+        d = rng.normal(size=len(c.tangents))
+        machine.along[k, : len(d)] = d / np.linalg.norm(d) if len(d) else 0.0
+
+
+def test_accelerations_and_forces_of_any_mode_are_those_of_all_equations_at_once(machine):
+    """NumPy solves for accelerations and forces together, friction of what slides in the matrix."""
+    rng, looked_at = np.random.default_rng(0), 0
+    for _ in range(150):
+        randomise(machine, rng)
+        q, u = machine.settled(*random_state(machine, rng))
+        T, rows = machine.terms(q, u), machine.in_force()
+        closed = [abs(x) for i, x in zip(T.closing, T.phi, strict=True) if i in rows]
+        if max(closed, default=0.0) > 1e-10 or np.linalg.matrix_rank(T.A[rows]) < len(rows):
+            continue  # rows that contradict each other, as both stops do, or that are redundant
+        looked_at += 1
+        udot = machine.call("rhs", q, u)[machine.nq :]
+        expected = machine.accelerations(q, u)
+        assert udot == pytest.approx(expected, abs=1e-10 * (1.0 + np.abs(expected).max()))
+        f = machine.call("reactions", q, u)
+        assert T.M @ udot + T.h == pytest.approx(T.A.T @ f, abs=1e-10 * (1.0 + np.abs(f).max()))
+        assert np.abs(T.motion[rows]).max(initial=0.0) < 1e-12
+    assert looked_at > 15
+
+
+def test_changes_keep_momentum_lose_energy_and_end_where_signorini_and_coulomb_hold(machine):
+    """At random states with one or two contacts closed, approaching or at rest; what is declared is asked of NumPy."""
+    rng, looked_at = np.random.default_rng(1), 0
+    for _ in range(120):
+        machine.fresh()
+        machine.status[:] = OPEN
+        closed = rng.choice(3, size=rng.integers(1, 3), replace=False)
+        machine.status[closed] = SLIDING
+        q, u = random_state(machine, rng)
+        q, _ = machine.settled(*machine.settled(0.7 * q, u))
+        u *= rng.choice([0.0, 1.0])
+        T = machine.terms(q, u)
+        if min(T.phi) < -1e-11:
+            continue  # deep inside another one, where no run can be
+        machine.fresh()
+        found = machine.change(q, u, 3.0)
+        assert found.status == ADOPTED
+        assert broken(machine, q, u, found, 3.0) == []
+        looked_at += 1
+    assert looked_at > 10
+
+
+@pytest.mark.parametrize(("slope", "sticks"), [(0.3, True), (0.499999, True), (0.500001, False)])
+def test_a_block_on_two_corners_begins_to_slip_at_the_angle_of_friction(slope, sticks):
+    """Redundant friction is shared out in proportion to its bounds, so that the threshold is that of one contact."""
+    machine, q, along = block(slope)
+    found = machine.change(q, np.zeros(3))
+    assert found.statuses == ([HELD, HELD] if sticks else [SLIDING, SLIDING])
+    a = machine.call("rhs", q, np.zeros(3))[3:5] @ along
+    angle = np.arctan(slope)
+    expected = 0.0 if sticks else -G * (np.sin(angle) - 0.4 * np.cos(angle))
+    assert a == pytest.approx(expected, abs=1e-13)
+    f = machine.call("reactions", q, np.zeros(3))
+    assert f[0] + f[2] == pytest.approx(2 * G * np.cos(angle), rel=1e-13)
+    # About the mass centre: (N_right - N_left) half = (f_left + f_right) height, signs by hand.
+    assert f[0] - f[2] == pytest.approx(2 * G * min(np.sin(angle), 1.0 if sticks else 0.4 * np.cos(angle)) * 0.5)
+
+
+def test_slip_that_has_passed_zero_sticks_or_is_reversed():
+    machine, q, along = block(0.4)
+    up = np.array([*along, 0.0])
+    assert machine.change(q, 1e-3 * up).statuses == [SLIDING, SLIDING]
+    found = machine.change(q, -2e-13 * up)
+    assert (found.statuses, found.kind) == ([HELD, HELD], STUCK)
+    assert found.u == pytest.approx(np.zeros(3), abs=1e-25)
+    machine, q, along = block(0.6)
+    up = np.array([*along, 0.0])
+    machine.change(q, 1e-3 * up)
+    found = machine.change(q, -2e-13 * up)
+    assert found.statuses == [SLIDING, SLIDING]
+    assert (machine.along[:, 0] * machine.terms(q, -up).motion[[1, 3]] > 0).all()
+
+
+def test_a_slip_that_an_impact_reverses_goes_on_the_other_way():
+    """A lid strikes its stop while its hinge slips with dry friction: velocity and friction are reversed."""
+    m = kane.Model("lid", gravity=(0, 0, 0))
+    lid = m.body("lid", mass=1, inertia=(0.1, 0.1, 0.1))
+    hinge = m.connect(m.ground, lid, kane.Revolute("q1", axis="z"))
+    m.stop(hinge, lower=0.0, restitution=0.5)
+    m.stick(hinge, static=0.03, kinetic=0.02)
+    machine = ContactMachine(m)
+    machine.change([0.5], [-2.0])
+    assert machine.along[1, 0] == -1.0
+    found = machine.change([0.0], [-2.0])
+    assert found.statuses == [OPEN, SLIDING]
+    assert found.kind == BOUNCED
+    assert found.u == pytest.approx([1.0])
+    assert machine.along[1, 0] == 1.0
+    assert machine.call("rhs", [0.0], [1.0])[1] == pytest.approx(-0.02 / 0.1)
+
+
+def test_a_contact_that_hops_less_than_anything_comes_to_rest():
+    m = kane.Model("ball", gravity=(0, -G, 0))
+    ball = m.body("ball", mass=1)
+    m.connect(m.ground, ball, kane.Prismatic("y", axis="y"))
+    m.contact(ball.point(), kane.Plane(m.ground.point(), m.ground.y), restitution=0.5, name="floor")
+    machine = ContactMachine(m)
+    assert machine.change([0.0], [-1.0]).u == pytest.approx([0.5], rel=1e-15)
+    machine.fresh()
+    found = machine.change([0.0], [-1e-6])
+    assert (found.statuses, found.u.tolist(), found.kind) == ([HELD], [0.0], IMPOSED)
+    assert machine.call("rhs", [0.0], [0.0]).tolist() == [0.0, 0.0]
+
+
+def test_a_reaction_that_would_pull_lets_go():
+    m = kane.Model("lift", gravity=(0, -G, 0))
+    body = m.body("body", mass=2)
+    m.connect(m.ground, body, kane.Prismatic("y", axis="y"))
+    m.load(kane.Force(body.point(), (0, 10.0 * m.time, 0)))
+    m.contact(body.point(), kane.Plane(m.ground.point(), m.ground.y), name="floor")
+    machine = ContactMachine(m)
+    machine.change([0.0], [0.0])
+    instant = 2 * G / 10.0
+    assert machine.call("guards", [0.0], [0.0], instant - 1e-9)[0] > 0.0
+    assert machine.call("guards", [0.0], [0.0], instant + 1e-9)[0] < 0.0
+    found = machine.change([0.0], [0.0], instant + 1e-9)
+    assert (found.statuses, found.kind) == ([OPEN], DELETED)
+
+
+def test_friction_in_a_joint_slips_at_its_threshold():
+    m = kane.Model("rotor", gravity=(0, 0, 0))
+    rotor = m.body("rotor", mass=1, inertia=(0.1, 0.1, 0.1))
+    hinge = m.connect(m.ground, rotor, kane.Revolute("q1", axis="z"))
+    m.load(kane.Motor(hinge, m.time))
+    m.stick(hinge, static=0.3, kinetic=0.2)
+    machine = ContactMachine(m)
+    assert machine.change([0.0], [0.0], 0.299).statuses == [HELD]
+    found = machine.change([0.0], [0.0], 0.3 + 1e-9)
+    assert (found.statuses, found.kind) == ([SLIDING], SLIPPED)
+    assert machine.call("rhs", [0.0], [0.0], 0.3)[1] == pytest.approx((0.3 - 0.2) / 0.1)
+
+
+def test_a_switch_projects_momentum_on_what_it_imposes():
+    """Gillespie 2003 with the reading of the errata: u1+ = C'M u- / (C'M C) for the one speed that remains."""
+    m = kane.Model("gears", gravity=(0, 0, 0))
+    joints = []
+    for k, J in enumerate((0.2, 0.5)):
+        wheel = m.body(f"wheel{k}", mass=1, inertia=(J, J, J))
+        joints.append(m.connect(m.ground, wheel, kane.Revolute(f"q{k + 1}", axis="z"), at=(k, 0, 0)))
+    m.switch(joints[1].qdot + 2 * joints[0].qdot, on=m.time - 1, off=m.time - 3, name="mesh")
+    machine = ContactMachine(m)
+    u, M, C = np.array([3.0, 1.0]), np.diag([0.2, 0.5]), np.array([1.0, -2.0])
+    assert machine.change([0, 0], u).statuses == [OPEN]
+    found = machine.change([0, 0], u, 1.0 + 1e-12)
+    expected = C @ M @ u / (C @ M @ C)
+    assert found.statuses == [HELD]
+    assert found.u == pytest.approx(expected * C, rel=1e-14)
+    assert found.energy_lost == pytest.approx(0.5 * u @ M @ u - 0.5 * expected**2 * C @ M @ C, rel=1e-13)
+    assert machine.change([0, 0], found.u, 3.0 + 1e-12).statuses == [OPEN]
+
+
+def test_restitution_of_newton_that_would_make_energy_is_an_error_that_names_the_contact():
+    """A rod whose end strikes with slip against its lean; Kane & Levinson's paradox."""
+
+    def rod(restitution):
+        m = kane.Model("rod", gravity=(0, -G, 0))
+        body = m.body("rod", mass=1, inertia=(0.01, 0.01, 0.01))
+        m.connect(m.ground, body, kane.Planar(("x", "y", "th")))
+        plane = kane.Plane(m.ground.point(), m.ground.y)
+        friction = kane.Coulomb(static=0.9, kinetic=0.9)
+        m.contact(body.point((1, 0, 0)), plane, restitution=restitution, friction=friction, name="end")
+        return ContactMachine(m)
+
+    angle, gained = -0.8, []
+    q = [0.0, -np.sin(angle), angle]
+    for slip in np.linspace(-3, 3, 13):
+        u = [slip, -1.0, 0.0]
+        machine = rod(kane.Newton(0.9))
+        found = machine.change(q, u)
+        if found.status == ENERGY_GAINED:
+            gained.append(slip)
+            assert machine.candidates[found.cause].name == "end"
+            assert found.u.tolist() == u
+        assert rod(0.9).change(q, u).status == ADOPTED
+    assert gained
+
+
+def test_a_rod_in_painleves_paradox_is_stopped_by_an_impulse_without_collision():
+    """mu > 4/3: sliding on, the rod's end has no finite force; the impulse takes the slip away."""
+    m = kane.Model("rod", gravity=(0, -G, 0))
+    body = m.body("rod", mass=1, inertia=(1 / 3, 1 / 3, 1 / 3))
+    m.connect(m.ground, body, kane.Planar(("x", "y", "th")))
+    plane = kane.Plane(m.ground.point(), m.ground.y)
+    m.contact(body.point((1, 0, 0)), plane, friction=kane.Coulomb(static=1.8, kinetic=1.8), name="end")
+    machine = ContactMachine(m)
+    angle = -np.arctan(2.0)
+    q, found = [0.0, -np.sin(angle), angle], []
+    for slip in (-1.0, 1.0):
+        machine.fresh()
+        changed = machine.change(q, [slip, 0.0, 0.0])
+        assert changed.status == ADOPTED
+        assert broken(machine, q, [slip, 0.0, 0.0], changed, 0.0) == []
+        found.append(changed.energy_lost)
+    assert min(found) == pytest.approx(0.0, abs=1e-15)
+    assert max(found) > 0.01
