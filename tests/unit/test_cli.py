@@ -175,7 +175,7 @@ def test_without_example_robot_data_its_robots_are_refused_with_the_command_that
     def missing(name):
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr("kane.importers.example_robot_data.distribution", missing)
+    monkeypatch.setattr("importlib.metadata.distribution", missing)
     with pytest.raises(kane.ImportFileError, match=r"not installed: pip install 'kane\[demo\]'"):
         kane.example_robot("ur5")
     done = call("count", "ur5")

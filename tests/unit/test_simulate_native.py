@@ -5,6 +5,7 @@ The bits that count are those of numba, which compiles the same functions in a p
 
 import io
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -245,7 +246,7 @@ def _allocates(n: int) -> int:
 
 
 def _calls_c(x: float) -> int:
-    return int(np.arctan2(x, 2.0))
+    return int(math.erf(x))
 
 
 def _strided(address: int, x: Vector) -> int:
@@ -271,7 +272,7 @@ def _is_odd(n: int) -> bool:
     [
         (_raises, "_raises can raise an exception"),
         (_allocates, "numba refuses .*_allocates"),
-        (_calls_c, "calls atan2, which"),
+        (_calls_c, "calls erf, which"),
         (_strided, "contiguous"),
         (_flat, "float64 vectors"),
         (_halves, "_halves returns float64, which is not what its annotation says"),
