@@ -1,1 +1,1 @@
-"""Native loops and programs: numba functions over arrays and addresses, compiled once for all models."""
+"""Native loops and programs over arrays and addresses, compiled once for all models when the package is built."""
