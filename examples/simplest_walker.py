@@ -1,0 +1,75 @@
+"""The simplest walking model walks down a slope of 0.009 by itself: two legs without mass, a hip, and feet of next to none.
+
+A foot is looked at as long as the legs are apart: it scuffs through the ground where they pass, as the paper has it.
+Prints the steps beside the published gait, and draws out/simplest_walker.png.
+
+Source: Garcia, Chatterjee, Ruina & Coleman, The simplest walking model, J. Biomech. Eng. 120 (1998) 281.
+"""
+
+from dataclasses import dataclass, replace
+from math import cos, sin
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+import kane
+
+OUT = Path("out")
+SLOPE, FOOT, UNTIL = 0.009, 1e-8, 24.0  # rad, mass of a foot over that of the hip, sqrt(l / g)
+ANGLE, RATE, PERIOD = 0.200310900544, -0.199832473005, 3.88246375285  # the published gait, in l, g and hip mass
+
+
+@dataclass(frozen=True)
+class FootFall(kane.Intermittent):
+    """The contact of a foot, closed only while the legs are more than 0.2 rad apart."""
+
+    contact: kane.Contact
+    apart: kane.Expr
+    title = "foot fall"
+
+    def candidates(self, name: str) -> list[kane.Candidate]:
+        """The contact, with another gap."""
+        far = kane.maximum(self.apart - 0.2, 0)
+        return [replace(c, gap=kane.select(far, c.gap, 0.1)) for c in self.contact.candidates(name)]
+
+
+def walker() -> kane.Model:
+    """A hip of mass 1 on legs a and b of length 1; x is downhill."""
+    m = kane.Model("simplest walker", gravity=(sin(SLOPE), -cos(SLOPE), 0))
+    rider, hip = m.body("rider", mass=0.0), m.body("hip", mass=1.0)
+    m.connect(m.ground, rider, kane.Prismatic("x", axis="x"))
+    m.connect(rider, hip, kane.Prismatic("y", axis="y"))
+    legs = [m.body(name, mass=FOOT, com=(0, -1, 0)) for name in "ab"]
+    a, b = (m.connect(hip, leg, kane.Revolute(leg.name, axis="z")) for leg in legs)
+    floor = kane.Plane(m.ground.point(), m.ground.y)
+    for leg in legs:
+        contact = kane.Contact(leg.point((0, -1, 0)), floor, friction=kane.Coulomb(10.0))
+        m.intermittent(FootFall(contact, kane.absolute(a.q - b.q)), name=f"foot {leg.name}")
+    return m
+
+
+def walk(until: float = UNTIL) -> kane.Trajectory:
+    """From just after a step of the published gait, on leg a."""
+    swing = RATE * cos(2 * ANGLE)
+    q = {"x": -sin(ANGLE), "y": cos(ANGLE), "a": ANGLE, "b": -ANGLE}
+    u = {"x_dot": -cos(ANGLE) * RATE, "y_dot": -sin(ANGLE) * RATE, "a_dot": RATE, "b_dot": swing}
+    return kane.simulate(kane.build(kane.formulate(walker())), until=until, q=q, u=u)
+
+
+def main() -> None:
+    """Walk six steps."""
+    run = walk()
+    print(run)
+    print(f"a published step takes {PERIOD}, legs {2 * ANGLE:.9f} rad apart at its end")
+    ax = (figure := Figure(figsize=(7, 4), layout="constrained")).subplots()
+    ax.plot(run.time, run["a"], "k", label="leg a")
+    ax.plot(run.time, run["b"], "tab:red", linestyle="--", label="leg b")
+    ax.set_xlabel("time [sqrt(l/g)]")
+    ax.set_ylabel("angle to the normal of the slope [rad]")
+    ax.legend(frameon=False, loc="upper right")
+    figure.savefig(OUT / "simplest_walker.png")
+
+
+if __name__ == "__main__":
+    OUT.mkdir(exist_ok=True)
+    main()
