@@ -76,7 +76,7 @@ from kane.model.constraints import (
     Row,
     Sliding,
 )
-from kane.model.contacts import Candidate, Coulomb, Newton, Poisson
+from kane.model.contacts import Candidate, Contact, Coulomb, Intermittent, Newton, Poisson
 from kane.model.joints import (
     AngleRates,
     CustomJoint,
@@ -136,6 +136,7 @@ __all__ = [
     "Coincidence",
     "CompileError",
     "Constraint",
+    "Contact",
     "Coulomb",
     "CustomJoint",
     "Cylinder",
@@ -163,6 +164,7 @@ __all__ = [
     "Held",
     "ImportFileError",
     "Integrator",
+    "Intermittent",
     "Interpolated",
     "JAXSource",
     "JavaScriptSource",

@@ -22,6 +22,14 @@ FIGURES = {
     "closed_loops": {"closed_loops.png"},
     "whipple_bicycle": {"whipple_bicycle.png"},
     "sampled_control": {"sampled_control.png"},
+    "simplest_walker": {"simplest_walker.png"},
+    "painleve_rod": {"painleve_rod.png"},
+    "slider_crank_stop": {"slider_crank_stop.png"},
+    "rocking_and_walking": {"rocking_and_walking.png"},
+    "sticking_caster": {"sticking_caster.png"},
+    "docking": {"docking.png"},
+    "dry_friction": {"dry_friction.png"},
+    "bouncing_ball": {"bouncing_ball.png"},
 }
 PRINTED = {
     "kane_levinson": "sigma:    0.0000",
@@ -38,6 +46,14 @@ PRINTED = {
     "whipple_bicycle": "on the rear wheel 612.8 N",
     "closed_loops": "freedoms upright 1, flat 41",
     "sampled_control": "|z| up to 0.94",
+    "simplest_walker": "a published step takes",
+    "painleve_rod": "p = -0.3285: imposed",
+    "slider_crank_stop": "stop: lower  bounces",
+    "rocking_and_walking": "(Housner)",
+    "sticking_caster": "caster sticks  imposed",
+    "docking": "latch  imposed",
+    "dry_friction": "the pendulum stops at",
+    "bouncing_ball": "by the law that stays -0.285714285714",
 }
 
 
