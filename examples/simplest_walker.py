@@ -45,7 +45,7 @@ def walker() -> kane.Model:
     floor = kane.Plane(m.ground.point(), m.ground.y)
     for leg in legs:
         contact = kane.Contact(leg.point((0, -1, 0)), floor, friction=kane.Coulomb(10.0))
-        m.intermittent(FootFall(contact, kane.absolute(a.q - b.q)), name=f"foot {leg.name}")
+        m.intermittent(FootFall(contact, kane.absolute(a["a"].q - b["b"].q)), name=f"foot {leg.name}")
     return m
 
 
