@@ -66,7 +66,7 @@ def main() -> None:
     ax.plot(run.time, run["b"], "tab:red", linestyle="--", label="leg b")
     ax.set_xlabel("time [sqrt(l/g)]")
     ax.set_ylabel("angle to the normal of the slope [rad]")
-    ax.legend(frameon=False, loc="upper right")
+    ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     figure.savefig(OUT / "simplest_walker.png")
 
 
