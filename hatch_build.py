@@ -19,7 +19,8 @@ class NativeCode(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile what is missing or older than its source."""
         root = Path(self.root)
-        environment = {**os.environ, "PYTHONPATH": str(root / "src")}
+        path = os.pathsep.join([str(root / "src"), *sys.path])  # numba is where pip put it for the build
+        environment = {**os.environ, "PYTHONPATH": path}
         subprocess.run(
             [sys.executable, "-m", "kane.native.compile", str(root / FOLDER)], env=environment, check=True, cwd=root
         )
