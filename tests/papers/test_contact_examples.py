@@ -94,6 +94,17 @@ def test_a_crate_slides_above_it_with_the_acceleration_of_kinetic_friction(frict
     np.testing.assert_allclose(run["x"], a * run.time**2 / 2, rtol=1e-9, atol=1e-12)
 
 
+def test_reactions_of_a_crate_that_slides_are_those_of_statics(friction):
+    """Normal forces carry the weight, and their moment balances that of friction, at 0.1 m below the mass centre."""
+    slope = 0.5
+    run = kane.simulate(built(friction["crate"](slope, kane.Coulomb(0.5, 0.4))), until=1.0, q={"y": 0.1})
+    weight = 2.0 * friction["G"] * math.cos(slope)
+    (left, tangent_left), (right, tangent_right) = run.reactions["left"][-1], run.reactions["right"][-1]
+    assert left + right == pytest.approx(weight, rel=1e-9)
+    assert right - left == pytest.approx(0.4 * weight, rel=1e-9)  # 0.1 (N2 - N1) = 0.1 friction
+    np.testing.assert_allclose([tangent_left, tangent_right], [-0.4 * left, -0.4 * right], rtol=1e-9)
+
+
 def test_a_mass_on_a_belt_sticks_and_slips_at_the_times_of_its_closed_form(friction):
     """Carried by the belt until k x = mu_s m g; then x = x_k + (x_s - x_k) cos w t + V / w sin w t until x' = V."""
     k, V, g = friction["STIFFNESS"], friction["BELT"], friction["G"]
