@@ -1,4 +1,4 @@
-"""Control from exact linearization: a bicycle's eigenvalues, a double pendulum balanced on a cart, a spacecraft turned.
+"""Exact linearization: a bicycle's eigenvalues over its speed, and a double pendulum balanced on a cart.
 
 Draws out/linear_control.png.
 """
@@ -49,49 +49,15 @@ def pendulum(ax: Axes) -> None:
     balanced = kane.build(kane.substitute(eqs, F=-sum(k * y for k, y in zip(K, x, strict=True))))
     run = kane.simulate(balanced, until=6.0, q=up.q + np.radians([0.0, 8.0, -4.0]))
     print(f"double pendulum: falls at {unstable:.3g} 1/s, balanced to {np.abs(run.q[-1] - up.q).max():.1e} after 6 s")
-    ax.plot(run.time, run.q - up.q, label=["cart [m]", "link 1 [rad]", "link 2 [rad]"])
-    ax.set(title="double pendulum on a cart", xlabel="t [s]")
+    ax.plot(run.time, run.q - up.q, label=["cart", "link 1", "link 2"])
+    ax.set(title="double pendulum on a cart", xlabel="t [s]", ylabel="off by [m or rad]")
     ax.legend(frameon=False)
 
 
-def spacecraft() -> kane.Model:
-    """A hub with three wheels along its axes, driven by motors."""
-    m = kane.Model("spacecraft")
-    hub = m.body("hub", mass=300.0, inertia=(80.0, 60.0, 90.0, 4.0, 0.0, -3.0))
-    m.connect(m.ground, hub, kane.Spherical("hub"))
-    for axis, inertia in (("x", (0.1, 0.05, 0.05)), ("y", (0.05, 0.1, 0.05)), ("z", (0.05, 0.05, 0.1))):
-        wheel = m.body(f"wheel {axis}", mass=5.0, inertia=inertia)
-        joint = m.connect(hub, wheel, kane.Revolute(f"wheel_{axis}", axis=axis))
-        m.load(kane.Motor(joint, m.input(f"T{axis}")))
-    return m
-
-
-def attitude(ax: Axes) -> None:
-    """The hub is turned by 40 degrees and back to rest, by the torques of its wheels."""
-    dyn = kane.build(kane.formulate(spacecraft()))
-    whole = kane.linearize(dyn)
-    lin = whole.part([name for name in whole.states if name.startswith("hub")])
-    K = regulator(lin, [1, 1, 1, 10, 10, 10], 0.05)
-
-    def feedback(t: float, q: Any, u: Any) -> Any:
-        turned = 2.0 * np.sign(q[0]) * q[1:4]  # the small rotation, to first order
-        return -K @ np.concatenate([turned, u[:3]])
-
-    half = np.radians(20.0)
-    away = [np.cos(half), *(np.sin(half) * np.array([2.0, -1.0, 2.0]) / 3.0)]
-    names = [f"hub_q{c}" for c in "wxyz"]
-    run = kane.simulate(dyn, until=120.0, q=dict(zip(names, away, strict=True)), inputs=feedback)
-    angle = 2.0 * np.degrees(np.arccos(np.clip(np.abs(run.q[:, 0]), 0.0, 1.0)))
-    wheels = np.abs(run.u[:, 3:]).max()
-    print(f"spacecraft: {angle[0]:.0f} deg off, {angle[-1]:.1e} deg after 120 s, wheels at most {wheels:.0f} rad/s")
-    ax.plot(run.time, angle, color="black")
-    ax.set(title="spacecraft with wheels", xlabel="t [s]", ylabel="off by [deg]")
-
-
 def main() -> None:
-    """All three, side by side."""
-    figure = Figure(figsize=(13, 4), layout="constrained")
-    for draw, ax in zip((bicycle, pendulum, attitude), figure.subplots(1, 3), strict=True):
+    """Both, side by side."""
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    for draw, ax in zip((bicycle, pendulum), figure.subplots(1, 2), strict=True):
         draw(ax)
         ax.grid(alpha=0.3)
     figure.savefig(OUT / "linear_control.png")

@@ -30,6 +30,9 @@ FIGURES = {
     "docking": {"docking.png"},
     "dry_friction": {"dry_friction.png"},
     "bouncing_ball": {"bouncing_ball.png"},
+    "linear_control": {"linear_control.png"},
+    "attitude_control": {"attitude_control.png"},
+    "live_pages": set(),
 }
 PRINTED = {
     "kane_levinson": "sigma:    0.0000",
@@ -54,6 +57,9 @@ PRINTED = {
     "docking": "latch  imposed",
     "dry_friction": "the pendulum stops at",
     "bouncing_ball": "by the law that stays -0.285714285714",
+    "linear_control": "bicycle at 5.0 m/s: -0.3229+0j",
+    "attitude_control": "wheels at most 40 rad/s",
+    "live_pages": "whipple_bicycle.html",
 }
 
 
