@@ -150,6 +150,18 @@ def test_slip_that_has_passed_zero_sticks_or_is_reversed():
     assert (machine.along[:, 0] * machine.terms(q, -up).motion[[1, 3]] > 0).all()
 
 
+def test_a_slip_that_has_passed_zero_by_more_than_rounding_and_cannot_be_held_goes_on_as_it_goes():
+    """Down the slope, found moving up: friction acts against that until it is zero again, and no guard is negative."""
+    machine, q, along = block(0.6)
+    up = np.array([*along, 0.0])
+    machine.change(q, -1e-3 * up)
+    before = machine.along[:, 0].copy()
+    found = machine.change(q, 1e-7 * up)
+    assert found.statuses == [SLIDING, SLIDING]
+    assert (machine.along[:, 0] == -before).all()
+    assert machine.call("guards", q, found.u).min() >= 0.0
+
+
 def test_a_slip_that_an_impact_reverses_goes_on_the_other_way():
     """A lid strikes its stop while its hinge slips with dry friction: velocity and friction are reversed."""
     m = kane.Model("lid", gravity=(0, 0, 0))

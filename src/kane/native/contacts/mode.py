@@ -111,25 +111,30 @@ def decide(c: Any, i: Any) -> None:
 def decide_slip(c: Any, i: Any, k: int) -> None:
     """Of a candidate that is closed, or has no gap: sliding, or all undecided."""
     row, at = k * TABLE, k * CHANGING
-    t, tangents = c.table[row + TANGENT], c.table[row + TANGENTS]
     status = c.changing[at + STATUS]
     i.undecided[k] = STILL
-    if tangents == 0:
+    if c.table[row + TANGENTS] == 0 or (status == SLIDING and _has_passed(c, i, k)):
         c.changing[at + STATUS] = HELD
-        return
-    x, y, limit = i.v[t], 0.0, rounding_of(c, t, i.first)
-    if tangents == 2:
+    elif _moves(c, i, k):
+        i.undecided[k] = MOVING
+        c.changing[at + STATUS] = SLIDING
+    elif status == OPEN:
+        c.changing[at + STATUS] = HELD
+
+
+@native_kernel
+def _moves(c: Any, i: Any, k: int) -> bool:
+    """Whether a candidate slips by more than rounding, in a direction that is then written."""
+    t, at, y = c.table[k * TABLE + TANGENT], k * CHANGING + ALONG, 0.0
+    x, limit = i.v[t], rounding_of(c, t, i.first)
+    if c.table[k * TABLE + TANGENTS] == 2:
         y = i.v[t + 1]
         limit += rounding_of(c, t + 1, i.first)
     speed = length(x, y)
-    if status == SLIDING and _has_passed(c, i, k):
-        c.changing[at + STATUS] = HELD
-    elif speed > limit:
-        i.undecided[k] = MOVING
-        c.changing[at + STATUS] = SLIDING
-        c.along[at + ALONG], c.along[at + ALONG + 1] = x / speed, y / speed
-    elif status == OPEN:
-        c.changing[at + STATUS] = HELD
+    if not speed > limit:
+        return False
+    c.along[at], c.along[at + 1] = x / speed, y / speed
+    return True
 
 
 @native_kernel
@@ -225,11 +230,16 @@ def _mobility(c: Any, t: int) -> float:
 
 @native_kernel
 def flip(c: Any, i: Any, k: int, wanted: int) -> None:
-    """Give a candidate the status; slip begins against the friction that would have held it."""
+    """Give a candidate the status; slip begins against the friction that would have held it.
+
+    A slip that has passed zero by more than rounding, and cannot be held, goes on as it goes.
+    """
     row, at = k * TABLE, k * CHANGING
     if wanted == SLIDING and c.changing[at + STATUS] == HELD:
         t = c.table[row + TANGENT]
-        if c.table[row + TANGENTS] == 1:
+        if _moves(c, i, k):
+            i.undecided[k] = MOVING
+        elif c.table[row + TANGENTS] == 1:
             c.along[at + ALONG], c.along[at + ALONG + 1] = -math.copysign(1.0, c.forces[t]), 0.0
         else:
             size = length(c.forces[t], c.forces[t + 1])
