@@ -17,11 +17,11 @@ class NativeCode(BuildHookInterface[Any]):
     """The code of native loops and programs, beside their sources: in the wheel, or in place for an editable one."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile what is missing or older than its source."""
+        """Compile what is missing or older than its source; what is installed in place serves this machine alone."""
         root = Path(self.root)
         path = os.pathsep.join([str(root / "src"), *sys.path])  # numba is where pip put it for the build
         environment = {**os.environ, "PYTHONPATH": path}
-        subprocess.run(
-            [sys.executable, "-m", "kane.native.compile", str(root / FOLDER)], env=environment, check=True, cwd=root
-        )
+        command = [sys.executable, "-m", "kane.native.compile", str(root / FOLDER)]
+        command += ["--here"] if version == "editable" else []
+        subprocess.run(command, env=environment, check=True, cwd=root)
         build_data["artifacts"].append(f"/{FOLDER}/")

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
 
-from kane.machine.processor import platform_targets
+from kane.machine.processor import own_target, platform_targets
 from kane.native.code import PORTABLE, compile_apart, keep, kept
 from kane.native.compile.entries import entries, text_of
 from kane.native.compile.objects import code_of
@@ -24,9 +24,9 @@ def compile_these(titles: Sequence[str], folder: Path, targets: Sequence[str]) -
             keep(folder, entry, target, code)
 
 
-def compile_all(folder: Path) -> None:
+def compile_all(folder: Path, targets: Sequence[str]) -> None:
     """Put the code of all entries that is missing or older than its sources into the folder."""
-    found, targets = {title: entry for title, (entry, _) in entries().items()}, [*platform_targets(), PORTABLE]
+    found = {title: entry for title, (entry, _) in entries().items()}
     left = [title for title, entry in found.items() if any(kept(folder, entry, target) is None for target in targets)]
     together = [list(titles) for _, titles in groupby(left, lambda title: found[title].module)]  # they share much
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # each waits for a process of its own
@@ -38,12 +38,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m kane.native.compile", description=__doc__)
     parser.add_argument("folder", type=Path, help="where the code is put")
     parser.add_argument("--only", nargs="+", metavar="ENTRY", help="these loops or programs alone")
-    parser.add_argument("--targets", nargs="+", default=[PORTABLE], help="for these processors")
+    parser.add_argument("--targets", nargs="+", default=[*platform_targets(), PORTABLE], help="for these processors")
+    parser.add_argument("--here", action="store_true", help="for this processor alone")
     given = parser.parse_args()
+    targets = [own_target() or PORTABLE] if given.here else given.targets
     if given.only is None:
-        compile_all(given.folder)
+        compile_all(given.folder, targets)
     else:
-        compile_these(given.only, given.folder, given.targets)
+        compile_these(given.only, given.folder, targets)
 
 
 if __name__ == "__main__":
