@@ -23,6 +23,7 @@ LIBRARY = {
     "spacecraft_tree": kane.library.spacecraft_tree,
     "chain": lambda: kane.library.chain(4),
     "n_link_pendulum": lambda: kane.library.n_link_pendulum(3),
+    "n_link_pendulum_to_vertical": lambda: kane.library.n_link_pendulum_to_vertical(3),
     "n_four_bar": lambda: kane.library.n_four_bar(2),
     **{
         name: getattr(kane.library, name)

@@ -29,8 +29,9 @@ def orientation(joint, q):
 
 @given(st.sampled_from(SEQUENCES), ANGLES)
 def test_the_matrix_of_the_angles_is_that_of_the_rotation(sequence, q):
+    """Rotation takes an angle within 1e-12 of a right one as right, each of the three."""
     R = kane.Rotation.euler(sequence, *q).as_numpy()
-    assert orientation(gimbal(sequence), q) == pytest.approx(R, abs=1e-12)
+    assert orientation(gimbal(sequence), q) == pytest.approx(R, abs=4e-12)
 
 
 @given(st.sampled_from(SEQUENCES), st.sampled_from([RATES, MEASURES]), ANGLES, TRIPLES)

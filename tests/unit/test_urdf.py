@@ -478,7 +478,7 @@ def test_collision_primitives_come_into_contact_with_a_floor_that_is_asked_for(g
     """
     lean = 0.2 if "cylinder" in geometry else 0.0
     shape = collision(geometry, f'<origin xyz="0 0 0.5" rpy="{lean} 0 0"/>')
-    text = robot(link("a"), link("b", shape), joint("j", "a", "b", "prismatic", ""))
+    text = robot(link("a"), link("b", shape), joint("j", "a", "b", "prismatic"))
     model = load_urdf(text, floor=-1.0, friction=Coulomb(0.8))
     assert len(model.candidates) == number
     assert {c.name.partition(":")[0] for c in model.candidates} == {"b"}
