@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 from kane.errors import ModelError, shown
@@ -67,9 +68,9 @@ def variables(equations: Equations, wrt: Sequence[str], read: Sequence[Expr]) ->
     }
     for word, leaves in (("udot", equations.udot), ("inputs", equations.inputs)):
         if set(leaves) <= set(read):
-            known[word] = lambda word=word, leaves=leaves: _leaves(word, leaves)  # type: ignore[misc]
+            known[word] = partial(_leaves, word, leaves)
     for leaf in equations.parameters:
-        known.setdefault(leaf.name, lambda leaf=leaf: _leaf(leaf))  # type: ignore[misc]
+        known.setdefault(leaf.name, partial(_leaf, leaf))
     asked = words(wrt, "wrt", "words")
     for word in asked:
         if word not in known:

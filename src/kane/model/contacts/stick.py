@@ -38,6 +38,6 @@ class Stick(Intermittent):
         return f"friction of {self.joint.name}"
 
     def candidates(self, name: str) -> Sequence[Candidate]:
-        row = Row("rate", motion=self.joint.qdot)  # type: ignore[arg-type]
+        row = Row("rate", motion=coordinate("stick", self.joint).qdot)
         kinetic = self.static if self.kinetic is None else self.kinetic
         return [Candidate(name, tangents=(row,), friction=Thresholds(self.static, kinetic))]

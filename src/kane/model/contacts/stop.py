@@ -50,7 +50,7 @@ class Stop(Intermittent):
         return f"stop of {self.joint.name}"
 
     def candidates(self, name: str) -> Sequence[Candidate]:
-        q: Expr = self.joint.q  # type: ignore[assignment]
+        q = coordinate("a stop", self.joint).q
         gaps: dict[str, Expr] = {}
         if self.lower is not None:
             gaps["lower"] = q - self.lower
