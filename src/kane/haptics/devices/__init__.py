@@ -1,0 +1,1 @@
+"""Haptic devices: one contract, one file each."""

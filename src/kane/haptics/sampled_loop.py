@@ -1,0 +1,134 @@
+"""A spring and damper that a computer renders through a device: exact eigenvalues of the loop, and passivity.
+
+The handle is m x'' + b x' = -F, the wall F_k = K x_k + B (x_k - x_(k-1))/T with x_k = x(k T), and F_k acts from
+k T + td to (k + 1) T + td: a zero-order hold, late by td.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Where the conditions over all frequencies are looked at, as parts of pi/T; limits at 0 are approached by the first.
+FREQUENCIES = np.concatenate([np.geomspace(1e-4, 1e-2, 100), np.linspace(1e-2, 1.0, 4000)]) * math.pi
+# Stiffnesses are looked through by this factor, and halved until they are this near to the limit.
+SCAN, CLOSE = 1.05, 1e-9
+
+
+@dataclass(frozen=True)
+class SampledLoop:
+    """A handle before a rendered wall.
+
+    Attributes:
+        mass, damping: of the handle, m [kg] and b [N s/m].
+        period: T [s].
+        delay: td [s].
+    """
+
+    mass: float
+    damping: float
+    period: float
+    delay: float
+
+    def matrix(self, stiffness: float, damping: float) -> NDArray[np.float64]:
+        """What one sample does to [x, v, x one sample ago, the forces of the samples before]; exact."""
+        T, late = self.period, int(self.delay / self.period + 1e-9)
+        part = self.delay - late * T
+        before, push_before = self._free(part)
+        after, push_after = self._free(T - part)
+        size = 4 + late
+        force = np.zeros((late + 2, size))  # F of this sample, of the one before, ...
+        force[0, 0], force[0, 2] = stiffness + damping / T, -damping / T
+        force[1:, 3:] = np.eye(late + 1)
+        A = np.zeros((size, size))
+        A[:2, :2] = after @ before
+        A[:2] -= np.outer(after @ push_before, force[late + 1]) + np.outer(push_after, force[late])
+        A[2, 0] = 1.0
+        A[3:] = force[: late + 1]
+        return A
+
+    def _free(self, h: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What h seconds do to [x, v] of the handle alone, and what a constant force adds to them."""
+        m, b = self.mass, self.damping
+        s = b * h / m
+        if s < 1e-6:  # the series, where the closed form divides rounding by rounding
+            fall = h * (1 - s / 2)
+            return np.array([[1.0, fall], [0.0, 1 - s + s * s / 2]]), np.array([h * h / m * (0.5 - s / 6), fall / m])
+        lost = -math.expm1(-s)
+        return np.array([[1.0, m / b * lost], [0.0, 1 - lost]]), np.array([(h - m / b * lost) / b, lost / b])
+
+    def is_stable(self, stiffness: float, damping: float) -> bool:
+        """Whether all eigenvalues lie within the unit circle."""
+        return bool(np.abs(np.linalg.eigvals(self.matrix(stiffness, damping))).max() < 1.0)
+
+    def rule(self, damping: float) -> float:
+        """K = (b + B)/(T/2 + td), the stability limit of handles that are heavy for so short a sample [N/m].
+
+        Source: Gil, Avello, Rubio & Florez 2004; Hulin, Preusche & Hirzinger 2006.
+        """
+        return (self.damping + damping) / (self.period / 2 + self.delay)
+
+    def largest_stable(self, damping: float) -> float:
+        """The K up to which the loop is stable with this B [N/m]; zero where it is with none."""
+        low = 1e-3 * self.rule(damping)
+        if low == 0.0 or not self.is_stable(low, damping):
+            return 0.0
+        while self.is_stable(SCAN * low, damping):
+            low *= SCAN
+        high = SCAN * low
+        while high - low > CLOSE * high:
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.is_stable(middle, damping) else (low, middle)
+        return low
+
+    def largest_passive(self, damping: float) -> float:
+        """The K up to which no passive hand can draw energy from the wall [N/m]; zero where B alone is too much.
+
+        b > T/2 / (1 - cos wT) Re{(1 - e^(-jwT)) H(e^(jwT)) e^(-jw td)} for 0 <= w <= pi/T, with
+        H = K + B (1 - e^(-jwT))/T. For td = 0 this is b > K T/2 + |B|.
+
+        Source: Colgate & Schenkel 1997.
+        """
+        s = FREQUENCIES
+        turn = (1 - np.exp(-1j * s)) * np.exp(-1j * s * self.delay / self.period)
+        weight = self.period / 2 / (1 - np.cos(s))
+        spring, damper = weight * turn.real, weight * (turn * (1 - np.exp(-1j * s))).real / self.period
+        left = self.damping - damping * damper
+        limited = spring > 0
+        if (left[~limited] < 0).any():
+            return 0.0
+        # towards w = 0 the spring asks most for itself alone: (T/2 + td) K
+        alone = (self.damping - damping * damper[0]) / (self.period / 2 + self.delay)
+        return max(0.0, min(alone, float((left[limited] / spring[limited]).min())))
+
+    def largest_unconditional(self, damping: float) -> float:
+        """The K up to which device and coupler are stable between any passive hand and any passive environment [N/m].
+
+        Llewellyn's criterion takes the hold for a filter, which near half the rate of the samples it is not; a fixed
+        wall is a passive environment, for which Colgate and Schenkel's condition is exact: the smaller one counts.
+        """
+        return min(self.llewellyn(damping), self.largest_passive(damping))
+
+    def llewellyn(self, damping: float) -> float:
+        """The K up to which Llewellyn's criterion holds [N/m].
+
+        Of the two-port [[Z_d, Z], [-1, 1/Z_c]] of an impedance display: with Z_d = b at its least, the hold
+        Z = (1 + e^(-jwT))/2 e^(-jw td) and the coupler Z_c it reads Re 1/Z_c >= |Z| (1 - cos arg Z)/(2 b).
+        Here Z_c is spring and damper over positions that are sampled: K T/2 (z + 1)/(z - 1) + B (z + 1)/(2 z).
+
+        Source: Adams & Hannaford 1999.
+        """
+        z = np.exp(1j * FREQUENCIES[:-1])
+        hold = (1 + 1 / z) / 2 * z ** (-self.delay / self.period)
+        if self.damping == 0.0 or damping == 0.0:
+            return 0.0
+        least = (np.abs(hold) - hold.real) / (2 * self.damping)
+        spring, damper = self.period / 2 * ((z + 1) / (z - 1)).imag, damping * (z + 1) / (2 * z)
+        # Re 1/Z_c = Re Z_c / |Z_c|^2 with Z_c = damper + j K spring: |Z_c| may be no larger than sqrt(Re Z_c / least).
+        room = damper.real / np.maximum(least, 1e-300) - damper.real**2
+        if (room < damper.imag**2 * (1 - 1e-12)).any():
+            return 0.0
+        return float(((np.sqrt(room) + np.sign(spring) * -damper.imag) / np.abs(spring)).min())
