@@ -1,6 +1,9 @@
 """A hand on a mechanism: devices, what a coupler may be set to."""
 
+from kane.haptics.devices.device import Channel as Channel
 from kane.haptics.devices.device import Device as Device
 from kane.haptics.devices.device import Traits as Traits
+from kane.haptics.devices.simulated import Arm as Arm
+from kane.haptics.devices.simulated import Simulated as Simulated
 from kane.haptics.limits import Limits as Limits
 from kane.haptics.limits import coupler_limits as coupler_limits
