@@ -31,7 +31,7 @@ ENDLESS = 20.0
 HUNG = 240.0
 # What only kane makes, exported so that it can be named: their constructors take what is right on trust.
 MADE_BY_KANE = {
-    "Blocks", "Derivatives", "Linearization", "Mode", "Sensitivities", "Trim",
+    "Blocks", "Derivatives", "Linearization", "Mode", "Sensitivities", "Trim", "View",
     "Assembly", "BestSpeeds", "Certificate", "Dynamics", "Ensemble", "Equations", "FollowedMotion", "Occurrence",
     "PowerLedger", "Reactions", "TipOver", "Trajectory", "TriedSpeeds", "WheelForces", "CompileError",
     "ExpressionError", "FileError", "FrameError", "ImportFileError", "KaneError", "ModelError", "SimulationError",
@@ -90,6 +90,10 @@ def valid(name, s):
         "quantities": lambda: ["forward"], "rest_": lambda: (), "out": lambda: None, "args": lambda: s.q1,
         "wrt": lambda: s.lot.choice([["q", "u"], ["m1"], ["inputs"]]), "of": lambda: "forward", "weights": lambda: s.u,
         "cost": lambda: BUILT.q1, "outputs": lambda: [BUILT.q1],
+        "viewed": lambda: s.lot.choice([s.model, BUILT.run, BUILT.ensemble, BUILT.dyn]), "ghosts": lambda: [BUILT.run],
+        "traces": lambda: [BUILT.equations.bodies[1]], "plots": lambda: ["q1"], "arrows": lambda: ["q1"],
+        "sliders": lambda: ["m1"], "size": lambda: (64, 64), "restitution": lambda: 0.5,
+        "friction": lambda: kane.Coulomb(0.5),
         "state": lambda: np.zeros(12), "stage": lambda: BUILT.function.stage([1.0]), "bodies": lambda: 2,
     }  # fmt: skip
     return table.get(name)
@@ -162,7 +166,7 @@ class Call:
         return str(self)
 
     def argument(self, parameter, badness):
-        name = parameter.name
+        name = "viewed" if self.name == "view" and parameter.name == "source" else parameter.name
         make = valid(name, self.scene)
         lot = self.lot.random()
         if make is not None and lot >= badness:
@@ -228,6 +232,8 @@ class Call:
     def use(self, made):
         """What is made is taken by whom it is for, or refused."""
         m = self.scene.model
+        if isinstance(made, kane.View):
+            made.close()
         if isinstance(made, kane.model.loads.load.Load):
             m.load(made)
         elif isinstance(made, kane.Constraint):

@@ -111,6 +111,11 @@ def test_every_set_of_particles_is_accepted():
         checked_inertia("A", 1.0, inertia_matrix(body_of(m, r)[2]))
 
 
+def test_moments_as_large_as_numbers_can_be_are_compared_without_overflow(recwarn):
+    assert checked_inertia("A", 1.0, inertia_matrix((1e308, 1e308, 1e308)))[0][0] == 1e308
+    assert not recwarn.list
+
+
 @pytest.mark.parametrize("mass", [-1.0, math.nan, math.inf, -math.inf])
 def test_a_mass_that_is_none_is_refused(mass):
     with pytest.raises(ModelError, match=r"the mass of Arm is .* kg; it must be finite and not negative"):

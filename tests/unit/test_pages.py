@@ -250,6 +250,7 @@ def test_what_a_page_cannot_show_is_refused_before_anything_is_written(tmp_path)
         ({"sliders": {"g": (2, 1)}}, "range of the slider"),
         ({"sliders": {"g": 3}}, "range of the slider"),
         ({"plots": ["nowhere"]}, "no course"),
+        ({"plots": np.zeros((2, 5))}, "one of the names in plots"),
         ({"traces": [3]}, "cannot be traced"),
         ({"q": [1.0]}, "coordinates have shape"),
         ({"inputs": {"nowhere": 1}}, "no input 'nowhere'"),

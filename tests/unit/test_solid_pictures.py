@@ -80,6 +80,7 @@ def test_what_cannot_be_drawn_is_refused_by_name():
         ({"parameters": {"y": 1}}, "parameter 'y'"),
         ({"size": 3}, "size of a picture"),
         ({"size": (1, -1)}, "size of a picture"),
+        ({"size": 10**5000}, "size of a picture"),  # too long to be printed
         ({"t": "x"}, "t must|t is"),
     ]:
         with pytest.raises(ModelError, match=words):

@@ -496,7 +496,8 @@ def test_a_collision_mesh_is_left_out_with_a_note():
 
 
 def test_what_is_wrong_with_a_floor_or_a_collision_is_said():
-    assert "friction= and restitution= are of a floor" in refusal(ARM, friction=Coulomb(0.5))
+    for given in ({"friction": Coulomb(0.5)}, {"restitution": 0.5}, {"restitution": np.zeros(3)}):
+        assert "friction= and restitution= are of a floor" in refusal(ARM, **given)
     assert "floor= is nan" in refusal(ARM, floor=math.nan)
     assert "stops= says whether" in refusal(ARM, stops=1)
     text = robot(link("a"), link("b", collision("<torus/>")), joint("j", "a", "b"))

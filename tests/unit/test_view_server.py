@@ -208,6 +208,7 @@ def test_what_cannot_be_viewed_is_refused_by_name():
         (run, {"plots": ["nowhere"]}, "no course 'nowhere'"),
         (run, {"control": True}, "Stepper"),
         (many, {}, "does not hold its model"),
+        (many, {"model": dynamics(), "plots": [[1.0]]}, "one of the names in plots"),
         (many, {"model": kane.library.four_bar()}, "the ensemble has the coordinates"),
     ]:
         with pytest.raises(ModelError, match=words):

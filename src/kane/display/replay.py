@@ -13,7 +13,7 @@ from kane.display.motion import page, posed_form
 from kane.display.page import Page, encoded
 from kane.display.scene import scene_of
 from kane.errors import ModelError, shown
-from kane.expression.arguments import listed
+from kane.expression.arguments import listed, words
 from kane.formulation.equations import Equations
 from kane.model.body import Body, Point
 from kane.model.checks import near
@@ -76,7 +76,7 @@ def replay_page(
     *,
     parameters: Mapping[str, float],
     traces: Any = (),
-    plots: Sequence[str] = (),
+    plots: Any = (),
 ) -> Page:
     """The page that plays runs of a model: the first in colour, the others as ghosts.
 
@@ -85,7 +85,8 @@ def replay_page(
             nothing to see.
     """
     first = runs[0]
-    for name in plots:
+    plotted = words(plots, "plots", "names")
+    for name in plotted:
         if name not in first.series:
             raise ModelError(f"there is no course {shown(name)} to plot; {near(name, list(first.series))}")
     scene = scene_of(equations, parameters=parameters, q=first.q[0])
@@ -99,7 +100,7 @@ def replay_page(
         ],
         "arrows": names,
         "force_scale": _force_scale(first.arrows, scene.size),
-        "plots": list(plots),
+        "plots": plotted,
         "subtitle": f"{first.time[0]:g} s to {first.time[-1]:g} s",
     }
     return page("run", equations, scene, posed_form(equations, parameters), start=start, programs=(), extra=extra)

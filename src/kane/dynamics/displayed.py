@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import listed
+from kane.expression.arguments import listed, words
 from kane.formulation.equations import Equations
 from kane.model.named_vector import named_vector
 
@@ -69,13 +69,13 @@ class Displayed(ABC):
             *named_vector(q, [leaf.name for leaf in eqs.q], eqs.neutral, "coordinate"),
             *named_vector(u, [leaf.name for leaf in eqs.u], [0.0] * len(eqs.u), "speed"),
         ]
-        wanted = listed(plots, "plots", "names")
+        wanted = words(plots, "plots", "names")
         for name in wanted:
             if name not in known:
                 raise ModelError(f"there is no course {shown(name)} to plot; give one of {', '.join(known)}")
         frames = (eqs.bodies[0], *eqs.posed)
         extra = {
-            "plots": list(wanted),
+            "plots": wanted,
             "traces": [trace_form(t, eqs, frames) for t in listed(traces, "traces", "points or names of bodies")],
         }
         given = [_values(eqs.parameters, parameters, eqs, "parameter"), _values(eqs.inputs, inputs, eqs, "input")]

@@ -99,7 +99,7 @@ def checked_inertia(name: str, mass: Number, inertia: Matrix) -> Matrix:
     slack = max(TOLERANCE * np.abs(moments).max(), zero)
     if moments[0] < -slack:
         fault = "a principal moment of inertia is negative"
-    elif moments[2] > moments[0] + moments[1] + slack:
+    elif moments[2] - moments[1] - moments[0] > slack:
         fault = "the largest principal moment exceeds the sum of the other two (triangle inequality)"
     else:
         xx, yy, zz, *products = six(inertia)

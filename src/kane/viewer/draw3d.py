@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kane.display.motion import looked_at
 from kane.display.scene import Numbers, poses_at, scene_of
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.arguments import number
 from kane.model.named_vector import named_vector
 from kane.viewer.view import equations_of
@@ -53,7 +53,7 @@ def draw3d(
     x = named_vector(q, [leaf.name for leaf in eqs.q], eqs.neutral, "coordinate")
     if not isinstance(size, tuple | list) or len(size) != 2 or not min(number(s, "size", "inches") for s in size) > 0:
         raise ModelError(
-            f"the size of a picture is {size!r}; give two positive numbers, its width and height in inches"
+            f"the size of a picture is {shown(size)}; give two positive numbers, its width and height in inches"
         )
     scene, numbers = scene_of(eqs, parameters=values, q=x), Numbers(eqs, values)
     state = [number(t, "t", "seconds"), *x, *(0.0 for _ in eqs.u)]

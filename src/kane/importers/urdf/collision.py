@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from kane.errors import ModelError, shown
@@ -40,7 +41,7 @@ class Wanted:
         require(self.stops, bool, "stops= says whether limits become stops, True or False")
         if self.floor is not None:
             object.__setattr__(self, "floor", number(self.floor, "floor=", "metres"))
-        elif self.friction is not None or self.restitution != 0.0:
+        elif self.friction is not None or not (isinstance(self.restitution, Real) and self.restitution == 0.0):
             raise ModelError(f"friction= and restitution= are of a floor, and floor= is {shown(self.floor)}; give it")
 
 

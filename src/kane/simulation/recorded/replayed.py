@@ -143,13 +143,7 @@ def page_of(
     named = words(arrows, "arrows", "names of joints")
     runs = [shown_run(run, "run", known, named)]
     runs += [shown_run(other, f"ghost {k}", known, ()) for k, other in enumerate(others, start=1)]
-    return replay_page(
-        known.equations,
-        runs,
-        parameters=parameters_of(run),
-        traces=traces,
-        plots=words(plots, "plots", "names"),
-    )
+    return replay_page(known.equations, runs, parameters=parameters_of(run), traces=traces, plots=plots)
 
 
 def shown_run(run: Any, name: str, dyn: Dynamics, arrows: Sequence[str]) -> ShownRun:
