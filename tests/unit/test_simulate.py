@@ -214,6 +214,13 @@ def test_progress_goes_from_nothing_to_all(dyn):
     assert len(seen) > 2
 
 
+def test_who_is_told_of_progress_takes_one_argument(dyn):
+    for progress in (3, object, lambda: None):
+        for simulate, q in ((kane.simulate, [1.0]), (kane.simulate_many, [[1.0]])):
+            with pytest.raises(kane.ModelError, match="give a function of the fraction done"):
+                simulate(dyn, until=0.1, q=q, progress=progress)
+
+
 def test_chunks_do_not_change_a_bit(dyn, monkeypatch):
     whole = kane.simulate(dyn, until=2.0, q=[1.0], inputs={"force": ([0, 1, 2], [0, 1, -1])})
     for size in (1, 7, 100_000):

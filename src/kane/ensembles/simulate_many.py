@@ -23,7 +23,7 @@ from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.march import March, Status
 from kane.simulation.modes.pose import pose
 from kane.simulation.problem import Problem
-from kane.simulation.progress import ProgressBar
+from kane.simulation.progress import ProgressBar, told
 from kane.simulation.run import FAILURES
 
 
@@ -79,9 +79,10 @@ def simulate_many(
     conditions = Conditions.of(problem.layout, q, u, constants, parameters)
     course = free_course(*span, problem.plan.tables())
     with ProgressBar(problem.layout.model) as bar:
+        listener = told(progress, bar)
         failures = conditions.settle(problem.layout)
         conditions.u[:] = problem.with_dependent(start, conditions.q, conditions.u, u, conditions.parameters)
-        return _run((problem, conditions, course, method), failures, progress=progress or bar)
+        return _run((problem, conditions, course, method), failures, progress=listener)
 
 
 def _run(

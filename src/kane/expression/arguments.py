@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import sys
 from collections.abc import Iterable
@@ -105,6 +106,19 @@ def positive(value: Any, what: str) -> float:
     if not found >= sys.float_info.min:  # what is smaller has lost digits, and an infinite reciprocal
         raise ModelError(f"{what} is {shown(value)}; give a positive number")
     return found
+
+
+def takes_one(function: Any) -> bool:
+    """Whether this is a function that can be called with one argument; of functions of C, which do not say, yes."""
+    if not callable(function) or isinstance(function, type):
+        return False
+    try:
+        inspect.signature(function).bind(None)
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
 
 
 def words(values: Any, what: str, member: str) -> list[str]:

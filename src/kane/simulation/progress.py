@@ -5,8 +5,12 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
+
+from kane.errors import ModelError, shown
+from kane.expression.arguments import takes_one
 
 # Seconds of wall time after which a run is worth a progress bar.
 PATIENCE = 1.0
@@ -47,3 +51,14 @@ class ProgressBar:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+
+def told(progress: Any, bar: ProgressBar) -> Callable[[float], None]:
+    """Who is told the fraction done: the user's function, the bar where there is none.
+
+    Raises:
+        ModelError: it is no function of one argument.
+    """
+    if progress is not None and not takes_one(progress):
+        raise ModelError(f"progress is {shown(progress)}; give a function of the fraction done")
+    return bar if progress is None else progress

@@ -20,7 +20,7 @@ from kane.simulation.march import March
 from kane.simulation.modes.charts import Charts
 from kane.simulation.modes.pose import pose
 from kane.simulation.problem import Problem
-from kane.simulation.progress import ProgressBar
+from kane.simulation.progress import ProgressBar, told
 from kane.simulation.recorded.trajectory import Trajectory
 from kane.simulation.run import FAILURES, Outcome, run_march
 
@@ -88,14 +88,13 @@ def simulate(
         raise ModelError(f"simulate needs Dynamics, as kane.build(equations) makes them, not {shown(dyn)}")
     events = (events,) if isinstance(events, Event) else listed(events, "events", "kane.Event(expression, ...)")
     method, span = _method(integrator, dt), Span.of(start, until, every, times)
-    if progress is not None and not callable(progress):
-        raise ModelError(f"progress is {shown(progress)}; give a function of the fraction done")
     with ProgressBar(dyn.equations.name) as bar:
+        listener = told(progress, bar)
         posed = pose(dyn, inputs, parameters, events, charts)
         problem, x = posed.switching.start(posed, start, q, u)
         march = problem.march(_course(method, problem, span, dt), x)
         try:
-            outcome = run_march(march, problem.advance(method), progress or bar)
+            outcome = run_march(march, problem.advance(method), listener)
             attributes = _attributes((problem, march, outcome), method)
         except SimulationError as error:
             error.trajectory = _so_far(problem, march, method)

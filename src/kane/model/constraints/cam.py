@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from kane.errors import ModelError, shown
+from kane.expression.arguments import takes_one
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves
 from kane.model.arguments import coordinate, require_geometric, require_one_model
@@ -34,7 +33,7 @@ class Cam(Constraint):
         require_one_model("a Cam", follower.connection.child, cam.connection.child)
         if follower == cam:
             raise ModelError(f"a Cam joins two coordinates, not {cam.name!r} with itself")
-        if not _takes_one(self.profile):
+        if not takes_one(self.profile):
             raise ModelError(
                 f"the profile of a Cam is a function of one argument, its coordinate, not {shown(self.profile)}"
             )
@@ -51,16 +50,3 @@ class Cam(Constraint):
         """One equation."""
         follower, cam = coordinate("a Cam", self.follower), coordinate("a Cam", self.cam)
         return [Row("lift", configuration=follower.q - self.profile(cam.q))]
-
-
-def _takes_one(profile: Any) -> bool:
-    """Whether this can be called with one argument; of functions of C, which do not say, yes."""
-    if not callable(profile) or isinstance(profile, type):
-        return False
-    try:
-        inspect.signature(profile).bind(None)
-    except TypeError:
-        return False
-    except ValueError:
-        return True
-    return True
