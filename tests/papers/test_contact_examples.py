@@ -252,7 +252,7 @@ def walker(root):
 
 def footfalls(run):
     """Time, and angle and rate of the leg that is stood on, just after each step."""
-    steps = {x.name + f"{x.time:.6f}": x for x in run.events if x.time > 0.0}
+    steps = {f"{x.time:.6f}": x for x in run.events if x.time > 0.0}  # one foot lands and the other leaves
     return [(x.time, *sorted(zip(x.q[2:], x.u[2:], strict=True))[1]) for x in steps.values()]
 
 

@@ -38,6 +38,7 @@ from kane.native.contacts.header import (
     NONE,
     NOT_FINITE,
     OPEN,
+    OPPOSED,
     PERMANENT,
     POISSON,
     STATUS,
@@ -211,16 +212,22 @@ def _parts(eqs: Equations, code_of: Callable[[Program], CompiledFunction]) -> Co
 
 
 def refusal(equations: Equations, out: np.ndarray) -> str:
-    """Why a change found no mode to go on in, from what the program "change" gave."""
-    nc, m = len(equations.candidates), len(equations.with_candidates.constraints)
-    at = change_places(nc, m, len(equations.u), len(equations.q))
+    """Why a change found no mode to go on in, from what "change" gave for equations with the rows of all candidates."""
+    rows = equations.constraints
+    at = change_places(len(equations.candidates), len(rows), len(equations.u), len(equations.q))
     names = [repr(c.name) for c in equations.candidates]
-    touching = ", ".join(names)
+    touching, status = ", ".join(names), int(out[at.status])
     cause = int(out[at.cause])
     who = names[cause] if cause >= 0 else touching
-    return REFUSALS[int(out[at.status])].format(who=who, touching=touching)
+    if status == OPPOSED:
+        left = np.abs(out[at.impulses : at.impulses + len(rows)])
+        shares = [(row.name, x) for row, x in zip(rows, left, strict=True) if x > OPPOSING * left.max()]
+        who = ", ".join(f"{name!r} (off by {x:.6g})" for name, x in shares)
+    return REFUSALS[status].format(who=who, touching=touching)
 
 
+# Rows that are off by less than this share of the worst are not named beside it.
+OPPOSING = 0.1
 REFUSALS = {
     NO_MODE: (
         "no mode was found in which what is closed pushes and what sticks holds, last looked at was {who}, among "
@@ -235,5 +242,9 @@ REFUSALS = {
         "less restitution"
     ),
     CONTRADICTED: "{who} strikes, but what holds both ways lets nothing give way; take one of these constraints out",
+    OPPOSED: (
+        "constraints that are in force at once there contradict each other, no speeds keep all of {who}; delete one "
+        "before the other is imposed"
+    ),
     NOT_FINITE: "the change that {who} causes ends in a state that is not finite",
 }

@@ -30,6 +30,7 @@ from kane.formulation.tree.loads import forces_in
 from kane.formulation.tree.speeds import leaves_of
 from kane.model.checks import near
 from kane.model.constraints import Constraint
+from kane.model.contacts import Candidate
 from kane.model.model import Model
 from kane.model.reaction import reaction_leaves
 
@@ -192,6 +193,19 @@ def reformulated(equations: Equations, model: Model) -> Equations:
         baked=equations.baked,
         controllers=equations.controllers,
     )
+
+
+def with_other_candidates(equations: Equations, candidates: Sequence[Candidate]) -> Equations:
+    """The equations with other constraints that come and go: what moves, and all that is derived of it, is the same.
+
+    Raises:
+        ModelError: one of them restricts nothing, or is not linear in the speeds.
+    """
+    model = snapshot(equations.model)
+    model.candidates = list(candidates)
+    with collector_paused():
+        known = candidate_equations(candidates, equations.system, probe_of(model))
+    return replace(equations, model=model, candidates=known)
 
 
 def resubstituted(

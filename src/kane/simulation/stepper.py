@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError, shown
+from kane.errors import ModelError, SimulationError, shown
 from kane.expression.arguments import listed, number
+from kane.expression.node import Expr
 from kane.formulation.equations import Equations
+from kane.model.constraints import Constraint
 from kane.model.named_vector import named_vector
 from kane.native.arrays import (
     CHANGED,
@@ -32,6 +34,7 @@ from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.modes.charts import Charts
 from kane.simulation.modes.pose import pose
+from kane.simulation.modes.revisions import Revision, Revisions
 from kane.simulation.run import FAILURES, Outcome, run_march
 
 
@@ -73,6 +76,7 @@ class Stepper:
         t = number(start, "start", "seconds")
         self._method = RK8() if integrator is None else integrator
         posed = pose(dyn, inputs, parameters, watched, charts)
+        self._revisions = Revisions(dyn, lambda revised: pose(revised, inputs, parameters, watched, charts))
         self._problem, x = posed.switching.start(posed, t, q, u)
         self._names = event_names(watched)
         self._march = self._problem.march(ahead_course(t, t, ()), x)
@@ -135,6 +139,45 @@ class Stepper:
         system.inputs[:] = wanted
         self._march.store.counts[KNOWN] = 0
 
+    def impose(self, motion: Expr | Constraint | Sequence[Expr], *, name: str | None = None) -> Revision:
+        """Impose a constraint that nobody foresaw: its equations are formulated while the stepper goes on without it.
+
+        A thread formulates and compiles what the constraint adds to the equations, some tenths of a second. The first
+        step that begins when that is ready begins with it: an impulse puts the speeds onto it, by projection of the
+        momentum, and the step returns the event, "imposed". ``impose(...).wait()`` in front of a step makes it that
+        step. It stays in force until ``delete(name)``.
+
+        Args:
+            motion: what vanishes from then on: an expression of rates or velocities, several, or a constraint, of which
+                the motion counts: the configuration stays as it was found.
+            name: for events and ``delete``; unique.
+
+        Returns:
+            The revision: ``ready`` says whether its equations are there, ``wait()`` waits for them.
+
+        Raises:
+            ModelError: what is imposed is of the configuration, a name is taken. What restricts nothing is refused by
+                ``wait``, or by ``step``; constraints that contradict it there, by ``step`` with a SimulationError that
+                names them: the stepper then stands where it was, without what was imposed.
+
+        Source: Gillespie 2003, section 4, block 1 of Fig. 2; the impulse by its Eqs. 44-45.
+        """
+        return self._revisions.impose(motion, name)
+
+    def delete(self, name: str) -> Revision:
+        """Delete for good what ``impose`` imposed, or a contact, stop, stick, latch or switch of the model.
+
+        As with ``impose`` new equations are formulated by a thread; the first step that begins when they are ready
+        begins without the constraint, and returns the event, "deleted".
+
+        Args:
+            name: of the constraint; of one with several parts, such as the corners of a box, its own name means all.
+
+        Raises:
+            ModelError: there is none of this name, or it is permanent.
+        """
+        return self._revisions.delete(name)
+
     def step(self, dt: float) -> tuple[Occurrence, ...]:
         """Go on by dt, exactly to t + dt or to a terminal event.
 
@@ -147,11 +190,39 @@ class Stepper:
             The events found, and what happened to constraints that come and go, in order.
 
         Raises:
-            ModelError: dt is not positive or lost in the rounding of t, samples of an input end before t + dt.
+            ModelError: dt is not positive or lost in the rounding of t, samples of an input end before t + dt, a
+                constraint that was to be imposed cannot be.
             SimulationError: as ``simulate``; time, q and u are then what was reached.
         """
+        due = self._revisions.due()
+        return self._step_revised(dt, due) if due else self._step(dt)
+
+    def _step_revised(self, dt: float, due: Sequence[Revision]) -> tuple[Occurrence, ...]:
+        """A step that begins with other constraints; the old ones stay where it does not get anywhere."""
+        problem, march = self._problem, self._march
+        t, q, u = self.time, self.q, self.u
+        self._problem = due[-1].problem
+        self._march = self._problem.march(ahead_course(t, t, ()), march.x)
+        self._march.x[:], self._march.system.inputs[:] = march.x, march.system.inputs
+        self._march.sampler = march.sampler
+        self._problem.switching.take_over(self._march, march)
+        try:
+            found = self._step(dt)
+        except BaseException as error:
+            if self.time == t:
+                self._problem, self._march = problem, march
+                self._tell()
+                if isinstance(error, SimulationError):
+                    self._revisions.refused(due)
+            else:
+                self._revisions.adopted(due)
+            raise
+        self._revisions.adopted(due)
+        return *(event for revision in due for event in revision.occurrences(t, q, u)), *found
+
+    def _step(self, dt: float) -> tuple[Occurrence, ...]:
         march = self._march
-        course = self._course(dt)
+        course, mode = self._course(dt), self._problem.switching.mode(march)
         self._problem.plan.require_cover(march.time, course.until)
         march.go(course)
         counts = march.store.counts
@@ -172,7 +243,7 @@ class Stepper:
             Occurrence(self._names[int(number)], float(t), x[:nq], x[nq:])
             for number, t, x in ((row[0], row[1], row[2:].copy()) for row in self._found)
         ]
-        changes = self._problem.switching.occurrences(march)
+        changes = self._problem.switching.occurrences(march, mode)
         return tuple(sorted([*found, *changes], key=lambda event: event.time) if changes else found)
 
     def _tell(self) -> None:

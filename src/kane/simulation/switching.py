@@ -48,6 +48,9 @@ class Switching:
         """
         return problem, problem.initial_state(t, q, u)
 
+    def take_over(self, march: March, before: March) -> None:
+        """Begin a march in the mode in which another one stands, whose equations had other candidates."""
+
     def check(self, course: Course) -> None:
         """Refuse a course that cannot be run in these modes.
 
@@ -59,8 +62,12 @@ class Switching:
         """Records and events of a march, [t, q, u] each, and its state, in the coordinates that the user declared."""
         return states, found, march.x
 
-    def occurrences(self, march: March) -> list[Occurrence]:
-        """What happened to the modes, as events, since the first record."""
+    def mode(self, march: March) -> NDArray[np.int8]:
+        """The mode in which a march stands, as ``occurrences`` needs it."""
+        return np.zeros(0, np.int8)
+
+    def occurrences(self, march: March, mode: NDArray[np.int8]) -> list[Occurrence]:
+        """What happened to the modes, as events, since the first record, at which the mode was this one."""
         return []
 
     def refusal(self, march: March) -> str:

@@ -4,6 +4,7 @@ from kane.model.contacts.candidate import Candidate
 from kane.model.contacts.contact import Contact
 from kane.model.contacts.declarations import Candidates
 from kane.model.contacts.friction import Coulomb, Thresholds
+from kane.model.contacts.imposition import Imposition
 from kane.model.contacts.latch import Latch
 from kane.model.contacts.member import Intermittent
 from kane.model.contacts.restitution import Newton, Poisson
@@ -16,6 +17,7 @@ __all__ = [
     "Candidates",
     "Contact",
     "Coulomb",
+    "Imposition",
     "Intermittent",
     "Latch",
     "Newton",

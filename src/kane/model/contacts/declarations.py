@@ -192,7 +192,8 @@ def _checked(model: Model, given: Candidate) -> Candidate:
     rows = [x for row in given.rows for x in (row.configuration, row.motion)]
     for x in (given.gap, given.on, given.off, *rows):
         if x is not None:
-            require(model.scalar(x, who), Expr, f"{who} is made of expressions")
+            require(x, Expr, f"{who} is made of expressions")
+            model.scalar(x, who)  # of this model
     if not given.rows:
         raise ModelError(f"{who} has no rows; it would restrict nothing")
     law, friction = given.restitution, given.friction

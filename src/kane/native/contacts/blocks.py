@@ -12,7 +12,7 @@ from kane.native.header import ROWS, SPEEDS
 class ChangePlaces(NamedTuple):
     """Outputs of "change": q (nq) and u (n) behind it; how it ended (1), the candidate that caused it (1) and the kind
     of change (1) as ``kane.native.contacts.header`` numbers them; kinetic energy lost [J] (1); the impulse of each row
-    (m); the status of each candidate (nc).
+    (m), or what is left of it where rows are OPPOSED; the status of each candidate (nc).
     """
 
     q: int

@@ -46,4 +46,4 @@ def changing_at(head: Any, candidates: Any) -> Any:
 NOTHING, IMPOSED, DELETED, SLIPPED, STUCK, REVERSED, BOUNCED = range(7)
 # How a change ended; the others are errors.
 ADOPTED = 0
-NO_MODE, ENERGY_GAINED, ENDLESS, CONTRADICTED, NOT_FINITE = range(-2, -7, -1)
+NO_MODE, ENERGY_GAINED, ENDLESS, CONTRADICTED, NOT_FINITE, OPPOSED = range(-2, -8, -1)

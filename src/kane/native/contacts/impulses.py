@@ -33,6 +33,7 @@ from kane.native.contacts.header import (
     NORMAL,
     NUMBERS,
     OPEN,
+    OPPOSED,
     RESTITUTION,
     STATIC,
     STATUS,
@@ -51,6 +52,8 @@ TOUCHING = 1e-11
 ROUNDING = 1e-12
 # Passes over all contacts until none approaches.
 PASSES = 2000
+# Rows that are off by more than this share of what they are made of contradict each other.
+OPPOSED_BY = 1e-8
 
 
 class Impulses(NamedTuple):
@@ -172,6 +175,20 @@ def _add_momentum(a: Any, c: Any, i: Any, rank: int, u: Any) -> None:
     from_q(a.f, rank, a.x)
     for k in range(a.x.size):
         i.total[c.active[k]] += a.x[k]
+
+
+@native_kernel
+def opposed(a: Any, c: Any, i: Any) -> int:
+    """Whether no speeds keep all rows in force: ADOPTED or OPPOSED; what is left of every row is in ``i.v``."""
+    n, ended = c.udot.size, ADOPTED
+    u, motion = a.state[a.state.size - n :], constraint_places(c.counted.size, n).motion
+    for row in range(i.v.size):
+        i.v[row], size = c.every[motion + row] if c.counted[row] == 1 else 0.0, 1.0
+        for j in range(n):
+            size += abs(c.every[row * n + j]) * max(abs(u[j]), abs(i.first[j]))
+        if abs(i.v[row]) > OPPOSED_BY * size:
+            ended = OPPOSED
+    return ended
 
 
 @native_kernel

@@ -33,6 +33,7 @@ from kane.native.contacts.header import (
     OFF,
     ON,
     OPEN,
+    OPPOSED,
     REVERSED,
     SLIDING,
     SLIPPED,
@@ -54,6 +55,7 @@ from kane.native.contacts.impulses import (
     jams,
     load_impulses,
     load_velocities,
+    opposed,
     project,
     rounding_of,
     touches,
@@ -238,7 +240,7 @@ def change(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     i.note[0], i.note[1] = _switch(c, n), NONE
     status = _excursion(a, c, i, rest, stage, work)
     if status == ADOPTED:
-        _adopt(c, i, result, rest, stage, work)
+        status = _adopt(c, i, result, rest, stage, work)
         for j in range(at.status):
             if not abs(a.state[1 + j]) < math.inf:
                 status = NOT_FINITE
@@ -335,15 +337,16 @@ def _jammed(c: Any, i: Any) -> int:
 
 
 @native_kernel
-def _adopt(c: Any, i: Any, result: Any, rest: Any, stage: Any, work: Any) -> None:
+def _adopt(c: Any, i: Any, result: Any, rest: Any, stage: Any, work: Any) -> int:
     """The speeds on all rows of the new mode, by impulses that are rounding but where a slip has been stopped; the
-    choice of speeds that this mode starts with.
+    choice of speeds that this mode starts with. OPPOSED where no speeds keep all rows.
     """
     b = in_force(c, stage, work, False)
     project(b, c, i, rest, stage, work)
     choose(b)
-    n = c.udot.size
-    result[change_places(0, 0, n, b.head[COORDINATES]).energy_lost] = energy_lost(b, i)
+    result[change_places(0, 0, c.udot.size, b.head[COORDINATES]).energy_lost] = energy_lost(b, i)
+    find_rows(b, rest, stage, work)
+    return opposed(b, c, i)
 
 
 @native_kernel
@@ -359,7 +362,8 @@ def _describe(c: Any, i: Any, status: int, result: Any, at: Any) -> None:
     if status != ADOPTED:
         result[at.energy_lost] = 0.0
     for row in range(i.total.size):
-        result[at.impulses + row] = i.total[row] if status == ADOPTED else 0.0
+        left = i.v[row] if status == OPPOSED else 0.0
+        result[at.impulses + row] = i.total[row] if status == ADOPTED else left
 
 
 @native_kernel

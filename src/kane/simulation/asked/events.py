@@ -70,7 +70,7 @@ class Occurrence(NamedTuple):
         q, u: coordinates and speeds, just after the change of sign; behind the impulse, where there is one.
         cause: what the constraint did: "imposed", "deleted", "slips", "sticks", "reverses" or "bounces"; "" for events.
         impulse: along the rows of the constraint, normal and tangents, (rows,) [N s or N m s]; of no rows for events.
-        energy_lost: by the impulse [J].
+        energy_lost: by the impulse [J]; where impulses meet in one instant, by all of them, with the first event of it.
     """
 
     name: str

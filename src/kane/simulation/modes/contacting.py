@@ -19,6 +19,7 @@ from kane.native.arrays import (
     CHANGED,
     GUARDS,
     RHS,
+    SETTLE,
     STATE_BEFORE,
     Course,
     Vector,
@@ -31,10 +32,13 @@ from kane.native.contacts.header import (
     CHANGING,
     DELETED,
     GAP,
+    HELD,
     IMPOSED,
     NOTHING,
     NUMBERS,
+    OPEN,
     REVERSED,
+    SLIDING,
     SLIPPED,
     STATUS,
     STUCK,
@@ -42,6 +46,7 @@ from kane.native.contacts.header import (
 from kane.simulation.asked.closed_loop import with_laws
 from kane.simulation.asked.events import Event, Occurrence
 from kane.simulation.march import March
+from kane.simulation.mode_table import stage_in_force
 from kane.simulation.problem import Problem
 from kane.simulation.recorded.record import Record
 from kane.simulation.recorded.story import Story
@@ -97,6 +102,22 @@ class ContactSwitching(Switching):
             )
         return problem, x
 
+    def take_over(self, march: March, before: March) -> None:
+        switching = before.problem.switching
+        if isinstance(switching, ContactSwitching):
+            known = dict(zip(switching._names, switching._changing(before), strict=True))
+            for name, now in zip(self._names, self._changing(march), strict=True):
+                now[:] = known.get(name, now)
+
+    @property
+    def _names(self) -> list[str]:
+        return [c.name for c in self._functions.equations.candidates]
+
+    def _changing(self, march: March) -> NDArray[np.int64]:
+        """Status, direction of slip and what counts as a change, of each candidate of a march, in its memory."""
+        stage = stage_in_force(march.system, SETTLE, self._functions.settle)
+        return stage.view(np.int64)[self._functions.changing].reshape(-1, CHANGING)
+
     def check(self, course: Course) -> None:
         if course.until < course.start:
             raise ModelError(
@@ -107,37 +128,58 @@ class ContactSwitching(Switching):
     def refusal(self, march: March) -> str:
         return refusal(self._functions.equations, march.system.automaton.changed)
 
-    def occurrences(self, march: March) -> list[Occurrence]:
-        return list(self._story(march, np.zeros((0, 0), np.int8), np.zeros((0, 0))).occurrences())
+    def mode(self, march: March) -> NDArray[np.int8]:
+        return self._changing(march)[:, STATUS].astype(np.int8)
+
+    def occurrences(self, march: March, mode: NDArray[np.int8]) -> list[Occurrence]:
+        return list(self._story(march, mode, np.zeros((0, 0), np.int8), np.zeros((0, 0))).occurrences())
 
     def told(self, march: March, record: Record) -> Record:
-        statuses = self._statuses(march, len(record.states))
-        return replace(record, story=self._story(march, statuses, self._reactions(march, record, statuses)))
+        f, statuses = self._functions, self._statuses(march, len(record.states))
+        fresh = f.settle.stage(self._posed.parameters).view(np.int64)[f.changing].reshape(-1, CHANGING)
+        reactions = self._reactions(march, record, statuses)
+        return replace(record, story=self._story(march, fresh[:, STATUS], statuses, reactions))
 
-    def _story(self, march: March, statuses: NDArray[np.int8], reactions: NDArray[np.float64]) -> Story:
+    def _story(
+        self, march: March, mode: NDArray[Any], statuses: NDArray[np.int8], reactions: NDArray[np.float64]
+    ) -> Story:
+        """What has happened since the first record, at which the mode was this one."""
         eqs, nq, nx = self._functions.equations, len(self._posed.layout.coordinates), len(march.x)
         changes, notes = self._changes(march)
         nc, m = len(eqs.candidates), len(eqs.constraints)
         at = change_places(nc, m, nx - nq, nq)
-        cause, kind, lost = (notes[:, place - at.status - 1] for place in (at.cause, at.kind, at.energy_lost))
-        real = (cause >= 0) & (kind != NOTHING)
-        states, first = changes[real, STATE_BEFORE:], at.impulses - at.status - 1 + self._first
+        first = at.impulses - at.status - 1 + self._first
+        impulses, after = notes[:, first : first + m - self._first], self._after(march)
+        noted = notes[:, [place - at.status - 1 for place in (at.cause, at.kind)]].astype(np.int64)
+        told, causes, kinds = happened(noted, np.vstack([mode, after]), self._struck(impulses))
+        # Kinetic energy is told once, with the first of what happened at once.
+        lost = np.where(np.diff(told, prepend=-1) > 0, notes[told, at.energy_lost - at.status - 1], 0.0)
+        states = changes[told, STATE_BEFORE:]
         return Story(
-            candidates=tuple(c.name for c in eqs.candidates),
+            candidates=tuple(self._names),
             rows=tuple(row.name for c in eqs.candidates for row in c.rows),
             of=np.repeat(np.arange(nc), [len(c.rows) for c in eqs.candidates]),
             statuses=statuses,
             reactions=reactions,
-            times=changes[real, CHANGE_TIME],
-            causes=cause[real].astype(np.int64),
-            kinds=tuple(KINDS[int(number)] for number in kind[real]),
-            energy_lost=lost[real],
-            impulses=notes[real, first : first + m - self._first],
-            after=self._after(march)[real],
+            times=changes[told, CHANGE_TIME],
+            causes=causes,
+            kinds=tuple(KINDS[kind] for kind in kinds.tolist()),
+            energy_lost=lost,
+            impulses=impulses[told],
+            after=after[told],
             q=states[:, nx : nx + nq],
             u_before=states[:, nq:nx],
             u=states[:, nx + nq : 2 * nx],
         )
+
+    def _struck(self, impulses: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether each candidate was pushed by an impact, (changes, candidates), from the impulses of the rows."""
+        found, row = np.zeros((len(impulses), len(self._names)), bool), 0
+        for k, c in enumerate(self._functions.equations.candidates):
+            if c.normal is not None:
+                found[:, k] = impulses[:, row] > 0.0
+            row += len(c.rows)
+        return found
 
     def _changes(self, march: March) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """All changes as the store has them, and the notes of each."""
@@ -187,3 +229,27 @@ class ContactSwitching(Switching):
             found[:, k, : min(2, len(c.tangents))] = motion[:, tangents][:, :2]
             row += len(c.rows)
         return found
+
+
+def happened(
+    noted: NDArray[np.int64], statuses: NDArray[Any], struck: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """What has become of whom: of each event the change, the candidate and the kind; of a change its cause first.
+
+    Args:
+        noted: cause and kind of each change, (changes, 2).
+        statuses: before the first change and behind each, (1 + changes, candidates).
+        struck: whether a candidate was pushed by an impact, (changes, candidates).
+    """
+    before, after = statuses[:-1], statuses[1:]
+    kinds = np.full(after.shape, NOTHING)
+    kinds[(before == OPEN) & (after != OPEN)] = IMPOSED
+    kinds[(before != OPEN) & (after == OPEN)] = DELETED
+    kinds[(before == HELD) & (after == SLIDING)] = SLIPPED
+    kinds[(before == SLIDING) & (after == HELD)] = STUCK
+    kinds[(after == OPEN) & struck] = BOUNCED
+    caused = np.flatnonzero(noted[:, 0] >= 0)
+    kinds[caused, noted[caused, 0]] = noted[caused, 1]
+    change, candidate = np.nonzero(kinds)
+    order = np.lexsort((candidate, candidate != noted[change, 0], change))
+    return change[order], candidate[order], kinds[change, candidate][order]

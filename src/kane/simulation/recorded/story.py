@@ -35,11 +35,12 @@ class Story:
         of: the candidate of each row, by its number, (rows,).
         statuses: at the recorded times, by the number in STATUSES, (times, candidates).
         reactions: forces of the rows at the recorded times, (times, rows) [N or N m].
-        times: of the changes, (changes,) [s].
-        causes: the candidate that caused each change, by its number, (changes,).
+        times: of the changes, (changes,) [s]; those of several candidates at once are one behind the other, the cause
+            first.
+        causes: the candidate that is changed, by its number, (changes,).
         kinds: what it did, in a word, (changes,).
-        energy_lost: kinetic energy before the change less that behind it, (changes,) [J].
-        impulses: of the rows, (changes, rows) [N s or N m s].
+        energy_lost: kinetic energy before the change less that behind it, (changes,) [J]; once for what is at once.
+        impulses: of all rows, (changes, rows) [N s or N m s].
         after: statuses behind each change, (changes, candidates).
         q, u_before, u: coordinates, and speeds before and behind each change, (changes, nq) and (changes, n) twice.
     """
@@ -70,7 +71,7 @@ class Story:
             return found
         return found | {
             "change_time": ("change", self.times, {"units": "s"}),
-            "change_of": ("change", self.causes, {"long_name": "candidate that caused the change, by its number"}),
+            "change_of": ("change", self.causes, {"long_name": "candidate that is changed, by its number"}),
             "change_kind": ("change", np.array(self.kinds, dtype=object), {}),
             "change_energy_lost": ("change", self.energy_lost, {"units": "J"}),
             "change_impulse": (("change", "contact_row"), self.impulses, {"units": IMPULSE}),

@@ -1,0 +1,37 @@
+"""A constraint that nobody foresaw: imposed on a motion that is under way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from kane.errors import ModelError
+from kane.expression.node import Expr
+from kane.model.constraints import Constraint
+from kane.model.contacts.candidate import Candidate
+from kane.model.contacts.held import held_rows
+from kane.model.contacts.member import Intermittent
+
+
+@dataclass(frozen=True)
+class Imposition(Intermittent):
+    """See ``Stepper.impose``: a switch that is on from the first moment on.
+
+    Attributes:
+        motion: what vanishes: an expression of rates or velocities, several, or a constraint.
+    """
+
+    motion: Expr | Constraint | Sequence[Expr]
+
+    def __post_init__(self) -> None:
+        if not held_rows(self.motion, "impose()"):
+            raise ModelError("impose() without anything that vanishes; give an expression of rates or velocities")
+
+    @property
+    def title(self) -> str:
+        return "imposed"
+
+    def candidates(self, name: str) -> Sequence[Candidate]:
+        rows = held_rows(self.motion, "impose()")
+        return [Candidate(name, tangents=rows, on=cast(Expr, rows[0].motion).arena.one, bilateral=True)]

@@ -1,0 +1,174 @@
+"""Constraints imposed and deleted while a motion goes on: formulated by a thread, swapped in between two steps.
+
+Source: Gillespie 2003, section 4, block 1 of Fig. 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
+from itertools import takewhile
+
+import numpy as np
+
+from kane.dynamics.build import build
+from kane.dynamics.dynamics import Dynamics
+from kane.errors import ModelError, shown
+from kane.expression.node import Expr
+from kane.formulation.formulate import with_other_candidates
+from kane.formulation.read_model import snapshot
+from kane.model.checks import near
+from kane.model.constraints import Constraint
+from kane.model.contacts import Candidate, Imposition
+from kane.native.arrays import Vector
+from kane.simulation.asked.events import Occurrence
+from kane.simulation.problem import Problem
+
+
+class Revision:
+    """A constraint on its way into the equations of a ``Stepper`` or out of them: what ``impose``, ``delete`` return.
+
+    Attributes:
+        name: of the constraint.
+        adds, deletes: the candidates that are new, and those that are taken out.
+    """
+
+    def __init__(self, name: str, *, adds: Sequence[Candidate] = (), deletes: Sequence[Candidate] = ()) -> None:
+        self.name, self.adds, self.deletes = name, tuple(adds), tuple(deletes)
+        self.told = False
+        self._work: Future[Problem] = Future()
+
+    def __repr__(self) -> str:
+        what = "deletion" if self.deletes else "imposition"
+        return f"<{what} of {self.name!r}: {'ready' if self.ready else 'being formulated'}>"
+
+    @property
+    def ready(self) -> bool:
+        """Whether the new equations are there: the next step begins with them."""
+        return self._work.done()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until the new equations are there, so long at most unless it is None; whether they are.
+
+        Raises:
+            ModelError: there are none: what shall be imposed restricts nothing, or is not linear in the speeds. The
+                stepper goes on with the equations that it has.
+        """
+        wait_for([self._work], seconds)
+        if self.ready and self.failed:
+            self.told = True
+            self._work.result()
+        return self.ready
+
+    @property
+    def failed(self) -> bool:
+        """Whether there are no such equations."""
+        return self._work.exception() is not None
+
+    @property
+    def problem(self) -> Problem:
+        """The problem with the new equations, once it is ready."""
+        return self._work.result()
+
+    def follow(self, work: Future[Problem]) -> None:
+        """Be ready when this work is done."""
+        self._work = work
+
+    def changed(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Candidates with those that are new and without those that are taken out."""
+        gone = {c.name for c in self.deletes}
+        return [*(c for c in candidates if c.name not in gone), *self.adds]
+
+    def occurrences(self, t: float, q: Vector, u: Vector) -> list[Occurrence]:
+        """What is taken out, as events of the time when it is."""
+        return [Occurrence(c.name, t, q, u, "deleted", np.zeros(len(c.rows))) for c in self.deletes]
+
+
+class Revisions:
+    """The revisions of one ``Stepper``."""
+
+    def __init__(self, dyn: Dynamics, pose: Callable[[Dynamics], Problem]) -> None:
+        """Those of Dynamics, of which ``pose`` makes the problem that is asked."""
+        self._dyn, self._pose = dyn, pose
+        self._in_force: list[Candidate] = list(dyn.equations.model.candidates)
+        self._queue: list[Revision] = []
+        self._worker: ThreadPoolExecutor | None = None
+
+    def impose(self, motion: Expr | Constraint | Sequence[Expr], name: str | None) -> Revision:
+        """See ``Stepper.impose``."""
+        model = snapshot(self._dyn.equations.model)
+        model.candidates = self._wanted()
+        made = model.intermittent(Imposition(motion), name=name)
+        return self._begun(Revision(made[0].name, adds=made))
+
+    def delete(self, name: str) -> Revision:
+        """See ``Stepper.delete``."""
+        known = self._wanted()
+        found = [c for c in known if name in (c.name, c.name.partition(": ")[0])]
+        if not found:
+            if name in {x.name for x in self._dyn.equations.model.constraints}:
+                raise ModelError(
+                    f"the constraint {name!r} is permanent; declare what shall be deleted by Model.switch or impose()"
+                )
+            raise ModelError(
+                f"there is no contact, stop, stick, latch, switch or imposed constraint {shown(name)} to be deleted; "
+                f"{near(name, [c.name for c in known])}"
+            )
+        return self._begun(Revision(name, deletes=found))
+
+    def due(self) -> list[Revision]:
+        """Those that are ready, in order.
+
+        Raises:
+            ModelError: one has failed, and nobody was told.
+        """
+        ready = list(takewhile(lambda revision: revision.ready, self._queue))
+        failed = next((revision for revision in ready if revision.failed), None)
+        if failed is None:
+            return ready
+        self.refused([failed])
+        if not failed.told:
+            failed.wait()
+        return self.due()
+
+    def adopted(self, due: Sequence[Revision]) -> None:
+        """These are in force now."""
+        for revision in due:
+            self._in_force = revision.changed(self._in_force)
+        del self._queue[: len(due)]
+
+    def refused(self, refused: Sequence[Revision]) -> None:
+        """These cannot be in force; what was asked behind them is made anew without them."""
+        first = self._queue.index(refused[0])
+        self._queue = [revision for revision in self._queue if revision not in refused]
+        for k in range(first, len(self._queue)):
+            self._begin(k)
+
+    def _wanted(self) -> list[Candidate]:
+        """The candidates when all revisions are in force."""
+        return self._after(len(self._queue))
+
+    def _after(self, count: int) -> list[Candidate]:
+        """The candidates when so many revisions are in force."""
+        found = list(self._in_force)
+        for revision in self._queue[:count]:
+            found = revision.changed(found)
+        return found
+
+    def _begun(self, revision: Revision) -> Revision:
+        self._queue.append(revision)
+        self._begin(len(self._queue) - 1)
+        return revision
+
+    def _begin(self, k: int) -> None:
+        """Let the worker formulate what the revision in this place of the queue asks for."""
+        self._worker = self._worker or ThreadPoolExecutor(1, thread_name_prefix="kane revisions")
+        self._queue[k].follow(self._worker.submit(self._formulated, self._after(k + 1)))
+
+    def _formulated(self, candidates: Sequence[Candidate]) -> Problem:
+        """The problem with these candidates, compiled."""
+        equations = with_other_candidates(self._dyn.equations, candidates)
+        problem = self._pose(build(equations, target=self._dyn))
+        problem.row(0)  # needs the addresses of all programs
+        return problem
