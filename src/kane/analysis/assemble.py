@@ -10,6 +10,7 @@ import numpy as np
 
 from kane.analysis.closing import CLOSED, close_loops, null_space, require_closed
 from kane.analysis.integrability import integrable_rows
+from kane.analysis.outside import outside
 from kane.dynamics.build import build
 from kane.dynamics.constraint_terms import Array, ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
@@ -80,13 +81,16 @@ def assemble(
     t: float | None = None,
     parameters: Any = None,
 ) -> Assembly:
-    """A state near a guess that satisfies configuration and motion constraints.
+    """A state near a guess that satisfies configuration and motion constraints, and in which nothing is inside.
 
     Coordinates move by small motions s of the speeds: J s = -phi with the exact Jacobian J of the residuals phi, least
     squares with damping that vanishes with phi (Levenberg's), and of all s the smallest. Where the guess does not lead
     to a solution, up to forty places around it are tried, ever farther, always the same ones. Equations of orientation
     vanish at half turns too; a solution is true where each row of A u + b is the derivative of its configuration.
     Then the speeds change by the least du with A (u + du) + b = 0.
+
+    Gaps of contacts, stops and latches that are negative are residuals too: what begins inside is moved until it
+    touches, together with the loops.
 
     Args:
         equations: with constraints, or Dynamics built from such.
@@ -115,9 +119,9 @@ def assemble(
     x = layout.initial_state(q, u)
     guess, speeds = x[: len(layout.coordinates)], x[len(layout.coordinates) :]
     terms = ConstraintTerms.of(dyn, guess, t=time, parameters=values)
-    own = terms.own
-    closed, tries = close_loops(own, guess, held)
-    require_closed(own, closed, guess, held)
+    own, closing = terms.own, outside(terms).own
+    closed, tries = close_loops(closing, guess, held)
+    require_closed(closing, closed, guess, held)
     speeds = consistent_speeds(terms, closed.q, speeds, kept)
     found = terms.at(closed.q, speeds)
     residual, A = found.motion, found.A

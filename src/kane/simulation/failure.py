@@ -17,7 +17,7 @@ from kane.expression.operations import ABS, DIV, EQUAL, LESS, LESS_EQUAL, MAX, M
 from kane.expression.traverse import leaves, reachable
 from kane.formulation.equations import Equations
 from kane.formulation.search.best_speeds import where_zero
-from kane.native.arrays import CONDITIONING, RHS, SETTLE, Vector
+from kane.native.arrays import CHANGE_TIME, CHANGED, CONDITIONING, RHS, SETTLE, Vector
 from kane.simulation.march import March
 from kane.simulation.mode_table import stage_in_force
 from kane.simulation.run import Outcome
@@ -55,12 +55,14 @@ class Jump(NamedTuple):
         return self.above < 0.0 < self.below
 
 
-# Of modes, in words.
+# Of modes, in words; what is empty says the contract of what changes the mode.
 NO_NEXT_MODE = {
     Outcome.REFUSED: "",
-    Outcome.NO_GUARD: "what its mode depends on, a gap, a reaction or a distance, is no number",
+    Outcome.NO_GUARD: "",
     Outcome.ENDLESS: "its mode changes again and again, and leads nowhere",
 }
+# So many changes of the mode within this share of the run are ever more.
+IN_A_ROW, CROWDED = 100, 1e-3
 
 
 def explain(problem: Problem, march: March, outcome: Outcome) -> SimulationError:
@@ -68,7 +70,7 @@ def explain(problem: Problem, march: March, outcome: Outcome) -> SimulationError
     if outcome in NO_NEXT_MODE:
         return SimulationError(
             f"{problem.layout.model!r} cannot go on from t = {march.time:.9g} s, "
-            f"{problem.layout.describe(march.x)}: {NO_NEXT_MODE[outcome] or problem.switching.refusal(march)}"
+            f"{problem.layout.describe(march.x)}: {NO_NEXT_MODE[outcome] or problem.switching.refusal(march, outcome)}"
         )
     slope = _slope(problem, march, np.concatenate([[march.time], march.x]))
     names = problem.layout.coordinates + problem.layout.speeds
@@ -102,6 +104,13 @@ def _causes(problem: Problem, march: March) -> Iterator[str]:
     found = chattering(problem, march)
     if found is not None:
         yield _chatters(found)
+        return
+    times = march.store.changes[: march.store.counts[CHANGED], CHANGE_TIME][-IN_A_ROW:]
+    if len(times) == IN_A_ROW and times[-1] - times[0] < CROWDED * abs(march.course.until - march.course.start):
+        yield (
+            f"its mode changes ever faster, the last {IN_A_ROW} times within {times[-1] - times[0]:.2g} s, as where "
+            "impacts follow one another without end: give them less restitution, or end the run before"
+        )
         return
     if march.slow is not None:
         yield (

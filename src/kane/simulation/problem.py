@@ -47,7 +47,7 @@ from kane.simulation.nearness import Nearness
 from kane.simulation.pace import Pace
 from kane.simulation.recorded.record import Record
 from kane.simulation.run import Advance, Outcome
-from kane.simulation.settling import UNSETTLED, Constraints, new_settling, settle_once
+from kane.simulation.settling import UNSETTLED, Constraints, new_settling
 from kane.simulation.switching import ONE_MODE, Switching
 
 
@@ -160,7 +160,7 @@ class Problem:
                 record does not fit in memory, or x does not satisfy the constraints.
         """
         self.plan.require_cover(course.start, course.until)
-        self.switching.check(course)
+        self.switching.check(self, course, x)
         rhs, plan, system = self.rhs, self.plan, self._system()
         x = self._settled(system, course.start, x)
         slow = None
@@ -219,7 +219,7 @@ class Problem:
             return x
         state = np.concatenate([[t], x])
         self.constraints.require_consistent(state)
-        return settle_once(self.settle, system, state)
+        return self.switching.settled(self, system, state)
 
     def advance(self, method: Integrator) -> Advance:
         """The method's ``advance`` for one march, STALLED where it gets nowhere.

@@ -11,7 +11,7 @@ from kane.codegen.jit.function import ArrayFunction
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics, Residuals
 from kane.errors import ModelError
-from kane.native.arrays import NO_NOTES, SETTLE, SWITCHES, Settling, StateEquation, Vector
+from kane.native.arrays import CONDITIONING, NO_NOTES, SETTLE, SWITCHES, Settling, StateEquation, Vector
 from kane.native.header import HEADER, RANK
 from kane.simulation.mode_table import stage_in_force
 
@@ -26,7 +26,9 @@ def new_settling(program: int, settle: ArrayFunction | None, speeds: int) -> Set
     if settle is None:
         return Settling(program, np.zeros(0), np.zeros(0, dtype=np.int64), NO_NOTES)
     choice = np.zeros(HEADER + speeds - RANK, dtype=np.int64)
-    return Settling(program, np.zeros(settle.n_out), choice, np.zeros(SWITCHES + 1))
+    notes = np.zeros(SWITCHES + 1)
+    notes[CONDITIONING] = 1.0  # of a choice that has not been made
+    return Settling(program, np.zeros(settle.n_out), choice, notes)
 
 
 def settle_once(settle: ArrayFunction, system: StateEquation, state: Vector) -> Vector:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.native.arrays import Course, Vector
+from kane.native.arrays import Course, StateEquation, Vector
+from kane.simulation.run import Outcome
+from kane.simulation.settling import settle_once
 
 Rows = NDArray[np.float64]
 
@@ -48,11 +50,16 @@ class Switching:
         """
         return problem, problem.initial_state(t, q, u)
 
+    def settled(self, problem: Problem, system: StateEquation, state: Vector) -> Vector:
+        """The state x = [q, u] with which a run begins, from [t, q, u]: on the permanent constraints."""
+        assert problem.settle is not None
+        return settle_once(problem.settle, system, state)
+
     def take_over(self, march: March, before: March) -> None:
         """Begin a march in the mode in which another one stands, whose equations had other candidates."""
 
-    def check(self, course: Course) -> None:
-        """Refuse a course that cannot be run in these modes.
+    def check(self, problem: Problem, course: Course, x: Vector) -> None:
+        """Refuse a course from a state x = [q, u] that cannot be run in these modes.
 
         Raises:
             ModelError: it is one.
@@ -70,9 +77,9 @@ class Switching:
         """What happened to the modes, as events, since the first record, at which the mode was this one."""
         return []
 
-    def refusal(self, march: March) -> str:
-        """Why no next mode was found, from what CHANGE gave, which is in ``changed`` of the automaton."""
-        return "no next mode was found"
+    def refusal(self, march: March, outcome: Outcome) -> str:
+        """Why no next mode was found, from what the programs gave: REFUSED, or NO_GUARD where a guard is no number."""
+        return "no next mode was found" if outcome is Outcome.REFUSED else "a distance its mode depends on is no number"
 
     def told(self, march: March, record: Record) -> Record:
         """The record of a march with what happened to the modes, in the coordinates that the user declared."""

@@ -1,0 +1,152 @@
+"""What cannot be run with constraints that come and go ends in an error that says when, and keeps what was computed."""
+
+import numpy as np
+import pytest
+
+import kane
+
+G = 10.0
+
+
+def ball(declare=lambda m, joint: None, **contact):
+    """A ball that falls on the floor, and its joint."""
+    m = kane.Model("ball", gravity=(0, -G, 0))
+    body = m.body("ball", mass=2.0)
+    joint = m.connect(m.ground, body, kane.Prismatic("y", axis="y"))
+    m.contact(body.point(), kane.Plane(m.ground.point(), m.ground.y), name="floor", **contact)
+    declare(m, joint)
+    return m, joint
+
+
+def built(model):
+    return kane.build(kane.formulate(model))
+
+
+def test_what_starts_inside_is_refused_and_assemble_moves_it_out():
+    """Who vouches: the corners of a turned square, and loops that stay closed."""
+    m = kane.Model("crate", gravity=(0, -G, 0))
+    crate, arm = m.body("crate", mass=2, inertia=(0.02,) * 3), m.body("arm", mass=1, inertia=(0.01,) * 3)
+    m.connect(m.ground, crate, kane.Planar(("x", "y", "angle")))
+    hinge = m.connect(crate, arm, kane.Revolute("lid", axis="z"))
+    m.constrain(hinge.q - 0.5 * m.time, name="drive")
+    m.contact(kane.Box(0.2, 0.2, 0.2, crate.point()), kane.Plane(m.ground.point(), m.ground.y), name="floor")
+    m.stop(hinge, upper=2.0)
+    dyn, start = built(m), {"x": 0.3, "y": -0.1, "angle": 0.3}
+    with pytest.raises(kane.ModelError, match=r"cannot start there: 'floor: ---' is 0\.2250\d* m \(or rad\) inside"):
+        kane.simulate(dyn, until=1.0, q=start)
+    state = kane.assemble(dyn, q=start, u={"angle_dot": 1.0}, fixed=["angle", "x"], t=0.0)
+    reach = 0.1 * (np.cos(0.3) + np.sin(0.3))
+    assert state.q == pytest.approx([0.3, reach, 0.3, 0.0], abs=1e-11)
+    assert state.u[2:] == pytest.approx([1.0, 0.5])
+    assert state.rank == 1
+    run = kane.simulate(dyn, until=0.1, q=state.q, u=state.u)
+    assert run.residuals.configuration_residual.max() < 1e-11
+    with pytest.raises(kane.ModelError, match=r"x, y, angle held.*'gap of floor: ---' is left 0\.225 open"):
+        kane.assemble(dyn, q=start, fixed=["x", "y", "angle"], t=0.0)
+    free = kane.assemble(dyn, q={"y": 1.0, "angle": 0.3}, t=0.0)
+    assert free.q[:3].tolist() == [0.0, 1.0, 0.3]  # what is outside stays where it is
+
+
+def test_coefficients_that_parameters_make_impossible_are_refused_for_one_run_and_for_many():
+    m = kane.Model("ball", gravity=(0, -G, 0))
+    mu, e = m.parameter("mu", 0.5), m.parameter("e", 0.5)
+    body = m.body("ball", mass=2.0, inertia=(0.1,) * 3)
+    m.connect(m.ground, body, kane.Planar(("x", "y", "angle")))
+    floor = kane.Plane(m.ground.point(), m.ground.y)
+    m.contact(body.point(), floor, friction=kane.Coulomb(mu), restitution=e, name="floor")
+    dyn = built(m)
+    for wrong in ({"mu": -0.1}, {"e": 1.1}):
+        with pytest.raises(kane.ModelError, match=r"at these parameters 'floor' has static friction .*restitution"):
+            kane.simulate(dyn, until=1.0, q={"y": 1.0}, parameters=wrong)
+    many = kane.simulate_many(dyn, until=1.0, q={"y": 1.0}, parameters={"e": [0.5, 1.1]})
+    assert many.finished.tolist() == [True, False]
+    assert "restitution 1.1" in many.failures[1]
+
+
+def test_constraints_that_contradict_when_they_are_imposed_are_named_with_time_and_state():
+    def declare(m, joint):
+        m.switch(joint.qdot + 1, on=m.time - 0.1, name="lower")
+        m.switch(joint.qdot - 1, on=m.time - 0.2, name="lift")
+
+    with pytest.raises(
+        kane.SimulationError, match=r"from t = 0\.2 s, y = 0\.85, .*'lower: rate' .*'lift: rate'"
+    ) as caught:
+        kane.simulate(built(ball(declare)[0]), until=1.0, q={"y": 1.0})
+    run = caught.value.trajectory
+    assert run.time[-1] == pytest.approx(0.2, abs=2e-3)
+    assert [event.name for event in run.events] == ["lower"]
+
+
+def test_constraints_that_contradict_as_time_goes_on_are_found_by_runs_and_by_steppers():
+    """Two rates that agree when the second one is imposed, and then no more."""
+
+    def declare(m, joint):
+        m.switch(joint.qdot + 1, on=m.time - 0.1, name="steady")
+        m.switch(joint.qdot + 0.5 + m.time, on=m.time - 0.5, name="faster")
+
+    dyn, lost = built(ball(declare)[0]), r"lost at t = 0\.\d+ s, y = .* is off by"
+    with pytest.raises(kane.SimulationError, match=lost):
+        kane.simulate(dyn, until=0.8, q={"y": 1.5})
+    stepper = kane.Stepper(dyn, q={"y": 1.5})
+    stepper.step(0.45)
+    with pytest.raises(kane.SimulationError, match=lost):
+        stepper.step(0.1)
+
+
+def test_a_gap_that_becomes_no_number_ends_the_run_with_time_and_state():
+    def declare(m, joint):
+        m.latch(kane.sqrt(joint.q - 0.5) + 1.0, name="catch")
+
+    with pytest.raises(kane.SimulationError, match=r"from t = 0\.2.* s, y = .* of 'catch' is no number") as caught:
+        kane.simulate(built(ball(declare)[0]), until=1.0, q={"y": 1.0})
+    assert caught.value.trajectory["y"].min() < 0.75
+
+
+def test_impacts_without_end_are_given_up_and_the_trajectory_so_far_is_kept():
+    """A ball thrown about between two walls that come together: ever more impacts, ever faster, until t = 1."""
+    m = kane.Model("between walls", gravity=(0, 0, 0))
+    joint = m.connect(m.ground, m.body("ball", mass=1.0), kane.Prismatic("x", axis="x"))
+    m.stop(joint, lower=0.0, upper=1.0 - m.time, restitution=1.0)
+    with pytest.raises(kane.SimulationError, match=r"from t = 0\.9.*its mode changes ever faster, the last") as caught:
+        kane.simulate(built(m), until=2.0, q={"x": 0.5}, u={"x_dot": 3.0})
+    assert caught.value.trajectory.time[-1] > 0.9
+    assert len(caught.value.trajectory.events) > 100
+
+
+def test_a_sampled_law_that_raises_gives_its_time_and_keeps_what_was_computed():
+    def law(t, q, u):
+        if t > 0.55:
+            raise ZeroDivisionError("no more")
+        return 0.0
+
+    m, _ = ball(lambda m, joint: m.load(kane.Motor(joint, m.input("lift"))), restitution=0.5)
+    sampled = kane.Sampled(law, period=0.1)
+    with pytest.raises(
+        kane.SimulationError, match=r"'lift' failed at t = 0\.6 s: ZeroDivisionError: no more"
+    ) as caught:
+        kane.simulate(built(m), until=1.0, q={"y": 1.0}, inputs={"lift": sampled})
+    assert caught.value.trajectory.time[-1] == pytest.approx(0.6, abs=2e-3)
+    assert [event.cause for event in caught.value.trajectory.events] == ["bounces"]
+
+
+def test_a_joint_that_moves_at_the_start_is_not_stopped_by_the_friction_that_would_hold_it_at_rest():
+    """Beside a permanent constraint the first state was put onto what sticks: the velocity was lost in silence."""
+    m = kane.Model("arm", gravity=(0, 0, 0))
+    one, two = (m.body(name, mass=1, inertia=(0.1,) * 3) for name in ("one", "two"))
+    joint = m.connect(m.ground, one, kane.Revolute("q1", axis="z"))
+    m.constrain(m.connect(one, two, kane.Revolute("q2", axis="z")).qdot, name="weld")
+    m.stick(joint, static=0.5, kinetic=0.1)
+    run = kane.simulate(built(m), until=0.5, u={"u1": 2.0})
+    assert run["u1"] == pytest.approx(2.0 - 0.1 / 0.2 * run.time, rel=1e-12)
+
+
+def test_residuals_of_a_run_are_those_of_what_was_in_force_too():
+    run = kane.simulate(built(ball(restitution=0.5)[0]), until=2.0, q={"y": 1.0})
+    rests = run.active("floor")
+    assert rests.any()
+    residuals = run.residuals
+    assert residuals.configuration_residual.to_numpy() == pytest.approx(
+        np.where(rests, np.abs(run["y"]), 0.0), abs=1e-18
+    )
+    assert residuals.motion_residual.to_numpy() == pytest.approx(np.where(rests, np.abs(run["y_dot"]), 0.0), abs=1e-18)
+    assert residuals.configuration_residual.max() < 1e-11
