@@ -10,6 +10,7 @@ import kane
 from kane.cli.run import initial_state
 from kane.display.motion import live_page
 from kane.display.page import asset
+from kane.dynamics.exerted_forces import StatesOfArrows, acting
 from kane.simulation.integrators.rk5 import TABLEAU
 
 # A page integrates with errors of 1e-11 of the state a step, native code with 1e-12; in a second of these motions, and
@@ -17,12 +18,14 @@ from kane.simulation.integrators.rk5 import TABLEAU
 AGREED = 1e-9
 
 
-def by_page(equations, q, u, until, *, inputs=None, then=""):
+def by_page(equations, q, u, until, *, inputs=None, arrows=(), then=""):
     """x of a live page after a time, with what ``then`` gives, by Node: the page's scripts without what is drawn."""
-    page = live_page(equations, start=(0.0, [*q, *u]), sliders_asked=(), parameters={}, inputs=dict(inputs or {}))
+    start, given = (0.0, [*q, *u]), dict(inputs or {})
+    page = live_page(equations, start=start, sliders_asked=(), parameters={}, inputs=given, arrows=arrows)
     scripts = asset("linear.js") + asset("motion.js") + "const window = {};\n" + page.source()
     return run_script(f"""{scripts}
 const motion = new Motion({json.dumps(page.content["motion"])}, window.kane_programs());
+const exerted = {json.dumps(page.content["exerted"])};
 motion.x = Float64Array.from({json.dumps([*map(float, q), *map(float, u)])});
 motion.settle();
 motion.advance({until});
@@ -104,6 +107,33 @@ give([before, energy() + stored()]);
     assert energy == pytest.approx(dyn.energy(start.q, start.u).total, abs=1e-8)
     # The spring of the mouse has a potential: together they stay. Partial velocities by differences are good to 1e-10.
     assert after == pytest.approx(before, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "u", "arrows"),
+    [
+        ("four_bar", {"u1": 7.0}, ["q1", "loop", "Motor on q1"]),
+        ("whipple_bicycle", {"x_dot": 4.0, "roll_dot": 0.1}, ["rear wheel on the road", "steer"]),
+        ("stiff_flyball_governor", {}, ["q1", "PointSpring on right, sleeve"]),
+    ],
+)
+def test_forces_of_a_live_page_are_those_of_native_code(name, u, arrows):
+    dyn = kane.build(kane.formulate(getattr(kane.library, name)()))
+    eqs = dyn.equations
+    start = vars(kane.assemble(dyn, u=u)) if eqs.constraints else initial_state(dyn)
+    q, u = start["q"], start["u"]
+    inputs = {leaf.name: 0.5 for leaf in eqs.inputs}
+    then = "for (const a of motion.acting(exerted)) { give(a.arm); give(a.force); give(a.torque); }"
+    found = by_page(eqs, q, u, 0.0, inputs=inputs, arrows=arrows, then=then)[2:]
+    row = [np.array([x], float) for x in (q, u, [*inputs.values()])]
+    native = [one for word in arrows for one in acting(dyn, word, StatesOfArrows(*row, np.zeros(1), {}))]
+    assert len(found) == 3 * len(native)
+    for one, arm, force, torque in zip(native, found[::3], found[1::3], found[2::3], strict=True):
+        np.testing.assert_allclose(arm, one.arm[0], atol=1e-9)
+        # Of forces of tens of newtons, through a solution of equations of conditioning 1e3 or so.
+        np.testing.assert_allclose(force, one.force[0], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(torque, one.torque[0], rtol=1e-9, atol=1e-9)
+    assert any(abs(x) > 1e-3 for force in found[1::3] for x in force)
 
 
 def test_a_slider_moves_its_coordinate_and_the_loop_closes():

@@ -9,6 +9,7 @@ from oracles.browser import Browser
 import kane
 from kane.display.page import document
 from kane.display.replay import Band, ShownRun, replay_page, spans
+from kane.dynamics.exerted_forces import StatesOfArrows, acting
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,7 @@ def replay(tmp_path_factory):
     other = kane.simulate(dyn, until=2.0, q=start.q, u=0.9 * start.u)
     path = tmp_path_factory.mktemp("page") / "replay.html"
     tip = model.bodies[2].point((0.3, 0, 0))
-    run.save_html(path, ghosts=[other], traces=[tip], arrows=["q1"], plots=["q1", "energy"])
+    run.save_html(path, ghosts=[other], traces=[tip], arrows=["q1", "loop"], plots=["q1", "energy"])
     return run, path
 
 
@@ -155,6 +156,39 @@ def test_ghosts_traces_and_arrows_are_drawn(opened, replay):
         assert seen(tab) == full
 
 
+def test_arrows_stand_where_the_forces_act_and_have_a_scale(opened, replay):
+    run, path = replay
+    tab = opened(path.as_uri())
+    tab.run(f"kane.toggle(false); kane.seek({run.time[400]})")
+    drawn = tab.run("kane.arrowsNow(kane.posesNow()).map((a) => [a.from, a.to, a.heads])")
+    dyn = run.dynamics()
+    found = [one for name in ("q1", "loop") for one in acting(dyn, name, StatesOfArrows(*states(run), {}))]
+    assert [heads for *_, heads in drawn] == [1, 1, 1]  # forces alone: in a plane the bearings bear no torque
+    poses = dyn.poses(run.q[400])
+    for (start, end, _), one in zip(drawn, found, strict=True):
+        pose = poses[dyn.equations.bodies[one.body]]
+        np.testing.assert_allclose(start, pose.position + pose.orientation @ one.at, atol=1e-5)
+        scale = tab.run("kane.scales.force")
+        np.testing.assert_allclose(np.subtract(end, start), scale * one.force[400], atol=1e-5)
+    words = tab.run("kane.controls.forceScale.textContent")
+    assert float(words.removesuffix(" N")) == pytest.approx(1 / scale, rel=1e-3)
+    assert tab.run("kane.controls.torqueScale") is None
+
+
+def states(run):
+    return run.q, run.u, run.inputs, run.time
+
+
+def test_a_live_page_draws_the_forces_of_its_equations(opened, tmp_path):
+    dyn, start = bar()
+    path = dyn.save_html(tmp_path / "live.html", q=start.q, u=start.u, arrows=["q1", "loop"])
+    tab = opened(path.as_uri())
+    tab.wait("kane.motion.time > 0.05")
+    assert tab.run("kane.arrowsNow(kane.posesNow()).length") == 3
+    longest = "Math.max(...kane.arrowsNow(kane.posesNow()).map((a) => V.length(V.sub(a.to, a.from))))"
+    assert 0 < tab.run(longest) <= tab.run("kane.data.scene.size / 2 * (1 + 1e-12)")
+
+
 def test_a_live_page_and_native_code_agree_after_a_second(opened, tmp_path):
     dyn, start = bar()
     path = dyn.save_html(tmp_path / "live.html", q=start.q, u=start.u, plots=["q1", "energy"])
@@ -172,10 +206,11 @@ def test_the_mouse_pulls_at_a_body_of_a_live_page(opened, tmp_path):
     path = kane.build(kane.formulate(model)).save_html(tmp_path / "door.html")
     tab = opened(path.as_uri())
     before = tab.run("kane.motion.x[0]")
-    tab.mouse("mousePressed", 640, 380)
+    middle = 640 - tab.run("kane.covered()") / 2  # what is seen is beside the panel
+    tab.mouse("mousePressed", middle, 380)
     assert tab.run("kane.motion.pull.body") == 1
-    for x in range(660, 860, 40):
-        tab.mouse("mouseMoved", x, 380)
+    for x in range(20, 220, 40):
+        tab.mouse("mouseMoved", middle + x, 380)
     tab.wait(f"Math.abs(kane.motion.x[0] - {before}) > 0.01")
     tab.mouse("mouseReleased", 860, 380)
     assert tab.run("kane.motion.pull") is None
@@ -252,6 +287,7 @@ def test_what_a_page_cannot_show_is_refused_before_anything_is_written(tmp_path)
         ({"plots": ["nowhere"]}, "no course"),
         ({"plots": np.zeros((2, 5))}, "one of the names in plots"),
         ({"traces": [3]}, "cannot be traced"),
+        ({"arrows": ["nowhere"]}, "no joint, constraint, contact or load 'nowhere'"),
         ({"q": [1.0]}, "coordinates have shape"),
         ({"inputs": {"nowhere": 1}}, "no input 'nowhere'"),
     ]:

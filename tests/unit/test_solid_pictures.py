@@ -73,6 +73,23 @@ def test_models_of_the_library_are_drawn(name):
     assert (picture != 255).any(axis=-1).mean() > 0.001
 
 
+def test_forces_are_drawn_on_pictures_and_in_films(tmp_path):
+    model = kane.library.four_bar()
+    dyn = kane.build(kane.formulate(model))
+    start = kane.assemble(dyn, q={"q1": 0.5}, u={"u1": 7.0}, fixed=["q1", "u1"])
+    size = {"q": start.q, "u": start.u, "size": (2, 2)}
+    plain, drawn = pixels(kane.draw3d(dyn, **size)), pixels(kane.draw3d(dyn, **size, arrows=["q1", "loop"]))
+    assert np.any(plain != drawn)
+    red = [int("c8504b"[k : k + 2], 16) for k in (0, 2, 4)]
+    assert (np.abs(drawn.astype(int) - red).max(axis=-1) < 12).sum() > 20
+    assert not (np.abs(plain.astype(int) - red).max(axis=-1) < 12).any()
+    run = kane.simulate(dyn, until=0.1, q=start.q, u=start.u)
+    path = run.save_video(tmp_path / "x.gif", fps=10, size=(64, 64), arrows=["q1"])
+    assert path.read_bytes() != run.save_video(tmp_path / "y.gif", fps=10, size=(64, 64)).read_bytes()
+    with pytest.raises(ModelError, match="no joint, constraint, contact or load"):
+        kane.draw3d(model, arrows=["nowhere"])
+
+
 def test_what_cannot_be_drawn_is_refused_by_name():
     m = box_on_a_rail()
     for given, words in [

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kane.codegen.programs.program import Program
+from kane.display.acting import acting_form
 from kane.display.page import Page, scene_form
 from kane.display.scene import Numbers, Scene, poses_at, scene_of
 from kane.errors import ModelError, shown
@@ -171,6 +172,7 @@ def page(
         "sliders": [],
         "traces": [],
         "arrows": [],
+        "scales": {"force": 0.0, "torque": 0.0},
         "plots": [],
         "units": {**units, **energies},
         "flat": looked_at(equations, scene, [start[0], *start[1]], Numbers(equations, defaults)),
@@ -219,18 +221,26 @@ def live_page(
     sliders_asked: Any,
     parameters: Mapping[str, float],
     inputs: Mapping[str, float],
+    arrows: Sequence[str] = (),
     extra: Mapping[str, Any] | None = None,
 ) -> Page:
-    """The page that integrates these equations in the browser."""
+    """The page that integrates these equations in the browser; ``arrows`` names what is drawn with its forces.
+
+    Raises:
+        ModelError: nothing has such a name, redundant constraints share its reaction, or a slider is of nothing.
+    """
     scene = scene_of(equations, parameters=parameters, q=start[1][: len(equations.q)])
     values = {**equations.defaults, **parameters, **inputs}
+    acting = acting_form(equations, arrows, Numbers(equations, parameters))
     more = {
+        "arrows": list(arrows),
+        "exerted": {"parts": acting.parts, "reactions": acting.reactions},
         "sliders": [s._asdict() for s in sliders(equations, sliders_asked, values)],
         "pull": pull_of(equations, scene, Numbers(equations, parameters)),
         "subtitle": "equations by kane, integrated here",
         **(extra or {}),
     }
-    programs = [*moving_programs(equations), *closing_programs(equations)]
+    programs = [*moving_programs(equations), *closing_programs(equations), *acting.programs]
     motion = motion_form(equations, parameters, inputs)
     return page("live", equations, scene, motion, start=start, programs=programs, extra=more)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.display.arrows import Arrow, scales_of, without_rounding
 from kane.display.motion import page, posed_form
 from kane.display.page import Page, encoded
 from kane.display.scene import scene_of
@@ -21,22 +22,6 @@ from kane.model.checks import near
 Array = NDArray[np.float64]
 # As many numbers of all runs together as keep a page under two megabytes, and as few times as show a motion.
 MOST_NUMBERS, FEWEST = 220_000, 200
-
-
-@dataclass(frozen=True)
-class Arrow:
-    """A force over time.
-
-    Attributes:
-        name: what is shown.
-        body: index of the body on which it is drawn; ``at`` where in its frame.
-        force: in N, (times, 3) [N].
-    """
-
-    name: str
-    body: int
-    at: Array
-    force: Array
 
 
 @dataclass(frozen=True)
@@ -92,14 +77,15 @@ def replay_page(
     scene = scene_of(equations, parameters=parameters, q=first.q[0])
     start = first.time[0], [*first.q[0], *(0.0 for _ in equations.u)]
     names = list(dict.fromkeys(arrow.name for arrow in first.arrows))
+    first = replace(first, arrows=[without_rounding(arrow, scene.size) for arrow in first.arrows])
     extra = {
-        "runs": [run_form(run, sum(len(r.q) for r in runs)) for run in runs],
+        "runs": [run_form(run, sum(len(r.q) for r in runs)) for run in (first, *runs[1:])],
         "traces": [
             trace_form(trace, equations, scene.frames)
             for trace in listed(traces, "traces", "points or names of bodies")
         ],
         "arrows": names,
-        "force_scale": _force_scale(first.arrows, scene.size),
+        "scales": scales_of(first.arrows, scene.size),
         "plots": plotted,
         "subtitle": f"{first.time[0]:g} s to {first.time[-1]:g} s",
     }
@@ -108,7 +94,7 @@ def replay_page(
 
 def run_form(run: ShownRun, together: int) -> dict[str, Any]:
     """A run as plain data; ``together`` how many times all runs have that share the page."""
-    width = run.q.shape[1] + len(run.series) + 3 * len(run.arrows)
+    width = run.q.shape[1] + len(run.series) + 9 * len(run.arrows)
     wanted = max(FEWEST, int(MOST_NUMBERS / width * len(run.q) / max(together, 1)))
     rows = np.unique(np.round(np.linspace(0, len(run.time) - 1, min(wanted, len(run.time)))).astype(int))
     return {
@@ -117,10 +103,7 @@ def run_form(run: ShownRun, together: int) -> dict[str, Any]:
         "q": encoded(run.q[rows].astype("<f4")),
         "series": {name: encoded(values[rows].astype("<f4")) for name, values in run.series.items()},
         "events": [{"time": time, "name": name, "cause": cause} for time, name, cause in run.events],
-        "arrows": [
-            {"name": a.name, "body": a.body, "at": a.at.tolist(), "force": encoded(a.force[rows].astype("<f4"))}
-            for a in run.arrows
-        ],
+        "arrows": [_arrow_form(a, rows) for a in run.arrows],
         "active": [{"name": b.name, "spans": [list(s) for s in b.spans], "bodies": list(b.bodies)} for b in run.bands],
     }
 
@@ -132,10 +115,11 @@ def spans(time: Array, holds: NDArray[np.bool_]) -> list[tuple[float, float]]:
     return [(float(time[a]), float(time[min(b, last)])) for a, b in edges.reshape(-1, 2)]
 
 
-def _force_scale(arrows: Sequence[Arrow], size: float) -> float:
-    """Metres for a newton: the greatest force is half as long as the scene."""
-    greatest = max((float(np.nanmax(np.linalg.norm(a.force, axis=1), initial=0.0)) for a in arrows), default=0.0)
-    return 0.5 * size / greatest if greatest > 0.0 else 1.0
+def _arrow_form(arrow: Arrow, rows: NDArray[np.int64]) -> dict[str, Any]:
+    """An arrow as plain data; what is zero all along takes no place."""
+    vectors = {"arm": arrow.arm, "force": arrow.force, "torque": arrow.torque}
+    found = {word: encoded(x[rows].astype("<f4")) if x.any() else "" for word, x in vectors.items()}
+    return {"name": arrow.name, "body": arrow.body, "at": arrow.at.tolist(), **found}
 
 
 def trace_form(trace: Any, equations: Equations, frames: Sequence[str]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,6 +10,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from kane.display.arrows import DrawnArrow
 from kane.display.piece import Array, DrawnPiece
 from kane.display.scene import Scene
 from kane.model.shapes.part import SQUARE
@@ -20,6 +21,8 @@ GROUND, SHADOW = "#9ea3ab", "#dfe2e7"
 # From where one looks: about the upright axis, and above the level [rad]; in the plane of a flat mechanism.
 TURN, ABOVE, TURN_OF_FLAT, ABOVE_FLAT = -1.05, 0.38, -0.25, 0.12
 DARKEST, MARGIN = 0.45, 0.04
+# Of arrows: the first colour, length of a head in sizes of the scene, half its width in lengths.
+FIRST_OF_ARROWS, HEAD, WIDTH = 3, 0.06, 0.32
 # Squares that stand for planes hide what lies on them from a painter who goes from back to front by middles.
 FLOORS = (SQUARE,)
 
@@ -56,12 +59,14 @@ class SolidPicture:
         for piece, corners in zip(self.scene.pieces, self.corners, strict=True):
             yield piece, corners @ R[piece.body].T + p[piece.body]
 
-    def extent(self, poses: Sequence[tuple[Array, Array]]) -> tuple[Array, Array, float]:
-        """Lowest and highest place in the plane of the picture, and the height of the ground, over several poses."""
+    def extent(self, poses: Sequence[tuple[Array, Array]], more: Sequence[Array] = ()) -> tuple[Array, Array, float]:
+        """Lowest and highest place in the plane of the picture, and the height of the ground, over several poses;
+        ``more`` are points that shall be in it too.
+        """
         found = [x.reshape(-1, 3) for R, p in poses for piece, x in self.triangles(R, p) if piece.form not in FLOORS]
         points = np.concatenate(found)
         height = float((points @ self.up).min()) - 0.01 * self.scene.size
-        flat = np.concatenate([points, self._on_ground(points, height)]) @ self.plane.T
+        flat = np.concatenate([points, self._on_ground(points, height), *(x[None] for x in more)]) @ self.plane.T
         return flat.min(axis=0), flat.max(axis=0), height
 
     def _on_ground(self, points: Array, height: float) -> Array:
@@ -69,8 +74,9 @@ class SolidPicture:
         share = (points @ self.up - height) / (self.sun @ self.up)
         return points - share[..., None] * self.sun
 
-    def draw(self, axes: Axes, R: Array, p: Array, height: float) -> None:
-        """Draw one pose."""
+    def draw(self, axes: Axes, pose: tuple[Array, Array], height: float, arrows: Iterable[DrawnArrow] = ()) -> None:
+        """Draw one pose, and arrows above it."""
+        R, p = pose
         solids = [(piece, x) for piece, x in self.triangles(R, p) if piece.form not in FLOORS]
         everything = np.concatenate([x for _, x in solids])
         shadow = self._on_ground(everything, height) @ self.plane.T
@@ -90,6 +96,24 @@ class SolidPicture:
             for tie in self.scene.ties
         ]
         axes.add_collection(LineCollection(lines, colors="#3a4250", linewidths=1.0, zorder=0.9))
+        self._draw_arrows(axes, list(arrows))
+
+    def _draw_arrows(self, axes: Axes, arrows: Sequence[DrawnArrow]) -> None:
+        """Shafts, and heads as wide as they would be in space; two of torques."""
+        shafts = [np.stack([arrow.start, arrow.end]) @ self.plane.T for arrow in arrows]
+        colours = [PALETTE[(arrow.number + FIRST_OF_ARROWS) % len(PALETTE)] for arrow in arrows]
+        axes.add_collection(LineCollection(shafts, colors=colours, linewidths=1.8, zorder=3))
+        heads, filled = [], []
+        for arrow, shaft, colour in zip(arrows, shafts, colours, strict=True):
+            along = shaft[1] - shaft[0]
+            length = min(HEAD * self.scene.size, 0.5 * float(np.linalg.norm(arrow.end - arrow.start)))
+            along = along / max(float(np.linalg.norm(along)), 1e-300)
+            across = np.array([-along[1], along[0]])
+            for k in range(arrow.heads):
+                tip = shaft[1] - 0.7 * k * length * along
+                heads.append([tip, *(tip - length * (along + side * WIDTH * across) for side in (1.0, -1.0))])
+                filled.append(colour)
+        axes.add_collection(PolyCollection(heads, facecolors=filled, edgecolors=filled, linewidths=0.5, zorder=3))
 
     def _colour(self, piece: DrawnPiece) -> tuple[float, float, float]:
         return to_rgb(GROUND if piece.look == "ground" else PALETTE[(piece.body - 1) % len(PALETTE)])

@@ -32,6 +32,7 @@ class Displayed(ABC):
         parameters: Mapping[str, float] | None = None,
         inputs: Mapping[str, float] | None = None,
         traces: Any = (),
+        arrows: Any = (),
         plots: Any = (),
     ) -> Path:
         """Write a page that simulates these equations in the reader's browser, as one file that asks no network.
@@ -49,6 +50,8 @@ class Displayed(ABC):
             sliders: names of inputs and parameters, or a dict from names to (lowest, highest) or None.
             parameters, inputs: values, where they are not the defaults.
             traces: points, bodies or names of frames whose paths are drawn.
+            arrows: names of joints, constraints and loads that are drawn with their forces and torques on bodies, as of
+                ``Trajectory.save_html``; those of reactions are not drawn while the mouse pulls.
             plots: names of coordinates and speeds, and "energy", that are plotted from the beginning.
 
         Raises:
@@ -79,7 +82,11 @@ class Displayed(ABC):
             "traces": [trace_form(t, eqs, frames) for t in listed(traces, "traces", "points or names of bodies")],
         }
         given = [_values(eqs.parameters, parameters, eqs, "parameter"), _values(eqs.inputs, inputs, eqs, "input")]
-        made = live_page(eqs, start=(0.0, x), sliders_asked=sliders, parameters=given[0], inputs=given[1], extra=extra)
+        acting = words(arrows, "arrows", "names of joints, constraints and loads")
+        start = (0.0, x)
+        made = live_page(
+            eqs, start=start, sliders_asked=sliders, parameters=given[0], inputs=given[1], arrows=acting, extra=extra
+        )
         return made.save(path)
 
     def _repr_latex_(self) -> str | None:

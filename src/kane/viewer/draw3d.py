@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from kane.display.arrows import Arrow, DrawnArrow, drawn_arrows, scales_of, without_rounding
 from kane.display.motion import looked_at
 from kane.display.scene import Numbers, poses_at, scene_of
+from kane.dynamics.build import build
+from kane.dynamics.dynamics import Dynamics
+from kane.dynamics.exerted_forces import StatesOfArrows, acting
 from kane.errors import ModelError, shown
-from kane.expression.arguments import number
+from kane.expression.arguments import number, words
 from kane.model.named_vector import named_vector
 from kane.viewer.view import equations_of
 
@@ -20,13 +26,17 @@ def draw3d(
     model: Any,
     *,
     q: Any = None,
+    u: Any = None,
     t: float = 0.0,
+    inputs: Any = None,
     parameters: Mapping[str, float] | None = None,
+    arrows: Any = (),
     size: tuple[float, float] = (4.0, 3.0),
 ) -> Figure:
     """A model as a solid picture, for papers and notebooks.
 
         kane.draw3d(bar, q=start.q).savefig("bar.png", dpi=300)
+        kane.draw3d(bar, q=start.q, u=start.u, arrows=["q1", "loop"])
 
     It is seen from far away, without perspective: what is parallel stays so. Coordinates are taken as they are; where
     there are loops give those that ``kane.assemble`` found.
@@ -34,8 +44,12 @@ def draw3d(
     Args:
         model: a Model, Equations or Dynamics.
         q: coordinates, an array or a dict from some of the names to numbers; neutral unless given.
-        t: time, where poses depend on it [s].
+        u: speeds, of which forces may depend; zero unless given.
+        t: time, where poses or forces depend on it [s].
+        inputs: of which forces may depend, an array or a dict by name; their defaults unless given.
         parameters: those that are not at their defaults, by name.
+        arrows: names of joints, constraints and loads that are drawn with their forces and torques on bodies, the
+            greatest force half as long as the mechanism.
         size: of the figure [inches].
 
     Returns:
@@ -56,10 +70,29 @@ def draw3d(
             f"the size of a picture is {shown(size)}; give two positive numbers, its width and height in inches"
         )
     scene, numbers = scene_of(eqs, parameters=values, q=x), Numbers(eqs, values)
-    state = [number(t, "t", "seconds"), *x, *(0.0 for _ in eqs.u)]
+    speeds = named_vector(u, [leaf.name for leaf in eqs.u], [0.0] * len(eqs.u), "speed")
+    given_inputs = named_vector(
+        inputs, [i.name for i in eqs.inputs], [eqs.defaults[i.name] for i in eqs.inputs], "input"
+    )
+    state = [number(t, "t", "seconds"), *x, *speeds]
     picture = SolidPicture(scene, looked_at(eqs, scene, state, numbers))
-    poses = poses_at(scene.where, state, numbers)
-    extent = picture.extent([poses])
+    pose = poses_at(scene.where, state, numbers)
+    names = words(arrows, "arrows", "names of joints, constraints and loads")
+    shown_arrows = _arrows(model, names, (state, given_inputs, values), scene.size, pose) if names else []
+    extent = picture.extent([pose], [arrow.end for arrow in shown_arrows])
     figure, axes = picture.figure(extent, (float(size[0]), float(size[1])))
-    picture.draw(axes, *poses, extent[2])
+    picture.draw(axes, pose, extent[2], shown_arrows)
     return figure
+
+
+def _arrows(
+    model: Any, names: Sequence[str], at: tuple[Sequence[float], Any, dict[str, float]], size: float, pose: Any
+) -> list[DrawnArrow]:
+    """What these exert on bodies at one state, as arrows."""
+    dyn = model if isinstance(model, Dynamics) else build(equations_of(model))
+    (t, *x), inputs, values = at
+    count = len(dyn.equations.q)
+    q, u, given = (np.array([row], float) for row in (x[:count], x[count:], inputs))
+    states = StatesOfArrows(q, u, given, np.array([t]), values)
+    found = [without_rounding(Arrow(*acted), size) for name in names for acted in acting(dyn, name, states)]
+    return list(drawn_arrows(found, 0, pose, scales_of(found, size)))

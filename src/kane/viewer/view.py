@@ -26,6 +26,7 @@ from kane.simulation.recorded.trajectory import Trajectory
 from kane.simulation.stepper import Stepper
 from kane.viewer.websockets import PageServer, Served
 
+_NAMES = {Trajectory: "run", Ensemble: "ensemble", Stepper: "stepper"}
 # As many motions of an ensemble as an eye can tell apart.
 MOST_GHOSTS = 24
 
@@ -97,6 +98,7 @@ def view(
     where = whole(port, "port", 0)
     require(control, bool, "control= says whether pages may set inputs, True or False")
     options = {"ghosts": ghosts, "traces": traces, "arrows": arrows, "plots": plots}
+    _refuse_unused(source, options)
     if isinstance(source, Stepper):
         return _stepper_view(source, traces, control, where)
     if control:
@@ -104,6 +106,15 @@ def view(
     made = _page_of(source, model, q, options)
     message = made.message()
     return View(Served(made.title, lambda: message), {}, where)
+
+
+def _refuse_unused(source: Any, options: dict[str, Any]) -> None:
+    """Refuse what the page of such a source does not show."""
+    shown_of = {"traces": (Trajectory, Ensemble, Stepper), "plots": (Trajectory, Ensemble)}
+    for word, given in options.items():
+        kinds = shown_of.get(word, (Trajectory,))
+        if not isinstance(source, kinds) and not (isinstance(given, tuple | list) and not given):
+            raise ModelError(f"{word}= is of a {' or '.join(_NAMES[kind] for kind in kinds)}; leave it out")
 
 
 def _page_of(source: Any, model: Any, q: Any, options: dict[str, Any]) -> Page:

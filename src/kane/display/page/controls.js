@@ -73,14 +73,20 @@ Object.assign(Page.prototype, {
     if (this.trails.length) list.push(this.check("traces", `traces of ${this.trails.map((t) => t.name).join(", ")}`));
     if (this.runs.length > 1) list.push(this.check("ghosts", `ghosts: ${this.runs.slice(1).map((r) => r.name).join(", ")}`));
     if (data.arrows.length) {
-      const scale = element("input", { type: "range", min: -3, max: 3, step: "any", value: 0, ariaLabel: "scale of forces",
-        oninput: () => { this.forceScale = data.force_scale * 10 ** Number(scale.value); shown.textContent = `1 m = ${shortly(1 / this.forceScale)} N`; } });
-      const shown = element("output", { textContent: `1 m = ${shortly(1 / data.force_scale)} N` });
-      list.push(this.check("arrows", `forces: ${data.arrows.join(", ")}`), element("label", {}, element("span", { textContent: "scale" }), shown, scale));
+      list.push(this.check("arrows", `forces: ${data.arrows.join(", ")}`));
+      for (const word of ["force", "torque"]) if (data.scales[word] || this.mode === "live") list.push(this.scaleControl(word));
     }
     list.push(this.check("ground", "ground"));
     list.push(element("label", {}, element("span", { textContent: "look" }), element("button", { textContent: "dark / light", onclick: () => this.setLook(this.look === "dark" ? "light" : "dark") })));
     return list;
+  },
+
+  // How long arrows are: ten times, or a tenth, and so on.
+  scaleControl(word) {
+    const shown = this.controls[`${word}Scale`] = element("output");
+    const scale = element("input", { type: "range", min: -3, max: 3, step: "any", value: 0, ariaLabel: `scale of ${word}s`,
+      oninput: () => { this.stretched[word] = 10 ** Number(scale.value); } });
+    return element("label", {}, element("span", { textContent: `${word}s: 1 m =` }), shown, scale);
   },
 
   help() {
@@ -128,6 +134,10 @@ Object.assign(Page.prototype, {
     const clock = `t = ${now.toFixed(3)} s`;
     if (this.controls.time && this.controls.time.textContent !== clock) this.controls.time.textContent = clock;
     if (this.controls.range) this.controls.range.value = this.cursor;
+    for (const [word, unit] of [["force", "N"], ["torque", "N m"]]) {
+      const told = this.controls[`${word}Scale`], scale = this.scales[word] * this.stretched[word], text = scale ? `${shortly(1 / scale)} ${unit}` : "";
+      if (told && told.textContent !== text) told.textContent = text;
+    }
     let words = this.data.subtitle;
     const acting = this.mode === "run" ? this.acting().map((band) => band.name) : [];
     if (acting.length) words = `in force: ${acting.join(", ")}`;

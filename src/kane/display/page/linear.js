@@ -1,6 +1,19 @@
 // Dense linear algebra of the embedding: Householder QR with column pivoting, Cholesky. Matrices are arrays of rows.
 // Source: Golub & Van Loan, Matrix Computations, 4th ed., sections 4.2 and 5.4.
 
+// Vectors in space.
+const V = {
+  add: (a, b) => [a[0] + b[0], a[1] + b[1], a[2] + b[2]],
+  sub: (a, b) => [a[0] - b[0], a[1] - b[1], a[2] - b[2]],
+  times: (s, a) => [s * a[0], s * a[1], s * a[2]],
+  dot: (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2],
+  cross: (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]],
+  length: (a) => Math.hypot(a[0], a[1], a[2]),
+  unit: (a) => V.times(1 / (V.length(a) || 1), a),
+  // Any unit vector normal to a.
+  normal: (a) => V.unit(V.cross(a, Math.abs(a[0]) < 0.6 * V.length(a) ? [1, 0, 0] : [0, 1, 0])),
+};
+
 // A pivot under this share of the largest counts as zero, as in kane's native code.
 const RANK_TOLERANCE = Math.pow(2, -26);
 

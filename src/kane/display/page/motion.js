@@ -115,6 +115,43 @@ class Motion {
     return Q;
   }
 
+  // Reactions by auxiliary speeds: R = needed_k - A_k^T lambda with A^T lambda = needed of the joints' own speeds.
+  reactions({ own, count, rows }) {
+    const s = this.state(this.time, this.x), udot = this.rhs(this.time, this.x).subarray(this.nq), width = own + count;
+    const out = this.compiled.reactions.at(s, [...udot, ...this.inputs]), entry = (i, j) => out[width * (i + 1) + j];
+    const A = zeros(own, rows), found = Array.from(out.subarray(own, width));
+    if (!rows) return found;
+    for (let j = 0; j < own; j++) for (let i = 0; i < rows; i++) A[j][i] = entry(i, j);
+    const multipliers = leastSolution(A, rows, out.subarray(0, own));
+    return found.map((x, k) => { for (let i = 0; i < rows; i++) x -= entry(i, own + k) * multipliers[i]; return x; });
+  }
+
+  // What loads, joints and constraints exert on bodies now: of each force, its arm from a point of the body, and torque.
+  acting(asked) {
+    if (!asked.parts.length || (this.pull && asked.reactions)) return [];  // the pull is in no derived reaction
+    const units = Float64Array.from(this.compiled.exerted.at(this.state(this.time, this.x), this.inputs));
+    const reactions = asked.reactions ? this.reactions(asked.reactions) : [];
+    return asked.parts.map(({ name, body, at, first, rows, multipliers }) => {
+      const scale = (k) => (multipliers === null ? 1 : reactions[multipliers + k]), unit = (k, torque) => units.subarray(first + 3 * (k + (torque ? rows : 0)), first + 3 * (k + (torque ? rows : 0)) + 3);
+      const sum = (torque) => [0, 1, 2].map((i) => { let x = 0; for (let k = 0; k < rows; k++) x += scale(k) * unit(k, torque)[i]; return x; });
+      const force = sum(false), arm = multipliers === null ? [0, 0, 0] : this.arm(rows, unit);
+      return { name, body, at, arm, force, torque: V.sub(sum(true), V.cross(arm, force)) };
+    });
+  }
+
+  // The a with the least squares of a x f - t over the rows.
+  arm(rows, unit) {
+    const A = zeros(3, 3), b = [0, 0, 0];
+    for (let k = 0; k < rows; k++) {
+      const f = unit(k, false), moment = V.cross(f, unit(k, true)), square = V.dot(f, f);
+      for (let i = 0; i < 3; i++) {
+        b[i] += moment[i];
+        for (let j = 0; j < 3; j++) A[i][j] += (i === j ? square : 0) - f[i] * f[j];
+      }
+    }
+    return Array.from(leastSolution(A, 3, b));
+  }
+
   rates(s) { return this.compiled.kinematics.at(s, []); }
 
   // Where in space the point is that the mouse holds.

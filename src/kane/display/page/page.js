@@ -31,7 +31,8 @@ class Page {
     this.loop = true;
     this.cursor = this.runs.length ? this.runs[0].time[0] : 0;
     this.shown = { traces: data.traces.length > 0, frames: false, ghosts: true, arrows: data.arrows.length > 0, ground: !data.scene.pieces.some((p) => p[1] === "square"), follow: 0 };
-    this.forceScale = data.force_scale || 1;
+    this.scales = { ...data.scales };
+    this.stretched = { force: 1, torque: 1 };
     this.trails = data.traces.map((t) => ({ ...t, points: [] }));
     this.record = { time: [], values: {} };
     this.plotted = data.plots.slice();
@@ -49,7 +50,8 @@ class Page {
   unpacked(run) {
     const time = decoded(run.time, Float64Array), series = {};
     for (const [name, text] of Object.entries(run.series)) series[name] = decoded(text, Float32Array);
-    const arrows = run.arrows.map((a) => ({ ...a, force: decoded(a.force, Float32Array) }));
+    const of = (text) => (text ? decoded(text, Float32Array) : null);
+    const arrows = run.arrows.map((a) => ({ ...a, arm: of(a.arm), force: of(a.force), torque: of(a.torque) }));
     return { ...run, time, q: decoded(run.q, Float32Array), series, arrows };
   }
 
@@ -80,12 +82,19 @@ class Page {
     const poses = this.posesNow(), { low, middle, radius } = this.scene.bounds(poses, this.up);
     this.floor = this.lowest(low);
     const round = Math.max(radius, 0.3 * this.data.scene.size);
-    const fit = Math.max(1, 1.25 / Math.max(0.4, this.canvas.clientWidth / Math.max(1, this.canvas.clientHeight)));
+    const free = this.canvas.clientWidth - this.covered();
+    const fit = Math.max(1, 1.25 / Math.max(0.4, free / Math.max(1, this.canvas.clientHeight)));
     this.camera = new Camera(this.up, V.sub(middle, V.times(0.12 * round, this.up)), 4.2 * round * fit);
     if (this.data.flat) {
       this.camera.pitch = 0.12;
       this.camera.yaw = Math.atan2(V.dot(this.data.flat, this.camera.basis.second), V.dot(this.data.flat, this.camera.basis.first)) - 0.25;
     }
+  }
+
+  // Pixels at the right that the panel hides.
+  covered() {
+    const box = this.panel.getBoundingClientRect(), beside = box.width > 0 && box.width < this.canvas.clientWidth / 2;
+    return beside ? this.canvas.clientWidth - box.left : 0;
   }
 
   // The ground lies below everything, all along a run.
@@ -157,7 +166,7 @@ class Page {
   appearance() {
     const { camera, canvas, motion, shown } = this;
     return [camera.yaw, camera.pitch, camera.distance, camera.target, canvas.clientWidth, canvas.clientHeight, this.quality, this.look, this.cursor,
-      motion.time, motion.x.join(), JSON.stringify(shown), this.forceScale, motion.pull && motion.pull.target, this.plotted].join(";");
+      motion.time, motion.x.join(), JSON.stringify(shown), this.stretched.force, this.stretched.torque, motion.pull && motion.pull.target, this.plotted].join(";");
   }
 
   // Fewer pixels where frames take long: half as many per side at the least.
@@ -218,6 +227,7 @@ class Page {
     const { canvas, scene, shown } = this, ratio = this.quality * Math.min(2, window.devicePixelRatio || 1);
     const width = Math.round(canvas.clientWidth * ratio), height = Math.round(canvas.clientHeight * ratio);
     if (canvas.width !== width || canvas.height !== height) { canvas.width = width; canvas.height = height; }
+    this.camera.aside = this.covered() / canvas.clientWidth;
     const poses = this.posesNow(), motions = [poses];
     if (this.mode === "run" && shown.ghosts) for (const run of this.runs.slice(1)) motions.push(Float64Array.from(this.posesAt(run, this.cursor)));
     if (shown.follow) {
@@ -257,13 +267,29 @@ class Page {
     }
   }
 
-  arrowsNow(poses) {
+  // What the arrows stand for now: where, force and torque.
+  actingNow(poses) {
+    if (this.mode === "live") return this.motion.acting(this.data.exerted).map((a) => ({ ...a, from: V.add(this.scene.place(poses, a.body, a.at), a.arm) }));
     if (this.mode !== "run") return [];
     const run = this.runs[0], { low, high, share } = this.stateAt(run, this.cursor);
-    return run.arrows.map((arrow, k) => {
-      const f = [0, 1, 2].map((i) => (1 - share) * arrow.force[3 * low + i] + share * arrow.force[3 * high + i]);
-      const from = this.scene.place(poses, arrow.body, arrow.at);
-      return { from, to: V.add(from, V.times(this.forceScale, f)), colour: rgb(PALETTE[(k + 3) % PALETTE.length]) };
+    const between = (list) => (list ? [0, 1, 2].map((i) => (1 - share) * list[3 * low + i] + share * list[3 * high + i]) : [0, 0, 0]);
+    return run.arrows.map((a) => ({ name: a.name, from: V.add(this.scene.place(poses, a.body, a.at), between(a.arm)), force: between(a.force), torque: between(a.torque) }));
+  }
+
+  // Metres for a newton, or a newton metre; a live page lets the greatest that it has seen fill a part of the scene.
+  lengthOf(word, vector) {
+    const length = V.length(vector), whole = (word === "force" ? 1 / 2 : 1 / 3) * this.data.scene.size;
+    if (this.mode === "live" && length && !(length * this.scales[word] <= whole && this.scales[word])) this.scales[word] = whole / length;
+    return this.scales[word] * this.stretched[word];
+  }
+
+  arrowsNow(poses) {
+    const size = this.data.scene.size, ROUNDING = 1e-9;
+    return this.actingNow(poses).flatMap(({ name, from, force, torque }) => {
+      const colour = rgb(PALETTE[(this.data.arrows.indexOf(name) + 3) % PALETTE.length]), found = [];
+      if (V.length(force) * size > ROUNDING * V.length(torque)) found.push(["force", force, 1]);
+      if (V.length(torque) > ROUNDING * size * V.length(force)) found.push(["torque", torque, 2]);
+      return found.map(([word, vector, heads]) => ({ from, to: V.add(from, V.times(this.lengthOf(word, vector), vector)), colour, heads }));
     });
   }
 

@@ -1,17 +1,5 @@
 // A small WebGL 2 renderer: instances of forms with one light and its shadow, lines of some pixels, the ground.
 
-const V = {
-  add: (a, b) => [a[0] + b[0], a[1] + b[1], a[2] + b[2]],
-  sub: (a, b) => [a[0] - b[0], a[1] - b[1], a[2] - b[2]],
-  times: (s, a) => [s * a[0], s * a[1], s * a[2]],
-  dot: (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2],
-  cross: (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]],
-  length: (a) => Math.hypot(a[0], a[1], a[2]),
-  unit: (a) => V.times(1 / (V.length(a) || 1), a),
-  // Any unit vector normal to a.
-  normal: (a) => V.unit(V.cross(a, Math.abs(a[0]) < 0.6 * V.length(a) ? [1, 0, 0] : [0, 1, 0])),
-};
-
 // 4 x 4 matrices by columns, as WebGL reads them.
 const M4 = {
   times(a, b) {
@@ -28,9 +16,10 @@ const M4 = {
     return new Float32Array([x[0], y[0], z[0], 0, x[1], y[1], z[1], 0, x[2], y[2], z[2], 0,
       -V.dot(x, eye), -V.dot(y, eye), -V.dot(z, eye), 1]);
   },
-  perspective(angle, aspect, near, far) {
+  // What lies straight ahead is seen `aside` to the left of the middle, in halves of the width.
+  perspective(angle, aspect, near, far, aside) {
     const f = 1 / Math.tan(angle / 2), d = 1 / (near - far);
-    return new Float32Array([f / aspect, 0, 0, 0, 0, f, 0, 0, 0, 0, (near + far) * d, -1, 0, 0, 2 * near * far * d, 0]);
+    return new Float32Array([f / aspect, 0, 0, 0, 0, f, 0, 0, aside, 0, (near + far) * d, -1, 0, 0, 2 * near * far * d, 0]);
   },
   box(r, near, far) {
     const d = 1 / (near - far);
@@ -240,7 +229,7 @@ class Renderer {
     const sun = V.unit(V.add(V.add(V.times(1.0, e.up), V.times(0.45, e.first)), V.times(-0.6, e.second)));
     const light = M4.times(M4.box(reach, 0.05 * reach, 8 * reach), M4.view(V.add(camera.target, V.times(4 * reach, sun)), camera.target, e.first));
     const eye = camera.eye(), near = Math.max(camera.distance - 12 * size, 0.02 * camera.distance);
-    const view = M4.times(M4.perspective(FIELD, width / height, near, camera.distance + 30 * size), M4.view(eye, camera.target, e.up));
+    const view = M4.times(M4.perspective(FIELD, width / height, near, camera.distance + 30 * size, camera.aside), M4.view(eye, camera.target, e.up));
     gl.enable(gl.DEPTH_TEST);
     gl.disable(gl.BLEND);
     gl.bindFramebuffer(gl.FRAMEBUFFER, this.target);
@@ -318,6 +307,7 @@ class Camera {
     this.basis = { up, first: first.map((x) => (Math.abs(x) < 1e-12 ? 0 : x)), second: V.cross(up, first) };
     this.target = target;
     this.distance = distance;
+    this.aside = 0;
     this.yaw = -1.05;
     this.pitch = 0.38;
   }
@@ -350,6 +340,6 @@ class Camera {
   // The ray through a place of the canvas, -1 to 1 both ways.
   ray(px, py, aspect) {
     const { x, y, z } = this.axes(), t = Math.tan(FIELD / 2);
-    return { origin: this.eye(), along: V.unit(V.add(V.add(V.times(px * t * aspect, x), V.times(py * t, y)), V.times(-1, z))) };
+    return { origin: this.eye(), along: V.unit(V.add(V.add(V.times((px + this.aside) * t * aspect, x), V.times(py * t, y)), V.times(-1, z))) };
   }
 }

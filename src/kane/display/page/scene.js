@@ -72,15 +72,15 @@ class Scene {
     return found;
   }
 
-  // The arrows: cones of the form, and their shafts as lines.
+  // The arrows: cones of the form, and their shafts as lines; torques have two heads.
   arrows(list, lines, found) {
     const heads = [];
-    for (const { from, to, colour } of list) {
+    for (const { from, to, colour, heads: count = 1 } of list) {
       const along = V.sub(to, from), length = V.length(along);
       if (!(length > 1e-9 * this.given.size)) continue;
       const head = Math.min(0.06 * this.given.size, 0.5 * length), z = V.unit(along), x = V.normal(z), y = V.cross(z, x);
       const foot = V.sub(to, V.times(head, z)), r = 0.32 * head;
-      heads.push([0, 1, 2].flatMap((i) => [r * x[i], r * y[i], head * z[i], foot[i]]).concat(...colour, 1));
+      for (let k = 0; k < count; k++) heads.push([0, 1, 2].flatMap((i) => [r * x[i], r * y[i], head * z[i], foot[i] - 0.7 * k * head * z[i]]).concat(...colour, 1));
       lines.push(...from, ...foot, ...colour, 1, 3);
     }
     if (heads.length) found.cone = Float32Array.from(heads.flat());

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from kane.display.arrows import Arrow, DrawnArrow, drawn_arrows, scales_of, without_rounding
 from kane.display.motion import looked_at
 from kane.display.scene import Numbers, scene_of
 from kane.display.solid_picture import SolidPicture
 from kane.display.video import MOST_OF_GIF, Image, film_kind, save_film
 from kane.errors import ModelError, shown
-from kane.expression.arguments import positive
+from kane.expression.arguments import positive, words
+from kane.simulation.recorded.acting import arrows_of
 from kane.simulation.recorded.run_model import dynamics_of, parameters_of
 
 DOTS = 100  # pixels an inch
@@ -22,7 +25,7 @@ DOTS = 100  # pixels an inch
 LOOKS, MOST_FRAMES = 60, 20_000
 
 
-def save_video(run: Any, path: Any, *, fps: float, speed: float, size: Any) -> Path:
+def save_video(run: Any, path: Any, *, fps: float, speed: float, size: Any, arrows: Any) -> Path:
     """What ``Replayed.save_video`` says."""
     kind = film_kind(path)
     rate, pace = positive(fps, "fps"), positive(speed, "speed")
@@ -42,19 +45,40 @@ def save_video(run: Any, path: Any, *, fps: float, speed: float, size: Any) -> P
     scene = scene_of(eqs, parameters=values, q=record.q[0])
     picture = SolidPicture(scene, looked_at(eqs, scene, [record.time[0], *record.q[0], *record.u[0]], numbers))
     R, p = _poses(dyn, times, _states_at(record, times, eqs.quaternions), values)
-    extent = picture.extent([(R[k], p[k]) for k in np.unique(np.linspace(0, count - 1, LOOKS).astype(int))])
+    acting, scales = _arrows_at(run, dyn, (times, scene.size), words(arrows, "arrows", "names"))
+
+    def shown_arrows(k: int) -> list[DrawnArrow]:
+        return list(drawn_arrows(acting, k, (R[k], p[k]), scales))
+
+    looks = np.unique(np.linspace(0, count - 1, LOOKS).astype(int))
+    extent = picture.extent([(R[k], p[k]) for k in looks], [a.end for k in looks for a in shown_arrows(k)])
 
     def frames() -> Iterator[Image]:
         for k in range(count):
             figure, axes = picture.figure(extent, (width / DOTS, height / DOTS))
             figure.set_dpi(DOTS)
             canvas = FigureCanvasAgg(figure)
-            picture.draw(axes, R[k], p[k], extent[2])
+            picture.draw(axes, (R[k], p[k]), extent[2], shown_arrows(k))
             canvas.draw()
             yield np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3])
 
     save_film(path, kind, frames, rate)
     return Path(path)
+
+
+def _arrows_at(
+    run: Any, dyn: Any, seen: tuple[np.ndarray, float], names: list[str]
+) -> tuple[list[Arrow], dict[str, float]]:
+    """The arrows of a run at times in a scene of some size, linear between the records, and how long they are drawn."""
+    times, size = seen
+    order = np.argsort(run.time)
+
+    def at_times(values: np.ndarray) -> np.ndarray:
+        return np.stack([np.interp(times, run.time[order], x) for x in values[order].T], axis=1)
+
+    found = [without_rounding(arrow, size) for arrow in arrows_of(run, dyn, names)]
+    shown_at = [replace(a, arm=at_times(a.arm), force=at_times(a.force), torque=at_times(a.torque)) for a in found]
+    return shown_at, scales_of(found, size)
 
 
 def _pixels(size: Any) -> tuple[int, int]:

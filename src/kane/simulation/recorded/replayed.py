@@ -11,7 +11,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from kane.errors import FileError, ModelError, shown
@@ -20,7 +19,7 @@ from kane.simulation.recorded.run_model import dynamics_of, names_of, parameters
 
 if TYPE_CHECKING:
     from kane.display.page import Page
-    from kane.display.replay import Arrow, Band, ShownRun
+    from kane.display.replay import Band, ShownRun
     from kane.dynamics.dynamics import Dynamics
     from kane.formulation.equations import Equations
 
@@ -52,7 +51,8 @@ class Replayed(ABC):
             path: of the file; replaced if it is there.
             ghosts: other runs of the same model, shown in grey beside this one.
             traces: points, bodies or names of frames whose paths are drawn.
-            arrows: names of joints whose forces on their children are drawn, with one scale for all.
+            arrows: names of what is drawn with its forces and torques on bodies: joints (on their children),
+                constraints, contacts and the like, and loads ("Motor on q1", as power ledgers call them).
             plots: names of coordinates, speeds, inputs, "kinetic_energy", "potential_energy" and "energy" that are
                 plotted from the beginning; others can be chosen on the page.
 
@@ -69,6 +69,7 @@ class Replayed(ABC):
         fps: float = 30.0,
         speed: float = 1.0,
         size: tuple[int, int] = (640, 480),
+        arrows: Any = (),
     ) -> Path:
         """Write a film of the run: an animated GIF, or MP4 or WebM by the program ffmpeg.
 
@@ -79,6 +80,7 @@ class Replayed(ABC):
             fps: pictures a second, 50 at most in a GIF.
             speed: seconds of the run in a second of the film.
             size: width and height [pixels], even numbers.
+            arrows: names of what is drawn with its forces and torques, as of ``save_html``.
 
         Raises:
             ModelError: an argument is not meaningful, nothing to see, or a run from a file without its model.
@@ -86,7 +88,7 @@ class Replayed(ABC):
         """
         from kane.simulation.recorded.film import save_video  # imports matplotlib
 
-        return save_video(self, path, fps=fps, speed=speed, size=size)
+        return save_video(self, path, fps=fps, speed=speed, size=size, arrows=arrows)
 
     def _repr_html_(self) -> str:
         """For notebooks: what was recorded, over time."""
@@ -140,7 +142,7 @@ def page_of(
             raise ModelError(f"{shown(other)} is no run; ghosts are runs of the same model")
         if names_of(other, "coordinate") != names_of(run, "coordinate"):
             raise ModelError("a ghost has other coordinates than the run; give runs of one model")
-    named = words(arrows, "arrows", "names of joints")
+    named = words(arrows, "arrows", "names of joints, constraints and loads")
     runs = [shown_run(run, "run", known, named)]
     runs += [shown_run(other, f"ghost {k}", known, ()) for k, other in enumerate(others, start=1)]
     return replay_page(known.equations, runs, parameters=parameters_of(run), traces=traces, plots=plots)
@@ -149,11 +151,12 @@ def page_of(
 def shown_run(run: Any, name: str, dyn: Dynamics, arrows: Sequence[str]) -> ShownRun:
     """This run as a page shows it."""
     from kane.display.replay import ShownRun
+    from kane.simulation.recorded.acting import arrows_of
 
     series = {word: run[word] for kind in ("coordinate", "speed", "input") for word in names_of(run, kind)}
     series |= {word: run[word] for word in ("kinetic_energy", "potential_energy")} | {ENERGY: run.energy}
     events = [(e.time, e.name, str(getattr(e, "cause", "") or "")) for e in run.events]
-    forces = [_arrow(run, dyn, joint) for joint in arrows]
+    forces = arrows_of(run, dyn, arrows)
     return ShownRun(name, run.time, run.q, series, events, forces, _bands(run, dyn))
 
 
@@ -164,22 +167,3 @@ def _bands(run: Any, dyn: Dynamics) -> list[Band]:
 
     candidates = dyn.equations.model.candidates if "status" in run._run else []
     return [Band(c.name, spans(run.time, run.active(c.name)), bodies_of(dyn.equations.model, c)) for c in candidates]
-
-
-def _arrow(run: Any, dyn: Dynamics, name: str) -> Arrow:
-    """The force of a joint on its child over time."""
-    from kane.display.replay import Arrow
-    from kane.display.scene import Numbers
-    from kane.dynamics.revealed import RevealedReactions
-    from kane.formulation.reactions.reactions import reveal_reactions
-
-    eqs, values = dyn.equations, parameters_of(run)
-    joints = {c.name: c for c in eqs.model.connections}
-    if name not in joints:
-        raise ModelError(f"there is no joint {shown(name)} whose force could be shown; there are {', '.join(joints)}")
-    c, numbers = joints[name], Numbers(eqs, values)
-    found = np.asarray(RevealedReactions(dyn, reveal_reactions(eqs, name))(run))[:, :3]
-    pose = dyn.poses(run.q, run.time, parameters=values)[c.child.name]
-    R_CM = np.array([numbers.of(row) for row in c.R_CM.entries])
-    force = np.einsum("tij,jk,tk->ti", pose.orientation, R_CM, np.nan_to_num(found))
-    return Arrow(name, c.child.index, numbers.of(c.p_CM), force)

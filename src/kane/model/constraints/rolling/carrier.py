@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kane.expression.node import Expr
+from collections.abc import Iterable
+
+from kane.expression.node import Expr, Scalar
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
 from kane.geometry.scalars import Triple, settled
@@ -20,10 +22,24 @@ def carried(P: Point, d: Direction) -> tuple[Point, Direction]:
     while P.body in joints:
         joint = joints[P.body]
         place, along = _in_parent(joint, P.position_in_body, d.components)
-        if any(leaf.op != PARAMETER for leaf in leaves([x for x in (*place, *along) if isinstance(x, Expr)])):
+        if _moves((*place, *along)):
             break
         P, d = Point(joint.parent, place), Direction(joint.parent, along)
     return P, d
+
+
+def in_child(c: Connection, p_PP: Triple) -> Point | None:
+    """The point of the child of a joint that is where a point of the parent is, whatever the joint does; or None."""
+    still = [c.child.model.arena.zero] * c.joint.nu
+    motion = c.joint.motion(c.coordinates, still)
+    p_F = c.R_PF.apply_inverse(tuple(x - y for x, y in zip(p_PP, c.p_PF, strict=True)))
+    p_M = motion.R_FM.apply_inverse(tuple(x - y for x, y in zip(p_F, motion.p_FM, strict=True)))
+    place = tuple(x + y for x, y in zip(c.p_CM, c.R_CM.apply(p_M), strict=True))
+    return None if _moves(place) else Point(c.child, settled(place))
+
+
+def _moves(given: Iterable[Scalar]) -> bool:
+    return any(leaf.op != PARAMETER for leaf in leaves([x for x in given if isinstance(x, Expr)]))
 
 
 def _in_parent(c: Connection, p_CP: Triple, d_C: Triple) -> tuple[Triple, Triple]:

@@ -1,0 +1,120 @@
+"""What loads, joints, constraints and contacts exert on bodies at states, in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.codegen.programs.factor import factor
+from kane.codegen.programs.program import Program
+from kane.dynamics.dynamics import Dynamics
+from kane.dynamics.revealed import RevealedReactions
+from kane.errors import ModelError
+from kane.expression.collector import collector_paused
+from kane.expression.interpret import interpret
+from kane.formulation.reactions.exerted import Exerted, exerted
+from kane.formulation.reactions.reactions import reveal_reactions
+
+Array = NDArray[np.float64]
+# Of the squares of arms: directions in which less than this share of the greatest is known have none.
+KNOWN = 1e-9
+
+
+class StatesOfArrows(NamedTuple):
+    """States at which forces are wanted.
+
+    Attributes:
+        q, u, inputs, t: (times, nq), (times, n), (times, inputs), (times,).
+        parameters: values by name.
+        contacts: forces of constraints that come and go, by name, (times, rows); None where they are not known.
+    """
+
+    q: Any
+    u: Any
+    inputs: Any
+    t: Any
+    parameters: Mapping[str, float]
+    contacts: Mapping[str, Any] | None = None
+
+
+class Acting(NamedTuple):
+    """A force and a torque on a body at states.
+
+    Attributes:
+        name: of what exerts them.
+        body: its index.
+        at: a point of the body, in its frame (3,) [m].
+        arm: from there to where the force acts, in N (times, 3) [m].
+        force, torque: in N, the torque about where the force acts, (times, 3) [N, N m].
+    """
+
+    name: str
+    body: int
+    at: Array
+    arm: Array
+    force: Array
+    torque: Array
+
+
+def acting(dyn: Dynamics, name: str, states: StatesOfArrows) -> list[Acting]:
+    """What something exerts on each body that moves.
+
+    The forces of all rows of a constraint act at one place, that about which they have the least torques: where a wheel
+    touches the ground, for one.
+
+    Raises:
+        ModelError: nothing has this name, redundant constraints share its reaction, or it depends on contacts.
+    """
+    eqs = dyn.equations
+    found = exerted(eqs, name)
+    multipliers = _multipliers(dyn, found, states)
+    outputs = [eqs.system.arena.lift(x) for part in found.parts for v in (*part.forces, *part.torques) for x in v]
+    with collector_paused():
+        state, leaves = (eqs.t, *eqs.q, *eqs.u), eqs.parameters
+        program = Program("exerted", factor(outputs), state=state, rest=eqs.inputs, parameters=leaves)
+    q, u, inputs, t, parameters, _ = states
+    values = dyn.evaluate(dyn.compile(program), q, u, inputs, t, parameters=parameters)
+    known = {leaf: parameters.get(leaf.name, eqs.defaults[leaf.name]) for leaf in eqs.parameters}
+    shown, start = [], 0
+    for part in found.parts:
+        rows = len(part.forces)
+        units = values[:, start : start + 6 * rows].reshape(len(values), 2, rows, 3)
+        start += 6 * rows
+        force, torque = np.einsum("twrk,tr->wtk", units, multipliers)
+        arm = np.zeros_like(force) if found.source == "load" else _arms(units[:, 0], units[:, 1])
+        at = np.array(interpret([eqs.system.arena.lift(x) for x in part.at], known), float)
+        shown.append(Acting(name, part.body, at, arm, force, torque - np.cross(arm, force)))
+    return shown
+
+
+def _multipliers(dyn: Dynamics, found: Exerted, states: StatesOfArrows) -> Array:
+    """Of the rows, (times, rows)."""
+    eqs, contacts = dyn.equations, states.contacts
+    if found.source == "load":
+        return np.ones((len(states.q), 1))
+    if found.source == "contact":
+        if contacts is None:
+            raise ModelError(f"the force of {found.name!r} is known of a run only; give kane.simulate's")
+        return np.asarray(contacts[found.name])
+    if eqs.candidates and (contacts is None or any(np.any(forces) for forces in contacts.values())):
+        raise ModelError(
+            f"the reaction of {found.name!r} depends on constraints that come and go, which reactions do not know; "
+            "leave it out, or draw the contacts"
+        )
+    revealed = RevealedReactions(dyn, reveal_reactions(eqs, found.name))
+    values = np.asarray(revealed(states.q, states.u, states.inputs, states.t, parameters=states.parameters))
+    if np.isnan(values).any(axis=1).all():
+        raise ModelError(f"redundant constraints share the reaction of {found.name!r}: it has no value to be drawn")
+    return np.nan_to_num(values)
+
+
+def _arms(forces: Array, torques: Array) -> Array:
+    """The a with the least squares of a x f - t over the rows, (times, 3)."""
+    squares = np.einsum("trk,trk->t", forces, forces)[:, None, None] * np.eye(3) - np.einsum(
+        "tri,trj->tij", forces, forces
+    )
+    moments = np.cross(forces, torques).sum(axis=1)
+    return np.einsum("tij,tj->ti", np.linalg.pinv(squares, rcond=KNOWN, hermitian=True), moments)

@@ -1,0 +1,228 @@
+"""What loads, joints, constraints and contacts exert on bodies: forces and torques per unit of their multipliers.
+
+The rate of a constraint is sum_P f_P . v_P + sum_B t_B . w_B in the velocities of points and angular velocities that
+stand in it; its multiplier times f_P and t_B is what it exerts, whose virtual power is that of the multiplier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from kane.errors import ModelError, shown
+from kane.expression.collector import collector_paused
+from kane.expression.derivative import gradient
+from kane.expression.node import Expr
+from kane.expression.operations import COORDINATE, MEASURE, RATE, SPEED
+from kane.expression.traverse import leaves, substitute
+from kane.formulation.equations import Equations
+from kane.formulation.recursive.measures import from_body, images
+from kane.formulation.tree.spatial import ZERO, minus, plus, times
+from kane.formulation.tree.system import System
+from kane.geometry.scalars import Triple, cross, dot, is_zero
+from kane.model.body import ANGULAR_VELOCITY, CONFIGURATION_KINDS, DIRECTION, POSITION, VELOCITY, Measure
+from kane.model.checks import near
+from kane.model.connection import Connection
+from kane.model.constraints import Row
+from kane.model.constraints.rolling.carrier import in_child
+from kane.model.loads.load import Effect
+from kane.model.model import Model
+
+AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+@dataclass(frozen=True)
+class OnBody:
+    """What is exerted on one body, a sum over rows: multiplier times (force at P, torque about P).
+
+    Attributes:
+        body: its index.
+        at: P, p_BoP_B [m].
+        forces, torques: by rows, in N, in q, u, t, parameters and inputs.
+    """
+
+    body: int
+    at: Triple
+    forces: tuple[Triple, ...]
+    torques: tuple[Triple, ...]
+
+
+@dataclass(frozen=True)
+class Exerted:
+    """What something exerts on bodies.
+
+    Attributes:
+        name: of a load, as power ledgers call it, a joint, a constraint, or one that comes and goes.
+        parts: by bodies; the ground has none.
+        source: where the multipliers of its rows come from: "load" (they are 1), "reaction", "contact".
+    """
+
+    name: str
+    parts: tuple[OnBody, ...]
+    source: str
+
+
+class _Part(NamedTuple):
+    """A force at a point of a body in N, or a torque on it, in one row."""
+
+    row: int
+    body: int
+    point: Triple | None
+    vector: Triple
+
+
+def exerted(equations: Equations, name: str) -> Exerted:
+    """What a load, a joint, a constraint, or one that comes and goes exerts on bodies.
+
+    What a joint exerts, and what acts along its coordinate, acts on the child, at Mo.
+
+    Raises:
+        ModelError: there is nothing of this name, or it acts along one of several angles, which no vector shows.
+    """
+    model, system = equations.model, equations.system
+    joints = {c.name: c for c in model.connections}
+    rows = {c.name: (c.rows, "reaction") for c in model.constraints}
+    rows |= {c.name: (c.rows, "contact") for c in model.candidates}
+    loads = dict(equations.tree.loads)
+    with collector_paused():
+        if name in joints:
+            return _resolved(equations, name, [_of_joint(system, joints[name])], ("reaction", 6))
+        if name in rows:
+            given, source = rows[name]
+            found = [part for k, row in enumerate(given) for part in _of_row(system, model, k, row)]
+            return _resolved(equations, name, [_outward(model, found)], (source, len(given)))
+        if name in loads:
+            return _resolved(equations, name, _of_load(system, loads[name]), ("load", 1))
+    known = [*joints, *rows, *loads]
+    raise ModelError(f"there is no joint, constraint, contact or load {shown(name)} to be drawn; {near(name, known)}")
+
+
+def _of_joint(system: System, c: Connection) -> list[_Part]:
+    """Force and torque along the axes of M, in the order in which reactions are given."""
+    axes = [from_body(system, c.child.index, 0, tuple(c.R_CM.apply(e))) for e in AXES]
+    forces = [_Part(k, c.child.index, c.p_CM, e) for k, e in enumerate(axes)]
+    return [*forces, *(_Part(3 + k, c.child.index, None, e) for k, e in enumerate(axes))]
+
+
+def _of_load(system: System, effect: Effect) -> Iterator[list[_Part]]:
+    """Each force and effort by itself."""
+    for along, effort in effect.efforts:
+        yield _along(system, along.connection, along.place, (0, effort))
+    for wrench in effect.wrenches:
+        E, body = wrench.expressed_in.index, wrench.point.body.index
+        force = _Part(0, body, wrench.point.position_in_body, from_body(system, E, 0, wrench.force))
+        yield [force, _Part(0, body, None, from_body(system, E, 0, wrench.torque))]
+
+
+def _along(system: System, c: Connection, place: int, term: tuple[int, Any]) -> list[_Part]:
+    """An effort along a natural speed of a joint: the least wrench with its power, and none along the other speeds."""
+    row, effort = term
+    arena = system.arena
+    moving = c.joint.motion(c.coordinates, [arena.leaf(SPEED, n) for n in c.joint.speed_names(c.name)])
+    columns = [(*w, *v) for w, v in zip(moving.w_FM_u, moving.v_FM_u, strict=True)]
+    own = columns[place]
+    if any(not is_zero(dot(own, other)) for k, other in enumerate(columns) if k != place):
+        raise ModelError(f"what acts along {c.name!r} acts along one of several angles: no arrow shows it")
+    share = effort / dot(own, own)
+    torque, force = (
+        from_body(system, c.child.index, 0, tuple(c.R_CM.apply(times(share, v)))) for v in (own[:3], own[3:])
+    )
+    return [_Part(row, c.child.index, c.p_CM, force), _Part(row, c.child.index, None, torque)]
+
+
+def _of_row(system: System, model: Model, k: int, row: Row) -> Iterator[_Part]:
+    """What the multiplier of a constraint equation does work with: the derivatives of its rate by velocities."""
+    rate = row.configuration if row.motion is None else row.motion
+    assert rate is not None
+    within = CONFIGURATION_KINDS if row.motion is None else (VELOCITY, ANGULAR_VELOCITY)
+    along = COORDINATE if row.motion is None else RATE
+    moving = [x for x in leaves([rate]) if x.op == along or (x.op == MEASURE and x.data.kind in within)]
+    carried = {
+        name: (c, i)
+        for c in model.connections
+        for names in (c.speed_names, c.coordinate_names)
+        for i, name in enumerate(names)
+    }
+    for leaf, share in zip(moving, gradient(rate, moving), strict=True):
+        if leaf.op != MEASURE:
+            yield from _along(system, *carried[leaf.data], (k, share))
+        else:
+            yield from _of_measure(system, leaf.data, k, share)
+
+
+def _outward(model: Model, parts: list[_Part]) -> list[_Part]:
+    """What is written in a body that carries a wheel, as if the wheel did not turn, as what it is: on the wheel."""
+    inboard = {c.child.index: c for c in model.connections}
+    held = {part.body for part in parts if part.point is not None} - {0}
+    for wheel in sorted({part.body for part in parts} - held - {0}):
+        way, carrier = list[Connection](), wheel
+        while carrier in inboard and carrier not in held:
+            way.insert(0, inboard[carrier])
+            carrier = inboard[carrier].parent.index
+        own = [part for part in parts if part.body == carrier and carrier in held]
+        places = {part.point: _through(way, part.point) for part in own if part.point is not None}
+        if all(places.values()):
+            parts = [p._replace(body=wheel, point=p.point and places[p.point]) if p in own else p for p in parts]
+    return parts
+
+
+def _through(way: Sequence[Connection], place: Triple) -> Triple | None:
+    """The place, in the last body, of a point of the first that joints on the way do not move."""
+    for c in way:
+        found = in_child(c, place)
+        if found is None:
+            return None
+        place = found.position_in_body
+    return place
+
+
+def _of_measure(system: System, measure: Measure, k: int, share: Expr) -> Iterator[_Part]:
+    """Of a measure number along d, fixed in D:
+
+    d/dt (p . d) = v . d + w_D . (d x p),  d/dt (e . d) = (w_A - w_D) . (e x d).
+    """
+    body, D = measure.body, measure.direction_body
+    d = times(share, from_body(system, D, 0, measure.direction))
+    if measure.kind in (VELOCITY, POSITION):
+        yield _Part(k, body, measure.point, d)
+    if measure.kind == ANGULAR_VELOCITY:
+        yield _Part(k, body, None, d)
+    if measure.kind == POSITION and D:
+        place = [system.arena.leaf(MEASURE, replace(measure, direction_body=0, direction=e)) for e in AXES]
+        yield _Part(k, D, None, cross(d, tuple(place)))
+    if measure.kind == DIRECTION:
+        turn = cross(from_body(system, body, 0, measure.point), d)
+        yield _Part(k, body, None, turn)
+        yield _Part(k, D, None, times(-1.0, turn))
+
+
+def _resolved(equations: Equations, name: str, groups: Iterable[list[_Part]], rows: tuple[str, int]) -> Exerted:
+    """Parts by body, in q, u, t, parameters and inputs; ``rows`` says whose multipliers they have, and how many."""
+    system, found, (source, count) = equations.system, [], rows
+    for parts in groups:
+        found += [_joined(system, parts, body, count) for body in sorted({part.body for part in parts} - {0})]
+    flat = [system.arena.lift(x) for part in found for v in (*part.forces, *part.torques) for x in v]
+    entries = iter(equations.baked_in(substitute(flat, images(system, flat, name))))
+
+    def read(vectors: tuple[Triple, ...]) -> tuple[Triple, ...]:
+        return tuple((next(entries), next(entries), next(entries)) for _ in vectors)
+
+    return Exerted(
+        name, tuple(replace(part, forces=read(part.forces), torques=read(part.torques)) for part in found), source
+    )
+
+
+def _joined(system: System, parts: Sequence[_Part], body: int, count: int) -> OnBody:
+    """The forces and torques on one body, about the first point of it that is named."""
+    own = [part for part in parts if part.body == body]
+    at = next((part.point for part in own if part.point is not None), ZERO)
+    forces, torques = [ZERO] * count, [ZERO] * count
+    for part in own:
+        if part.point is None:
+            torques[part.row] = plus(torques[part.row], part.vector)
+        else:
+            arm = from_body(system, body, 0, minus(part.point, at))
+            forces[part.row] = plus(forces[part.row], part.vector)
+            torques[part.row] = plus(torques[part.row], cross(arm, part.vector))
+    return OnBody(body, at, tuple(forces), tuple(torques))
