@@ -293,6 +293,12 @@ def test_what_a_page_cannot_show_is_refused_before_anything_is_written(tmp_path)
     ]:
         with pytest.raises(kane.ModelError, match=words):
             dyn.save_html(tmp_path / "x.html", **given)
+    model = kane.library.n_link_pendulum(1)
+    model.stop(model.connections[-1], lower=-1.0, upper=1.0)
+    with pytest.raises(
+        kane.ModelError, match="come and go, which a page does not simulate; show a run with its events"
+    ):
+        kane.build(kane.formulate(model)).save_html(tmp_path / "x.html")
     with pytest.raises(kane.FileError):
         dyn.save_html(tmp_path / "nowhere" / "x.html", q=start.q)
     assert list(tmp_path.iterdir()) == []

@@ -62,38 +62,39 @@ class Displayed(ABC):
         from kane.display.replay import trace_form
 
         eqs = self.equations
-        if getattr(eqs.model, "candidates", None):
+        if eqs.candidates:
             raise ModelError(
-                f"{eqs.name!r} has constraints that come and go, which a page does not simulate; simulate it with "
-                "kane.simulate and write run.save_html(...)"
+                f"{eqs.name!r} has constraints that come and go, which a page does not simulate; show a run with "
+                "its events: kane.simulate(dyn, ...).save_html(...)"
             )
-        known = [leaf.name for leaf in (*eqs.q, *eqs.u)] + ["energy"]
         x = [
             *named_vector(q, [leaf.name for leaf in eqs.q], eqs.neutral, "coordinate"),
             *named_vector(u, [leaf.name for leaf in eqs.u], [0.0] * len(eqs.u), "speed"),
         ]
-        wanted = words(plots, "plots", "names")
-        for name in wanted:
-            if name not in known:
-                raise ModelError(f"there is no course {shown(name)} to plot; give one of {', '.join(known)}")
         frames = (eqs.bodies[0], *eqs.posed)
         extra = {
-            "plots": wanted,
+            "plots": _plotted(eqs, plots),
             "traces": [trace_form(t, eqs, frames) for t in listed(traces, "traces", "points or names of bodies")],
         }
         given = [_values(eqs.parameters, parameters, eqs, "parameter"), _values(eqs.inputs, inputs, eqs, "input")]
         acting = words(arrows, "arrows", "names of joints, constraints and loads")
-        start = (0.0, x)
-        made = live_page(
-            eqs, start=start, sliders_asked=sliders, parameters=given[0], inputs=given[1], arrows=acting, extra=extra
-        )
-        return made.save(path)
+        options: dict[str, Any] = {"parameters": given[0], "inputs": given[1], "arrows": acting, "extra": extra}
+        return live_page(eqs, start=(0.0, x), sliders_asked=sliders, **options).save(path)
 
     def _repr_latex_(self) -> str | None:
         return self.equations._repr_latex_()
 
     def _repr_html_(self) -> str:
         return self.equations._repr_html_()
+
+
+def _plotted(equations: Equations, plots: Any) -> list[str]:
+    known = [*(leaf.name for leaf in (*equations.q, *equations.u)), "energy"]
+    wanted = words(plots, "plots", "names")
+    for name in wanted:
+        if name not in known:
+            raise ModelError(f"there is no course {shown(name)} to plot; give one of {', '.join(known)}")
+    return wanted
 
 
 def _values(leaves: Any, given: Any, equations: Equations, what: str) -> dict[str, float]:
