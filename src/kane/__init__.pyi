@@ -3,6 +3,11 @@
 from kane import library
 from kane.analysis.assemble import Assembly, assemble
 from kane.analysis.certificate import Certificate, certify
+from kane.analysis.identification.consistent import Consistent
+from kane.analysis.identification.excitation import Excitation, excitation
+from kane.analysis.identification.identification import Combination, Identification, Undetermined, Unidentifiable
+from kane.analysis.identification.identify import identify
+from kane.analysis.identification.measurements import Measurements
 from kane.analysis.inverse_kinematics import inverse_kinematics
 from kane.analysis.linearization import Linearization, Mode
 from kane.analysis.linearize import linearize
@@ -77,6 +82,7 @@ from kane.model.constraints import (
     Sliding,
 )
 from kane.model.contacts import Candidate, Contact, Coulomb, Intermittent, Newton, Poisson
+from kane.model.inertial_parameters import inertial_parameters
 from kane.model.joints import (
     AngleRates,
     CustomJoint,
@@ -134,7 +140,9 @@ __all__ = [
     "Certificate",
     "Charts",
     "Coincidence",
+    "Combination",
     "CompileError",
+    "Consistent",
     "Constraint",
     "Contact",
     "Coulomb",
@@ -152,6 +160,7 @@ __all__ = [
     "Ensemble",
     "Equations",
     "Event",
+    "Excitation",
     "ExpressionError",
     "FileError",
     "FollowedMotion",
@@ -162,6 +171,7 @@ __all__ = [
     "Gear",
     "Gimbal",
     "Held",
+    "Identification",
     "ImportFileError",
     "Integrator",
     "Intermittent",
@@ -173,6 +183,7 @@ __all__ = [
     "Linearization",
     "Listing",
     "MeasureNumbers",
+    "Measurements",
     "Mesh",
     "Midpoint",
     "Mode",
@@ -218,6 +229,8 @@ __all__ = [
     "Trajectory",
     "TriedSpeeds",
     "Trim",
+    "Undetermined",
+    "Unidentifiable",
     "Universal",
     "View",
     "Weld",
@@ -240,12 +253,15 @@ __all__ = [
     "equal",
     "evaluate",
     "example_robot",
+    "excitation",
     "exp",
     "explicit",
     "export",
     "follow",
     "formulate",
     "from_dh",
+    "identify",
+    "inertial_parameters",
     "inverse_kinematics",
     "lagrange",
     "library",

@@ -32,6 +32,7 @@ FIGURES = {
     "bouncing_ball": {"bouncing_ball.png"},
     "linear_control": {"linear_control.png"},
     "attitude_control": {"attitude_control.png"},
+    "identify_ur5": {"identify_ur5.png"},
     "live_pages": set(),
 }
 PRINTED = {
@@ -59,6 +60,7 @@ PRINTED = {
     "bouncing_ball": "by the law that stays -0.285714285714",
     "linear_control": "bicycle at 5.0 m/s: -0.3229+0j",
     "attitude_control": "wheels at most 40 rad/s",
+    "identify_ur5": "wrist_3_link_xx, wrist_3_link_zz: only wrist_3_link_xx - wrist_3_link_zz appears",
     "live_pages": "whipple_bicycle.html",
 }
 

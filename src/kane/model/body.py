@@ -140,6 +140,7 @@ class Body:
         com: p_BoBcm_B [m].
         inertia: I_BBcm_B, central inertia in body axes [kg m^2], 3 x 3; products of inertia are tensor entries,
             Ixy = -integral of x y dm.
+        moments: m p_BoBcm_B [kg m] and the inertia about Bo [kg m^2], 3 x 3, where the body was given by these.
     """
 
     model: Model
@@ -148,6 +149,7 @@ class Body:
     mass: Scalar
     com: Triple
     inertia: tuple[Triple, Triple, Triple]
+    moments: tuple[Triple, tuple[Triple, Triple, Triple]] | None = None
 
     def point(self, position: Sequence[Scalar] = (0.0, 0.0, 0.0)) -> Point:
         """The point of this body at p_BoP_B [m]."""

@@ -12,7 +12,6 @@ from kane.expression.arena import Arena
 from kane.expression.arguments import require, text
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import COORDINATE, INPUT, PARAMETER, RATE, TIME
-from kane.geometry.inertia import checked_inertia, inertia_matrix
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple
 from kane.model.body import Body, BodyFrame, triple
@@ -22,11 +21,10 @@ from kane.model.constraints import Constraint, Imposed, Row, Welded, row_of
 from kane.model.contacts import Candidate, Candidates
 from kane.model.joints.joint import Joint
 from kane.model.loads.load import Load
+from kane.model.mass_properties import ORIGIN, mass_properties
 from kane.model.picture.drawing import graph_text, html, summary
 from kane.model.shapes.shape import Shape
 from kane.model.speed_choice import SpeedChoice, checked_choice
-
-ORIGIN = (0.0, 0.0, 0.0)
 
 
 class Model(Candidates):
@@ -139,6 +137,7 @@ class Model(Candidates):
         mass: Scalar,
         inertia: Sequence[Any] = ORIGIN,
         com: Sequence[Scalar] = ORIGIN,
+        moments: tuple[Sequence[Scalar], Sequence[Any]] | None = None,
     ) -> Body:
         """Add a rigid body B.
 
@@ -147,20 +146,16 @@ class Model(Candidates):
             mass: m [kg], not negative.
             inertia: central inertia in body axes [kg m^2]: 3 principal moments, or xx yy zz xy xz yz, or 3 x 3.
             com: mass centre p_BoBcm_B [m].
+            moments: instead of inertia and com, first moment m p_BoBcm_B [kg m] and inertia about the origin Bo
+                [kg m^2]: with the mass the ten numbers in which the equations of motion are linear.
 
         Raises:
             ModelError: name taken; mass, inertia or com not physical or not finite (the nearest valid inertia is
                 offered).
         """
         self._require_new_place(name)
-        who = f"body {name!r}"
-        m = self.scalar(mass, f"the mass of {who}")
-        centre = triple(self, com, f"the mass centre of {who}")
-        rows = inertia_matrix(inertia, f"the inertia of {who}")
-        rows = tuple(triple(self, row, f"the inertia of {who}") for row in rows)
-        rows = checked_inertia(who, m, rows)
-        require_fixed([m, *centre, *(x for row in rows for x in row)], f"the mass, mass centre or inertia of {who}")
-        body = Body(self, name, len(self.bodies), m, centre, rows)  # type: ignore[arg-type]
+        properties = mass_properties(self, f"body {name!r}", mass, (inertia, com), moments)
+        body = Body(self, name, len(self.bodies), *properties)
         self.bodies.append(body)
         return body
 

@@ -169,12 +169,10 @@ def described(model: Model, write: Writer) -> dict[str, Any]:
 
 def _body(body: Body, write: Writer) -> dict[str, Any]:
     who = f"body {body.name!r}"
-    return {
-        "name": body.name,
-        "mass": write(body.mass, who),
-        "com": write(body.com, who),
-        "inertia": write(body.inertia, who),
-    }
+    named = {"name": body.name, "mass": write(body.mass, who)}
+    if body.moments is not None:
+        return {**named, "moments": write(body.moments, who)}
+    return {**named, "com": write(body.com, who), "inertia": write(body.inertia, who)}
 
 
 def _connection(c: Connection, write: Writer) -> dict[str, Any]:

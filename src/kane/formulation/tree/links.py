@@ -107,6 +107,9 @@ def _hang(connection: Connection, links: list[Link], places: dict[int, PlaceInLi
 
 def moments(body: Body) -> tuple[Triple, Six]:
     """First moment m p_BoBcm and second moment about Bo, in the body frame [kg m, kg m^2]."""
+    if body.moments is not None:
+        first, inertia = body.moments
+        return first, six(second_moment(inertia))
     central = six(second_moment(body.inertia))
     return times(body.mass, body.com), six_plus(central, tuple(body.mass * x for x in square_of(body.com)))
 

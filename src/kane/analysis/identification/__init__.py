@@ -1,0 +1,1 @@
+"""What measured motions say about parameters, and what they cannot say."""

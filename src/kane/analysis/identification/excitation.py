@@ -1,0 +1,113 @@
+"""excitation: motions from which parameters are identified well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.analysis.identification.design import Design, fourier, limits_of
+from kane.dynamics.dynamics import Dynamics
+from kane.errors import ModelError
+from kane.expression.arguments import numbers, positive, require, whole, words
+from kane.model.named_vector import position
+
+Array = NDArray[np.float64]
+# Motions drawn by lot, of which the best is improved, and by how many steps.
+DRAWN, STEPS = 24, 30
+STEP = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Excitation:
+    """A periodic motion q = centre + sum over k of a_k sin(k w t) + b_k cos(k w t), w = 2 pi / duration.
+
+    It begins, and ends, at rest without acceleration.
+
+    Attributes:
+        duration: of one period [s].
+        centre: (n,).
+        sines, cosines: a and b, (harmonics, n).
+        condition: condition number of the slopes of the forces by the combinations that can be identified, each column
+            of unit length.
+    """
+
+    duration: float
+    centre: Array
+    sines: Array
+    cosines: Array
+    condition: float
+
+    def at(self, t: Any) -> tuple[Array, Array, Array]:
+        """q, u and udot at times (...), each (..., n)."""
+        times = numbers(t, "t must be numbers [s]")
+        q, u, udot = fourier(self.duration, times.ravel(), self.sines, self.cosines)
+        shape = (*times.shape, len(self.centre))
+        return (self.centre + q).reshape(shape), u.reshape(shape), udot.reshape(shape)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Excitation of {len(self.centre)} coordinates, {len(self.sines)} harmonics in {self.duration:.6g} s, "
+            f"condition number {self.condition:.4g}>"
+        )
+
+
+def excitation(
+    dyn: Dynamics,
+    parameters: Sequence[str],
+    *,
+    duration: float,
+    q: Any,
+    u: Any,
+    udot: Any,
+    harmonics: int = 5,
+    seed: int = 0,
+) -> Excitation:
+    """A motion within limits that tells parameters apart, by the condition number of what it shows of them.
+
+        motion = kane.excitation(dyn, names, duration=10.0, q=(-2.0, 2.0), u=1.5, udot=4.0)
+        q, u, udot = motion.at(np.arange(0, 10, 0.01))
+
+    Every coordinate uses its limits fully. Smooth, bounded, periodic: it can be repeated and averaged, and its
+    derivatives are known without differences.
+
+    Args:
+        dyn: native code of equations without constraints, whose speeds are the rates of the coordinates.
+        parameters: names of those that are sought.
+        duration: of one period [s].
+        q: least and largest value of all coordinates, or by name: {"q1": (-1, 1), ...}.
+        u, udot: largest size of all speeds and accelerations, or by name.
+        harmonics: how many; three at least.
+        seed: of the motions that are drawn first.
+
+    Raises:
+        ModelError: constraints or other speeds, limits that leave no room, or no parameter has an effect.
+
+    Source: Swevers, Ganseman, Tukel, De Schutter & Van Brussel 1997; Armstrong 1989.
+    """
+    from scipy.optimize import minimize
+
+    require(dyn, Dynamics, "excitation takes Dynamics, from kane.build")
+    e, names = dyn.equations, words(parameters, "parameters", "names")
+    known = [leaf.name for leaf in e.parameters]
+    if not names:
+        raise ModelError("name at least one parameter")
+    for name in names:
+        position(name, known, "parameter")
+    if e.constraints or tuple(e.kinematics) != tuple(e.u):
+        raise ModelError(f"{e.name!r} has constraints, or speeds that are not the rates of its coordinates")
+    limits = limits_of([leaf.name for leaf in e.q], [leaf.name for leaf in e.u], (q, u, udot))
+    design = Design(dyn, tuple(names), positive(duration, "duration"), whole(harmonics, "harmonics", 3), limits)
+    drawn = np.random.default_rng(seed).normal(size=(DRAWN, design.freedoms))
+    best = drawn[np.argmin(design.costs(drawn))]
+
+    def slope(x: Array) -> tuple[float, Array]:
+        costs = design.costs(np.vstack([x, x + STEP * np.eye(len(x))]))
+        return float(costs[0]), (costs[1:] - costs[0]) / STEP
+
+    found = minimize(slope, best, jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
+    sines, cosines = design.coefficients(found.x[None])
+    return Excitation(design.duration, limits.centre, sines[0], cosines[0], float(np.exp(found.fun)))

@@ -1,0 +1,108 @@
+"""What was measured of a motion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.dynamics.dynamics import Dynamics
+from kane.dynamics.unit_quaternions import UNIT, require_unit
+from kane.errors import ModelError
+from kane.expression.arguments import numbers
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Measurements:
+    """A measured motion: states at times, and the loads that drove it.
+
+        data = kane.Measurements(time, q, u, udot, forces=tau)
+        data = kane.Measurements(time, q, u, inputs=voltages)  # without accelerations
+
+    Args:
+        time: (k,) [s], increasing.
+        q, u: coordinates (k, nq) and speeds (k, n), in the order of ``equations.q`` and ``.u``.
+        udot: accelerations (k, n); without them motions are fitted, not forces.
+        inputs: (k, m), in the order of ``equations.inputs``; the defaults unless given.
+        forces: generalized forces along the speeds (k, n) instead of inputs, those that ``dyn.inverse`` gives.
+
+    Raises:
+        ModelError: times that do not increase, arrays of other lengths, what is no finite number, inputs and forces
+            both, or forces without accelerations.
+    """
+
+    time: Any
+    q: Any
+    u: Any
+    udot: Any = None
+    inputs: Any = None
+    forces: Any = None
+
+    def __post_init__(self) -> None:
+        time = numbers(self.time, "the times must be numbers")
+        if time.ndim != 1 or len(time) < 2:
+            raise ModelError(f"the times must have shape (k,), of two states at least, got {time.shape}")
+        _require_finite(time, "the times")
+        if not (np.diff(time) > 0.0).all():
+            at = int(np.argmin(np.diff(time) > 0.0)) + 1
+            raise ModelError(
+                f"the times must increase; number {at} is {time[at]:.9g} s, after {time[at - 1]:.9g} s; sort the rows "
+                "and leave out those that are there twice"
+            )
+        object.__setattr__(self, "time", time)
+        for word in ("q", "u", "udot", "inputs", "forces"):
+            if getattr(self, word) is not None:
+                object.__setattr__(self, word, _rows(getattr(self, word), word, len(time)))
+        if self.inputs is not None and self.forces is not None:
+            raise ModelError("inputs and forces are both given; give what was measured, the other follows from it")
+        if self.forces is not None and self.udot is None:
+            raise ModelError(
+                "forces are compared with those of inverse dynamics, which needs accelerations; give udot, or inputs "
+                "instead of forces"
+            )
+
+    def __len__(self) -> int:
+        """How many states."""
+        return len(self.time)
+
+    def of(self, dyn: Dynamics) -> Measurements:
+        """The same, checked against equations, with their inputs where neither inputs nor forces were measured.
+
+        Raises:
+            ModelError: a column is missing or too many.
+        """
+        e = dyn.equations
+        leaves = {"q": e.q, "u": e.u, "udot": e.u, "inputs": e.inputs, "forces": e.u}
+        for word, names in leaves.items():
+            values = getattr(self, word)
+            if values is not None and values.shape[1] != len(names):
+                listed = ", ".join(leaf.name for leaf in names)
+                raise ModelError(f"{word} has {values.shape[1]} columns; {e.name!r} has {len(names)}: {listed}")
+        require_unit(self.q, e.quaternions, [leaf.name for leaf in e.q], UNIT)
+        if self.inputs is not None or self.forces is not None:
+            return self
+        return replace(self, inputs=np.tile([e.defaults[leaf.name] for leaf in e.inputs], (len(self), 1)))
+
+    def __repr__(self) -> str:
+        kind = "without" if self.udot is None else "with"
+        return f"<Measurements: {len(self)} states from {self.time[0]:.6g} s to {self.time[-1]:.6g} s, {kind} udot>"
+
+
+def _rows(values: Any, word: str, count: int) -> Array:
+    rows = numbers(values, f"{word} must be an array (k, columns) of numbers")
+    if rows.ndim == 1:
+        rows = rows[:, None]
+    if rows.ndim != 2 or len(rows) != count:
+        raise ModelError(f"{word} has shape {rows.shape}; one row for each of the {count} times is needed")
+    _require_finite(rows, word)
+    return rows
+
+
+def _require_finite(values: Array, word: str) -> None:
+    if not np.isfinite(values).all():
+        place = tuple(int(x) for x in np.argwhere(~np.isfinite(values))[0])
+        raise ModelError(f"{word} has {values[place]} in row {place[0]}; leave out rows that were not measured")

@@ -1,0 +1,45 @@
+"""Why a parameter has no effect on any motion, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kane.analysis.random_states import RandomStates
+from kane.dynamics.dynamics import Dynamics
+from kane.expression.node import Expr
+from kane.expression.traverse import leaves
+from kane.model.body import Body
+
+NOTHING = "the motion does not depend on it"
+STATES = 20
+# What is zero of a motion of order one.
+STILL = 1e-9
+
+
+def no_effect(dyn: Dynamics, name: str) -> str:
+    """The reason, of a mass property where the body does not move, or turns about one axis only."""
+    body = next((b for b in dyn.equations.model.bodies if name in _symbols(b)), None)
+    if body is None:
+        return NOTHING
+    states = RandomStates(dyn.equations, STATES, seed=0)
+    moved = dyn.jacobian(body, states.q.T, t=np.zeros(STATES))
+    if max(np.abs(moved.angular).max(initial=0.0), np.abs(moved.linear).max(initial=0.0)) < STILL:
+        return f"{body.name} does not move"
+    axes = moved.angular.transpose(0, 2, 1).reshape(-1, 3)
+    if np.abs(moved.linear).max(initial=0.0) < STILL and np.linalg.matrix_rank(axes, tol=STILL) == 1:
+        axis = axes[np.argmax(np.linalg.norm(axes, axis=1))]
+        upright = np.linalg.norm(np.cross(axis, _gravity(dyn))) < STILL * np.linalg.norm(axis)
+        return f"{body.name} turns about an axis that stands still{' and is vertical' if upright else ''}"
+    return NOTHING
+
+
+def _gravity(dyn: Dynamics) -> np.ndarray:
+    """Its direction; an axis is no more upright than another where there is none, or it is not a number."""
+    g = np.array([x if isinstance(x, float) else np.nan for x in dyn.equations.model.gravity])
+    return g / (np.linalg.norm(g) or np.nan)
+
+
+def _symbols(body: Body) -> set[str]:
+    first, inertia = body.moments or (body.com, body.inertia)
+    given = [body.mass, *first, *(x for row in inertia for x in row)]
+    return {leaf.name for leaf in leaves([x for x in given if isinstance(x, Expr)])}

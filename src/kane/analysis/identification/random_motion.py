@@ -1,0 +1,42 @@
+"""Motions at random, by which it is asked what can be identified at all."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.analysis.identification.measurements import Measurements
+from kane.analysis.random_states import RandomStates
+from kane.dynamics.dynamics import Dynamics
+
+Array = NDArray[np.float64]
+
+
+def random_motion(dyn: Dynamics, count: int, values: Array, like: Measurements) -> Measurements:
+    """States at random with the accelerations that random inputs give them, or that random forces do.
+
+    Under constraints the configurations are those that were measured, for others need not be possible.
+
+    Args:
+        dyn: native code of the equations.
+        count: how many.
+        values: of all parameters.
+        like: what was measured: inputs, or forces along all speeds.
+    """
+    e, random = dyn.equations, np.random.default_rng(0)
+    states = RandomStates(e, count, seed=0)
+    q, u, t = states.q.T, states.u.T, random.uniform(0.0, 1.0, size=count)
+    if dyn.settle is not None:
+        rows = random.integers(0, len(like), size=count)
+        q, t = like.q[rows], like.time[rows]
+        state, inputs = (t[:, None], q, u), np.zeros((count, dyn.settle.n_rest))
+        u = dyn.settle.join(state, inputs, dyn.settle.stage(values))[:, len(e.q) : len(e.q) + len(e.u)]
+    inputs = random.normal(size=(count, len(e.inputs)))
+    if like.forces is not None and dyn.settle is None:
+        udot = random.normal(size=u.shape)
+    else:
+        given = dict(zip((leaf.name for leaf in e.parameters), values.tolist(), strict=True))
+        udot = dyn.forward(q, u, inputs, t, parameters=given)
+    found = np.isfinite(udot).all(axis=1)
+    parts = [x[found] for x in (q, u, udot, inputs)]
+    return Measurements(np.arange(float(found.sum())), *parts)

@@ -1,0 +1,74 @@
+"""inertial_parameters: the ten numbers of bodies as parameters of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kane.errors import ModelError
+from kane.expression.arguments import require, words
+from kane.expression.node import Expr
+from kane.expression.operations import PARAMETER
+from kane.geometry.inertia import shift_from_mass_centre, six
+from kane.geometry.scalars import is_number, is_zero
+from kane.model.body import Body
+from kane.model.checks import own_body
+from kane.model.model import Model
+from kane.model.model_form import declare, described, model_reader, model_writer
+
+# Mass, first moment and inertia about the origin; what stands behind the name of a body.
+SUFFIXES = ("m", "mx", "my", "mz", "xx", "yy", "zz", "xy", "xz", "yz")
+
+
+def inertial_parameters(model: Model, bodies: Sequence[str] | None = None) -> Model:
+    """A copy of a model in which the mass properties of bodies are parameters, with their values as defaults.
+
+        model = kane.inertial_parameters(kane.load_urdf("ur5.urdf"))
+
+    Ten for each body B, in which the equations of motion are linear: its mass B_m [kg], first moment about the origin
+    Bo B_mx, B_my, B_mz [kg m], and inertia about Bo along the axes of B, B_xx, B_yy, B_zz, B_xy, B_xz, B_yz [kg m^2].
+
+    Args:
+        model: of numbers, from a file for instance; it stays as it is. Bodies, joints and loads of the copy are found
+            by name (``copy.bodies``, ``copy.connections``); its expressions are those of the model.
+        bodies: names; all that have mass unless given.
+
+    Raises:
+        ModelError: an unknown body, one whose mass properties are expressions already, or a name that is taken.
+    """
+    require(model, Model, "inertial_parameters takes a kane.Model")
+    if bodies is None:
+        chosen = [b for b in model.bodies[1:] if is_number(b.mass) and not is_zero(b.mass)]
+    else:
+        chosen = [own_body(model, name) for name in words(bodies, "bodies", "names of bodies")]
+    foreign: list[Any] = []
+    write = model_writer(model, foreign)
+    content = described(model, write)
+    for body in chosen:
+        values = ten_numbers(body)
+        names = [f"{body.name}_{suffix}" for suffix in SUFFIXES]
+        m, *rest = (model.arena.leaf(PARAMETER, name) for name in names)
+        content["parameters"] += [[name, write(value, name)] for name, value in zip(names, values, strict=True)]
+        moments = write((tuple(rest[:3]), tuple(rest[3:])), body.name)
+        content["bodies"][body.index - 1] = {"name": body.name, "mass": write(m, body.name), "moments": moments}
+    copy = Model(model.name)
+    copy.arena = model.arena
+    declare(copy, content, model_reader(copy, foreign))
+    return copy
+
+
+def ten_numbers(body: Body) -> list[Any]:
+    """The mass, first moment and inertia about the origin, in the order of ``SUFFIXES``.
+
+    Raises:
+        ModelError: one is an expression.
+    """
+    first = tuple(body.mass * x for x in body.com)
+    found = [body.mass, *first, *six(shift_from_mass_centre(body.inertia, body.mass, body.com))]
+    if any(isinstance(x, Expr) for x in found):
+        raise ModelError(
+            f"mass properties of body {body.name!r} are expressions; kane.identify takes the parameters in them"
+        )
+    if body.index == 0:
+        raise ModelError("the ground does not move; name other bodies")
+    return [float(x) for x in found]

@@ -1,0 +1,75 @@
+"""Mass, mass centre and inertia of a body, from what users give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from kane.errors import ModelError, shown
+from kane.expression.node import Scalar
+from kane.geometry.inertia import checked_inertia, inertia_matrix, shift_from_mass_centre
+from kane.geometry.scalars import Matrix, Triple, is_zero
+from kane.model.body import triple
+from kane.model.checks import require_fixed
+
+if TYPE_CHECKING:
+    from kane.model.model import Model
+
+ORIGIN = (0.0, 0.0, 0.0)
+
+
+def mass_properties(
+    model: Model, who: str, mass: Scalar, central: tuple[Any, Any], moments: Any
+) -> tuple[Any, Any, Any, Any]:
+    """Mass, mass centre, central inertia, and the moments where the body is given by them.
+
+    Args:
+        model: whose expressions may be used.
+        who: the body, for messages.
+        mass: m [kg].
+        central: the inertia and the mass centre as given.
+        moments: first moment and inertia about Bo as given; None where the body is given by the others.
+
+    Raises:
+        ModelError: they are not those of a body, both are given, or they are not constant.
+    """
+    m = model.scalar(mass, f"the mass of {who}")
+    if moments is None:
+        centre, rows, given = _com(model, central[1], who), _inertia(model, central[0], who), None
+    else:
+        if any(x is not ORIGIN for x in central):
+            raise ModelError(f"{who} is given by moments= and by com= or inertia=; give one or the other")
+        first, about_origin = given = _moments(model, moments, who)
+        centre, rows = _about_mass_centre(who, m, first, about_origin)
+    rows = checked_inertia(who, m, rows)
+    require_fixed([m, *centre, *(x for row in rows for x in row)], f"the mass, mass centre or inertia of {who}")
+    return m, centre, rows, given
+
+
+def _com(model: Model, com: Sequence[Scalar], who: str) -> Triple:
+    return triple(model, com, f"the mass centre of {who}")
+
+
+def _inertia(model: Model, inertia: Any, who: str) -> Matrix:
+    rows = inertia_matrix(inertia, f"the inertia of {who}")
+    return tuple(triple(model, row, f"the inertia of {who}") for row in rows)
+
+
+def _moments(model: Model, moments: Any, who: str) -> tuple[Triple, Matrix]:
+    try:
+        first, inertia = moments
+    except (TypeError, ValueError):
+        raise ModelError(
+            f"the moments of {who} are {shown(moments)}; give the first moment and the inertia about the origin"
+        ) from None
+    return triple(model, first, f"the first moment of {who}"), _inertia(model, inertia, who)
+
+
+def _about_mass_centre(who: str, m: Any, first: Triple, about_origin: Matrix) -> tuple[Triple, Matrix]:
+    """Mass centre and central inertia; of what has no mass the origin stands for its mass centre."""
+    if is_zero(m):
+        if not all(map(is_zero, first)):
+            raise ModelError(f"{who} has a first moment and no mass; give it mass")
+        return ORIGIN, about_origin
+    com = tuple(h if is_zero(h) else h / m for h in first)
+    return com, shift_from_mass_centre(about_origin, -1.0 * m, com)
