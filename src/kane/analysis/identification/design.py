@@ -25,7 +25,7 @@ SAMPLES, FINE = 16, 8
 PROBES = 300
 
 
-class Limits(NamedTuple):
+class MotionLimits(NamedTuple):
     """Of a motion, (n,) each.
 
     Attributes:
@@ -39,7 +39,7 @@ class Limits(NamedTuple):
     udot: Array
 
 
-def limits_of(coordinates: Sequence[str], speeds: Sequence[str], given: tuple[Any, Any, Any]) -> Limits:
+def limits_of(coordinates: Sequence[str], speeds: Sequence[str], given: tuple[Any, Any, Any]) -> MotionLimits:
     """The limits that users wrote for q, u and udot, for all or by name.
 
     Raises:
@@ -49,7 +49,7 @@ def limits_of(coordinates: Sequence[str], speeds: Sequence[str], given: tuple[An
     pairs = [_pair(x, name) for name, x in zip(coordinates, _each(q, coordinates, "q"), strict=True)]
     low, high = np.array(pairs, dtype=float).T.reshape(2, -1)
     sizes = [_sizes(x, speeds, what) for what, x in (("u", u), ("udot", udot))]
-    return Limits(0.5 * (low + high), 0.5 * (high - low), *sizes)
+    return MotionLimits(0.5 * (low + high), 0.5 * (high - low), *sizes)
 
 
 def _each(given: Any, names: Sequence[str], what: str) -> list[Any]:
@@ -111,7 +111,7 @@ class Design:
     names: tuple[str, ...]
     duration: float
     harmonics: int
-    limits: Limits
+    limits: MotionLimits
 
     @property
     def freedoms(self) -> int:
