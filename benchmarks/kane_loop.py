@@ -10,7 +10,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from kane.codegen.jit.batches import LaneCode
-from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.jit.function import ArrayFunction
 
 Array = npt.NDArray[np.float64]
 
@@ -63,9 +63,10 @@ class KaneLoop:
         state: t, q, u, shape (N, n_state).
         rest: inputs or accelerations, shape (N, n_rest).
         stage: the parameter stage, shape (n_stage,).
+        kept: whether every state keeps its results; else each call writes over those of the one before.
     """
 
-    def __init__(self, function: CompiledFunction, state: Array, rest: Array, stage: Array) -> None:
+    def __init__(self, function: ArrayFunction, state: Array, rest: Array, stage: Array, *, kept: bool = True) -> None:
         self.function = function
         n = len(state)
         self.out = np.zeros((n, function.n_out))
@@ -77,7 +78,7 @@ class KaneLoop:
             np.zeros(max(function.n_work, 1)),
         ]
         self._pointers = np.array([array.ctypes.data for array in self._arrays])
-        self._strides = np.array([8 * function.n_state, 8 * function.n_rest, 8 * function.n_out, n])
+        self._strides = np.array([8 * function.n_state, 8 * function.n_rest, 8 * function.n_out * kept, n])
 
     @property
     def inputs(self) -> tuple[Array, Array, Array]:

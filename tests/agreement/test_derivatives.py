@@ -17,6 +17,7 @@ import kane
 from kane.codegen.emit.jax import emit_jax
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.formulation.constraints.embedding import InNumbers
+from kane.formulation.derivatives.solved import is_long
 from kane.formulation.quantities.programs import program, quantity
 from kane.library.random_tree import random_tree
 
@@ -74,6 +75,14 @@ def arm_with_springs():
     return m
 
 
+def chain_of_chosen_speeds():
+    """So many speeds that accelerations are solved for in numbers, none of them the rate of a joint alone."""
+    m = kane.library.chain(12)
+    rates = [0.0, *(connection.qdot for connection in m.connections)]
+    m.speeds(**{f"v{k + 1}": rates[k + 1] + 0.4 * rates[k] for k in range(12)})
+    return m
+
+
 MODELS = {
     "Stanford Arm": kane.library.stanford_arm,
     "arm with springs, chosen speeds": arm_with_springs,
@@ -81,6 +90,8 @@ MODELS = {
     "rolling disk": kane.library.rolling_disk,
     "rolling coin": kane.library.rolling_coin,
     "tree": lambda: random_tree(3, 5),
+    "tree of many speeds": lambda: random_tree(3, 9),
+    "chain of chosen speeds": chain_of_chosen_speeds,
 }
 
 
@@ -135,6 +146,40 @@ def test_derivatives_of_forward_dynamics_are_those_that_jax_finds_in_its_own_sou
     ours = dyn.derivatives("forward", wrt=("q", "u"))(state.q, state.u, state.inputs)
     joined = np.concatenate([ours["q"], ours["u"]], axis=1)
     np.testing.assert_allclose(joined, theirs[:, 1:], rtol=0, atol=1e-10 * np.abs(theirs).max())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_accelerations_solved_for_in_numbers_have_the_derivatives_of_the_graph(seed):
+    equations = kane.formulate(random_tree(seed, 9))
+    assert is_long(equations, "rhs", ("q", "u", "inputs"))
+    dyn, generator = kane.build(equations), np.random.default_rng(seed)
+    d = dyn.derivatives("rhs", wrt=("q", "u", "inputs"))
+    assert d.function.program is None
+    states = [random_state(equations, generator) for _ in range(70)]  # more than a chunk, so that threads share them
+    q, u, inputs = (np.array([getattr(x, word) for x in states]) for word in ("q", "u", "inputs"))
+    found = d(q, u, inputs)
+    written = dyn.evaluate(dyn.compile(d.program), q, u, inputs)
+    values = len(d.outputs)
+    np.testing.assert_allclose(found.value, written[:, :values], rtol=0, atol=ROUNDING * np.abs(found.value).max())
+    entries = np.zeros((70, values, sum(map(len, d.columns.values()))))
+    pattern = np.hstack([d.sparsity[word] for word in found])
+    for x, (i, j) in zip(written[:, values:].T, d._found.entries, strict=True):
+        entries[:, i, j] = x
+        assert pattern[i, j]
+    joined = np.concatenate([found[word] for word in found], axis=-1)
+    np.testing.assert_allclose(joined, entries, rtol=0, atol=1e2 * ROUNDING * np.abs(entries).max())
+    for i in (0, 69):
+        np.testing.assert_array_equal(d(q[i], u[i], inputs[i])["u"], found["u"][i])
+
+
+def test_native_code_of_derivatives_follows_no_stage_but_its_own():
+    equations = kane.formulate(random_tree(0, 9))
+    dyn = kane.build(equations)
+    function = dyn.derivatives("forward", wrt=("q", "u")).function
+    stage = function.stage(dyn.parameters)
+    stage.view(np.int64)[0] += 8
+    with pytest.raises(kane.ModelError, match="not made for it"):
+        function(np.zeros(function.n_state), np.zeros(function.n_rest), stage)
 
 
 LOOPS = {

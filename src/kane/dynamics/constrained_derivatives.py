@@ -39,13 +39,6 @@ class _State(NamedTuple):
     h: Array
 
 
-def _all_free(u: Array) -> Embedded:
-    """The embedding where there are no constraints."""
-    n, batch = u.shape[-1], u.shape[:-1]
-    independent, R = np.ones((*batch, n), bool), np.broadcast_to(np.eye(n), (*batch, n, n))
-    return Embedded(np.ones(batch), independent, u, np.zeros((*batch, n)), R)
-
-
 @final
 class ConstrainedColumns:
     """Values and columns of outputs of constrained equations.
@@ -94,10 +87,7 @@ class ConstrainedColumns:
     def _state(self, q: Any, u: Any, inputs: Array, given: dict[str, Any]) -> _State:
         dyn, e = self._dyn, self._dyn.equations
         n, m = len(e.u), len(e.constraints)
-        if m:
-            at = Embedded.of(dyn.evaluate(dyn.function("embedding"), q, u, inputs, **given), n)
-        else:
-            at = _all_free(np.asarray(u, float))
+        at = Embedded.of(dyn.evaluate(dyn.function("embedding"), q, u, inputs, **given), n)
         free = dyn.evaluate(dyn.function("unconstrained"), q, at.u, inputs, **given)
         rows = dyn.evaluate(dyn.function("constraints"), q, at.u, **given)
         places = unconstrained_places(m, n, len(e.q))

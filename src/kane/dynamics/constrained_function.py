@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,6 +22,35 @@ from kane.native.header import HEADER, MODE, OWN, RANK, ROWS, SPEEDS, STAGES, UN
 
 # States in a chunk: some 0.2 ms of work.
 _CHUNK = 64
+
+
+class Bound(Protocol):
+    """What binds native code to a model: programs, and the header with which its stage begins.
+
+    Attributes:
+        equations: of the model.
+        programs: that say what the outputs depend on.
+        called: all programs, in the order in which their stages lie.
+        headers: where in a stage headers lie.
+    """
+
+    @property
+    def equations(self) -> Equations: ...
+    @property
+    def programs(self) -> Sequence[ArrayFunction]: ...
+    @property
+    def called(self) -> Sequence[ArrayFunction]: ...
+    @property
+    def headers(self) -> tuple[slice, ...]: ...
+
+    def header(self, mode: int) -> np.ndarray:
+        """The header, (n,) int64."""
+
+    def owns(self, stage: np.ndarray) -> bool:
+        """Whether a stage has the headers of these programs: native code follows the addresses in them."""
+
+    def stage(self, parameters: np.ndarray, mode: int) -> np.ndarray:
+        """Header and the stages of the programs, (..., n_stage)."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +163,7 @@ class ConstrainedFunction(ArrayFunction):
         self,
         name: str,
         native: Callable[[], int],
-        parts: Parts,
+        parts: Bound,
         n_out: int,
         *,
         mode: int,

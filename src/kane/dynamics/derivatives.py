@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
+from kane.dynamics.acceleration_derivatives import AccelerationDerivatives
 from kane.dynamics.constrained_derivatives import ConstrainedColumns
 from kane.dynamics.state_function import StateFunction, checked_array
 from kane.errors import ModelError, shown
@@ -18,8 +20,9 @@ from kane.expression.arguments import words
 from kane.expression.node import Expr
 from kane.formulation.constraints.embedding import InNumbers
 from kane.formulation.derivatives.constrained import MOVING, OF_SPEEDS, constrained_terms
-from kane.formulation.derivatives.derivative import IMPLICIT, Derivable, Derivative, derivative, derivative_program
+from kane.formulation.derivatives.derivative import Derivable, Derivative, derivative, derivative_program
 from kane.formulation.derivatives.second import hessian, hessian_program
+from kane.formulation.derivatives.solved import is_long, solved_terms
 from kane.formulation.derivatives.variables import Variable
 from kane.formulation.reactions.reactions import Reactions
 
@@ -27,8 +30,8 @@ if TYPE_CHECKING:
     from kane.dynamics.dynamics import Dynamics
 
 Array = NDArray[np.float64]
-# With more speeds than this udot is solved for in numbers: M^-1 written out takes longer to compile than it ever saves.
-MANY_SPEEDS = 24
+# Values and columns at states, as of q, u, rest, t and parameters.
+Columns = Callable[[Any, Any, Any, Any, Any], tuple[Array, Array]]
 
 
 @final
@@ -74,27 +77,31 @@ class OnGraphColumns:
     Args:
         dyn: whose equations they are of.
         found: the entries.
+        program: of values and entries.
     """
 
-    def __init__(self, dyn: Dynamics, found: Derivative) -> None:
-        self._dyn = dyn
-        self.program = derivative_program(dyn.equations, found)
-        word = "inputs" if found.rest == dyn.equations.inputs else "udot"
-        self._call = StateFunction(dyn.equations, dyn.compile(self.program), word, dyn.parameters)
+    def __init__(self, dyn: Dynamics, found: Derivative, program: Program) -> None:
+        self.function = dyn.compile(program)
         self._shape = len(found.values), len(found.labels)
         places = np.array(list(found.entries), dtype=np.intp).reshape(-1, 2)
         self._rows, self._columns = places[:, 0], places[:, 1]
-        self.pattern = np.zeros(self._shape, dtype=bool)
-        self.pattern[self._rows, self._columns] = True
 
-    def at(self, q: Any, u: Any, rest: Any, t: Any, parameters: Any) -> tuple[Array, Array]:
-        """Values (..., outputs) and columns (..., outputs, columns) at states."""
-        call, values = self._call, self._dyn.parameter_values
-        stage = call.stage if parameters is None else call.function.stage(values(parameters))
-        found = call((q, u), rest, t, stage)
+    def read(self, found: Array) -> tuple[Array, Array]:
+        """Values (..., outputs) and columns (..., outputs, columns) of what the program gives."""
         columns = np.zeros((*found.shape[:-1], *self._shape))
         columns[..., self._rows, self._columns] = found[..., self._shape[0] :]
         return found[..., : self._shape[0]], columns
+
+
+@final
+class SolvedColumns:
+    """Native code that solves for accelerations in numbers gives values and columns."""
+
+    def __init__(self, dyn: Dynamics, of: str, wrt: Sequence[str]) -> None:
+        """Compile it; arguments as of ``Derivatives``."""
+        self.terms = solved_terms(dyn.equations, of, wrt)
+        self.function = AccelerationDerivatives(dyn, self.terms)
+        self.read = self.function.read
 
 
 def derivatives_of(dyn: Dynamics, of: Derivable, wrt: Sequence[str]) -> Derivatives:
@@ -129,13 +136,15 @@ class Derivatives:
         dyn: what is derived.
         of: the name of a program ("forward", "inverse", "rhs", "energy", "poses", ...), an expression of the model, a
             list of expressions, or reactions (``kane.reveal_reactions``), of which the determinate ones are derived.
-        wrt: any of "q", "u", "udot" (of "inverse"), "inputs" (of what reads them), "t", and names of parameters.
+        wrt: any of "q", "u", "udot" (of "inverse"), "inputs" (of what reads them), "t", and names of parameters; and
+            "coordinates", each by itself, those of quaternions too, as methods of integration take them.
 
     Attributes:
         outputs: names of f.
         columns: names of the columns by word: of "q" the joints' own speeds, along which the coordinates are displaced.
-        program: values and entries as one straight-line program, for emitters; None under constraints that are embedded
-            in numbers, and of the accelerations of more than 24 speeds.
+        function: native code of them, for loops; None under constraints that are embedded in numbers.
+        program: values and entries as one straight-line program, for emitters, derived when it is asked for where
+            ``function`` solves for many accelerations in numbers; None under constraints that are embedded in numbers.
         sparsity: by word, which entries of a block are not zero whatever the state, (outputs, columns); None likewise.
 
     Raises:
@@ -144,29 +153,63 @@ class Derivatives:
     Source: Carpentier & Mansard 2018 for the implicit rule by which udot is derived.
     """
 
-    program: Program | None = None
-    sparsity: Mapping[str, NDArray[np.bool_]] | None = None
-
     def __init__(self, dyn: Dynamics, of: Derivable, wrt: Sequence[str]) -> None:
         equations, self._dyn = dyn.equations, dyn
-        self._way: OnGraphColumns | ConstrainedColumns
+        self._of, self._wrt = of, wrt
+        self.function: ArrayFunction | None = None
         moves = not isinstance(of, str) or of in (*MOVING, *OF_SPEEDS)
-        many = not equations.constraints and of in IMPLICIT and len(equations.u) > MANY_SPEEDS
-        if many or (isinstance(equations.embedding, InNumbers) and moves):
+        self._in_numbers = isinstance(equations.embedding, InNumbers) and moves
+        if self._in_numbers:
             terms = constrained_terms(equations, of, wrt)
-            self._way = ConstrainedColumns(dyn, terms)
+            self._at: Columns = ConstrainedColumns(dyn, terms).at
             self._variables, self.outputs, self._single = terms.varied, terms.names, terms.single
             self._name = terms.derivative.name
-            reads_udot = self._name == "inverse"
-            self._rest = equations.udot if reads_udot else equations.inputs
+            self._rest = equations.udot if self._name == "inverse" else equations.inputs
+        elif isinstance(of, str) and is_long(equations, of, wrt):
+            solved = SolvedColumns(dyn, of, wrt)
+            self._variables, self.outputs, self._single = solved.terms.varied, solved.terms.names, False
+            self._name, self._rest = of, equations.inputs
+            self._at = self._called(solved)
         else:
-            found = self._found = derivative(equations, of, wrt)
-            self._way = OnGraphColumns(dyn, found)
-            self._variables, self.outputs, self._single = found.variables, found.names, found.single
-            self._name, self.program, self._rest = found.name, self._way.program, found.rest
-            pattern = Blocks(np.zeros(len(found.values)), self._way.pattern, found.variables, single=False)
-            self.sparsity = {word: block.astype(bool) for word, block in pattern.items()}
+            found = self._found
+            self._variables, self.outputs, self._single = found.variables, tuple(found.names), found.single
+            self._name, self._rest = found.name, found.rest
+            self._at = self._called(OnGraphColumns(dyn, found, derivative_program(equations, found)))
         self.columns: Mapping[str, tuple[str, ...]] = {x.word: x.labels for x in self._variables}
+
+    def _called(self, way: OnGraphColumns | SolvedColumns) -> Columns:
+        """Values and columns at states by native code."""
+        dyn, function = self._dyn, way.function
+        self.function = function
+        call = StateFunction(dyn.equations, function, "udot" if self._name == "inverse" else "inputs", dyn.parameters)
+
+        def at(q: Any, u: Any, rest: Any, t: Any, parameters: Any) -> tuple[Array, Array]:
+            stage = call.stage if parameters is None else function.stage(dyn.parameter_values(parameters))
+            return way.read(call((q, u), rest, t, stage))
+
+        return at
+
+    @cached_property
+    def _found(self) -> Derivative:
+        """Values and entries on the graph."""
+        return derivative(self._dyn.equations, self._of, self._wrt)
+
+    @cached_property
+    def program(self) -> Program | None:
+        """See the class."""
+        return None if self._in_numbers else derivative_program(self._dyn.equations, self._found)
+
+    @cached_property
+    def sparsity(self) -> Mapping[str, NDArray[np.bool_]] | None:
+        """See the class."""
+        if self._in_numbers:
+            return None
+        found = self._found
+        pattern = np.zeros((len(found.values), len(found.labels)))
+        for place in found.entries:
+            pattern[place] = 1.0
+        blocks = Blocks(np.zeros(len(found.values)), pattern, found.variables, single=False)
+        return {word: block.astype(bool) for word, block in blocks.items()}
 
     def __repr__(self) -> str:
         return f"<Derivatives of {self._name} of {self._dyn.equations.name!r} by {', '.join(self.columns)}>"
@@ -186,7 +229,7 @@ class Derivatives:
         Raises:
             ModelError: as of a call; where accelerations are derived in numbers there are none.
         """
-        if self.program is None:
+        if self._in_numbers:
             raise ModelError(
                 f"{self!r} are found in numbers, which gives no second derivatives; dependent speeds chosen near a "
                 "state (kane.formulate(model, near=...)) have expressions"
@@ -232,5 +275,5 @@ class Derivatives:
             rest = ()
         elif rest is None and self._rest == equations.udot:
             raise ModelError(f"the derivatives of {self._name!r} are taken at accelerations; give udot as the third")
-        value, columns = self._way.at(q, u, rest, t, parameters)
+        value, columns = self._at(q, u, rest, t, parameters)
         return Blocks(value, columns, self._variables, single=self._single)

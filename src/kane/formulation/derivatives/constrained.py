@@ -1,11 +1,10 @@
-"""Derivatives of what is found in numbers at states, under constraints or of many speeds: their terms on the graph.
+"""Derivatives of what is found in numbers at states under constraints: their terms on the graph.
 
 With all speeds free and multipliers lambda of the rows of A held as they are,
 
     f = M udot + bias - B inputs - A^T lambda,   A u + b,   A udot + remainder
 
-are expressions. Their derivatives, and that the two last ones stay zero, give those of the motion (``dynamics``). Where
-there are no constraints f alone is left, and M is solved in numbers.
+are expressions. Their derivatives, and that the two last ones stay zero, give those of the motion (``dynamics``).
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from kane.expression.derivative import jacobian
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT
 from kane.formulation.derivatives.derivative import IMPLICIT, Derivable, Derivative, asked
-from kane.formulation.derivatives.forces import force_entries
 from kane.formulation.derivatives.variables import Variable, variables
 from kane.formulation.equations import Equations
 from kane.formulation.reactions.reactions import Reactions
@@ -73,12 +71,7 @@ def constrained_terms(equations: Equations, of: Derivable, wrt: Sequence[str]) -
         directions = [d for x in varied if x.word not in ("u", "udot") for d in x.directions]
         speeds = Variable("u", tuple(leaf.name for leaf in free.u), tuple({leaf: leaf.arena.one} for leaf in free.u))
         kept = tuple(x for x in varied if x.word not in ("u", "udot"))
-        if forces and not motion:
-            entries = force_entries(free, values[: len(forces)], (*kept, speeds), inputs=name in IMPLICIT)
-            rest_of_values = jacobian(values[len(forces) :], [*directions, *speeds.directions])
-            entries |= {(len(forces) + i, j): x for (i, j), x in rest_of_values.items()}
-        else:
-            entries = jacobian(values, [*directions, *speeds.directions])
+        entries = jacobian(values, [*directions, *speeds.directions])
     labels = [f"value {i + 1}" for i in range(len(values))]
     rest = (*equations.inputs, *free.udot, *multipliers)
     terms = Derivative(name, tuple(labels), values, False, (*kept, speeds), entries, rest)

@@ -23,7 +23,7 @@ class Variable:
     """One of the things that derivatives are taken with respect to.
 
     Attributes:
-        word: "q", "u", "udot", "inputs", "t", or the name of a parameter.
+        word: "q", "coordinates", "u", "udot", "inputs", "t", or the name of a parameter.
         labels: one for each direction.
         directions: the columns of its block.
         single: whether it is one number, whose block has no axis of columns.
@@ -63,6 +63,7 @@ def variables(equations: Equations, wrt: Sequence[str], read: Sequence[Expr]) ->
     """
     known: dict[str, Callable[[], Variable]] = {
         "q": lambda: displacements(equations),
+        "coordinates": lambda: _leaves("coordinates", equations.q),
         "u": lambda: _leaves("u", equations.u),
         "t": lambda: _leaf(equations.t),
     }

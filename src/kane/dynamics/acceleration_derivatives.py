@@ -1,0 +1,110 @@
+"""Derivatives of accelerations of many speeds, solved for in numbers by native code."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from kane.codegen.jit.function import ArrayFunction
+from kane.dynamics.constrained_function import ConstrainedFunction
+from kane.formulation.derivatives.solved import SolvedTerms
+from kane.native import accelerations as native
+
+if TYPE_CHECKING:
+    from kane.dynamics.dynamics import Dynamics
+
+
+@final
+class SolvedParts:
+    """The programs that native code calls, and the header with which its stage begins; see ``ConstrainedFunction``.
+
+    Attributes:
+        equations: of which they are.
+        called: "forward" and the terms, whose stages lie behind the header.
+        terms: what they give.
+        columns, blocks, width: how many columns there are, blocks of them, and columns in a block.
+        headers: where in a stage the header lies.
+    """
+
+    def __init__(self, dyn: Dynamics, terms: SolvedTerms) -> None:
+        """Compile the terms and their solution for a model."""
+        self.equations, self.terms = dyn.equations, terms
+        self.called = dyn.function("forward"), dyn.compile(terms.program)
+        self._solution = dyn.compile(terms.solution)
+        self._lanes = self._solution.lanes()
+        self.width = self._lanes.width if self._lanes else 1
+        self.columns = sum(len(x.labels) for x in terms.varied)
+        self.blocks = -(-self.columns // self.width)
+        self.headers = (slice(0, len(self.expected)),)
+
+    @property
+    def programs(self) -> tuple[ArrayFunction, ...]:
+        """As ``called``."""
+        return self.called
+
+    @cached_property
+    def expected(self) -> np.ndarray:
+        """The header, (n,) int64, as ``kane.native.accelerations`` describes it."""
+        of, n, width = self.terms, len(self.terms.order), self.width
+        solve = self._lanes or self._solution
+        lists = [[(j // width * n + k) * width + j % width for k, j in of.entries]]
+        lists.append([i * self.columns + j for i, j in of.slopes])
+        head = np.zeros(native.HEADER + sum(map(len, lists)), np.int64)
+        head[native.HEADER :] = np.concatenate([np.array(x, np.int64) for x in lists])
+        forward, terms = self.called
+        head[: native.HEADER] = (
+            *(forward.address, terms.address, solve.address, len(head), len(head) + forward.n_stage),
+            *(n, len(self.equations.inputs), self.columns, self.blocks, width, self._solution.n_stage),
+            *(len(of.entries), of.outputs, len(of.slopes)),
+            max(forward.n_work, terms.n_work, solve.n_work),
+        )
+        return head
+
+    def header(self, mode: int) -> np.ndarray:
+        """The header; there is one mode."""
+        return self.expected
+
+    def owns(self, stage: np.ndarray) -> bool:
+        """Whether a stage has this header: native code follows the addresses in it."""
+        return np.array_equal(stage[: len(self.expected)].view(np.int64), self.expected)
+
+    def stage(self, parameters: np.ndarray, mode: int) -> np.ndarray:
+        """Header and the stages of the programs, (..., n_stage)."""
+        head, batch = self.expected.view(np.float64), parameters.shape[:-1]
+        stages = [p.stage(parameters) for p in self.called]
+        return np.concatenate([np.broadcast_to(head, (*batch, len(head))), *stages], axis=-1)
+
+
+@final
+class AccelerationDerivatives(ConstrainedFunction):
+    """Native code of outputs, their derivatives, udot and its derivatives; ``read`` says what of them lies where."""
+
+    def __init__(self, dyn: Dynamics, terms: SolvedTerms) -> None:
+        """Compile the terms for a model."""
+        parts = self._solved = SolvedParts(dyn, terms)
+        values = terms.outputs * (1 + parts.columns)
+        length = values + len(terms.order) * (1 + parts.blocks * parts.width)
+        name = f"derivatives of {', '.join(x.word for x in terms.varied)}"
+        super().__init__(name, native.acceleration_derivatives, parts, length, mode=0, rest=dyn.equations.inputs)
+
+    def scratch(self, head: np.ndarray) -> int:
+        return int(native.scratch_at(head).end)
+
+    @cached_property
+    def reads(self) -> frozenset[Any]:
+        return super().reads - set(self.parts.equations.udot)
+
+    def read(self, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values (..., outputs) and columns (..., outputs, columns) of what the function gives."""
+        parts, terms = self._solved, self._solved.terms
+        first, n, columns, batch = terms.outputs, len(terms.order), parts.columns, found.shape[:-1]
+        start = first * (1 + columns)
+        values = np.concatenate([found[..., :first], found[..., start : start + n]], axis=-1)
+        whole = np.empty((*batch, first + n, columns))
+        whole[..., :first, :] = found[..., first:start].reshape(*batch, first, columns)
+        blocks = found[..., start + n :].reshape(*batch, parts.blocks, n, parts.width)
+        rows = np.swapaxes(blocks, -3, -2).reshape(*batch, n, -1)[..., :columns]
+        whole[..., first + np.array(terms.order), :] = rows
+        return values, whole

@@ -1,0 +1,103 @@
+"""Derivatives of accelerations by a solution in numbers: what of them is on the graph.
+
+With many speeds M^-1 written out takes more operations than everything else. The forces' derivatives df at udot and the
+entries of M are then one program, and M dudot = -df is solved at each state, along the branches of the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kane.codegen.programs.factor import factor
+from kane.codegen.programs.program import Program
+from kane.expression.arena import Arena
+from kane.expression.collector import collector_paused
+from kane.expression.derivative import jacobian
+from kane.expression.operations import INPUT, PARAMETER
+from kane.formulation.constraints.embedding import NoConstraints
+from kane.formulation.derivatives.derivative import IMPLICIT
+from kane.formulation.derivatives.forces import force_entries
+from kane.formulation.derivatives.implicit import independent_speeds, mass_factor, needed_forces
+from kane.formulation.derivatives.variables import Variable, variables
+from kane.formulation.equations import Equations
+from kane.formulation.quantities.programs import quantity
+from kane.formulation.tree.sparse import TriangularFactor, solved
+
+# Products of the solution from which on it is found in numbers, several columns side by side in registers.
+WORTH_CALLS = 3000
+
+
+@dataclass(frozen=True)
+class SolvedTerms:
+    """What native code solves with.
+
+    Attributes:
+        names: of the outputs, those before udot first.
+        varied: what was asked for.
+        order: the speed of each unknown, those of parents before those of children.
+        entries: (unknown, column) of the entries of df.
+        outputs: how many values stand before udot.
+        slopes: (output, column) of their derivatives that are not zero.
+        program: of [inputs, udot]: the factor of M, df, outputs, slopes.
+        solution: the unknowns of right-hand sides, the factor its parameters.
+    """
+
+    names: tuple[str, ...]
+    varied: tuple[Variable, ...]
+    order: tuple[int, ...]
+    entries: tuple[tuple[int, int], ...]
+    outputs: int
+    slopes: tuple[tuple[int, int], ...]
+    program: Program
+    solution: Program
+
+
+def is_long(equations: Equations, of: str, wrt: Sequence[str]) -> bool:
+    """Whether the derivatives of a program of accelerations are better solved for in numbers."""
+    if of not in IMPLICIT or not isinstance(equations.embedding, NoConstraints) or not equations.u:
+        return False
+    with collector_paused():
+        columns = sum(len(x.labels) for x in variables(equations, wrt, equations.inputs))
+        rows, _ = mass_factor(equations)
+    return 2 * columns * sum(map(len, rows)) > WORTH_CALLS
+
+
+def solved_terms(equations: Equations, of: str, wrt: Sequence[str]) -> SolvedTerms:
+    """The terms of "forward" or "rhs"; arguments as of ``derivative``.
+
+    Raises:
+        ModelError: as ``derivative``.
+    """
+    with collector_paused():
+        asked = quantity(equations, of)
+        first = len(asked.outputs) - len(equations.u)
+        varied = variables(equations, wrt, asked.rest)
+        directions = [d for variable in varied for d in variable.directions]
+        order = independent_speeds(equations)
+        place = {speed: k for k, speed in enumerate(order)}
+        M = mass_factor(equations)
+        solution, used = _solution(M)
+        lift = equations.system.arena.lift
+        kept = [*(lift(x) for row in M[0] for x in row.values()), *(lift(x) for x in M[1])]
+        forces = force_entries(equations, needed_forces(equations, equations.udot), varied, inputs=True)
+        slopes = jacobian(asked.outputs[:first], directions)
+        roots = [*(kept[k] for k in used), *forces.values(), *asked.outputs[:first], *slopes.values()]
+        state, rest = (equations.t, *equations.q, *equations.u), (*equations.inputs, *equations.udot)
+        name = f"terms of derivatives of {of} by {', '.join(x.word for x in varied)}"
+        program = Program(name, factor(roots), state=state, rest=rest, parameters=equations.parameters)
+    entries = tuple((place[i], j) for i, j in forces)
+    return SolvedTerms(tuple(asked.names), varied, tuple(order), entries, first, tuple(slopes), program, solution)
+
+
+def _solution(M: TriangularFactor) -> tuple[Program, list[int]]:
+    """The unknowns of a right-hand side, by the entries of a factor; which of these it reads as its stage, in order."""
+    arena, n = Arena(), len(M[1])
+    b = [arena.leaf(INPUT, f"b{k + 1}") for k in range(n)]
+    rows = [{j: arena.leaf(PARAMETER, f"L{i + 1},{j + 1}") for j in row} for i, row in enumerate(M[0])]
+    inverses = [arena.leaf(PARAMETER, f"1/D{i + 1}") for i in range(n)]
+    leaves = [*(x for row in rows for x in row.values()), *inverses]
+    found = solved((rows, inverses), b, range(n))
+    program = Program("solution with a factored mass matrix", found, state=b, rest=(), parameters=leaves)
+    places = {leaf: k for k, leaf in enumerate(leaves)}
+    return program, [places[leaf] for leaf in program.stage_outputs]
