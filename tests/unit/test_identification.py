@@ -244,6 +244,78 @@ def test_closed_loops_are_projected_on_what_they_allow():
         kane.identify(dyn, data, ["mu", "a"])
 
 
+# Motions without accelerations.
+
+
+def driven(dyn, inputs, until=4.0):
+    """States of the pendulum, driven, at 200 times."""
+    t = np.linspace(0.0, until, 201)
+    run = kane.simulate(dyn, until=until, inputs=inputs, times=t, q={"q1": -1.0})
+    return t, np.array(run.q), np.array(run.u)
+
+
+def test_motions_without_accelerations_give_parameters_within_their_errors():
+    dyn, names = pendulum()
+    truth = dict(zip(names, dyn.parameters, strict=True))
+    guess = dict(zip(names, [0.6, 1.6, 0.4, 0.2, 4.0, 0.2, 0.1], strict=True))
+    t = np.linspace(0.0, 4.0, 201)
+    tau = np.column_stack([6.0 * np.sin(2.0 * t), 3.0 * np.cos(3.1 * t)])
+    t, q, u = driven(dyn, kane.Interpolated(t, tau))
+    z = []
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        rough = q + 0.002 * random.normal(size=q.shape), u + 0.02 * random.normal(size=u.shape)
+        fit = kane.identify(dyn, kane.Measurements(t, *rough, inputs=tau), names, start=guess)
+        assert fit.channels == ("q1", "q2", "u1", "u2")
+        z += [(fit.values[n] - truth[n]) / fit.standard_errors[n] for n in names]
+    assert np.abs(z).max() < 4.5  # of 84 normal numbers
+    assert np.std(z) == pytest.approx(1.0, abs=0.35)  # four standard deviations of that of 84, which hang together
+    np.testing.assert_allclose(fit.noise, [0.002, 0.002, 0.02, 0.02], rtol=0.2)  # of 200 numbers each: 5 %
+
+
+def test_torques_that_a_digital_controller_holds_are_held_in_the_fit():
+    dyn, names = pendulum()
+    t = np.linspace(0.0, 4.0, 201)
+    held = kane.Held(t, np.column_stack([6.0 * np.sin(2.0 * t), 3.0 * np.cos(3.1 * t)]))
+    t, q, u = driven(dyn, held)
+    fit = kane.identify(dyn, kane.Measurements(t, q, u, inputs=held), names, start={"mB": 1.5, "k": 4.0})
+    assert fit.values == pytest.approx(
+        dict(zip(names, dyn.parameters, strict=True)), rel=1e-5
+    )  # runs to 1e-8, in stretches
+    wrong = kane.identify(dyn, kane.Measurements(t, q, u, inputs=held.values), names)
+    assert np.abs(wrong.residuals).max() > 100 * np.abs(fit.residuals).max()
+
+
+def test_a_free_motion_gives_what_its_scale_leaves_and_an_unstable_one_too():
+    m = kane.Model("free", gravity=(0, -9.81, 0))
+    mass, h, inertia = m.parameter("m", 1.0), m.parameter("h", 0.4), m.parameter("I", 0.3)
+    bob = m.body("bob", mass=mass, moments=((h, 0, 0), (0.1, inertia, inertia)))
+    m.connect(m.ground, bob, kane.Revolute("q1", axis="z"))
+    dyn = kane.build(kane.formulate(m))
+    t = np.linspace(0.0, 6.0, 301)
+    run = kane.simulate(
+        dyn, until=6.0, times=t, q=[np.pi / 2 - 1e-3]
+    )  # near the top, where errors grow by e^3.6 a second
+    fit = kane.identify(dyn, kane.Measurements(t, run.q, run.u), ["m", "h", "I"], start={"h": 0.5})
+    assert "h, I: only h - " in str(fit.unidentifiable)
+    assert fit.values["h"] / fit.values["I"] == pytest.approx(0.4 / 0.3, rel=1e-6)
+
+
+def test_what_cannot_be_fitted_without_accelerations_is_refused():
+    ball = kane.Model("ball")
+    m = ball.parameter("m", 1.0)
+    ball.connect(ball.ground, ball.body("B", mass=1.0, inertia=(m, 1.0, 1.5)), kane.Spherical("s"))
+    dyn = kane.build(kane.formulate(ball))
+    q = np.tile([1.0, 0, 0, 0], (20, 1))
+    with pytest.raises(ModelError, match="quaternions"):
+        kane.identify(dyn, kane.Measurements(np.arange(20.0), q, np.zeros((20, 3))), ["m"])
+    bar = kane.build(kane.formulate(kane.library.four_bar()))
+    at = kane.assemble(bar, q={"q1": 1.0, "q3": 1.5}, fixed=["q1"])
+    rows = np.tile(at.q, (20, 1)), np.tile(at.u, (20, 1))
+    with pytest.raises(ModelError, match="constraints"):
+        kane.identify(bar, kane.Measurements(np.arange(20.0), *rows), ["mu"])
+
+
 # Excitation.
 
 

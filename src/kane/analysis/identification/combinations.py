@@ -62,11 +62,16 @@ def triangle(rows: Array) -> Array:
     return found
 
 
-def combinations_of(J: Array) -> Combinations:
-    """The combinations that J (rows, p) tells apart; earlier parameters give their names to them."""
+def combinations_of(J: Array, error: float = 0.0) -> Combinations:
+    """The combinations that J (rows, p) tells apart; earlier parameters give their names to them.
+
+    Args:
+        J: slopes.
+        error: relative, of columns that are not exact.
+    """
     R = triangle(J)
     size = np.linalg.norm(R, axis=0)
-    felt = size > NO_EFFECT * size.max(initial=0.0)
+    felt = size > max(NO_EFFECT, error) * size.max(initial=0.0)
     unit = R / np.where(felt, size, 1.0)
     kept: list[int] = []
     Q = np.zeros((len(R), 0))
@@ -74,7 +79,7 @@ def combinations_of(J: Array) -> Combinations:
         new = unit[:, j] - Q @ (Q.T @ unit[:, j])
         new -= Q @ (Q.T @ new)
         left = float(np.linalg.norm(new))
-        if left > DEPENDENT:
+        if left > max(DEPENDENT, error):
             kept.append(int(j))
             Q = np.column_stack([Q, new / left])
     coefficients = Q.T @ (unit * felt)

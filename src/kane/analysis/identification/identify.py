@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane.analysis.identification.combinations import Combinations, combinations_of, terms_of, triangle
+from kane.analysis.identification.estimate import Estimate, estimate_by_forces
 from kane.analysis.identification.identification import Combination, Identification, Undetermined, Unidentifiable
 from kane.analysis.identification.measurements import Measurements
 from kane.analysis.identification.no_effect import no_effect
 from kane.analysis.identification.random_motion import random_motion
 from kane.analysis.identification.regression import Regression
+from kane.analysis.identification.shooting import estimate_by_motions
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers, require, words
@@ -23,12 +25,6 @@ from kane.geometry.inertia import six
 from kane.model.named_vector import position
 
 Array = NDArray[np.float64]
-# Weights follow the residuals, and the residuals the weights: what is left after so many rounds is below the errors.
-ROUNDS = 3
-# Relative steps and changes at which least squares end: below any error of a measurement.
-TIGHT = 1e-10
-# Residuals of so little of their size, or of one, are round-off.
-NOISELESS = 1e-13
 # States at which it is asked what can be identified at all: some ten rows a parameter.
 PROBES = 300
 DATA, DATA_SILENT = "in these data", "these data do not depend on it; another motion may"
@@ -49,8 +45,11 @@ def identify(
     lengths, stiffnesses and coefficients of friction can be asked for as well. Which of them can be identified at all
     is found first, at random states; then which of these the data tell apart.
 
-    Standard errors are those of independent errors of the forces. What is not modelled (friction, an elastic gear)
-    makes residuals that are no such noise: look at ``fit.residuals`` before trusting them.
+    Without accelerations the motion itself is compared, by multiple shooting: it is simulated in stretches, whose
+    beginnings are sought with the parameters, so that each goes on where the one before ended.
+
+    Standard errors are those of independent errors of the forces, or of the states. What is not modelled (friction, an
+    elastic gear) makes residuals that are no such noise: look at ``fit.residuals`` before trusting them.
 
     Args:
         dyn: native code of the equations.
@@ -62,9 +61,11 @@ def identify(
 
     Raises:
         ModelError: unknown names, one that stands in a constraint, data that fit the equations by no shape, fewer
-            numbers than parameters, or none of the parameters has any effect.
+            numbers than parameters, or none of the parameters has any effect; without accelerations constraints, modes
+            and quaternions.
+        SimulationError: a stretch of the motion cannot be simulated with the parameters from which the search starts.
 
-    Source: Gautier 1991; Gautier 1997 for the weights; Atkeson, An & Hollerbach 1986.
+    Source: Atkeson, An & Hollerbach 1986; Gautier 1991, and 1997 for the weights; Bock 1983 for shooting.
     """
     require(dyn, Dynamics, "identify takes Dynamics, from kane.build")
     require(data, Measurements, "identify takes kane.Measurements(time, q, u, udot, forces=tau)")
@@ -75,44 +76,33 @@ def identify(
         raise ModelError(f"parameters={shown(list(names))}; name at least one, and each once")
     fitted = Regression(dyn, names, data.of(dyn))
     values = dyn.parameter_values(start)
-    structure, estimate = _settled(fitted, places, values, _given_noise(noise, fitted))
+    structure, estimate = _settled(fitted, places, values, _given_noise(noise, _channels(fitted)))
     return _told(fitted, places, structure, estimate, values)
 
 
-class _Estimate(NamedTuple):
-    """Where least squares have led.
-
-    Attributes:
-        values: of all parameters.
-        residuals: (k, channels).
-        J: slopes by the parameters, in units of the noise, (rows, p).
-        noise: (channels,).
-        base: what the data tell apart of what can be identified.
-    """
-
-    values: Array
-    residuals: Array
-    J: Array
-    noise: Array
-    base: Combinations
+def _channels(fitted: Regression) -> tuple[str, ...]:
+    """What the residuals are of: forces, or where accelerations were not measured the states themselves."""
+    e = fitted.dyn.equations
+    return fitted.channels if fitted.data.udot is not None else tuple(leaf.name for leaf in (*e.q, *e.u))
 
 
-def _given_noise(noise: Any, fitted: Regression) -> Array | None:
+def _given_noise(noise: Any, channels: Sequence[str]) -> Array | None:
     if noise is None:
         return None
-    sizes, count = numbers(noise, "noise must be positive numbers"), len(fitted.channels)
+    sizes, count = numbers(noise, "noise must be positive numbers"), len(channels)
     if sizes.shape not in ((), (count,)) or not (sizes > 0.0).all() or not np.isfinite(sizes).all():
-        raise ModelError(f"noise={shown(noise)}; give a positive number, or {count}: of {', '.join(fitted.channels)}")
+        raise ModelError(f"noise={shown(noise)}; give a positive number, or {count}: of {', '.join(channels)}")
     return np.broadcast_to(sizes, (count,)).copy()
 
 
 def _settled(
     fitted: Regression, places: list[int], values: Array, noise: Array | None
-) -> tuple[Combinations, _Estimate]:
+) -> tuple[Combinations, Estimate]:
     """The estimate with what can be identified there, which where equations are not linear depends on the values."""
     structure = _structure(fitted, values)
+    fit = estimate_by_motions if fitted.data.udot is None else estimate_by_forces
     while True:
-        estimate = _estimate(fitted, places, structure, values, noise)
+        estimate = fit(fitted, places, structure, values, noise)
         values, there = estimate.values, _structure(fitted, estimate.values)
         if len(there.independent) <= len(structure.independent):
             return there if there.independent == structure.independent else structure, estimate
@@ -129,86 +119,8 @@ def _structure(fitted: Regression, values: Array) -> Combinations:
     return base
 
 
-def _estimate(
-    fitted: Regression, places: list[int], structure: Combinations, values: Array, given: Array | None
-) -> _Estimate:
-    """Least squares over the parameters that name the combinations, the others held; noise found with them."""
-    from scipy.optimize import least_squares  # takes a tenth of a second
-
-    _require_enough(fitted, len(structure.independent))
-    place = _Place(fitted, values, places, [])
-    sloped = place.factors(values[[]])[..., structure.independent]
-    base = combinations_of(sloped.reshape(-1, len(structure.independent)))
-    sought = [structure.independent[i] for i in base.independent]
-    noise = np.ones(len(fitted.channels)) if given is None else given
-    for _ in range(ROUNDS if given is None else 1):
-        place = _Place(fitted, values, places, sought)
-        found = least_squares(
-            lambda x, at=place, scale=noise: at.residuals(x, scale),
-            values[[places[i] for i in sought]],
-            lambda x, at=place, scale=noise: at.slopes(x, scale),
-            x_scale="jac",
-            **dict.fromkeys(("xtol", "ftol", "gtol"), TIGHT),
-        )
-        values, R = place.with_values(found.x), place.factors(found.x)
-        if given is None:
-            freedoms = len(fitted.data) - len(sought) / len(noise)
-            sizes = np.linalg.norm(R[..., -1], axis=-1) / np.sqrt(freedoms)
-            noise = np.maximum(sizes, NOISELESS * max(float(sizes.max()), NOISELESS))
-    J = (R[..., :-1] / noise[:, None, None]).reshape(-1, len(fitted.names))
-    return _Estimate(values, fitted.at(values)[0], J, noise, base)
-
-
-@dataclass(frozen=True, eq=False)
-class _Place:
-    """Residuals as a function of the parameters that are sought, the others held.
-
-    They stand as R of Q R = [J r], which has the same length and the same slopes, in a few rows.
-
-    Attributes:
-        values: of all parameters.
-        places: of the parameters among them; ``sought`` are those that change.
-    """
-
-    fitted: Regression
-    values: Array
-    places: list[int]
-    sought: list[int]
-    _last: dict[bytes, Array] = field(default_factory=dict)
-
-    def with_values(self, x: Array) -> Array:
-        """Values of all parameters."""
-        values = self.values.copy()
-        values[[self.places[i] for i in self.sought]] = x
-        return values
-
-    def residuals(self, x: Array, noise: Array) -> Array:
-        """In units of the noise, (rows,)."""
-        return np.asarray((self.factors(x)[..., -1] / noise[:, None]).ravel())
-
-    def slopes(self, x: Array, noise: Array) -> Array:
-        """Of these, (rows, sought)."""
-        J = self.factors(x)[..., self.sought] / noise[:, None, None]
-        return np.asarray(J.reshape(-1, len(self.sought)))
-
-    def factors(self, x: Array) -> Array:
-        """R of each channel, (channels, p + 1, p + 1)."""
-        key = x.tobytes()
-        if key not in self._last:
-            self._last.clear()  # slopes are asked for where residuals were, and nowhere else
-            r, J = self.fitted.at(self.with_values(x))
-            self._last[key] = triangle(np.concatenate([J, r[..., None]], axis=-1).swapaxes(0, 1))
-        return self._last[key]
-
-
-def _require_enough(fitted: Regression, unknown: int) -> None:
-    rows = len(fitted.data) * len(fitted.channels)
-    if rows <= unknown:
-        raise ModelError(f"{rows} numbers were measured; to find {unknown} more are needed, and many for their errors")
-
-
 def _told(
-    fitted: Regression, places: list[int], structure: Combinations, found: _Estimate, start: Array
+    fitted: Regression, places: list[int], structure: Combinations, found: Estimate, start: Array
 ) -> Identification:
     """The estimate in words and numbers."""
     names = fitted.names
@@ -230,7 +142,7 @@ def _told(
         covariance=covariance,
         unidentifiable=_unidentifiable(fitted, structure, total),
         residuals=found.residuals,
-        channels=fitted.channels,
+        channels=_channels(fitted),
         noise=found.noise,
         condition=float(np.linalg.cond(R / np.linalg.norm(R, axis=0))),
         states=len(found.residuals),

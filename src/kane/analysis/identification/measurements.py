@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.unit_quaternions import UNIT, require_unit
 from kane.errors import ModelError
 from kane.expression.arguments import numbers
+from kane.simulation.asked.inputs import Held, Interpolated, Samples
 
 Array = NDArray[np.float64]
 
@@ -27,7 +28,8 @@ class Measurements:
         time: (k,) [s], increasing.
         q, u: coordinates (k, nq) and speeds (k, n), in the order of ``equations.q`` and ``.u``.
         udot: accelerations (k, n); without them motions are fitted, not forces.
-        inputs: (k, m), in the order of ``equations.inputs``; the defaults unless given.
+        inputs: (k, m), in the order of ``equations.inputs``, straight lines between the times; or kane.Held(times,
+            values) of all inputs, as a digital controller puts them out; the defaults unless given.
         forces: generalized forces along the speeds (k, n) instead of inputs, those that ``dyn.inverse`` gives.
 
     Raises:
@@ -41,6 +43,7 @@ class Measurements:
     udot: Any = None
     inputs: Any = None
     forces: Any = None
+    profile: Samples | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         time = numbers(self.time, "the times must be numbers")
@@ -54,9 +57,14 @@ class Measurements:
                 "and leave out those that are there twice"
             )
         object.__setattr__(self, "time", time)
+        if isinstance(self.inputs, Samples):
+            object.__setattr__(self, "profile", self.inputs)
+            object.__setattr__(self, "inputs", self.inputs.at(time, time))
         for word in ("q", "u", "udot", "inputs", "forces"):
             if getattr(self, word) is not None:
                 object.__setattr__(self, word, _rows(getattr(self, word), word, len(time)))
+        if self.inputs is not None and self.profile is None:
+            object.__setattr__(self, "profile", Interpolated(time, self.inputs))
         if self.inputs is not None and self.forces is not None:
             raise ModelError("inputs and forces are both given; give what was measured, the other follows from it")
         if self.forces is not None and self.udot is None:
@@ -85,7 +93,8 @@ class Measurements:
         require_unit(self.q, e.quaternions, [leaf.name for leaf in e.q], UNIT)
         if self.inputs is not None or self.forces is not None:
             return self
-        return replace(self, inputs=np.tile([e.defaults[leaf.name] for leaf in e.inputs], (len(self), 1)))
+        held = np.array([e.defaults[leaf.name] for leaf in e.inputs])
+        return Measurements(self.time, self.q, self.u, self.udot, Held(self.time, np.tile(held, (len(self), 1))))
 
     def __repr__(self) -> str:
         kind = "without" if self.udot is None else "with"

@@ -1,0 +1,125 @@
+"""Least squares of forces: the parameters with which the forces that a motion needs are those that drove it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.analysis.identification.combinations import Combinations, combinations_of, triangle
+from kane.analysis.identification.regression import Regression
+from kane.errors import ModelError
+
+Array = NDArray[np.float64]
+# Weights follow the residuals, and the residuals the weights: what is left after so many rounds is below the errors.
+ROUNDS = 3
+# Relative steps and changes at which least squares end: below any error of a measurement.
+TIGHT = 1e-10
+# Residuals of so little of their size, or of one, are round-off.
+NOISELESS = 1e-13
+
+
+class Estimate(NamedTuple):
+    """Where least squares have led.
+
+    Attributes:
+        values: of all parameters.
+        residuals: (k, channels).
+        J: slopes by the parameters, in units of the noise, (rows, p).
+        noise: (channels,).
+        base: what the data tell apart of what can be identified.
+    """
+
+    values: Array
+    residuals: Array
+    J: Array
+    noise: Array
+    base: Combinations
+
+
+def estimate_by_forces(
+    fitted: Regression, places: list[int], structure: Combinations, values: Array, given: Array | None
+) -> Estimate:
+    """Least squares over the parameters that name the combinations, the others held; noise found with them."""
+    from scipy.optimize import least_squares  # takes a tenth of a second
+
+    require_enough(len(fitted.data) * len(fitted.channels), len(structure.independent))
+    place = _Place(fitted, values, places, [])
+    sloped = place.factors(values[[]])[..., structure.independent]
+    base = combinations_of(sloped.reshape(-1, len(structure.independent)))
+    sought = [structure.independent[i] for i in base.independent]
+    noise = np.ones(len(fitted.channels)) if given is None else given
+    for _ in range(ROUNDS if given is None else 1):
+        place = _Place(fitted, values, places, sought)
+        found = least_squares(
+            lambda x, at=place, scale=noise: at.residuals(x, scale),
+            values[[places[i] for i in sought]],
+            lambda x, at=place, scale=noise: at.slopes(x, scale),
+            x_scale="jac",
+            **dict.fromkeys(("xtol", "ftol", "gtol"), TIGHT),
+        )
+        values, R = place.with_values(found.x), place.factors(found.x)
+        if given is None:
+            noise = noise_of(np.linalg.norm(R[..., -1], axis=-1), len(fitted.data), len(sought))
+    J = (R[..., :-1] / noise[:, None, None]).reshape(-1, len(fitted.names))
+    return Estimate(values, fitted.at(values)[0], J, noise, base)
+
+
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """Residuals as a function of the parameters that are sought, the others held.
+
+    They stand as R of Q R = [J r], which has the same length and the same slopes, in a few rows.
+
+    Attributes:
+        values: of all parameters.
+        places: of the parameters among them; ``sought`` are those that change.
+    """
+
+    fitted: Regression
+    values: Array
+    places: list[int]
+    sought: list[int]
+    _last: dict[bytes, Array] = field(default_factory=dict)
+
+    def with_values(self, x: Array) -> Array:
+        """Values of all parameters."""
+        values = self.values.copy()
+        values[[self.places[i] for i in self.sought]] = x
+        return values
+
+    def residuals(self, x: Array, noise: Array) -> Array:
+        """In units of the noise, (rows,)."""
+        return np.asarray((self.factors(x)[..., -1] / noise[:, None]).ravel())
+
+    def slopes(self, x: Array, noise: Array) -> Array:
+        """Of these, (rows, sought)."""
+        J = self.factors(x)[..., self.sought] / noise[:, None, None]
+        return np.asarray(J.reshape(-1, len(self.sought)))
+
+    def factors(self, x: Array) -> Array:
+        """R of each channel, (channels, p + 1, p + 1)."""
+        key = x.tobytes()
+        if key not in self._last:
+            self._last.clear()  # slopes are asked for where residuals were, and nowhere else
+            r, J = self.fitted.at(self.with_values(x))
+            self._last[key] = triangle(np.concatenate([J, r[..., None]], axis=-1).swapaxes(0, 1))
+        return self._last[key]
+
+
+def require_enough(rows: int, unknown: int) -> None:
+    """Refuse what has fewer numbers than unknowns.
+
+    Raises:
+        ModelError: how many there are, and how many are needed.
+    """
+    if rows <= unknown:
+        raise ModelError(f"{rows} numbers were measured; to find {unknown} more are needed, and many for their errors")
+
+
+def noise_of(lengths: Array, states: int, unknown: int) -> Array:
+    """Standard deviation of each channel from the lengths of its residuals, less what the unknowns took of them."""
+    sizes = lengths / np.sqrt(states - unknown / len(lengths))
+    return np.maximum(sizes, NOISELESS * max(float(sizes.max()), NOISELESS))
