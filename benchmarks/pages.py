@@ -78,7 +78,7 @@ def frames():
             time.sleep(5.0)
             took = time.monotonic() - began
             rate, pace = (tab.run("kane.frames") - before) / took, (tab.run("kane.motion.time") - t) / took
-            size, quality = path.stat().st_size / 1e6, tab.run("kane.quality")
+            size, quality = path.stat().st_size / 1e6, tab.run("LEVELS[kane.level].pixels")
             what = "with meshes" if meshes else "without meshes"
             print(f"UR5 live, {what}: {rate:.0f} frames/s, {pace:.2f} s/s, resolution x {quality}, file {size:.2f} MB")
             tab.close()

@@ -147,7 +147,7 @@ def test_a_page_fits_a_telephone(opened, replay):
 
 def test_ghosts_traces_and_arrows_are_drawn(opened, replay):
     tab = opened(replay[1].as_uri())
-    tab.run("kane.toggle(false); kane.seek(1.0); kane.quality = 0.5")  # as low as it goes: it stays
+    tab.run("kane.toggle(false); kane.seek(1.0); kane.draw(3); kane.hopes = 0")  # as low as it goes: it stays
     full = seen(tab)
     for word in ("ghosts", "traces", "arrows"):
         tab.run(f"kane.switch('{word}')")

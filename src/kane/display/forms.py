@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kane.model.shapes.part import BALL, BOX, CYLINDER, RING, SQUARE, TUBE
 
-ROUND = 40  # corners of a circle
+ROUND = 28  # corners of a circle: 0.6 % of the radius from round
 INNER = 0.86  # inner radius of a ring
 
 

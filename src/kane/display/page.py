@@ -21,6 +21,7 @@ from kane.codegen.emit.javascript import emit_javascript, javascript_name, liter
 from kane.codegen.programs.program import Program
 from kane.display.forms import Triangles
 from kane.display.scene import Scene
+from kane.display.simplified import lighter
 from kane.files.given_path import given_path
 from kane.files.write_file import write_whole
 
@@ -116,7 +117,7 @@ def scene_form(scene: Scene) -> dict[str, Any]:
         "up": list(scene.up),
         "pieces": [[p.body, p.form, _digits(p.stretch.ravel()), _digits(p.position), p.look] for p in scene.pieces],
         "ties": [[*tie.bodies, *map(_digits, tie.points)] for tie in scene.ties],
-        "forms": {name: _form(form) for name, form in scene.forms.items()},
+        "forms": {name: _form(form) for name, form in lighter(scene.forms).items()},
     }
 
 

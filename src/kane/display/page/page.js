@@ -2,6 +2,10 @@
 
 const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10];
 const RECORD = 20;  // seconds that a live page remembers
+// How well pages are drawn: pixels of the screen per side, smooth edges, pixels of shadows. What stands still is drawn best.
+const LEVELS = [[1, true, 1024], [1, false, 1024], [0.75, false, 512], [0.5, false, 512]].map(([pixels, smooth, shadow]) => ({ pixels, smooth, shadow }));
+const FAR = 3;  // in sizes of the mechanism: farther away a run is not looked at as a whole
+const STILL = 12;  // frames after which it is
 
 function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
@@ -37,7 +41,9 @@ class Page {
     this.record = { time: [], values: {} };
     this.plotted = data.plots.slice();
     this.frames = 0;
-    this.quality = 1;
+    this.level = 0;
+    this.hopes = 3;
+    this.still = 0;
     this.began = performance.now();
     this.setLook(data.look || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
     this.build();
@@ -78,9 +84,11 @@ class Page {
     return found ? found[0] + found[1] : NaN;
   }
 
+  // The camera at the whole of a run, where it stays near its beginning, else at the mechanism as it is; the ground below everything.
   aim() {
-    const poses = this.posesNow(), { low, middle, radius } = this.scene.bounds(poses, this.up);
-    this.floor = this.lowest(low);
+    const now = this.scene.bounds(this.posesNow(), this.up), all = this.boundsOfRun(now);
+    const { middle, radius } = all.radius < FAR * now.radius ? all : now;
+    this.floor = all.low - 0.02 * this.data.scene.size;
     const round = Math.max(radius, 0.3 * this.data.scene.size);
     const free = this.canvas.clientWidth - this.covered();
     const fit = Math.max(1, 1.25 / Math.max(0.4, free / Math.max(1, this.canvas.clientHeight)));
@@ -91,21 +99,22 @@ class Page {
     }
   }
 
+  // Of the poses at some times of a run, and those now.
+  boundsOfRun(now) {
+    const run = this.runs[0], found = [now], count = 24;
+    if (!run) return now;
+    for (let k = 0; k < count; k++) {
+      const t = run.time[0] + (run.time[run.time.length - 1] - run.time[0]) * k / (count - 1);
+      found.push(this.scene.bounds(Float64Array.from(this.posesAt(run, t)), this.up));
+    }
+    const least = [0, 1, 2].map((i) => Math.min(...found.map((b) => b.least[i]))), most = [0, 1, 2].map((i) => Math.max(...found.map((b) => b.most[i])));
+    return { low: Math.min(...found.map((b) => b.low)), middle: V.times(0.5, V.add(least, most)), radius: 0.5 * V.length(V.sub(most, least)) };
+  }
+
   // Pixels at the right that the panel hides.
   covered() {
     const box = this.panel.getBoundingClientRect(), beside = box.width > 0 && box.width < this.canvas.clientWidth / 2;
     return beside ? this.canvas.clientWidth - box.left : 0;
-  }
-
-  // The ground lies below everything, all along a run.
-  lowest(low) {
-    const run = this.runs[0];
-    if (run) {
-      for (let k = 0; k < 24; k++) {
-        low = Math.min(low, this.scene.bounds(Float64Array.from(this.posesAt(run, run.time[0] + (run.time[run.time.length - 1] - run.time[0]) * k / 23)), this.up).low);
-      }
-    }
-    return low - 0.02 * this.data.scene.size;
   }
 
   // Coordinates of a run between its records.
@@ -155,9 +164,10 @@ class Page {
     this.frames += 1;
     if (this.mode === "run" && this.playing) this.play(dt);
     if (this.mode === "live" && this.playing && !this.stopped) this.integrate(dt);
-    this.adapt(now);
     const seen = this.appearance();
-    if (seen !== this.drawn) { this.drawn = seen; this.stale = true; this.render(); }
+    if (seen !== this.drawn) { this.drawn = seen; this.stale = true; this.still = 0; this.adapt(now); this.render(); }
+    else if (++this.still === STILL && this.level) this.render(LEVELS[0]);
+    if (this.still) this.before = now;
     this.tell();
     requestAnimationFrame((next) => this.frame(next));
   }
@@ -165,21 +175,26 @@ class Page {
   // All that a picture depends on: where nothing changes nothing is drawn.
   appearance() {
     const { camera, canvas, motion, shown } = this;
-    return [camera.yaw, camera.pitch, camera.distance, camera.target, canvas.clientWidth, canvas.clientHeight, this.quality, this.look, this.cursor,
+    return [camera.yaw, camera.pitch, camera.distance, camera.target, canvas.clientWidth, canvas.clientHeight, this.level, this.look, this.cursor,
       motion.time, motion.x.join(), JSON.stringify(shown), this.stretched.force, this.stretched.torque, motion.pull && motion.pull.target, this.plotted].join(";");
   }
 
-  // Fewer pixels where frames take long: half as many per side at the least.
+  // How well it is drawn: a step down where frames take long, one up again where they are quick, not for ever.
   adapt(now) {
     const took = now - (this.before || now);
     this.before = now;
     if (!(took > 0 && took < 1000) || document.hidden) return;
     this.interval = 0.9 * (this.interval || 16) + 0.1 * took;
-    if (this.interval > 33 && this.quality > 0.5) {
-      this.quality -= 0.25;
-      this.interval = 16;
-      this.renderer.shadowMap(512);
-    }
+    this.quick = this.interval < 18 ? (this.quick || 0) + 1 : 0;
+    if (this.interval > 25 && this.level < LEVELS.length - 1) this.draw(this.level + 1);
+    else if (this.quick > 180 && this.level && this.hopes) { this.hopes -= 1; this.draw(this.level - 1); }
+  }
+
+  draw(level) {
+    this.level = level;
+    this.interval = 16;
+    this.quick = 0;
+    this.renderer.shadowMap(LEVELS[level].shadow);
   }
 
   play(dt) {
@@ -223,8 +238,8 @@ class Page {
     }
   }
 
-  render() {
-    const { canvas, scene, shown } = this, ratio = this.quality * Math.min(2, window.devicePixelRatio || 1);
+  render({ pixels, smooth } = LEVELS[this.level]) {
+    const { canvas, scene, shown } = this, ratio = pixels * Math.min(2, window.devicePixelRatio || 1);
     const width = Math.round(canvas.clientWidth * ratio), height = Math.round(canvas.clientHeight * ratio);
     if (canvas.width !== width || canvas.height !== height) { canvas.width = width; canvas.height = height; }
     this.camera.aside = this.covered() / canvas.clientWidth;
@@ -239,9 +254,9 @@ class Page {
     scene.ties(poses, ink, lines);
     if (shown.traces) this.drawTraces(lines);
     if (shown.frames) scene.axes(poses, [...scene.frames.keys()], lines);
-    scene.arrows([...(shown.arrows ? this.arrowsNow(poses) : []), ...this.pullArrow(poses)], lines, instances);
+    const above = scene.arrows([...(shown.arrows ? this.arrowsNow(poses) : []), ...this.pullArrow(poses)]);
     const cell = 10 ** Math.round(Math.log10(0.35 * this.data.scene.size));
-    this.renderer.draw({ instances, lines: Float32Array.from(lines), camera: this.camera, look: this.look, up: this.up, size: this.data.scene.size,
+    this.renderer.draw({ instances, lines: Float32Array.from(lines), above, camera: this.camera, look: this.look, up: this.up, size: this.data.scene.size, smooth,
       ground: shown.ground ? { height: this.floor, cell } : null });
   }
 

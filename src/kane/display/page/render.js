@@ -134,7 +134,7 @@ const FIELD = 0.62;  // of view, upright [rad]
 class Renderer {
   constructor(canvas) {
     this.canvas = canvas;
-    const gl = this.gl = canvas.getContext("webgl2", { antialias: true, alpha: false, preserveDrawingBuffer: true });
+    const gl = this.gl = canvas.getContext("webgl2", { antialias: false, alpha: false, preserveDrawingBuffer: true });
     if (!gl) throw new Error("This page needs WebGL 2, which this browser does not offer.");
     this.programs = {
       form: this.program(FORM_VERTEX, FORM_FRAGMENT),
@@ -154,6 +154,9 @@ class Renderer {
     });
     this.target = gl.createFramebuffer();
     this.shadowMap(1024);
+    this.smooth = gl.createFramebuffer();
+    this.smoothBuffers = [gl.createRenderbuffer(), gl.createRenderbuffer()];
+    this.samples = Math.min(4, gl.getParameter(gl.MAX_SAMPLES));
   }
 
   program(vertex, fragment) {
@@ -194,6 +197,19 @@ class Renderer {
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }
 
+  // A picture with several samples a pixel, as large as the canvas, of which edges are smooth.
+  smoothTarget() {
+    const gl = this.gl, { width, height } = this.canvas, size = [width, height, this.samples].join();
+    gl.bindFramebuffer(gl.FRAMEBUFFER, this.smooth);
+    if (size === this.smoothSize) return;
+    this.smoothSize = size;
+    [[gl.RGB8, gl.COLOR_ATTACHMENT0], [gl.DEPTH_COMPONENT24, gl.DEPTH_ATTACHMENT]].forEach(([kind, place], k) => {
+      gl.bindRenderbuffer(gl.RENDERBUFFER, this.smoothBuffers[k]);
+      gl.renderbufferStorageMultisample(gl.RENDERBUFFER, this.samples, kind, width, height);
+      gl.framebufferRenderbuffer(gl.FRAMEBUFFER, place, gl.RENDERBUFFER, this.smoothBuffers[k]);
+    });
+  }
+
   // A form: corners and normals of three numbers each, corners of faces.
   addForm(name, { points, normals, faces }) {
     const gl = this.gl, array = gl.createVertexArray();
@@ -218,10 +234,10 @@ class Renderer {
   }
 
   // Everything at once: `instances` by form, 16 numbers each (rows of R size | p, then colour); `lines` of 11 numbers each
-  // (ends, colour, width); the camera; the look; the ground.
-  draw({ instances, lines, camera, look, ground, up, size }) {
+  // (ends, colour, width); both of what is drawn above all else; the camera; the look; the ground; smooth edges or not.
+  draw({ instances, lines, above, camera, look, ground, up, size, smooth }) {
     const gl = this.gl, { width, height } = this.canvas, style = LOOKS[look];
-    for (const [name, values] of Object.entries(instances)) {
+    for (const [name, values] of [...Object.entries(instances), ...Object.entries(above.instances)]) {
       gl.bindBuffer(gl.ARRAY_BUFFER, this.forms[name].instances);
       gl.bufferData(gl.ARRAY_BUFFER, values, gl.DYNAMIC_DRAW);
     }
@@ -236,7 +252,8 @@ class Renderer {
     gl.viewport(0, 0, this.side, this.side);
     gl.clear(gl.DEPTH_BUFFER_BIT);
     this.drawForms("shade", instances, { view: light, light });
-    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+    if (smooth) this.smoothTarget();
+    else gl.bindFramebuffer(gl.FRAMEBUFFER, null);
     gl.viewport(0, 0, width, height);
     gl.clearColor(...style.clear, 1);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
@@ -250,6 +267,15 @@ class Renderer {
     if (ground) this.drawGround(common, style, camera, ground);
     gl.depthMask(true);
     this.drawLines(lines, view);
+    gl.clear(gl.DEPTH_BUFFER_BIT);
+    this.drawLines(above.lines, view);
+    gl.disable(gl.BLEND);
+    this.drawForms("form", above.instances, common);
+    if (!smooth) return;
+    gl.bindFramebuffer(gl.READ_FRAMEBUFFER, this.smooth);
+    gl.bindFramebuffer(gl.DRAW_FRAMEBUFFER, null);
+    gl.blitFramebuffer(0, 0, width, height, 0, 0, width, height, gl.COLOR_BUFFER_BIT, gl.NEAREST);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }
 
   use(name, values) {

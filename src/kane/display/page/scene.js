@@ -72,9 +72,9 @@ class Scene {
     return found;
   }
 
-  // The arrows: cones of the form, and their shafts as lines; torques have two heads.
-  arrows(list, lines, found) {
-    const heads = [];
+  // The arrows, which bodies do not hide: cones of the form, and their shafts as lines; torques have two heads.
+  arrows(list) {
+    const heads = [], lines = [];
     for (const { from, to, colour, heads: count = 1 } of list) {
       const along = V.sub(to, from), length = V.length(along);
       if (!(length > 1e-9 * this.given.size)) continue;
@@ -83,7 +83,7 @@ class Scene {
       for (let k = 0; k < count; k++) heads.push([0, 1, 2].flatMap((i) => [r * x[i], r * y[i], head * z[i], foot[i] - 0.7 * k * head * z[i]]).concat(...colour, 1));
       lines.push(...from, ...foot, ...colour, 1, 3);
     }
-    if (heads.length) found.cone = Float32Array.from(heads.flat());
+    return { instances: heads.length ? { cone: Float32Array.from(heads.flat()) } : {}, lines: Float32Array.from(lines) };
   }
 
   ties(poses, ink, lines) {
@@ -146,7 +146,7 @@ class Scene {
         for (let k = 0; k < 3; k++) { least[k] = Math.min(least[k], p[k]); most[k] = Math.max(most[k], p[k]); }
       }
     }
-    if (low === Infinity) return { low: 0, middle: [0, 0, 0], radius: this.given.size };
-    return { low, middle: V.times(0.5, V.add(least, most)), radius: 0.5 * V.length(V.sub(most, least)) };
+    if (low === Infinity) return { low: 0, least: [0, 0, 0], most: [0, 0, 0], middle: [0, 0, 0], radius: this.given.size };
+    return { low, least, most, middle: V.times(0.5, V.add(least, most)), radius: 0.5 * V.length(V.sub(most, least)) };
   }
 }
