@@ -1,0 +1,196 @@
+"""One function of a program as LLVM text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kane.codegen.emit.lanes import ONE, Lanes, intrinsics, lane_by_lane
+from kane.codegen.emit.llvm_operations import EMITTERS, LIBRARY, fused_line, library_name, spline_function
+from kane.codegen.emit.steps import Step
+from kane.codegen.emit.trig import sincos_functions, sincos_name
+from kane.expression.node import Expr
+from kane.expression.operations import SPLINE, SUB
+from kane.expression.spline import PiecewiseCubic
+
+
+class Row(NamedTuple):
+    """An index that stands in the row of the table which a function is given, at this place."""
+
+    place: int
+
+
+# An array, and where in it.
+Place = tuple[str, int | Row]
+
+
+class Shared:
+    """What the functions of a module have in common: lanes, spline tables and the widths of trigonometry in use."""
+
+    def __init__(self, lanes: Lanes, fused: bool) -> None:
+        self.lanes = lanes
+        self.fused = fused
+        self.tables: dict[PiecewiseCubic, str] = {}
+        self.widths: set[int] = set()
+
+    def table(self, spline: PiecewiseCubic) -> str:
+        name = self.tables.setdefault(spline, f"@spline{len(self.tables)}")
+        return name if self.lanes == ONE else f"{name}.lanes"
+
+    def text(self, body: str) -> list[str]:
+        """What the body of the module refers to."""
+        lanes = self.lanes
+        found = [f"declare double @{name}({', '.join(['double'] * arity)})" for name, arity in LIBRARY.items()]
+        for width in sorted({1, lanes.width, *self.widths}):
+            found += intrinsics(Lanes(width), fused=self.fused)
+        found.append(sincos_functions(sorted(self.widths), fused=self.fused))
+        found += [spline_function(name, table) for table, name in self.tables.items()]
+        if lanes != ONE:
+            found += [lane_by_lane(f"{name}.lanes", name, 1, lanes) for name in self.tables.values()]
+            called = [(symbol, library_name(symbol, lanes)) for symbol in LIBRARY]
+            found += [lane_by_lane(name, f"@{s}", LIBRARY[s], lanes) for s, name in called if f"{name}(" in body]
+        return found
+
+
+class Function:
+    """Writer of one function.
+
+    Leaves, and values of other functions, are loaded where they are first used.
+
+    Attributes:
+        lines: what is written.
+    """
+
+    def __init__(
+        self,
+        shared: Shared,
+        plain: Sequence[str],
+        reads: Mapping[Expr, Place],
+        stores: Mapping[Expr, Sequence[Place]],
+    ) -> None:
+        """Begin.
+
+        Args:
+            shared: of the module.
+            plain: arrays of single numbers, the same for all lanes.
+            reads: where the values lie that are not computed here; constants that lie nowhere are immediates.
+            stores: where values that are computed here are put.
+        """
+        self.shared, self.lanes = shared, shared.lanes
+        self.plain, self.reads, self.stores = plain, reads, stores
+        self.lines: list[str] = []
+        self.names: dict[Expr, str] = {}
+
+    def begin(self, home: Row | None) -> None:
+        """Where the array "home" begins, in ``work``."""
+        if home is not None:
+            at = self._index("%home", home)
+            self.lines.append(f"  %home = getelementptr inbounds {self.lanes.type}, ptr %work, i64 {at}")
+
+    def write(self, steps: Sequence[Step], direct: Sequence[tuple[int, Expr]] = ()) -> list[str]:
+        """The lines of the body; ``direct`` are outputs that are only moved, with their places."""
+        for i, output in direct:
+            self._store("out", i, self._name(output))
+        for step in steps:
+            if step.angles:
+                self._trigonometry(step)
+            else:
+                self._operation(step)
+        return self.lines
+
+    def _operation(self, step: Step) -> None:
+        node, lanes = step.nodes[0], self.lanes
+        names = self.names
+        operands = [names.get(a) or self._name(a) for a in step.reads]
+        result = f"%v{node.id}"
+        if step.product is not None:
+            signs = (node.op == SUB and step.product == 1, node.op == SUB and step.product == 0)
+            line = fused_line(lanes, result, operands, signs)
+        else:
+            if node.op == SPLINE:
+                operands.append(self.shared.table(node.data))
+            line = EMITTERS[node.op](lanes, result, *operands)
+        self.lines.append(line)
+        names[node] = result
+        self._keep(node, result)
+
+    def _keep(self, node: Expr, result: str) -> None:
+        for array, index in self.stores.get(node, ()):
+            self._store(array, index, result)
+
+    def _trigonometry(self, step: Step) -> None:
+        """One call for all angles of the step."""
+        angles = step.angles
+        operands = [self._name(a) for a in angles]
+        label = f"%trig{step.nodes[0].id}"
+        kind, packed = self.lanes, operands[0]
+        if len(angles) > 1:
+            kind, packed = self._pack(operands, label)
+        self.shared.widths.add(kind.width)
+        self.lines.append(f"  {label} = call {kind.pair} {sincos_name(kind.width)}({kind.type} {packed})")
+        places = {angle: (i,) if len(angles) > 1 else () for i, angle in enumerate(angles)}
+        for node in step.nodes:
+            result = f"%v{node.id}"
+            self.lines.append(EMITTERS[node.op](kind, result, label, *places[node.args[0]]))
+            self.names[node] = result
+            self._keep(node, result)
+
+    def _pack(self, operands: list[str], label: str) -> tuple[Lanes, str]:
+        """Several angles of one state side by side; unused lanes repeat the last."""
+        kind = next(Lanes(w) for w in (2, 4, 8) if w >= len(operands))
+        packed = "poison"
+        for i in range(kind.width):
+            operand = operands[min(i, len(operands) - 1)]
+            self.lines.append(f"  {label}.{i} = insertelement {kind.type} {packed}, double {operand}, i32 {i}")
+            packed = f"{label}.{i}"
+        return kind, packed
+
+    def _name(self, node: Expr) -> str:
+        """The operand for a node: known here, an immediate, or loaded now."""
+        found = self.names.get(node)
+        if found is not None:
+            return found
+        place = self.reads.get(node)
+        if place is None:
+            found = self.lanes.number(node.data)
+        else:
+            found = f"%v{node.id}"
+            self._load(found, *place)
+        self.names[node] = found
+        return found
+
+    def _load(self, name: str, array: str, index: int | Row) -> None:
+        t = self.lanes.type
+        at = self._index(name, index)
+        if array not in self.plain or self.lanes == ONE:
+            self.lines.append(f"  {name}.a = getelementptr inbounds {t}, ptr {_base(array)}, i64 {at}")
+            self.lines.append(f"  {name} = load {t}, ptr {name}.a, align 8")
+            return
+        self.lines += [
+            f"  {name}.a = getelementptr inbounds double, ptr {_base(array)}, i64 {at}",
+            f"  {name}.d = load double, ptr {name}.a, align 8",
+            f"  {name}.e = insertelement {t} poison, double {name}.d, i32 0",
+            f"  {name} = shufflevector {t} {name}.e, {t} poison, <{self.lanes.width} x i32> zeroinitializer",
+        ]
+
+    def _store(self, array: str, index: int | Row, value: str) -> None:
+        address = f"%s{len(self.lines)}"
+        at = self._index(address, index)
+        self.lines.append(f"  {address} = getelementptr inbounds {self.lanes.type}, ptr {_base(array)}, i64 {at}")
+        self.lines.append(f"  store {self.lanes.type} {value}, ptr {address}, align 8")
+
+    def _index(self, name: str, index: int | Row) -> str:
+        """An index as an operand: an immediate, or read from the row."""
+        if isinstance(index, int):
+            return str(index)
+        self.lines += [
+            f"  {name}.r = getelementptr inbounds i32, ptr %row, i64 {index.place}",
+            f"  {name}.o = load i32, ptr {name}.r, align 4",
+            f"  {name}.i = zext i32 {name}.o to i64",
+        ]
+        return f"{name}.i"
+
+
+def _base(array: str) -> str:
+    """Arrays are arguments, but for those of the module."""
+    return array if array.startswith("@") else f"%{array}"

@@ -1,0 +1,108 @@
+"""What a program is made of: functions of bounded size one after the other, or a loop over parts that are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kane.codegen.emit.lanes import ONE
+from kane.codegen.emit.llvm_function import Function, Place, Shared
+from kane.codegen.emit.llvm_operations import contracted
+from kane.codegen.emit.llvm_table import Table
+from kane.codegen.emit.repeats import repeated, written
+from kane.codegen.emit.steps import Step, crossing, steps_of
+from kane.expression.node import Expr
+
+# Programs of more operations are long: their code outgrows the caches of the processor, and takes LLVM long. They
+# become a loop over parts if those that are alike, written once, leave less than this share of the steps to be written.
+LONG, SHARE = 10_000, 0.5
+
+
+class Unit:
+    """Writer of one function of a module and of the functions it is made of.
+
+    Values that cross from one to another go through the work array.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        arrays: tuple[str, ...],
+        sources: Mapping[Expr, tuple[str, int]],
+        shared: Shared,
+        *,
+        plain: tuple[str, ...] = (),
+    ) -> None:
+        """``plain`` are arrays of single numbers, the same for all lanes."""
+        self.name = name
+        self.sources = sources
+        self.shared = shared
+        self.plain = plain
+        self.lines: list[str] = []
+        self.n_work = 0
+        read_only = {"state", "rest", "stage", "parameters"}
+        self.signature = ", ".join(f"ptr noalias {'readonly ' * (a in read_only)}%{a}" for a in arrays)
+        self.call = ", ".join(f"ptr %{a}" for a in arrays)
+
+    def write(self, nodes: Sequence[Expr], together: Sequence[Expr], outputs: Sequence[Expr], piece: int) -> None:
+        """Write the function of the outputs; one of several that it is made of holds about ``piece`` steps."""
+        steps = steps_of(nodes, together, contracted(nodes, outputs) if self.shared.fused else {})
+        computed = {node for step in steps for node in step.nodes}
+        stored: dict[Expr, list[int]] = {}
+        direct = []
+        for i, output in enumerate(outputs):
+            if output in computed:
+                stored.setdefault(output, []).append(i)
+            else:
+                direct.append((i, output))
+        if len(nodes) > LONG:
+            parts = repeated(steps, {leaf: array for leaf, (array, _) in self.sources.items()}, stored)
+            if written(parts) < SHARE * len(steps):
+                self._write_table(Table(self.name, parts, self.sources, stored, piece), direct)
+                return
+        self._write_pieces(steps, stored, direct, piece)
+
+    def _write_table(self, table: Table, direct: Sequence[tuple[int, Expr]]) -> None:
+        """A loop over the parts, each called with its row of the table."""
+        self.n_work = table.n_work
+        for function in table.functions:
+            writer = Function(self.shared, (*self.plain, table.constants), function.reads, function.stores)
+            writer.begin(function.home)
+            lines = [
+                *writer.write(function.steps),
+                f"  %next = getelementptr inbounds i32, ptr %row, i64 {function.length}",
+            ]
+            self._function(f"define internal ptr @{function.name}", ", ptr readonly %row", lines, "ret ptr %next")
+        moves = Function(self.shared, self.plain, self.sources, {}).write((), direct)
+        self.lines += table.data()
+        self.lines += [f"define void @{self.name}({self.signature}) nounwind {{", *moves, *table.loop(self.call), "}"]
+
+    def _write_pieces(
+        self,
+        steps: Sequence[Step],
+        stored: Mapping[Expr, Sequence[int]],
+        direct: Sequence[tuple[int, Expr]],
+        piece: int,
+    ) -> None:
+        """All steps one after the other, in functions of about the same size."""
+        size = -(-len(steps) // max(1, -(-len(steps) // piece))) or 1
+        pieces = [steps[i : i + size] for i in range(0, len(steps), size)] or [steps]
+        slots: dict[Expr, Place] = {}
+        stores: dict[Expr, list[Place]] = {node: [("out", i) for i in places] for node, places in stored.items()}
+        for node in crossing(pieces) if len(pieces) > 1 else ():
+            slots[node] = ("work", len(slots))
+            stores.setdefault(node, []).append(slots[node])
+        self.n_work = len(slots)
+        reads = {**self.sources, **slots}
+        names = [self.name] if len(pieces) == 1 else [f"{self.name}.{k}" for k in range(len(pieces))]
+        for k, (name, part) in enumerate(zip(names, pieces, strict=True)):
+            writer = Function(self.shared, self.plain, reads, stores)
+            kind = "define" if len(pieces) == 1 else "define internal"
+            self._function(f"{kind} void @{name}", "", writer.write(part, direct if k == 0 else ()), "ret void")
+        if len(pieces) > 1:
+            calls = [f"  call void @{name}({self.call})" for name in names]
+            self.lines += [f"define void @{self.name}({self.signature}) nounwind {{", *calls, "  ret void", "}"]
+
+    def _function(self, head: str, more: str, lines: Sequence[str], end: str) -> None:
+        # What registers do not hold goes to the stack, where a vector that crosses a cache line costs twice.
+        aligned = "" if self.shared.lanes == ONE else ' "stackrealign"'
+        self.lines += [f"{head}({self.signature}{more}) noinline nounwind{aligned} {{", *lines, f"  {end}", "}"]

@@ -1,0 +1,169 @@
+"""Parts of a program as LLVM text: a function for all that are alike, a table of what they read and write, a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from kane.codegen.emit.lanes import hexadecimal
+from kane.codegen.emit.llvm_function import Place, Row
+from kane.codegen.emit.repeats import Part
+from kane.codegen.emit.steps import Step, crossing
+from kane.expression.node import Expr
+from kane.expression.operations import CONSTANT
+
+# So many parts that are alike are one function; fewer are written as they stand.
+ALIKE = 3
+
+
+class Body(NamedTuple):
+    """A function of the loop.
+
+    Attributes:
+        name: of the function.
+        steps: what it does, in the first place where it does it.
+        reads, stores: places of values; see ``Function``.
+        home: where in ``work`` its values lie: its row says so first. None where it keeps nothing of its own.
+        length: of its row.
+    """
+
+    name: str
+    steps: Sequence[Step]
+    reads: Mapping[Expr, Place]
+    stores: Mapping[Expr, Sequence[Place]]
+    home: Row | None
+    length: int
+
+
+class Table:
+    """Parts as bodies and rows.
+
+    Attributes:
+        n_work: how many values cross from part to part.
+        constants: the array of those that differ between parts that are alike.
+        functions: the bodies.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        parts: Sequence[Part],
+        sources: Mapping[Expr, tuple[str, int]],
+        stored: Mapping[Expr, Sequence[int]],
+        piece: int,
+    ) -> None:
+        """Lay out ``work`` and the table, see ``repeated``; what is like nothing else comes in ``piece`` steps each."""
+        self.name, self._sources, self._stored = name, sources, stored
+        self.constants = f"@{name}.constants"
+        self._numbers: dict[float, int] = {}
+        self._calls = _joined(parts, piece)
+        self._nodes = [[node for step in part.steps for node in step.nodes] for part in self._calls]
+        self._crossing = set(crossing([part.steps for part in self._calls]))
+        self._alike: dict[int, list[int]] = {}
+        for k, part in enumerate(self._calls):
+            self._alike.setdefault(part.body, []).append(k)
+        self._kept = {body: self._kept_of(members) for body, members in self._alike.items()}
+        self._slots: dict[Expr, tuple[str, int]] = {}
+        self._homes: list[int] = []
+        self.n_work = 0
+        for part, nodes in zip(self._calls, self._nodes, strict=True):
+            self._homes.append(self.n_work)
+            for i in self._kept[part.body]:
+                self._slots[nodes[i]] = ("work", self.n_work)
+                self.n_work += 1
+        self._places: dict[Expr, Place] = {**sources, **self._slots}
+        self._rows: list[list[int]] = [[] for _ in self._calls]
+        self.functions = [self._body(k, members) for k, members in enumerate(self._alike.values())]
+
+    def _kept_of(self, members: Sequence[int]) -> list[int]:
+        """Which of its values, by their numbers, some part of those alike hands on."""
+        return sorted({i for k in members for i, node in enumerate(self._nodes[k]) if node in self._crossing})
+
+    def _body(self, number: int, members: Sequence[int]) -> Body:
+        first = members[0]
+        part, nodes, name = self._calls[first], self._nodes[first], f"{self.name}.{number}"
+        stores: dict[Expr, list[Place]] = {}
+        if len(members) < ALIKE:
+            for node in nodes:
+                stores[node] = [("out", i) for i in self._stored.get(node, ())]
+                stores[node] += [self._slots[node]] if node in self._slots else []
+            return Body(name, part.steps, self._places, stores, None, 0)
+        home = Row(self._column(members, [self._homes[k] for k in members])) if self._kept[part.body] else None
+        for place, i in enumerate(self._kept[part.body]):
+            stores.setdefault(nodes[i], []).append(("home", place))
+        for i, node in enumerate(nodes):
+            for j in range(len(self._stored.get(node, ()))):
+                outputs = [self._stored[self._nodes[k][i]][j] for k in members]
+                stores.setdefault(node, []).append(("out", Row(self._column(members, outputs))))
+        reads: dict[Expr, Place] = {}
+        for j, a in enumerate(part.reads):
+            places = [self._place(self._calls[k].reads[j]) for k in members]
+            array, index = places[0]
+            if len(set(places)) > 1:
+                reads[a] = array, Row(self._column(members, [index for _, index in places]))
+            elif a.op != CONSTANT:
+                reads[a] = array, index
+        return Body(name, part.steps, reads, stores, home, len(self._rows[first]))
+
+    def _column(self, members: Sequence[int], values: Iterable[int]) -> int:
+        """Append a value to the row of each; its place there."""
+        for k, value in zip(members, values, strict=True):
+            self._rows[k].append(value)
+        return len(self._rows[members[0]]) - 1
+
+    def _place(self, node: Expr) -> tuple[str, int]:
+        if node.op == CONSTANT:
+            return self.constants, self._numbers.setdefault(node.data, len(self._numbers))
+        return self._slots.get(node) or self._sources[node]
+
+    def data(self) -> list[str]:
+        """LLVM text of the table: bodies, which of them comes when, rows one after the other, constants."""
+        number = {body: k for k, body in enumerate(self._alike)}
+        bodies = [f"ptr @{function.name}" for function in self.functions]
+        order = [f"i32 {number[part.body]}" for part in self._calls]
+        rows = [f"i32 {value}" for row in self._rows for value in row]
+        numbers = [f"double {hexadecimal(value)}" for value in self._numbers]
+        arrays = {
+            "bodies": ("ptr", bodies),
+            "order": ("i32", order),
+            "rows": ("i32", rows),
+            "constants": ("double", numbers),
+        }
+        return [
+            f"@{self.name}.{word} = internal unnamed_addr constant [{len(values)} x {kind}] [{', '.join(values)}]"
+            for word, (kind, values) in arrays.items()
+        ]
+
+    def loop(self, arguments: str) -> list[str]:
+        """LLVM text of what calls one part after the other; each returns where the row of the next one begins."""
+        return f"""  br label %again
+again:
+  %k = phi i64 [ 0, %0 ], [ %k1, %again ]
+  %row = phi ptr [ @{self.name}.rows, %0 ], [ %row1, %again ]
+  %which = getelementptr inbounds i32, ptr @{self.name}.order, i64 %k
+  %number = load i32, ptr %which, align 4
+  %body = zext i32 %number to i64
+  %where = getelementptr inbounds ptr, ptr @{self.name}.bodies, i64 %body
+  %function = load ptr, ptr %where, align 8
+  %row1 = call ptr %function({arguments}, ptr %row)
+  %k1 = add i64 %k, 1
+  %more = icmp ult i64 %k1, {len(self._calls)}
+  br i1 %more, label %again, label %done
+done:
+  ret void""".splitlines()
+
+
+def _joined(parts: Sequence[Part], piece: int) -> list[Part]:
+    """The parts, those that are like few others joined with their neighbours up to about ``piece`` steps."""
+    members: dict[int, int] = {}
+    for part in parts:
+        members[part.body] = members.get(part.body, 0) + 1
+    found: list[Part] = []
+    for few, run in groupby(parts, key=lambda part: members[part.body] < ALIKE):
+        if not few:
+            found += run
+            continue
+        steps = [step for part in run for step in part.steps]
+        found += [Part(steps[i : i + piece], (), -1 - len(found) - i) for i in range(0, len(steps), piece)]
+    return found
