@@ -14,6 +14,7 @@ from kane.expression.traverse import CONSTRUCTORS
 COMPUTED = {op for op, row in enumerate(OPERATIONS) if row.arity > 0}
 MODULES = {m.name: importlib.import_module(f"kane.codegen.emit.{m.name}") for m in pkgutil.iter_modules(emit.__path__)}
 # A file that defines emit_<its name> is an emitter.
+# Rows stand in that file, or in one of its operations.
 EMITTERS = [name for name, module in MODULES.items() if hasattr(module, f"emit_{name}")]
 
 
@@ -38,6 +39,6 @@ def test_there_are_emitters():
 
 @pytest.mark.parametrize("name", EMITTERS)
 def test_every_operation_has_a_row_in_every_emitter(name):
-    module = MODULES[name]
+    module = MODULES.get(f"{name}_operations", MODULES[name])
     table = module.EMITTERS if hasattr(module, "EMITTERS") else module.ROWS
     assert set(table) == COMPUTED

@@ -530,7 +530,8 @@ def test_native_code_leaves_alone_what_is_not_one_state_of_doubles(tree):
     tree.kinematics(q, u)
     call = tree._calls["kinematics"]
     time, rest, out = np.zeros(1), np.zeros(0), np.full(len(q), np.nan)
-    wrong_q = [None, 1.0, "q", [*q], q[None], q[:-1], q.astype(int), q[0], np.float64(1.0), np.array(1.0), 2.0 * q]
+    wrong_q = [None, 1.0, "q", [*q], q[None, None], np.stack([q, q]), q[:-1]]
+    wrong_q += [q.astype(int), q[0], np.float64(1.0), np.array(1.0), 2.0 * q]
     for bad in wrong_q:
         assert call._one(call.stage, out, time, bad, u, rest) is None
     for bad in (None, out[:-1], out[None], out.astype(np.float32), np.repeat(out, 2)[::2], read_only(out)):
@@ -540,14 +541,40 @@ def test_native_code_leaves_alone_what_is_not_one_state_of_doubles(tree):
     np.testing.assert_array_equal(out, tree.kinematics(q.tolist(), u))
 
 
+@pytest.mark.parametrize("rows", [(1, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1)])
+def test_a_batch_of_one_is_computed_where_it_lies_as_one_state_is(tree, rows):
+    """Native code takes it at once, what checks arrays in Python is not asked; values have the shape of the batch."""
+    (q, u, udot), inputs = states(tree, ()), np.zeros(len(tree.equations.inputs))
+    alone = tree.forward(q, u, inputs, 0.0)
+    call = tree._calls["forward"]
+    q, u, inputs = (x[None] if row else x for x, row in zip((q, u, inputs), rows, strict=True))
+    assert call._one(call.stage, np.empty(len(udot)), np.zeros(1), q, u, inputs) is True
+    found, out = tree.forward(q, u, inputs, 0.0), np.full((1, len(udot)), np.nan)
+    assert found.shape == (1, len(udot))
+    assert call._into(call.stage, out, np.zeros(1), q, u, inputs) is out
+    np.testing.assert_array_equal(found, alone[None])
+    np.testing.assert_array_equal(out, alone[None])
+
+
+def test_a_batch_of_one_is_not_put_into_a_vector(tree):
+    (q, u, _), inputs = states(tree, ()), np.zeros(len(tree.equations.inputs))
+    out = np.full(len(u), 7.0)
+    with pytest.raises(ModelError, match=r"out must be an array of shape \(1, "):
+        tree.forward(q[None], u, inputs, 0.0, out=out)
+    assert np.all(out == 7.0)
+
+
 def test_a_single_call_keeps_nothing_and_loses_nothing(arm):
     q, u, udot, out = np.random.default_rng(8).normal(size=(4, 3))
+    rows = q[None], u[None], udot[None]
     arm.inverse(q, u, udot, out=out)
-    before = [sys.getrefcount(x) for x in (q, u, udot, out)]
+    before = [sys.getrefcount(x) for x in (q, u, udot, out, *rows, True)]
     for _ in range(100):
         arm.inverse(q, u, udot, out=out)
         arm.inverse(q, u, udot)
-    assert [sys.getrefcount(x) for x in (q, u, udot, out)] == before
+        arm.inverse(*rows)
+    assert [sys.getrefcount(x) for x in (q, u, udot, out, *rows)] == before[:-1]
+    assert abs(sys.getrefcount(True) - before[-1]) < 50
 
 
 @pytest.mark.parametrize("place", [place for place in python_call._LAYOUT if place != "base"])  # base is not read

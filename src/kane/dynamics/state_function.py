@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
@@ -50,7 +51,8 @@ class StateFunction:
         self._names = [leaf.name for leaf in equations.q]
         starts = [1 + start for start in self._quaternions]
         checks, self._n_out = Checks((1, *self._lengths), starts, within), function.n_out
-        self._one: Single = single_call(function, checks) if function.address else lambda *arguments: None
+        self._into: Single = single_call(function, checks) if function.address else lambda *arguments: None
+        self._one: Single = single_call(function, replace(checks, lifted=True)) if function.address else self._into
         # In the place of what users do not give, once it is known that nothing depends on it.
         self._any_time: np.ndarray | None = None
         self._any_inputs: np.ndarray | None = None
@@ -73,11 +75,14 @@ class StateFunction:
             # An array of one time is a batch of one.
             time = np.array((t,)) if t.__class__ is float else self._any_time if t is None else None
             inputs = self._any_inputs if rest is None else rest
-            found: np.ndarray | None = self._one(
-                stage, np.empty(self._n_out) if out is None else out, time, q, u, inputs
-            )
-            if found is not None:
-                return found
+            if out is None:
+                fresh = np.empty(self._n_out)
+                found = self._one(stage, fresh, time, q, u, inputs)
+                if found is not None:
+                    return fresh if found is fresh else fresh[None]
+            elif self._into(stage, out, time, q, u, inputs) is out:
+                filled: np.ndarray = out
+                return filled
         nq, n, n_rest = self._lengths
         q, u = checked_array(q, "q", nq), checked_array(u, "u", n)
         rest = self._inputs() if rest is None and self._word == "inputs" else checked_array(rest, self._word, n_rest)

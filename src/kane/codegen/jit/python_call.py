@@ -31,10 +31,10 @@ _CARRAY = 0x1 | 0x100 | 0x400
 
 # self is an array of integers: the address of code of the one signature, the bytes of state, rest, outputs and scratch
 # together, how many outputs are left out and how many follow, the type of arrays, the type of doubles; how many
-# arguments are checked, and their lengths; how many quaternions, where in the state each starts, and the least and
-# largest square of their lengths. Arguments are the stage, out, and the arrays that make up the state and then the
-# rest. These are copied into fresh memory side by side, for which the code runs without the interpreter lock; then its
-# outputs are copied into out.
+# arguments are checked, and their lengths; 1 where out may have one dimension less than it should, else 0; how many
+# quaternions, where in the state each starts, and the least and largest square of their lengths. Arguments are the
+# stage, out, and the arrays that make up the state and then the rest. These are copied into fresh memory side by side,
+# for which the code runs without the interpreter lock; then its outputs are copied into out.
 _TEXT = """
 declare ptr @PyMem_RawMalloc(i64)
 declare void @PyMem_RawFree(ptr)
@@ -44,6 +44,7 @@ declare void @PyEval_RestoreThread(ptr)
 declare void @Py_IncRef(ptr)
 declare double @llvm.vector.reduce.fadd.v4f64(double, <4 x double>)
 @_Py_NoneStruct = external global i8
+@_Py_TrueStruct = external global i8
 
 define private ptr @data(ptr %array) alwaysinline {{
   %at = getelementptr i8, ptr %array, i64 {data}
@@ -82,7 +83,7 @@ done:
   ret ptr %target
 }}
 
-define private i1 @fits(ptr %array, ptr %table, i64 %length) alwaysinline {{
+define private i32 @fits(ptr %array, ptr %table, i64 %length) alwaysinline {{
   %kind.at = getelementptr i8, ptr %array, i64 {kind}
   %kind = load ptr, ptr %kind.at
   %wanted.at = getelementptr ptr, ptr %table, i64 4
@@ -97,28 +98,39 @@ array.found:
   %is.double = icmp eq ptr %numbers, %double
   %dimension.at = getelementptr i8, ptr %array, i64 {dimension}
   %dimension = load i32, ptr %dimension.at
-  %is.vector = icmp eq i32 %dimension, 1
-  %both = and i1 %is.double, %is.vector
-  br i1 %both, label %vector, label %no
-vector:
+  %beyond = sub i32 %dimension, 1
+  %is.short = icmp ult i32 %beyond, 2
+  %both = and i1 %is.double, %is.short
+  br i1 %both, label %short, label %no
+short:
   %given = call i64 @last(ptr %array, i64 {shape})
   %fits = icmp eq i64 %given, %length
-  ret i1 %fits
+  %is.vector = icmp eq i32 %dimension, 1
+  %list.at = getelementptr i8, ptr %array, i64 {shape}
+  %list = load ptr, ptr %list.at
+  %states = load i64, ptr %list
+  %is.one = icmp eq i64 %states, 1
+  %alone = or i1 %is.vector, %is.one
+  %good = and i1 %fits, %alone
+  %found = select i1 %good, i32 %dimension, i32 0
+  ret i32 %found
 no:
-  ret i1 false
+  ret i32 0
 }}
 
-define private i1 @filled(ptr %out, ptr %table, i64 %length) alwaysinline {{
-  %fits = call i1 @fits(ptr %out, ptr %table, i64 %length)
-  br i1 %fits, label %vector, label %no
-vector:
+define private i32 @filled(ptr %out, ptr %table, i64 %length) alwaysinline {{
+  %fits = call i32 @fits(ptr %out, ptr %table, i64 %length)
+  %is.fit = icmp ne i32 %fits, 0
+  br i1 %is.fit, label %fit, label %no
+fit:
   %flags.at = getelementptr i8, ptr %out, i64 {flags}
   %flags = load i32, ptr %flags.at
   %set = and i32 %flags, {carray}
   %all = icmp eq i32 %set, {carray}
-  ret i1 %all
+  %found = select i1 %all, i32 %fits, i32 0
+  ret i32 %found
 no:
-  ret i1 false
+  ret i32 0
 }}
 
 define ptr @kane_call(ptr %self, ptr %arguments, i64 %n) {{
@@ -140,12 +152,23 @@ begin:
   %trusted = icmp eq i64 %count, 0
   br i1 %trusted, label %right, label %check
 check:
-  %out.fits = call i1 @filled(ptr %out, ptr %table, i64 %wanted)
-  br i1 %out.fits, label %one, label %wrong
+  %out.fits = call i32 @filled(ptr %out, ptr %table, i64 %wanted)
+  %out.wrong = icmp eq i32 %out.fits, 0
+  br i1 %out.wrong, label %wrong, label %one
 one:
   %k = phi i64 [ 0, %check ], [ %k.next, %fitting ]
+  %widest = phi i32 [ 1, %check ], [ %widest.next, %fitting ]
   %left = icmp slt i64 %k, %count
-  br i1 %left, label %next, label %right
+  br i1 %left, label %next, label %judge
+judge:
+  %extra = sub i32 %widest, %out.fits
+  %lifts.place = add i64 %count, 7
+  %lifts.at = getelementptr i64, ptr %table, i64 %lifts.place
+  %lifts = load i32, ptr %lifts.at
+  %is.same = icmp eq i32 %extra, 0
+  %is.lifted = icmp eq i32 %extra, %lifts
+  %matches = or i1 %is.same, %is.lifted
+  br i1 %matches, label %right, label %wrong
 next:
   %k.next = add i64 %k, 1
   %checked.place = add i64 %k, 2
@@ -154,11 +177,15 @@ next:
   %length.place = add i64 %k, 7
   %length.at = getelementptr i64, ptr %table, i64 %length.place
   %length.wanted = load i64, ptr %length.at
-  %fits = call i1 @fits(ptr %checked, ptr %table, i64 %length.wanted)
-  br i1 %fits, label %fitting, label %wrong
+  %fits = call i32 @fits(ptr %checked, ptr %table, i64 %length.wanted)
+  %unfit = icmp eq i32 %fits, 0
+  br i1 %unfit, label %wrong, label %fitting
 fitting:
+  %is.wider = icmp sgt i32 %fits, %widest
+  %widest.next = select i1 %is.wider, i32 %fits, i32 %widest
   br label %one
 right:
+  %lifted = phi i32 [ 0, %begin ], [ %extra, %judge ]
   %memory = call ptr @PyMem_RawMalloc(i64 %bytes)
   %failed = icmp eq ptr %memory, null
   br i1 %failed, label %full, label %each
@@ -175,7 +202,7 @@ each:
   %again = icmp slt i64 %i.next, %n
   br i1 %again, label %each, label %turned
 turned:
-  %turns.place = add i64 %count, 7
+  %turns.place = add i64 %count, 8
   %turns.at = getelementptr i64, ptr %table, i64 %turns.place
   %turns = load i64, ptr %turns.at
   %starts.at = getelementptr i64, ptr %turns.at, i64 1
@@ -215,14 +242,16 @@ run:
   %out.data = call ptr @data(ptr %out)
   %copied = call ptr @copy(ptr %out.data, ptr %found, i64 8, i64 %wanted)
   call void @PyMem_RawFree(ptr %memory)
-  call void @Py_IncRef(ptr %out)
-  ret ptr %out
+  %is.whole = icmp eq i32 %lifted, 0
+  %answer = select i1 %is.whole, ptr %out, ptr @_Py_TrueStruct
+  call void @Py_IncRef(ptr %answer)
+  ret ptr %answer
 full:
   %error = call ptr @PyErr_NoMemory()
   ret ptr %error
 }}
 """
-_SYMBOLS = ("_Py_NoneStruct", *re.findall(r"declare .* @(Py\w+)", _TEXT))
+_SYMBOLS = ("_Py_NoneStruct", "_Py_TrueStruct", *re.findall(r"declare .* @(Py\w+)", _TEXT))
 _FASTCALL = 0x80  # METH_FASTCALL: arguments come as an array and their number
 
 
@@ -246,14 +275,16 @@ class Checks:
     """What has to hold of arguments.
 
     Attributes:
-        lengths: of the parts of the state and of the rest, each an array (length,) of doubles.
+        lengths: of the parts of the state and of the rest, each an array (length,) or (1, length) of doubles.
         quaternions: where in the state each starts.
         within: least and largest length of a quaternion.
+        lifted: whether ``out`` may be a vector where an argument is a batch of one, (1, length).
     """
 
     lengths: Sequence[int]
     quaternions: Sequence[int]
     within: tuple[float, float]
+    lifted: bool = False
 
 
 def python_call(address: int, n_memory: int, n_out: int, *, first: int = 0, checks: Checks | None = None) -> Single:
@@ -261,7 +292,8 @@ def python_call(address: int, n_memory: int, n_out: int, *, first: int = 0, chec
 
     It fills and returns ``out``. All are arrays of doubles, stage and out without gaps, the others of one state, (...,
     length). They may share memory. Any number of threads may call. Without ``checks`` nothing is checked; with them the
-    function returns None, and does nothing, unless ``out`` and all arguments but the stage are as they say.
+    function returns None, and does nothing, unless ``out`` and all arguments but the stage are as they say: vectors, or
+    batches of one. It returns True where ``out`` was filled, but should be a batch.
 
     Args:
         address: of the code, which must outlive the function.
@@ -273,7 +305,7 @@ def python_call(address: int, n_memory: int, n_out: int, *, first: int = 0, chec
     new: Any = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
     asked = Checks((), (), (0.0, 0.0)) if checks is None else checks
     squares = np.square(asked.within).view(np.int64)
-    lists = (len(asked.lengths), *asked.lengths, len(asked.quaternions), *asked.quaternions, *squares)
+    lists = (len(asked.lengths), *asked.lengths, asked.lifted, len(asked.quaternions), *asked.quaternions, *squares)
     table = np.array([address, 8 * n_memory, first, n_out, id(np.ndarray), id(_DOUBLE), *lists], np.int64)
     method = ctypes.addressof(_method()[0])
     call: Single = new(("PyCFunction_NewEx", ctypes.pythonapi))(method, table, None)
