@@ -7,21 +7,21 @@ from typing import NamedTuple
 
 from kane.codegen.emit.lanes import ONE, Lanes, intrinsics, lane_by_lane
 from kane.codegen.emit.llvm_operations import EMITTERS, LIBRARY, fused_line, library_name, spline_function
-from kane.codegen.emit.steps import Step
+from kane.codegen.emit.steps import EmittedStep
 from kane.codegen.emit.trig import sincos_functions, sincos_name
 from kane.expression.node import Expr
 from kane.expression.operations import SPLINE, SUB
 from kane.expression.spline import PiecewiseCubic
 
 
-class Row(NamedTuple):
+class TableColumn(NamedTuple):
     """An index that stands in the row of the table which a function is given, at this place."""
 
     place: int
 
 
 # An array, and where in it.
-Place = tuple[str, int | Row]
+Place = tuple[str, int | TableColumn]
 
 
 class Shared:
@@ -81,13 +81,13 @@ class Function:
         self.lines: list[str] = []
         self.names: dict[Expr, str] = {}
 
-    def begin(self, home: Row | None) -> None:
+    def begin(self, home: TableColumn | None) -> None:
         """Where the array "home" begins, in ``work``."""
         if home is not None:
             at = self._index("%home", home)
             self.lines.append(f"  %home = getelementptr inbounds {self.lanes.type}, ptr %work, i64 {at}")
 
-    def write(self, steps: Sequence[Step], direct: Sequence[tuple[int, Expr]] = ()) -> list[str]:
+    def write(self, steps: Sequence[EmittedStep], direct: Sequence[tuple[int, Expr]] = ()) -> list[str]:
         """The lines of the body; ``direct`` are outputs that are only moved, with their places."""
         for i, output in direct:
             self._store("out", i, self._name(output))
@@ -98,7 +98,7 @@ class Function:
                 self._operation(step)
         return self.lines
 
-    def _operation(self, step: Step) -> None:
+    def _operation(self, step: EmittedStep) -> None:
         node, lanes = step.nodes[0], self.lanes
         names = self.names
         operands = [names.get(a) or self._name(a) for a in step.reads]
@@ -118,7 +118,7 @@ class Function:
         for array, index in self.stores.get(node, ()):
             self._store(array, index, result)
 
-    def _trigonometry(self, step: Step) -> None:
+    def _trigonometry(self, step: EmittedStep) -> None:
         """One call for all angles of the step."""
         angles = step.angles
         operands = [self._name(a) for a in angles]
@@ -159,7 +159,7 @@ class Function:
         self.names[node] = found
         return found
 
-    def _load(self, name: str, array: str, index: int | Row) -> None:
+    def _load(self, name: str, array: str, index: int | TableColumn) -> None:
         t = self.lanes.type
         at = self._index(name, index)
         if array not in self.plain or self.lanes == ONE:
@@ -173,13 +173,13 @@ class Function:
             f"  {name} = shufflevector {t} {name}.e, {t} poison, <{self.lanes.width} x i32> zeroinitializer",
         ]
 
-    def _store(self, array: str, index: int | Row, value: str) -> None:
+    def _store(self, array: str, index: int | TableColumn, value: str) -> None:
         address = f"%s{len(self.lines)}"
         at = self._index(address, index)
         self.lines.append(f"  {address} = getelementptr inbounds {self.lanes.type}, ptr {_base(array)}, i64 {at}")
         self.lines.append(f"  store {self.lanes.type} {value}, ptr {address}, align 8")
 
-    def _index(self, name: str, index: int | Row) -> str:
+    def _index(self, name: str, index: int | TableColumn) -> str:
         """An index as an operand: an immediate, or read from the row."""
         if isinstance(index, int):
             return str(index)

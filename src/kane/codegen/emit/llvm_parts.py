@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from kane.codegen.emit.lanes import ONE
 from kane.codegen.emit.llvm_function import Function, Place, Shared
 from kane.codegen.emit.llvm_operations import contracted
-from kane.codegen.emit.llvm_table import Table
+from kane.codegen.emit.llvm_table import PartTable
 from kane.codegen.emit.repeats import repeated, written
-from kane.codegen.emit.steps import Step, crossing, steps_of
+from kane.codegen.emit.steps import EmittedStep, crossing, steps_of
 from kane.expression.node import Expr
 
 # Programs of more operations are long: their code outgrows the caches of the processor, and takes LLVM long. They
@@ -57,11 +57,11 @@ class Unit:
         if len(nodes) > LONG:
             parts = repeated(steps, {leaf: array for leaf, (array, _) in self.sources.items()}, stored)
             if written(parts) < SHARE * len(steps):
-                self._write_table(Table(self.name, parts, self.sources, stored, piece), direct)
+                self._write_table(PartTable(self.name, parts, self.sources, stored, piece), direct)
                 return
         self._write_pieces(steps, stored, direct, piece)
 
-    def _write_table(self, table: Table, direct: Sequence[tuple[int, Expr]]) -> None:
+    def _write_table(self, table: PartTable, direct: Sequence[tuple[int, Expr]]) -> None:
         """A loop over the parts, each called with its row of the table."""
         self.n_work = table.n_work
         for function in table.functions:
@@ -78,7 +78,7 @@ class Unit:
 
     def _write_pieces(
         self,
-        steps: Sequence[Step],
+        steps: Sequence[EmittedStep],
         stored: Mapping[Expr, Sequence[int]],
         direct: Sequence[tuple[int, Expr]],
         piece: int,

@@ -7,9 +7,9 @@ from itertools import groupby
 from typing import NamedTuple
 
 from kane.codegen.emit.lanes import hexadecimal
-from kane.codegen.emit.llvm_function import Place, Row
-from kane.codegen.emit.repeats import Part
-from kane.codegen.emit.steps import Step, crossing
+from kane.codegen.emit.llvm_function import Place, TableColumn
+from kane.codegen.emit.repeats import ProgramPart
+from kane.codegen.emit.steps import EmittedStep, crossing
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT
 
@@ -17,7 +17,7 @@ from kane.expression.operations import CONSTANT
 ALIKE = 3
 
 
-class Body(NamedTuple):
+class PartFunction(NamedTuple):
     """A function of the loop.
 
     Attributes:
@@ -29,14 +29,14 @@ class Body(NamedTuple):
     """
 
     name: str
-    steps: Sequence[Step]
+    steps: Sequence[EmittedStep]
     reads: Mapping[Expr, Place]
     stores: Mapping[Expr, Sequence[Place]]
-    home: Row | None
+    home: TableColumn | None
     length: int
 
 
-class Table:
+class PartTable:
     """Parts as bodies and rows.
 
     Attributes:
@@ -48,7 +48,7 @@ class Table:
     def __init__(
         self,
         name: str,
-        parts: Sequence[Part],
+        parts: Sequence[ProgramPart],
         sources: Mapping[Expr, tuple[str, int]],
         stored: Mapping[Expr, Sequence[int]],
         piece: int,
@@ -80,7 +80,7 @@ class Table:
         """Which of its values, by their numbers, some part of those alike hands on."""
         return sorted({i for k in members for i, node in enumerate(self._nodes[k]) if node in self._crossing})
 
-    def _body(self, number: int, members: Sequence[int]) -> Body:
+    def _body(self, number: int, members: Sequence[int]) -> PartFunction:
         first = members[0]
         part, nodes, name = self._calls[first], self._nodes[first], f"{self.name}.{number}"
         stores: dict[Expr, list[Place]] = {}
@@ -88,23 +88,23 @@ class Table:
             for node in nodes:
                 stores[node] = [("out", i) for i in self._stored.get(node, ())]
                 stores[node] += [self._slots[node]] if node in self._slots else []
-            return Body(name, part.steps, self._places, stores, None, 0)
-        home = Row(self._column(members, [self._homes[k] for k in members])) if self._kept[part.body] else None
+            return PartFunction(name, part.steps, self._places, stores, None, 0)
+        home = TableColumn(self._column(members, [self._homes[k] for k in members])) if self._kept[part.body] else None
         for place, i in enumerate(self._kept[part.body]):
             stores.setdefault(nodes[i], []).append(("home", place))
         for i, node in enumerate(nodes):
             for j in range(len(self._stored.get(node, ()))):
                 outputs = [self._stored[self._nodes[k][i]][j] for k in members]
-                stores.setdefault(node, []).append(("out", Row(self._column(members, outputs))))
+                stores.setdefault(node, []).append(("out", TableColumn(self._column(members, outputs))))
         reads: dict[Expr, Place] = {}
         for j, a in enumerate(part.reads):
             places = [self._place(self._calls[k].reads[j]) for k in members]
             array, index = places[0]
             if len(set(places)) > 1:
-                reads[a] = array, Row(self._column(members, [index for _, index in places]))
+                reads[a] = array, TableColumn(self._column(members, [index for _, index in places]))
             elif a.op != CONSTANT:
                 reads[a] = array, index
-        return Body(name, part.steps, reads, stores, home, len(self._rows[first]))
+        return PartFunction(name, part.steps, reads, stores, home, len(self._rows[first]))
 
     def _column(self, members: Sequence[int], values: Iterable[int]) -> int:
         """Append a value to the row of each; its place there."""
@@ -154,16 +154,16 @@ done:
   ret void""".splitlines()
 
 
-def _joined(parts: Sequence[Part], piece: int) -> list[Part]:
+def _joined(parts: Sequence[ProgramPart], piece: int) -> list[ProgramPart]:
     """The parts, those that are like few others joined with their neighbours up to about ``piece`` steps."""
     members: dict[int, int] = {}
     for part in parts:
         members[part.body] = members.get(part.body, 0) + 1
-    found: list[Part] = []
+    found: list[ProgramPart] = []
     for few, run in groupby(parts, key=lambda part: members[part.body] < ALIKE):
         if not few:
             found += run
             continue
         steps = [step for part in run for step in part.steps]
-        found += [Part(steps[i : i + piece], (), -1 - len(found) - i) for i in range(0, len(steps), piece)]
+        found += [ProgramPart(steps[i : i + piece], (), -1 - len(found) - i) for i in range(0, len(steps), piece)]
     return found

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.codegen.emit.steps import Step
+from kane.codegen.emit.steps import EmittedStep
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT
 
@@ -32,7 +32,7 @@ PART = 12
 _GRAM, _NEAR = 16, 48
 
 
-class Part(NamedTuple):
+class ProgramPart(NamedTuple):
     """Steps that are emitted as one function.
 
     Attributes:
@@ -41,12 +41,14 @@ class Part(NamedTuple):
         body: a number that parts have in common if and only if they are alike.
     """
 
-    steps: Sequence[Step]
+    steps: Sequence[EmittedStep]
     reads: tuple[Expr, ...]
     body: int
 
 
-def repeated(steps: Sequence[Step], kinds: Mapping[Expr, str], stored: Mapping[Expr, Sequence[int]]) -> list[Part]:
+def repeated(
+    steps: Sequence[EmittedStep], kinds: Mapping[Expr, str], stored: Mapping[Expr, Sequence[int]]
+) -> list[ProgramPart]:
     """The steps in parts, of which many are alike where much repeats itself.
 
     Args:
@@ -61,11 +63,11 @@ def repeated(steps: Sequence[Step], kinds: Mapping[Expr, str], stored: Mapping[E
     for start, end in pairwise(best):
         reads, form = _form(steps[start:end], kinds, stored)
         body = bodies.setdefault((words[start:end].tobytes(), form), len(bodies))
-        parts.append(Part(steps[start:end], reads, body))
+        parts.append(ProgramPart(steps[start:end], reads, body))
     return parts
 
 
-def _words(steps: Sequence[Step]) -> NDArray[np.uint64]:
+def _words(steps: Sequence[EmittedStep]) -> NDArray[np.uint64]:
     """A number for each step that says what it does, and how far before it what it reads is, where that is near."""
     places: dict[Expr, int] = {}
     known: dict[object, int] = {}
@@ -112,7 +114,7 @@ def _cost(words: NDArray[np.uint64], cuts: Sequence[int]) -> int:
 
 
 def _form(
-    steps: Sequence[Step], kinds: Mapping[Expr, str], stored: Mapping[Expr, Sequence[int]]
+    steps: Sequence[EmittedStep], kinds: Mapping[Expr, str], stored: Mapping[Expr, Sequence[int]]
 ) -> tuple[tuple[Expr, ...], object]:
     """What steps read of others, and what they have in common with all that are alike besides their operations."""
     inner: dict[Expr, int] = {}
@@ -130,6 +132,6 @@ def _form(
     return tuple(outer), (tuple(wired), read)
 
 
-def written(parts: Sequence[Part]) -> int:
+def written(parts: Sequence[ProgramPart]) -> int:
     """How many steps have to be written if parts that are alike are written once."""
     return sum(len(part.steps) for part in {part.body: part for part in parts}.values())

@@ -13,7 +13,7 @@ from kane.expression.operations import COS, SIN
 _TOGETHER = 4
 
 
-class Step(NamedTuple):
+class EmittedStep(NamedTuple):
     """Operations emitted together: one, a sum with a product in it, or functions of angles that share an evaluation.
 
     Attributes:
@@ -29,7 +29,7 @@ class Step(NamedTuple):
     product: int | None = None
 
 
-def steps_of(instructions: Sequence[Expr], together: Sequence[Expr], products: Mapping[Expr, int]) -> list[Step]:
+def steps_of(instructions: Sequence[Expr], together: Sequence[Expr], products: Mapping[Expr, int]) -> list[EmittedStep]:
     """Operations in steps, in their order; ``together`` are angles evaluated side by side, ``products`` those fused."""
     functions: dict[Expr, list[Expr]] = {}
     for node in instructions:
@@ -46,16 +46,16 @@ def steps_of(instructions: Sequence[Expr], together: Sequence[Expr], products: M
             angles = groups.get(node.args[0], (node.args[0],))
             nodes = tuple(f for angle in angles for f in functions[angle])
             done.update(nodes)
-            steps.append(Step(nodes, angles, angles))
+            steps.append(EmittedStep(nodes, angles, angles))
         elif node in products:
             k = products[node]
-            steps.append(Step((node,), (*node.args[k].args, node.args[1 - k]), product=k))
+            steps.append(EmittedStep((node,), (*node.args[k].args, node.args[1 - k]), product=k))
         else:
-            steps.append(Step((node,), node.args))
+            steps.append(EmittedStep((node,), node.args))
     return steps
 
 
-def crossing(pieces: Sequence[Sequence[Step]]) -> list[Expr]:
+def crossing(pieces: Sequence[Sequence[EmittedStep]]) -> list[Expr]:
     """What one piece computes and another reads."""
     home = {node: k for k, piece in enumerate(pieces) for step in piece for node in step.nodes}
     found: dict[Expr, None] = {}
