@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kane.geometry.rotation import Rotation
+from kane.importers.mesh_folder import MeshFolder
 from kane.importers.pose import XYZ, MassProperties
 
 
@@ -66,13 +67,14 @@ class SiteEntry:
 
 @dataclass(frozen=True, slots=True)
 class GeomEntry:
-    """A geom of a simple kind, which is shown and nothing else.
+    """A geom of a simple kind or a mesh, which is shown and nothing else.
 
     Attributes:
-        kind: "plane", "sphere", "capsule", "ellipsoid", "cylinder" or "box".
-        size: as MuJoCo has it: radii and halves of lengths [m].
+        kind: "plane", "sphere", "capsule", "ellipsoid", "cylinder", "box" or "mesh".
+        size: as MuJoCo has it: radii and halves of lengths [m]; of a mesh, the factors of its lengths.
         body: index of its body.
-        orientation, position: in the body.
+        orientation, position: in the body; of a mesh, of the axes of its file.
+        file: of a mesh, its path from the folder of the file; empty where it has none that can be shown.
     """
 
     kind: str
@@ -80,6 +82,7 @@ class GeomEntry:
     body: int
     orientation: Rotation
     position: XYZ
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,7 @@ class MjcfDescription:
     Attributes:
         disabled: what it switches off: "SPRING", "DAMPER", "ACTUATION", ...
         fluid: whether bodies move in one.
-        geoms: what bodies look like.
+        geoms: what bodies look like; ``folder`` where their meshes may lie.
     """
 
     name: str
@@ -129,3 +132,4 @@ class MjcfDescription:
     disabled: frozenset[str]
     fluid: bool
     geoms: tuple[GeomEntry, ...] = ()
+    folder: MeshFolder = MeshFolder(None, None)  # noqa: RUF009  # frozen

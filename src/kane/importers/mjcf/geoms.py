@@ -1,22 +1,37 @@
-"""What bodies of an MJCF file look like: its geoms of simple kinds."""
+"""What bodies of an MJCF file look like: its geoms of simple kinds, and its meshes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kane.importers.mjcf.description import GeomEntry
+from kane.errors import ImportFileError, ModelError
+from kane.importers.mesh_folder import MeshFolder
+from kane.importers.mjcf.description import GeomEntry, MjcfDescription
+from kane.importers.xml_reader import quote
 from kane.model.body import Body
-from kane.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Plane, Shape, Sphere
+from kane.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
 
 # MuJoCo shows geoms of these groups unless it is told otherwise; the others are for collisions.
 SHOWN_GROUPS = 3
 
 
-def add_geoms(bodies: Sequence[Body], geoms: Sequence[GeomEntry]) -> None:
-    """Shapes of geoms, ``bodies`` in the order of the file."""
-    for geom in geoms:
+def add_geoms(bodies: Sequence[Body], file: MjcfDescription) -> None:
+    """Shapes of geoms, ``bodies`` in the order of the file; meshes that cannot be shown are noted."""
+    for geom in file.geoms:
         body = bodies[geom.body]
-        body.shape(SHAPES[geom.kind](body, geom))
+        if geom.kind in SHAPES:
+            body.shape(SHAPES[geom.kind](body, geom))
+            continue
+        try:
+            body.model.shapes.append(_mesh(body, geom, file.folder))
+        except (ImportFileError, ModelError) as error:
+            body.model.notes.append(f"body {quote(body.name)}: {error}; it is not shown")
+
+
+def _mesh(body: Body, geom: GeomEntry, folder: MeshFolder) -> Shape:
+    if not geom.file:
+        raise ImportFileError("a mesh that is written in the file, or placed by refpos or refquat, is not modelled")
+    return Mesh(folder.resolved(geom.file), geom.size, body.point(geom.position), geom.orientation)
 
 
 def _along(body: Body, geom: GeomEntry, z: float) -> tuple[float, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -15,6 +15,7 @@ from kane.files.source_file import given_source
 from kane.geometry.inertia import of_six
 from kane.geometry.rotation import Rotation
 from kane.importers.left_out import LeftOut
+from kane.importers.mesh_folder import MeshFolder
 from kane.importers.mjcf.description import ActuatorEntry, BodyEntry, GeomEntry, MjcfDescription, MjcfJoint, SiteEntry
 from kane.importers.mjcf.geoms import SHAPES, SHOWN_GROUPS
 from kane.importers.mjcf.model import model_of
@@ -44,8 +45,9 @@ def load_mjcf(
     adds to the diagonal of the mass matrix and to nothing else, as in MuJoCo. Every actuator on a joint or site, motors
     and servos alike, has an input named like it; where it has dynamics, the input is its activation.
 
-    Geoms of simple kinds in the groups that MuJoCo shows become shapes, which are shown and nothing else; meshes do
-    not.
+    Geoms of simple kinds and meshes in the groups that MuJoCo shows become shapes, which are shown and nothing else.
+    Meshes lie in the package of the file (its folder, where no package.xml is above) or inside ``root``; they are not
+    opened before they are drawn. Those that cannot be shown are listed in ``model.notes``.
 
     Left out, and listed in ``model.notes``: contacts, equality constraints, tendons and what acts through them, dry
     friction, limits, muscles, fluids, plugins, flexible bodies, keyframes, sensors.
@@ -69,7 +71,8 @@ def load_mjcf(
     text = safe_text(given, root, left_out)
     mujoco = _parser(text.name)
     description = _described(text, mujoco, left_out.notes)
-    description = replace(description, geoms=_geoms(safe_text(given, root, LeftOut(KINDS, ()), looks=True), mujoco))
+    geoms = _geoms(safe_text(given, root, LeftOut(KINDS, ()), looks=True), mujoco)
+    description = replace(description, geoms=geoms, folder=MeshFolder.of(given, root))
     try:
         return model_of(description, left_out)
     except ModelError as error:
@@ -118,12 +121,12 @@ def _described(text: SafeText, mujoco: Any, notes: list[str]) -> MjcfDescription
 
 
 def _geoms(text: SafeText, mujoco: Any) -> tuple[GeomEntry, ...]:
-    """Geoms of simple kinds that MuJoCo shows; none where the file cannot be read with them: the motion needs none."""
+    """Geoms that MuJoCo shows; none where the file cannot be read with them: the motion needs none."""
     try:
         with _warnings_noted(mujoco, []):
             m = mujoco.MjModel.from_xml_string(text.text, text.assets)
         reader = _Reader(m, mujoco, text.name)
-        return tuple(filter(None, (reader.geom(i) for i in range(m.ngeom))))
+        return tuple(filter(None, (reader.geom(i, text.meshes) for i in range(m.ngeom))))
     except (ValueError, RuntimeError, ImportFileError):
         return ()
 
@@ -216,15 +219,23 @@ class _Reader:
         pose = self.pose(self.m.site_pos[i], self.m.site_quat[i], f"site {name!r}")
         return SiteEntry(name, int(self.m.site_bodyid[i]), *pose)
 
-    def geom(self, i: int) -> GeomEntry | None:
+    def geom(self, i: int, files: Mapping[str, str]) -> GeomEntry | None:
         """A geom that is shown; None for one of another kind, or that is not seen."""
-        m = self.m
+        m, mesh = self.m, int(self.m.geom_dataid[i])
         kind = self.mujoco.mjtGeom(int(m.geom_type[i])).name.removeprefix("mjGEOM_").lower()
-        if kind not in SHAPES or m.geom_group[i] >= SHOWN_GROUPS or not m.geom_rgba[i][3] > 0.0:
+        if m.geom_group[i] >= SHOWN_GROUPS or not m.geom_rgba[i][3] > 0.0:
             return None
-        size = self.vector(m.geom_size[i], "the size of a geom")
-        pose = self.pose(m.geom_pos[i], m.geom_quat[i], "a geom")
-        return GeomEntry(kind, size, int(m.geom_bodyid[i]), *pose)
+        R, p = self.pose(m.geom_pos[i], m.geom_quat[i], "a geom")
+        if kind == "mesh":
+            # MuJoCo turns and moves a mesh into its principal axes.
+            turn, away = self.pose(m.mesh_pos[mesh], m.mesh_quat[mesh], "a mesh")
+            R = Rotation.matrix(_settled(R.as_numpy() @ turn.as_numpy().T))
+            at = self.vector(_settled(np.array(p) - R.as_numpy() @ away), "the position of a mesh")
+            scale = self.vector(m.mesh_scale[mesh], "the scale of a mesh")
+            return GeomEntry(kind, scale, int(m.geom_bodyid[i]), R, at, files.get(m.mesh(mesh).name, ""))
+        if kind not in SHAPES or mesh >= 0:  # simple kinds fitted to meshes are as large as those, which are not read
+            return None
+        return GeomEntry(kind, self.vector(m.geom_size[i], "the size of a geom"), int(m.geom_bodyid[i]), R, p)
 
     def actuator(self, i: int) -> ActuatorEntry:
         m, name, kinds = self.m, self.m.actuator(i).name, self.mujoco

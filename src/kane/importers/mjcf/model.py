@@ -56,7 +56,7 @@ def model_of(file: MjcfDescription, left_out: LeftOut) -> Model:
         add_passive(model, connection, joint, file, left_out)
     for actuator in file.actuators:
         add_actuator(model, actuator, (connections, bodies), file, left_out)
-    add_geoms(bodies, file.geoms)
+    add_geoms(bodies, file)
     if file.fluid:
         left_out.add("fluid", file.source, "the bodies move in a fluid (density, viscosity), whose forces are left out")
     model.notes.extend(left_out.notes)

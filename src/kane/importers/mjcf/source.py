@@ -50,6 +50,8 @@ _COMPILER_LEFT_OUT = ("meshdir", "texturedir", "assetdir", "strippath", "fusesta
 _OTHER_TRANSMISSIONS = ("tendon", "body", "cranksite", "slidersite", "refsite")
 MOST_COPIES = 10_000
 _NAMING = ("name", "class", "childclass", "joint", "jointinparent", "site", "mesh", "model", "prefix", "material")
+# A tetrahedron of unequal sides, large enough for files in micrometres.
+STAND_IN = "0 0 0 100 0 0 0 200 0 0 0 300"
 _NOT_FINITE = re.compile(r"(?:^|\s)[+-]?(?:nan|inf|infinity)(?:\s|$)", re.IGNORECASE)
 
 
@@ -62,12 +64,14 @@ class SafeText:
         text: what MuJoCo may read.
         assets: files in memory, by the names used in the text.
         places: of the elements, "file:line:column"; each has a line of the text to itself.
+        meshes: what stands for these files in a text that says what bodies look like, by names of meshes.
     """
 
     name: str
     text: str
     assets: dict[str, bytes] = field(default_factory=dict)
     places: list[str] = field(default_factory=list)
+    meshes: dict[str, str] = field(default_factory=dict)
 
     def in_the_original(self, message: str) -> str:
         """A message of MuJoCo, with the file and the line that it means in the place of the line of this text."""
@@ -90,7 +94,7 @@ def safe_text(
     Args:
         source, root: the text, and the folder of what it includes.
         left_out: takes what is left out.
-        looks: keep geoms of simple kinds besides, without mass: what bodies look like.
+        looks: keep all geoms, without mass: what bodies look like. No mesh is opened: a small one stands for each.
 
     Raises:
         ImportFileError: the text is not well-formed, has a document type, or needs a file that is not inside ``root``;
@@ -103,8 +107,9 @@ def safe_text(
     cleaned = _Cleaner(top, left_out, looks).cleaned()
     _require_finite(cleaned)
     folder = Path(source.name).parent if source.name != "<text>" else None
-    assets = _mesh_files(top, cleaned, folder, root)
-    return SafeText(source.name, "".join(_written(cleaned)), assets, [e.place for e in every(cleaned)])
+    meshes = _stand_ins(top, cleaned) if looks else {}
+    assets = {} if looks else _mesh_files(top, cleaned, folder, root)
+    return SafeText(source.name, "".join(_written(cleaned)), assets, [e.place for e in every(cleaned)], meshes)
 
 
 def every(element: Element) -> Iterator[Element]:
@@ -225,7 +230,7 @@ class _Cleaner:
                 self.left_out.add(_BODY_PARTS[child.tag], child.place, f"<{child.tag}> is left out")
             elif child.tag not in _UNSEEN and (child.tag != "geom" or keeps_geoms):
                 children.append(self.plain(child))
-            elif child.tag == "geom" and self.looks and not {"mesh", "hfield"} & set(child.attributes):
+            elif child.tag == "geom" and self.looks and "hfield" not in child.attributes:
                 plain = self.plain(child)
                 children.append(replace(plain, attributes={**plain.attributes, "mass": "0"}))
         return replace(element, children=children)
@@ -263,21 +268,45 @@ def _touches_nothing(geom: Element) -> bool:
     return all(geom.attributes.get(word) == "0" for word in ("contype", "conaffinity"))
 
 
+def _compiler(top: Element) -> dict[str, str]:
+    """What the compiler is told, all its elements together."""
+    found: dict[str, str] = {}
+    for element in top.children:
+        if element.tag == "compiler":
+            found.update(element.attributes)
+    return found
+
+
+def _name_of(mesh: Element) -> str:
+    file = mesh.attributes.get("file", "")
+    return mesh.attributes.get("name", PurePosixPath(file.replace("\\", "/")).stem)
+
+
+def _stand_ins(top: Element, cleaned: Element) -> dict[str, str]:
+    """Put a small body in the place of each mesh, whose scale and places MuJoCo then says; the files by name."""
+    compiler, files = _compiler(top), dict[str, str]()
+    for asset in [e for e in cleaned.children if e.tag == "asset"]:
+        for k, mesh in enumerate(asset.children):
+            name, file = _name_of(mesh), mesh.attributes.get("file")
+            if file is not None and not {"refpos", "refquat"} & set(mesh.attributes):
+                files[name] = str(_place(file, compiler))
+            kept = {word: text for word, text in mesh.attributes.items() if word in ("class", "scale")}
+            asset.children[k] = replace(mesh, attributes={"name": name, **kept, "vertex": STAND_IN})
+    return files
+
+
 def _mesh_files(
     top: Element, cleaned: Element, folder: Path | None, root: str | os.PathLike[str] | None
 ) -> dict[str, bytes]:
     """Read the meshes from which inertia is inferred, and give them names of our own; the others are dropped."""
-    compiler: dict[str, str] = {}
-    for element in top.children:
-        if element.tag == "compiler":
-            compiler.update(element.attributes)
+    compiler = _compiler(top)
     wanted = {e.attributes["mesh"] for e in every(cleaned) if e.tag == "geom" and "mesh" in e.attributes}
     files: dict[str, bytes] = {}
     for asset in [e for e in cleaned.children if e.tag == "asset"]:
         kept = []
         for mesh in asset.children:
             file = mesh.attributes.get("file")
-            name = mesh.attributes.get("name", PurePosixPath(file.replace("\\", "/")).stem if file else "")
+            name = _name_of(mesh)
             if name not in wanted:
                 continue
             attributes = {**mesh.attributes, "name": name}

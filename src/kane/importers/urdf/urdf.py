@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path
 
 from kane.errors import ImportFileError, ModelError, shown
 from kane.expression.arguments import words
 from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE
-from kane.files.source_file import TEXT, given_source
+from kane.files.source_file import given_source
+from kane.importers.mesh_folder import MeshFolder
 from kane.importers.pose import NO_MASS, MassProperties
 from kane.importers.urdf.collision import Wanted, add_contacts, add_stops
 from kane.importers.urdf.description import Description, UrdfJoint, read_description
 from kane.importers.urdf.joints import JOINT_KINDS
 from kane.importers.urdf.motion import joint_motions, read_lock
 from kane.importers.urdf.tree import Lump, lump_links, mass_properties, require_mass
-from kane.importers.urdf.visuals import MeshFolder, add_visuals
+from kane.importers.urdf.visuals import add_visuals
 from kane.importers.xml_reader import quote, read_xml
 from kane.model.body import Body
 from kane.model.checks import near
@@ -90,8 +90,7 @@ def load_urdf(
         model, bodies = _model(robot, lumps, masses, base, wanted)
     except ModelError as error:
         raise ImportFileError(f"{robot.source}: {error}") from None
-    file = None if text.name == TEXT else Path(os.path.abspath(text.name))
-    add_visuals(model, bodies, lumps, MeshFolder(file, None if root is None else Path(os.path.abspath(root))))
+    add_visuals(model, bodies, lumps, MeshFolder.of(text, root))
     return model
 
 
