@@ -95,7 +95,7 @@ ROOMS = {
         ("equations_form", "search"),
     ),
     "codegen": (("programs",), ("emit",), ("jit",)),
-    "importers": (("left_out", "xml_reader"), ("pose",), ("dh", "mjcf", "urdf"), ("example_robot_data",)),
+    "importers": (("left_out", "xml_reader"), ("mesh_folder", "pose"), ("dh", "mjcf", "urdf"), ("example_robot_data",)),
 }
 
 
