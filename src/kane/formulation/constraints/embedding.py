@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple, final
 
+from kane.codegen.programs.factor import factor
 from kane.errors import ModelError
 from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
+from kane.expression.traverse import count
 from kane.formulation.recursive.coriolis import Entries, both_triangles, congruent
 from kane.formulation.route import Route
 from kane.formulation.tree.sparse import Sparse, solve
@@ -183,15 +185,34 @@ class OnGraph(Embedding):
         return given
 
     def mass(self, free: Sparse) -> Sparse:
+        present = {place: x for place, x in free.items() if not is_zero(x)}
+        ways = [self._at_once(present), self._by_halves(present)]
+        counts = [count(factor([x for x in way.values() if isinstance(x, Expr)])) for way in ways]
+        return ways[all(counts[1][kind] <= counts[0][kind] for kind in ("mul", "add"))]
+
+    def _at_once(self, free: Sparse) -> Sparse:
+        """Sums of D_ri M_rs D_sj: the fewest additions where few speeds are dependent."""
         total: Sparse = {}
         for (r, s), x in free.items():
-            if is_zero(x):
-                continue
             for i, a in self.D.get(r, {r: 1.0}).items():
                 for j, b in self.D.get(s, {s: 1.0}).items():
                     for row, column in ((i, j), (j, i)) if r != s else ((i, j),):
                         if row >= column:
                             total[row, column] = total.get((row, column), 0.0) + a * b * x
+        return total
+
+    def _by_halves(self, free: Sparse) -> Sparse:
+        """M [1; D] first: the fewest multiplications where many are."""
+        half: Sparse = {}
+        for (r, s), x in free.items():
+            for row, column in ((r, s), (s, r)) if r != s else ((r, s),):
+                for j, c in self.D.get(column, {column: 1.0}).items():
+                    half[row, j] = half.get((row, j), 0.0) + c * x
+        total: Sparse = {}
+        for (row, j), x in half.items():
+            for i, c in self.D.get(row, {row: 1.0}).items():
+                if i >= j:
+                    total[i, j] = total.get((i, j), 0.0) + c * x
         return total
 
     def coriolis(self, free: Entries, mass: Sparse, rates: Mapping[Expr, Expr]) -> Entries:
