@@ -12,6 +12,7 @@ import kane
 
 OUT = Path("out")
 RESTITUTION, TORQUE, STOP, UNTIL = 0.6, 1.5, 0.3, 2.0  # -, N m, m, s
+LABELS = {"q3": "piston, q3 [m]", "u1": "crank, u1 [rad/s]"}
 
 
 def mechanism() -> kane.Model:
@@ -34,12 +35,10 @@ def main() -> None:
     run = motion()
     print(run)
     figure = Figure(figsize=(7, 5), layout="constrained")
-    piston, crank = figure.subplots(2, 1)
-    piston.plot(run.time, run["q3"], "k")
-    piston.set_ylabel("piston, q3 [m]")
-    crank.plot(run.time, run["u1"], "k")
-    crank.set_ylabel("crank, u1 [rad/s]")
-    crank.set_xlabel("time [s]")
+    for ax, (name, label) in zip(figure.subplots(2, 1), LABELS.items(), strict=True):
+        ax.plot(run.time, run[name], "k")
+        ax.set_ylabel(label)
+    ax.set_xlabel("time [s]")
     figure.savefig(OUT / "slider_crank_stop.png")
 
 

@@ -113,6 +113,25 @@ def test_friction_holds_up_to_its_threshold_and_then_slips(block):
     assert run.final.u[0] == pytest.approx(exact, rel=1e-9)
 
 
+def test_slip_in_space_begins_and_goes_on_where_static_friction_is_no_more_than_kinetic():
+    """The acceleration begins with zero: its direction was rounding, and no mode was found. A push grows by 1 kN/s."""
+    m = kane.Model("slab", gravity=(0, 0, -G))
+    last = m.ground
+    for axis in "xyz":
+        body = m.body(axis, mass=MASS if axis == "z" else 0.0)
+        m.connect(last, body, kane.Prismatic(axis, axis=axis))
+        last = body
+    m.load(kane.Force(last.point(), (600.0 * m.time, 800.0 * m.time, 0), m.ground))
+    floor = kane.Plane(m.ground.point(), m.ground.z)
+    m.contact(last.point(), floor, friction=kane.Coulomb(STATIC), name="floor")
+    run = kane.simulate(kane.build(kane.formulate(m)), until=0.02)
+    bound = 1e-3 * STATIC * MASS * G  # s
+    slips = next(e for e in run.events if e.cause == "slips")
+    assert slips.time == pytest.approx(bound, rel=1e-9)
+    speed = 500.0 * (0.02 - bound) ** 2 / MASS
+    assert run.final.u == pytest.approx([0.6 * speed, 0.8 * speed, 0.0], rel=1e-6)
+
+
 METHODS = [kane.RK5(1e-10, 1e-12), kane.RK4(), kane.Gauss4(), kane.BDF(1e-9, 1e-11)]
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kane.analysis.certificate_claims import CLAIMS, OF_REGULAR_MASS, Found
+from kane.analysis.certificate_contacts import OF_CONTACTS, ContactRuns
 from kane.analysis.certificate_embedding import OF_A_STATE, OF_CONSTRAINTS, OF_SPEEDS, Declared
 from kane.analysis.certificate_reactions import OF_JOINTS, OF_REACTIONS
 from kane.analysis.random_states import RandomStates
@@ -92,6 +93,10 @@ def certify(model: Model, *, near: Any = None, states: int = 4, seed: int = 0) -
     constraints they pass on the efforts of motors and springs along the freedoms, the reactions of constraint rows are
     multipliers, and three routes to all of them agree. A route that raises an error is a claim that fails.
 
+    Where constraints come and go, runs of one second begin at random states, moved until nothing is inside: impulses
+    are changes of momentum, the energy lost is the kinetic energy before less that behind, the energy changes by the
+    work of loads, inputs and contact forces less what impacts lose, contacts only push, friction keeps its bounds.
+
     Args:
         model: a model that formulates.
         near: as for ``formulate``: the embedding on the graph near this state is checked, at states around it, against
@@ -128,6 +133,9 @@ def certify(model: Model, *, near: Any = None, states: int = 4, seed: int = 0) -
         claims |= {text: partial(claim, declared) for text, claim in OF_JOINTS.items()}
         if model.constraints:
             claims |= {text: partial(claim, declared) for text, claim in OF_REACTIONS.items()}
+        if model.candidates:
+            runs = ContactRuns(declared)
+            claims |= {text: partial(claim, runs) for text, claim in OF_CONTACTS.items()}
         return Certificate(Finding(text, *_found(claim)) for text, claim in claims.items())
 
 

@@ -15,6 +15,7 @@ from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import explicit, recursive_route
+from kane.formulation.quantities.energy import energy
 from kane.formulation.witnesses.lagrange import lagrange
 from kane.formulation.witnesses.path_tables import path_tables
 from kane.model.joints.joint import Joint
@@ -99,6 +100,9 @@ def energy_follows_power(model: Model, equations: Equations, at: RandomStates) -
     flows = at([ledger.rate, *ledger.loads.values()])
     forces = at(equations.route.loaded([0.0] * len(at.u)))
     scale = np.abs(flows).max(axis=0) + (np.abs(forces) * np.abs(at.u)).sum(axis=0)
+    # Where nothing acts, what turns and drifts in step still adds up to rounding of its energy times its speed.
+    kinetic, _ = equations.baked_in(energy(equations.system, equations.system.arena.zero))
+    scale = scale + np.abs(at([kinetic]))[0] * np.abs(at.u).max(axis=0)
     many = len(ledger.loads)
     found = digits(flows[:1], flows[1:].sum(axis=0, keepdims=True), scale)
     return found, f"{many} load{'s' * (many != 1)}"

@@ -152,6 +152,10 @@ class ConstraintTerms:
             q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
         return q
 
+    def values(self, name: str) -> Array:
+        """What a program of the equations gives at the states, without inputs."""
+        return self._values(self.dyn.function(name))
+
     @cached_property
     def _rows(self) -> Array:
         return self._values(self.dyn.function("constraints"))

@@ -165,12 +165,25 @@ def _add_momentum(a: Any, c: Any, i: Any, rank: int, u: Any) -> None:
             a.udot[k] += D[k, j] * a.udot[j]
     for k in range(n):
         u[order[k]] += a.udot[k]
-    # A^T P = M (u+ - u-), of which the dependent rows say P of least norm.
+    for l in range(n):
+        a.udot[l] = u[order[l]] - i.before[order[l]]
+    _add_transmitted(a, c, i, rank, 0)
+
+
+@native_kernel
+def _add_transmitted(a: Any, c: Any, i: Any, rank: int, struck: int) -> None:
+    """Impulses P of the rows in force: A^T P = M (u+ - u-), less those of impacts where something was struck.
+
+    The change of the speeds is in ``udot``, in the order of the choice; the dependent ones say P of least norm.
+    """
+    order, n = a.f.order, a.f.order.size
     for k in range(a.x.size):
         a.x[k] = 0.0
     for k in range(rank):
         for l in range(n):
-            a.x[k] += a.M[k, l] * (u[order[l]] - i.before[order[l]])
+            a.x[k] += a.M[k, l] * a.udot[l]
+        for row in range(struck * i.impulse.size):
+            a.x[k] -= c.every[row * n + order[k]] * i.impulse[row]
     solve_lower(a.f, rank, a.x)
     from_q(a.f, rank, a.x)
     for k in range(a.x.size):
@@ -339,6 +352,7 @@ def add_impulses(a: Any, c: Any, i: Any, rank: int) -> None:
             a.udot[k] += D[k, j] * a.udot[j]
     for k in range(n):
         u[order[k]] += a.udot[k]
+    _add_transmitted(a, c, i, rank, 1)
 
 
 @native_kernel

@@ -289,13 +289,19 @@ def begins_in_space(c: Any, i: Any, k: int) -> bool:
 
 @native_kernel
 def _turn(a: Any, c: Any, k: int) -> float:
-    """The angle from the direction of a slip to its acceleration; zero where that is rounding."""
+    """The angle from the direction of a slip to its acceleration; zero where that is rounding.
+
+    Where static friction is no more than kinetic, slip begins with hardly any acceleration, which friction across it
+    would be far larger than: it is along the slip as soon as what is across is rounding.
+    """
     t, at = c.table[k * TABLE + TANGENT], k * CHANGING + ALONG
     x, size_x = row_acceleration(c, a, t)
     y, size_y = row_acceleration(c, a, t + 1)
-    if not length(x, y) > EXACT * (size_x + size_y):
+    across, along = c.along[at] * y - c.along[at + 1] * x, c.along[at] * x + c.along[at + 1] * y
+    rounding = EXACT * (size_x + size_y + c.gaps[k * NUMBERS + KINETIC] * force_scale(c, a) * _mobility(c, t))
+    if abs(across) <= rounding and along >= -rounding:
         return 0.0
-    return math.atan2(c.along[at] * y - c.along[at + 1] * x, c.along[at] * x + c.along[at + 1] * y)
+    return math.atan2(across, along)
 
 
 @native_kernel

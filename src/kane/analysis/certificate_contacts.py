@@ -1,0 +1,270 @@
+"""What a certificate claims of constraints that come and go, along runs from random states.
+
+Impulses and losses are compared with the kinetic energy, which the programs of contacts do not know; forces with the
+energy over time, and with the laws of contact, at the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from kane.analysis.assemble import assemble
+from kane.analysis.certificate_claims import Found, digits
+from kane.analysis.certificate_embedding import GUESSES, Declared
+from kane.analysis.closing import null_space
+from kane.analysis.laws import power, prescribes_motion
+from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.programs.program import Program
+from kane.dynamics.build import build
+from kane.dynamics.constraint_terms import Array, ConstraintTerms
+from kane.dynamics.dynamics import Dynamics
+from kane.errors import KaneError, SimulationError
+from kane.formulation.constraints.candidates import CandidateEquations
+from kane.formulation.equations import Equations
+from kane.formulation.quantities.energy import energy
+from kane.native.contacts.header import GAP, HELD, KINETIC, NUMBERS, OPEN, SLIDING, STATIC
+from kane.simulation.integrators.rk8 import RK8
+from kane.simulation.recorded.trajectory import Trajectory
+from kane.simulation.simulate import simulate
+
+LENGTH = 1.0  # s, of a run
+METHOD = RK8(rtol=1e-12, atol=1e-13)
+# Between two changes, and in so many parts of the run at least, what is integrated over time is looked at so often.
+PARTS, NODES = 160, 8
+# Slip slower than this has no direction [m/s or rad/s].
+SLOW = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class ContactRun:
+    """One run, its records at the nodes of Gauss between its changes.
+
+    Attributes:
+        run: the trajectory.
+        weights: of the records, for integrals over time [s].
+        ended: why it came to no end, where it did not.
+    """
+
+    run: Trajectory
+    weights: Array
+    ended: str
+
+    @cached_property
+    def changes(self) -> dict[str, Array]:
+        """What is known of each change, what happened in one instant counted once."""
+        data = self.run.to_xarray()
+        if "change_time" not in data:
+            return {}
+        words = ("time", "q", "u_before", "u", "impulse", "energy_lost")
+        found = {word: data[f"change_{word}"].to_numpy() for word in words}
+        both = np.column_stack([found["time"], found["u_before"], found["u"]])
+        first = np.concatenate([[True], (np.diff(both, axis=0) != 0.0).any(axis=1)])
+        return {word: values[first] for word, values in found.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class ContactRuns:
+    """Runs of a model from random states in which nothing is inside.
+
+    Attributes:
+        declared: the model.
+    """
+
+    declared: Declared
+
+    @property
+    def equations(self) -> Equations:
+        """As declared, candidates deleted."""
+        return self.declared.equations
+
+    @cached_property
+    def whole(self) -> Dynamics:
+        """With the rows of all candidates."""
+        return build(self.equations.with_candidates)
+
+    @cached_property
+    def energies(self) -> CompiledFunction:
+        """Kinetic energy, that of gravity, and the power of all loads, springs among them."""
+        free = self.equations.unconstrained
+        kinetic, potential = energy(free.system, free.system.arena.zero)
+        outputs = free.baked_in((kinetic, potential, power(free, free.applied)))
+        state = (free.t, *free.q, *free.u)
+        made = Program("energies", outputs, state=state, rest=free.inputs, parameters=free.parameters)
+        return self.whole.compile(made)
+
+    @cached_property
+    def runs(self) -> list[ContactRun]:
+        """As many as states were asked for."""
+        return list(self._made())
+
+    def _made(self) -> Iterator[ContactRun]:
+        declared, eqs = self.declared, self.equations
+        random = np.random.default_rng([declared.seed, 2])
+        for _ in range(declared.count):
+            for trial in range(GUESSES):
+                q = np.array(eqs.neutral) + random.normal(size=len(eqs.q))
+                for start in eqs.quaternions:
+                    q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
+                try:
+                    state = assemble(declared.dyn, q=q, u=random.normal(size=len(eqs.u)), t=0.0)
+                    yield self._run(state.q, state.u, random.normal(size=len(eqs.inputs)))
+                except KaneError:  # no such state was found, or no run begins there
+                    if trial == GUESSES - 1:
+                        raise
+                    continue
+                break
+
+    def _run(self, q: Array, u: Array, inputs: Array) -> ContactRun:
+        """The run from a state: once to see when what changes, and once more with records in between."""
+        asked: dict[str, Any] = {"q": q, "u": u, "inputs": inputs, "integrator": METHOD}
+        ended, until = "", LENGTH
+        try:
+            run = simulate(self.declared.dyn, until=until, **asked)
+        except SimulationError as error:
+            if error.trajectory is None or len(error.trajectory) < 2:
+                raise
+            ended, run = str(error), error.trajectory
+            until = float(run.time[-1])
+        times = [event.time for event in run.events if event.time < until]
+        edges = np.unique(np.concatenate([np.linspace(0.0, until, PARTS + 1), times]))
+        x, w = np.polynomial.legendre.leggauss(NODES)
+        half = 0.5 * np.diff(edges)
+        nodes = (edges[:-1, None] + half[:, None] * (1.0 + x)).ravel()
+        run = simulate(self.declared.dyn, until=until, times=nodes, **asked)
+        weights = (half[:, None] * w).ravel()
+        return ContactRun(run, np.concatenate([[0.0], weights, [0.0]]), ended)
+
+    @property
+    def remark(self) -> str:
+        """How many changes there were, and which runs came to no end."""
+        many = sum(len(r.changes["time"]) if r.changes else 0 for r in self.runs)
+        ended = [r.ended for r in self.runs if r.ended]
+        short = f"; {len(ended)} ended early: {ended[0]}" if ended else ""
+        return f"{many} changes in {len(self.runs)} runs of {LENGTH:g} s{short}"
+
+    def energies_at(self, t: Any, q: Array, u: Array, inputs: Any = None) -> Array:
+        """Kinetic energy, that of gravity and power of loads, (..., 3)."""
+        stage = self.energies.stage(self.declared.dyn.parameters)
+        rest = np.zeros(self.energies.n_rest) if inputs is None else inputs
+        return self.energies.join((np.asarray(t)[..., None], q, u), rest, stage)
+
+    def forces(self, run: Trajectory) -> tuple[ConstraintTerms, Array]:
+        """The terms at the records of a run, and the force of each row of a candidate."""
+        terms = ConstraintTerms.of(self.whole, run.q, run.u, inputs=run.inputs, t=run.time)
+        return terms, np.column_stack([*run.reactions.values()])
+
+
+def impulses_are_momentum(runs: ContactRuns) -> Found:
+    """M (u+ - u-) is J^T P along all motions that the permanent constraints allow; M by the kinetic energy.
+
+    The kinetic energy K is of second degree in u, so that e_k . M d = K(u + d + e_k) - K(u + d) - K(u + e_k) + K(u).
+    """
+    worst, count = 16.0, 0
+    for changes in (r.changes for r in runs.runs if r.changes):
+        for t, q, before, after, P in zip(
+            *(changes[w] for w in ("time", "q", "u_before", "u", "impulse")), strict=True
+        ):
+            if not np.any(P):
+                continue
+            count += 1
+            steps = np.eye(len(before))
+            corners = (after + steps, after[None, :], before + steps, before[None, :])
+            K = [runs.energies_at(np.full(len(u), t), np.tile(q, (len(u), 1)), u)[:, 0] for u in corners]
+            gained = K[0] - K[1] - K[2] + K[3]
+            A = ConstraintTerms.of(runs.whole, q, before, t=t).A
+            pushed = A[len(A) - len(P) :].T @ P
+            allowed = null_space(A[: len(A) - len(P)], len(before))
+            size = np.abs(pushed).max() + sum(np.abs(k).max() for k in K)
+            worst = min(worst, _digits(allowed.T @ (gained - pushed), size))
+    return (worst, runs.remark) if count else (None, f"nothing was struck: {runs.remark}")
+
+
+def losses_are_kinetic(runs: ContactRuns) -> Found:
+    """What a change says to have lost is the kinetic energy before it less that behind it."""
+    if prescribes_motion(runs.equations):
+        return None, "motion is prescribed in time: the loss is that of the motion against what moves by itself"
+    worst, total, count = 16.0, 0.0, 0
+    for changes in (r.changes for r in runs.runs if r.changes):
+        count += len(changes["time"])
+        before, after = (runs.energies_at(changes["time"], changes["q"], changes[w])[:, 0] for w in ("u_before", "u"))
+        total += float(changes["energy_lost"].sum())
+        worst = min(worst, _digits(before - changes["energy_lost"] - after, max(before.max(), after.max())))
+    return (worst, f"{total:.4g} J in {runs.remark}") if count else (None, runs.remark)
+
+
+def energy_is_accounted_for(runs: ContactRuns) -> Found:
+    """Kinetic energy and that of gravity change by the work of loads and of contact forces, less what impacts lose."""
+    if prescribes_motion(runs.equations):
+        return None, "motion is prescribed in time: what prescribes it does work"
+    worst, friction, permanent = 16.0, 0.0, len(runs.equations.constraints)
+    for r in runs.runs:
+        run = r.run
+        E = runs.energies_at(run.time, run.q, run.u, run.inputs)
+        terms, forces = runs.forces(run)
+        if np.abs(terms.at(run.q).motion[:, :permanent]).max(initial=0.0) > 0.0:
+            return None, "constraints that move do work"
+        A_u = terms.motion - terms.at(run.q).motion
+        work = (r.weights * (forces * A_u[:, permanent:]).sum(axis=1)).sum()
+        lost = r.changes["energy_lost"].sum() if r.changes else 0.0
+        gained = E[-1, :2].sum() - E[0, :2].sum()
+        left = gained - (r.weights * E[:, 2]).sum() - work + lost
+        friction += float(work)
+        worst = min(worst, _digits(np.array([left]), np.abs(E[:, :2]).sum(axis=1).max()))
+    return worst, f"contact forces did {friction:.4g} J of work"
+
+
+def contacts_keep_their_laws(runs: ContactRuns) -> Found:
+    """Signorini: gap >= 0, N >= 0. Coulomb: |f| <= mu_s N sticking, f = -mu_k N v / |v| slipping."""
+    worst, active = 16.0, 0
+    for r in runs.runs:
+        terms, forces = runs.forces(r.run)
+        numbers = terms.values("gaps").reshape(len(r.run), -1, NUMBERS)
+        statuses, row = r.run.to_xarray()["status"].to_numpy(), 0
+        first, size = len(runs.equations.constraints), np.abs(forces).max(initial=0.0)
+        for k, c in enumerate(runs.whole.equations.candidates):
+            end = row + len(c.rows)
+            slip = terms.motion[:, first + row : first + end]
+            kept = zip(statuses[:, k], numbers[:, k], forces[:, row:end], slip, strict=True)
+            # The first record is of the state before the first change.
+            off = [_broken(c, *at) for at in list(kept)[1:]]
+            worst, row = min(worst, _digits(np.array(off), size)), end
+            if c.normal is not None:
+                worst = min(worst, _digits(np.minimum(numbers[:, k, GAP], 0.0), 1.0))
+        active += int((statuses > 0).sum())
+    if not active:
+        return None, f"nothing was in force: {runs.remark}"
+    return worst, f"in force {active} times at {sum(len(r.run) for r in runs.runs)} records"
+
+
+def _broken(c: CandidateEquations, status: int, numbers: Array, force: Array, slip: Array) -> float:
+    """By how much the force of a candidate breaks the laws of contact [N or N m]."""
+    if status == OPEN or c.candidate.bilateral:
+        return 0.0
+    along = int(c.normal is not None)
+    push = float(force[0]) if along else 1.0
+    f, v = force[along:], slip[along:]
+    off, speed = max(-push, 0.0), float(np.linalg.norm(v))
+    if status == HELD and c.candidate.friction is not None:
+        off = max(off, float(np.linalg.norm(f)) - numbers[STATIC] * push)
+    elif status == SLIDING and speed > SLOW:
+        off = max(off, float(np.linalg.norm(f + numbers[KINETIC] * push * v / speed)))
+    return off
+
+
+def _digits(off: Array, size: float) -> float:
+    """Digits to which something vanishes beside its size."""
+    return digits(np.ravel(off)[:, None], np.zeros((np.size(off), 1)), np.array([size])) if np.size(off) else 16.0
+
+
+ClaimOfContacts: TypeAlias = "Callable[[ContactRuns], Found]"
+OF_CONTACTS: Mapping[str, ClaimOfContacts] = {
+    "impulses change the momentum by J^T P": impulses_are_momentum,
+    "energy lost = kinetic energy before less that behind": losses_are_kinetic,
+    "energy: work of loads and contacts less what is lost": energy_is_accounted_for,
+    "contacts push, friction keeps its bounds": contacts_keep_their_laws,
+}

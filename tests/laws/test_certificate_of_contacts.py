@@ -1,0 +1,126 @@
+"""The certificate of models whose constraints come and go: it holds for every kind, and fails for what is wrong."""
+
+from dataclasses import replace
+
+import pytest
+
+import kane
+from kane.analysis.certificate_contacts import OF_CONTACTS
+from kane.simulation.modes.contacting import ContactSwitching
+
+IMPULSES, LOSSES, ENERGY, LAWS = OF_CONTACTS
+
+
+def crate():
+    """In the plane: two corners with friction, a lid with stops, dry friction, a spring, a motor and a switch."""
+    m = kane.Model("crate", gravity=(0, -9.81, 0))
+    crate, lid = (
+        m.body("crate", mass=2, inertia=(0.02,) * 3),
+        m.body("lid", mass=0.3, inertia=(1e-3,) * 3, com=(0.1, 0, 0)),
+    )
+    m.connect(m.ground, crate, kane.Planar(("x", "y", "th")))
+    hinge = m.connect(crate, lid, kane.Revolute("q1", axis="z"), at=(-0.1, 0.1, 0))
+    floor, friction = kane.Plane(m.ground.point(), m.ground.y), kane.Coulomb(static=0.5, kinetic=0.4)
+    for side, x in (("left", -0.1), ("right", 0.1)):
+        m.contact(crate.point((x, -0.1, 0)), floor, restitution=0.3, friction=friction, name=side)
+    m.stop(hinge, lower=0, upper=1.2, restitution=0.2)
+    m.stick(hinge, static=0.03, kinetic=0.02)
+    m.switch(hinge.qdot, on=m.time - 0.5, off=m.time - 0.7, name="brake")
+    m.load(kane.Motor(hinge, m.input("tau")))
+    m.load(kane.Spring(hinge, 0.3))
+    return m
+
+
+def ball():
+    """In space, with spin."""
+    m = kane.Model("ball", gravity=(0, -9.81, 0))
+    body = m.body("ball", mass=1, inertia=(0.1, 0.2, 0.15), com=(0.02, 0, 0))
+    m.connect(m.ground, body, kane.Free())
+    floor = kane.Plane(m.ground.point(), m.ground.y)
+    m.contact(kane.Sphere(body.point(), 0.1), floor, restitution=0.6, friction=kane.Coulomb(0.3), name="floor")
+    return m
+
+
+def crank():
+    """A closed loop with a stop."""
+    m = kane.library.slider_crank()
+    m.stop(next(c for c in m.connections if c.name == "q3"), lower=0.3, restitution=0.6, name="stop")
+    return m
+
+
+def catch():
+    """A latch that holds, in speeds of choice."""
+    m = kane.Model("catch", gravity=(0, -9.81, 0))
+    one, two = (m.body(name, mass=1, inertia=(0.1,) * 3, com=(0.3, 0, 0)) for name in ("one", "two"))
+    shoulder = m.connect(m.ground, one, kane.Revolute("q1", axis="z"))
+    elbow = m.connect(one, two, kane.Revolute("q2", axis="z"), at=(0.5, 0, 0))
+    m.latch(elbow.q + 0.1, name="catch")
+    m.speeds(w1=shoulder.qdot, w2=shoulder.qdot + elbow.qdot)
+    return m
+
+
+@pytest.mark.parametrize("model", [crate, ball, crank, catch])
+def test_every_kind_of_what_comes_and_goes_has_its_certificate(model):
+    found = {finding.claim: finding for finding in kane.certify(model())}
+    assert all(finding.holds for finding in found.values()), found
+    assert found[IMPULSES].digits > 12.0
+    assert found[LOSSES].digits > 12.0
+    assert found[ENERGY].digits > 9.0
+    assert found[LAWS].digits > 10.0
+    assert "changes in 4 runs of 1 s" in found[IMPULSES].remark
+    assert "J of work" in found[ENERGY].remark
+
+
+WRONG = {
+    "impulses": ({"impulses"}, {IMPULSES}),
+    "losses": ({"energy_lost"}, {LOSSES, ENERGY}),
+    "forces": ({"reactions"}, {ENERGY, LAWS}),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_what_is_wrong_in_the_fifth_digit_is_found_by_the_claims_that_it_concerns(monkeypatch, kind):
+    """Impulses, losses and forces that are said to be more than they are."""
+    (words, broken), told = WRONG[kind], ContactSwitching._story
+
+    def exaggerated(self, *args):
+        story = told(self, *args)
+        return replace(story, **{word: getattr(story, word) * (1.0 + 1e-5) for word in words})
+
+    monkeypatch.setattr(ContactSwitching, "_story", exaggerated)
+    assert {finding.claim for finding in kane.certify(crate(), states=2) if not finding.holds} == broken
+
+
+def test_contacts_that_pull_and_friction_beyond_its_bounds_are_found(monkeypatch):
+    told = ContactSwitching._story
+
+    def turned(self, *args):
+        story = told(self, *args)
+        return replace(story, reactions=-story.reactions)
+
+    monkeypatch.setattr(ContactSwitching, "_story", turned)
+    found = {finding.claim: finding for finding in kane.certify(ball(), states=2)}
+    assert found[LAWS].digits < 1.0
+    assert found[ENERGY].digits < 4.0
+
+
+def test_a_model_of_which_nothing_comes_into_force_says_so():
+    m = kane.Model("far", gravity=(0, 0, 0))
+    joint = m.connect(m.ground, m.body("mass", mass=1.0), kane.Prismatic("x", axis="x"))
+    m.stop(joint, upper=1000.0)
+    found = {finding.claim: finding for finding in kane.certify(m)}
+    assert found[IMPULSES].digits is found[LAWS].digits is found[LOSSES].digits is None
+    assert found[LAWS].remark == "nothing was in force: 0 changes in 4 runs of 1 s"
+    assert found[IMPULSES].remark == "nothing was struck: 0 changes in 4 runs of 1 s"
+
+
+def test_motion_that_is_prescribed_in_time_leaves_the_claims_of_energy_out():
+    m = kane.Model("belt", gravity=(0, -9.81, 0))
+    belt, body = m.body("belt", mass=0.0), m.body("mass", mass=1.0, inertia=(0.1,) * 3)
+    m.connect(m.ground, belt, kane.Prismatic(0.2 * m.time, axis="x"), name="drive")
+    m.connect(m.ground, body, kane.Planar(("x", "y", "th")))
+    m.contact(body.point(), kane.Plane(belt.point(), belt.y), friction=kane.Coulomb(0.5, 0.3), name="belt")
+    found = {finding.claim: finding for finding in kane.certify(m)}
+    assert all("prescribed in time" in found[claim].remark for claim in (LOSSES, ENERGY))
+    assert found[IMPULSES].digits > 12.0
+    assert found[LAWS].holds
