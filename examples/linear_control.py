@@ -1,6 +1,6 @@
 """Exact linearization: a bicycle's eigenvalues over its speed, and a double pendulum balanced on a cart.
 
-Draws out/linear_control.png.
+Draws out/linear_control.png, and pages that move: out/weave.html, out/double_pendulum.html.
 """
 
 from pathlib import Path
@@ -20,13 +20,18 @@ SWINGING = ["roll", "steer", "roll_dot", "steer_dot"]
 def bicycle(ax: Axes) -> None:
     """Eigenvalues of the upright ride over the speed: weave is stable from 4.29 m/s, capsize up to 6.02 m/s."""
     dyn = kane.build(kane.formulate(kane.library.whipple_bicycle()))
-    for v in np.linspace(0.0, 10.0, 101):
+
+    def ride(v: float) -> kane.Linearization:
         speeds = {"x_dot": v, "rear_dot": -v / 0.3, "front_dot": -v / 0.35}
-        lin = kane.linearize(dyn, q={"heave": -0.3}, u=speeds).part(SWINGING)
-        values = lin.eigenvalues()
-        ax.plot([v] * len(values), values.real, "k.", markersize=2)
-        if v in (4.0, 5.0, 7.0):
-            print(f"bicycle at {v} m/s: {', '.join(f'{x:.4g}' for x in values)} 1/s")
+        return kane.linearize(dyn, q={"heave": -0.3}, u=speeds).part(SWINGING)
+
+    for v in (4.0, 5.0, 7.0):
+        print(f"bicycle at {v} m/s: {', '.join(f'{x:.4g}' for x in ride(v).eigenvalues())} 1/s")
+    locus = kane.root_locus(ride, np.linspace(0.0, 10.0, 101), name="v [m/s]")
+    print(f"stable between {' and '.join(f'{v:.6g}' for v in locus.crossings())} m/s")
+    weave = next(mode for mode in ride(5.0).modes() if mode.eigenvalue.imag)
+    kane.mode_motion(ride(5.0), weave, amplitude=0.3).save_html(OUT / "weave.html")
+    ax.plot(locus.values, locus.eigenvalues.real, "k")
     ax.set(title="bicycle", xlabel="v [m/s]", ylabel="Re eigenvalue [1/s]", ylim=(-10, 8))
 
 
@@ -49,6 +54,7 @@ def pendulum(ax: Axes) -> None:
     balanced = kane.build(kane.substitute(eqs, F=-sum(k * y for k, y in zip(K, x, strict=True))))
     run = kane.simulate(balanced, until=6.0, q=up.q + np.radians([0.0, 8.0, -4.0]))
     print(f"double pendulum: falls at {unstable:.3g} 1/s, balanced to {np.abs(run.q[-1] - up.q).max():.1e} after 6 s")
+    run.save_html(OUT / "double_pendulum.html")
     ax.plot(run.time, run.q - up.q, label=["cart", "link 1", "link 2"])
     ax.set(title="double pendulum on a cart", xlabel="t [s]", ylabel="off by [m or rad]")
     ax.legend(frameon=False)

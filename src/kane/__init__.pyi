@@ -11,7 +11,9 @@ from kane.analysis.identification.measurements import Measurements
 from kane.analysis.inverse_kinematics import inverse_kinematics
 from kane.analysis.linearization import Linearization, Mode
 from kane.analysis.linearize import linearize
+from kane.analysis.mode_motion import ModeMotion, mode_motion
 from kane.analysis.power_ledger import PowerLedger, power_ledger
+from kane.analysis.root_locus import RootLocus, root_locus
 from kane.analysis.sensitivities import Sensitivities, sensitivities
 from kane.analysis.slip import WheelForces, wheel_forces
 from kane.analysis.tip_over import TipOver, tip_over
@@ -187,6 +189,7 @@ __all__ = [
     "Mesh",
     "Midpoint",
     "Mode",
+    "ModeMotion",
     "Model",
     "ModelError",
     "ModifiedDH",
@@ -211,6 +214,7 @@ __all__ = [
     "Revolute",
     "Ring",
     "Rolling",
+    "RootLocus",
     "Rope",
     "Rotation",
     "Row",
@@ -273,9 +277,11 @@ __all__ = [
     "log",
     "maximum",
     "minimum",
+    "mode_motion",
     "path_tables",
     "power_ledger",
     "reveal_reactions",
+    "root_locus",
     "save_equations",
     "save_model",
     "select",

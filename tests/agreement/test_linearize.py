@@ -86,6 +86,79 @@ def test_coordinates_that_nothing_depends_on_are_states_that_drift(bicycle):
         lin.part(["roll", "roll_dot", "steer_dot"])
 
 
+def test_the_root_locus_follows_each_eigenvalue_and_finds_weave_and_capsize(bicycle):
+    v = np.linspace(0.0, 10.0, 41)
+    locus = kane.root_locus(lambda v: bicycle(v).part(KEPT), v, name="v [m/s]")
+    assert locus.crossings() == pytest.approx([WEAVE, CAPSIZE], abs=1e-10)
+    for value, found in zip(v, locus.eigenvalues, strict=True):
+        np.testing.assert_array_equal(np.sort_complex(found), np.sort_complex(bicycle(value).part(KEPT).eigenvalues()))
+    steps = np.abs(np.diff(locus.eigenvalues[4:], axis=0)).max(axis=0)
+    assert (steps < 0.8).all()  # 0.25 m/s apart, castering moves by 0.55; behind v = 1 no two eigenvalues meet
+    assert len(locus.plot().axes) == 2
+    assert "4 eigenvalues over v [m/s] from 0 to 10" in repr(locus)
+
+
+def test_eigenvalues_are_functions_of_parameters_and_gains():
+    """A pendulum: sqrt(g / L). A double integrator under -k (x + 2 x'): damped critically at k = 1."""
+    m = kane.Model("pendulum", gravity=(0, -9.81, 0))
+    L = m.parameter("L", 1.0)
+    m.connect(m.ground, m.body("bob", mass=1.0, com=(0, -L, 0)), kane.Revolute("q1", axis="z"))
+    dyn = kane.build(kane.formulate(m))
+    lengths = [0.5, 1.0, 2.0]
+    locus = kane.root_locus(lambda L: kane.linearize(dyn, parameters={"L": L}), lengths)
+    np.testing.assert_allclose(np.abs(locus.eigenvalues[:, 0]), np.sqrt(9.81 / np.array(lengths)), rtol=1e-12)
+    A, BK = np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0, 0.0], [1.0, 2.0]])
+    closed = kane.root_locus(lambda k: A - k * BK, np.linspace(-1.0, 2.0, 7))
+    np.testing.assert_allclose(np.abs(closed.eigenvalues[4] + 1.0), 0.0, atol=1e-7)  # a double root: half the digits
+    assert closed.crossings(ignoring=0) == pytest.approx([0.0], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("function", "values", "message"),
+    [
+        (3, [0, 1], "function of a number"),
+        (lambda v: np.eye(2), [1.0], "two finite numbers"),
+        (lambda v: np.eye(2), [1.0, np.nan], "two finite numbers"),
+        (lambda v: np.eye(int(v)), [1, 2], "1 states at 1 and 2 at 2"),
+        (lambda v: np.ones((2, 3)), [1, 2], "square one"),
+        (lambda v: "A", [1, 2], "kane.linearize, or of a matrix"),
+    ],
+)
+def test_what_has_no_root_locus_is_refused(function, values, message):
+    with pytest.raises(ModelError, match=message):
+        kane.root_locus(function, values)
+
+
+def test_a_mode_that_is_shown_is_the_motion_that_small_ones_make():
+    """Of a double pendulum that hangs: after a push along the mode, of 1e-5, the simulated motion is the shown one."""
+    dyn = kane.build(kane.formulate(kane.library.n_link_pendulum(2)))
+    lin = kane.linearize(dyn, q=kane.trim(dyn, q=[0.3, 0.1, -0.1], fixed=["q1", "F"]).q)
+    mode = next(m for m in lin.modes() if m.eigenvalue.imag > 1.0)
+    shown = kane.mode_motion(lin, mode, amplitude=1e-5)
+    assert np.abs(shown.q - lin.q).max() == pytest.approx(1e-5)
+    seen = np.real(np.exp(mode.eigenvalue * shown.time[20]) * mode.shape[:3])
+    x = (shown.q[20] - lin.q) @ seen / (seen @ seen) * np.real(mode.shape)
+    run = kane.simulate(dyn, until=shown.time[-1], times=shown.time, q=lin.q + x[:3], u=lin.u + x[3:], inputs=[0.0])
+    np.testing.assert_allclose(run.q, shown.q, atol=1e-9)
+
+
+def test_a_mode_of_a_bicycle_keeps_its_wheels_on_the_road_and_is_a_page(bicycle, tmp_path):
+    lin = bicycle(5.0).part(KEPT)
+    weave = next(m for m in lin.modes() if m.eigenvalue.imag)
+    motion = kane.mode_motion(lin, weave, amplitude=0.3)
+    dyn = lin.about.dyn
+    residuals = dyn.constraint_residuals(motion.q, np.zeros((len(motion.q), len(dyn.equations.u))))
+    assert np.abs(residuals.configuration).max() < 1e-9
+    names = [leaf.name for leaf in dyn.equations.q]
+    roll, steer = motion.q[:, names.index("roll")], motion.q[:, names.index("steer")]
+    assert max(np.abs(roll).max(), np.abs(steer).max()) == pytest.approx(0.3, abs=1e-3)  # the constraints are bent
+    assert motion.save_html(tmp_path / "weave.html").stat().st_size > 50_000
+    with pytest.raises(ModelError, match="no mode of this system"):
+        kane.mode_motion(bicycle(5.0), weave)
+    with pytest.raises(ModelError, match="amplitude"):
+        kane.mode_motion(lin, weave, amplitude=0.0)
+
+
 def spinning_body(spin, axis):
     m = kane.Model("body")
     m.connect(m.ground, m.body("B", mass=1.0, inertia=(2.0, 3.0, 4.0)), kane.Spherical("s"))

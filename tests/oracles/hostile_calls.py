@@ -32,7 +32,7 @@ HUNG = 240.0
 # What only kane makes, exported so that it can be named: their constructors take what is right on trust.
 MADE_BY_KANE = {
     "Blocks", "Combination", "Consistent", "Derivatives", "Excitation", "Identification", "Linearization",
-    "Undetermined", "Unidentifiable", "Mode", "Sensitivities", "Trim", "View",
+    "Undetermined", "Unidentifiable", "Mode", "ModeMotion", "RootLocus", "Sensitivities", "Trim", "View",
     "Assembly", "BestSpeeds", "Certificate", "Dynamics", "Ensemble", "Equations", "FollowedMotion", "Occurrence",
     "PowerLedger", "Reactions", "TipOver", "Trajectory", "TriedSpeeds", "WheelForces", "CompileError",
     "ExpressionError", "FileError", "FrameError", "ImportFileError", "KaneError", "ModelError", "SimulationError",

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.analysis.small_motions import SmallMotions
 from kane.errors import ModelError
 from kane.expression.arguments import words
 from kane.model.checks import near
@@ -55,6 +56,7 @@ class Linearization:
         q, u, at_inputs, t: the motion about which it was made, at this time.
         residual: largest acceleration there, and largest rate of one [rad/s^2 or m/s^2, and per second]; of a true
             equilibrium or steady motion both are round-off.
+        about: small motions about it, by which modes are shown (``kane.mode_motion``).
     """
 
     A: Array
@@ -69,6 +71,7 @@ class Linearization:
     at_inputs: Array
     t: float
     residual: float
+    about: SmallMotions
 
     def eigenvalues(self) -> NDArray[np.complex128]:
         """Of A, those of the largest real part first [1/s]."""

@@ -76,7 +76,7 @@ def linearize(
     states = (*(names[i] for i in s), *(layout.speeds[j] for j in v))
     C, D, outputs_named = _outputs(motion, outputs, (N, v), states)
     return Linearization(
-        A, B, C, D, states, layout.inputs, outputs_named, motion.q, motion.u, given, motion.t, residual
+        A, B, C, D, states, layout.inputs, outputs_named, motion.q, motion.u, given, motion.t, residual, motion
     )
 
 

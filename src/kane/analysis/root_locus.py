@@ -1,0 +1,149 @@
+"""root_locus: how eigenvalues move while a parameter, a speed or a gain changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.analysis.linearization import Linearization
+from kane.errors import ModelError, shown
+from kane.expression.arguments import numbers, text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+# Two values of what changes are one to this share of their distance from the next.
+NEAR = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class RootLocus:
+    """Eigenvalues over what changes.
+
+    Attributes:
+        name: of what changes, for pictures.
+        values: of it, (m,).
+        eigenvalues: (m, states) [1/s]; a column is one eigenvalue followed from value to value.
+        linearization: at a value, as it was given.
+    """
+
+    name: str
+    values: Array
+    eigenvalues: NDArray[np.complex128]
+    linearization: Callable[[float], Any]
+
+    def crossings(self, ignoring: int = 0) -> list[float]:
+        """Values at which the motion becomes stable or unstable: where the largest real part passes zero.
+
+        Args:
+            ignoring: how many eigenvalues nearest to zero are left out, such as those of coordinates on which nothing
+                depends (``lin.part`` leaves these out as well).
+        """
+        from scipy.optimize import brentq
+
+        def growth(value: float) -> float:
+            found = _eigenvalues(self.linearization, float(value))
+            return float(found[np.argsort(np.abs(found))[ignoring:]].real.max())
+
+        at = [growth(value) for value in self.values]
+        found = []
+        for k in range(len(at) - 1):
+            if (at[k] > 0.0) != (at[k + 1] > 0.0):
+                ends = float(self.values[k]), float(self.values[k + 1])
+                found.append(float(brentq(growth, *ends, xtol=NEAR * abs(ends[1] - ends[0]))))
+        return found
+
+    def plot(self) -> Figure:
+        """Real and imaginary parts over what changes, and the paths in the complex plane."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(10.0, 4.0), layout="constrained")
+        over, plane = figure.subplots(1, 2)
+        for k, path in enumerate(self.eigenvalues.T):
+            colour = f"C{k % 10}"
+            over.plot(self.values, path.real, color=colour)
+            over.plot(self.values, path.imag, color=colour, linewidth=0.7, linestyle="--")
+            plane.plot(path.real, path.imag, color=colour)
+            plane.plot(path[:1].real, path[:1].imag, "x", color=colour)
+        over.axhline(0.0, color="0.7", linewidth=0.8, zorder=0)
+        plane.axvline(0.0, color="0.7", linewidth=0.8, zorder=0)
+        over.set(xlabel=self.name, ylabel="real (dashed: imaginary) part [1/s]")
+        plane.set(xlabel="real part [1/s]", ylabel="imaginary part [1/s]", title=f"x: {self.name} = {self.values[0]:g}")
+        return figure
+
+    def __repr__(self) -> str:
+        return (
+            f"<RootLocus of {self.eigenvalues.shape[1]} eigenvalues over {self.name} from {self.values[0]:.6g} to "
+            f"{self.values[-1]:.6g}>"
+        )
+
+
+def root_locus(
+    linearization: Callable[[float], Linearization | Array], values: Any, *, name: str = "value"
+) -> RootLocus:
+    """The eigenvalues of a linear system as functions of something that changes.
+
+        def ride(v):
+            return kane.linearize(dyn, q=upright, u={"x_dot": v, "rear_dot": -v / 0.3, "front_dot": -v / 0.35})
+
+        locus = kane.root_locus(ride, np.linspace(0, 10, 101), name="v [m/s]")
+        locus.crossings(), locus.plot()
+
+    A parameter is changed by ``lambda L: kane.linearize(dyn, parameters={"L": L})``, a gain by
+    ``lambda k: lin.A - k * lin.B @ K``.
+
+    Args:
+        linearization: of a number: the linear system, or its matrix A.
+        values: of the number, in order.
+        name: what it is.
+
+    Raises:
+        ModelError: it is no such function, values are none, or the number of states changes.
+    """
+    if not callable(linearization):
+        raise ModelError(f"a root locus is of a function of a number, not of {shown(linearization)}")
+    given = numbers(values, "the values of a root locus must be numbers")
+    if given.ndim != 1 or len(given) < 2 or not np.isfinite(given).all():
+        raise ModelError(f"the values of a root locus have shape {given.shape}; give two finite numbers at least")
+    paths: list[NDArray[np.complex128]] = []
+    for value in given:
+        found = _eigenvalues(linearization, float(value))
+        if paths and len(found) != len(paths[0]):
+            raise ModelError(
+                f"there are {len(paths[0])} states at {given[0]:.6g} and {len(found)} at {value:.6g}; name the same "
+                "ones everywhere (lin.part)"
+            )
+        paths.append(_followed(paths, found))
+    return RootLocus(text(name, "name"), given, np.array(paths), linearization)
+
+
+def _eigenvalues(linearization: Callable[[float], Any], value: float) -> NDArray[np.complex128]:
+    """Of the linear system at a value, the largest real parts first.
+
+    Raises:
+        ModelError: it is none.
+    """
+    found = linearization(value)
+    if isinstance(found, Linearization):
+        return found.eigenvalues()
+    A = numbers(found, "a root locus is of kane.linearize, or of a matrix A")
+    if A.ndim != 2 or A.shape[0] != A.shape[1] or not np.isfinite(A).all():
+        raise ModelError(f"the matrix A at {value:.6g} has shape {A.shape}; give a square one of finite numbers")
+    eigenvalues = np.linalg.eigvals(A).astype(complex)
+    return eigenvalues[np.lexsort((eigenvalues.imag, -eigenvalues.real))]
+
+
+def _followed(paths: Sequence[NDArray[np.complex128]], found: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """The eigenvalues in the order of those before, which the straight line through the last two leads to."""
+    from scipy.optimize import linear_sum_assignment
+
+    if not paths:
+        return found
+    ahead = 2.0 * paths[-1] - paths[-2] if len(paths) > 1 else paths[-1]
+    _, order = linear_sum_assignment(np.abs(ahead[:, None] - found))
+    return found[order]
