@@ -37,6 +37,7 @@ FIGURES = {
     "attitude_control": {"attitude_control.png"},
     "identify_ur5": {"identify_ur5.png"},
     "live_pages": set(),
+    "pushed_cart": {"pushed_cart.png"},
 }
 PRINTED = {
     "kane_levinson": "sigma:    0.0000",
@@ -68,6 +69,7 @@ PRINTED = {
     "attitude_control": "wheels at most 40 rad/s",
     "identify_ur5": "wrist_3_link_xx, wrist_3_link_zz: only wrist_3_link_xx - wrist_3_link_zz appears",
     "live_pages": "whipple_bicycle.html",
+    "pushed_cart": "friction of q4 sticks",
 }
 
 

@@ -14,6 +14,7 @@ from kane.cli.bench import bench
 from kane.cli.check import check
 from kane.cli.count import count
 from kane.cli.export import export
+from kane.cli.haptic import haptic
 from kane.cli.run import run
 from kane.cli.view import view
 from kane.errors import KaneError
@@ -38,6 +39,7 @@ app.command()(check)
 app.command()(export)
 app.command()(bench)
 app.command()(view)
+app.command()(haptic)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,9 +1,16 @@
 """A hand on a mechanism: devices, what a coupler may be set to."""
 
+from kane.haptics.coupler import Coupler as Coupler
+from kane.haptics.coupler import Safety as Safety
 from kane.haptics.devices.device import Channel as Channel
 from kane.haptics.devices.device import Device as Device
 from kane.haptics.devices.device import Traits as Traits
+from kane.haptics.devices.recorded import Recorded as Recorded
 from kane.haptics.devices.simulated import Arm as Arm
 from kane.haptics.devices.simulated import Simulated as Simulated
 from kane.haptics.limits import Limits as Limits
 from kane.haptics.limits import coupler_limits as coupler_limits
+from kane.haptics.replay import replay as replay
+from kane.haptics.report import Report as Report
+from kane.haptics.session import Session as Session
+from kane.haptics.session import Snapshot as Snapshot

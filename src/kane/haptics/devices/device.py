@@ -101,3 +101,20 @@ class Device(ABC):
     @abstractmethod
     def open(self) -> Channel:
         """Begin to use it."""
+
+    def begin(self) -> Channel:
+        """Begin to use it in a session, alone.
+
+        Raises:
+            ModelError: another session uses it.
+        """
+        if vars(self).get("_in_use"):
+            raise ModelError(f"another session uses this {type(self).__name__}; close that first")
+        channel = self.open()
+        vars(self)["_in_use"] = True
+        return channel
+
+    def end(self, channel: Channel, t: float) -> None:
+        """End to use it: a last force of zero at time t [s]."""
+        channel.push(t, np.zeros(3))
+        vars(self)["_in_use"] = False

@@ -1,0 +1,80 @@
+"""The motion of a session as a trajectory, and the session as a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kane.errors import ModelError
+from kane.haptics.coupler import Coupler, Safety
+from kane.haptics.devices.device import Traits
+from kane.haptics.grip import IMAGE
+from kane.haptics.loop import Loop
+from kane.haptics.recording import Recording
+from kane.native.arrays import Matrix, Vector
+from kane.native.haptics import loop_arrays as at
+from kane.simulation.asked.inputs import Held
+from kane.simulation.recorded.trajectory import Trajectory
+
+
+def trajectory_of(loop: Loop) -> Trajectory:
+    """The motion so far; inputs are the user's, as commands set them, then those of the coupler."""
+    problem, log = loop.problem, loop.log
+    times = np.arange(len(log)) * loop.period
+    parts = ((at.OF_IMAGE, 3), (at.OF_HAND, 3), (at.OF_SETTINGS, 2))
+    columns = np.hstack([log[:, place : place + length] for place, length in parts])
+    n = len(problem.plan.names) - len(IMAGE)
+    samples = {n + k: Held(times, column) for k, column in enumerate(columns.T)}
+    samples |= {k: _held(loop, k) for k in range(n)}
+    plan = replace(problem.plan, samples={**samples, **problem.plan.samples})
+    told = replace(problem, plan=plan)
+    record = told.record(replace(loop.march, problems={told.key: told}))
+    attributes = {"integrator": loop.method.name, "dt": loop.period, "interrupted": 0}
+    return Trajectory(record.labelled(attributes), loop.coupled.dyn)
+
+
+def _held(loop: Loop, k: int) -> Held:
+    """An input of the user's over time: as it was given, then as commands set it."""
+    values = {0.0: float(loop.problem.plan.constants[k])}
+    values |= {float(row[0]) * loop.period: float(row[1 + at.GIVEN + k]) for row in _taken(loop)}
+    return Held(list(values), list(values.values()))
+
+
+def _taken(loop: Loop) -> Matrix:
+    taken = loop.circuit.desk.taken
+    return taken[: min(int(loop.circuit.counts[at.TAKEN]), len(taken))]
+
+
+def recording_of(loop: Loop, start: Vector, settings: tuple[Coupler, Safety, Traits]) -> Recording:
+    """What is kept of a session that began in the state [q, u].
+
+    Raises:
+        ModelError: the handle or an input is given by an expression or samples, or there were too many commands.
+    """
+    coupler, safety, traits = settings
+    plan, layout, place = loop.problem.plan, loop.problem.layout, coupler.handle.position_in_body
+    if plan.samples or plan.expressions or not all(isinstance(x, int | float) for x in place):
+        raise ModelError("a session is saved with a handle and inputs that are numbers; this one has other ones")
+    taken, count = _taken(loop), int(loop.circuit.counts[at.TAKEN])
+    if count > len(taken):
+        raise ModelError(f"the session had {count} commands, of which {len(taken)} are kept; it cannot be saved")
+    nq = len(layout.coordinates)
+    head: Mapping[str, Any] = {
+        "model": layout.model,
+        "coordinates": list(layout.coordinates),
+        "speeds": list(layout.speeds),
+        "inputs": plan.constants[: -len(IMAGE)].tolist(),
+        "parameters": loop.problem.parameters.tolist(),
+        "q": start[:nq].tolist(),
+        "u": start[nq:].tolist(),
+        "handle": [coupler.handle.body.name, list(place)],
+        "coupler": {word: value for word, value in vars(coupler).items() if word != "handle"},
+        "safety": vars(safety),
+        "device": vars(traits),
+        "method": loop.method.name,
+        "lengths": loop.lengths,
+    }
+    return Recording(head, loop.log, taken, loop.march.states())

@@ -1,0 +1,92 @@
+"""Sessions in files: what was read and commanded at each tick, so that they can be run again bit for bit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kane.errors import ImportFileError
+from kane.files.given_path import given_path
+from kane.files.write_file import write_whole
+from kane.native.arrays import Matrix
+
+FORMAT, VERSION = "kane haptic session", 1
+ARRAYS = ("log", "commands", "states")
+# No file is read that claims to hold more numbers.
+LARGEST = 2**30
+
+
+class Recording(NamedTuple):
+    """What a file of a session holds.
+
+    Attributes:
+        head: the model's name, names and values, settings of coupler, safety and device, lengths of runs, the method.
+        log: a row a tick, as ``kane.native.haptics.loop_arrays`` lays it out.
+        commands: each behind the tick from which it holds.
+        states: [t, q, u] at the start and after each tick.
+    """
+
+    head: Mapping[str, Any]
+    log: Matrix
+    commands: Matrix
+    states: Matrix
+
+
+def write_recording(path: Any, recording: Recording) -> None:
+    """Write a file: a line of JSON, then the numbers, in the order of ARRAYS, as little-endian doubles.
+
+    Raises:
+        FileError: it cannot be written.
+    """
+    arrays = [np.ascontiguousarray(getattr(recording, name), dtype="<f8") for name in ARRAYS]
+    body = b"".join(array.tobytes() for array in arrays)
+    head = {
+        "format": FORMAT,
+        "version": VERSION,
+        "sha256": hashlib.sha256(body).hexdigest(),
+        "shapes": [list(array.shape) for array in arrays],
+        **recording.head,
+    }
+    text = json.dumps(head).encode() + b"\n"
+    write_whole(given_path(path, "the file of a session"), lambda draft: draft.write_bytes(text + body))
+
+
+def read_recording(path: Any) -> Recording:
+    """Read a file.
+
+    Raises:
+        OSError: there is none, or it may not be read.
+        ImportFileError: it is not the file of a session, of another version, or damaged.
+    """
+    text, _, body = Path(given_path(path, "the file of a session")).read_bytes().partition(b"\n")
+    try:
+        head = json.loads(text)
+        known = head["format"] == FORMAT
+    except (ValueError, KeyError, TypeError, RecursionError):
+        known = False
+    if not known:
+        raise ImportFileError(f"{str(path)!r} is not the file of a haptic session; give one that Session.save wrote")
+    if head.get("version") != VERSION:
+        raise ImportFileError(
+            f"{str(path)!r} is of version {head.get('version')!r}, and this kane reads version {VERSION}; replay it "
+            "with the kane that wrote it"
+        )
+    shapes = head.get("shapes")
+    sound = isinstance(shapes, list) and len(shapes) == len(ARRAYS) and all(_is_shape(shape) for shape in shapes)
+    sizes = [shape[0] * shape[1] for shape in shapes] if sound else []
+    if not sound or sum(sizes) * 8 != len(body) or head.get("sha256") != hashlib.sha256(body).hexdigest():
+        raise ImportFileError(f"{str(path)!r} is damaged; take another copy, or record the session again")
+    places = np.cumsum([0, *sizes])
+    numbers = np.frombuffer(body, dtype="<f8").astype(float)
+    arrays = [numbers[places[k] : places[k + 1]].reshape(shapes[k]) for k in range(len(ARRAYS))]
+    return Recording(head, *arrays)
+
+
+def _is_shape(shape: Any) -> bool:
+    whole = isinstance(shape, list) and len(shape) == 2 and all(type(n) is int and n >= 0 for n in shape)
+    return whole and shape[0] * shape[1] < LARGEST

@@ -1,0 +1,75 @@
+"""Sessions run again from their files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kane.dynamics.dynamics import Dynamics
+from kane.errors import ImportFileError, ModelError, SimulationError, shown
+from kane.haptics.coupler import Coupler, Safety
+from kane.haptics.devices.device import Traits
+from kane.haptics.devices.recorded import Recorded
+from kane.haptics.recording import Recording, read_recording
+from kane.haptics.session import Session
+from kane.native.haptics import loop_arrays as at
+from kane.native.haptics.sample import SAMPLE
+from kane.simulation import integrators
+
+
+def replay(path: Any, dyn: Dynamics) -> Session:
+    """The session of a file that ``Session.save`` wrote, run again from what its device said; bit for bit the same.
+
+    Args:
+        path: of the file.
+        dyn: of the same model as then.
+
+    Returns:
+        The session as it was at its end, closed: its ``trajectory``, ``report`` and ``log`` are what they were.
+
+    Raises:
+        OSError: there is no such file, or it may not be read.
+        ImportFileError: it is no file of a session, of another version, damaged, or of another model.
+        SimulationError: the motion is another one than then, from the tick that is named.
+    """
+    if not isinstance(dyn, Dynamics):
+        raise ModelError(f"replay needs Dynamics, as kane.build(equations) makes them, not {shown(dyn)}")
+    recording = read_recording(path)
+    try:
+        session = _session(recording, dyn)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ImportFileError(f"{str(path)!r} does not fit the model {dyn.equations.name!r}: {error}") from error
+    with session:
+        session.run_recorded(recording)
+    then, now = recording.states, session.states
+    if then.shape != now.shape or not np.array_equal(then, now, equal_nan=True):
+        n = min(len(then), len(now))
+        first = int(np.argmax(np.append((then[:n] != now[:n]).any(axis=1), True)))
+        raise SimulationError(
+            f"the session of {str(path)!r} runs another way from tick {first} on: the model, kane or the processor is "
+            "another one than when it was recorded"
+        )
+    return session
+
+
+def _session(recording: Recording, dyn: Dynamics) -> Session:
+    head, e = recording.head, dyn.equations
+    names = {"model": e.name, "coordinates": [x.name for x in e.q], "speeds": [x.name for x in e.u]}
+    for word, found in names.items():
+        if head[word] != found:
+            raise ImportFileError(f"its {word} are {shown(head[word])}, not {shown(found)}")
+    (body,) = (body for body in e.model.bodies if body.name == head["handle"][0])
+    coupler = Coupler(body.point(head["handle"][1]), **head["coupler"])
+    samples = recording.log[:, at.OF_SAMPLE : at.OF_SAMPLE + SAMPLE]
+    return Session(
+        dyn,
+        Recorded(Traits(**head["device"]), samples),
+        coupler,
+        q=head["q"],
+        u=head["u"],
+        inputs=head["inputs"],
+        parameters=head["parameters"],
+        integrator=getattr(integrators, head["method"])(),
+        safety=Safety(**head["safety"]),
+    )

@@ -1,0 +1,110 @@
+"""The machine as programs of the one convention: a loop at an address, the clock, sleep, a fence, an exchange."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import re
+import time
+from typing import Any, NamedTuple
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from kane.errors import ModelError
+from kane.machine.linker import link
+from kane.machine.processor import target_machine
+from kane.native.arrays import Indices
+
+# Each takes what it needs from ``out`` or ``state``, as 64-bit integers, and leaves its answer in ``out``.
+_TEXT = """
+declare i32 @clock_gettime(i32, ptr)
+declare i32 @nanosleep(ptr, ptr)
+
+define void @kane_step(ptr %state, ptr %rest, ptr %stage, ptr %out, ptr %work) {{
+  %loop = load ptr, ptr %state
+  %place = getelementptr i64, ptr %state, i64 1
+  %words = load ptr, ptr %place
+  %status = call i64 %loop(ptr %words)
+  store i64 %status, ptr %out
+  ret void
+}}
+
+define void @kane_clock(ptr %state, ptr %rest, ptr %stage, ptr %out, ptr %work) {{
+  %now = alloca [2 x i64]
+  %place = getelementptr i64, ptr %now, i64 1
+  %failed = call i32 @clock_gettime(i32 {clock}, ptr %now)
+  %seconds = load i64, ptr %now
+  %nanoseconds = load i64, ptr %place
+  %whole = mul i64 %seconds, 1000000000
+  %sum = add i64 %whole, %nanoseconds
+  store i64 %sum, ptr %out
+  ret void
+}}
+
+define void @kane_sleep(ptr %state, ptr %rest, ptr %stage, ptr %out, ptr %work) {{
+  %for = alloca [2 x i64]
+  %place = getelementptr i64, ptr %for, i64 1
+  %wanted = load i64, ptr %out
+  %seconds = udiv i64 %wanted, 1000000000
+  %nanoseconds = urem i64 %wanted, 1000000000
+  store i64 %seconds, ptr %for
+  store i64 %nanoseconds, ptr %place
+  %woken = call i32 @nanosleep(ptr %for, ptr null)
+  ret void
+}}
+
+define void @kane_fence(ptr %state, ptr %rest, ptr %stage, ptr %out, ptr %work) {{
+  fence seq_cst
+  ret void
+}}
+
+define void @kane_exchange(ptr %state, ptr %rest, ptr %stage, ptr %out, ptr %work) {{
+  %new = load i64, ptr %out
+  %old = atomicrmw xchg ptr %state, i64 %new seq_cst
+  store i64 %old, ptr %out
+  ret void
+}}
+"""
+_NAMES = ("kane_step", "kane_clock", "kane_sleep", "kane_fence", "kane_exchange")
+_CODE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
+
+
+class SystemCalls(NamedTuple):
+    """Code that is linked.
+
+    Attributes:
+        addresses: in the order of ``loop_arrays``: STEP, CLOCK, SLEEP, FENCE, EXCHANGE.
+        owner: of the code.
+    """
+
+    addresses: tuple[int, ...]
+    owner: Any
+
+    def call(self, which: int, state: Indices, out: Indices) -> None:
+        """Call one from Python, on arrays of 64-bit integers."""
+        _CODE(self.addresses[which])(state.ctypes.data, None, None, out.ctypes.data, None)
+
+    def clock(self) -> int:
+        """The clock that ticks go by [ns]."""
+        out = np.zeros(1, dtype=np.int64)
+        self.call(1, out, out)
+        return int(out[0])
+
+
+@functools.cache
+def system_calls() -> SystemCalls:
+    """The code, linked once in this process.
+
+    Raises:
+        ModelError: this system has no clock and sleep of POSIX.
+    """
+    if not hasattr(time, "CLOCK_MONOTONIC"):
+        raise ModelError("haptic sessions need clock_gettime and nanosleep of POSIX; use Linux or macOS")
+    machine = target_machine(optimization=1)
+    text = _TEXT.format(clock=time.CLOCK_MONOTONIC)
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.triple = machine.triple
+    code = bytes(machine.emit_object(module))
+    owner, addresses = link("system calls", code, _NAMES, re.findall(r"declare .* @(\w+)", text), machine)
+    return SystemCalls(tuple(addresses), owner)

@@ -1,0 +1,310 @@
+"""Who vouches: statics and energy in closed form, ``simulate`` under recorded inputs, the same session run again."""
+
+import math
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import kane
+from kane.haptics import Arm, Coupler, Session, Simulated, coupler_limits, replay
+from kane.native.haptics import loop_arrays as at
+
+
+def slider(spring=200.0, damper=20.0, name="slider"):
+    m = kane.Model(name)
+    body = m.body("slider", mass=0.5)
+    joint = m.connect(m.ground, body, kane.Prismatic("x", axis="x"))
+    m.load(kane.Spring(joint, spring))
+    m.load(kane.Damper(joint, damper))
+    m.load(kane.Force(body.point(), (m.input("push"), 0, 0)))
+    return kane.build(kane.formulate(m)), body.point()
+
+
+@pytest.fixture(scope="module")
+def cart():
+    m = kane.library.shopping_cart()
+    m.switch(m.rate("q4"), on=m.time - 0.5, off=m.time - 0.8, name="caster sticks")
+    dyn = kane.build(kane.formulate(m))
+    (basket,) = (body for body in m.bodies if body.name == "B")
+    return dyn, basket.point((0.9, 0, 0)), kane.assemble(dyn, q={"q4": 0.05}).q
+
+
+def pusher(**values):
+    arm = Arm(mass=1.0, damping=10.0, stiffness=300.0, path=[(0, 0, 0, 0), (0.2, 0, 0, 0), (1.2, 0.1, 0.02, 0)])
+    return Simulated(**{"quantum": 2e-5, "delay": 1e-3, "arm": arm, **values})
+
+
+def test_at_rest_hand_coupler_and_mechanism_are_three_springs_in_a_row():
+    """f_c = K (s x - p) = k p + push, k_a (xi - x) = c f_c, with scales s and c: statics."""
+    k, K, ka, xi, s, c, push = 200.0, 150.0, 300.0, 0.05, 2.0, 0.5, 1.5
+    dyn, handle = slider(spring=k)
+    arm = Arm(mass=0.3, damping=20.0, stiffness=ka, path=[(0, 0, 0, 0), (1, 0, 0, 0), (2, xi, 0, 0)])
+    hand = Simulated(arm=arm)
+    coupler = Coupler(handle, stiffness=K, damping=5.0, scale=s, force_scale=c)
+    with Session(dyn, hand, coupler, inputs={"push": -push}, q=[-push / k]) as session:
+        session.arm()  # hand at 0, handle at -push/k: there the coupler is without stretch
+        session.rehearse(6.0)
+        row = session.log[-100]  # before the force ends
+    # unknown x, p: K (s x - p - push/k) = k p + push, ka (xi - x) = c K (s x - p - push/k)
+    x, p = np.linalg.solve(
+        [[K * s, -K - k], [ka + c * K * s, -c * K]], [push + K * push / k, ka * xi + c * K * push / k]
+    )
+    force = K * (s * x - p - push / k)
+    assert force > 1.0
+    assert row[at.OF_HANDLE] == pytest.approx(p, rel=1e-6)
+    assert row[at.OF_PULL] == pytest.approx(force, rel=1e-6)
+    assert row[at.OF_FORCE] == pytest.approx(-c * force, rel=1e-6)
+
+
+def test_the_motion_is_that_of_simulate_under_the_inputs_that_were_recorded(cart):
+    """The coupler's inputs as samples of the same equations, by the same method: to the last bit."""
+    dyn, handle, q = cart
+    with Session(dyn, pusher(), Coupler(handle, stiffness=400.0, damping=4.0, axes="xy"), q=q) as s:
+        s.arm()
+        s.rehearse(1.5)
+        run, events = s.trajectory, s.report.events
+        held = s._loop.coupled.dyn
+    names = [leaf.name for leaf in held.equations.inputs]
+    inputs = {name: kane.Held(run.time, column) for name, column in zip(names, run.inputs.T, strict=True)}
+    again = kane.simulate(held, until=1.5, dt=1e-3, q=q, inputs=inputs)
+    assert [event[1:] for event in events] == [("caster sticks", "imposed"), ("caster sticks", "deleted")]
+    assert (again.q[:-1] == run.q[:-1]).all()
+    assert (again.u[:-1] == run.u[:-1]).all()
+    assert run.energy[:-1] == pytest.approx(s.log[:, at.OF_ENERGIES + 2 : at.OF_ENERGIES + 4].sum(axis=1), abs=1e-12)
+
+
+def test_energy_is_accounted_for_on_both_sides():
+    """To the mechanism: what it has, as nothing takes energy from it; to the handle: its own kinetic energy.
+
+    Both sums are by the trapezoidal rule or exact: the first errs by (w T)^2/12 of what goes to and fro.
+    """
+    dyn, handle = slider(damper=0.0)
+    hand = Simulated(damping=0.0)
+    with pytest.warns(UserWarning, match="not stable"):
+        session = Session(dyn, hand, Coupler(handle, stiffness=50.0), inputs={"push": 0.0}, u=[0.3])
+    with session as s:
+        s.arm()
+        s.rehearse(0.8)
+        v = s._channel.memory[5]
+        assert abs(v) > 0.01
+        report = s.report
+        first, last = report.energy
+        assert report.to_mechanism == pytest.approx(last - first, rel=1e-3)
+        assert s.log[-1, at.OF_ENERGIES] == pytest.approx(0.5 * hand.mass * v**2, rel=2e-3)  # the last force but one
+
+
+def test_two_rehearsals_are_alike_to_the_last_bit_and_losses_are_part_of_the_seed(cart):
+    dyn, handle, q = cart
+    logs = []
+    for seed in (3, 3, 4):
+        with Session(dyn, pusher(loss=0.1, seed=seed), Coupler(handle, stiffness=300.0, damping=3.0), q=q) as s:
+            s.arm()
+            s.rehearse(0.5)
+            logs.append(s.log.copy())
+    assert (logs[0] == logs[1]).all()
+    assert not (logs[0] == logs[2]).all()
+
+
+def test_a_session_in_real_time_with_commands_is_run_again_bit_for_bit(cart, tmp_path):
+    dyn, handle, q = cart
+    with Session(dyn, pusher(), Coupler(handle, stiffness=400.0, damping=4.0, axes="xy"), q=q, inputs={"F": 0.5}) as s:
+        s.arm()
+        s.start(0.6)
+        seen = []
+        for held in (True, False):
+            time.sleep(0.1)
+            s.clutch(held)
+            seen.append(s.snapshot())
+        s.wait()
+        s.set(stiffness=300.0)
+        s.inputs = {"F": 1.0}
+        s.arm()
+        s.run(0.2)
+        s.save(tmp_path / "push.session")
+        run, log = s.trajectory, s.log
+    again = replay(tmp_path / "push.session", dyn)
+    assert (again.trajectory.q == run.q).all()
+    assert (again.trajectory.inputs == run.inputs).all()
+    worked = at.WORKED
+    assert (np.delete(again.log, worked, axis=1) == np.delete(log, worked, axis=1)).all()
+    assert run["F"][[0, -1]] == pytest.approx([0.5, 1.0])
+    assert seen[0].tick < seen[1].tick
+    assert s.report.lateness[0] < 1e-3
+    run.save(tmp_path / "push.nc")
+    assert (kane.Trajectory.load(tmp_path / "push.nc").q == run.q).all()
+
+
+def test_snapshots_are_of_one_tick_while_the_loop_runs():
+    """q = x and the time of a prescribed motion belong together: x = sin(50 t), looked at by two threads."""
+    m = kane.Model("clock")
+    driven, free = m.body("driven", mass=0.1), m.body("free", mass=0.1)
+    m.connect(m.ground, free, kane.Prismatic("x", axis="x"))
+    m.connect(m.ground, driven, kane.Prismatic(kane.sin(50 * m.time), axis="y"))
+    m.load(kane.Force(free.point(), (-0.1 * 2500 * kane.sin(50 * m.time), 0, 0)))
+    dyn, worst = kane.build(kane.formulate(m)), []
+
+    def look(session):
+        while session.snapshot().tick < 590:
+            s = session.snapshot()
+            worst.append(abs(s.q[0] - math.sin(50 * s.time)))
+
+    with Session(dyn, Simulated(), Coupler(free.point(), stiffness=10.0, damping=0.1), u=[50.0]) as session:
+        session.start(0.6)
+        threads = [threading.Thread(target=look, args=(session,)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        session.wait()
+    assert len(worst) > 100
+    assert max(worst) < 1e-5  # the error of RK4 in 30 radians of steps of 0.05
+
+
+def test_while_the_clutch_is_held_nothing_is_felt_and_afterwards_there_is_no_stretch():
+    dyn, handle = slider(spring=0.01, damper=0.0)
+    arm = Arm(stiffness=300.0, damping=20.0, path=[(0, 0, 0, 0), (1, 0.1, 0, 0)])
+    with Session(dyn, Simulated(arm=arm), Coupler(handle, stiffness=200.0, damping=1.0)) as s:
+        s.arm()
+        s.rehearse(0.3)
+        s.clutch(True)
+        s.arm()
+        s.rehearse(0.3)
+        assert (s.log[310:, at.OF_FORCE] == 0.0).all()
+        s.clutch(False)
+        s.arm()
+        s.rehearse(0.2)
+        first = s.log[600]
+        assert first[at.OF_IMAGE] - first[at.OF_HANDLE] == pytest.approx(0.0, abs=1e-15)
+
+
+def test_no_force_without_arming_and_none_after_disarming():
+    dyn, handle = slider()
+    arm = Arm(stiffness=300.0, damping=20.0, path=[(0, 0, 0, 0), (0.2, 0.1, 0, 0)])
+    with Session(dyn, Simulated(arm=arm), Coupler(handle, stiffness=200.0, damping=1.0)) as s:
+        s.rehearse(0.3)
+        assert (s.log[:, at.OF_FORCE] == 0.0).all()
+        s.arm()
+        s.disarm()
+        s.rehearse(0.3)
+        assert (s.log[:, at.OF_FORCE] == 0.0).all()
+
+
+def test_ticks_that_come_late_are_made_up_for_and_time_stays_with_the_clock():
+    """Whatever the machine did: ticks done and ticks lost together are the time that went by."""
+    dyn, handle = slider()
+    with Session(dyn, Simulated(), Coupler(handle, stiffness=50.0, damping=0.5)) as s:
+        s.start(0.5)
+        s.wait()
+        report, log = s.report, s.log
+    assert report.ticks == 500
+    expected = np.arange(500) * 1e-3 + report.lost * 1e-3 * (log[:, at.LATE] >= 0)
+    assert (log[:, at.AT] - log[:, at.LATE] <= expected + 1e-9).all()
+    assert report.histogram.sum() == 500
+
+
+@pytest.mark.parametrize("integrator", [kane.Midpoint(), kane.Gauss4()])
+def test_ticks_may_be_steps_of_an_implicit_method(integrator):
+    dyn, handle = slider()
+    with Session(dyn, pusher(), Coupler(handle, stiffness=200.0, damping=2.0), integrator=integrator) as s:
+        s.arm()
+        s.rehearse(0.5)
+        end = s.snapshot().q
+    with Session(dyn, pusher(), Coupler(handle, stiffness=200.0, damping=2.0)) as s:
+        s.arm()
+        s.rehearse(0.5)
+        assert s.snapshot().q == pytest.approx(end, rel=1e-4)
+
+
+def test_a_coupler_stiffer_than_the_device_bears_is_told_with_the_limit():
+    dyn, handle = slider()
+    limit = coupler_limits(pusher(), damping=2.0).stable
+    with pytest.warns(UserWarning, match=f"it may have {limit:.4g} N/m"):
+        Session(dyn, pusher(), Coupler(handle, stiffness=1.1 * limit, damping=2.0)).close()
+
+
+def test_what_cannot_be_is_refused_at_once(tmp_path, cart):
+    dyn, handle = slider()
+    other, _ = slider(name="other")
+    fair = Coupler(handle, stiffness=50.0, damping=0.5)
+    hand = Simulated()
+    with Session(dyn, hand, fair) as s:
+        with pytest.raises(kane.errors.ModelError, match="another session"):
+            Session(dyn, hand, fair)
+        with pytest.raises(kane.errors.ModelError, match="not run yet"):
+            s.trajectory  # noqa: B018
+        with pytest.raises(kane.errors.ModelError, match="tick"):
+            s.rehearse(1e-5)
+        s.start(0.2)
+        with pytest.raises(kane.errors.ModelError, match="running"):
+            s.report  # noqa: B018
+        s.stop()
+        assert s.report.ticks < 150
+        s.save(tmp_path / "short.session")
+    Session(dyn, hand, fair).close()  # given back
+    with pytest.raises(kane.errors.ModelError, match="closed"):
+        s.run(1.0)
+    ground = handle.body.model.ground
+    for wrong in (
+        lambda: Session(dyn, hand, Coupler(ground.point(), stiffness=1.0)),
+        lambda: Session(other, hand, fair),
+        lambda: Session(dyn, hand, 3.0),
+        lambda: Session(dyn, fair, fair),
+        lambda: Session(dyn, hand, fair, integrator=kane.RK8()),
+        lambda: Session(dyn, hand, fair, inputs={"push": lambda t, q, u: 0.0}),
+        lambda: Session(dyn, hand, fair, inputs={"pull": 1.0}),
+        lambda: Coupler(handle, stiffness=-1.0),
+        lambda: Coupler(handle, stiffness=1.0, axes="xw"),
+        lambda: Coupler(handle, stiffness=1.0, axes="xx"),
+        lambda: kane.haptics.Safety(rise=1.0),
+        lambda: kane.haptics.Safety(force=-1.0),
+        lambda: replay(tmp_path / "short.session", cart[0]),
+    ):
+        with pytest.raises(kane.errors.ModelError):
+            wrong()
+
+
+def test_files_that_are_not_of_this_version_or_damaged_are_refused(tmp_path):
+    dyn, handle = slider()
+    with Session(dyn, Simulated(), Coupler(handle, stiffness=50.0, damping=0.5)) as s:
+        s.rehearse(0.05)
+        s.save(tmp_path / "a.session")
+    whole = (tmp_path / "a.session").read_bytes()
+    assert replay(tmp_path / "a.session", dyn).snapshot().tick == 50
+    wrong = {
+        "version": whole.replace(b'"version": 1', b'"version": 2'),
+        "damaged": whole[:-8],
+        "is damaged": whole[:-1] + bytes([whole[-1] ^ 1]),
+        "not the file": b"hello",
+        "shapes": whole.replace(b'"shapes": [[', b'"shapes": [[9'),
+    }
+    for k, (message, content) in enumerate(wrong.items()):
+        (tmp_path / str(k)).write_bytes(content)
+        with pytest.raises(kane.errors.ImportFileError, match="damaged" if message == "shapes" else message):
+            replay(tmp_path / str(k), dyn)
+    lighter = kane.Model("slider")
+    body = lighter.body("slider", mass=0.4)
+    lighter.connect(lighter.ground, body, kane.Prismatic("x", axis="x"))
+    lighter.input("push")
+    with Session(dyn, Simulated(), Coupler(handle, stiffness=50.0, damping=0.5), u=[0.1]) as s:
+        s.rehearse(0.05)
+        s.save(tmp_path / "b.session")
+    with pytest.raises(kane.SimulationError, match="another way"):
+        replay(tmp_path / "b.session", kane.build(kane.formulate(lighter)))
+
+
+def test_a_closed_loop_is_moved_by_its_coupler_and_stays_closed():
+    """A four-bar linkage, whose constraints are embedded in numbers; energies of the log are those of the trajectory."""
+    m = kane.library.four_bar()
+    (coupler,) = (body for body in m.bodies if body.name == "coupler")
+    dyn = kane.build(kane.formulate(m))
+    start = kane.assemble(dyn)
+    with Session(dyn, pusher(), Coupler(coupler.point(), stiffness=200.0, damping=2.0), q=start.q, u=start.u) as s:
+        s.arm()
+        s.rehearse(0.6)
+        run, log = s.trajectory, s.log
+    assert np.abs(np.diff(run.q, axis=0)).max() > 1e-4
+    assert run.residuals["configuration_residual"].max() < 1e-12
+    stored = log[:, at.OF_ENERGIES + 2 : at.OF_ENERGIES + 4].sum(axis=1)
+    assert stored == pytest.approx(run.energy[:-1], abs=1e-12)
