@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import kane
-from kane.haptics import Coupler, Recorded, Safety, Session, Simulated, Traits
+from kane.haptics import Coupler, RecordedDevice, Safety, Session, Simulated, Traits
 from kane.haptics.recording import Recording
 from kane.native.haptics import loop_arrays as at
 from kane.native.haptics.sample import MEASURED, POSITION, SAMPLE, SEQUENCE
@@ -98,7 +98,7 @@ def test_after_any_of_ten_thousand_faults_the_force_was_within_its_limits_and_is
     dyn, handle = slider
     with pytest.warns(UserWarning, match="not stable") if seed == 0 else _nothing():
         session = Session(
-            dyn, Recorded(TRAITS, samples), Coupler(handle, stiffness=1e5 if seed == 0 else 100.0), safety=SAFETY
+            dyn, RecordedDevice(TRAITS, samples), Coupler(handle, stiffness=1e5 if seed == 0 else 100.0), safety=SAFETY
         )
     with session:
         session.run_recorded(Recording({"lengths": [ticks]}, log, commands, np.zeros((0, 0))))

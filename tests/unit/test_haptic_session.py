@@ -295,7 +295,7 @@ def test_files_that_are_not_of_this_version_or_damaged_are_refused(tmp_path):
 
 
 def test_a_closed_loop_is_moved_by_its_coupler_and_stays_closed():
-    """A four-bar linkage, whose constraints are embedded in numbers; energies of the log are those of the trajectory."""
+    """A four-bar linkage, its constraints embedded in numbers; energies of the log are those of the trajectory."""
     m = kane.library.four_bar()
     (coupler,) = (body for body in m.bodies if body.name == "coupler")
     dyn = kane.build(kane.formulate(m))

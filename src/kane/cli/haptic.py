@@ -12,7 +12,7 @@ from kane.cli.model_argument import ModelArgument, read_model
 from kane.cli.run import file_name, initial_state
 from kane.errors import ModelError, shown
 from kane.files.write_file import made_folder
-from kane.haptics.scenes import SCENES, Scene, scene_of, stirred
+from kane.haptics.scenes import SCENES, HandScene, scene_of, stirred
 from kane.haptics.session import Session
 
 
@@ -54,7 +54,7 @@ def haptic(
     typer.echo(f"written: {folder / name}.nc, {folder / name}.session")
 
 
-def _handled(name: str, handle: str | None) -> Scene:
+def _handled(name: str, handle: str | None) -> HandScene:
     if handle is None:
         raise ModelError(f"which point of {name} does the hand move? give --handle BODY or BODY:X:Y:Z")
     model = read_model(name)
@@ -70,5 +70,5 @@ def _handled(name: str, handle: str | None) -> Scene:
     return stirred(model, found[0].point(numbers))
 
 
-def _start(scene: Scene) -> dict[str, Any]:
+def _start(scene: HandScene) -> dict[str, Any]:
     return initial_state(scene.dyn) if scene.q is None else {"q": scene.q}

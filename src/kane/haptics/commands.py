@@ -16,7 +16,7 @@ FIRST_SLOT = 2
 
 
 @final
-class Commands:
+class CommandPost:
     """The command as it was last told; every change is handed over at once, whole."""
 
     def __init__(self, first: Vector, counts: Indices, slots: Matrix) -> None:

@@ -137,7 +137,9 @@ def _longer(rows: Matrix, length: int) -> Matrix:
     return larger
 
 
-def new_circuit(mechanism: tuple[Coupled, Problem, Vector], channel: Channel, rules: Vector, first: Vector) -> at.Circuit:
+def new_circuit(
+    mechanism: tuple[Coupled, Problem, Vector], channel: Channel, rules: Vector, first: Vector
+) -> at.Circuit:
     """The arrays of a loop that has not ticked yet.
 
     Args:

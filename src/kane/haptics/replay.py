@@ -10,7 +10,7 @@ from kane.dynamics.dynamics import Dynamics
 from kane.errors import ImportFileError, ModelError, SimulationError, shown
 from kane.haptics.coupler import Coupler, Safety
 from kane.haptics.devices.device import Traits
-from kane.haptics.devices.recorded import Recorded
+from kane.haptics.devices.recorded import RecordedDevice
 from kane.haptics.recording import Recording, read_recording
 from kane.haptics.session import Session
 from kane.native.haptics import loop_arrays as at
@@ -64,7 +64,7 @@ def _session(recording: Recording, dyn: Dynamics) -> Session:
     samples = recording.log[:, at.OF_SAMPLE : at.OF_SAMPLE + SAMPLE]
     return Session(
         dyn,
-        Recorded(Traits(**head["device"]), samples),
+        RecordedDevice(Traits(**head["device"]), samples),
         coupler,
         q=head["q"],
         u=head["u"],

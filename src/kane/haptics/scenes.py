@@ -32,7 +32,7 @@ PUSH = [
 ]
 
 
-class Scene(NamedTuple):
+class HandScene(NamedTuple):
     """What ``Session`` takes, and for how long it is worth a look [s]."""
 
     dyn: Dynamics
@@ -42,7 +42,7 @@ class Scene(NamedTuple):
     seconds: float
 
 
-def pushed_cart() -> Scene:
+def pushed_cart() -> HandScene:
     """Gillespie's Example 3 whole: a person pushes the shopping cart at its back, steers and pulls; the caster, whose
     bearing has dry friction, sticks and is free again.
 
@@ -64,23 +64,23 @@ def pushed_cart() -> Scene:
         force_scale=FORCE_SCALE,
         axes="xy",
     )
-    return Scene(dyn, hand, coupler, np.array([0.0, 0.0, 0.0, 0.3]), 8.0)
+    return HandScene(dyn, hand, coupler, np.array([0.0, 0.0, 0.0, 0.3]), 8.0)
 
 
-def stirred(model: Model, handle: Point) -> Scene:
+def stirred(model: Model, handle: Point) -> HandScene:
     """Any mechanism, of which a hand moves a point on a small circle in the plane of x and y of the ground."""
     turns = np.linspace(0.0, 4 * np.pi, 161)
     path = [(0.5 + 0.025 * k, 0.02 * (1 - np.cos(a)), 0.02 * np.sin(a), 0.0) for k, a in enumerate(turns)]
     hand = Simulated(quantum=2e-5, delay=1e-3, arm=Arm(mass=1.0, damping=10.0, stiffness=300.0, path=path))
     limits = coupler_limits(hand)
     coupler = Coupler(handle, stiffness=SHARE * limits.stable, damping=SHARE * limits.damping)
-    return Scene(build(formulate(model)), hand, coupler, None, 5.0)
+    return HandScene(build(formulate(model)), hand, coupler, None, 5.0)
 
 
 SCENES = {"shopping_cart": pushed_cart}
 
 
-def scene_of(name: str) -> Scene:
+def scene_of(name: str) -> HandScene:
     """The scene of this name.
 
     Raises:

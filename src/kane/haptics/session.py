@@ -14,7 +14,7 @@ import numpy as np
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError, shown
 from kane.expression.arguments import number, positive
-from kane.haptics.commands import Commands, snapshot_of
+from kane.haptics.commands import CommandPost, snapshot_of
 from kane.haptics.coupler import Coupler, Safety
 from kane.haptics.devices.device import Device
 from kane.haptics.devices.simulated import Simulated
@@ -88,18 +88,9 @@ class Session:
         integrator: Explicit | Implicit | None = None,
         safety: Safety | None = None,
     ) -> None:
-        for value, kind, wanted in (
-            (dyn, Dynamics, "Dynamics, as kane.build(equations) makes them"),
-            (hand, Device, "a device such as kane.haptics.Simulated()"),
-            (coupler, Coupler, "a kane.haptics.Coupler(point, stiffness=..., damping=...)"),
-            (safety or Safety(), Safety, "kane.haptics.Safety(...)"),
-        ):
-            if not isinstance(value, kind):
-                raise ModelError(f"a Session takes {wanted}, not {shown(value)}")
-        method = RK4() if integrator is None else integrator
-        if not isinstance(method, Explicit | Implicit) or not method.fixed:
-            raise ModelError(f"a tick is one step of a method of fixed steps such as kane.RK4(), not {shown(method)}")
-        self._hand, self._coupler, self._safety = hand, coupler, safety or Safety()
+        safety, method = safety or Safety(), RK4() if integrator is None else integrator
+        _require_kinds(dyn, hand, coupler, safety, method)
+        self._hand, self._coupler, self._safety = hand, coupler, safety
         self._first_coupler = coupler
         held = coupled(dyn, coupler.handle, coupler.axes)
         self._names = tuple(leaf.name for leaf in held.dyn.equations.inputs)[: -len(IMAGE)]
@@ -111,6 +102,7 @@ class Session:
         problem, x = posed.switching.start(posed, 0.0, q, u)
         self._start, T = x.copy(), hand.traits.period
         march = problem.march(Course(0.0, T, T, 1, 1, np.zeros(0), np.array([T])), x)
+        self._mode = problem.switching.mode(march)
         given = march.system.inputs[: len(self._names)]
         first = np.concatenate([[0.0, 0.0, 0.0, 0.0, coupler.stiffness, coupler.damping], given])
         self._channel = hand.begin()
@@ -120,7 +112,7 @@ class Session:
         self._thread: threading.Thread | None = None
         self._missing: tuple[str, ...] = ()
         self._end, self._closed = 0, False
-        self._commands = Commands(first, circuit.counts, circuit.desk.slots)
+        self._commands = CommandPost(first, circuit.counts, circuit.desk.slots)
         self._warn(coupler.stiffness, coupler.damping)
 
     def __repr__(self) -> str:
@@ -259,7 +251,8 @@ class Session:
             ModelError: the loop is running.
         """
         self._require_rest()
-        events = tuple((e.time, e.name, e.cause) for e in self._loop.problem.switching.occurrences(self._loop.march))
+        found = self._loop.problem.switching.occurrences(self._loop.march, self._mode)
+        events = tuple((event.time, event.name, event.cause) for event in found)
         lost = int(self._loop.circuit.counts[at.LOST])
         return report_of(self.log, self._loop.period, lost, self._missing, events)
 
@@ -374,6 +367,19 @@ class Session:
                 f"damping it may have {limits.stable:.4g} N/m; see kane.haptics.coupler_limits",
                 stacklevel=3,
             )
+
+
+def _require_kinds(dyn: Any, hand: Any, coupler: Any, safety: Any, method: Any) -> None:
+    for value, kind, wanted in (
+        (dyn, Dynamics, "Dynamics, as kane.build(equations) makes them"),
+        (hand, Device, "a device such as kane.haptics.Simulated()"),
+        (coupler, Coupler, "a kane.haptics.Coupler(point, stiffness=..., damping=...)"),
+        (safety, Safety, "kane.haptics.Safety(...)"),
+    ):
+        if not isinstance(value, kind):
+            raise ModelError(f"a Session takes {wanted}, not {shown(value)}")
+    if not isinstance(method, Explicit | Implicit) or not method.fixed:
+        raise ModelError(f"a tick is one step of a method of fixed steps such as kane.RK4(), not {shown(method)}")
 
 
 def _require_native(problem: Problem) -> None:

@@ -16,7 +16,7 @@ from kane.native.haptics.sample import SAMPLE
 
 @final
 @dataclass(frozen=True, eq=False)
-class Recorded(Device):
+class RecordedDevice(Device):
     """Samples that were read, one a tick, whatever the force.
 
     Attributes:
