@@ -95,12 +95,17 @@ def valid(name, s):
         "traces": lambda: [BUILT.equations.bodies[1]], "plots": lambda: ["q1"], "arrows": lambda: ["q1"],
         "sliders": lambda: ["m1"], "size": lambda: (64, 64), "restitution": lambda: 0.5,
         "friction": lambda: kane.Coulomb(0.5),
+        "data": lambda: kane.Measurements(np.arange(5.0), np.tile(s.q, (5, 1)), *s.lot.choice([TWICE, TWICE[:1]])),
+        "lin": lambda: BUILT.linearization, "mode": lambda: BUILT.linearization.modes()[0], "noise": lambda: 0.1,
+        "linearization": lambda: lambda x: x * np.eye(2), "duration": lambda: 2.0, "harmonics": lambda: 3,
+        "moments": lambda: ((0.1, 0.0, 0.0), (1.0, 1.0, 1.0)), "amplitude": lambda: 0.1,
         "state": lambda: np.zeros(12), "stage": lambda: BUILT.function.stage([1.0]), "bodies": lambda: 2,
     }  # fmt: skip
     return table.get(name)
 
 
 BUILT = Scene()
+TWICE = np.random.default_rng(0).normal(size=(2, 5, len(BUILT.u)))
 PARTS = (
     "model", "A", "joint", "ball", "point", "direction", "rotation", "q1", "tau", "frame", "m1",
 )  # fmt: skip

@@ -17,7 +17,7 @@ from kane.analysis.small_motions import SmallMotions, displacement_names
 from kane.display.replay import ShownRun, replay_page
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
-from kane.expression.arguments import positive, require
+from kane.expression.arguments import number, positive, require
 
 Array = NDArray[np.float64]
 # Of an oscillation so many periods are shown, of a motion without so many times in which it grows or falls e-fold.
@@ -85,7 +85,7 @@ def mode_motion(lin: Linearization, mode: Mode, *, amplitude: float = 0.2) -> Mo
     require(lin, Linearization, "mode_motion takes what kane.linearize returned")
     if not isinstance(mode, Mode) or len(mode.shape) != len(lin.states):
         raise ModelError(f"{shown(mode)} is no mode of this system; give one of lin.modes()")
-    about, dyn, amplitude = lin.about, lin.about.dyn, positive(amplitude, "amplitude")
+    about, dyn, amplitude = lin.about, lin.about.dyn, number(positive(amplitude, "amplitude"), "amplitude", "m or rad")
     names, states = displacement_names(dyn), lin.states
     free = [names[i] for i in about.free_displacements]
     shape = np.array([mode.shape[states.index(name)] if name in states else 0.0 for name in free], dtype=complex)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kane.analysis.linearization import Linearization
 from kane.errors import ModelError, shown
-from kane.expression.arguments import numbers, text
+from kane.expression.arguments import numbers, takes_one, text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -105,7 +105,7 @@ def root_locus(
     Raises:
         ModelError: it is no such function, values are none, or the number of states changes.
     """
-    if not callable(linearization):
+    if not takes_one(linearization):
         raise ModelError(f"a root locus is of a function of a number, not of {shown(linearization)}")
     given = numbers(values, "the values of a root locus must be numbers")
     if given.ndim != 1 or len(given) < 2 or not np.isfinite(given).all():
@@ -144,6 +144,8 @@ def _followed(paths: Sequence[NDArray[np.complex128]], found: NDArray[np.complex
 
     if not paths:
         return found
-    ahead = 2.0 * paths[-1] - paths[-2] if len(paths) > 1 else paths[-1]
-    _, order = linear_sum_assignment(np.abs(ahead[:, None] - found))
+    with np.errstate(over="ignore", invalid="ignore"):  # of numbers near the largest any order will do
+        ahead = 2.0 * paths[-1] - paths[-2] if len(paths) > 1 else paths[-1]
+        distances = np.nan_to_num(np.abs(ahead[:, None] - found))
+    _, order = linear_sum_assignment(distances)
     return found[order]
