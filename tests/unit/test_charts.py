@@ -388,3 +388,59 @@ def test_charts_that_make_no_sense_are_refused(dyn):
     model.connect(model.ground, model.body("B", mass=1.0, inertia=(1, 1, 1)), kane.Revolute("q1", axis="x"))
     with pytest.raises(kane.ModelError, match=r"'wheel' has no Gimbal of three angles.*leave charts out"):
         kane.simulate(kane.build(kane.formulate(model)), until=1.0, charts=kane.Charts())
+
+
+def steered(joint):
+    """A body on a joint, turned about y of the ground by an input."""
+    model = kane.Model("steered", gravity=(0, 0, 0))
+    body = model.body("B", mass=1.0, inertia=(0.3, 0.4, 0.5))
+    model.connect(model.ground, body, joint)
+    model.load(kane.Torque(body, (0, model.input("torque"), 0)))
+    return kane.build(kane.formulate(model)), body
+
+
+def sampled(law, **options):
+    return {"torque": kane.Sampled(law, period=0.05, delay=0.01, **options)}
+
+
+def turned(quaternion):
+    w, x, y, z = quaternion
+    return kane.Rotation.quaternion(w, x, y, z).as_numpy()
+
+
+@pytest.mark.parametrize("kind", ["an expression", "Python", "Python with a state"])
+def test_sampled_laws_see_the_declared_angles_and_measures_whatever_the_chart(kind):
+    """Who vouches: the same body on quaternions, and the same law of its orientation."""
+    ring = gimbal("zyx", MEASURES)
+    angles, body = steered(ring)
+    quaternions, other = steered(kane.Spherical("ring"))
+    q = np.array(START["q"])
+    R = orientation(ring, q)
+    w = 0.5 * math.sqrt(1.0 + np.trace(R))
+    start = np.array([w, *((R[2, 1] - R[1, 2]), (R[0, 2] - R[2, 0]), (R[1, 0] - R[0, 1]))]) / [1, 4 * w, 4 * w, 4 * w]
+    of = {"gimbal": lambda q: orientation(ring, q), "spherical": turned}
+
+    def law(which):
+        if kind == "an expression":
+            B = body if which == "gimbal" else other
+            return sampled(-0.4 * B.x.dot(B.model.ground.z) - 0.1 * B.angular_velocity.dot(B.y))
+        if kind == "Python":
+            return sampled(lambda t, q, u: -0.4 * of[which](q)[2, 0] - 0.1 * u[1])
+        return sampled(lambda t, q, u, k: (0.1 * k * of[which](q)[2, 0], 0.5 * k + u[1]), state=0.0)
+
+    run = kane.simulate(angles, until=3.0, inputs=law("gimbal"), charts=kane.Charts(), **START)
+    same = kane.simulate(quaternions, until=3.0, inputs=law("spherical"), q=start, u=START["u"])
+    assert len(run.chart_switches) >= 2
+    assert np.abs(run.inputs).max() > 0.1
+    assert run.inputs == pytest.approx(same.inputs, abs=1e-7)
+    assert orientation(ring, run.q) == pytest.approx(np.array([turned(x) for x in same.q]), abs=1e-7)
+    stepper = kane.Stepper(angles, inputs=law("gimbal"), charts=kane.Charts(), **START)
+    for _ in range(30):
+        stepper.step(0.1)
+    assert orientation(ring, stepper.q) == pytest.approx(orientation(ring, run.final.q), abs=1e-6)
+
+
+def test_a_sampled_law_that_refers_to_angles_is_refused():
+    dyn, _ = steered(gimbal("zyx", RATES))
+    with pytest.raises(kane.ModelError, match=r"the sampled law of the input 'torque' refers to 'ring_2'.*measures"):
+        kane.simulate(dyn, until=1.0, inputs=sampled(-dyn.equations.q[1]), charts=kane.Charts())

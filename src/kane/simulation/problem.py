@@ -170,17 +170,18 @@ class Problem:
         notes = len(system.automaton.changed[rhs.n_out + 1 :])
         store = new_store(course.start, x, rows + 2, system.settling.notes, notes)
         tables = (*plan.tables(), nothing_sampled())
-        sampler = self._sampler(course)
+        sampler = self._sampler(course, system)
         march = March(system, tables, course, watch_for(self.events), store, {self.key: self}, slow, sampler)
         march.go(course)
         return march
 
-    def _sampler(self, course: Course) -> Sampler | None:
+    def _sampler(self, course: Course, system: StateEquation) -> Sampler | None:
         if not self.laws:
             return None
         plan, layout = self.plan, self.layout
         state = len(layout.coordinates), len(layout.speeds)
-        return Sampler(self.laws, course.start, state, plan.constants, plan.tables()[0], self.parameters)
+        given = plan.constants, plan.tables()[0], self.parameters
+        return Sampler(self.laws, course.start, state, *given, mode=system.mode, switching=self.switching)
 
     @property
     def programs(self) -> Programs:

@@ -69,6 +69,14 @@ class Switching:
         """Records and events of a march, [t, q, u] each, and its state, in the coordinates that the user declared."""
         return states, found, march.x
 
+    def seen(self, key: int, x: Vector) -> Vector:
+        """The state x = [q, u] of the mode with this key, as a sampled law in Python sees it: as it was declared."""
+        return x
+
+    def answer(self, law: int, key: int, state: Vector, inputs: Vector) -> Vector:
+        """What the sampled law of this number, an expression that has another code in each mode, says at [t, q, u]."""
+        raise KeyError(law)
+
     def mode(self, march: March) -> NDArray[np.int8]:
         """The mode in which a march stands, as ``occurrences`` needs it."""
         return np.zeros(0, np.int8)

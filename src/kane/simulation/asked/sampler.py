@@ -7,7 +7,7 @@ import ctypes
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,13 @@ from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError
 from kane.expression.arguments import numbers
 from kane.expression.node import Expr
-from kane.native.arrays import Course, Sampling, Tables, Vector
+from kane.native.arrays import KEY, Course, Indices, Sampling, Tables, Vector
 from kane.simulation.asked.in_state import known_in_state
 from kane.simulation.asked.inputs import InputPlan
 from kane.simulation.asked.sampled import Sampled
+
+if TYPE_CHECKING:
+    from kane.simulation.switching import Switching
 
 _PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 # Ticks that are so near the end of a fixed step, as a share of it, are at it.
@@ -38,7 +41,8 @@ class SampledLaw:
     Attributes:
         names, columns: of the inputs.
         sampled: as the user gave it.
-        function: the native code of a law that is an expression; None for one of Python.
+        function: the native code of a law that is an expression; None for one of Python, and for one that has another
+            code in each mode, which ``Switching.answer`` calls.
     """
 
     names: tuple[str, ...]
@@ -68,6 +72,8 @@ class Sampler:
         initial: values of all inputs before there is an answer.
         held: tables of held inputs that the user gave.
         parameters: values.
+        mode: the row of the mode in force, as the native loops have it.
+        switching: what changes it.
         tables: those in which answers are held, behind the ones that the user gave.
         native: ticks and laws for native loops.
         stops: times at which steps have to end [s].
@@ -79,13 +85,15 @@ class Sampler:
     initial: Vector
     held: Tables
     parameters: Vector
+    mode: Indices
+    switching: Switching
     tables: Tables = field(init=False)
     native: Sampling = field(init=False)
     stops: Vector = field(init=False)
 
     def __post_init__(self) -> None:
         self._kept: tuple[BaseException, float, str] | None = None
-        self._asked = [_PythonLaw(law, self) for law in self.laws if law.function is None]
+        self._asked = [_PythonLaw(i, self) for i, law in enumerate(self.laws) if law.function is None]
         self._logs = [_Log(np.array([-math.inf]), self.initial[list(law.columns)][None, :].copy()) for law in self.laws]
 
     def plan(self, course: Course) -> Course:
@@ -269,9 +277,9 @@ def joined(held: Tables, columns: Sequence[int], logs: Sequence[tuple[Vector, Ve
 class _PythonLaw:
     """A law in Python as an address for native loops."""
 
-    def __init__(self, law: SampledLaw, sampler: Sampler) -> None:
-        self._law, self._sampler = law, sampler
-        self._memory = copy.deepcopy(law.sampled.state)
+    def __init__(self, number: int, sampler: Sampler) -> None:
+        self._number, self._law, self._sampler = number, sampler.laws[number], sampler
+        self._memory = copy.deepcopy(self._law.sampled.state)
         self._callback = _PROTOTYPE(self._answer)
 
     @property
@@ -282,13 +290,19 @@ class _PythonLaw:
         return address
 
     def _answer(self, state: int, rest: int, stage: int, out: int, work: int) -> None:
-        nq, n = self._sampler.state
+        sampler, (nq, n) = self._sampler, self._sampler.state
         x = np.array((ctypes.c_double * (1 + nq + n)).from_address(state))  # copies, which laws may keep or change
         answers = np.ctypeslib.as_array((ctypes.c_double * len(self._law.columns)).from_address(out))
+        key = int(sampler.mode[KEY])
         try:
-            answers[:] = self._asked(float(x[0]), x[1 : 1 + nq], x[1 + nq :])
+            if isinstance(self._law.sampled.law, Expr):
+                inputs = np.array((ctypes.c_double * len(sampler.initial)).from_address(rest))
+                answers[:] = sampler.switching.answer(self._number, key, x, inputs)
+            else:
+                seen = sampler.switching.seen(key, x[1:])
+                answers[:] = self._asked(float(x[0]), seen[:nq], seen[nq:])
         except BaseException as error:  # Ctrl-C among them
-            self._sampler.keep(error, float(x[0]), self._law.names[0])
+            sampler.keep(error, float(x[0]), self._law.names[0])
             answers[:] = math.nan
 
     def _asked(self, t: float, q: Vector, u: Vector) -> Vector:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
@@ -44,8 +45,10 @@ class ChartSwitching(Switching):
         refuse_references(equations, switching, plan_inputs(inputs, layout.inputs, layout.input_defaults), events)
         self._atlas, self._posed = Atlas(dyn, switching, charts.within), (inputs, parameters, events)
         self._problems: dict[int, Problem] = {}
-        # The last state in declared coordinates, and whether the run has left them.
+        # The last state in declared coordinates, and whether the run has left them; the same for what laws have seen.
         self._last, self._changed = np.zeros(0), False
+        self._seen, self._left = np.zeros(0), False
+        self._laws: dict[int, list[tuple[ArrayFunction, Vector] | None]] = {}
 
     @property
     def attributes(self) -> Mapping[str, Any]:
@@ -55,8 +58,12 @@ class ChartSwitching(Switching):
         if key not in self._problems:
             dyn = self._atlas.dynamics(key)
             guards, change = self._programs(dyn, key)
+            posed = Problem.of(dyn, *self._posed)
+            functions = [law.function for law in posed.laws]
+            self._laws[key] = [(f, f.stage(posed.parameters)) if f else None for f in functions]
             self._problems[key] = replace(
-                Problem.of(dyn, *self._posed),
+                posed,
+                laws=tuple(replace(law, function=None) for law in posed.laws),
                 guards=dyn.compile(guards),
                 change=dyn.compile(change),
                 key=key,
@@ -66,10 +73,22 @@ class ChartSwitching(Switching):
 
     def start(self, problem: Problem, t: float, q: Any, u: Any) -> tuple[Problem, Vector]:
         x = problem.named_state(t, q, u)
-        key, self._last = self._atlas.regular(x), x
+        key, self._last, self._seen = self._atlas.regular(x), x, x
         problem, x = self.problem(key), self._atlas.carried(x, key)
         problem.layout.require_regular(x)
         return problem, x
+
+    def seen(self, key: int, x: Vector) -> Vector:
+        """See ``Switching``: angles next to those that were seen before."""
+        self._left = self._left or key != 0
+        self._seen = self._atlas.declared(x[None], key, self._seen)[0] if self._left else x
+        return self._seen.copy()
+
+    def answer(self, law: int, key: int, state: Vector, inputs: Vector) -> Vector:
+        coded = self._laws[key][law]
+        assert coded is not None
+        function, stage = coded
+        return function(state, inputs, stage)
 
     def declared(self, march: March, states: Rows, found: Rows) -> tuple[Rows, Rows, Vector]:
         """See ``Switching``: every angle next to that of the state before; those before the first change stay."""

@@ -90,8 +90,6 @@ def refuse_references(
             for leaf in leaves([expression]) if isinstance(expression, Expr) else ():
                 if leaf in own:
                     raise ModelError(f"{who} refers to {leaf.name!r}{_changing(connection)}; {cure}")
-    if plan.sampled_laws:
-        raise ModelError("inputs that are kane.Sampled do not go with charts=; give it up, or use kane.Spherical")
     if plan.needs_python:
         raise ModelError(
             f"a Python function gives inputs from coordinates{_changing(switching[0])}; give an expression of the "
@@ -148,6 +146,8 @@ def _uses(equations: Equations, plan: InputPlan, events: Sequence[Event]) -> Ite
         if not leaf.name.startswith(PREFIX):
             yield f"what kane.substitute put in place of {leaf.name!r} (give it as inputs= of simulate instead)", x
     yield from ((f"the expression for the input {name!r}", x) for name, x in plan.expressions.items())
+    laws = ((plan.names[columns[0]], sampled.law) for columns, sampled in plan.sampled_laws.items())
+    yield from ((f"the sampled law of the input {name!r}", law) for name, law in laws)
     yield from zip((f"the event {name!r}" for name in event_names(events)), (e.expression for e in events), strict=True)
 
 
