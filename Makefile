@@ -1,4 +1,4 @@
-# make setup | demo | test | test-all | bench | format | clean.  Needs python >= 3.11 and PyPI, nothing else.
+# make setup | demo | pages | test | test-all | bench | format | clean.  Needs python >= 3.11 and PyPI, nothing else.
 PYTHON ?= python3
 WORKERS ?= 2
 
@@ -9,11 +9,12 @@ BENCH_STAMP := $(VENV)/.installed-bench
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-all bench format clean
+.PHONY: help setup demo pages check test test-all bench format clean
 
 help:
 	@echo "make setup     a virtual environment in $(VENV), with kane installed for development"
 	@echo "make demo      the UR5 from its URDF to a simulation, files in out/"
+	@echo "make pages     a page for each library model that simulates its equations in the browser, in out/pages"
 	@echo "make test      style, types and the quick tests"
 	@echo "make test-all  the slow tests too"
 	@echo "make bench     speed and operation counts beside the peers"
@@ -38,6 +39,9 @@ setup: $(STAMP)
 
 demo: $(STAMP)
 	$(PY) examples/ur5.py
+
+pages: $(STAMP)
+	$(PY) examples/live_pages.py out/pages
 
 check: $(STAMP)
 	$(PY) -m ruff check

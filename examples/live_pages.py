@@ -1,5 +1,6 @@
 """A page for each model of the library that simulates its equations in the browser, and an index: out/pages."""
 
+import inspect
 import sys
 from html import escape
 from pathlib import Path
@@ -36,7 +37,17 @@ STARTS: dict[str, tuple[dict[str, float], dict[str, float]]] = {
     "four_bar": ({"q1": 0.5}, {"u1": 7.0}),
     "n_link_pendulum": ({"q2": 1.0, "q3": 1.5, "q4": 2.0}, {}),
     "flyball_governor": ({"q2": 1.0472, "q3": 1.0472, "q4": 0.5}, {"u1": 6.2832}),
+    "chaplygin_sleigh": ({}, {"u1": 1.0, "u2": 2.0}),
+    "n_four_bar": ({}, {"a0_dot": 3.0}),
+    "slider_crank": ({"q1": 0.5}, {"u1": 8.0}),
+    "spacecraft_tree": ({}, {"root_wx": 0.3, "G1_1_dot": 0.5, "G3_dot": 0.8, "G4_1_dot": -0.6}),
+    "whipple_bicycle": ({}, {"x_dot": 4.6, "roll_dot": 0.4}),
+    "rolling_coin": ({"lean": 0.4}, {"u1": 1.0, "u2": 6.0, "u3": 12.0}),
+    "shopping_cart": ({"q4": 0.6}, {"u1": 0.6}),
+    "mobile_manipulator": ({}, {"u1": 0.5, "u5": 1.0}),
 }
+# Those held when the others are found, where that is not all of them.
+FREE = ("flyball_governor",)
 
 
 def start_of(dyn: kane.Dynamics, name: str) -> dict[str, Any]:
@@ -46,8 +57,20 @@ def start_of(dyn: kane.Dynamics, name: str) -> dict[str, Any]:
     q, u = STARTS[name]
     if not dyn.equations.constraints:
         return {"q": q, "u": u}
-    found = kane.assemble(dyn, q=q, u=u, fixed=[*q, *u] if name == "four_bar" else ())
+    found = kane.assemble(dyn, q=q, u=u, fixed=() if name in FREE else [*q, *u])
     return {"q": found.q, "u": found.u}
+
+
+INDEX = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>kane: live pages</title><style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }}
+dt {{ margin-top: .9rem; font-weight: 600; }} dd {{ margin: 0; opacity: .75; }}
+</style></head><body><h1>The models of kane's library, live</h1>
+<p>Each page simulates the equations that kane derived, in this browser. Pull at the bodies with the mouse.</p>
+<dl>{rows}</dl></body></html>
+"""
 
 
 def main(folder: Path) -> None:
@@ -55,13 +78,16 @@ def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     rows = []
     for name in MODELS:
-        dyn = kane.build(kane.formulate(getattr(kane.library, name)()))
+        maker = getattr(kane.library, name)
+        dyn = kane.build(kane.formulate(maker()))
         sliders = [leaf.name for leaf in (*dyn.equations.inputs, *dyn.equations.parameters)][:12]
-        dyn.save_html(folder / f"{name}.html", sliders=sliders, **start_of(dyn, name))
-        rows.append(f'<li><a href="{name}.html">{escape(name)}</a>')
+        arrows = [title for title, _ in dyn.equations.tree.loads][:6]
+        dyn.save_html(folder / f"{name}.html", sliders=sliders, arrows=arrows, **start_of(dyn, name))
+        words = (inspect.getdoc(maker) or "").partition("\n")[0]
+        rows.append(f'<dt><a href="{name}.html">{escape(name)}</a></dt><dd>{escape(words)}</dd>')
         print(folder / f"{name}.html")
-    head = '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>kane: live pages</title>'
-    (folder / "index.html").write_text(f"{head}<h1>kane: live pages</h1><ul>{''.join(rows)}</ul>", "utf-8")
+    (folder / "index.html").write_text(INDEX.format(rows="".join(rows)), "utf-8")
+    print(folder / "index.html")
 
 
 if __name__ == "__main__":

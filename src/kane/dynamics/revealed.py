@@ -194,6 +194,11 @@ class RevealedReactions:
             raise ModelError("a trajectory has its own u, inputs, t and parameters; give it alone")
         eqs, inputs = self._dyn.equations, run.inputs
         values = recorded_parameters(run, eqs)
+        if eqs.candidates and run.to_xarray()["status"].any():
+            raise ModelError(
+                f"constraints of {eqs.name!r} came and went in this run, of which these reactions do not know: "
+                "run.reactions has the forces of those that were in force"
+            )
         return run.q, run.u, inputs, run.time, dict(zip((p.name for p in eqs.parameters), values, strict=True))
 
     def _require(self, inputs: Any, t: Any) -> None:

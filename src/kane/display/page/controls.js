@@ -128,6 +128,13 @@ Object.assign(Page.prototype, {
     return track;
   },
 
+  // The event that has just happened: the cursor stands on it, or has passed it less than half a second of the clock ago.
+  lastEvent() {
+    const run = this.runs[0], sign = Math.sign(run.time[run.time.length - 1] - run.time[0] || 1);
+    const past = run.events.filter(({ time }) => { const ago = (this.cursor - time) * sign; return ago >= 0 && ago < 0.5 * this.speed; });
+    return past[past.length - 1];
+  },
+
   // The line under the title, and the clock.
   tell() {
     const { motion } = this, now = this.mode === "run" ? this.cursor : motion.time;
@@ -141,6 +148,8 @@ Object.assign(Page.prototype, {
     let words = this.data.subtitle;
     const acting = this.mode === "run" ? this.acting().map((band) => band.name) : [];
     if (acting.length) words = `in force: ${acting.join(", ")}`;
+    const event = this.mode === "run" && this.lastEvent();
+    if (event) words = `${shortly(event.time)} s: ${event.name}${event.cause ? ` ${event.cause}` : ""}${acting.length ? ` · ${words}` : ""}`;
     if (this.mode === "live") {
       const energy = this.energy(), parts = [];
       if (Number.isFinite(energy)) parts.push(`E = ${shortly(energy)} J (${energy >= this.energyAtStart ? "+" : "−"}${Math.abs(energy - this.energyAtStart).toExponential(1)})`);

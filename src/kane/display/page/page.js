@@ -5,6 +5,7 @@ const RECORD = 20;  // seconds that a live page remembers
 // How well pages are drawn: pixels of the screen per side, smooth edges, pixels of shadows. What stands still is drawn best.
 const LEVELS = [[1, true, 1024], [1, false, 1024], [0.75, false, 512], [0.5, false, 512]].map(([pixels, smooth, shadow]) => ({ pixels, smooth, shadow }));
 const FAR = 3;  // in sizes of the mechanism: farther away a run is not looked at as a whole
+const SEEN = 0.2;  // how far from what is looked at the mechanism may go, in distances of the camera
 const STILL = 12;  // frames after which it is
 
 function element(tag, properties = {}, ...children) {
@@ -92,7 +93,7 @@ class Page {
     const round = Math.max(radius, 0.3 * this.data.scene.size);
     const free = this.canvas.clientWidth - this.covered();
     const fit = Math.max(1, 1.25 / Math.max(0.4, free / Math.max(1, this.canvas.clientHeight)));
-    this.camera = new Camera(this.up, V.sub(middle, V.times(0.12 * round, this.up)), 4.2 * round * fit);
+    this.camera = new Camera(this.up, V.sub(middle, V.times(0.12 * round, this.up)), 3.7 * round * fit);
     if (this.data.flat) {
       this.camera.pitch = 0.12;
       this.camera.yaw = Math.atan2(V.dot(this.data.flat, this.camera.basis.second), V.dot(this.data.flat, this.camera.basis.first)) - 0.25;
@@ -249,7 +250,10 @@ class Page {
       const at = scene.place(poses, shown.follow, [0, 0, 0]);
       if (this.followed) this.camera.target = V.add(this.camera.target, V.sub(at, this.followed));
       this.followed = at;
-    } else this.followed = null;
+    } else {
+      this.followed = null;
+      this.keepInView(poses);
+    }
     const lines = [], ink = LOOKS[this.look].ink, instances = scene.instances(motions, { look: this.look, lit: this.lit(), ghost: false });
     scene.ties(poses, ink, lines);
     if (shown.traces) this.drawTraces(lines);
@@ -258,6 +262,18 @@ class Page {
     const cell = 10 ** Math.round(Math.log10(0.35 * this.data.scene.size));
     this.renderer.draw({ instances, lines: Float32Array.from(lines), above, camera: this.camera, look: this.look, up: this.up, size: this.data.scene.size, smooth,
       ground: shown.ground ? { height: this.floor, cell } : null });
+  }
+
+  // The camera goes along where the mechanism is about to leave the picture.
+  keepInView(poses) {
+    const { scene, camera } = this, count = scene.given.bodies - 1, reach = SEEN * camera.distance;
+    let middle = [0, 0, 0];
+    for (let body = 1; body <= count; body++) middle = V.add(middle, V.times(1 / count, scene.pose(poses, body).p));
+    const away = V.sub(middle, camera.target), length = V.length(away);
+    if (!this.away) this.away = length;
+    // Who looks elsewhere, does: only what has moved is followed.
+    if (length > reach && length > this.away) camera.target = V.add(camera.target, V.times(1 - Math.max(reach, this.away) / length, away));
+    this.away = V.length(V.sub(middle, camera.target));
   }
 
   // What is in force now.
