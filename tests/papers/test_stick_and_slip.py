@@ -139,3 +139,29 @@ def test_a_leaning_disk_rolls_as_one_that_rolls_for_good_until_friction_reaches_
     assert demand[rough.time < slips.time - 2e-3].max() < d["STATIC"]
     after = run.time > slips.time + 1e-6
     assert (run.energy[after][-1] < run.energy[0]).all()
+
+
+def test_a_block_rocks_on_a_cylinder_as_one_that_rolls_does():
+    """Rolling by the angle a brings the centre to (R + h) n + R a t. Who vouches: that, the energy, and for small
+    angles w^2 = g (R - h) / (k^2 + h^2), whose next term is of the order of R^2 a^2 / (k^2 + h^2).
+    """
+    R, side, mass, g, a = 0.5, 0.2, 2.0, 9.81, 0.005
+    h, k2 = side / 2, side**2 / 6
+    m = kane.Model("block on a cylinder", gravity=(0, -g, 0))
+    body = m.body("block", mass=mass, inertia=(mass * k2,) * 3)
+    m.connect(m.ground, body, kane.Planar(("x", "y", "angle")))
+    log = kane.Cylinder(m.ground.point(), m.ground.z, R)
+    m.contact(kane.Box(side, side, 0.3, body.point()), log, friction=kane.Coulomb(0.9), name="log")
+
+    def centre(a):
+        return np.array([-(R + h) * np.sin(a) + R * a * np.cos(a), (R + h) * np.cos(a) + R * a * np.sin(a)])
+
+    x, y = centre(a)
+    turns = kane.Event(m.connections[0]["angle"].q, name="upright")
+    run = kane.simulate(built(m), until=3.0, q={"x": x, "y": y, "angle": a}, events=[turns])
+    assert run.active("log").all()
+    assert np.array([run["x"], run["y"]]) == pytest.approx(centre(run["angle"]), abs=1e-8)
+    assert run.energy == pytest.approx(np.full(len(run), run.energy[0]), rel=1e-9)
+    upright = [event.time for event in run.events if event.name == "upright"]
+    w = math.sqrt(g * (R - h) / (k2 + h**2))
+    assert np.diff(upright) == pytest.approx(np.full(len(upright) - 1, math.pi / w), rel=2e-4)

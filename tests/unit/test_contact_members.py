@@ -143,9 +143,9 @@ def two_planes(m, body, hinge, floor):
     m.contact(Plane(body.point(), body.y), floor)
 
 
-@refused("there is no contact of a Box with a Cylinder")
-def a_box_on_a_cylinder(m, body, hinge, floor):
-    m.contact(kane.Box(1, 1, 1, body.point()), kane.Cylinder(m.ground.point(), m.ground.z, 1.0))
+@refused("there is no contact of a Cylinder with a Cylinder")
+def a_cylinder_on_a_cylinder(m, body, hinge, floor):
+    m.contact(kane.Cylinder(body.point(), body.z, 1, 1), kane.Cylinder(m.ground.point(), m.ground.z, 1.0))
 
 
 @refused("there is no contact of 'crate' with a Plane")

@@ -6,11 +6,11 @@ axis is a point.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from kane.expression.functions import maximum, minimum, sqrt
+from kane.expression.functions import maximum, minimum, select, sign, sqrt
 from kane.expression.node import Scalar
-from kane.geometry.scalars import Triple, dot, is_zero
+from kane.geometry.scalars import Triple, cross, dot, is_zero
 from kane.model.body import Body, Point
 from kane.model.constraints.relative import numbers, position
 from kane.model.constraints.rolling.carrier import carried
@@ -79,11 +79,47 @@ def box_on_sphere(box: Box, sphere: Sphere) -> Sequence[Touch]:
     return [_nearest(C.body, C, sphere, (R.apply(x), R.apply(y)))]
 
 
-def _nearest(A: Body, C: Point, sphere: Sphere, seen: tuple[Triple, Triple]) -> Touch:
-    """The touch of a shape whose nearest point to the centre of a sphere at x from C is at y."""
+def box_on_cylinder(box: Box, cylinder: Cylinder) -> Sequence[Touch]:
+    """The nearest point of the box to the axis, on an edge or at a corner.
+
+    Seen along the axis a box is a hexagon, the sum of three segments s_i a_i with s_i in [-1, 1]. An edge of that is
+    parallel to one of them, and the others stand at the ends that are on its side. Of the six edges that with the
+    nearest point is taken. An edge that is parallel to the axis is seen as a point, and its middle is taken.
+    """
+    C, R = box.origin, box.rotation
+    project = projection(cylinder, C.body)
+    x, k = position(C, cylinder.origin, C.body), numbers(cylinder.unit_axle, C.body)
+    halves = [R.apply(tuple(0.5 * side * (i == j) for j in range(3))) for i, side in enumerate(box.sides)]
+    away, a = project(x), [project(half) for half in halves]
+    nearest: Triple = (0.0, 0.0, 0.0)
+    least: Scalar = LARGE
+    for i in range(3):
+        others = [sign(dot(k, cross(a[i], a[j]))) if j != i else 0.0 for j in range(3)]
+        for side in (1.0, -1.0):
+            corner = _sum(scaled(side * s, half) for s, half in zip(others, a, strict=True))
+            left = tuple(p - q for p, q in zip(away, corner, strict=True))
+            share = minimum(maximum(dot(left, a[i]) / maximum(dot(a[i], a[i]), NO_LENGTH), -1.0), 1.0)
+            ends = [side * s + share * (j == i) for j, s in enumerate(others)]
+            off = tuple(p - share * q for p, q in zip(left, a[i], strict=True))
+            nearer, least = dot(off, off) < least, minimum(dot(off, off), least)
+            y = _sum(scaled(end, half) for end, half in zip(ends, halves, strict=True))
+            nearest = tuple(select(nearer, *pair) for pair in zip(y, nearest, strict=True))
+    return [_nearest(C.body, C, cylinder, (x, nearest))]
+
+
+LARGE = 1e30  # m^2, more than any distance
+
+
+def _sum(vectors: Iterable[Triple]) -> Triple:
+    return tuple(sum(column) for column in zip(*vectors, strict=True))
+
+
+def _nearest(A: Body, C: Point, surface: Round, seen: tuple[Triple, Triple]) -> Touch:
+    """The touch of a shape of whose points that at y from C is nearest to the centre at x, or to the axis through x."""
     x, y = seen
-    distance, n = length_and_direction(tuple(p - q for p, q in zip(y, x, strict=True)))
-    return Touch("", A, C, sphere.centre, C.body, distance - sphere.radius, n, y)
+    away = projection(surface, C.body)(tuple(p - q for p, q in zip(y, x, strict=True)))
+    distance, n = length_and_direction(away)
+    return Touch("", A, C, surface.origin, C.body, distance - surface.radius, n, y)
 
 
 def projection(surface: Round, E: Body) -> Projection:

@@ -31,6 +31,7 @@ PAIRS: dict[tuple[type, type], Callable[[Any, Any], Sequence[Touch]]] = {
     (Sphere, Cylinder): on_round.sphere_on_round,
     (Disk, Cylinder): disk_on_cylinder,
     (Capsule, Cylinder): on_round.capsule_on_round,
+    (Box, Cylinder): on_round.box_on_cylinder,
     (Ellipsoid, Cylinder): ellipsoid_on_round,
 }
 
