@@ -236,3 +236,9 @@ def test_what_cannot_be_asked_for_is_refused_at_once(free, crate):
     permanent, _ = arm(lambda m, joints: m.constrain(joints[1].qdot, name="weld"))
     with pytest.raises(kane.ModelError, match="'weld' is permanent"):
         kane.Stepper(permanent).delete("weld")
+    ring = kane.Model("ring", gravity=(0, 0, 0))
+    body = ring.body("B", mass=1, inertia=(1, 1, 1))
+    ring.connect(ring.ground, body, kane.Gimbal("ring", sequence="zyx", speeds=kane.MeasureNumbers()))
+    charted = kane.Stepper(kane.build(kane.formulate(ring)), charts=kane.Charts())
+    with pytest.raises(kane.ModelError, match="a stepper with charts takes no constraints on-line"):
+        charted.impose(body.angular_velocity.dot(body.x))

@@ -74,6 +74,7 @@ class Stepper:
             raise ModelError(f"the integrator is {shown(integrator)}; give one such as kane.RK8()")
         watched = (events,) if isinstance(events, Event) else listed(events, "events", "kane.Event(expression, ...)")
         t = number(start, "start", "seconds")
+        self._charts = charts
         self._method = RK8() if integrator is None else integrator
         posed = pose(dyn, inputs, parameters, watched, charts)
         self._revisions = Revisions(dyn, lambda revised: pose(revised, inputs, parameters, watched, charts))
@@ -156,12 +157,16 @@ class Stepper:
             The revision: ``ready`` says whether its equations are there, ``wait()`` waits for them.
 
         Raises:
-            ModelError: what is imposed is of the configuration, a name is taken. What restricts nothing is refused by
+            ModelError: what is imposed is of the configuration, a name is taken, charts are switched. What restricts nothing is refused by
                 ``wait``, or by ``step``; constraints that contradict it there, by ``step`` with a SimulationError that
                 names them: the stepper then stands where it was, without what was imposed.
 
         Source: Gillespie 2003, section 4, block 1 of Fig. 2; the impulse by its Eqs. 44-45.
         """
+        if self._charts is not None:
+            raise ModelError(
+                "a stepper with charts takes no constraints on-line; leave charts out, or use kane.Spherical"
+            )
         return self._revisions.impose(motion, name)
 
     def delete(self, name: str) -> Revision:
