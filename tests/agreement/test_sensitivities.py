@@ -1,4 +1,6 @@
-"""Derivatives of motions, vouched for by closed forms and by differences of simulations of their own."""
+"""Derivatives of motions, vouched for by closed forms and by differences of simulations of their own; forwards and
+backwards vouch for each other.
+"""
 
 from __future__ import annotations
 
@@ -107,10 +109,214 @@ def test_what_has_no_derivative_is_named(swinging):
     bar = kane.build(kane.formulate(kane.library.four_bar()))
     start = kane.assemble(bar)
     moved = kane.simulate(bar, until=0.1, q=start.q, u=start.u, inputs=[0.0])
-    with pytest.raises(ModelError, match="has constraints"):
-        kane.sensitivities(moved, wrt=["q1"])
+    dependent = next(name for name in ("u1", "u2", "u3") if name not in bar.independent(start.q))
+    with pytest.raises(ModelError, match=f"'{dependent}' is a dependent speed here"):
+        kane.sensitivities(moved, wrt=[dependent])
+    with pytest.raises(ModelError, match="give an explicit one that chooses its steps"):
+        kane.sensitivities(moved, wrt=["q1"], integrator=kane.RK4())
     m = kane.Model("ball")
     m.connect(m.ground, m.body("B", mass=1.0, inertia=(1.0, 1.0, 1.0)), kane.Spherical("s"))
     ball = kane.simulate(kane.build(kane.formulate(m)), until=0.1)
     with pytest.raises(ModelError, match="part of a quaternion"):
         kane.sensitivities(ball, wrt=["s_qw"])
+
+
+FINE = kane.RK8(rtol=1e-12, atol=1e-12)
+# Differences over 2e-6 of runs to 1e-12: their error is some 1e-6 of the derivative's size of 1 to 10, and less.
+STEP, DIFFERENCES = 1e-6, 2e-6
+
+
+def differences(end, moved):
+    return (end(moved) - end(-moved)) / (2 * STEP)
+
+
+def of_end(run):
+    return np.concatenate([run.q[-1], run.u[-1]])
+
+
+def assert_directions_agree(s, cost):
+    """By the transposed steps; sums of the same products in another order: 1e3 roundings."""
+    ahead, back = s.gradient(cost), s.adjoint(cost)
+    assert set(back) == set(ahead)
+    size = max(1.0, *map(abs, ahead.values()))
+    for name, value in ahead.items():
+        assert back[name] == pytest.approx(value, abs=1e-12 * size)
+
+
+def test_forwards_and_backwards_are_one(swinging):
+    dyn, run = swinging
+    x, v, k = dyn.equations.q[0], dyn.equations.u[0], dyn.equations.parameters[0]
+    assert_directions_agree(kane.sensitivities(run, wrt=["k", "x", "x_dot", "F", "m"]), k * x * x / 2 + x * v)
+    back = kane.sensitivities(run, wrt=["k"]).adjoint(x)
+    with pytest.raises(KeyError, match="no derivative by 'm'"):
+        back["m"]
+    with pytest.raises(ModelError, match="has no samples"):
+        back.samples("F")
+
+
+def test_fixed_steps_have_the_derivatives_of_their_own_map():
+    """x+ = P(h A) x with the polynomial of RK4, coarse enough to tell it from the exponential of A."""
+    dyn = kane.build(kane.formulate(oscillator()[0]))
+    run = kane.simulate(dyn, until=2.0, dt=0.1, q=[0.4], u=[0.3])
+    s = kane.sensitivities(run, wrt=["x", "x_dot"])
+    z = 0.1 * np.array([[0.0, 1.0], [-15.0, 0.0]])
+    step = sum(np.linalg.matrix_power(z, k) / math.factorial(k) for k in range(5))
+    found = np.column_stack([s.final["x"], s.final["x_dot"]])
+    np.testing.assert_allclose(found, np.linalg.matrix_power(step, 20), rtol=0, atol=1e-12)
+
+
+@pytest.fixture(scope="module", params=["numbers", "graph"])
+def bar(request):
+    free = kane.build(kane.formulate(kane.library.four_bar()))
+    start = kane.assemble(free, q={"q1": 0.4}, u={"u1": 1.0}, fixed=["q1", "u1"])
+    if request.param == "numbers":
+        return free, start, free.independent(start.q)[0]
+    return kane.build(kane.formulate(kane.library.four_bar(), near=start)), start, "u1"
+
+
+def test_a_closed_loop_has_the_derivatives_of_whole_runs(bar):
+    """The other coordinates follow q1 along the loop; the speed that is independent is held."""
+    dyn, start, kept = bar
+    place = [leaf.name for leaf in dyn.equations.u].index(kept)
+
+    def end(moved=0.0, mu=0.0, torque=0.3):
+        near = dict(zip(("q1", "q2", "q3"), start.q, strict=True)) | {"q1": 0.4 + moved}
+        at = kane.assemble(dyn, q=near, u={kept: start.u[place]}, fixed=["q1", kept])
+        values = {"mu": dyn.equations.defaults["mu"] + mu} if mu else None
+        return kane.simulate(dyn, until=0.8, q=at.q, u=at.u, inputs=[torque], parameters=values, integrator=FINE)
+
+    run = end()
+    s = kane.sensitivities(run, wrt=["q1", "mu", "T"])
+    np.testing.assert_allclose(s.final["q1"], differences(lambda h: of_end(end(h)), STEP), atol=DIFFERENCES)
+    np.testing.assert_allclose(s.final["mu"], differences(lambda h: of_end(end(mu=h)), STEP), atol=DIFFERENCES)
+    np.testing.assert_allclose(s.final["T"], differences(lambda h: of_end(end(torque=0.3 + h)), STEP), atol=DIFFERENCES)
+    q, u = dyn.equations.q, dyn.equations.u
+    assert_directions_agree(s, q[1] * u[0] + u[2] * u[2])
+
+
+def test_the_length_of_a_rod_moves_the_loop_that_it_closes():
+    """By the least displacements: what puts the old coordinates onto the new loop is what ``settle`` does."""
+    dyn = kane.build(kane.formulate(kane.library.four_bar()))
+    start = kane.assemble(dyn, q={"q1": 0.4}, u={"u1": 1.0}, fixed=["q1", "u1"])
+    names = [p.name for p in dyn.equations.parameters]
+    values = np.array([dyn.equations.defaults[name] for name in names])
+
+    def end(moved):
+        given = values + moved * (np.array(names) == "b")
+        x = np.concatenate([[0.0], start.q, start.u])
+        put = dyn.settle(x, np.zeros(1), dyn.settle.stage(given))[:6]
+        run = kane.simulate(dyn, until=0.5, q=put[:3], u=put[3:], inputs=[0.3], parameters=given, integrator=FINE)
+        return of_end(run)
+
+    run = kane.simulate(dyn, until=0.5, q=start.q, u=start.u, inputs=[0.3], integrator=FINE)
+    s = kane.sensitivities(run, wrt=["b"])
+    np.testing.assert_allclose(s.final["b"], differences(end, STEP), atol=10 * DIFFERENCES)
+    assert_directions_agree(s, dyn.equations.u[2])
+
+
+def test_a_profile_of_an_input_has_the_derivatives_of_its_samples(bar):
+    dyn, start, _ = bar
+    times, values = np.linspace(0.0, 0.8, 6), np.array([0.3, 1.0, -0.5, 0.2, 0.8, 0.1])
+
+    def run_with(values):
+        profile = {"T": kane.Interpolated(times, values)}
+        return kane.simulate(dyn, until=0.8, q=start.q, u=start.u, inputs=profile, integrator=FINE)
+
+    cost = dyn.equations.q[1] * dyn.equations.u[0]
+    s = kane.sensitivities(run_with(values), wrt=["q1"], inputs={"T": kane.Interpolated(times, values)})
+    found = s.adjoint(cost)
+    expected = []
+    for unit in np.eye(6):
+        ends = [run_with(values + sign * STEP * unit).final for sign in (1, -1)]
+        expected.append((ends[0].q[1] * ends[0].u[0] - ends[1].q[1] * ends[1].u[0]) / (2 * STEP))
+    np.testing.assert_allclose(found.samples("T"), expected, atol=DIFFERENCES)
+    assert found.inputs.by.shape == (len(found.inputs.times), 1)
+    assert found.inputs.by.sum() == pytest.approx(found.samples("T").sum(), abs=1e-12)
+
+
+def bouncing(**start):
+    m = kane.Model("ball", gravity=(0, -9.81, 0))
+    e = m.parameter("e", 0.8)
+    B = m.body("B", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    m.connect(m.ground, B, kane.Prismatic("y", axis="y"))
+    m.contact(kane.Sphere(B.point(), 0.1), kane.Plane(m.ground.point(), m.ground.y), restitution=e)
+    dyn = kane.build(kane.formulate(m))
+    return dyn, kane.simulate(dyn, integrator=FINE, **start)
+
+
+def test_a_bouncing_ball_has_the_derivatives_of_its_closed_form():
+    """One bounce from the height h: t1 = sqrt(2 h / g), v = e g t1, then y = v (t - t1) - g (t - t1)^2 / 2."""
+    dyn, run = bouncing(until=1.0, q=[1.1])
+    assert len(run.events) == 1
+    s = kane.sensitivities(run, wrt=["y", "e"])
+    g, e, h, t = 9.81, 0.8, 1.0, 1.0
+    t1 = math.sqrt(2 * h / g)
+    by_h = t1 / (2 * h)  # of t1
+    np.testing.assert_allclose(s.final["e"], [g * t1 * (t - t1), g * t1], rtol=1e-9)
+    np.testing.assert_allclose(
+        s.final["y"], [by_h * g * ((e + 1) * t - (2 * e + 1) * t1), (e + 1) * g * by_h], rtol=1e-9
+    )
+    assert_directions_agree(s, dyn.equations.q[0] * dyn.equations.u[0])
+
+
+def test_two_equal_elastic_balls_exchange_where_they_would_be():
+    """The first ends where the second stood, whatever its own start; the second where the first would have been."""
+    m = kane.Model("balls")
+    bodies = [m.body(f"B{k}", mass=1.0, inertia=(0.1, 0.1, 0.1)) for k in (1, 2)]
+    for k, body in enumerate(bodies):
+        m.connect(m.ground, body, kane.Prismatic(f"x{k + 1}", axis="x"))
+    m.contact(*(kane.Sphere(body.point(), 0.1) for body in bodies), restitution=1.0)
+    dyn = kane.build(kane.formulate(m))
+    run = kane.simulate(dyn, until=2.0, q=[0.0, 1.0], u=[1.0, 0.0], integrator=kane.RK8(max_step=0.1))
+    s = kane.sensitivities(run, wrt=["x1", "x2", "x1_dot"], integrator=kane.RK8(max_step=0.1))
+    np.testing.assert_allclose(s.final["x1"], [0.0, 1.0, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(s.final["x2"], [1.0, 0.0, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(s.final["x1_dot"], [0.0, 2.0, 0.0, 1.0], atol=1e-12)
+    assert dict(s.adjoint(dyn.equations.q[1])) == pytest.approx({"x1": 1.0, "x2": 0.0, "x1_dot": 2.0}, abs=1e-12)
+
+
+def cart(kind):
+    """A pendulum on a cart with a spring; the joint has a stop on which it comes to lie, or a brake holds the cart."""
+    m = kane.Model("cart", gravity=(0, -9.81, 0))
+    k, on, mass = m.parameter("k", 20.0), m.parameter("on", 0.4), m.parameter("mB", 1.0)
+    A = m.body("A", mass=2.0, inertia=(1, 1, 1))
+    B = m.body("B", mass=mass, inertia=(0.2, 0.2, 0.2), com=(0, -0.4, 0))
+    slide = m.connect(m.ground, A, kane.Prismatic("x", axis="x"))
+    swing = m.connect(A, B, kane.Revolute("th", axis="z"))
+    m.load(kane.Spring(slide, k))
+    if kind == "stop":
+        m.stop(swing, lower=0.2, restitution=0.0)
+    else:
+        m.switch([slide.qdot], on=m.time - on, off=m.time - 2 * on, name="brake")
+    return kane.build(kane.formulate(m))
+
+
+@pytest.mark.parametrize("kind", ["stop", "switch"])
+def test_what_is_imposed_and_deleted_has_the_derivatives_of_whole_runs(kind):
+    dyn, q, u = cart(kind), np.array([0.2, 0.5]), np.array([0.1, -0.2])
+
+    def end(**moved):
+        values = {"k": 20.0, "on": 0.4, "mB": 1.0}
+        values = {name: value + moved.get(name, 0.0) for name, value in values.items()}
+        shift = [np.array([moved.get(name, 0.0) for name in names]) for names in (("x", "th"), ("x_dot", "th_dot"))]
+        return kane.simulate(dyn, until=1.3, q=q + shift[0], u=u + shift[1], parameters=values, integrator=FINE)
+
+    run = end()
+    assert [x.cause for x in run.events] == (["imposed"] if kind == "stop" else ["imposed", "deleted"])
+    names = ["x", "th", "th_dot", "k", "on", "mB"]
+    s = kane.sensitivities(run, wrt=names)
+    for name in names:
+        expected = differences(lambda h, name=name: of_end(end(**{name: h})), STEP)
+        np.testing.assert_allclose(s.final[name], expected, atol=DIFFERENCES, err_msg=name)
+    assert_directions_agree(s, dyn.equations.q[0] + 2 * dyn.equations.u[1] * dyn.equations.u[0])
+
+
+def test_friction_that_slips_is_refused():
+    m = kane.Model("block", gravity=(0, -9.81, 0))
+    B = m.body("B", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    m.connect(m.ground, B, kane.Planar("p", axis="z"))
+    m.contact(kane.Sphere(B.point(), 0.1), kane.Plane(m.ground.point(), m.ground.y), friction=kane.Coulomb(0.3, 0.3))
+    dyn = kane.build(kane.formulate(m))
+    run = kane.simulate(dyn, until=0.2, q={"p_y": 0.1}, u={"p_x_dot": 1.0})
+    with pytest.raises(ModelError, match="slides at t ="):
+        kane.sensitivities(run, wrt=["p_x"])

@@ -15,6 +15,7 @@ from kane.codegen.programs.program import Program
 from kane.dynamics.acceleration_derivatives import AccelerationDerivatives
 from kane.dynamics.constrained_derivatives import ConstrainedColumns
 from kane.dynamics.state_function import StateFunction, checked_array
+from kane.dynamics.unit_quaternions import OF_A_STAGE, UNIT
 from kane.errors import ModelError, shown
 from kane.expression.arguments import words
 from kane.expression.node import Expr
@@ -181,7 +182,9 @@ class Derivatives:
         """Values and columns at states by native code."""
         dyn, function = self._dyn, way.function
         self.function = function
-        call = StateFunction(dyn.equations, function, "udot" if self._name == "inverse" else "inputs", dyn.parameters)
+        within = OF_A_STAGE if self._name == "rhs" else UNIT
+        word = "udot" if self._name == "inverse" else "inputs"
+        call = StateFunction(dyn.equations, function, word, dyn.parameters, within)
 
         def at(q: Any, u: Any, rest: Any, t: Any, parameters: Any) -> tuple[Array, Array]:
             stage = call.stage if parameters is None else function.stage(dyn.parameter_values(parameters))
