@@ -10,6 +10,8 @@ from kane.haptics.devices.simulated import Arm as Arm
 from kane.haptics.devices.simulated import Simulated as Simulated
 from kane.haptics.limits import Limits as Limits
 from kane.haptics.limits import coupler_limits as coupler_limits
+from kane.haptics.passive import Ledger as Ledger
+from kane.haptics.passive import PassiveMidpoint as PassiveMidpoint
 from kane.haptics.replay import replay as replay
 from kane.haptics.report import Report as Report
 from kane.haptics.session import Session as Session

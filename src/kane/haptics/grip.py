@@ -28,11 +28,16 @@ class Coupled(NamedTuple):
         dyn: Dynamics with the inputs IMAGE behind those of the user.
         handle: the program of position and velocity of the handle in the ground, (6,).
         energy: the program of kinetic and potential energy in all speeds, dependent ones too, (2,).
+        position, velocity: of the handle as expressions, (3,) each.
+        inputs: leaves of the coupler's inputs, (8,).
     """
 
     dyn: Dynamics
     handle: CompiledFunction
     energy: CompiledFunction
+    position: tuple[Expr, ...]
+    velocity: tuple[Expr, ...]
+    inputs: tuple[Expr, ...]
 
 
 def coupled(dyn: Dynamics, handle: Point, axes: str) -> Coupled:
@@ -59,7 +64,9 @@ def coupled(dyn: Dynamics, handle: Point, axes: str) -> Coupled:
     held = Dynamics(equations, dyn.compile)
     state = (equations.t, *equations.q, *equations.u)
     where = Program("handle", outputs, state=state, rest=equations.inputs, parameters=equations.parameters)
-    return Coupled(held, held.compile(where), held.compile(program(equations, "energy")))
+    added = equations.inputs[len(e.inputs) :]
+    energy = held.compile(program(equations, "energy"))
+    return Coupled(held, held.compile(where), energy, tuple(outputs[:3]), tuple(outputs[3:]), added)
 
 
 def _with_coupler(e: Equations, handle: Point, axes: str) -> Equations:

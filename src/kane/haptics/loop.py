@@ -11,12 +11,14 @@ import numpy as np
 from kane.haptics.coupler import Coupler, Safety
 from kane.haptics.devices.device import Channel, Traits
 from kane.haptics.grip import IMAGE, Coupled
+from kane.haptics.passive import PassiveMidpoint, PassiveSteps
 from kane.haptics.system_calls import system_calls
 from kane.native.arrays import AT_ONCE, CHANGED, Course, Indices, Matrix, Vector
 from kane.native.call import NativeLoop
 from kane.native.code import Entry, address_of
 from kane.native.explicit import march_explicit
 from kane.native.haptics import loop_arrays as at
+from kane.native.haptics.passive import march_passive
 from kane.native.haptics.sample import COMMAND, SAMPLE
 from kane.native.haptics.tick import run_ticks
 from kane.native.haptics.watch import watch_ticks
@@ -54,15 +56,17 @@ class Loop:
         circuit: the arrays of the loop.
         pace: of the ticks.
         lengths: how many ticks each run so far was to take.
+        passive: what passive steps need; None where another method takes them.
     """
 
     coupled: Coupled
     problem: Problem
     march: March
-    method: Explicit | Implicit
+    method: Explicit | Implicit | PassiveMidpoint
     circuit: at.Circuit
     pace: Indices = field(default_factory=lambda: np.zeros(at.PACE, dtype=np.int64))
     lengths: list[int] = field(default_factory=list)
+    passive: PassiveSteps | None = None
     _kept: Any = None
 
     @property
@@ -102,7 +106,7 @@ class Loop:
         total = self.ticks + ticks
         march, T = self.march, self.period
         march.go(Course(0.0, total * T, T, total, 1, np.zeros(0), np.array([total * T])))
-        march.make_room(ticks + 1, len(scheme(self.method).nodes))
+        march.make_room(ticks + 1, 0 if self.passive is not None else len(scheme(self.method).nodes))
         if len(march.system.automaton.guards.out):
             wanted = int(march.store.counts[CHANGED]) + ticks + 2 * AT_ONCE
             march.store = march.store._replace(changes=_longer(march.store.changes, wanted))
@@ -119,7 +123,11 @@ class Loop:
     def _step_words(self) -> Vector:
         """Where the loop of steps is and where its arguments lie, for one step at a time."""
         m, loop = self.march, march_implicit if isinstance(self.method, Implicit) else march_explicit
-        given = (m.system, m.tables, m.course, m.watch, m.store, scheme(self.method), 1)
+        given: tuple[Any, ...]
+        if self.passive is not None:
+            loop, given = march_passive, (m.system, m.course, m.store, self.passive.arrays, 1)
+        else:
+            given = (m.system, m.tables, m.course, m.watch, m.store, scheme(self.method), 1)
         words = b"".join(packed(kind, value)[0] for kind, value in zip(loop.kinds, given, strict=True))
         memory = ctypes.create_string_buffer(words, len(words))
         code = Address(*address_of(_entry(loop)))

@@ -11,6 +11,7 @@ from kane.errors import ImportFileError, ModelError, SimulationError, shown
 from kane.haptics.coupler import Coupler, Safety
 from kane.haptics.devices.device import Traits
 from kane.haptics.devices.recorded import RecordedDevice
+from kane.haptics.passive import PassiveMidpoint
 from kane.haptics.recording import Recording, read_recording
 from kane.haptics.session import Session
 from kane.native.haptics import loop_arrays as at
@@ -70,6 +71,6 @@ def _session(recording: Recording, dyn: Dynamics) -> Session:
         u=head["u"],
         inputs=head["inputs"],
         parameters=head["parameters"],
-        integrator=getattr(integrators, head["method"])(),
+        integrator=PassiveMidpoint() if head["method"] == "PassiveMidpoint" else getattr(integrators, head["method"])(),
         safety=Safety(**head["safety"]),
     )

@@ -18,10 +18,11 @@ from kane.haptics.commands import CommandPost, snapshot_of
 from kane.haptics.coupler import Coupler, Safety
 from kane.haptics.devices.device import Device
 from kane.haptics.devices.simulated import Simulated
-from kane.haptics.grip import IMAGE, coupled
+from kane.haptics.grip import IMAGE, Coupled, coupled
 from kane.haptics.limits import coupler_limits
 from kane.haptics.loop import Loop, new_circuit, rules_of
 from kane.haptics.motion import recording_of, trajectory_of
+from kane.haptics.passive import Ledger, PassiveMidpoint, PassiveSteps, ledger_of, passive_steps
 from kane.haptics.realtime import promote
 from kane.haptics.recording import Recording, write_recording
 from kane.haptics.report import FAULTS, STATUSES, Report, report_of
@@ -65,7 +66,7 @@ class Session:
         hand: the device.
         coupler: between them.
         q, u, inputs, parameters: as ``simulate`` takes them.
-        integrator: one of fixed steps; RK4() unless given.
+        integrator: one of fixed steps; RK4() unless given. PassiveMidpoint() makes no energy.
         safety: limits of the force; Safety() unless given.
 
     Raises:
@@ -85,7 +86,7 @@ class Session:
         u: Any = None,
         inputs: Any = None,
         parameters: Any = None,
-        integrator: Explicit | Implicit | None = None,
+        integrator: Explicit | Implicit | PassiveMidpoint | None = None,
         safety: Safety | None = None,
     ) -> None:
         safety, method = safety or Safety(), RK4() if integrator is None else integrator
@@ -100,6 +101,7 @@ class Session:
         posed = pose(held.dyn, inputs, parameters, ())
         _require_native(posed)
         problem, x = posed.switching.start(posed, 0.0, q, u)
+        passive = _passive(held, problem) if isinstance(method, PassiveMidpoint) else None
         self._start, T = x.copy(), hand.traits.period
         march = problem.march(Course(0.0, T, T, 1, 1, np.zeros(0), np.array([T])), x)
         self._mode = problem.switching.mode(march)
@@ -108,7 +110,7 @@ class Session:
         self._channel = hand.begin()
         rules = rules_of(hand.traits, coupler, self._safety)
         circuit = new_circuit((held, problem, x), self._channel, rules, first)
-        self._loop = Loop(held, problem, march, method, circuit)
+        self._loop = Loop(held, problem, march, method, circuit, passive=passive)
         self._thread: threading.Thread | None = None
         self._missing: tuple[str, ...] = ()
         self._end, self._closed = 0, False
@@ -257,6 +259,18 @@ class Session:
         return report_of(self.log, self._loop.period, lost, self._missing, events)
 
     @property
+    def ledger(self) -> Ledger:
+        """Where the energy of the mechanism went, exactly; of PassiveMidpoint.
+
+        Raises:
+            ModelError: the loop is running, or another integrator takes the steps.
+        """
+        self._require_rest()
+        if self._loop.passive is None:
+            raise ModelError("the energy is accounted for exactly with integrator=kane.haptics.PassiveMidpoint() only")
+        return ledger_of(self._loop.passive)
+
+    @property
     def log(self) -> Matrix:
         """A row of numbers for each tick, with columns as ``kane.native.haptics.loop_arrays`` names them.
 
@@ -369,6 +383,12 @@ class Session:
             )
 
 
+def _passive(held: Coupled, problem: Problem) -> PassiveSteps:
+    if problem.plan.samples or problem.plan.expressions:
+        raise ModelError("inputs of PassiveMidpoint are numbers; give other ones to a session by kane.RK4()")
+    return passive_steps(held, problem.parameters, len(problem.plan.names) - len(IMAGE))
+
+
 def _require_kinds(dyn: Any, hand: Any, coupler: Any, safety: Any, method: Any) -> None:
     for value, kind, wanted in (
         (dyn, Dynamics, "Dynamics, as kane.build(equations) makes them"),
@@ -378,7 +398,7 @@ def _require_kinds(dyn: Any, hand: Any, coupler: Any, safety: Any, method: Any) 
     ):
         if not isinstance(value, kind):
             raise ModelError(f"a Session takes {wanted}, not {shown(value)}")
-    if not isinstance(method, Explicit | Implicit) or not method.fixed:
+    if not isinstance(method, Explicit | Implicit | PassiveMidpoint) or not method.fixed:
         raise ModelError(f"a tick is one step of a method of fixed steps such as kane.RK4(), not {shown(method)}")
 
 
