@@ -172,6 +172,6 @@ def test_what_it_is_not_for_is_refused():
                 integrator=PassiveMidpoint(),
             )
     m, handle = arms()
-    with Session(kane.build(kane.formulate(m)), Simulated(), Coupler(handle, stiffness=10.0, damping=0.1)) as s:
-        with pytest.raises(kane.errors.ModelError, match="PassiveMidpoint"):
-            s.ledger  # noqa: B018
+    session = Session(kane.build(kane.formulate(m)), Simulated(), Coupler(handle, stiffness=10.0, damping=0.1))
+    with session, pytest.raises(kane.errors.ModelError, match="PassiveMidpoint"):
+        session.ledger  # noqa: B018

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from types import TracebackType
@@ -12,17 +11,17 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError, SimulationError, shown
+from kane.errors import ModelError, SimulationError
 from kane.expression.arguments import number, positive
+from kane.haptics.asked import passive_of, require_kinds, require_native, warn_of
 from kane.haptics.commands import CommandPost, snapshot_of
 from kane.haptics.coupler import Coupler, Safety
 from kane.haptics.devices.device import Device
 from kane.haptics.devices.simulated import Simulated
-from kane.haptics.grip import IMAGE, Coupled, coupled
-from kane.haptics.limits import coupler_limits
+from kane.haptics.grip import IMAGE, coupled
 from kane.haptics.loop import Loop, new_circuit, rules_of
 from kane.haptics.motion import recording_of, trajectory_of
-from kane.haptics.passive import Ledger, PassiveMidpoint, PassiveSteps, ledger_of, passive_steps
+from kane.haptics.passive import Ledger, PassiveMidpoint, ledger_of
 from kane.haptics.realtime import promote
 from kane.haptics.recording import Recording, write_recording
 from kane.haptics.report import FAULTS, STATUSES, Report, report_of
@@ -35,7 +34,6 @@ from kane.simulation.integrators.implicit import Implicit
 from kane.simulation.integrators.rk4 import RK4
 from kane.simulation.march import Status
 from kane.simulation.modes.pose import pose
-from kane.simulation.problem import Problem
 from kane.simulation.recorded.trajectory import Trajectory
 from kane.simulation.run import FAILURES, Outcome
 
@@ -90,7 +88,7 @@ class Session:
         safety: Safety | None = None,
     ) -> None:
         safety, method = safety or Safety(), RK4() if integrator is None else integrator
-        _require_kinds(dyn, hand, coupler, safety, method)
+        require_kinds(dyn, hand, coupler, safety, method)
         self._hand, self._coupler, self._safety = hand, coupler, safety
         self._first_coupler = coupler
         held = coupled(dyn, coupler.handle, coupler.axes)
@@ -99,14 +97,15 @@ class Session:
             defaults = [dyn.equations.defaults[name] for name in self._names]
             inputs = dict(zip(self._names, named_vector(inputs, self._names, defaults, "input").tolist(), strict=True))
         posed = pose(held.dyn, inputs, parameters, ())
-        _require_native(posed)
+        require_native(posed)
         problem, x = posed.switching.start(posed, 0.0, q, u)
-        passive = _passive(held, problem) if isinstance(method, PassiveMidpoint) else None
+        passive = passive_of(held, problem) if isinstance(method, PassiveMidpoint) else None
         self._start, T = x.copy(), hand.traits.period
         march = problem.march(Course(0.0, T, T, 1, 1, np.zeros(0), np.array([T])), x)
         self._mode = problem.switching.mode(march)
         given = march.system.inputs[: len(self._names)]
         first = np.concatenate([[0.0, 0.0, 0.0, 0.0, coupler.stiffness, coupler.damping], given])
+        warn_of(hand, coupler)
         self._channel = hand.begin()
         rules = rules_of(hand.traits, coupler, self._safety)
         circuit = new_circuit((held, problem, x), self._channel, rules, first)
@@ -115,7 +114,6 @@ class Session:
         self._missing: tuple[str, ...] = ()
         self._end, self._closed = 0, False
         self._commands = CommandPost(first, circuit.counts, circuit.desk.slots)
-        self._warn(coupler.stiffness, coupler.damping)
 
     def __repr__(self) -> str:
         s, model = self.snapshot(), self._loop.problem.layout.model
@@ -159,7 +157,7 @@ class Session:
             stiffness=self._coupler.stiffness if stiffness is None else stiffness,
             damping=self._coupler.damping if damping is None else damping,
         )
-        self._warn(coupler.stiffness, coupler.damping)
+        warn_of(self._hand, coupler)
         self._coupler = coupler
         self._commands.tell(at.STIFFNESS, coupler.stiffness, coupler.damping)
 
@@ -370,41 +368,3 @@ class Session:
     def _require_rest(self) -> None:
         if self._thread is not None and self._thread.is_alive():
             raise ModelError("the session is running; wait for it, or stop it, first")
-
-    def _warn(self, stiffness: float, damping: float) -> None:
-        """Say where the coupler is stiffer than the free handle bears before a wall."""
-        scales = {"scale": self._coupler.scale, "force_scale": self._coupler.force_scale}
-        limits = coupler_limits(self._hand, damping=damping, **scales)
-        if stiffness > limits.stable:
-            warnings.warn(
-                f"a coupler of {stiffness:g} N/m and {damping:g} N s/m is not stable before this device: with that "
-                f"damping it may have {limits.stable:.4g} N/m; see kane.haptics.coupler_limits",
-                stacklevel=3,
-            )
-
-
-def _passive(held: Coupled, problem: Problem) -> PassiveSteps:
-    if problem.plan.samples or problem.plan.expressions:
-        raise ModelError("inputs of PassiveMidpoint are numbers; give other ones to a session by kane.RK4()")
-    return passive_steps(held, problem.parameters, len(problem.plan.names) - len(IMAGE))
-
-
-def _require_kinds(dyn: Any, hand: Any, coupler: Any, safety: Any, method: Any) -> None:
-    for value, kind, wanted in (
-        (dyn, Dynamics, "Dynamics, as kane.build(equations) makes them"),
-        (hand, Device, "a device such as kane.haptics.Simulated()"),
-        (coupler, Coupler, "a kane.haptics.Coupler(point, stiffness=..., damping=...)"),
-        (safety, Safety, "kane.haptics.Safety(...)"),
-    ):
-        if not isinstance(value, kind):
-            raise ModelError(f"a Session takes {wanted}, not {shown(value)}")
-    if not isinstance(method, Explicit | Implicit | PassiveMidpoint) or not method.fixed:
-        raise ModelError(f"a tick is one step of a method of fixed steps such as kane.RK4(), not {shown(method)}")
-
-
-def _require_native(problem: Problem) -> None:
-    plan = problem.plan
-    if plan.needs_python or plan.sampled_laws:
-        raise ModelError(
-            "inputs of a haptic session are numbers, samples or expressions: no Python may run within a tick"
-        )
