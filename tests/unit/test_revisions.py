@@ -105,7 +105,7 @@ def test_what_is_deleted_moves_as_if_it_had_never_been(free):
     stepper = kane.Stepper(dyn, **START)
     stepper.impose(elbow.qdot, name="lock").wait()
     stepper.step(0.2)
-    assert stepper.delete("lock").wait()
+    assert stepper.delete("lock").ready  # the equations that there were are known
     q, u = stepper.q, stepper.u
     (event,) = stepper.step(0.3)
     assert (event.name, event.cause, event.time) == ("lock", "deleted", pytest.approx(0.2))
@@ -229,7 +229,9 @@ def test_what_cannot_be_asked_for_is_refused_at_once(free, crate):
         (lambda: stepper.impose(3.0), "give a list of expressions"),
         (lambda: stepper.impose(crate[1].qdot), "expression 1 of another model"),
         (lambda: stepper.delete("locl"), "constraint 'locl' to be deleted; did you mean lock"),
-        (lambda: stepper.delete(3), "constraint 3 to be deleted"),
+        (lambda: stepper.delete(3), "3"),
+        (lambda: stepper.delete([3]), r"\[3\]"),
+        (lambda: stepper.impose(elbow.qdot, name="other").wait("long"), "the time to wait"),
     ):
         with pytest.raises(kane.ModelError, match=message):
             wrong()

@@ -77,7 +77,7 @@ class Stepper:
         self._charts = charts
         self._method = RK8() if integrator is None else integrator
         posed = pose(dyn, inputs, parameters, watched, charts)
-        self._revisions = Revisions(dyn, lambda revised: pose(revised, inputs, parameters, watched, charts))
+        self._revisions = Revisions(posed, lambda revised: pose(revised, inputs, parameters, watched, charts))
         self._problem, x = posed.switching.start(posed, t, q, u)
         self._names = event_names(watched)
         self._march = self._problem.march(ahead_course(t, t, ()), x)
@@ -157,9 +157,9 @@ class Stepper:
             The revision: ``ready`` says whether its equations are there, ``wait()`` waits for them.
 
         Raises:
-            ModelError: what is imposed is of the configuration, a name is taken, charts are switched. What restricts nothing is refused by
-                ``wait``, or by ``step``; constraints that contradict it there, by ``step`` with a SimulationError that
-                names them: the stepper then stands where it was, without what was imposed.
+            ModelError: what is imposed is of the configuration, a name is taken, charts are switched. What restricts
+                nothing is refused by ``wait``, or by ``step``; constraints that contradict it there, by ``step`` with a
+                SimulationError that names them: the stepper then stands where it was, without what was imposed.
 
         Source: Gillespie 2003, section 4, block 1 of Fig. 2; the impulse by its Eqs. 44-45.
         """
@@ -173,7 +173,8 @@ class Stepper:
         """Delete for good what ``impose`` imposed, or a contact, stop, stick, latch or switch of the model.
 
         As with ``impose`` new equations are formulated by a thread; the first step that begins when they are ready
-        begins without the constraint, and returns the event, "deleted".
+        begins without the constraint, and returns the event, "deleted". What was imposed last is deleted by the next
+        step: the equations without it are there already.
 
         Args:
             name: of the constraint; of one with several parts, such as the corners of a box, its own name means all.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import listed
+from kane.expression.arguments import listed, require
 from kane.expression.node import Expr
 from kane.model.constraints import Constraint, Row, row_of
 
@@ -25,6 +25,7 @@ def held_rows(held: Expr | Constraint | Sequence[Expr], who: str) -> tuple[Row, 
             require_signal(x, f"what {who} holds")
         rows = tuple(row_of(x, "rate" if len(given) == 1 else f"rate {k}") for k, x in enumerate(given, start=1))
     for row in rows:
+        require(row, Row, f"what {who} holds is a constraint of kane.Row")
         if row.motion is None:
             raise ModelError(
                 f"{who} holds {shown(row.configuration)}, which is of the configuration and would have to jump to "

@@ -9,16 +9,18 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from itertools import takewhile
+from threading import TIMEOUT_MAX
 
 import numpy as np
 
 from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
+from kane.expression.arguments import number
 from kane.expression.node import Expr
 from kane.formulation.formulate import with_other_candidates
 from kane.formulation.read_model import snapshot
-from kane.model.checks import near
+from kane.model.checks import near, require_word
 from kane.model.constraints import Constraint
 from kane.model.contacts import Candidate, Imposition
 from kane.native.arrays import Vector
@@ -52,10 +54,11 @@ class Revision:
         """Wait until the new equations are there, so long at most unless it is None; whether they are.
 
         Raises:
-            ModelError: there are none: what shall be imposed restricts nothing, or is not linear in the speeds. The
-                stepper goes on with the equations that it has.
+            ModelError: the time is no number, or there are no such equations: what shall be imposed restricts nothing,
+                or is not linear in the speeds. The stepper goes on with the equations that it has.
         """
-        wait_for([self._work], seconds)
+        longest = TIMEOUT_MAX if seconds is None else min(number(seconds, "the time to wait", "seconds"), TIMEOUT_MAX)
+        wait_for([self._work], longest)
         if self.ready and self.failed:
             self.told = True
             self._work.result()
@@ -88,10 +91,12 @@ class Revision:
 class Revisions:
     """The revisions of one ``Stepper``."""
 
-    def __init__(self, dyn: Dynamics, pose: Callable[[Dynamics], Problem]) -> None:
-        """Those of Dynamics, of which ``pose`` makes the problem that is asked."""
-        self._dyn, self._pose = dyn, pose
-        self._in_force: list[Candidate] = list(dyn.equations.model.candidates)
+    def __init__(self, posed: Problem, pose: Callable[[Dynamics], Problem]) -> None:
+        """Those of a problem; ``pose`` makes the same problem of other Dynamics."""
+        self._dyn, self._pose = posed.dyn, pose
+        self._in_force: list[Candidate] = list(posed.dyn.equations.model.candidates)
+        # By candidates, so that to go back to what there was takes no time.
+        self._known = {tuple(self._in_force): posed}
         self._queue: list[Revision] = []
         self._worker: ThreadPoolExecutor | None = None
 
@@ -104,6 +109,7 @@ class Revisions:
 
     def delete(self, name: str) -> Revision:
         """See ``Stepper.delete``."""
+        require_word(name)
         known = self._wanted()
         found = [c for c in known if name in (c.name, c.name.partition(": ")[0])]
         if not found:
@@ -163,12 +169,20 @@ class Revisions:
 
     def _begin(self, k: int) -> None:
         """Let the worker formulate what the revision in this place of the queue asks for."""
+        wanted = self._after(k + 1)
+        known = self._known.get(tuple(wanted))
+        if known is not None:
+            done: Future[Problem] = Future()
+            done.set_result(known)
+            self._queue[k].follow(done)
+            return
         self._worker = self._worker or ThreadPoolExecutor(1, thread_name_prefix="kane revisions")
-        self._queue[k].follow(self._worker.submit(self._formulated, self._after(k + 1)))
+        self._queue[k].follow(self._worker.submit(self._formulated, wanted))
 
     def _formulated(self, candidates: Sequence[Candidate]) -> Problem:
         """The problem with these candidates, compiled."""
         equations = with_other_candidates(self._dyn.equations, candidates)
         problem = self._pose(build(equations, target=self._dyn))
         problem.row(0)  # needs the addresses of all programs
+        self._known[tuple(candidates)] = problem
         return problem
