@@ -7,6 +7,8 @@ from scipy.linalg import qr
 
 import kane
 from kane import library
+from kane.analysis.random_states import RandomStates
+from kane.expression.derivative import linear_coefficients
 from kane.expression.interpret import interpret
 from kane.formulation.constraints.angle_sums import gathered
 from kane.library.andrews_squeezer import ANDREWS_START
@@ -216,3 +218,36 @@ def test_sums_of_angles_are_gathered_and_put_back():
     assert interpret(found, values) == pytest.approx(interpret(forms, values), rel=1e-14)
     nodes, meanings = list(products), list(products.values())
     assert interpret(nodes, values) == pytest.approx(interpret(meanings, values), rel=1e-14)
+
+
+def disk_on_a_table_that_moves():
+    m = kane.Model("table")
+    table = m.body("table", mass=3.0, inertia=(1, 2, 3))
+    m.connect(m.ground, table, kane.Gimbal(("yaw", "pitch", "roll")), at=(0.1, 0.2, 0.3))
+    disk = m.body("disk", mass=1.0, inertia=(1, 2, 1))
+    m.connect(m.ground, disk, kane.Free("disk"))
+    shape = kane.Disk(disk.point((0.1, 0.0, 0.2)), disk.direction((0.6, 0.8, 0.0)), 0.3)
+    m.constrain(kane.Rolling(shape, kane.Plane(table.point((0, 0, 0.1)), table.z)))
+    return m
+
+
+@pytest.mark.parametrize("model", [library.whipple_bicycle, disk_on_a_table_that_moves])
+def test_rows_that_stand_for_others_where_speeds_are_eliminated_allow_the_same_motions(model):
+    """In every state, on the constraints or off them: [A b] and [A' b'] have the same span."""
+    equations = kane.formulate(model())
+    given = equations.constraints
+    assert any(row.instead is not None for row in given)
+    taken = [row.motion if row.instead is None else row.instead for row in given]
+    states = RandomStates(equations, 5, seed=1)
+
+    def rows(motions):
+        A, b = linear_coefficients(motions, equations.u)
+        width = len(equations.u)
+        found = states([x for row in A for x in row]).T.reshape(5, len(motions), width)
+        return np.concatenate([found, states(b).T[..., None]], axis=-1)
+
+    before, after = rows([row.motion for row in given]), rows(taken)
+    for A, B in zip(before, after, strict=True):
+        rank = np.linalg.matrix_rank(A, tol=1e-9)
+        assert np.linalg.matrix_rank(B, tol=1e-9) == rank
+        assert np.linalg.matrix_rank(np.vstack([A, B]), tol=1e-9) == rank

@@ -35,6 +35,7 @@ class Equation:
         remainder: what is added to A udot in its time derivative, free of udot.
         configuration: the residual of the configuration; None for a motion constraint.
         linear: whether the motion constraint is linear in u.
+        instead: A u + b of a row that may stand for this one where speeds are eliminated; None where there is none.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Equation:
     remainder: Expr
     configuration: Expr | None
     linear: bool
+    instead: Expr | None = None
 
     def __repr__(self) -> str:
         rest = "" if self.configuration is None else f", derivative of {self.configuration!r} = 0"
@@ -76,10 +78,14 @@ def every_equation(constraints: Sequence[Imposed], system: System) -> Iterator[E
 
 
 def shortest(equation: Equation, speeds: Speeds, probe: Probe) -> Equation:
-    """The equation with the derivative of its configuration for its motion, where that is the same and shorter.
+    """The equation with what may stand for its motion, or the derivative of its configuration where that is the same,
+    if it is shorter.
 
     Velocities are found from body to body, coordinate by coordinate derivatives are: in the plane these are shorter.
     """
+    if equation.instead is not None:
+        other = _equation(equation.name, equation.instead, equation.configuration, speeds)
+        return other if _operations(other) < _operations(equation) else equation
     if equation.configuration is None:
         return equation
     rates = dict(zip(speeds.q, speeds.kinematics, strict=True))
@@ -110,7 +116,10 @@ def _operations(equation: Equation) -> int:
 def row_equation(row: Row, name: str, system: System) -> Equation:
     """The equation of one row, in the speeds of a system."""
     configuration, motion = _substituted(row, name, system)
-    return _equation(name, motion, configuration, system.speeds)
+    found = _equation(name, motion, configuration, system.speeds)
+    if row.instead is None:
+        return found
+    return replace(found, instead=_substituted(Row(name, motion=row.instead), name, system)[1])
 
 
 def _equation(name: str, motion: Expr, configuration: Expr | None, speeds: Speeds) -> Equation:

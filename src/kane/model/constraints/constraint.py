@@ -25,11 +25,14 @@ class Row:
         motion: of rates and velocities besides; None where it is the time derivative of ``configuration``. Given
             beside ``configuration``, it vanishes exactly where the time derivative does as long as the configuration
             constraint holds.
+        instead: another motion, which may stand for this row where speeds are eliminated: together with the other rows
+            of the constraint it says the same, in fewer operations. Reactions are those of ``motion``.
     """
 
     name: str
     configuration: Expr | None = None
     motion: Expr | None = None
+    instead: Expr | None = None
 
 
 class Constraint(ABC):

@@ -22,6 +22,9 @@ def disk_on_plane(disk: Disk, plane: Plane) -> Sequence[Row]:
         no skid   v_BC . l + r s w_BA . h = 0
         touch     p_PC . n - r s = 0, and its rate v_BC . n + r (a . n) w_BA . h = 0
 
+    Across and upright make one along the axle, a = s l + (a . n) n, whose measure numbers are fixed: where speeds are
+    eliminated "no skid" is v_BC . a + r w_BA . h = 0.
+
     A disk that lies flat, s = 0, has no lowest point: the equations are not finite there.
 
     Source: v_C' = v_C + w x p_CC' for the point C' in contact; Gillespie 2003, Eqs. 38-42, for an upright disk.
@@ -38,6 +41,6 @@ def disk_on_plane(disk: Disk, plane: Plane) -> Sequence[Row]:
     height = dot(position(plane.point, C, E), n) - r * s
     return [
         Row("no slip", motion=dot(v, h) - r * spin),
-        Row("no skid", motion=dot(v, cross(n, h)) + r * s * tilting),
+        Row("no skid", motion=dot(v, cross(n, h)) + r * s * tilting, instead=dot(v, a) + r * tilting),
         Row("touch", configuration=height, motion=dot(v, n) + r * lean * tilting),
     ]
