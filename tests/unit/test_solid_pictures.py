@@ -82,6 +82,9 @@ def test_forces_are_drawn_on_pictures_and_in_films(tmp_path):
     assert np.any(plain != drawn)
     red = [int("c8504b"[k : k + 2], 16) for k in (0, 2, 4)]
     assert (np.abs(drawn.astype(int) - red).max(axis=-1) < 12).sum() > 20
+    words = [text.get_text() for text in kane.draw3d(dyn, **size, arrows=["q1", "loop"]).axes[0].texts]
+    assert words[1:] == ["loop", "q1"]
+    assert re.fullmatch(r"1 m: [0-9.]+ N", words[0])  # in a plane, of bearings: no torques
     assert not (np.abs(plain.astype(int) - red).max(axis=-1) < 12).any()
     run = kane.simulate(dyn, until=0.1, q=start.q, u=start.u)
     path = run.save_video(tmp_path / "x.gif", fps=10, size=(64, 64), arrows=["q1"])
@@ -167,7 +170,9 @@ def test_notebooks_show_models_equations_dynamics_runs_and_certificates(run):
     assert dyn._repr_latex_() == eqs._repr_latex_()
     assert "<svg" in run._repr_html_()
     assert certificate._repr_html_().count("<tr>") == 1 + len(certificate)
-    assert kane.formulate(kane.library.four_bar())._repr_latex_() is None
+    bar = kane.formulate(kane.library.four_bar())
+    assert bar._repr_latex_() is None
+    assert "before constraints are embedded in numbers" in bar._repr_html_()
     assert kane.formulate(kane.library.random_tree())._repr_latex_() is None
 
 

@@ -69,7 +69,8 @@ def scales_of(arrows: Sequence[Arrow], size: float) -> dict[str, float]:
 
 def _scale(vectors: Sequence[Array], length: float) -> float:
     sizes = np.concatenate([np.zeros(0), *(np.linalg.norm(x, axis=1) for x in vectors)])
-    return length / float(np.percentile(sizes[sizes > 0.0], SELDOM)) if sizes.any() else 0.0
+    # One metre stands for a force of two digits.
+    return 1.0 / float(f"{np.percentile(sizes[sizes > 0.0], SELDOM) / length:.1e}") if sizes.any() else 0.0
 
 
 def drawn_arrows(
@@ -83,3 +84,14 @@ def drawn_arrows(
         for heads, vector, scale in ((1, arrow.force[k], scales["force"]), (2, arrow.torque[k], scales["torque"])):
             if scale * np.linalg.norm(vector) > 0.0:
                 yield DrawnArrow(start, start + scale * vector, names.index(arrow.name), heads)
+
+
+def legend(arrows: Sequence[Arrow], scales: dict[str, float]) -> list[tuple[str, int | None]]:
+    """What stands beside arrows: the names of what they are of with their numbers, then how long they are."""
+    names = list(dict.fromkeys(arrow.name for arrow in arrows))
+    lengths = [
+        f"{float(f'{1.0 / scales[word]:.1e}'):g} {unit}"
+        for word, unit in (("force", "N"), ("torque", "N m"))
+        if scales[word]
+    ]
+    return [*((name, k) for k, name in enumerate(names)), *([(f"1 m: {', '.join(lengths)}", None)] if lengths else [])]

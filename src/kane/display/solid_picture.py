@@ -17,7 +17,7 @@ from kane.model.shapes.part import SQUARE
 
 # Those of the page.
 PALETTE = ("#4878cf", "#e8853a", "#4fa866", "#c8504b", "#8d6cbc", "#b88a5a", "#d77fb4", "#7a8594", "#b3a33a", "#35a5b5")
-GROUND, SHADOW = "#9ea3ab", "#dfe2e7"
+GROUND, SHADOW, FAINT = "#9ea3ab", "#dfe2e7", "#5d6878"
 # From where one looks: about the upright axis, and above the level [rad]; in the plane of a flat mechanism.
 TURN, ABOVE, TURN_OF_FLAT, ABOVE_FLAT = -1.05, 0.38, -0.25, 0.12
 DARKEST, MARGIN = 0.45, 0.04
@@ -117,6 +117,14 @@ class SolidPicture:
 
     def _colour(self, piece: DrawnPiece) -> tuple[float, float, float]:
         return to_rgb(GROUND if piece.look == "ground" else PALETTE[(piece.body - 1) % len(PALETTE)])
+
+    @staticmethod
+    def write_legend(axes: Axes, lines: Sequence[tuple[str, int | None]]) -> None:
+        """Words in the lower left corner, in the colours of arrows."""
+        for k, (text, number) in enumerate(reversed(lines)):
+            colour = FAINT if number is None else PALETTE[(number + FIRST_OF_ARROWS) % len(PALETTE)]
+            place = (4.0, 4.0 + 9.0 * k)
+            axes.annotate(text, (0.0, 0.0), place, "axes fraction", "offset points", color=colour, fontsize=7)
 
     def figure(self, extent: tuple[Array, Array, float], size: tuple[float, float]) -> tuple[Figure, Axes]:
         """An empty figure with the whole extent in it, of some size [inches]."""

@@ -88,8 +88,10 @@ class Equations:
 
     def _repr_html_(self) -> str:
         """For notebooks: what they are of, how many operations they take, and the equations where they are few."""
-        rows = f"<p>Equations {escape(self.summary)}; {escape(self.route.name)} route</p>"
-        table = f"<pre>{escape(repr(self.count()))}</pre>" if len(self.u) <= MOST_COUNTED else ""
+        remark = f"; operations {self.embedding.remark}" if self.embedding.remark else ""
+        rows = f"<p>Equations {escape(self.summary)}; {escape(self.route.name)} route{escape(remark)}</p>"
+        counted = count(self, self.embedding.counted) if len(self.u) <= MOST_COUNTED else None
+        table = f"<pre>{escape(repr(counted))}</pre>" if counted else ""
         written = self._repr_latex_()
         return rows + table + (f"<details><summary>equations</summary>{escape(written)}</details>" if written else "")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kane.display.arrows import Arrow, DrawnArrow, drawn_arrows, scales_of, without_rounding
+from kane.display.arrows import Arrow, DrawnArrow, drawn_arrows, legend, scales_of, without_rounding
 from kane.display.motion import looked_at
 from kane.display.scene import Numbers, poses_at, scene_of
 from kane.dynamics.build import build
@@ -78,21 +78,25 @@ def draw3d(
     picture = SolidPicture(scene, looked_at(eqs, scene, state, numbers))
     pose = poses_at(scene.where, state, numbers)
     names = words(arrows, "arrows", "names of joints, constraints and loads")
-    shown_arrows = _arrows(model, names, (state, given_inputs, values), scene.size, pose) if names else []
+    shown_arrows, words_beside = _arrows(model, names, (state, given_inputs, values), scene.size, pose)
     extent = picture.extent([pose], [arrow.end for arrow in shown_arrows])
     figure, axes = picture.figure(extent, (float(size[0]), float(size[1])))
     picture.draw(axes, pose, extent[2], shown_arrows)
+    picture.write_legend(axes, words_beside)
     return figure
 
 
 def _arrows(
     model: Any, names: Sequence[str], at: tuple[Sequence[float], Any, dict[str, float]], size: float, pose: Any
-) -> list[DrawnArrow]:
-    """What these exert on bodies at one state, as arrows."""
+) -> tuple[list[DrawnArrow], list[tuple[str, int | None]]]:
+    """What these exert on bodies at one state, as arrows, and the words beside them."""
+    if not names:
+        return [], []
     dyn = model if isinstance(model, Dynamics) else build(equations_of(model))
     (t, *x), inputs, values = at
     count = len(dyn.equations.q)
     q, u, given = (np.array([row], float) for row in (x[:count], x[count:], inputs))
     states = StatesOfArrows(q, u, given, np.array([t]), values)
     found = [without_rounding(Arrow(*acted), size) for name in names for acted in acting(dyn, name, states)]
-    return list(drawn_arrows(found, 0, pose, scales_of(found, size)))
+    scales = scales_of(found, size)
+    return list(drawn_arrows(found, 0, pose, scales)), legend(found, scales)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from kane.display.arrows import Arrow, DrawnArrow, drawn_arrows, scales_of, without_rounding
+from kane.display.arrows import Arrow, DrawnArrow, drawn_arrows, legend, scales_of, without_rounding
 from kane.display.motion import looked_at
 from kane.display.scene import Numbers, scene_of
 from kane.display.solid_picture import SolidPicture
@@ -59,6 +59,7 @@ def save_video(run: Any, path: Any, *, fps: float, speed: float, size: Any, arro
             figure.set_dpi(DOTS)
             canvas = FigureCanvasAgg(figure)
             picture.draw(axes, (R[k], p[k]), extent[2], shown_arrows(k))
+            picture.write_legend(axes, legend(acting, scales))
             canvas.draw()
             yield np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3])
 
