@@ -5,6 +5,7 @@ from kane.haptics.coupler import Safety as Safety
 from kane.haptics.devices.device import Channel as Channel
 from kane.haptics.devices.device import Device as Device
 from kane.haptics.devices.device import Traits as Traits
+from kane.haptics.devices.haply import Haply as Haply
 from kane.haptics.devices.recorded import RecordedDevice as RecordedDevice
 from kane.haptics.devices.simulated import Arm as Arm
 from kane.haptics.devices.simulated import Simulated as Simulated

@@ -1,0 +1,82 @@
+"""The shared memory between the loop and whoever speaks to a device from Python, in a thread or another process."""
+
+from __future__ import annotations
+
+import time
+from typing import final
+
+import numpy as np
+
+from kane.haptics.devices.device import Channel
+from kane.haptics.system_calls import system_calls
+from kane.native.arrays import Vector
+from kane.native.haptics import slot as native
+from kane.native.haptics.loop_arrays import FENCE
+from kane.native.haptics.sample import COMMAND, FORCE, ORIENTATION, POSITION, SAMPLE, SEQUENCE
+
+# A force that the loop has not renewed for so long is not passed on [s].
+PATIENCE = 0.02
+# Looks until one is not taken while the loop writes, which takes nanoseconds.
+ATTEMPTS = 100
+
+
+@final
+class Slot:
+    """Samples go in, forces come out; neither side waits for the other."""
+
+    def __init__(self, memory: Vector) -> None:
+        """Over memory of native.SLOT doubles, which may be shared with another process."""
+        self._memory, self._guards = memory, memory.view(np.int64)
+        self._written, self._since = -1, 0.0
+
+    def channel(self) -> Channel:
+        """For the loop."""
+        fence = np.array([system_calls().addresses[FENCE]], dtype=np.int64).view(np.float64)
+        return Channel(native.read_slot(), native.write_slot(), np.zeros(1), fence, self._memory)
+
+    @property
+    def has_sample(self) -> bool:
+        """Whether one has come."""
+        return bool(self._memory[native.GIVEN + SEQUENCE] > 0.0)
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether whoever speaks to the device is to end."""
+        return bool(self._memory[native.CLOSING])
+
+    def close(self) -> None:
+        """Tell whoever speaks to the device to end."""
+        self._memory[native.CLOSING] = 1.0
+
+    def put(self, position: Vector, orientation: Vector) -> None:
+        """A new sample: where the handle is [m], and its orientation, a unit quaternion (w, x, y, z)."""
+        sample = np.zeros(SAMPLE)
+        sample[SEQUENCE] = self._memory[native.GIVEN + SEQUENCE] + 1.0
+        sample[POSITION : POSITION + 3], sample[ORIENTATION : ORIENTATION + 4] = position, orientation
+        self._guards[native.SAID] += 1
+        self._fence()
+        self._memory[native.GIVEN : native.GIVEN + SAMPLE] = sample
+        self._fence()
+        self._guards[native.SAID] += 1
+
+    def force(self) -> Vector:
+        """The force to be passed on [N], (3,); zero where it was not renewed for 20 ms."""
+        for _ in range(ATTEMPTS):
+            before = int(self._guards[native.TOLD])
+            self._fence()
+            command = self._memory[native.ORDERED : native.ORDERED + COMMAND].copy()
+            self._fence()
+            if before % 2 == 0 and before == int(self._guards[native.TOLD]):
+                break
+        else:
+            return np.zeros(3)
+        now = time.monotonic()
+        if before != self._written:
+            self._written, self._since = before, now
+        if before == 0 or now - self._since > PATIENCE or not np.isfinite(command).all():
+            return np.zeros(3)
+        return command[FORCE : FORCE + 3]
+
+    def _fence(self) -> None:
+        numbers = np.zeros(1, dtype=np.int64)
+        system_calls().call(FENCE, numbers, numbers)

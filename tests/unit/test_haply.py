@@ -1,0 +1,186 @@
+"""Who vouches: a server on this machine that speaks the messages that are documented; there is no hardware here.
+
+The messages are those of shared/realtime.md, section 1.4: one reply a message, the configuration in the first one only.
+"""
+
+import contextlib
+import json
+import math
+import threading
+
+import numpy as np
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.server import serve
+
+import kane
+from kane.haptics import Coupler, Haply, Session
+from kane.haptics.devices.haply import Talk
+from kane.haptics.devices.slot import Slot
+from kane.haptics.devices.websockets import converse
+from kane.native.haptics import loop_arrays as at
+from kane.native.haptics.sample import POSITION, SEQUENCE
+from kane.native.haptics.slot import SLOT
+
+
+class Service:
+    """The Inverse Service with one device, whose handle moves on a line as it likes; it answers what it is told."""
+
+    def __init__(self, most=10**9):
+        self.forces, self.most, self.told = [], most, 0
+        self.server = serve(self.talk, "127.0.0.1", 0)
+        self.port = self.server.socket.getsockname()[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def message(self):
+        x = 0.03 * math.sin(0.02 * self.told)
+        state = {"cursor_position": {"x": x, "y": 0.01, "z": 0.0}, "cursor_velocity": {"x": 0, "y": 0, "z": 0}}
+        device = {"device_id": "0513", "state": state}
+        if self.told == 0:
+            device["config"] = {"handedness": "right", "port": "COM3"}
+            device["status"] = {"ready": True, "calibrated": True}
+        self.told += 1
+        return json.dumps({"inverse3": [device], "wireless_verse_grip": []})
+
+    def talk(self, connection):
+        with contextlib.suppress(ConnectionClosed):
+            self.answer_all(connection)
+
+    def answer_all(self, connection):
+        connection.send(self.message())
+        for text in connection:
+            heard = json.loads(text)
+            for device in heard.get("inverse3", []):
+                assert device["device_id"] == "0513"
+                values = device["commands"]["set_cursor_force"]["values"]
+                self.forces.append([values[axis] for axis in "xyz"])
+            if self.told >= self.most:
+                return
+            connection.send(self.message())
+
+    def close(self):
+        self.server.shutdown()
+
+
+@pytest.fixture
+def service():
+    made = Service()
+    yield made
+    made.close()
+
+
+def slider():
+    m = kane.Model("slider")
+    body = m.body("slider", mass=0.5)
+    joint = m.connect(m.ground, body, kane.Prismatic("x", axis="x"))
+    m.load(kane.Spring(joint, 200.0))
+    m.load(kane.Damper(joint, 5.0))
+    return kane.build(kane.formulate(m)), body.point()
+
+
+def test_what_the_loop_writes_is_what_the_service_is_told_and_its_positions_come_back(service):
+    """Without a clock: the loop's side is called here, once for each message."""
+    slot = Slot(np.zeros(SLOT))
+    channel, talk, seen = slot.channel(), Talk(slot), []
+
+    def answer(message):
+        channel.push(0.0, np.array([0.1 * len(seen), -1.0, 0.5]))
+        said = talk.answer(message)
+        sample = channel.sample(0.001 * len(seen))
+        seen.append((sample[SEQUENCE], sample[POSITION]))
+        return said
+
+    converse(f"ws://127.0.0.1:{service.port}", answer, lambda: len(seen) < 50, 5.0)
+    numbers, positions = np.array(seen[:50]).T
+    assert (numbers == np.arange(1, 51)).all()
+    assert positions == pytest.approx(0.03 * np.sin(0.02 * np.arange(50)))
+    forces = np.array(service.forces[:50])
+    assert forces[:, 0] == pytest.approx(0.1 * np.arange(50))
+    assert (forces[:, 1:] == [-1.0, 0.5]).all()
+
+
+def test_a_force_that_the_loop_does_not_renew_is_not_passed_on(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("kane.haptics.devices.slot.time.monotonic", lambda: now[0])
+    slot = Slot(np.zeros(SLOT))
+    channel = slot.channel()
+    assert (slot.force() == 0.0).all()
+    channel.push(0.0, np.array([1.0, 2.0, 3.0]))
+    assert (slot.force() == [1.0, 2.0, 3.0]).all()
+    now[0] = 0.019
+    assert (slot.force() == [1.0, 2.0, 3.0]).all()
+    now[0] = 0.021
+    assert (slot.force() == 0.0).all()
+    channel.push(0.0, np.array([math.nan, 2.0, 3.0]))
+    assert (slot.force() == 0.0).all()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "",
+        "no json",
+        "[]",
+        "3",
+        '{"inverse3": []}',
+        '{"inverse3": 3}',
+        '{"inverse3": [{"device_id": "a"}]}',
+        '{"inverse3": [{"device_id": "a", "state": {"cursor_position": {"x": 1, "y": 2}}}]}',
+        '{"inverse3": [{"device_id": "a", "state": {"cursor_position": {"x": NaN, "y": 2, "z": 0}}}]}',
+        '{"inverse3": [{"device_id": 7, "state": {"cursor_position": {"x": 1, "y": 2, "z": 0}}}]}',
+        '{"inverse3": [{"device_id": "a", "state": {"cursor_position": {"x": "far", "y": 2, "z": 0}}}]}',
+        "[" * 5000,
+    ],
+)
+def test_messages_that_are_none_move_nothing_and_are_answered_without_a_force(message):
+    slot = Slot(np.zeros(SLOT))
+    channel, talk = slot.channel(), Talk(slot)
+    channel.push(0.0, np.array([1.0, 2.0, 3.0]))
+    assert "set_cursor_force" not in talk.answer(message)  # it knows no device yet
+    assert not slot.has_sample
+
+
+def test_a_session_runs_by_the_service_within_its_limits_and_leaves_no_force(service):
+    """In real time, on whatever machine: what is asked for holds however late messages come."""
+    dyn, handle = slider()
+    hand = Haply(port=service.port)
+    with Session(dyn, hand, Coupler(handle, stiffness=40.0, damping=0.2)) as s:
+        s.arm()
+        s.run(0.5)
+        log = s.log
+    assert len(log) == 500
+    assert len(set(log[:, at.OF_SAMPLE])) > 5  # samples came
+    told = np.array(service.forces)
+    assert np.linalg.norm(told, axis=1).max() <= 5.0
+    written = {tuple(row) for row in log[:, at.OF_FORCE : at.OF_FORCE + 3] + 0.0} | {(0.0, 0.0, 0.0)}
+    assert {tuple(row) for row in told + 0.0} <= written
+    assert (told[-1] == 0.0).all()
+
+
+def test_a_service_that_ends_is_a_device_that_vanishes():
+    service = Service(most=60)
+    dyn, handle = slider()
+    with Session(dyn, Haply(port=service.port), Coupler(handle, stiffness=40.0, damping=0.2)) as s:
+        s.arm()
+        s.run(0.6)
+        assert s.snapshot().status == "idle"
+        assert (s.log[-200:, at.OF_FORCE : at.OF_FORCE + 3] == 0.0).all()
+        s.arm()
+        s.run(0.1)
+        assert s.snapshot().fault == "no new sample came from the device"
+    service.close()
+
+
+def test_where_there_is_no_service_it_is_said_and_the_device_is_free_again(service):
+    dyn, handle = slider()
+    service.close()
+    hand = Haply(port=service.port)
+    for _ in range(2):
+        with pytest.raises(kane.errors.ModelError, match="start the Inverse Service"):
+            Session(dyn, hand, Coupler(handle, stiffness=40.0, damping=0.2))
+
+
+@pytest.mark.parametrize("values", [{"host": "example.org"}, {"port": 0}, {"port": "10001"}, {"rate": 0.0}])
+def test_devices_elsewhere_and_ports_that_are_none_are_refused(values):
+    with pytest.raises(kane.errors.ModelError):
+        Haply(**values)
