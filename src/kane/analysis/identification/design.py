@@ -139,7 +139,7 @@ class Design:
         """Logarithms of the condition numbers of c choices, (c,)."""
         times = np.linspace(0.0, self.duration, SAMPLES * self.harmonics, endpoint=False)
         q, u, udot = fourier(self.duration, times, *self.coefficients(x))
-        function, e = regressor(self.dyn, self.names), self.dyn.equations
+        function, e = regressor(self.dyn, self.names).function, self.dyn.equations
         rest = np.concatenate([udot, np.zeros((*udot.shape[:-1], len(e.inputs)))], axis=-1)
         t = np.broadcast_to(times[:, None], (*q.shape[:-1], 1))
         found = function.join((t, self.limits.centre + q, u), rest, function.stage(self.dyn.parameters))

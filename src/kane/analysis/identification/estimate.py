@@ -46,17 +46,16 @@ def estimate_by_forces(
     from scipy.optimize import least_squares  # takes a tenth of a second
 
     require_enough(len(fitted.data) * len(fitted.channels), len(structure.independent))
-    place = _Place(fitted, values, places, [])
-    sloped = place.factors(values[[]])[..., structure.independent]
-    base = combinations_of(sloped.reshape(-1, len(structure.independent)))
+    start = _factors(fitted, values)
+    base = combinations_of(start[..., structure.independent].reshape(-1, len(structure.independent)))
     sought = [structure.independent[i] for i in base.independent]
+    place = _Place(fitted, values, [places[i] for i in sought], sought, start)
     noise = np.ones(len(fitted.channels)) if given is None else given
     for _ in range(ROUNDS if given is None else 1):
-        place = _Place(fitted, values, places, sought)
         found = least_squares(
-            lambda x, at=place, scale=noise: at.residuals(x, scale),
-            values[[places[i] for i in sought]],
-            lambda x, at=place, scale=noise: at.slopes(x, scale),
+            lambda x, scale=noise: place.weighted(x, scale)[:, -1],
+            values[place.places],
+            lambda x, scale=noise: place.weighted(x, scale)[:, :-1],
             x_scale="jac",
             **dict.fromkeys(("xtol", "ftol", "gtol"), TIGHT),
         )
@@ -74,39 +73,46 @@ class _Place:
     They stand as R of Q R = [J r], which has the same length and the same slopes, in a few rows.
 
     Attributes:
-        values: of all parameters.
-        places: of the parameters among them; ``sought`` are those that change.
+        values: of all parameters, from which the search starts.
+        places: of those that are sought among them; ``columns`` are their slopes.
+        start: R there.
     """
 
     fitted: Regression
     values: Array
     places: list[int]
-    sought: list[int]
+    columns: list[int]
+    start: Array
     _last: dict[bytes, Array] = field(default_factory=dict)
 
     def with_values(self, x: Array) -> Array:
         """Values of all parameters."""
         values = self.values.copy()
-        values[[self.places[i] for i in self.sought]] = x
+        values[self.places] = x
         return values
 
-    def residuals(self, x: Array, noise: Array) -> Array:
-        """In units of the noise, (rows,)."""
-        return np.asarray((self.factors(x)[..., -1] / noise[:, None]).ravel())
-
-    def slopes(self, x: Array, noise: Array) -> Array:
-        """Of these, (rows, sought)."""
-        J = self.factors(x)[..., self.sought] / noise[:, None, None]
-        return np.asarray(J.reshape(-1, len(self.sought)))
+    def weighted(self, x: Array, noise: Array) -> Array:
+        """[J r] of the sought parameters in units of the noise, as a triangle (sought + 1, sought + 1)."""
+        R = self.factors(x)[..., [*self.columns, -1]] / noise[:, None, None]
+        return triangle(R.reshape(-1, R.shape[-1]))
 
     def factors(self, x: Array) -> Array:
         """R of each channel, (channels, p + 1, p + 1)."""
+        if self.fitted.linear:
+            R = self.start.copy()
+            R[..., -1] += R[..., self.columns] @ (x - self.values[self.places])
+            return R
         key = x.tobytes()
         if key not in self._last:
             self._last.clear()  # slopes are asked for where residuals were, and nowhere else
-            r, J = self.fitted.at(self.with_values(x))
-            self._last[key] = triangle(np.concatenate([J, r[..., None]], axis=-1).swapaxes(0, 1))
+            self._last[key] = _factors(self.fitted, self.with_values(x))
         return self._last[key]
+
+
+def _factors(fitted: Regression, values: Array) -> Array:
+    """R of each channel at values of all parameters."""
+    r, J = fitted.at(values)
+    return triangle(np.concatenate([J, r[..., None]], axis=-1).swapaxes(0, 1))
 
 
 def require_enough(rows: int, unknown: int) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +55,7 @@ class Regression:
 
     def at(self, values: Array) -> tuple[Array, Array]:
         """Residuals (k, channels) and slopes (k, channels, p) at values of all parameters of the equations."""
-        data, e, function = self.data, self.dyn.equations, regressor(self.dyn, self.names)
+        data, e, function = self.data, self.dyn.equations, regressor(self.dyn, self.names).function
         n, p = len(e.u), len(self.names)
         inputs = np.zeros((len(data), len(e.inputs))) if data.inputs is None else data.inputs
         rest = np.concatenate([data.udot, inputs], axis=1)
@@ -66,6 +67,11 @@ class Regression:
             return f, J
         N = np.swapaxes(self._N, -1, -2)
         return (N @ f[..., None])[..., 0], N @ J
+
+    @property
+    def linear(self) -> bool:
+        """Whether the residuals are linear in the parameters."""
+        return regressor(self.dyn, self.names).linear
 
     @cached_property
     def _N(self) -> Array:
@@ -83,8 +89,20 @@ class Regression:
         return np.asarray(np.swapaxes(V[..., int(ranks[0]) :, :], -1, -2))
 
 
-def regressor(dyn: Dynamics, names: Sequence[str]) -> CompiledFunction:
+class Regressor(NamedTuple):
     """f, then its derivatives by parameters row by row, of all speeds before constraints; reads udot, then inputs.
+
+    Attributes:
+        function: the program.
+        linear: whether the derivatives do not depend on these parameters.
+    """
+
+    function: CompiledFunction
+    linear: bool
+
+
+def regressor(dyn: Dynamics, names: Sequence[str]) -> Regressor:
+    """The program for some parameters, made once.
 
     Raises:
         ModelError: a parameter stands in a constraint.
@@ -92,7 +110,7 @@ def regressor(dyn: Dynamics, names: Sequence[str]) -> CompiledFunction:
     return dyn.derived(("regressor", *names), lambda: _regressor(dyn, names))
 
 
-def _regressor(dyn: Dynamics, names: Sequence[str]) -> CompiledFunction:
+def _regressor(dyn: Dynamics, names: Sequence[str]) -> Regressor:
     equations = dyn.equations
     by_name = {leaf.name: leaf for leaf in equations.parameters}
     columns = [by_name[name] for name in names]
@@ -102,11 +120,11 @@ def _regressor(dyn: Dynamics, names: Sequence[str]) -> CompiledFunction:
         f = needed_forces(free, free.udot)
         entries = jacobian(f, [{leaf: leaf.arena.one} for leaf in columns])
         zero = equations.system.arena.zero
-        slopes = [entries.get((i, j), zero) for i in range(len(f)) for j in range(len(columns))]
+        slopes = factor([entries.get((i, j), zero) for i in range(len(f)) for j in range(len(columns))])
         rest = (*equations.udot, *equations.inputs)
-        outputs = factor([*f, *slopes])
+        outputs = [*factor(f), *slopes]
         program = Program("regressor", outputs, state=state, rest=rest, parameters=equations.parameters)
-    return dyn.compile(program)
+    return Regressor(dyn.compile(program), set(columns).isdisjoint(leaves(slopes)))
 
 
 def _require_no_parameters(equations: Equations, names: set[str]) -> None:
