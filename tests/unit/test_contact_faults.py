@@ -85,8 +85,10 @@ def test_constraints_that_contradict_as_time_goes_on_are_found_by_runs_and_by_st
         m.switch(joint.qdot + 0.5 + m.time, on=m.time - 0.5, name="faster")
 
     dyn, lost = built(ball(declare)[0]), r"lost at t = 0\.\d+ s, y = .* is off by"
-    with pytest.raises(kane.SimulationError, match=lost):
+    with pytest.raises(kane.SimulationError, match=lost) as caught:
         kane.simulate(dyn, until=0.8, q={"y": 1.5})
+    assert caught.value.trajectory.time[-1] == pytest.approx(0.5, abs=1e-3)
+    assert [event.name for event in caught.value.trajectory.events] == ["steady"]
     stepper = kane.Stepper(dyn, q={"y": 1.5})
     stepper.step(0.45)
     with pytest.raises(kane.SimulationError, match=lost):

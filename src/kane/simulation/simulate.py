@@ -6,10 +6,12 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError, shown
 from kane.expression.arguments import listed
-from kane.native.arrays import Course
+from kane.native.arrays import CHANGE_TIME, CHANGED, ROWS, Course
 from kane.simulation.asked.course import Span, fixed_course, free_course
 from kane.simulation.asked.events import Event
 from kane.simulation.failure import passages
@@ -96,12 +98,12 @@ def simulate(
         try:
             outcome = run_march(march, problem.advance(method), listener)
             attributes = _attributes((problem, march, outcome), method)
+            record = problem.record(march)
         except SimulationError as error:
             error.trajectory = _so_far(problem, march, method)
             raise
     for passage in list(passages(march)) or filter(None, [march.near]):
         warnings.warn(passage, stacklevel=2)
-    record = problem.record(march)
     doubt = "" if method.fixed else record.doubt(**method.settings)
     if doubt:
         warnings.warn(doubt, stacklevel=2)
@@ -109,12 +111,20 @@ def simulate(
 
 
 def _so_far(problem: Problem, march: March, method: Integrator) -> Trajectory | None:
-    """What a run that failed has recorded; None where not even that can be told."""
+    """What a run that failed has recorded while constraints were kept; None where not even that can be told."""
     attributes = {"integrator": method.name, **method.settings, **problem.switching.attributes, "interrupted": 1}
-    try:
-        return Trajectory(problem.record(march).labelled(attributes), problem.dyn)
-    except SimulationError:
-        return None
+    counts, changes = march.store.counts, march.store.changes[: march.store.counts[CHANGED], CHANGE_TIME]
+    found, told, lost = None, 0, int(counts[ROWS]) + 1
+    records = lost - 1
+    while lost - told > 1:
+        last = march.store.rows[records - 1, 0]
+        counts[ROWS], counts[CHANGED] = records, np.count_nonzero((changes - last) * march.way <= 0.0)
+        try:
+            found, told = Trajectory(problem.record(march).labelled(attributes), problem.dyn), records
+        except SimulationError:
+            lost = records
+        records = (told + lost) // 2
+    return found
 
 
 def _attributes(ended: tuple[Problem, March, Outcome], method: Integrator) -> dict[str, Any]:
