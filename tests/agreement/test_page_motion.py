@@ -105,8 +105,8 @@ give([before, energy() + stored()]);
 """
     _, _, energy, (before, after) = by_page(dyn.equations, start.q, start.u, 1.0, then=then)
     assert energy == pytest.approx(dyn.energy(start.q, start.u).total, abs=1e-8)
-    # The spring of the mouse has a potential: together they stay. Partial velocities by differences are good to 1e-10.
-    assert after == pytest.approx(before, abs=1e-6)
+    # The spring of the mouse has a potential: together they stay, as exactly as the energy alone.
+    assert after == pytest.approx(before, abs=1e-8)
 
 
 @pytest.mark.parametrize(

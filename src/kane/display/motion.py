@@ -7,14 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kane.codegen.programs.factor import factor
 from kane.codegen.programs.program import Program
 from kane.display.acting import acting_form
 from kane.display.page import Page, scene_form
 from kane.display.scene import Numbers, Scene, poses_at, scene_of
 from kane.errors import ModelError, shown
 from kane.expression.arguments import number, words
+from kane.expression.collector import collector_paused
+from kane.expression.traverse import substitute
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program
+from kane.formulation.recursive.measures import images
 from kane.model.checks import near
 
 # Of an error of one step over the state: a run of seconds keeps nine digits.
@@ -86,8 +90,24 @@ def closing_programs(equations: Equations) -> list[Program]:
 def moving_programs(equations: Equations) -> list[Program]:
     """What integrates the equations: M, h and the constraints before they are embedded, and the energy."""
     free = equations.unconstrained
-    found = [program(equations, "unconstrained"), program(free, "kinematics"), program(free, "energy")]
+    found = [
+        program(equations, "unconstrained"),
+        program(free, "kinematics"),
+        program(free, "energy"),
+        velocities(free),
+    ]
     return [*found, *([program(equations, "constraints")] if equations.constraints else [])]
+
+
+def velocities(equations: Equations) -> Program:
+    """Of each body but the ground v_NBo and w_NB in N: with them the mouse pulls."""
+    N, bodies = equations.model.ground, equations.model.bodies[1:]
+    measured = [x for body in bodies for x in (body.point().velocity, body.angular_velocity)]
+    with collector_paused():
+        leaves = [x.dot(axis) for x in measured for axis in (N.x, N.y, N.z)]
+        outputs = equations.baked_in(substitute(leaves, images(equations.system, leaves, "a pull")))
+        state = (equations.t, *equations.q, *equations.u)
+        return Program("velocities", factor(outputs), state=state, rest=(), parameters=equations.parameters)
 
 
 def _renamed(equations: Equations, name: str) -> Program:

@@ -91,28 +91,18 @@ class Motion {
     }
   }
 
-  // Generalized forces of the pull at a state, by differences of poses along each speed: Q_r = f . v_P_r.
+  // Generalized forces of the pull at a state, Q_r = f . v_P_r: velocities are linear in the speeds, so that those of unit
+  // speeds give the partial velocities exactly.
   pullForces(s) {
-    const { n, nq } = this, pull = this.pull, Q = new Float64Array(n);
-    const q = s.slice(1, 1 + nq), rates = this.rates(s), at = this.point(s);
-    const unit = new Float64Array(1 + nq + n), moved = Float64Array.from(s);
-    unit.set(s.subarray(0, 1 + nq));
-    const still = Float64Array.from(this.rates(unit));
-    const v = [0, 0, 0], partial = [];
-    for (let r = 0; r < n; r++) {
+    const { n, nq, pull } = this, k = 6 * (pull.body - 1), at = this.point(s), arm = V.sub(at, this.point(s, [0, 0, 0]));
+    const velocity = (state) => { const out = this.compiled.velocities.at(state, []); return V.add(out.slice(k, k + 3), V.cross(out.slice(k + 3, k + 6), arm)); };
+    const v = velocity(s), unit = Float64Array.from(s).fill(0, 1 + nq), still = velocity(unit);
+    const force = [0, 1, 2].map((i) => pull.stiffness * (pull.target[i] - at[i]) - pull.damping * v[i]);
+    return Float64Array.from({ length: n }, (_, r) => {
       unit.fill(0, 1 + nq);
       unit[1 + nq + r] = 1;
-      const qdot = this.rates(unit), h = 1e-6;
-      const ends = [h, -h].map((step) => {
-        for (let i = 0; i < nq; i++) moved[1 + i] = q[i] + step * (qdot[i] - still[i]);
-        return this.point(moved);
-      });
-      partial.push([0, 1, 2].map((k) => (ends[0][k] - ends[1][k]) / (2 * h)));
-      for (let k = 0; k < 3; k++) v[k] += partial[r][k] * s[1 + nq + r];
-    }
-    const force = [0, 1, 2].map((k) => pull.stiffness * (pull.target[k] - at[k]) - pull.damping * v[k]);
-    for (let r = 0; r < n; r++) for (let k = 0; k < 3; k++) Q[r] += partial[r][k] * force[k];
-    return Q;
+      return V.dot(force, V.sub(velocity(unit), still));
+    });
   }
 
   // Reactions by auxiliary speeds: R = needed_k - A_k^T lambda with A^T lambda = needed of the joints' own speeds.
@@ -154,9 +144,9 @@ class Motion {
 
   rates(s) { return this.compiled.kinematics.at(s, []); }
 
-  // Where in space the point is that the mouse holds.
-  point(s) {
-    const { body, at } = this.pull;
+  // Where in space the point is that the mouse holds, or another one of its body.
+  point(s, at = this.pull.at) {
+    const { body } = this.pull;
     if (!body) return at;
     const out = this.compiled.poses.at(s, []), k = 12 * (body - 1);
     return [0, 1, 2].map((i) => out[k + 9 + i] + out[k + 3 * i] * at[0] + out[k + 3 * i + 1] * at[1]
