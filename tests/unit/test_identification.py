@@ -244,6 +244,38 @@ def test_closed_loops_are_projected_on_what_they_allow():
         kane.identify(dyn, data, ["mu", "a"])
 
 
+def test_long_motions_are_taken_in_pieces_and_give_the_same(monkeypatch):
+    dyn, names = pendulum()
+    data = measured(dyn, 0.05)
+    whole = kane.identify(dyn, data, names)
+    monkeypatch.setattr("kane.analysis.identification.regression.MOST_STATES", 70)
+    pieces = kane.identify(dyn, data, names)
+    assert pieces.values == pytest.approx(whole.values, rel=1e-9)
+    np.testing.assert_allclose(pieces.residuals, whole.residuals, atol=1e-9)
+    np.testing.assert_allclose(pieces.covariance, whole.covariance, rtol=1e-6)
+
+
+def test_a_floating_body_tells_its_mass_by_its_thrust_alone():
+    """Three torques and a thrust on a free body: the inertia is known with the mass, by the forces that are known."""
+    m = kane.Model("drone", gravity=(0, 0, -9.81))
+    mass, *rest = (m.parameter(n, x) for n, x in {"m": 1.5, "xx": 0.02, "yy": 0.03, "zz": 0.04}.items())
+    body = m.body("body", mass=mass, inertia=rest)
+    m.connect(m.ground, body, kane.Free("base"))
+    m.load(kane.Force(body.point(), (0, 0, m.input("thrust")), body))
+    m.load(kane.Torque(body, tuple(m.input(f"t{k}") for k in "xyz"), body))
+    dyn = kane.build(kane.formulate(m))
+    random = np.random.default_rng(0)
+    q = random.normal(size=(50, 7))
+    q[:, :4] /= np.linalg.norm(q[:, :4], axis=1, keepdims=True)
+    u, inputs = random.normal(size=(50, 6)), random.normal(size=(50, 4))
+    data = kane.Measurements(np.arange(50.0), q, u, dyn.forward(q, u, inputs), inputs=inputs)
+    fit = kane.identify(dyn, data, ["m", "xx", "yy", "zz"], start={"m": 1.0, "xx": 0.1, "yy": 0.1, "zz": 0.1})
+    assert fit.values == pytest.approx({"m": 1.5, "xx": 0.02, "yy": 0.03, "zz": 0.04}, rel=1e-9)
+    q[7] *= 1.1
+    with pytest.raises(ModelError, match="length"):
+        kane.identify(dyn, kane.Measurements(np.arange(50.0), q, u, u, inputs=inputs), ["m"])
+
+
 # Motions without accelerations.
 
 

@@ -63,7 +63,8 @@ def estimate_by_forces(
         if given is None:
             noise = noise_of(np.linalg.norm(R[..., -1], axis=-1), len(fitted.data), len(sought))
     J = (R[..., :-1] / noise[:, None, None]).reshape(-1, len(fitted.names))
-    return Estimate(values, fitted.at(values)[0], J, noise, base)
+    residuals = np.concatenate([piece.at(values)[0] for piece in fitted.pieces()])
+    return Estimate(values, residuals, J, noise, base)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +112,11 @@ class _Place:
 
 def _factors(fitted: Regression, values: Array) -> Array:
     """R of each channel at values of all parameters."""
-    r, J = fitted.at(values)
-    return triangle(np.concatenate([J, r[..., None]], axis=-1).swapaxes(0, 1))
+    found = []
+    for piece in fitted.pieces():
+        r, J = piece.at(values)
+        found.append(triangle(np.concatenate([J, r[..., None]], axis=-1).swapaxes(0, 1)))
+    return found[0] if len(found) == 1 else triangle(np.concatenate(found, axis=1))
 
 
 def require_enough(rows: int, unknown: int) -> None:

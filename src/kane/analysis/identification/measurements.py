@@ -96,6 +96,11 @@ class Measurements:
         held = np.array([e.defaults[leaf.name] for leaf in e.inputs])
         return Measurements(self.time, self.q, self.u, self.udot, Held(self.time, np.tile(held, (len(self), 1))))
 
+    def rows(self, first: int, last: int) -> Measurements:
+        """Those from number ``first`` to the one before ``last``; inputs at these times alone."""
+        parts = (self.time, self.q, self.u, self.udot, self.inputs, self.forces)
+        return Measurements(*(None if x is None else x[first:last] for x in parts))
+
     def __repr__(self) -> str:
         kind = "without" if self.udot is None else "with"
         return f"<Measurements: {len(self)} states from {self.time[0]:.6g} s to {self.time[-1]:.6g} s, {kind} udot>"

@@ -7,9 +7,10 @@ regressor.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,8 @@ from kane.formulation.equations import Equations
 Array = NDArray[np.float64]
 # Largest share of the rank of constraints that is round-off.
 RANK = 1e-9
+# States whose slopes are held in memory at a time: some 60 MB where 100 parameters are sought in 7 joints.
+MOST_STATES = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +70,13 @@ class Regression:
             return f, J
         N = np.swapaxes(self._N, -1, -2)
         return (N @ f[..., None])[..., 0], N @ J
+
+    def pieces(self) -> Iterator[Regression]:
+        """The same motion in pieces, of which the slopes of one fit into memory."""
+        count = max(1, len(self.data) // MOST_STATES)
+        ends = np.linspace(0, len(self.data), count + 1).astype(int)
+        for first, last in pairwise(ends.tolist()):
+            yield replace(self, data=self.data.rows(first, last)) if count > 1 else self
 
     @property
     def linear(self) -> bool:
