@@ -27,6 +27,8 @@ from kane.model.named_vector import position
 Array = NDArray[np.float64]
 # States at which it is asked what can be identified at all: some ten rows a parameter.
 PROBES = 300
+# Noise beyond this has no square to weigh equations with.
+SQUARED = 1e100
 DATA, DATA_SILENT = "in these data", "these data do not depend on it; another motion may"
 
 
@@ -90,7 +92,7 @@ def _given_noise(noise: Any, channels: Sequence[str]) -> Array | None:
     if noise is None:
         return None
     sizes, count = numbers(noise, "noise must be positive numbers"), len(channels)
-    if sizes.shape not in ((), (count,)) or not (sizes > 0.0).all() or not np.isfinite(sizes).all():
+    if sizes.shape not in ((), (count,)) or not ((sizes > 1.0 / SQUARED) & (sizes < SQUARED)).all():
         raise ModelError(f"noise={shown(noise)}; give a positive number, or {count}: of {', '.join(channels)}")
     return np.broadcast_to(sizes, (count,)).copy()
 
