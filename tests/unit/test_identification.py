@@ -11,6 +11,7 @@ import pytest
 from oracles.robots import ur5
 
 import kane
+from kane.analysis.identification.variational import Variational
 from kane.errors import ModelError
 
 TIME = np.linspace(0.0, 10.0, 300)
@@ -305,6 +306,21 @@ def test_motions_without_accelerations_give_parameters_within_their_errors():
     assert np.abs(z).max() < 4.5  # of 84 normal numbers
     assert np.std(z) == pytest.approx(1.0, abs=0.35)  # four standard deviations of that of 84, which hang together
     np.testing.assert_allclose(fit.noise, [0.002, 0.002, 0.02, 0.02], rtol=0.2)  # of 200 numbers each: 5 %
+
+
+def test_derivatives_of_stretches_are_those_of_the_steps_of_a_run():
+    """The variational equation, integrated, and ``kane.sensitivities``, which derives steps: to their tolerances."""
+    dyn, names = pendulum()
+    t = np.linspace(0.0, 1.0, 11)
+    inputs = kane.Interpolated(t, np.column_stack([np.sin(t), np.cos(t)]))
+    run = kane.simulate(dyn, until=1.0, inputs=inputs, times=t, q={"q1": -1.0})
+    wanted = [*names, "q1", "u2"]
+    motion = Variational.of(dyn, inputs, dyn.parameters, wanted)
+    x, S = motion.run(np.array([-1.0, 0.0, 0.0, 0.0]), t, dyn.parameters, kane.RK8())
+    np.testing.assert_allclose(x, np.hstack([run.q, run.u]), atol=1e-6)
+    other = kane.sensitivities(run, wrt=wanted, inputs=inputs)
+    for k, name in enumerate(wanted):
+        np.testing.assert_allclose(S[:, k], other[name], atol=1e-5)
 
 
 def test_torques_that_a_digital_controller_holds_are_held_in_the_fit():

@@ -19,7 +19,7 @@ from kane.analysis.identification.combinations import Combinations, combinations
 from kane.analysis.identification.estimate import ROUNDS, Estimate, noise_of, require_enough
 from kane.analysis.identification.measurements import Measurements
 from kane.analysis.identification.regression import Regression
-from kane.analysis.variational import Variational
+from kane.analysis.identification.variational import Variational
 from kane.errors import ModelError, SimulationError
 from kane.simulation.integrators import RK8
 
