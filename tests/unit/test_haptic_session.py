@@ -9,6 +9,7 @@ import pytest
 
 import kane
 from kane.haptics import Arm, Coupler, Session, Simulated, coupler_limits, replay
+from kane.haptics.report import energy_made
 from kane.native.haptics import loop_arrays as at
 
 
@@ -93,6 +94,56 @@ def test_energy_is_accounted_for_on_both_sides():
         first, last = report.energy
         assert report.to_mechanism == pytest.approx(last - first, rel=1e-3)
         assert s.log[-1, at.OF_ENERGIES] == pytest.approx(0.5 * hand.mass * v**2, rel=2e-3)  # the last force but one
+
+
+def wall(K, B, damping, delay):
+    """What a coupler to a thousand tonnes made before a hand that pushes and lets go, without limits; the log."""
+    m = kane.Model("wall")
+    body = m.body("wall", mass=1e6)
+    m.connect(m.ground, body, kane.Prismatic("x", axis="x"))
+    arm = Arm(stiffness=4000.0, path=[(0, 0, 0, 0), (0.01, 0.004, 0, 0), (0.3, 0.004, 0, 0), (0.31, 0, 0, 0)])
+    hand = Simulated(mass=0.1, damping=damping, delay=delay, arm=arm, force=1e3)
+    safety = kane.haptics.Safety(force=1e3, power=1e3, soft=1e-3, speed=50.0, leap=50.0)
+    with Session(
+        kane.build(kane.formulate(m)), hand, Coupler(body.point(), stiffness=K, damping=B), safety=safety
+    ) as s:
+        s.arm()
+        s.rehearse(0.6)
+        log = s.log[:-25]  # before the force ends
+        made = energy_made(log, s._loop.circuit.rules)
+        assert s.report.made >= (made - np.minimum.accumulate(made)).max()
+        return made[-1] - made[0], log
+
+
+def test_the_observer_sees_the_energy_that_sampling_makes_of_a_spring():
+    """K T/2 v^2 a second for a spring that is held over samples: summed from the hand's own way, known in closed form.
+
+    The held spring does -K x_k (x_(k+1) - x_k), and stores K x^2/2: the difference is K (x_(k+1) - x_k)^2/2 a tick.
+    """
+    K = 150.0
+    made, log = wall(K, 0.0, 0.2, 0.0)
+    x = log[:, at.OF_SAMPLE + 2]
+    assert made == pytest.approx(0.5 * K * np.sum(np.diff(x) ** 2), rel=1e-3)  # the wall moves a little
+    damped, _ = wall(K, 0.5, 0.2, 0.0)
+    assert damped < 0.0  # B v^2 a second takes it away
+
+
+@pytest.mark.parametrize("brake", [0.0, 10.0])
+def test_a_coupler_beyond_the_stable_limit_rings_up_unless_what_it_makes_is_taken_away(brake):
+    """Twice the stiffness at which the free handle is stable: forces grow to the limit, or die with the brake."""
+    dyn, handle = slider(spring=1e6, damper=1e3)
+    arm = Arm(stiffness=30.0, path=[(0, 0, 0, 0), (0.01, 0.003, 0, 0)])
+    hand = Simulated(mass=0.1, damping=0.1, arm=arm)
+    safety = kane.haptics.Safety(brake=brake, soft=0.01)
+    with pytest.warns(UserWarning, match="not stable"):
+        session = Session(dyn, hand, Coupler(handle, stiffness=2400.0, damping=0.5), safety=safety)
+    with session as s:
+        s.arm()
+        s.rehearse(3.0)
+        force = np.abs(s.log[:-25, at.OF_FORCE])
+    assert (force[-500:].max() > 4.9) == (brake == 0.0)
+    if brake:
+        assert np.ptp(s.log[-525:-25, at.OF_FORCE]) < 0.05
 
 
 def test_two_rehearsals_are_alike_to_the_last_bit_and_losses_are_part_of_the_seed(cart):

@@ -64,6 +64,8 @@ class Safety:
         speed: of the hand, above which it feels damping only [m/s].
         leap: of the hand, which only a broken sample has [m/s].
         soft: how long forces take to reach their full size after arming [s].
+        brake: the largest damping by which the hand is braked where the coupler made energy, to take it away (passivity
+            controller) [N s/m]; none unless given. Where forces are clamped it brakes for that too.
     """
 
     force: float = CAP
@@ -72,10 +74,13 @@ class Safety:
     speed: float = 1.0
     leap: float = 5.0
     soft: float = 0.5
+    brake: float = 0.0
 
     def __post_init__(self) -> None:
         for word in ("force", "power", "speed", "leap", "soft"):
             positive(getattr(self, word), f"{word} of Safety")
+        if not number(self.brake, "brake of Safety", "N s/m") >= 0.0:
+            raise ModelError(f"brake of Safety must not be negative: {self.brake!r}")
         if self.rise is not None and positive(self.rise, "rise of Safety") < 100.0 * self.force:
             raise ModelError(
                 f"a force of {self.force:g} N that changes by {self.rise:g} N/s cannot end within 20 ms as it must; "

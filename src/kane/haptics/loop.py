@@ -206,6 +206,6 @@ def rules_of(traits: Traits, coupler: Coupler, safety: Safety) -> Vector:
         traits.reach,
     )
     rules[at.STALE], rules[at.RAMP], rules[at.SOFT] = max(STALE, 2 * T), max(END - T, 0.0), safety.soft
-    rules[at.MISSED] = MISSED
+    rules[at.MISSED], rules[at.TAKE], rules[at.CRAWL] = MISSED, safety.brake, traits.quantum / T
     rules[at.AXES :] = [1.0 if axis in coupler.axes else 0.0 for axis in "xyz"]
     return rules

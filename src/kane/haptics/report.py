@@ -52,6 +52,7 @@ class Report:
         to_hand: energy given to hand and device, as the device measures its way [J].
         to_mechanism: energy given to the mechanism by the coupler [J].
         energy: of the mechanism at the first and at the last tick [J].
+        made: the most energy that coupler and clamp together made over any stretch of time, see ``energy_made`` [J].
         force: the largest that was written [N].
         faults: what ended forces.
         events: what happened to constraints that come and go: time, name, cause.
@@ -70,6 +71,7 @@ class Report:
     to_hand: float
     to_mechanism: float
     energy: tuple[float, float]
+    made: float
     force: float
     faults: tuple[Fault, ...]
     events: tuple[tuple[float, str, str], ...]
@@ -91,6 +93,7 @@ class Report:
             f"age of samples: mean {1e3 * self.age[0]:.3g} ms, largest {1e3 * self.age[1]:.3g} ms",
             f"energy: to the hand {self.to_hand:.6g} J, to the mechanism {self.to_mechanism:.6g} J, which had "
             f"{self.energy[0]:.6g} J and has {self.energy[1]:.6g} J",
+            f"the most that the coupler made over any stretch of time: {self.made:.3g} J in the simulation",
             f"largest force {self.force:.3g} N",
         ]
         lines += [f"force ended at {fault.time:.4f} s: {fault.cause}" for fault in self.faults]
@@ -98,12 +101,28 @@ class Report:
         return "\n".join(lines)
 
 
-def report_of(
-    log: Matrix, period: float, lost: int, missing: tuple[str, ...], events: tuple[tuple[float, str, str], ...]
-) -> Report:
-    """The report of a log, whose rows are ticks; see ``loop_arrays``."""
+def energy_made(log: Matrix, rules: Vector) -> Vector:
+    """What the coupler has made by each tick [J]: given to hand and mechanism, and stored in its spring.
+
+    The passivity observer. A joule at the hand counts s/c, as the coupler sees it. A continuous coupler only takes
+    energy: this falls. What sampling makes of it rises, a delay within the device apart; so does what the mechanism has
+    for nothing where the force on the hand is clamped.
+
+    Source: Hannaford & Ryu 2002.
+    """
     if not len(log):
-        log = np.zeros((1, at.LOGGED))[:0]
+        return np.zeros(0)
+    stretch = log[:, at.OF_IMAGE : at.OF_IMAGE + 3] - log[:, at.OF_HANDLE : at.OF_HANDLE + 3]
+    stored = 0.5 * log[:, at.OF_SETTINGS] * np.einsum("ij,ij->i", stretch, stretch)
+    ratio = rules[at.SCALE] / rules[at.FORCE_SCALE]
+    return ratio * log[:, at.OF_ENERGIES] + log[:, at.OF_ENERGIES + 1] + stored
+
+
+def report_of(
+    log: Matrix, rules: Vector, lost: int, missing: tuple[str, ...], events: tuple[tuple[float, str, str], ...]
+) -> Report:
+    """The report of a log, whose rows are ticks, by the rules of the loop; see ``loop_arrays``."""
+    period, made = float(rules[at.PERIOD]), energy_made(log, rules)
     late, work = log[:, at.LATE], log[:, at.WORKED]
     energies = log[:, at.OF_ENERGIES : at.OF_ENERGIES + 4]
     stored = energies[:, 2] + energies[:, 3]
@@ -123,6 +142,7 @@ def report_of(
         to_hand=float(energies[-1, 0]) if len(log) else 0.0,
         to_mechanism=float(energies[-1, 1]) if len(log) else 0.0,
         energy=(float(stored[0]), float(stored[-1])) if len(log) else (0.0, 0.0),
+        made=float((made - np.minimum.accumulate(made)).max(initial=0.0)) if len(log) else 0.0,
         force=float(force.max(initial=0.0)),
         faults=_faults(log),
         events=events,

@@ -254,7 +254,7 @@ class Session:
         found = self._loop.problem.switching.occurrences(self._loop.march, self._mode)
         events = tuple((event.time, event.name, event.cause) for event in found)
         lost = int(self._loop.circuit.counts[at.LOST])
-        return report_of(self.log, self._loop.period, lost, self._missing, events)
+        return report_of(self.log, self._loop.circuit.rules, lost, self._missing, events)
 
     @property
     def ledger(self) -> Ledger:

@@ -9,9 +9,12 @@ from kane.native.arrays import Indices, Matrix, Vector
 # Places in RULES, what does not change in a session: PERIOD of the ticks [s]; SCALE and FORCE_SCALE between hand and
 # simulation; of the safety CAP [N], SLEW [N/s], POWER [W], the speed that is too FAST for a spring [m/s], the speed
 # that only a broken sample has (LEAP) [m/s], REACH of the workspace [m], the age at which a sample is STALE [s], how
-# long a force takes to end (RAMP) and to begin (SOFT) [s], how many ticks in a row may be MISSED; which axes are
-# coupled (AXES).
-PERIOD, SCALE, FORCE_SCALE, CAP, SLEW, POWER, FAST, LEAP, REACH, STALE, RAMP, SOFT, MISSED, AXES = range(14)
+# long a force takes to end (RAMP) and to begin (SOFT) [s], how many ticks in a row may be MISSED; the largest damping
+# that may TAKE away energy that the coupler made [N s/m], and the speed that is rounding of the encoders (CRAWL)
+# [m/s]; which axes are coupled (AXES).
+PERIOD, SCALE, FORCE_SCALE, CAP, SLEW, POWER, FAST, LEAP, REACH, STALE, RAMP, SOFT, MISSED, TAKE, CRAWL, AXES = range(
+    16
+)
 RULES = AXES + 3
 # Places in a command of the user: as the how manieth wish it was last to ARM and to DISARM, whether to STOP, whether
 # the CLUTCH is held, what the coupler is set to (STIFFNESS, DAMPING), and the inputs of the model from GIVEN on.
@@ -20,10 +23,11 @@ ARM, DISARM, STOP, CLUTCH, STIFFNESS, DAMPING, GIVEN = range(7)
 # (FROM); of the hand the last good position HAND, its velocity SPEED, when it was MEASURED and when it came in
 # (FRESH); the position that belongs to the simulation's origin (OFFSET); the IMAGE of the hand there; the force
 # WRITTEN last; the PULL of the coupler on the mechanism; energy given to the hand (GIVEN_OUT) and to the mechanism
-# (GIVEN_IN) [J]; from where the handle moved (HANDLE); the stiffness and damping in force (SPRING, DAMPER).
+# (GIVEN_IN) [J]; from where the handle moved (HANDLE); the stiffness and damping in force (SPRING, DAMPER); the energy
+# in the spring (STORED) and what the coupler has MADE and not yet been taken away [J].
 LEVEL, ENDS, FROM, HAND, SPEED, MEASURED, FRESH, OFFSET, IMAGE = 0, 1, 2, 5, 8, 11, 12, 13, 16
-WRITTEN, PULL, GIVEN_OUT, GIVEN_IN, HANDLE, SPRING, DAMPER = 19, 22, 25, 26, 27, 30, 31
-MOVING = 32
+WRITTEN, PULL, GIVEN_OUT, GIVEN_IN, HANDLE, SPRING, DAMPER, STORED, MADE = 19, 22, 25, 26, 27, 30, 31, 32, 33
+MOVING = 34
 # Places in the counts: ticks DONE; STATUS; the FAULT that ended the force; the SEQUENCE of the last sample; how often
 # it was armed and disarmed; whether the clutch is HELD; how the steps ended (MARCHED); ticks LOST for good; commands
 # taken (TAKEN); the number of the snapshot (PUBLISHED), odd while it is written; whether the watchdog has stepped in

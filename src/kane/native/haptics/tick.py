@@ -25,6 +25,7 @@ from kane.native.haptics.loop_arrays import (
     BETWEEN,
     BY_CLOCK,
     CLUTCH,
+    CRAWL,
     DAMPER,
     DAMPING,
     DISARM,
@@ -48,6 +49,7 @@ from kane.native.haptics.loop_arrays import (
     LATE,
     LEVEL,
     LOST,
+    MADE,
     MARCHED,
     MEASURED,
     MISSED,
@@ -81,6 +83,8 @@ from kane.native.haptics.loop_arrays import (
     STEP,
     STIFFNESS,
     STOP,
+    STORED,
+    TAKE,
     TAKEN,
     TICKS,
     WATCHED,
@@ -173,6 +177,32 @@ def _look(s: Any, system: Any, store: Any) -> None:
 
 
 @native_inline
+def _stored(s: Any) -> float:
+    """The energy in the spring between the image of the hand, as it is now, and the handle."""
+    moving, rules, energy = s.moving, s.rules, 0.0
+    for i in range(3):
+        stretch = moving[OFFSET + i] + rules[SCALE] * moving[HAND + i] - s.grip.out[i]
+        energy += 0.5 * rules[AXES + i] * moving[SPRING] * stretch * stretch
+    return energy
+
+
+@native_inline
+def _take_away(s: Any, wanted: Any) -> None:
+    """Brake the hand as far as the coupler has made energy since it last took some (passivity controller).
+
+    Source: Hannaford & Ryu 2002.
+    """
+    moving, rules, fast = s.moving, s.rules, 0.0
+    for i in range(3):
+        fast += rules[AXES + i] * moving[SPEED + i] ** 2
+    if moving[MADE] > 0.0 and fast > rules[CRAWL] ** 2:
+        made = moving[MADE] * rules[FORCE_SCALE] / rules[SCALE]
+        damping = min(rules[TAKE], made / (fast * rules[PERIOD]))
+        for i in range(3):
+            wanted[i] -= rules[AXES + i] * damping * moving[SPEED + i]
+
+
+@native_inline
 def _couple(s: Any, command: Any, now: float, wanted: Any) -> None:
     """The force of the coupler on the mechanism, and the one that the hand is to feel."""
     moving, rules, out = s.moving, s.rules, s.grip.out
@@ -191,8 +221,12 @@ def _couple(s: Any, command: Any, now: float, wanted: Any) -> None:
         wanted[i] = -rules[FORCE_SCALE] * moving[PULL + i]
         if fast > rules[FAST] ** 2:
             wanted[i] = -axis * felt * moving[SPEED + i]
+    moving[STORED] = _stored(s)
     if not active:
+        moving[MADE] = 0.0
         wanted_end(s, now, wanted)
+    elif rules[TAKE] > 0.0 and not fast > rules[FAST] ** 2:
+        _take_away(s, wanted)
 
 
 @native_inline
@@ -228,6 +262,7 @@ def _step(s: Any, system: Any, store: Any) -> int:
 def _account(s: Any, before: Any, force: Any) -> None:
     """The work on the mechanism since the last tick, by the coupler's mean force; on the hand by the force held."""
     moving, rules, out = s.moving, s.rules, s.grip.out
+    to_hand, to_mechanism = moving[GIVEN_OUT], moving[GIVEN_IN]
     for i in range(3):
         after = moving[SPRING] * (moving[IMAGE + i] - out[i])
         after += moving[DAMPER] * (rules[SCALE] * moving[SPEED + i] - out[3 + i])
@@ -235,6 +270,8 @@ def _account(s: Any, before: Any, force: Any) -> None:
         moving[GIVEN_IN] += mean * (out[i] - moving[HANDLE + i])
         moving[HANDLE + i] = out[i]
         moving[GIVEN_OUT] += force[i] * (moving[HAND + i] - before[i])
+    made = rules[SCALE] / rules[FORCE_SCALE] * (moving[GIVEN_OUT] - to_hand) + moving[GIVEN_IN] - to_mechanism
+    moving[MADE] = max(0.0, moving[MADE] + made + _stored(s) - moving[STORED])
 
 
 @native_inline
