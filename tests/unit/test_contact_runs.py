@@ -186,6 +186,20 @@ def test_a_run_prints_with_the_table_of_its_events(fallen):
     assert len(lines) == 2 + len(fallen.events)
 
 
+def test_of_many_events_the_first_and_the_last_ones_are_printed():
+    model = kane.Model("lively", gravity=(0, -G, 0))
+    body = model.body("ball", mass=MASS)
+    model.connect(model.ground, body, kane.Prismatic("y", axis="y"))
+    model.contact(body.point(), kane.Plane(model.ground.point(), model.ground.y), restitution=0.8, name="floor")
+    run = kane.simulate(kane.build(kane.formulate(model)), until=5.0, q={"y": 1.0})
+    lines = str(run).splitlines()[2:]
+    assert len(run.events) > 50
+    assert lines[30] == f"... {len(run.events) - 40} more ..."
+    assert [line.split()[0] for line in lines[:30]] == [f"{event.time:.6f}" for event in run.events[:30]]
+    assert [line.split()[0] for line in lines[31:]] == [f"{event.time:.6f}" for event in run.events[-10:]]
+    assert "imposed" in lines[-1]
+
+
 def test_pictures_show_what_was_in_force_below_the_curves(slid, ball):
     bands = slid.plot("x").axes[-1]
     assert [label.get_text() for label in bands.get_yticklabels()] == ["left", "right"]

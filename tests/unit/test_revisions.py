@@ -67,6 +67,28 @@ def test_what_is_imposed_on_line_moves_as_what_a_switch_imposes(free, method):
     assert abs(before.sum()) > 0.1
 
 
+def test_what_is_imposed_on_a_closed_loop_is_kept_beside_it():
+    """Who vouches: the same linkage with a switch from the start."""
+
+    def linkage(switch):
+        m = kane.library.four_bar()
+        crank = next(c for c in m.connections if c.name == "q1")["q1"]
+        if switch:
+            m.switch(crank.qdot - 3 * kane.cos(m.time), on=m.time - AT / 10, name="drive")
+        return kane.build(kane.formulate(m)), crank
+
+    dyn, crank = linkage(switch=False)
+    start = kane.assemble(dyn, q={"q1": 0.5}, u={"u1": 7.0}, fixed=["q1", "u1"])
+    stepper = kane.Stepper(dyn, q=start.q, u=start.u)
+    stepper.step(AT / 10)
+    stepper.impose(crank.qdot - 3 * kane.cos(dyn.equations.t), name="drive").wait()
+    (event,) = stepper.step(AT / 2)
+    run = kane.simulate(linkage(switch=True)[0], until=0.6 * AT, q=start.q, u=start.u)
+    assert event.impulse == pytest.approx(run.events[0].impulse, rel=1e-8)
+    assert state(stepper) == pytest.approx(np.concatenate([run.final.q, run.final.u]), rel=1e-7)
+    assert stepper.u[0] == pytest.approx(3 * np.cos(0.6 * AT), rel=1e-13)
+
+
 def test_its_impulse_is_the_projection_of_momentum(free):
     dyn, (shoulder, elbow) = free
     stepper = kane.Stepper(dyn, **START)
