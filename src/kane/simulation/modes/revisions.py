@@ -27,6 +27,9 @@ from kane.native.arrays import Vector
 from kane.simulation.asked.events import Occurrence
 from kane.simulation.problem import Problem
 
+# So many sets of equations are kept, for what is imposed and deleted again.
+REMEMBERED = 8
+
 
 class Revision:
     """A constraint on its way into the equations of a ``Stepper`` or out of them: what ``impose``, ``delete`` return.
@@ -185,4 +188,6 @@ class Revisions:
         problem = self._pose(build(equations, target=self._dyn))
         problem.row(0)  # needs the addresses of all programs
         self._known[tuple(candidates)] = problem
+        if len(self._known) > REMEMBERED:
+            del self._known[next(iter(self._known))]
         return problem
