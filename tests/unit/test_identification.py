@@ -438,6 +438,20 @@ def test_bad_data_are_refused():
             kane.Measurements(*arguments)
 
 
+def test_data_at_rest_that_say_nothing_are_refused():
+    m = kane.Model("slider", gravity=(0, 0, 0))
+    mass = m.parameter("m", 2.0)
+    m.load(kane.Motor(m.connect(m.ground, m.body("A", mass=mass), kane.Prismatic("x", axis="x")), m.input("F")))
+    dyn = kane.build(kane.formulate(m))
+    still = np.zeros((30, 1))
+    for data in (
+        kane.Measurements(np.arange(30.0), still, still, still),
+        kane.Measurements(np.arange(30.0), still, still),
+    ):
+        with pytest.raises(ModelError, match="these data say nothing of m"):
+            kane.identify(dyn, data, ["m"])
+
+
 def test_bad_questions_are_refused():
     dyn, names = pendulum()
     data = measured(dyn)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -48,6 +49,7 @@ def estimate_by_forces(
     require_enough(len(fitted.data) * len(fitted.channels), len(structure.independent))
     start = _factors(fitted, values)
     base = combinations_of(start[..., structure.independent].reshape(-1, len(structure.independent)))
+    require_some(base, fitted.names)
     sought = [structure.independent[i] for i in base.independent]
     place = _Place(fitted, values, [places[i] for i in sought], sought, start)
     noise = np.ones(len(fitted.channels)) if given is None else given
@@ -127,6 +129,16 @@ def require_enough(rows: int, unknown: int) -> None:
     """
     if rows <= unknown:
         raise ModelError(f"{rows} numbers were measured; to find {unknown} more are needed, and many for their errors")
+
+
+def require_some(base: Combinations, names: Sequence[str]) -> None:
+    """Refuse data on which no parameter has an effect.
+
+    Raises:
+        ModelError: there is nothing to be found.
+    """
+    if not base.independent:
+        raise ModelError(f"these data say nothing of {', '.join(names)}; measure a motion in which they have an effect")
 
 
 def noise_of(lengths: Array, states: int, unknown: int) -> Array:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.analysis.identification.combinations import Combinations, combinations_of, triangle
-from kane.analysis.identification.estimate import ROUNDS, Estimate, noise_of, require_enough
+from kane.analysis.identification.estimate import NOISELESS, ROUNDS, Estimate, noise_of, require_enough, require_some
 from kane.analysis.identification.measurements import Measurements
 from kane.analysis.identification.regression import Regression
 from kane.analysis.identification.variational import Variational
@@ -70,10 +70,11 @@ def estimate_by_motions(
     shooting = _Shooting.of(fitted, names, [places[i] for i in structure.independent], values)
     data, p = shooting.measured, len(names)
     require_enough(data.size, p + data.shape[1])
-    noise = FIRST_NOISE * (data.std(axis=0) + data.std()) if given is None else given
+    noise = FIRST_NOISE * (data.std(axis=0) + data.std() + NOISELESS) if given is None else given
     at = _Unknowns(values, data[shooting.cuts[:-1]])
     looked = shooting.look(at)
     base = combinations_of(shooting.reduced(looked, noise).R[:, :p], INTEGRATED)
+    require_some(base, fitted.names)
     for _ in range(ROUNDS if given is None else 1):
         at, looked = shooting.searched(at, looked, noise, base.independent)
         if given is None:
