@@ -145,6 +145,8 @@ def test_a_session_runs_by_the_service_within_its_limits_and_leaves_no_force(ser
     dyn, handle = slider()
     hand = Haply(port=service.port)
     with Session(dyn, hand, Coupler(handle, stiffness=40.0, damping=0.2)) as s:
+        with pytest.raises(kane.errors.ModelError, match="another session"):
+            Session(dyn, Haply(port=service.port), Coupler(handle, stiffness=40.0, damping=0.2))
         s.arm()
         s.run(0.5)
         log = s.log

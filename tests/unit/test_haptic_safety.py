@@ -209,6 +209,22 @@ def test_forces_begin_softly_and_without_a_step(slider):
         assert (force[-2:] == 0.0).all()  # at the end of a run it is gone
 
 
+def test_time_that_was_lost_is_told_and_not_made_up_for_and_the_next_run_goes_on_from_there(slider):
+    dyn, handle = slider
+    hand = Hanging(100, 0.1)
+    with Session(dyn, hand, Coupler(handle, stiffness=300.0, damping=0.5), safety=Safety(soft=0.01)) as s:
+        s.arm()
+        s.run(0.2)
+        s.arm()
+        s.run(0.1)
+        log, lost = s.log, s.report.lost
+    assert lost >= 80
+    times = log[:, at.AT] - log[:, at.LATE]
+    assert (np.diff(times) > -1e-9).all()  # the clock of the session never goes back
+    assert times[-1] == pytest.approx(0.299 + lost * T, abs=1e-6)
+    assert log[250, at.OF_STATUS] == at.ARMED or s.report.late > 20
+
+
 class Hanging(kane.haptics.Device):
     """A device in Python, for tests only: its n-th read takes long."""
 

@@ -88,7 +88,7 @@ class Loop:
         """The ticks that were prepared; see ``run_ticks``."""
         ticks, pace = self.lengths[-1], self.pace
         if pace[at.HOW] == at.BY_CLOCK:
-            pace[at.EVERY], pace[at.SPIN], pace[at.GONE] = round(self.period * 1e9), SPIN, 0
+            pace[at.EVERY], pace[at.SPIN] = round(self.period * 1e9), SPIN
             pace[at.ZERO] = system_calls().clock() + AHEAD - self.ticks * pace[at.EVERY]
         return int(run_ticks(self.circuit, self.march.system, self.march.store, self.pace, ticks))
 
@@ -102,9 +102,10 @@ class Loop:
 
     def prepare(self, ticks: int, how: int) -> None:
         """Make room for so many more ticks, and what their steps need; nothing is allocated while they run."""
-        self.lengths.append(ticks)
         total = self.ticks + ticks
         march, T = self.march, self.period
+        self.problem.plan.require_cover(0.0, total * T)
+        self.lengths.append(ticks)
         march.go(Course(0.0, total * T, T, total, 1, np.zeros(0), np.array([total * T])))
         march.make_room(ticks + 1, 0 if self.passive is not None else len(scheme(self.method).nodes))
         if len(march.system.automaton.guards.out):

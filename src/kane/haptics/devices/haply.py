@@ -7,6 +7,8 @@ import math
 import mmap
 import multiprocessing
 import os
+import socket
+import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -75,10 +77,12 @@ class Haply(Device):
         """See ``Device``.
 
         Raises:
-            ModelError: no sample came: there is no service, or no device with it; the library websockets is missing.
+            ModelError: no sample came: there is no service, or no device with it; another session speaks to it; the
+                library websockets is missing.
         """
         if find_spec("websockets") is None:
             raise ModelError("Haply needs the library websockets; pip install 'kane[haptics]'")
+        claim = _claimed(f"kane haply {self.port}")
         with tempfile.NamedTemporaryFile(delete=False) as file:  # nobody else may read it
             file.write(bytes(8 * SLOT))
         slot = Slot(_mapped(file.name))
@@ -86,7 +90,7 @@ class Haply(Device):
         context = multiprocessing.get_context("spawn")
         process = context.Process(target=_speak, args=(file.name, url, self.device_id), daemon=True)
         process.start()
-        vars(self)["_conversation"] = file.name, slot, process
+        vars(self)["_conversation"] = claim, file.name, slot, process
         until = time.monotonic() + FIRST
         while not slot.has_sample and time.monotonic() < until and process.is_alive():
             time.sleep(0.005)
@@ -100,13 +104,30 @@ class Haply(Device):
         self._end()
 
     def _end(self) -> None:
-        name, slot, process = vars(self).pop("_conversation")
+        claim, name, slot, process = vars(self).pop("_conversation")
         slot.close()
         process.join(2.0)
         if process.is_alive():
             process.kill()
             process.join()
         os.unlink(name)
+        claim.close()
+
+
+def _claimed(name: str) -> socket.socket:
+    """What one process at a time can have, on Linux, and has no longer when it ends: a name of a socket without a file.
+
+    Raises:
+        ModelError: another one has it.
+    """
+    claim = socket.socket(socket.AF_UNIX)
+    if sys.platform == "linux":
+        try:
+            claim.bind(f"\0{name}")
+        except OSError:
+            claim.close()
+            raise ModelError("another session speaks to this service; close that first") from None
+    return claim
 
 
 def _mapped(name: str) -> Vector:

@@ -366,13 +366,13 @@ def run_ticks(circuit: Circuit, system: StateEquation, store: Store, pace: Indic
     ending = int(rules[RAMP] / rules[PERIOD]) + 2
     for left in range(ticks, 0, -1):
         k = counts[TICKS]
-        now, late, began = k * rules[PERIOD], 0.0, 0
+        now, late, began = k * rules[PERIOD] + pace[GONE] * 1e-9, 0.0, 0
         if pace[HOW] == BY_CLOCK:
             due = pace[ZERO] + k * pace[EVERY]
             behind = _wait(s.calls, due, pace[SPIN])
             began = due + behind
             late = behind * 1e-9
-            now += pace[GONE] * 1e-9 + late
+            now += late
             if late > rules[MISSED] * rules[PERIOD]:
                 whole = behind // pace[EVERY]
                 counts[LOST] += whole
