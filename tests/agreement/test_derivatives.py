@@ -163,7 +163,7 @@ def test_accelerations_solved_for_in_numbers_have_the_derivatives_of_the_graph(s
     np.testing.assert_allclose(found.value, written[:, :values], rtol=0, atol=ROUNDING * np.abs(found.value).max())
     entries = np.zeros((70, values, sum(map(len, d.columns.values()))))
     pattern = np.hstack([d.sparsity[word] for word in found])
-    for x, (i, j) in zip(written[:, values:].T, d._found.entries, strict=True):
+    for x, (i, j) in zip(written[:, values:].T, d.places, strict=True):
         entries[:, i, j] = x
         assert pattern[i, j]
     joined = np.concatenate([found[word] for word in found], axis=-1)
@@ -267,7 +267,7 @@ def test_second_derivatives_are_complex_steps_of_first_ones(model, name):
     width = len(directions)
     slopes = complex_step.columns(d.program.outputs[len(d.outputs) :], values, directions)
     whole = np.zeros((len(d.outputs), width, width))
-    for (i, j), row in zip(d._found.entries, slopes, strict=True):
+    for (i, j), row in zip(d.places, slopes, strict=True):
         whole[i, j] = row
     expected = np.einsum("i,ijk->jk", weights, whole)
     expected = 0.5 * (expected + expected.T)
@@ -319,7 +319,7 @@ def test_derivatives_are_exported_as_source_with_the_numbers_of_native_code(tmp_
     x = np.concatenate([[state.t], state.q, state.u])
     values = function(x, state.inputs)
     d = dyn.derivatives("forward", wrt=("q", "u", "m"))
-    found, entries = d(state.q, state.u, state.inputs), d._found.entries
+    found, entries = d(state.q, state.u, state.inputs), d.places
     whole = np.concatenate([found["q"], found["u"], found["m"][:, None]], axis=1)
     np.testing.assert_allclose(values[:3], found.value, rtol=1e-12)
     np.testing.assert_allclose(values[3:], [whole[place] for place in entries], rtol=1e-11, atol=1e-11)

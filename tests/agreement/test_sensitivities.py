@@ -320,3 +320,29 @@ def test_friction_that_slips_is_refused():
     run = kane.simulate(dyn, until=0.2, q={"p_y": 0.1}, u={"p_x_dot": 1.0})
     with pytest.raises(ModelError, match="slides at t ="):
         kane.sensitivities(run, wrt=["p_x"])
+
+
+def pushed(force):
+    m = kane.Model("pushed")
+    joint = m.connect(m.ground, m.body("A", mass=1.0, inertia=(1, 1, 1)), kane.Prismatic("x", axis="x"))
+    m.load(kane.Motor(joint, force(joint)))
+    return kane.build(kane.formulate(m))
+
+
+def test_a_spring_that_begins_to_push_is_derived_and_a_force_that_jumps_is_refused():
+    """The spring begins at t1 = (1/2 - x0) / v, where x is 1/2: then x = 1/2 + v / w sin(w (t - t1))."""
+    dyn = pushed(lambda joint: kane.select(joint.q < 0.5, 0.0, -100.0 * (joint.q - 0.5)))
+    run = kane.simulate(dyn, until=0.7, u=[1.0], integrator=FINE)
+    s = kane.sensitivities(run, wrt=["x"])
+    phase = 10.0 * 0.2
+    # An error of 1e-12 lets a step of 1e-7 s pass over the kink; S errs by the stiffness, 100, times that, the rate of S
+    # by the frequency, 10, times that again.
+    np.testing.assert_allclose(s.final["x"], [np.cos(phase), -10 * np.sin(phase)], atol=1e-4)
+    for force in (
+        lambda joint: kane.select(joint.q < 0.5, 1.0, -1.0),
+        lambda joint: kane.sign(0.5 - joint.q),
+        lambda joint: kane.select(joint.q < 0.5, 0.0, kane.select(joint.q < 9.0, -2.0, 5.0)),
+    ):
+        run = kane.simulate(pushed(force), until=0.7, u=[1.0])
+        with pytest.raises(ModelError, match=r"at t = 0\.[45]\d* s .* a force jumps"):
+            kane.sensitivities(run, wrt=["x"])

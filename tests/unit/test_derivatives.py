@@ -122,6 +122,34 @@ def test_at_a_switch_the_slope_is_that_of_the_branch_taken():
     assert d([1.0], [0.0])["q"] == -100.0
 
 
+def test_at_a_kink_the_slope_is_one_sided_and_of_a_size_without_sign_it_is_zero():
+    """``maximum`` and ``minimum`` pass on one argument where both are equal; |x| has the mean of both sides."""
+    m = kane.Model("kinks")
+    j = m.connect(m.ground, m.body("A", mass=1.0, inertia=(1, 1, 1)), kane.Prismatic("q1", axis="x"))
+    dyn = kane.build(kane.formulate(m))
+    kinks = [kane.maximum(2 * j.q, j.q), kane.minimum(2 * j.q, j.q), kane.absolute(j.q), kane.sign(j.q)]
+    d = dyn.derivatives(kinks, wrt=("q",))
+    greatest, least, *rest = d([0.0], [0.0])["q"][:, 0].tolist()
+    assert greatest in (1.0, 2.0)
+    assert least in (1.0, 2.0)
+    assert rest == [0.0, 0.0]
+    np.testing.assert_array_equal(d([0.5], [0.0])["q"][:, 0], [2.0, 1.0, 1.0, 0.0])
+    np.testing.assert_array_equal(d([-0.5], [0.0])["q"][:, 0], [1.0, 2.0, -1.0, 0.0])
+    assert not d.hessian([0.0], [0.0], weights=np.ones(4))["q", "q"].any()
+
+
+def test_coordinates_by_themselves_are_what_methods_of_integration_take():
+    """Those of a quaternion one by one; along the sphere they say what small rotations do."""
+    m = kane.Model("ball", gravity=(0, 0, -9.81))
+    B = m.body("B", mass=1.0, inertia=(1.0, 2.0, 2.5), com=(0.1, 0.0, 0.2))
+    m.connect(m.ground, B, kane.Spherical("s"))
+    dyn = kane.build(kane.formulate(m))
+    q, u = np.array([0.5, 0.5, -0.5, 0.5]), np.array([0.3, -0.2, 0.4])
+    J = dyn.derivatives("rhs", wrt=("coordinates", "q"))(q, u)
+    turned = 0.5 * np.array([[-q[1], -q[2], -q[3]], [q[0], -q[3], q[2]], [q[3], q[0], -q[1]], [-q[2], q[1], q[0]]])
+    np.testing.assert_allclose(J["coordinates"] @ turned, J["q"], atol=1e-14)  # some tens of roundings
+
+
 def test_a_second_call_makes_no_new_code(pendulum):
     dyn = pendulum[2]
     assert dyn.derivatives("forward", wrt=("q", "u")) is dyn.derivatives("forward", wrt=("q", "u"))

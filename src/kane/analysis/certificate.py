@@ -87,7 +87,8 @@ def certify(model: Model, *, near: Any = None, states: int = 4, seed: int = 0) -
     with path tables (Stoneking) and with Lagrange's equations, which use only each joint's R_FM and p_FM; composite
     inertias agree with articulated ones; inverse after forward is identity; M is positive definite; the energy changes
     at the power of the loads and inputs; the momenta of a floating system change by the outer forces; the coordinates
-    of every joint advance at their rates. These are claims of the joints' own speeds, constraints apart; speeds of
+    of every joint advance at their rates; the exact derivatives of the forces by q and u are slopes of the explicit
+    route. These are claims of the joints' own speeds, constraints apart; speeds of
     choice agree with them, and where there are constraints, their embedding with multipliers, they are kept, and their
     forces do no work. The wrenches in joints (six of them at most) are what the bodies beyond need, cut free; under
     constraints they pass on the efforts of motors and springs along the freedoms, the reactions of constraint rows are

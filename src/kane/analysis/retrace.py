@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kane.analysis.saltation import Saltation, held
+from kane.analysis.switches import require_smooth
 from kane.analysis.variations import Array, Leg, ModeSlopes
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.recorded import recorded_parameters
@@ -88,6 +89,8 @@ def retraced(run: Trajectory, inputs: Any, integrator: Integrator | None, direct
     story = None if problem.switching is ONE_MODE else problem.record(march).story
     cutter = _Cutter(closed, problem, values, tuple(direct))
     pieces, jumps = cutter.cut(states, story)
+    for piece in pieces:
+        require_smooth(piece)
     return Retraced(problem, method, pieces, jumps, np.array(run.time))
 
 

@@ -131,7 +131,8 @@ class Derivatives:
     whose rate is a speed is varied itself, and a quaternion by small rotations about the axes of the moving frame.
     Under constraints f is the function that ``Dynamics`` has: dependent speeds follow from the independent ones, whose
     columns alone are not zero, and q is varied freely, on the constraints or off them. Where f chooses (``select``,
-    ``maximum``, ``absolute``) derivatives are those of the branch that is taken, one-sided at the switch itself.
+    ``maximum``, ``minimum``) derivatives are those of the branch that is taken, one-sided at the switch itself; at zero
+    ``absolute`` has the mean of both sides, zero.
 
     Args:
         dyn: what is derived.
@@ -201,6 +202,11 @@ class Derivatives:
     def program(self) -> Program | None:
         """See the class."""
         return None if self._in_numbers else derivative_program(self._dyn.equations, self._found)
+
+    @property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """(output, column) of each entry of ``program``, in its order, the columns of all words side by side."""
+        return () if self._in_numbers else tuple(self._found.entries)
 
     @cached_property
     def sparsity(self) -> Mapping[str, NDArray[np.bool_]] | None:

@@ -123,11 +123,6 @@ def _at_accelerations(
     return tuple(values[: len(outputs)]), dict(zip(entries, values[len(outputs) :], strict=True))
 
 
-def state_jacobian(equations: Equations) -> dict[tuple[int, int], Expr]:
-    """The derivatives of x' = [qdot, udot] by x = [q, u], all coordinates taken as independent, for stiff solvers."""
-    return rhs_along(equations, [{leaf: leaf.arena.one} for leaf in (*equations.q, *equations.u)])[1]
-
-
 def rhs_along(
     equations: Equations, directions: Sequence[Direction]
 ) -> tuple[tuple[Expr, ...], dict[tuple[int, int], Expr]]:

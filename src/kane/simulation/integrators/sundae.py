@@ -10,18 +10,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kane.codegen.jit.compiled import CompiledFunction
-from kane.codegen.programs.program import Program
 from kane.errors import ModelError, shown
 from kane.expression.arguments import positive
-from kane.expression.collector import collector_paused
-from kane.expression.derivative import jacobian
-from kane.formulation.derivatives.derivative import state_jacobian
 from kane.native.arrays import CONFIGURATION, EVALUATIONS, KEY, KNOWN, MISSED, MOTION, RHS, STOP, SWITCHES, Vector
 from kane.native.modes import is_full, shortest_cut
 from kane.native.state import interpolate
 from kane.native.step import begin_external, end_external, guard_external
+from kane.simulation.asked.closed_loop import with_laws
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.march import March, Status
 from kane.simulation.mode_table import stage_in_force
@@ -122,17 +120,18 @@ class _Session:
         if math.isfinite(settings.max_step):
             options["max_step"] = settings.max_step
         if rhs.program:
-            options |= self._exact_jacobian(rhs.program)
+            options |= self._exact_jacobian()
         with warnings.catch_warnings():  # that the pattern gives no approximation, which nobody asked for
             warnings.filterwarnings("ignore", message="Custom sparse Jacobian")
             self._solver = _solver()(self._rates, **options)
 
-    def _exact_jacobian(self, program: Program) -> dict[str, Any]:
+    def _exact_jacobian(self) -> dict[str, Any]:
         """The options of CVODE that make it ask for the Jacobian."""
         march, n = self._march, len(self._march.x)
-        self._jacobian, rows, columns = _jacobian(march, program)
+        self._jacobian, places = _jacobian(march)
+        rows, columns, self._chosen = places.T
         stage = self._jacobian.stage(march.problem.parameters)
-        self._slopes = _caller(self._jacobian.address, march, len(rows), stage, self._jacobian.n_work)
+        self._slopes = _caller(self._jacobian.address, march, self._jacobian.n_out, stage, self._jacobian.n_work)
         self._places = (rows, columns)
         if n < SPARSE_FROM:
             return {"jacfn": self._fill_dense}
@@ -198,10 +197,10 @@ class _Session:
         yp[:] = self._call(t, y)
 
     def _fill_dense(self, t: float, y: Vector, yp: Vector, jacobian: Any) -> None:
-        jacobian[self._places] = self._slopes(t, y)
+        jacobian[self._places] = self._slopes(t, y)[self._chosen]
 
     def _fill_sparse(self, t: float, y: Vector, yp: Vector, jacobian: Any) -> None:
-        jacobian[:] = self._slopes(t, y)
+        jacobian[:] = self._slopes(t, y)[self._chosen]
 
 
 def _caller(
@@ -221,19 +220,13 @@ def _caller(
     return call
 
 
-def _jacobian(march: March, program: Program) -> tuple[CompiledFunction, Any, Any]:
-    """The entries of df/dx that are not zero as a native program, and their rows and columns, column after column."""
-    dyn = march.problem.dyn
-    with collector_paused():
-        if program is dyn.function("rhs").program:
-            entries = state_jacobian(dyn.equations)
-        else:  # inputs are expressions
-            entries = jacobian(program.outputs, [{leaf: leaf.arena.one} for leaf in program.state[1:]])
-        places = sorted(entries, key=lambda place: (place[1], place[0]))
-        lists = {"state": program.state, "rest": program.rest, "parameters": program.parameters}
-        function = dyn.compile(Program(f"Jacobian of {program.name}", [entries[place] for place in places], **lists))
-    rows, columns = np.array(places, dtype=np.intp).reshape(-1, 2).T
-    return function, rows, columns
+def _jacobian(march: March) -> tuple[CompiledFunction, NDArray[np.intp]]:
+    """A native program of df/dx, and of each entry, in the order in which they lie, (row, column, output)."""
+    dyn, laws = march.problem.dyn, march.problem.plan.expressions
+    d = (with_laws(dyn, laws) if laws else dyn).derivatives("rhs", wrt=("coordinates", "u"))
+    assert d.program is not None
+    places = np.array([(i, j, len(d.outputs) + k) for k, (i, j) in enumerate(d.places)], dtype=np.intp).reshape(-1, 3)
+    return dyn.compile(d.program), places[np.lexsort(places.T[:2])]
 
 
 def _solver() -> Any:
