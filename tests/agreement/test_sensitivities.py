@@ -335,8 +335,8 @@ def test_a_spring_that_begins_to_push_is_derived_and_a_force_that_jumps_is_refus
     run = kane.simulate(dyn, until=0.7, u=[1.0], integrator=FINE)
     s = kane.sensitivities(run, wrt=["x"])
     phase = 10.0 * 0.2
-    # An error of 1e-12 lets a step of 1e-7 s pass over the kink; S errs by the stiffness, 100, times that, the rate of S
-    # by the frequency, 10, times that again.
+    # An error of 1e-12 lets a step of 1e-7 s pass over the kink; S errs by the stiffness, 100, times that, its rate by
+    # the frequency, 10, times that again.
     np.testing.assert_allclose(s.final["x"], [np.cos(phase), -10 * np.sin(phase)], atol=1e-4)
     for force in (
         lambda joint: kane.select(joint.q < 0.5, 1.0, -1.0),
