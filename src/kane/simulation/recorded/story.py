@@ -15,7 +15,7 @@ from kane.simulation.asked.events import Occurrence
 # What a constraint may be, by the number in ``Story.statuses``.
 STATUSES = ("open", "held", "sliding")
 EFFORT, IMPULSE = "N or N m", "N s or N m s"
-# Impulses and losses below this share of the largest of a run are written as zero.
+# Impulses and losses below this, and below this share of the largest of a run, are written as zero.
 NOTHING = 1e-12
 
 
@@ -134,12 +134,12 @@ def table(events: Sequence[Occurrence], first: int = 30, last: int = 10) -> str:
     """Events as text, one a line; of many the first and the last ones. What is rounding beside the others is zero."""
     rows = [("time [s]", "event", "cause", "impulse", "energy lost [J]")]
     left = max(len(events) - first - last, 0)
-    hardest = max((np.abs(event.impulse).max(initial=0.0) for event in events), default=0.0)
-    most = max((abs(event.energy_lost) for event in events), default=0.0)
+    hardest = max((np.abs(event.impulse).max(initial=1.0) for event in events), default=1.0)
+    most = max((abs(event.energy_lost) for event in events), default=1.0)
     for event in (*events[:first], *events[-last:]) if left else events:
         felt = np.where(np.abs(event.impulse) > NOTHING * hardest, event.impulse, 0.0)
         impulse = " ".join(f"{x:.4g}" for x in felt) if felt.any() else ""
-        lost = event.energy_lost if abs(event.energy_lost) > NOTHING * most else 0.0
+        lost = event.energy_lost if abs(event.energy_lost) > NOTHING * max(most, 1.0) else 0.0
         rows.append((f"{event.time:.6f}", event.name, event.cause, impulse, f"{lost:.4g}"))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(x.ljust(width) for x, width in zip(row, widths, strict=True)).rstrip() for row in rows]
