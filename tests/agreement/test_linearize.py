@@ -237,6 +237,16 @@ def test_a_state_that_moves_on_is_refused_with_what_is_left():
         kane.linearize(dyn, u=[0.0, 0.5])
 
 
+@pytest.mark.parametrize("speed", [1e308, 1e150, 1e100])
+def test_speeds_whose_squares_are_no_numbers_are_refused(speed, recwarn):
+    dyn = kane.build(kane.formulate(kane.library.n_link_pendulum(2)))
+    with pytest.raises(ModelError, match="no equilibrium"):
+        kane.linearize(dyn, u=np.full(3, speed))
+    with pytest.raises(ModelError, match=r"no numbers|no equilibrium"):
+        kane.trim(dyn, u=np.full(3, speed))
+    assert not recwarn.list
+
+
 def test_a_state_off_the_constraints_is_refused():
     dyn = kane.build(kane.formulate(kane.library.whipple_bicycle()))
     with pytest.raises(ModelError, match=r"does not satisfy the constraints.*kane\.assemble"):

@@ -75,8 +75,9 @@ class SmallMotions:
 
     @cached_property
     def jerk(self) -> Array:
-        """d udot/dt along the motion, udot being zero, (n,): what a steady motion has not."""
-        return np.asarray(self.accelerations["q"] @ self.own_speeds)
+        """d udot/dt along the motion, udot being zero, (n,): what a steady motion has not. Infinite for vast speeds."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(self.accelerations["q"] @ self.own_speeds)
 
     @cached_property
     def allowed(self) -> Array:

@@ -198,10 +198,17 @@ class _TrimSearch:
     def __init__(self, motion: SmallMotions, held: tuple[list[int], list[int], list[int]]) -> None:
         self._start, self._held = motion, held
 
+    @np.errstate(over="ignore", invalid="ignore")
     def run(self) -> tuple[_TrimPlace, int]:
-        """Where it ended, and after how many steps."""
+        """Where it ended, and after how many steps.
+
+        Raises:
+            ModelError: where it begins accelerations are no numbers.
+        """
         here, damping = _TrimPlace(self._start), DAMPING
         left = here.residual
+        if not np.isfinite(left).all():
+            raise ModelError("the search begins where accelerations are no numbers; give other q=, u= and inputs=")
         for k in range(ITERATIONS):
             if np.abs(left).max(initial=0.0) <= SOLVED * here.scale * 1e-3 or damping > STIFF:
                 return here, k

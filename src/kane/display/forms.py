@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from kane.model.shapes.part import BALL, BOX, CYLINDER, RING, SQUARE, TUBE
 
-ROUND = 28  # corners of a circle: 0.6 % of the radius from round
+ROUND = 40  # corners of a circle
+GLOBE = 34  # of the equator of a ball: many are drawn, and shading hides their corners
 INNER = 0.86  # inner radius of a ring
 
 
@@ -45,16 +46,16 @@ def _grid(rows: int, columns: int) -> NDArray[np.int64]:
     return np.stack([np.stack([a, b, c], 1), np.stack([a, c, d], 1)], 1).reshape(-1, 3)
 
 
-def _circle() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    angle = np.linspace(0.0, 2 * np.pi, ROUND + 1)
+def _circle(corners: int = ROUND) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    angle = np.linspace(0.0, 2 * np.pi, corners + 1)
     return np.cos(angle), np.sin(angle)
 
 
 def _ball() -> Triangles:
-    c, s = _circle()
-    height = np.linspace(-np.pi / 2, np.pi / 2, ROUND // 2 + 1)[:, None]
+    c, s = _circle(GLOBE)
+    height = np.linspace(-np.pi / 2, np.pi / 2, GLOBE // 2 + 1)[:, None]
     points = np.stack([np.cos(height) * c, np.cos(height) * s, np.sin(height) + 0 * c], -1).reshape(-1, 3)
-    return Triangles(points, points, _grid(ROUND // 2, ROUND))
+    return Triangles(points, points, _grid(GLOBE // 2, GLOBE))
 
 
 def _tube(radius: float = 1.0, side: float = 1.0) -> Triangles:

@@ -22,7 +22,7 @@ from kane.formulation.quantities.programs import program
 from kane.model.shapes.part import ENDLESS
 
 # How long what has no end is shown, in sizes of the scene.
-FAR = 3.0
+FAR = 6.0
 
 
 @dataclass(frozen=True)

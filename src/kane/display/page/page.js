@@ -5,7 +5,7 @@ const RECORD = 20;  // seconds that a live page remembers
 // How well pages are drawn: pixels of the screen per side, smooth edges, pixels of shadows. What stands still is drawn best.
 const LEVELS = [[1, true, 1024], [1, false, 1024], [0.75, false, 512], [0.5, false, 512]].map(([pixels, smooth, shadow]) => ({ pixels, smooth, shadow }));
 const FAR = 3;  // in sizes of the mechanism: farther away a run is not looked at as a whole
-const SEEN = 0.2;  // how far from what is looked at the mechanism may go, in distances of the camera
+const SEEN = 0.1;  // how far from what is looked at the mechanism may go, in distances of the camera
 const STILL = 12;  // frames after which it is
 
 function element(tag, properties = {}, ...children) {
@@ -266,9 +266,9 @@ class Page {
 
   // The camera goes along where the mechanism is about to leave the picture.
   keepInView(poses) {
-    const { scene, camera } = this, count = scene.given.bodies - 1, reach = SEEN * camera.distance;
-    let middle = [0, 0, 0];
-    for (let body = 1; body <= count; body++) middle = V.add(middle, V.times(1 / count, scene.pose(poses, body).p));
+    const { scene, camera, canvas } = this, drawn = [...new Set(scene.pieces.map((piece) => piece.body))].filter(Boolean);
+    const reach = SEEN * camera.distance * Math.min(1, (canvas.clientWidth - this.covered()) / canvas.clientHeight);
+    const middle = drawn.reduce((sum, body) => V.add(sum, V.times(1 / drawn.length, scene.pose(poses, body).p)), [0, 0, 0]);
     const away = V.sub(middle, camera.target), length = V.length(away);
     if (!this.away) this.away = length;
     // Who looks elsewhere, does: only what has moved is followed.
