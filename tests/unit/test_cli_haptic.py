@@ -1,5 +1,6 @@
 """kane haptic: what it prints and writes, and how it says no."""
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -26,6 +27,17 @@ def test_the_cart_of_gillespie_is_pushed_sticks_and_is_free_again(tmp_path):
     assert len(run.time) == 8001
     again = replay(tmp_path / "shopping_cart.session", pushed_cart().dyn)
     assert (again.trajectory.q == run.q).all()
+
+
+@pytest.mark.parametrize(("name", "limit"), [("ball_in_a_box", 0.05), ("crank", 0.5)])
+def test_walls_and_stops_are_met_exactly_in_ticks(name, limit, tmp_path):
+    """No coordinate passes its stop by more than rounding, whatever the hand does; impacts are events within ticks."""
+    done = call(name, "--rehearse", "--out", str(tmp_path))
+    assert done.exit_code == 0, done.output
+    words = [line.split()[-1] for line in done.output.splitlines() if line.startswith("event at")]
+    assert words.count("bounces") >= 2
+    run = kane.Trajectory.load(tmp_path / f"{name}.nc")
+    assert limit - 1e-6 < np.abs(run.q).max() <= limit + 1e-9
 
 
 def test_any_model_is_moved_by_a_handle_that_is_named(tmp_path):

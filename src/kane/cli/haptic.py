@@ -36,8 +36,8 @@ def haptic(
 ) -> None:
     """Couple MODEL to a hand through a haptic device, and tell what happened: ticks, energy, events.
 
-    shopping_cart is Gillespie's Example 3: a simulated person pushes the cart, the caster sticks and is free again. Of
-    other models a simulated hand moves the handle on a small circle.
+    shopping_cart is Gillespie's Example 3: a simulated person pushes the cart, the caster sticks and is free again. In
+    ball_in_a_box and crank a hand meets walls and a stop. Of other models it moves the handle on a small circle.
     """
     scene = scene_of(model) if handle is None and model in SCENES else _handled(model, handle)
     folder, name = made_folder(out), file_name(scene.dyn.equations.name)

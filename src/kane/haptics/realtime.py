@@ -24,7 +24,7 @@ def promote(memory: Iterable[np.ndarray]) -> tuple[str, ...]:
         What it did not get, in words.
     """
     missing = []
-    if not _scheduled():
+    if not _scheduled(PRIORITY):
         missing.append("first-come scheduling (SCHED_FIFO: run as root, or allow rtprio in /etc/security/limits.conf)")
     elif not _pinned():
         missing.append("a core of its own")
@@ -35,9 +35,14 @@ def promote(memory: Iterable[np.ndarray]) -> tuple[str, ...]:
     return tuple(missing)
 
 
-def _scheduled() -> bool:
+def favour_watchdog() -> None:
+    """Let the thread that calls go before that of the loop, on whatever core, where the system allows it."""
+    _scheduled(PRIORITY + 1)
+
+
+def _scheduled(priority: int) -> bool:
     with contextlib.suppress(AttributeError, OSError):
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
         return True
     return False
 

@@ -113,9 +113,10 @@ def energy_made(log: Matrix, rules: Vector) -> Vector:
     if not len(log):
         return np.zeros(0)
     stretch = log[:, at.OF_IMAGE : at.OF_IMAGE + 3] - log[:, at.OF_HANDLE : at.OF_HANDLE + 3]
-    stored = 0.5 * log[:, at.OF_SETTINGS] * np.einsum("ij,ij->i", stretch, stretch)
     ratio = rules[at.SCALE] / rules[at.FORCE_SCALE]
-    return ratio * log[:, at.OF_ENERGIES] + log[:, at.OF_ENERGIES + 1] + stored
+    with np.errstate(invalid="ignore"):  # of a simulation that went to infinity
+        stored = 0.5 * log[:, at.OF_SETTINGS] * np.einsum("ij,ij->i", stretch, stretch)
+        return ratio * log[:, at.OF_ENERGIES] + log[:, at.OF_ENERGIES + 1] + stored
 
 
 def report_of(

@@ -16,6 +16,8 @@ from kane.haptics.devices.device import Device
 from kane.haptics.devices.simulated import Arm, Simulated
 from kane.haptics.limits import coupler_limits
 from kane.model.body import Point
+from kane.model.joints import Prismatic, Revolute
+from kane.model.loads import Damper
 from kane.model.model import Model
 
 # A hand of a desktop device moves a cart of metres: ten metres there for one here, a twentieth of the force.
@@ -77,7 +79,36 @@ def stirred(model: Model, handle: Point) -> HandScene:
     return HandScene(build(formulate(model)), hand, coupler, None, 5.0)
 
 
-SCENES = {"shopping_cart": pushed_cart}
+def ball_in_a_box() -> HandScene:
+    """A ball in a box of 10 cm, which a hand shakes: it bounces at the walls."""
+    m = Model("ball_in_a_box", gravity=(0.0, 0.0, 0.0))
+    slider, ball = m.body("slider", mass=0.0), m.body("ball", mass=0.2)
+    joints = m.connect(m.ground, slider, Prismatic("x", axis="x")), m.connect(slider, ball, Prismatic("y", axis="y"))
+    for joint in joints:
+        m.stop(joint, lower=-0.05, upper=0.05, restitution=0.6)
+    return _shaken(m, ball.point(), 0.08)
+
+
+def crank() -> HandScene:
+    """A crank that a hand turns against its stop."""
+    m = Model("crank", gravity=(0.0, -9.81, 0.0))
+    arm = m.body("crank", mass=0.3, inertia=(1e-4, 1e-3, 1e-3), com=(0.05, 0.0, 0.0))
+    joint = m.connect(m.ground, arm, Revolute("angle", axis="z"))
+    m.load(Damper(joint, 0.01))
+    m.stop(joint, lower=-0.5, upper=0.5, restitution=0.3)
+    return _shaken(m, arm.point((0.1, 0.0, 0.0)), 0.07)
+
+
+def _shaken(model: Model, handle: Point, way: float) -> HandScene:
+    """A hand that goes to and fro by so much [m], twice, up and down in between."""
+    path = [(0.0, 0, 0, 0), (0.5, 0, 0, 0), (0.9, way, 0, 0), (1.5, -way, way, 0), (2.1, 0, -way, 0), (2.7, 0, 0, 0)]
+    hand = Simulated(quantum=2e-5, delay=1e-3, arm=Arm(mass=0.5, damping=8.0, stiffness=250.0, path=path))
+    limits = coupler_limits(hand)
+    coupler = Coupler(handle, stiffness=SHARE * limits.stable, damping=SHARE * limits.damping, axes="xy")
+    return HandScene(build(formulate(model)), hand, coupler, None, 3.2)
+
+
+SCENES = {"shopping_cart": pushed_cart, "ball_in_a_box": ball_in_a_box, "crank": crank}
 
 
 def scene_of(name: str) -> HandScene:

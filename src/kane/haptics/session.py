@@ -22,7 +22,7 @@ from kane.haptics.grip import IMAGE, coupled
 from kane.haptics.loop import Loop, new_circuit, rules_of
 from kane.haptics.motion import recording_of, trajectory_of
 from kane.haptics.passive import Ledger, PassiveMidpoint, ledger_of
-from kane.haptics.realtime import promote
+from kane.haptics.realtime import favour_watchdog, promote
 from kane.haptics.recording import Recording, write_recording
 from kane.haptics.report import FAULTS, STATUSES, Report, report_of
 from kane.model.named_vector import named_vector
@@ -330,13 +330,17 @@ class Session:
             [desk.log, desk.snapshot, circuit.moving, circuit.port.memory, self._loop.march.store.rows]
         )
         circuit.counts[at.WATCHING] = 1
-        watchdog = threading.Thread(target=self._loop.watch, name="kane haptic watchdog", daemon=True)
+        watchdog = threading.Thread(target=self._watch, name="kane haptic watchdog", daemon=True)
         watchdog.start()
         try:
             self._end = self._loop.run()
         finally:
             circuit.counts[at.WATCHING] = 0
             watchdog.join()
+
+    def _watch(self) -> None:
+        favour_watchdog()
+        self._loop.watch()
 
     def _prepare(self, seconds: float, how: int) -> None:
         if self._closed:

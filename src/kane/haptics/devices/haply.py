@@ -88,7 +88,7 @@ class Haply(Device):
         slot = Slot(_mapped(file.name))
         url = f"ws://[{self.host}]:{self.port}" if ":" in self.host else f"ws://{self.host}:{self.port}"
         context = multiprocessing.get_context("spawn")
-        process = context.Process(target=_speak, args=(file.name, url, self.device_id), daemon=True)
+        process = context.Process(target=_speak, args=(file.name, url, self.device_id, os.getpid()), daemon=True)
         process.start()
         vars(self)["_conversation"] = claim, file.name, slot, process
         until = time.monotonic() + FIRST
@@ -136,13 +136,13 @@ def _mapped(name: str) -> Vector:
         return np.frombuffer(mmap.mmap(file.fileno(), 8 * SLOT), dtype=np.float64)
 
 
-def _speak(name: str, url: str, device_id: str) -> None:
-    """What the process does."""
+def _speak(name: str, url: str, device_id: str, parent: int) -> None:
+    """What the process does, as long as the one that it serves is there."""
     from kane.haptics.devices.websockets import converse  # here, so that an optional library is only asked for here
 
     slot = Slot(_mapped(name))
     talk = Talk(slot, device_id)
-    converse(url, talk.answer, lambda: not slot.is_closing, SILENCE)
+    converse(url, talk.answer, lambda: not slot.is_closing and os.getppid() == parent, SILENCE)
 
 
 @final

@@ -13,7 +13,7 @@ So |w_1|^2/2 - |w_0|^2/2 = T u_mid . (J^T f + tau - g), with f = K (x_h - p_0 - 
 potential energy gains differs from T u_mid . g by the third power of T: that difference is taken off |w_1|^2/2, or owed
 where it is not there, as at a turning point.
 
-Source: Kim, Lee, Kim & Lee 2017 (passive midpoint integration), Eqs. for w and Q; the potential is treated otherwise.
+Source: Kim et al. 2017, doi 10.1177/0278364917731821, passive midpoint integration; its potential is another.
 """
 
 from __future__ import annotations
