@@ -57,6 +57,39 @@ def test_the_least_solution_of_equations_is_that_of_the_pseudoinverse(rank):
     assert np.allclose(s, np.linalg.pinv(A, rcond=1e-10) @ b, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.parametrize(("m", "rank"), [(4, 4), (4, 3), (9, 7), (3, 0)])
+def test_the_least_solution_by_normal_equations_is_that_of_the_pseudoinverse_whatever_rows_repeat_others(m, rank):
+    A = rows_of_rank(m, 7, rank, seed=m + rank)
+    b = A @ np.random.default_rng(2).normal(size=7)
+    G, y = np.triu(A @ A.T), b.copy()
+    algebra.factor_semidefinite(G, np.zeros(m))
+    assert np.count_nonzero(np.diag(G)) == rank
+    algebra.solve_semidefinite(G, y)
+    # Random rows are conditioned better than 30, of which the square is lost, and their pivots better than that.
+    np.testing.assert_allclose(A.T @ y, np.linalg.pinv(A, rcond=1e-10) @ b, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_choice_serves_only_if_no_exchange_of_two_speeds_doubles_its_volume_and_the_rank_is_that_of_A(seed):
+    """NumPy vouches: determinants of all choices that differ by one speed, and its rank."""
+    random = np.random.default_rng(seed)
+    m, n = 3, 6
+    A = rows_of_rank(m, n, 3 if seed % 3 else 2, seed)
+    order, rank = random.permutation(n), int(random.integers(2, 4))
+    f = factors(A[:, order])
+    algebra.factor(f, rank)
+    chosen = A[:, order[:rank]]
+
+    def volume(block):
+        return np.sqrt(max(np.linalg.det(block.T @ block), 0.0))
+
+    exchanged = [
+        volume(np.column_stack([np.delete(chosen, k, axis=1), A[:, j]])) for k in range(rank) for j in order[rank:]
+    ]
+    serves = np.linalg.matrix_rank(A) == rank and max(exchanged) <= 2.0 * volume(chosen)
+    assert settling._serves(f, rank, np.linalg.norm(A, axis=0).max()) == serves
+
+
 def test_pivots_fall_and_are_within_a_small_factor_of_the_singular_values():
     A = rows_of_rank(5, 8, 5, seed=9)
     f = factors(A)
@@ -191,8 +224,8 @@ def test_the_arrays_of_a_call_lie_one_after_the_other_in_their_work(m, n, nq, p)
     shapes = [(1 + nq + n,), (m * n + m,), (free,), (m, n), *[(n,)] * 3, (2, n), (n,), (m,), *[(n, n)] * 3]
     arrays = [a.state, a.rows, a.free, *a.f, a.x, a.M, a.W, a.reduced, a.e, a.z, a.udot]
     assert [x.shape for x in arrays] == [*shapes, (n,), (n,), (n,)]
-    of_settling = [*c.f, c.residual, c.s, c.q, c.slope]
-    assert [x.shape for x in of_settling] == [(n, p), *[(p,)] * 3, (2, p), (p,), (p,), (n,), *[(nq,)] * 2]
+    of_settling = [c.gram, c.y, c.whole, c.residual, c.s, c.q, c.slope]
+    assert [x.shape for x in of_settling] == [(p, p), *[(p,)] * 3, (n,), *[(nq,)] * 2]
     assert lies([*arrays, *of_settling], work) == [*range(before, at.own_state)]
     assert (at.own_found - at.own_state, at.fronts - at.own_found) == (1 + nq + n_own, nq + n_own + 3)
 

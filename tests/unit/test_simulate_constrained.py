@@ -6,6 +6,10 @@ import numpy as np
 import pytest
 
 import kane
+from kane.native.arrays import FOUND
+from kane.simulation.asked.course import free_course
+from kane.simulation.problem import Problem
+from kane.simulation.run import Outcome, run_march
 
 INTEGRATORS = {
     "RK4": {"integrator": kane.RK4(), "dt": 0.01},
@@ -171,6 +175,24 @@ def test_events_happen_at_settled_states(model, dyn, start):
 
 
 # Bad input ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", [kane.RK8(), kane.BDF()], ids=repr)
+def test_looking_for_events_settles_no_state_until_one_is_near(model, dyn, start, method):
+    """What looks aside has a choice of its own, which is made by the first state that it settles."""
+    crank = model.connections[0].q
+
+    def march(value):
+        posed = Problem.of(dyn, None, None, (kane.Event(crank - value, name="there"),))
+        made = posed.march(free_course(0.0, 1.0, 1, None, ()), posed.initial_state(0.0, start["q"], start["u"]))
+        assert run_march(made, posed.advance(method), lambda _: None) is Outcome.FINISHED
+        return made
+
+    far = march(100.0)
+    assert not far.system.aside.out.any()
+    near = march(float(far.states()[-1, 1:][0] + start["q"][0]) / 2)
+    assert near.system.aside.out.any()
+    assert near.store.counts[FOUND] == 1
 
 
 def test_a_start_that_is_not_consistent_is_an_error_that_offers_assemble(dyn, start):

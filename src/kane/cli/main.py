@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 import typer.core
+import typer.main
 from rich.console import Console
 from rich.text import Text
 
 import kane
-from kane.cli.bench import bench
-from kane.cli.check import check
-from kane.cli.count import count
-from kane.cli.export import export
-from kane.cli.haptic import haptic
-from kane.cli.run import run
-from kane.cli.view import view
 from kane.errors import KaneError
+
+# Each is the function of its name in the file of its name, imported when it is asked for.
+COMMANDS = ("run", "count", "check", "export", "bench", "view", "haptic")
 
 
 class Commands(typer.core.TyperGroup):
     """The commands; an error that kane raises on purpose is one message and exit status 1, without a traceback."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of all commands."""
+        return [*COMMANDS]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command by its name; None where there is none."""
+        if cmd_name in COMMANDS and cmd_name not in self.commands:
+            alone = typer.Typer(add_completion=False)
+            alone.command(cmd_name)(getattr(import_module(f"kane.cli.{cmd_name}"), cmd_name))
+            self.commands[cmd_name] = typer.main.get_command(alone)
+        return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command of the context."""
@@ -33,13 +43,6 @@ class Commands(typer.core.TyperGroup):
 
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False)
-app.command()(run)
-app.command()(count)
-app.command()(check)
-app.command()(export)
-app.command()(bench)
-app.command()(view)
-app.command()(haptic)
 
 
 def _print_version(wanted: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import inspect
 import re
@@ -15,7 +16,6 @@ import typer
 import kane
 from kane.errors import ImportFileError, ModelError, shown
 from kane.files.source_file import read_source
-from kane.importers.xml_reader import read_xml
 
 ModelArgument = Annotated[
     str,
@@ -84,7 +84,8 @@ def _tell(notes: Sequence[str]) -> None:
 def _described_model(path: Path, base: Base) -> kane.Model:
     """A model of kane's, or a URDF or MJCF, which its outermost element tells apart."""
     saved = path.suffix.lower() == ".json"
-    if not saved and read_xml(read_source(path)).tag != "mujoco":
+    # Readers of files are imported for files.
+    if not saved and importlib.import_module("kane.importers.xml_reader").read_xml(read_source(path)).tag != "mujoco":
         return kane.load_urdf(path, base=kane.Free("base") if base is Base.free else None)
     if base is Base.free:
         raise ImportFileError(f"{path}: --base is for URDF; other files say which bodies are free")

@@ -22,6 +22,8 @@ from kane.native.header import UNCHOSEN
 # states that were assembled or settled lies far below.
 RANK_TOLERANCE = 2.0**-26
 ROUNDING = 2.0**-52
+# A pivot of A A^T under this share of its diagonal entry, times the rows: a row that repeats others.
+REPEATED = 64.0 * ROUNDING
 # A squared norm that has lost this share of itself by subtraction is summed anew.
 CANCELLED = 1e-3
 # A column is preferred to those before it when it is longer by more than rounding.
@@ -204,6 +206,25 @@ def solve_lower(f: Any, rank: int, x: Any) -> None:
 
 
 @native_kernel
+def longest_column(rows: Any, squares: Any) -> float:
+    """The length of the longest column of A, with which what the program "constraints" gives begins.
+
+    Args:
+        rows: A (m, n), and m numbers more.
+        squares: scratch, (n,).
+    """
+    n, longest = squares.size, 0.0
+    for j in range(n):
+        squares[j] = 0.0
+    for i in range(rows.size // (n + 1)):
+        for j in range(n):
+            squares[j] += rows[i * n + j] * rows[i * n + j]
+    for j in range(n):
+        longest = max(longest, squares[j])
+    return math.sqrt(longest)
+
+
+@native_kernel
 def largest_pivot(f: Any, rank: int) -> float:
     """The largest |R_kk|."""
     largest = 0.0
@@ -248,6 +269,48 @@ def factor_positive(M: Any, n: int) -> bool:
                 total -= M[j, i] * M[k, i]
             M[j, k] = total / M[k, k]
     return positive
+
+
+@native_kernel
+def factor_semidefinite(M: Any, whole: Any) -> None:
+    """Cholesky's factor in the upper triangle of M, with zero pivots where nothing but rounding is left.
+
+    Args:
+        M: the upper triangle counts, (p, p).
+        whole: scratch, its diagonal, (p,).
+    """
+    p = whole.size
+    for k in range(p):
+        whole[k] = M[k, k]
+    for k in range(p):
+        if not M[k, k] > p * REPEATED * whole[k]:
+            M[k, k] = 0.0
+            continue
+        M[k, k] = math.sqrt(M[k, k])
+        share = 1.0 / M[k, k]
+        for j in range(k + 1, p):
+            M[k, j] *= share
+        for i in range(k + 1, p):
+            c = M[k, i]
+            if c != 0.0:
+                for j in range(i, p):
+                    M[i, j] -= c * M[k, j]
+
+
+@native_kernel
+def solve_semidefinite(M: Any, x: Any) -> None:
+    """U^T U y = x, in place, where the upper triangle of M is U; zero where the pivot is."""
+    p = x.size
+    for k in range(p):
+        x[k] = x[k] / M[k, k] if M[k, k] > 0.0 else 0.0
+        if x[k] != 0.0:
+            for i in range(k + 1, p):
+                x[i] -= M[k, i] * x[k]
+    for k in range(p - 1, -1, -1):
+        total = x[k]
+        for i in range(k + 1, p):
+            total -= M[k, i] * x[i]
+        x[k] = total / M[k, k] if M[k, k] > 0.0 else 0.0
 
 
 @native_kernel

@@ -70,12 +70,14 @@ class Settling(NamedTuple):
         out: its outputs.
         kept: the choice of independent speeds as it was; the one in force lies in the stage, from RANK on.
         notes: see CONFIGURATION, MOTION, CONDITIONING, SWITCHES; empty where there are no constraints.
+        least: the least conditioning of all states that were settled, then its [t, q, u]; empty where none is kept.
     """
 
     program: int
     out: Vector
     kept: Indices
     notes: Vector
+    least: Vector
 
 
 class Watch(NamedTuple):

@@ -127,9 +127,9 @@ class ScratchPlaces(NamedTuple):
     """Scratch of native code of constraints, behind that of the programs it calls.
 
     The state [t, q, u]; outputs of the programs "constraints" and "unconstrained"; Factors of A (m, n); x (m); M, W and
-    the reduced mass matrix (n, n each); e, z and udot (n each). Of settling: Factors of A^T (n, p), of the p rows of
-    the configuration; their residual (p); s (n); q and slope (nq each); and [t, q, w] of the joints' own speeds
-    w, of which there are n_own, with what settling them gives. Last the scratch of fronts.
+    the reduced mass matrix (n, n each); e, z and udot (n each). Of settling: A A^T (p, p) of the p rows of the
+    configuration; what is solved for and its scale (2 p); their residual (p); s (n); q and slope (nq each); and [t, q,
+    w] of the joints' own speeds w, of which there are n_own, with what settling them gives. Last the scratch of fronts.
     """
 
     state: int
@@ -143,7 +143,8 @@ class ScratchPlaces(NamedTuple):
     e: int
     z: int
     udot: int
-    transposed: int
+    gram: int
+    y: int
     residual: int
     s: int
     q: int
@@ -164,8 +165,9 @@ def scratch_places(head: Any) -> ScratchPlaces:
     x = factor_places(f, m, n).end
     M = x + m
     e = M + 3 * n * n
-    transposed = e + 3 * n
-    residual = factor_places(transposed, n, p).end
+    gram = e + 3 * n
+    y = gram + p * p
+    residual = y + 2 * p
     s = residual + p
     q = s + n
     own_state = q + 2 * nq
@@ -183,7 +185,8 @@ def scratch_places(head: Any) -> ScratchPlaces:
         e,
         e + n,
         e + 2 * n,
-        transposed,
+        gram,
+        y,
         residual,
         s,
         q,

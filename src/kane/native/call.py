@@ -12,9 +12,9 @@ import operator
 import threading
 from collections.abc import Callable
 from functools import cached_property
+from importlib import import_module
 from typing import Any, NoReturn, get_type_hints
 
-from kane.native.code import Entry, address_of
 from kane.native.kinds import Group, Kind, kinds_of, packed, place_of_lanes
 
 # The words of tuples that moved last time are taken again by the next call; of larger ones not, which that keeps alive.
@@ -75,7 +75,7 @@ class NativeLoop:
     def _link(self, lanes: int | None) -> tuple[Any, Callable[[bytes], Any]]:
         with self._lock:
             if lanes not in self._linked:
-                owner, address = address_of(Entry(self.function.__module__, self.function.__name__, lanes))
+                owner, address = _linked(self.function, lanes)
                 self._linked[lanes] = owner, ctypes.CFUNCTYPE(_RESULTS[self.result], ctypes.c_char_p)(address)
             return self._linked[lanes]
 
@@ -97,8 +97,15 @@ class NativeProgram:
         """The address of the code, linked at the first call; it is good as long as the process lives."""
         with self._lock:
             if self._linked is None:
-                self._linked = address_of(Entry(self.function.__module__, self.function.__name__))
+                self._linked = _linked(self.function)
             return self._linked[1]
+
+
+def _linked(function: Callable[..., Any], lanes: int | None = None) -> tuple[Any, int]:
+    """What owns the machine code of a function, and its address; LLVM is imported with the first one that is called."""
+    code = import_module("kane.native.code")
+    found: tuple[Any, int] = code.address_of(code.Entry(function.__module__, function.__name__, lanes))
+    return found
 
 
 def native_loop(function: Callable[..., Any]) -> NativeLoop:

@@ -7,12 +7,12 @@ Source: Gillespie 2003, Eqs. 4-5, 43-45.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 from kane.native.algebra import (
     factor,
     factors_at,
+    longest_column,
     smallest_pivot,
     solve_columns,
     solve_positive,
@@ -199,18 +199,11 @@ def embed(a: Any, rest: Any, stage: Any, work: Any) -> int:
 
 
 @native_kernel
-def conditioning(rows: Any, f: Any, rank: int) -> float:
+def conditioning(f: Any, rank: int, longest: float) -> float:
     """The smallest pivot of the choice over the largest that any choice has, which is the longest column of A.
 
     Not over its own largest pivot, which says nothing where there is one.
     """
-    n = f.order.size
-    m, longest = rows.size // (n + 1), 0.0
-    for j in range(n):
-        total = 0.0
-        for i in range(m):
-            total += rows[i * n + j] * rows[i * n + j]
-        longest = max(longest, math.sqrt(total))
     return min(1.0, smallest_pivot(f, rank) / longest) if rank > 0 else 1.0
 
 
@@ -307,7 +300,7 @@ def embedding(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     order, D, n = a.f.order, a.f.A, a.f.order.size
     at = embedding_places(n)
     result, R = vector_at(out, 0, at.R), matrix_at(out, at.R, n, n)
-    result[at.conditioning] = conditioning(a.rows, a.f, rank)
+    result[at.conditioning] = conditioning(a.f, rank, longest_column(a.rows, a.f.w))
     for k in range(n):
         j = order[k]
         result[at.independent + j] = 1.0 if k >= rank else 0.0

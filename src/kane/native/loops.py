@@ -8,11 +8,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from kane.native.algebra import RANK_TOLERANCE, longest_column
 from kane.native.blocks import constraint_places, embedding_places, scratch_places, unconstrained_places
 from kane.native.call import integers_at, matrix_at, native_inline, native_kernel, native_program, vector_at
 from kane.native.embedding import CONVERGED, ITERATIONS, arrays_of, call
 from kane.native.fronts import (
+    COLUMNS,
+    PARENT,
     PIVOTS,
+    ROWS_HERE,
     SIZES,
     accelerations,
     back,
@@ -25,7 +29,6 @@ from kane.native.header import (
     AFRESH,
     CONSTRAINTS,
     COORDINATES,
-    FIXED,
     FRONTS,
     HEADER,
     KEPT,
@@ -41,12 +44,14 @@ from kane.native.header import (
 # A choice is made anew where its smallest pivot is by so much smaller than that of the best: the change costs nothing,
 # and the equations in speeds that are nearly dependent are hard to integrate.
 WORSE = 0.5
+# A plan says itself how long it is; as many integers as no plan has.
+PLAN = 2**24
 
 
 @native_inline
 def _fronts_of(a: Any, stage: Any, work: Any) -> Any:
     m, n, at = a.x.size, a.f.order.size, scratch_places(a.head)
-    plan = integers_at(stage, HEADER + n + a.head[RESIDUALS] + a.head[QUATERNIONS], 0)
+    plan = integers_at(stage, HEADER + n + a.head[RESIDUALS] + a.head[QUATERNIONS], PLAN)
     return fronts_at(matrix_at(work, at.rows, m, n), plan, work, at.fronts, a.head[FRONTS])
 
 
@@ -176,20 +181,6 @@ def conditioning_of_fronts(t: Any, m: int, longest: float) -> float:
 
 
 @native_kernel
-def longest_column(A: Any, squares: Any) -> float:
-    """The length of the longest column; ``squares`` is scratch."""
-    longest = 0.0
-    for j in range(squares.size):
-        squares[j] = 0.0
-    for i in range(A.shape[0]):
-        for j in range(squares.size):
-            squares[j] += A[i, j] * A[i, j]
-    for j in range(squares.size):
-        longest = max(longest, squares[j])
-    return math.sqrt(longest)
-
-
-@native_kernel
 def _fill_embedding(t: Any, R: Any, independent: Any) -> None:
     """R by rows, and which speeds are independent."""
     m, n = t.A.shape
@@ -214,7 +205,7 @@ def embedding(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     a = arrays_of(state, stage, work)
     t = _fronts_of(a, stage, work)
     call(a, CONSTRAINTS, rest, stage, work, a.rows)
-    longest, n = longest_column(t.A, t.beta), a.f.order.size
+    longest, n = longest_column(a.rows, t.beta), a.f.order.size
     _embed(a, t, rest, stage, work)
     _remainders(a, t, rest, stage, work)
     at = embedding_places(n)
@@ -264,6 +255,26 @@ def _unit_mass(M: Any, h: Any) -> None:
         M[i, i], h[i] = 1.0, 0.0
 
 
+@native_kernel
+def _serves(t: Any, m: int, longest: float) -> bool:
+    """Whether a choice as factored is so good that no other needs to be looked for, as ``settle`` says of dense code:
+    no entry of D is above 1 / WORSE, and nothing is left beyond the rank.
+    """
+    n, largest, left = t.diag.size, 0.0, 0.0
+    for f in range(t.number):
+        base, s = f * (n + m), SIZES * f
+        done, columns, last = t.sizes[s + PIVOTS], t.sizes[s + COLUMNS], t.plan[t.plan[1 + f] + PARENT] < 0
+        for k in range(t.sizes[s + ROWS_HERE] if last else done):
+            row = t.lists[base + n + k]
+            for l in range(done, columns):
+                entry = abs(t.A[row, t.lists[base + l]])
+                if k < done:
+                    largest = max(largest, entry)
+                else:
+                    left = max(left, entry)
+    return largest <= 1.0 / WORSE and left <= RANK_TOLERANCE * longest
+
+
 @native_inline
 def choose_by_fronts(a: Any, rest: Any, stage: Any, work: Any) -> float:
     """Take the choice in force, or one anew where that has become worse or the rank another; u_d from u_i.
@@ -271,26 +282,36 @@ def choose_by_fronts(a: Any, rest: Any, stage: Any, work: Any) -> float:
     Returns:
         The conditioning of the choice.
     """
-    t = _fronts_of(a, stage, work)
-    m, longest = t.A.shape[0], longest_column(t.A, t.beta)
-    propose(t, a.kept, a.head[RANK] if a.head[MODE] == FIXED else UNCHOSEN)
-    rank = factor_fronts(t, t.A)
-    found = conditioning_of_fronts(t, m, longest)
-    if a.head[MODE] == KEPT:
-        adopted = a.head[RANK] != rank
-        if not adopted:
-            call(a, CONSTRAINTS, rest, stage, work, a.rows)
-            propose(t, a.kept, rank)
-            adopted = factor_fronts(t, t.A) != rank or conditioning_of_fronts(t, m, longest) < WORSE * found
-            if adopted:
-                call(a, CONSTRAINTS, rest, stage, work, a.rows)
-                propose(t, a.kept, UNCHOSEN)
-                factor_fronts(t, t.A)
-        if adopted:
-            _adopt(t, a.head, a.kept, rank)
-        found = conditioning_of_fronts(t, m, longest)
+    t, rank = _fronts_of(a, stage, work), a.head[RANK]
+    m, longest = t.A.shape[0], longest_column(a.rows, t.beta)
+    kept = a.head[MODE] != AFRESH and rank != UNCHOSEN
+    propose(t, a.kept, rank if kept else UNCHOSEN)
+    found = factor_fronts(t, t.A)
+    if a.head[MODE] == KEPT and not (kept and found == rank and _serves(t, m, longest)):
+        _look_for_better(a, t, longest, rest, stage, work)
+    conditioning = conditioning_of_fronts(t, m, longest)
     correct_speeds_by_fronts(a, t, rest, stage, work)
-    return found
+    return conditioning
+
+
+@native_inline
+def _look_for_better(a: Any, t: Any, longest: float, rest: Any, stage: Any, work: Any) -> None:
+    """Leave A factored by the best choice, where it is better by much or of another rank, else by the one in force."""
+    m = t.A.shape[0]
+    call(a, CONSTRAINTS, rest, stage, work, a.rows)
+    propose(t, a.kept, UNCHOSEN)
+    rank = factor_fronts(t, t.A)
+    best, adopted = conditioning_of_fronts(t, m, longest), a.head[RANK] != rank
+    if not adopted:
+        call(a, CONSTRAINTS, rest, stage, work, a.rows)
+        propose(t, a.kept, rank)
+        adopted = factor_fronts(t, t.A) != rank or conditioning_of_fronts(t, m, longest) < WORSE * best
+        if adopted:
+            call(a, CONSTRAINTS, rest, stage, work, a.rows)
+            propose(t, a.kept, UNCHOSEN)
+            factor_fronts(t, t.A)
+    if adopted:
+        _adopt(t, a.head, a.kept, rank)
 
 
 @native_kernel

@@ -35,7 +35,7 @@ from kane.native.arrays import (
     WANTED,
 )
 from kane.native.call import native_inline
-from kane.native.events import NONE, locate, probe_at, watched
+from kane.native.events import NONE, locate, look_at, probe_at, watched
 from kane.native.state import call_mode, interpolate, is_finite, keep_choice, settle
 
 ROUNDING = 2.0**-52
@@ -73,6 +73,10 @@ def first_guard(system: Any, interpolated: Any, store: Any, dense: Any, span: An
     guards, context = system.automaton.guards, (system, interpolated)
     for probe in range(1, PROBES + 1):
         theta, first = probe / PROBES, NONE
+        if probe < PROBES:
+            look_at(guards, context, store, dense, span, theta)
+            if is_finite(guards.out) and not _is_any_negative(guards.out):
+                continue
         probe_at(guards, context, store, dense, span, theta)
         for e in range(guards.out.size):
             guards.roots[e] = guards.out[e]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kane.native.arrays import CUT_STEP, DONE, ENDED, RHS, ROWS, SWITCHES
+from kane.native.arrays import CONDITIONING, CUT_STEP, DONE, ENDED, RHS, ROWS, SWITCHES
 from kane.native.call import call_program, native_inline
 from kane.native.header import RANK
 
@@ -87,6 +87,10 @@ def settle(settling: Any, system: Any, t: float, x: Any) -> None:
         settling.notes[i] = settling.out[x.size + i]
     if keep_choice(settling, system):
         settling.notes[SWITCHES] += 1.0
+    if settling.least.size > 0 and settling.notes[CONDITIONING] < settling.least[0]:
+        settling.least[0], settling.least[1] = settling.notes[CONDITIONING], t
+        for i in range(x.size):
+            settling.least[2 + i] = x[i]
 
 
 @native_inline

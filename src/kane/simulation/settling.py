@@ -11,12 +11,17 @@ from kane.codegen.jit.function import ArrayFunction
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics, Residuals
 from kane.errors import ModelError
+from kane.native.algebra import RANK_TOLERANCE, ROUNDING
 from kane.native.arrays import CONDITIONING, NO_NOTES, SETTLE, SWITCHES, Settling, StateEquation, Vector
 from kane.native.header import HEADER, RANK
 from kane.simulation.mode_table import stage_in_force
 
 # A state this close to its constraints is one that was rounded, in a file or by a sum; it is settled in silence.
 TOLERANCE = 1e-6
+# Settling that moves a state by so many tolerances says that digits were lost; where none are, it is below 300.
+FAR = 1e3
+# What is lost at one such position counts from so many tolerances on: a run passes several, and what they lose adds up.
+LOST = 1e2
 # Residuals above this, for states of the order of one, are more than settling leaves.
 UNSETTLED = 1e-8
 
@@ -24,11 +29,12 @@ UNSETTLED = 1e-8
 def new_settling(program: int, settle: ArrayFunction | None, speeds: int) -> Settling:
     """The arrays of a run for what puts states onto constraints; without notes where there is nothing to settle."""
     if settle is None:
-        return Settling(program, np.zeros(0), np.zeros(0, dtype=np.int64), NO_NOTES)
+        return Settling(program, np.zeros(0), np.zeros(0, dtype=np.int64), NO_NOTES, NO_NOTES)
     choice = np.zeros(HEADER + speeds - RANK, dtype=np.int64)
     notes = np.zeros(SWITCHES + 1)
     notes[CONDITIONING] = 1.0  # of a choice that has not been made
-    return Settling(program, np.zeros(settle.n_out), choice, notes)
+    least = np.ones(1 + settle.n_state) if program == SETTLE else NO_NOTES
+    return Settling(program, np.zeros(settle.n_out), choice, notes, least)
 
 
 def settle_once(settle: ArrayFunction, system: StateEquation, state: Vector) -> Vector:
@@ -70,6 +76,37 @@ class Constraints:
                 f"{self.dyn.equations.name!r} cannot start there: {worst}; state = kane.assemble(dyn, q=..., u=..., "
                 "fixed=[...]) finds a consistent state near a guess: start with q=state.q, u=state.u"
             )
+
+    def lost(self, least: Vector, rtol: float, atol: float) -> str:
+        """Where rounding alone moved a state by far more than the tolerances allow, in words; nothing where it did not.
+
+        Rounding of the state is divided by the conditioning c twice, for coordinates and for speeds: 2 eps / c^2 of it
+        is lost for good, whatever the tolerance.
+
+        Args:
+            least: as ``Settling`` has it.
+            rtol, atol: of the run.
+        """
+        conditioning, state = float(least[0]), least[1:]
+        size = max(1.0, float(np.abs(state[1:]).max(initial=0.0)))
+        moved, allowed = 2.0 * ROUNDING / conditioning**2 * size if conditioning > 0.0 else np.inf, atol + rtol * size
+        if not moved > LOST * allowed:
+            return ""
+        return (
+            f"{self.dyn.equations.name!r} passed a state at t = {state[0]:.9g} s where {self._dependent(state)} nearly "
+            f"depends on the others (conditioning {conditioning:.2g}): rounding alone may have moved it by {moved:.2g} "
+            f"there, and {allowed:.2g} was asked for; ask for fewer digits, or keep away from such positions"
+        )
+
+    def _dependent(self, state: Vector) -> str:
+        """The constraint with the largest share in what is nearest to nothing of the rows that are independent."""
+        nq = len(self.dyn.equations.q)
+        terms = ConstraintTerms.of(
+            self.dyn, state[1 : 1 + nq], state[1 + nq :], t=float(state[0]), parameters=self.parameters
+        )
+        U, sizes, _ = np.linalg.svd(terms.A)
+        rank = int(np.sum(sizes > RANK_TOLERANCE * sizes[0]))
+        return f"the constraint {terms.names[int(np.argmax(np.abs(U[:, rank - 1])))]!r}"
 
     def require_followed(self, states: NDArray[np.float64]) -> None:
         """Refuse a motion [t, q, u], (times, 1 + nq + n), that does not satisfy the constraints.

@@ -104,10 +104,16 @@ def simulate(
             raise
     for passage in list(passages(march)) or filter(None, [march.near]):
         warnings.warn(passage, stacklevel=2)
-    doubt = "" if method.fixed else record.doubt(**method.settings)
+    doubt = "" if method.fixed else _lost(problem, march, method) or record.doubt(**method.settings)
     if doubt:
         warnings.warn(doubt, stacklevel=2)
     return Trajectory(record.labelled(attributes), dyn)
+
+
+def _lost(problem: Problem, march: March, method: Integrator) -> str:
+    """Where in the run, recorded or not, rounding cost more than the tolerances allow, in words."""
+    least = march.system.settling.least
+    return problem.constraints.lost(least, **method.settings) if problem.constraints and least.size else ""
 
 
 def _so_far(problem: Problem, march: March, method: Integrator) -> Trajectory | None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kane.native.arrays import Vector
 from kane.simulation.layout import Layout
 from kane.simulation.recorded.story import Story
+from kane.simulation.settling import FAR
 
 if TYPE_CHECKING:
     import xarray
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 FORMAT = "kane trajectory"
 FORMAT_VERSION = 1
 
-
-# Settling that moves a state by so many tolerances says that digits were lost; where none are, it is below 300.
-FAR = 1e3
 
 # Dimensions (one alone as a word), values, attributes: as xarray takes them.
 Variable = tuple[Any, NDArray[Any], Mapping[str, Any]]
