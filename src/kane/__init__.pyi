@@ -1,6 +1,6 @@
 """Multibody dynamics by Kane's method: describe a mechanism, read its equations, run them as native code."""
 
-from kane import library
+from kane import haptics, library
 from kane.analysis.assemble import Assembly, assemble
 from kane.analysis.certificate import Certificate, certify
 from kane.analysis.identification.consistent import Consistent
@@ -264,6 +264,7 @@ __all__ = [
     "follow",
     "formulate",
     "from_dh",
+    "haptics",
     "identify",
     "inertial_parameters",
     "inverse_kinematics",

@@ -1,4 +1,4 @@
-"""A hand on a mechanism: devices, what a coupler may be set to."""
+"""A hand on a mechanism: sessions in real time, couplers and what they may be set to, devices."""
 
 from kane.haptics.coupler import Coupler as Coupler
 from kane.haptics.coupler import Safety as Safety
