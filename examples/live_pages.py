@@ -10,28 +10,11 @@ import kane
 from kane.cli.run import initial_state
 
 MODELS = (
-    "andrews_squeezer",
-    "bricard",
-    "chain",
-    "chaplygin_sleigh",
-    "flyball_governor",
-    "four_bar",
-    "mobile_manipulator",
-    "n_four_bar",
-    "n_link_pendulum",
-    "random_tree",
-    "rolling_coin",
-    "rolling_disk",
-    "shopping_cart",
-    "six_axis_arm",
-    "slider_crank",
-    "sliding_disk",
-    "spacecraft_tree",
-    "stanford_arm",
-    "stewart_platform",
-    "whipple_bicycle",
-    "wrist",
-)
+    "andrews_squeezer", "bricard", "chain", "chaplygin_sleigh", "flyball_governor", "four_bar",
+    "mobile_manipulator", "n_four_bar", "n_link_pendulum", "random_tree", "rolling_coin", "rolling_disk",
+    "shopping_cart", "six_axis_arm", "slider_crank", "sliding_disk", "spacecraft_tree", "stanford_arm",
+    "stewart_platform", "whipple_bicycle", "wrist",
+)  # fmt: skip
 # Where rest in the neutral position shows nothing: coordinates and speeds to begin with.
 STARTS: dict[str, tuple[dict[str, float], dict[str, float]]] = {
     "four_bar": ({"q1": 0.5}, {"u1": 7.0}),

@@ -10,21 +10,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from kane.errors import ModelError, shown
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import gradient
 from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE, MEASURE, RATE, SPEED
 from kane.expression.traverse import leaves, substitute
+from kane.formulation.constraints.elimination import NEGLIGIBLE
 from kane.formulation.equations import Equations
+from kane.formulation.read_model import probe_of
 from kane.formulation.recursive.measures import from_body, images
 from kane.formulation.tree.spatial import ZERO, minus, plus, times
 from kane.formulation.tree.system import System
 from kane.geometry.scalars import Triple, cross, dot, is_zero
-from kane.model.body import ANGULAR_VELOCITY, CONFIGURATION_KINDS, DIRECTION, POSITION, VELOCITY, Measure
+from kane.model.body import ANGULAR_VELOCITY, CONFIGURATION_KINDS, DIRECTION, POSITION, VELOCITY, Body, Measure
 from kane.model.checks import near
 from kane.model.connection import Connection
 from kane.model.constraints import Row
+from kane.model.constraints.relative import angular_velocity_in
 from kane.model.constraints.rolling.carrier import in_child
 from kane.model.loads.load import Effect
 from kane.model.model import Model
@@ -91,7 +96,7 @@ def exerted(equations: Equations, name: str) -> Exerted:
         if name in rows:
             given, source = rows[name]
             found = [part for k, row in enumerate(given) for part in _of_row(system, model, k, row)]
-            return _resolved(equations, name, [_outward(model, found)], (source, len(given)))
+            return _resolved(equations, name, [_outward(system, model, found)], (source, len(given)))
         if name in loads:
             return _resolved(equations, name, _of_load(system, loads[name]), ("load", 1))
     known = [*joints, *rows, *loads]
@@ -151,7 +156,7 @@ def _of_row(system: System, model: Model, k: int, row: Row) -> Iterator[_Part]:
             yield from _of_measure(system, leaf.data, k, share)
 
 
-def _outward(model: Model, parts: list[_Part]) -> list[_Part]:
+def _outward(system: System, model: Model, parts: list[_Part]) -> list[_Part]:
     """What is written in a body that carries a wheel, as if the wheel did not turn, as what it is: on the wheel."""
     inboard = {c.child.index: c for c in model.connections}
     held = {part.body for part in parts if part.point is not None} - {0}
@@ -162,9 +167,21 @@ def _outward(model: Model, parts: list[_Part]) -> list[_Part]:
             carrier = inboard[carrier].parent.index
         own = [part for part in parts if part.body == carrier and carrier in held]
         places = {part.point: _through(way, part.point) for part in own if part.point is not None}
-        if all(places.values()):
+        if all(places.values()) and not _turns(system, (model.bodies[carrier], model.bodies[wheel]), own):
             parts = [p._replace(body=wheel, point=p.point and places[p.point]) if p in own else p for p in parts]
     return parts
+
+
+def _turns(system: System, bodies: tuple[Body, Body], parts: Sequence[_Part]) -> bool:
+    """Whether torques on the first body would have another power on the second, which turns against it."""
+    w = angular_velocity_in(*bodies, bodies[0].model.ground)
+    rows: dict[int, Any] = {}
+    for part in parts:
+        if part.point is None:
+            rows[part.row] = rows.get(part.row, 0.0) + dot(part.vector, w)
+    powers = [system.arena.lift(x) for x in rows.values()]
+    found = probe_of(bodies[0].model)(substitute(powers, images(system, powers)))
+    return bool(np.abs(np.asarray(found, float)).max(initial=0.0) > NEGLIGIBLE)
 
 
 def _through(way: Sequence[Connection], place: Triple) -> Triple | None:
