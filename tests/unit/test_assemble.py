@@ -1,11 +1,15 @@
 """assemble: closed loops against trigonometry, consistent speeds against velocities, Frobenius against textbooks."""
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
+from scipy.linalg import qr
 
 import kane
+from kane.analysis.assemble import _best_rows
 
 CRANK, COUPLER, ROCKER, GROUND = 0.3, 1.0, 0.8, 1.0
 # Newton ends at rounding of sums of a few numbers of order one.
@@ -278,3 +282,21 @@ def test_an_assembly_prints_as_a_table(linkage):
     text = str(kane.assemble(linkage, q={"q1": 1.0}, u={"u1": 2.0}, fixed=["q1", "u1"]))
     assert text.splitlines()[0].split() == ["q1", "1", "rad", "free"]
     assert "rank 3, residual" in text
+
+
+@pytest.mark.parametrize(("n", "k"), [(3, 1), (6, 6), (9, 4), (20, 7), (4, 0)])
+def test_the_rows_that_determine_the_others_are_those_of_pivoted_orthogonalisation(n, k):
+    """Who vouches: LAPACK's QR with column pivoting, where no two rows are as long but for rounding."""
+    random = np.random.default_rng(n + k)
+    basis, preference = random.normal(size=(n, k)), 10.0 * random.random(n)
+    expected = qr(((1.0 + preference)[:, None] * basis).T, mode="r", pivoting=True)[1][:k] if k else []
+    assert _best_rows(basis, preference) == sorted(int(i) for i in expected)
+
+
+def test_a_constrained_simulation_imports_no_scipy():
+    """It takes as long to import as half of kane."""
+    code = (
+        "import sys, kane; dyn = kane.build(kane.formulate(kane.library.four_bar())); start = kane.assemble(dyn); "
+        "kane.simulate(dyn, until=0.1, q=start.q, u=start.u); assert 'scipy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

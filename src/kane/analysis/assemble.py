@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,8 @@ from kane.simulation.layout import Layout
 IMPLIED = 1e-6
 # Rows smaller than this part of the largest entry are the rounding of rows that vanish.
 VANISHING = 1e-13
+# Squares of lengths that differ by less than this share differ by rounding.
+TIED = 1e-10
 # Held names are free ones if they are by more than one part in so many as good as others.
 PREFERRED = 1e3
 ITERATIONS = 50
@@ -237,10 +240,17 @@ def free_names(terms: ConstraintTerms, layout: Layout, q: Array, A: Array, fixed
 
 
 def _best_rows(basis: Array, preference: Array) -> list[int]:
-    """Rows of a basis that determine the others, in order; those preferred by x count 1 + x times as much."""
-    from scipy.linalg import qr
+    """Rows of a basis that determine the others, in order; those preferred by x count 1 + x times as much.
 
-    if not basis.size:
-        return []
-    order = qr(((1.0 + preference)[:, None] * basis).T, mode="r", pivoting=True)[1]
-    return sorted(order[: basis.shape[1]].tolist())
+    The longest row first, then the longest of what no multiple of it is, and so on; of rows as long but for rounding
+    the first one. SciPy's QR does this too, but takes as long to import as half of kane.
+    """
+    left, chosen = (1.0 + preference)[:, None] * basis, []
+    for _ in range(basis.shape[1]):
+        squares = np.square(left).sum(axis=1)
+        best = int(np.argmax(squares >= (1.0 - TIED) * squares.max()))
+        direction = left[best] / math.sqrt(squares[best])
+        left = left - np.outer(left @ direction, direction)
+        left[best] = 0.0
+        chosen.append(best)
+    return sorted(chosen)
