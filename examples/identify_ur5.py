@@ -42,7 +42,12 @@ def main() -> None:
     left.set(title="designed motion", xlabel="t [s]", ylabel="q [rad]", ylim=(-2.1, 3.9))
     left.legend(frameon=False, ncols=2, loc="upper center", fontsize="small")
     middle.bar(range(1, len(missed) + 1), missed, color="0.4")
-    middle.set(title="error of each combination", xlabel="combination", ylabel="standard errors", ylim=(-4, 4))
+    middle.set(
+        title="error of each combination",
+        xlabel="combination [number]",
+        ylabel="missed by [standard errors]",
+        ylim=(-4, 4),
+    )
 
     t = np.linspace(0.0, 4.0, 400)[:, None]
     state = np.sin(2 * t + np.arange(6)), 2 * np.cos(2 * t + np.arange(6)), -4 * np.sin(2 * t + np.arange(6))
