@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ import kane
 from kane.codegen.emit import llvm_parts
 from kane.codegen.emit.lanes import Lanes
 from kane.codegen.emit.llvm import emit_llvm
-from kane.codegen.emit.repeats import repeated, written
-from kane.codegen.emit.steps import steps_of
+from kane.codegen.emit.llvm_table import _joined
+from kane.codegen.emit.repeats import ProgramPart, repeated, written
+from kane.codegen.emit.steps import EmittedStep, steps_of
 from kane.codegen.jit import compiler
 from kane.codegen.programs.program import Program
 from kane.expression.arena import Arena
@@ -121,6 +123,23 @@ def test_numbers_that_differ_between_parts_stand_in_the_table(monkeypatch):
         "kane_main.constants = internal unnamed_addr constant [0 x double]"
         not in emit_llvm(Program("horner", [total], state=[x], rest=[], parameters=p)).text
     )
+
+
+def test_no_two_parts_that_are_not_alike_are_one_body():
+    """Steps that are like nothing, in three parts, between parts that are alike: each has a number of its own."""
+    arena = Arena()
+    nodes = [arena.leaf(COORDINATE, "x")]
+    for i in range(700):
+        nodes.append(nodes[-1] + float(i + 2))
+    steps = [EmittedStep((node,), node.args) for node in nodes[1:]]
+    parts = []
+    for k in range(0, 700, 7):
+        parts += [ProgramPart(steps[k : k + 5], (), k + 1), ProgramPart(steps[k + 5 : k + 7], (), 0)]
+    joined = _joined(parts, 2)
+    assert [step for part in joined for step in part.steps] == steps
+    bodies = Counter(part.body for part in joined)
+    assert bodies.pop(0) == 100
+    assert sorted(bodies.values()) == [1] * 300
 
 
 def test_an_output_that_is_wanted_twice_is_stored_twice(monkeypatch):

@@ -165,5 +165,6 @@ def _joined(parts: Sequence[ProgramPart], piece: int) -> list[ProgramPart]:
             found += run
             continue
         steps = [step for part in run for step in part.steps]
-        found += [ProgramPart(steps[i : i + piece], (), -1 - len(found) - i) for i in range(0, len(steps), piece)]
+        for i in range(0, len(steps), piece):
+            found.append(ProgramPart(steps[i : i + piece], (), -1 - len(found)))  # a number that no other has
     return found
