@@ -26,6 +26,15 @@ SHAPES = [(3, 5, 3), (5, 3, 3), (6, 6, 5), (4, 7, 2), (1, 1, 1), (3, 4, 0)]
 TESTS = (
     *(partial(tests.test_the_rank_is_found_and_least_squares_are_those_of_numpy, *shape) for shape in SHAPES),
     *(partial(tests.test_the_least_solution_of_equations_is_that_of_the_pseudoinverse, rank) for rank in (3, 4)),
+    *(
+        partial(
+            tests.test_the_least_solution_by_normal_equations_is_that_of_the_pseudoinverse_whatever_rows_repeat_others,
+            *shape,
+        )
+        for shape in ((4, 4), (4, 3), (9, 7), (3, 0))
+    ),
+    tests.test_the_longest_column_is_that_of_numpy_whatever_stands_in_scratch_and_behind,
+    tests.test_a_row_that_repeats_others_but_for_rounding_counts_as_none_and_one_that_is_shorter_does_not,
     tests.test_whole_numbers_are_no_special_case,
     tests.test_a_vector_is_reflected_whatever_its_share,
     tests.test_a_pivot_is_judged_by_what_is_left_and_not_by_what_was,
@@ -54,6 +63,7 @@ def noticed():
 
 DONE = "columns that are done are not looked at again"
 EQUIVALENT = {
+    "solve_semidefinite: 0.0 -> 1.0 (2)": "of a row that repeats others nothing but rounding is left to take away",
     "factor: k + 1 -> k": "one more entry of scratch is zeroed",
     "factor: k + 1 -> k - 1": "two more entries of scratch are zeroed",
     "factor: k + 1 -> k (2)": "one more entry of scratch is summed, and not used",

@@ -57,6 +57,31 @@ def test_the_least_solution_of_equations_is_that_of_the_pseudoinverse(rank):
     assert np.allclose(s, np.linalg.pinv(A, rcond=1e-10) @ b, rtol=1e-11, atol=1e-11)
 
 
+def test_the_longest_column_is_that_of_numpy_whatever_stands_in_scratch_and_behind():
+    for m, n in ((3, 5), (1, 1), (5, 2), (0, 3), (2, 0)):
+        A = np.random.default_rng(m + n).normal(size=(m, n))
+        rows, scratch = np.concatenate([A.ravel(), np.full(m, 100.0)]), np.full(n, 7.0)
+        expected = np.linalg.norm(A, axis=0).max(initial=0.0)
+        assert algebra.longest_column(rows, scratch) == pytest.approx(expected, rel=1e-14)
+
+
+def test_a_row_that_repeats_others_but_for_rounding_counts_as_none_and_one_that_is_shorter_does_not():
+    """Beside a row, one that is by 1e-9 another is no other; one of a billionth of its length is."""
+    for other, pivots in (([1.0, 1e-9], 1), ([1.0, 1e-5], 2), ([0.0, 1e-9], 2), ([0.0, 0.0], 1)):
+        A = np.array([[1.0, 0.0], other])
+        G = np.triu(A @ A.T)
+        algebra.factor_semidefinite(G, np.full(2, 3.0))
+        assert np.count_nonzero(np.diag(G)) == pivots
+        x = np.array([2.0, 0.0])
+        algebra.solve_semidefinite(G, x)
+        assert np.allclose(A @ A.T @ x, [2.0, 0.0], atol=1e-5) or pivots == 1
+        assert x[1] == 0.0 or pivots == 2
+    G, x = np.array([[1.0, 0.5], [0.0, 1.25]]), np.ones(2)  # numbers that double precision holds, one of them 1
+    algebra.factor_semidefinite(G, np.zeros(2))
+    algebra.solve_semidefinite(G, x)
+    assert x.tolist() == [0.75, 0.5]
+
+
 @pytest.mark.parametrize(("m", "rank"), [(4, 4), (4, 3), (9, 7), (3, 0)])
 def test_the_least_solution_by_normal_equations_is_that_of_the_pseudoinverse_whatever_rows_repeat_others(m, rank):
     A = rows_of_rank(m, 7, rank, seed=m + rank)
