@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 PERIODS, FOLDS, PICTURES = 3.0, 3.0, 181
 # Eigenvalues below this are zero: what neither grows nor swings is shown for a second.
 STILL = 1e-6
+# Amplitudes beyond this have no square.
+VAST = 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +88,8 @@ def mode_motion(lin: Linearization, mode: Mode, *, amplitude: float = 0.2) -> Mo
     if not isinstance(mode, Mode) or len(mode.shape) != len(lin.states):
         raise ModelError(f"{shown(mode)} is no mode of this system; give one of lin.modes()")
     about, dyn, amplitude = lin.about, lin.about.dyn, number(positive(amplitude, "amplitude"), "amplitude", "m or rad")
+    if amplitude > VAST:
+        raise ModelError(f"amplitude is {amplitude:g}; give one whose square is a number, such as 0.1")
     names, states = displacement_names(dyn), lin.states
     free = [names[i] for i in about.free_displacements]
     shape = np.array([mode.shape[states.index(name)] if name in states else 0.0 for name in free], dtype=complex)
