@@ -16,6 +16,7 @@ from oracles.programs import loaded
 import kane
 from kane.codegen.emit.jax import emit_jax
 from kane.dynamics.constraint_terms import ConstraintTerms
+from kane.dynamics.embedded_quantity import Embedded
 from kane.formulation.constraints.embedding import InNumbers
 from kane.formulation.derivatives.solved import is_long
 from kane.formulation.quantities.programs import program, quantity
@@ -283,30 +284,37 @@ def test_second_derivatives_in_numbers_are_refused_with_the_cure():
         dyn.derivatives("forward", wrt=("q",)).hessian(np.zeros(3), np.zeros(3), [0.0], weights=np.zeros(3))
 
 
-def test_reactions_are_derived_with_the_accelerations_that_they_contain():
-    """Vouched for by differences of ``RevealedReactions``, over steps of 1e-5."""
-    equations = kane.formulate(kane.library.stanford_arm())
-    dyn, reactions, h = kane.build(equations), kane.reveal_reactions(equations, "q2", "q3"), 1e-5
-    values = kane.RevealedReactions(dyn, reactions)
+@pytest.mark.parametrize(
+    ("model", "joints"),
+    [(kane.library.stanford_arm, ("q2", "q3")), (kane.library.four_bar, ("q1", "q3")), (kane.library.rolling_coin, ())],
+)
+def test_reactions_are_derived_with_the_accelerations_that_they_contain(model, joints):
+    """Vouched for by differences of ``RevealedReactions``, over steps of 1e-5; dependent speeds follow there too."""
+    equations = kane.formulate(model())
+    dyn, h = kane.build(equations), 1e-5
+    joints = joints or [connection.name for connection in equations.model.connections][:1]
+    reactions = kane.reveal_reactions(equations, *joints)
+    revealed = kane.RevealedReactions(dyn, reactions)
+    chosen = [reactions.names.index(name) for name in reactions.expressions]
+
+    def values(q, u, inputs):
+        if equations.constraints:
+            u = Embedded.of(dyn.evaluate(dyn.function("embedding"), q, u, inputs, state.t), len(u)).u
+        return np.asarray(revealed(q, u, inputs, state.t))[chosen]
+
     state = random_state(equations, np.random.default_rng(4))
-    found = dyn.derivatives(reactions, wrt=("q", "u", "inputs"))(state.q, state.u, state.inputs, state.t)
-    np.testing.assert_allclose(found.value, values(state.q, state.u, state.inputs, state.t), rtol=1e-9, atol=1e-9)
+    words = ("u", "inputs") if equations.quaternions else ("q", "u", "inputs")
+    found = dyn.derivatives(reactions, wrt=words)(state.q, state.u, state.inputs, state.t)
+    np.testing.assert_allclose(found.value, values(state.q, state.u, state.inputs), rtol=1e-9, atol=1e-9)
     for word, block in found.items():
-        for j in range(6):
-            step = h * np.eye(6)[j]
+        for j in range(block.shape[1]):
             ends = []
             for sign in (1.0, -1.0):
                 at = {"q": state.q, "u": state.u, "inputs": state.inputs}
-                at[word] = at[word] + sign * step
-                ends.append(np.asarray(values(at["q"], at["u"], at["inputs"], state.t)))
+                at[word] = at[word] + sign * h * np.eye(len(at[word]))[j]
+                ends.append(values(**at))
             slope = (ends[0] - ends[1]) / (2.0 * h)
             np.testing.assert_allclose(block[:, j], slope, rtol=0, atol=1e-6 * (1.0 + np.abs(slope).max()))
-
-
-def test_reactions_whose_accelerations_are_found_in_numbers_are_refused():
-    equations = kane.formulate(kane.library.four_bar())
-    with pytest.raises(kane.ModelError, match="near="):
-        kane.build(equations).derivatives(kane.reveal_reactions(equations, "q1"), wrt=("q",))
 
 
 def test_derivatives_are_exported_as_source_with_the_numbers_of_native_code(tmp_path):

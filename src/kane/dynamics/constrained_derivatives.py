@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from kane.dynamics.embedded_quantity import Embedded, symmetric
 from kane.dynamics.least_solution import least
 from kane.errors import ModelError
-from kane.formulation.derivatives.constrained import OF_SPEEDS, ConstrainedTerms
-from kane.formulation.derivatives.derivative import IMPLICIT, derivative_program
+from kane.formulation.derivatives.constrained import DRIVEN, OF_SPEEDS, ConstrainedTerms
+from kane.formulation.derivatives.derivative import REACTIONS, derivative_program
 from kane.native.blocks import constraint_places, unconstrained_places
 
 if TYPE_CHECKING:
@@ -37,6 +37,28 @@ class _State(NamedTuple):
     M: Array
     A_d: Array
     h: Array
+
+
+class _Solved(NamedTuple):
+    """States with what the rules find at them.
+
+    Attributes:
+        state: the states.
+        read: inputs, udot and multipliers there, (..., .).
+        values, entries: of the terms, with all speeds free.
+        total: entries of f, outputs and rows along what is varied, du in it, (..., values, columns).
+        du, dudot: how all speeds and accelerations follow, (..., n, columns).
+        needed: M udot + h.
+    """
+
+    state: _State
+    read: Array
+    values: Array
+    entries: Array
+    total: Array
+    du: Array
+    dudot: Array
+    needed: Array
 
 
 @final
@@ -58,8 +80,25 @@ class ConstrainedColumns:
 
     def at(self, q: Any, u: Any, rest: Any, t: Any, parameters: Any) -> tuple[Array, Array]:
         """Values (..., outputs) and columns (..., outputs, columns) at states."""
+        found, terms = self.solved(q, u, rest, t, parameters), self._terms
+        values, total = found.values[..., terms.at_outputs], found.total[..., terms.at_outputs, :]
+        if not terms.forces:
+            return values, total
+        if terms.derivative.name in UNDRIVEN:
+            R_T = np.swapaxes(found.state.at.R, -1, -2)
+            return found.state.at.forces(found.needed), R_T @ (
+                found.total[..., terms.at_forces, :] + found.state.M @ found.dudot
+            )
+        if terms.derivative.name == REACTIONS:
+            return values, total
+        first, n = len(self._dyn.equations.inputs), found.dudot.shape[-2]
+        udot = found.read[..., first : first + n]
+        return np.concatenate([values, udot], axis=-1), np.concatenate([total, found.dudot], axis=-2)
+
+    def solved(self, q: Any, u: Any, rest: Any, t: Any, parameters: Any) -> _Solved:
+        """What ``at`` is made of."""
         e, name, given = self._dyn.equations, self._terms.derivative.name, {"t": t, "parameters": parameters}
-        driven = name in IMPLICIT
+        driven = name in DRIVEN
         inputs = np.zeros(len(e.inputs)) if rest is None or name in UNDRIVEN else np.asarray(rest, float)
         if rest is None and name not in UNDRIVEN:
             self._require_idle_inputs()
@@ -76,7 +115,7 @@ class ConstrainedColumns:
         found = self._dyn.evaluate(self._function, q, state.at.u, np.concatenate(read, axis=-1), **given)
         values, entries = found[..., : self._shape[0]], np.zeros((*found.shape[:-1], *self._shape))
         entries[..., self._rows, self._columns] = found[..., self._shape[0] :]
-        return self._followed(state, needed, udot, (values, entries))
+        return self._followed(state, needed, np.concatenate(read, axis=-1), (values, entries))
 
     def _require_idle_inputs(self) -> None:
         """Inputs may be left out only where nothing depends on them."""
@@ -95,38 +134,30 @@ class ConstrainedColumns:
         A_d = np.where(at.independent[..., None, :], 0.0, A)
         return _State(at, symmetric(free[..., : places.h], n), A_d, free[..., places.h : places.remainder])
 
-    def _followed(self, state: _State, needed: Array, udot: Array, found: tuple[Array, Array]) -> tuple[Array, Array]:
-        """Values and columns of the outputs, from values and entries with all speeds free."""
+    def _followed(self, state: _State, needed: Array, read: Array, found: tuple[Array, Array]) -> _Solved:
+        """How speeds and accelerations follow, from values and entries with all speeds free."""
         values, entries = found
         terms, n = self._terms, len(self._dyn.equations.u)
-        asked, free = self._expanded(entries[..., :-n]), entries[..., -n:]
-        forces, outputs, rows = (
-            slice(0, terms.forces),
-            slice(terms.forces, terms.forces + terms.outputs),
-            slice(terms.forces + terms.outputs, terms.forces + terms.outputs + terms.rows),
-        )
-        du = least(state.A_d, -asked[..., rows, :])
-        at_u = self._columns_of("u")
+        asked, free = self._expanded(entries[..., : -2 * n]), entries[..., -2 * n : -n]
+        du = least(state.A_d, -asked[..., terms.at_motion, :])
+        at_u, at_udot = self.columns_of("u"), self.columns_of("udot")
         if at_u is not None:
             du[..., at_u] = state.at.R
         total = asked + free @ du
         if not terms.forces:
-            return values[..., outputs], total[..., outputs, :]
-        dudot = least(state.A_d, -total[..., rows.stop :, :])
-        R_T = np.swapaxes(state.at.R, -1, -2)
-        reduced = R_T @ (total[..., forces, :] + state.M @ dudot)
-        mass = R_T @ state.M @ state.at.R
-        if terms.derivative.name in ("inverse", "bias"):
-            at_udot = self._columns_of("udot")
-            if at_udot is not None:
-                reduced[..., at_udot] += mass
-            return state.at.forces(needed), reduced
-        square = mass + np.where(state.at.independent, 0.0, 1.0)[..., None] * np.eye(n)
-        dudot = dudot - state.at.R @ np.linalg.solve(square, reduced)
-        first = [values[..., outputs], udot], [total[..., outputs, :], dudot]
-        return np.concatenate(first[0], axis=-1), np.concatenate(first[1], axis=-2)
+            return _Solved(state, read, values, entries, total, du, np.zeros_like(du), needed)
+        dudot = least(state.A_d, -total[..., terms.at_acceleration, :])
+        if at_udot is not None:
+            dudot[..., at_udot] = state.at.R
+        if terms.derivative.name not in UNDRIVEN:
+            R_T = np.swapaxes(state.at.R, -1, -2)
+            reduced = R_T @ (total[..., terms.at_forces, :] + state.M @ dudot)
+            dudot = dudot - state.at.R @ np.linalg.solve(reduced_mass(state.at, state.M), reduced)
+        if terms.derivative.name == REACTIONS:
+            total[..., terms.at_outputs, :] += entries[..., terms.at_outputs, -n:] @ dudot
+        return _Solved(state, read, values, entries, total, du, dudot, needed)
 
-    def _columns_of(self, word: str) -> slice | None:
+    def columns_of(self, word: str) -> slice | None:
         start = 0
         for variable in self._terms.varied:
             if variable.word == word:
@@ -145,3 +176,9 @@ class ConstrainedColumns:
                 parts.append(columns[..., start : start + width])
                 start += width
         return np.concatenate(parts, axis=-1)
+
+
+def reduced_mass(at: Embedded, M: Array) -> Array:
+    """R^T M R, with ones on the diagonal at dependent speeds."""
+    n = M.shape[-1]
+    return np.swapaxes(at.R, -1, -2) @ M @ at.R + np.where(at.independent, 0.0, 1.0)[..., None] * np.eye(n)

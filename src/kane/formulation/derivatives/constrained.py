@@ -12,18 +12,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kane.errors import ModelError
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import jacobian
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT
-from kane.formulation.derivatives.derivative import IMPLICIT, Derivable, Derivative, asked
+from kane.formulation.derivatives.derivative import IMPLICIT, REACTIONS, Derivable, Derivative, asked
 from kane.formulation.derivatives.variables import Variable, variables
 from kane.formulation.equations import Equations
-from kane.formulation.reactions.reactions import Reactions
 
-# Outputs that contain the forces f: what they read besides inputs or udot.
-MOVING = ("forward", "rhs", "inverse", "bias")
+# Outputs of accelerations that follow from the inputs, and all that need the forces f.
+DRIVEN = (*IMPLICIT, REACTIONS)
+MOVING = (*DRIVEN, "inverse", "bias")
 # Of these there are rules in numbers; of the others of ``EmbeddedQuantity`` there are none.
 OF_SPEEDS = ("kinematics", "energy", "momentum")
 
@@ -34,8 +33,8 @@ class ConstrainedTerms:
 
     Attributes:
         derivative: of f where it is asked for, of outputs that are expressions of all speeds, of A u + b, and of A udot
-            + remainder where f is asked for; along what was asked for but udot, then along each speed. It reads inputs,
-            udot and multipliers.
+            + remainder where f is asked for; along what was asked for but udot, then along each speed, then, of
+            reactions, along each acceleration. It reads inputs, udot and multipliers.
         varied: what was asked for.
         forces, outputs, rows: how many values are of f, of outputs, and of the rows of constraints.
         names: of the outputs that were asked for; ``single`` whether that is one expression.
@@ -49,14 +48,29 @@ class ConstrainedTerms:
     names: tuple[str, ...]
     single: bool
 
+    @property
+    def at_forces(self) -> slice:
+        """Places of f among the values."""
+        return slice(0, self.forces)
+
+    @property
+    def at_outputs(self) -> slice:
+        """Places of the outputs."""
+        return slice(self.forces, self.forces + self.outputs)
+
+    @property
+    def at_motion(self) -> slice:
+        """Places of A u + b."""
+        return slice(self.forces + self.outputs, self.forces + self.outputs + self.rows)
+
+    @property
+    def at_acceleration(self) -> slice:
+        """Places of A udot + remainder."""
+        return slice(self.forces + self.outputs + self.rows, len(self.derivative.values))
+
 
 def constrained_terms(equations: Equations, of: Derivable, wrt: Sequence[str]) -> ConstrainedTerms:
     """The terms for a program or for expressions; arguments as of ``derivative``."""
-    if isinstance(of, Reactions):
-        raise ModelError(
-            f"the accelerations of {equations.name!r} are found in numbers, so that its reactions have no derivatives; "
-            "dependent speeds chosen near a state (kane.formulate(model, near=...)) have expressions"
-        )
     free = equations.unconstrained
     with collector_paused():
         name, found, names, read, single = _outputs(equations, of)
@@ -65,16 +79,23 @@ def constrained_terms(equations: Equations, of: Derivable, wrt: Sequence[str]) -
         multipliers = tuple(free.t.arena.leaf(INPUT, f"multiplier {k + 1}") for k in range(len(motion)))
         forces, rows = [], [*motion]
         if name in MOVING:
-            forces = _forces(equations, multipliers, inputs=name in IMPLICIT)
+            forces = _forces(equations, multipliers, inputs=name in DRIVEN)
             rows += [_acceleration(equations, k) for k in range(len(motion))]
         values = tuple(free.baked_in([*forces, *found, *rows]))
         directions = [d for x in varied if x.word not in ("u", "udot") for d in x.directions]
         speeds = Variable("u", tuple(leaf.name for leaf in free.u), tuple({leaf: leaf.arena.one} for leaf in free.u))
         kept = tuple(x for x in varied if x.word not in ("u", "udot"))
         entries = jacobian(values, [*directions, *speeds.directions])
+        if name == REACTIONS:
+            first, start = len(forces), len(directions) + len(free.u)
+            by_udot = jacobian(values[first : first + len(found)], [{leaf: leaf.arena.one} for leaf in free.udot])
+            entries |= {(first + i, start + j): x for (i, j), x in by_udot.items()}
+    accelerated = Variable(
+        "udot", tuple(leaf.name for leaf in free.udot), tuple({leaf: leaf.arena.one} for leaf in free.udot)
+    )
     labels = [f"value {i + 1}" for i in range(len(values))]
     rest = (*equations.inputs, *free.udot, *multipliers)
-    terms = Derivative(name, tuple(labels), values, False, (*kept, speeds), entries, rest)
+    terms = Derivative(name, tuple(labels), values, False, (*kept, speeds, accelerated), entries, rest)
     return ConstrainedTerms(terms, varied, len(forces), len(found), len(motion), names, single)
 
 
