@@ -216,7 +216,7 @@ def test_derivatives_under_constraints_in_numbers_are_those_of_differences(loop,
         for j in range(block.shape[-1]):
             slope = (at(word, j, h) - at(word, j, -h)) / (2.0 * h)
             scale = 1.0 + np.abs(slope).max(initial=0.0)
-            np.testing.assert_allclose(block[:, j], slope, rtol=0, atol=2e-7 * scale, err_msg=f"{word} {j}")
+            np.testing.assert_allclose(block[:, j], slope, rtol=0, atol=1e-6 * scale, err_msg=f"{word} {j}")
 
 
 def test_along_the_motion_derivatives_in_numbers_are_those_on_the_graph():
@@ -278,10 +278,51 @@ def test_second_derivatives_are_complex_steps_of_first_ones(model, name):
     np.testing.assert_allclose(found["q", "u"], found["u", "q"].T)
 
 
-def test_second_derivatives_in_numbers_are_refused_with_the_cure():
+@pytest.mark.parametrize("of", ["forward", "rhs", "inverse", "bias", "energy", "reactions", "speeds"])
+def test_second_derivatives_in_numbers_are_differences_of_first_ones(of):
+    """Of the exact first ones, whose own vouchers are above, over steps of 1e-5 on and off the closed loop."""
+    equations = kane.formulate(kane.library.four_bar())
+    assert isinstance(equations.embedding, InNumbers)
+    dyn = kane.build(equations)
+    asked = {"reactions": kane.reveal_reactions(equations, "q1", "q3"), "speeds": list(equations.u)}.get(of, of)
+    reads = {"inverse": "udot", "forward": "inputs", "rhs": "inputs", "reactions": "inputs", "speeds": "inputs"}.get(of)
+    words = ("q", "u", "b", "mu", *([reads] if reads else []))
+    d = dyn.derivatives(asked, wrt=words)
+    random = np.random.default_rng(2)
+    q = kane.assemble(dyn, q={"q1": 0.4}, fixed=["q1"]).q + 0.01 * random.normal(size=3)
+    at = {"q": q, "u": random.normal(size=3), "b": dyn.equations.defaults["b"], "mu": 0.02}
+    rest = random.normal(size={"udot": 3, "inputs": 1}.get(reads, 0))
+    weights, h = random.normal(size=len(d.outputs)), 1e-5
+
+    def gradient(**moved):
+        given = {**at, reads: rest} | moved
+        J = d(given["q"], given["u"], given.get(reads), 0.0, parameters={"b": given["b"], "mu": given["mu"]})
+        return {word: weights @ block for word, block in J.items()}
+
+    found = d.hessian(
+        at["q"], at["u"], rest if reads else None, 0.0, weights=weights, parameters={"b": at["b"], "mu": 0.02}
+    )
+    for second in words:
+        value = np.atleast_1d({**at, reads: rest}[second])
+        for j in range(len(value)):
+            step = h * np.eye(len(value))[j] if np.ndim({**at, reads: rest}[second]) else h
+            ends = [gradient(**{second: {**at, reads: rest}[second] + sign * step}) for sign in (1.0, -1.0)]
+            for first in words:
+                slope = np.atleast_1d((ends[0][first] - ends[1][first]) / (2 * h))
+                # Central differences err by 1e-10 of third derivatives, 1e3 times as large where q moves a loop.
+                scale = max(1.0, np.abs(found[first, second]).max())
+                np.testing.assert_allclose(found[first, second][:, j], slope, rtol=0, atol=1e-6 * scale)
+
+
+def test_second_derivatives_in_numbers_of_a_batch_are_those_of_its_states():
     dyn = kane.build(kane.formulate(kane.library.four_bar()))
-    with pytest.raises(kane.ModelError, match="near="):
-        dyn.derivatives("forward", wrt=("q",)).hessian(np.zeros(3), np.zeros(3), [0.0], weights=np.zeros(3))
+    q = np.array([kane.assemble(dyn, q={"q1": x}, fixed=["q1"]).q for x in (0.4, 0.8)])
+    d, u, w = dyn.derivatives("forward", wrt=("q", "u")), np.ones((2, 3)), np.array([1.0, -2.0, 0.5])
+    whole = d.hessian(q, u, [0.3], weights=w)
+    for k in range(2):
+        one = d.hessian(q[k], u[k], [0.3], weights=w)
+        for place, block in whole.items():
+            np.testing.assert_allclose(block[k], one[place], rtol=0, atol=1e-9 * (1.0 + np.abs(one[place]).max()))
 
 
 @pytest.mark.parametrize(

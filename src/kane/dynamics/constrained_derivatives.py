@@ -39,7 +39,7 @@ class _State(NamedTuple):
     h: Array
 
 
-class _Solved(NamedTuple):
+class Solved(NamedTuple):
     """States with what the rules find at them.
 
     Attributes:
@@ -95,7 +95,7 @@ class ConstrainedColumns:
         udot = found.read[..., first : first + n]
         return np.concatenate([values, udot], axis=-1), np.concatenate([total, found.dudot], axis=-2)
 
-    def solved(self, q: Any, u: Any, rest: Any, t: Any, parameters: Any) -> _Solved:
+    def solved(self, q: Any, u: Any, rest: Any, t: Any, parameters: Any) -> Solved:
         """What ``at`` is made of."""
         e, name, given = self._dyn.equations, self._terms.derivative.name, {"t": t, "parameters": parameters}
         driven = name in DRIVEN
@@ -134,7 +134,7 @@ class ConstrainedColumns:
         A_d = np.where(at.independent[..., None, :], 0.0, A)
         return _State(at, symmetric(free[..., : places.h], n), A_d, free[..., places.h : places.remainder])
 
-    def _followed(self, state: _State, needed: Array, read: Array, found: tuple[Array, Array]) -> _Solved:
+    def _followed(self, state: _State, needed: Array, read: Array, found: tuple[Array, Array]) -> Solved:
         """How speeds and accelerations follow, from values and entries with all speeds free."""
         values, entries = found
         terms, n = self._terms, len(self._dyn.equations.u)
@@ -145,7 +145,7 @@ class ConstrainedColumns:
             du[..., at_u] = state.at.R
         total = asked + free @ du
         if not terms.forces:
-            return _Solved(state, read, values, entries, total, du, np.zeros_like(du), needed)
+            return Solved(state, read, values, entries, total, du, np.zeros_like(du), needed)
         dudot = least(state.A_d, -total[..., terms.at_acceleration, :])
         if at_udot is not None:
             dudot[..., at_udot] = state.at.R
@@ -155,7 +155,7 @@ class ConstrainedColumns:
             dudot = dudot - state.at.R @ np.linalg.solve(reduced_mass(state.at, state.M), reduced)
         if terms.derivative.name == REACTIONS:
             total[..., terms.at_outputs, :] += entries[..., terms.at_outputs, -n:] @ dudot
-        return _Solved(state, read, values, entries, total, du, dudot, needed)
+        return Solved(state, read, values, entries, total, du, dudot, needed)
 
     def columns_of(self, word: str) -> slice | None:
         start = 0

@@ -14,6 +14,7 @@ from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.acceleration_derivatives import AccelerationDerivatives
 from kane.dynamics.constrained_derivatives import ConstrainedColumns
+from kane.dynamics.constrained_second import ConstrainedHessian
 from kane.dynamics.state_function import StateFunction, checked_array
 from kane.dynamics.unit_quaternions import OF_A_STAGE, UNIT
 from kane.errors import ModelError, shown
@@ -236,13 +237,12 @@ class Derivatives:
             weights: one for each output, (..., outputs).
 
         Raises:
-            ModelError: as of a call; where accelerations are derived in numbers there are none.
+            ModelError: as of a call.
         """
         if self._in_numbers:
-            raise ModelError(
-                f"{self!r} are found in numbers, which gives no second derivatives; dependent speeds chosen near a "
-                "state (kane.formulate(model, near=...)) have expressions"
-            )
+            values = checked_array(weights, "weights", len(self.outputs))
+            whole = self._second_in_numbers.at((q, u), self._read(rest), t, parameters, values)
+            return self._blocks_of(whole)
         function, places = self._second
         values = checked_array(weights, "weights", len(self.outputs))
         if rest is None:
@@ -254,10 +254,18 @@ class Derivatives:
         width = sum(map(len, self.columns.values()))
         whole = np.zeros((*found.shape[:-1], width, width))
         whole[..., places[0], places[1]] = found
-        whole = 0.5 * (whole + np.swapaxes(whole, -1, -2))
+        return self._blocks_of(0.5 * (whole + np.swapaxes(whole, -1, -2)))
+
+    def _blocks_of(self, whole: Array) -> dict[tuple[str, str], Array]:
         ends = np.cumsum([0, *map(len, self.columns.values())])
         spans = {word: slice(*ends[k : k + 2]) for k, word in enumerate(self.columns)}
         return {(a, b): whole[..., spans[a], spans[b]] for a in spans for b in spans}
+
+    @cached_property
+    def _second_in_numbers(self) -> ConstrainedHessian:
+        """Second derivatives under constraints in numbers."""
+        terms = constrained_terms(self._dyn.equations, self._of, self._wrt)
+        return ConstrainedHessian(self._dyn, terms, ConstrainedColumns(self._dyn, terms))
 
     @cached_property
     def _second(self) -> tuple[CompiledFunction, NDArray[np.intp]]:
@@ -279,10 +287,11 @@ class Derivatives:
         Raises:
             ModelError: as these.
         """
-        equations = self._dyn.equations
-        if not self._rest:
-            rest = ()
-        elif rest is None and self._rest == equations.udot:
-            raise ModelError(f"the derivatives of {self._name!r} are taken at accelerations; give udot as the third")
-        value, columns = self._at(q, u, rest, t, parameters)
+        value, columns = self._at(q, u, self._read(rest), t, parameters)
         return Blocks(value, columns, self._variables, single=self._single)
+
+    def _read(self, rest: Any) -> Any:
+        """What is read besides t, q and u, as given; nothing where nothing is."""
+        if self._rest and rest is None and self._rest == self._dyn.equations.udot:
+            raise ModelError(f"the derivatives of {self._name!r} are taken at accelerations; give udot as the third")
+        return rest if self._rest else ()

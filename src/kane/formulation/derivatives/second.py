@@ -24,6 +24,7 @@ from kane.expression.node import Expr
 from kane.expression.operations import INPUT
 from kane.expression.traverse import substitute
 from kane.formulation.constraints.embedding import NoConstraints
+from kane.formulation.derivatives.constrained import ConstrainedTerms
 from kane.formulation.derivatives.derivative import Derivative
 from kane.formulation.derivatives.implicit import (
     acceleration_entries,
@@ -104,3 +105,21 @@ def _of_accelerations(
     at = dict(zip(equations.udot, udot, strict=True)) | dict(zip(held, map(arena.lift, mu), strict=True))
     values = dict(zip(second, substitute(list(second.values()), at), strict=True))
     return {place: x for place, x in values.items() if x is not arena.zero}
+
+
+def constrained_hessian(equations: Equations, terms: ConstrainedTerms) -> tuple[Program, list[tuple[int, int]]]:
+    """Second derivatives of weighted sums of all values of terms, and their places: along what was asked for but u and
+    udot, then each speed, acceleration and multiplier. The program reads what the terms read, then the weights.
+    """
+    arena, free = equations.system.arena, equations.unconstrained
+    found = terms.derivative
+    with collector_paused():
+        weights = tuple(arena.leaf(INPUT, f"weight of {name}") for name in found.names)
+        kept = [d for x in found.variables if x.word not in ("u", "udot") for d in x.directions]
+        multipliers = found.rest[len(equations.inputs) + len(free.u) :]
+        moving = [*kept, *({leaf: arena.one} for leaf in (*free.u, *free.udot, *multipliers))]
+        second = _twice(_weighted(found.values, weights), moving)
+        state, rest = (equations.t, *equations.q, *equations.u), (*found.rest, *weights)
+        outputs = factor(list(second.values()))
+        name = f"second derivatives of {found.name}"
+        return Program(name, outputs, state=state, rest=rest, parameters=equations.parameters), list(second)
