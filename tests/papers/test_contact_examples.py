@@ -191,13 +191,17 @@ def test_a_rocking_block_keeps_of_its_rate_what_housner_says(rocking):
 
 
 def test_a_rimless_wheel_loses_by_each_step_the_cosine_of_its_spokes_and_walks_at_a_limit(rocking):
-    """Who vouches: angular momentum about the next foot, w+ = cos(2 pi / n) w-, and energy from step to step."""
+    """Who vouches: angular momentum about the next foot, w+ = cos(2 pi / n) w-, and energy from step to step.
+
+    A foot that would hop no higher than 1e-12 m is held, which takes up to 4e-6 m/s of 10: at every tolerance of the
+    integrator, and in either way of finding accelerations, that leaves up to 2e-7.
+    """
     run = rocking["walking"](12.0)
     n, slope, l, g = rocking["SPOKES"], rocking["SLOPE"], rocking["LENGTH"], rocking["G"]
     rates = [-x.u[2] for x in run.events if x.time > 0.0 and x.cause == "imposed"]
     gain = 4 * g / l * math.sin(math.pi / n) * math.sin(slope)
     for a, b in itertools.pairwise(rates):
-        assert b**2 == pytest.approx(math.cos(2 * math.pi / n) ** 2 * (a**2 + gain), rel=1e-7)
+        assert b**2 == pytest.approx(math.cos(2 * math.pi / n) ** 2 * (a**2 + gain), rel=4e-7)
     limit = math.cos(2 * math.pi / n) * math.sqrt(gain / (1 - math.cos(2 * math.pi / n) ** 2))
     assert rates[-1] == pytest.approx(limit, rel=1e-5)
 

@@ -5,18 +5,24 @@ import pytest
 from oracles.contact_machine import ContactMachine, broken
 
 import kane
+from kane.native.batches import each_state
 from kane.native.contacts.header import (
     ADOPTED,
     BOUNCED,
+    CAPACITIES,
     DELETED,
     ENERGY_GAINED,
+    HALTED,
     HELD,
     IMPOSED,
     OPEN,
     SLIDING,
     SLIPPED,
+    SOLUTIONS,
     STUCK,
+    block_at,
 )
+from kane.native.header import HEADER
 
 G = 9.81
 
@@ -284,3 +290,75 @@ def test_a_rod_in_painleves_paradox_is_stopped_by_an_impulse_without_collision()
         found.append(changed.energy_lost)
     assert min(found) == pytest.approx(0.0, abs=1e-15)
     assert max(found) > 0.01
+
+
+def test_the_quick_way_and_the_embedding_find_the_same_accelerations_in_any_mode(machine):
+    """Where rows are independent solutions compiled for so many rows are called; without these the embedding is."""
+    rng, looked_at = np.random.default_rng(3), 0
+    quick = machine.functions.rhs.stage(machine.dyn.parameters)
+    head = machine.functions.parts.expected
+    first = int(block_at(head[:HEADER])) + SOLUTIONS
+    for _ in range(150):
+        randomise(machine, rng)
+        q, u = machine.settled(*random_state(machine, rng))
+        if np.linalg.matrix_rank(machine.terms(q, u).A[machine.in_force()], tol=1e-6) < len(machine.in_force()):
+            continue
+        quick[:] = machine.stage
+        slow = quick.copy()
+        slow[first : first + 4 * len(CAPACITIES)] = 0.0
+        found = [accelerations_at(machine, stage, q, u) for stage in (quick, slow)]
+        assert found[0] == pytest.approx(found[1], abs=1e-9 * (1.0 + np.abs(found[1]).max()))
+        looked_at += 1
+    assert looked_at > 15
+
+
+def accelerations_at(machine, stage, q, u):
+    """What the native code gives for a stage of any making."""
+    f = machine.functions.rhs
+    out, work = np.empty((1, f.n_out)), np.empty(f.n_work)
+    rest = np.zeros((1, len(machine.equations.inputs)))
+    each_state(f.address, np.array([[0.0, *q, *u]]), rest, stage[None], out, work)
+    return out[0, machine.nq :]
+
+
+def bars():
+    """Two bars with a hinge between them, the far ends on a rough floor."""
+    m = kane.Model("bars", gravity=(0, -G, 0))
+    first, second = m.body("first", mass=1, inertia=(0.1,) * 3), m.body("second", mass=1, inertia=(0.1,) * 3)
+    m.connect(m.ground, first, kane.Planar(("x", "y", "th")))
+    m.connect(first, second, kane.Revolute("bend", axis="z"), at=(0.5, 0, 0), child_at=(-0.5, 0, 0))
+    floor, friction = kane.Plane(m.ground.point(), m.ground.y), kane.Coulomb(static=0.8, kinetic=0.8)
+    m.contact(first.point((-0.5, 0, 0)), floor, friction=friction, name="left")
+    m.contact(second.point((0.5, 0, 0)), floor, friction=friction, name="right")
+    return ContactMachine(m)
+
+
+def test_where_two_bars_between_sticking_contacts_come_into_line_no_force_holds_both():
+    """The slip of the right end vanishes as the bars pass their dead centre, and its rows are then dependent on the
+    others, but the bars pull it inwards with 2 w^2 l: it turns round."""
+    machine, w = bars(), 1.0
+    machine.fresh()
+    machine.status[:], machine.along[:, 0] = [HELD, SLIDING], 1.0
+    # Both ends at rest, the hinge upwards with w: theta' = w, and bend' = -2 w.
+    q, u = np.array([0.5, 0.0, 0.0, 0.0]), np.array([0.0, 0.5 * w, w, -2.0 * w])
+    found = machine.change(q, u)
+    assert found.status == ADOPTED
+    assert SLIDING in found.statuses
+    assert broken(machine, q, u, found, 0.0) == []
+    assert found.u == pytest.approx(u, abs=1e-12)
+    moving = found.statuses.index(SLIDING)
+    assert machine.along[moving, 0] == pytest.approx(1.0 if moving == 0 else -1.0)
+
+
+def test_impacts_that_do_not_end_are_taken_plastically_at_once():
+    """Between a floor and a ceiling that it touches both a mass bounces for ever without loss."""
+    m = kane.Model("squeezed", gravity=(0, 0, 0))
+    mass = m.body("mass", mass=2.0)
+    m.connect(m.ground, mass, kane.Prismatic("y", axis="y"))
+    for name, way in (("floor", 1), ("ceiling", -1)):
+        m.contact(mass.point(), kane.Plane(m.ground.point(), m.ground.direction((0, way, 0))), restitution=1, name=name)
+    machine = ContactMachine(m)
+    found = machine.change([0.0], [-3.0])
+    assert (found.status, found.kind) == (ADOPTED, HALTED)
+    assert found.u == pytest.approx([0.0], abs=1e-15)
+    assert found.energy_lost == pytest.approx(9.0)

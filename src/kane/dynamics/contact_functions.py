@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,22 +17,30 @@ from kane.dynamics.front_plan import FrontPlan
 from kane.formulation.constraints.candidates import CandidateEquations
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program
+from kane.formulation.quantities.responses import Responses
 from kane.model.contacts import Coulomb, Newton
 from kane.native.blocks import settled_places
 from kane.native.contacts import programs as native
-from kane.native.contacts.blocks import change_places, contact_places
+from kane.native.contacts.blocks import change_places, quick_places
+from kane.native.contacts.excursion import change
 from kane.native.contacts.header import (
+    ALWAYS,
+    ANSWER,
     ARMED,
     BLOCK,
     CANDIDATES,
+    CAPACITIES,
     CHANGING,
     CONTRADICTED,
     COULOMB,
     ENDLESS,
     ENERGY_GAINED,
+    FACTOR,
+    FREE,
     GAPS,
-    GAPS_STAGE,
     HELD,
+    KINETIC,
+    MOST,
     NEWTON,
     NO_MODE,
     NONE,
@@ -41,6 +49,7 @@ from kane.native.contacts.header import (
     OPPOSED,
     PERMANENT,
     POISSON,
+    SOLUTIONS,
     STATUS,
     TABLE,
     THRESHOLDS,
@@ -48,7 +57,11 @@ from kane.native.contacts.header import (
     block_at,
     changing_at,
 )
+from kane.native.contacts.quick import REPEATED
 from kane.native.header import HEADER, KEPT
+
+# With more speeds the solutions for rows would be longer than what they save is worth.
+MANY_SPEEDS = 24
 
 
 @dataclass(frozen=True)
@@ -57,13 +70,16 @@ class ContactParts(Parts):
 
     Attributes:
         gaps: the program "gaps".
+        quick: what ``kane.native.contacts.quick`` calls besides, by the place of its address in the block or, for the
+            rows of candidate k, BLOCK + k; none where coordinates alone are settled.
     """
 
     gaps: CompiledFunction
+    quick: Mapping[int, CompiledFunction]
 
     @property
     def called(self) -> tuple[ArrayFunction, ...]:
-        return (*self.listed, self.gaps)
+        return (*self.listed, self.gaps, *self.quick.values())
 
     @property
     def plan(self) -> FrontPlan:
@@ -74,14 +90,18 @@ class ContactParts(Parts):
         candidates = self.equations.candidates
         first = len(self.equations.constraints) - sum(len(c.rows) for c in candidates)
         block, changing = np.zeros(BLOCK, np.int64), np.zeros((len(candidates), CHANGING), np.int64)
-        block[GAPS], block[CANDIDATES], block[PERMANENT] = self.gaps.address, len(candidates), first
+        block[CANDIDATES], block[PERMANENT] = len(candidates), first
         changing[:, STATUS] = [HELD if sticks(c) else OPEN for c in candidates]
         changing[:, ARMED] = 1
         return np.concatenate([block, self._table(first).ravel(), changing.ravel()])
 
     def header(self, mode: int) -> np.ndarray:
         head = super().header(mode)
-        head[int(block_at(head)) + GAPS_STAGE] = len(head) + sum(p.n_stage for p in self.listed)
+        starts = len(head) + np.cumsum([0, *(p.n_stage for p in self.called)])
+        first = len(self.listed)
+        for k, (place, found) in enumerate({GAPS: self.gaps, **self.quick}.items()):
+            at = block_at(head) + (place if place < BLOCK else BLOCK + ANSWER + TABLE * (place - BLOCK))
+            head[at : at + 2] = found.address, starts[first + k]
         return head
 
     def _table(self, first: int) -> np.ndarray:
@@ -101,6 +121,8 @@ class ContactParts(Parts):
                     of.bilateral,
                     of.on is not None,
                     of.off is not None,
+                    0,  # the program of its rows, see ``header``
+                    0,
                 ]
             )
             first += len(c.rows)
@@ -166,7 +188,7 @@ class ContactFunctions:
             _function("rhs", native.rhs, parts, nq + n),
             _function("settle", native.settle, parts, settled_places(n, nq).end),
             _function("guards", native.guards, parts, 2 * nc),
-            _function("change", native.change, parts, change_places(nc, m, n, nq).end),
+            _function("change", change, parts, change_places(nc, m, n, nq).end),
         )
 
     @cached_property
@@ -186,7 +208,7 @@ class ContactFunction(ConstrainedFunction):
     parts: ContactParts
 
     def scratch(self, head: np.ndarray) -> int:
-        return int(contact_places(head, len(self.parts.equations.candidates)).end)
+        return int(quick_places(head, len(self.parts.equations.candidates)).end)
 
 
 def _function(name: str, code: Callable[[], int], parts: ContactParts, length: int) -> ContactFunction:
@@ -200,15 +222,37 @@ def contact_functions(dyn: Dynamics) -> ContactFunctions | None:
     return dyn.derived("contacts", lambda: ContactFunctions.of(dyn.equations, dyn.compile))
 
 
-def _parts(eqs: Equations, code_of: Callable[[Program], CompiledFunction]) -> ContactParts:
+def _parts(
+    eqs: Equations, code_of: Callable[[Program], CompiledFunction], *, settled_only: bool = False
+) -> ContactParts:
     programs = [program(eqs, "constraints"), program(eqs, "configuration")]
     programs += [program(eqs.unconstrained, "kinematics"), program(eqs, "unconstrained")]
     own = None
     if eqs.system.own is not None:
         inner = eqs.own
         length = settled_places(len(inner.u), len(inner.q)).end
-        own = _function("settle", native.settle, _parts(inner, code_of), length)
-    return ContactParts(eqs, tuple(code_of(p) for p in programs), own, gaps=code_of(program(eqs, "gaps")))
+        own = _function("settle", native.settle, _parts(inner, code_of, settled_only=True), length)
+    quick = {} if settled_only else {place: code_of(p) for place, p in _quick_programs(eqs).items()}
+    return ContactParts(eqs, tuple(code_of(p) for p in programs), own, gaps=code_of(program(eqs, "gaps")), quick=quick)
+
+
+def _quick_programs(eqs: Equations) -> dict[int, Program]:
+    """What ``ContactParts.quick`` is made of."""
+    responses, m = Responses(eqs), len(eqs.constraints)
+    permanent = eqs.constraints[: m - sum(len(c.rows) for c in eqs.candidates)]
+    found = {FACTOR: responses.factor(), FREE: program(eqs.unconstrained, "rhs")}
+    if permanent:
+        found[ALWAYS] = responses.rows("permanent rows", permanent, 0.0)
+    if len(eqs.u) <= MANY_SPEEDS:
+        below = (0, *CAPACITIES)
+        for k, capacity in enumerate(CAPACITIES):
+            if below[k] < m:
+                for slides in (False, True):
+                    code = responses.solution(capacity, MOST, REPEATED, slides=slides)
+                    found[SOLUTIONS + 4 * k + 2 * slides] = code
+    for k, c in enumerate(eqs.candidates):
+        found[BLOCK + k] = responses.rows(f"rows of {c.name}", c.rows, c.numbers[KINETIC])
+    return found
 
 
 def refusal(equations: Equations, out: np.ndarray) -> str:
@@ -241,7 +285,9 @@ REFUSALS = {
         "impacts that meet in one instant do not come to an end, the last one was of {who}; give some of the contacts "
         "less restitution"
     ),
-    CONTRADICTED: "{who} strikes, but what holds both ways lets nothing give way; take one of these constraints out",
+    CONTRADICTED: (
+        "{who} contradicts other constraints that hold both ways: no forces keep them together; take one of them out"
+    ),
     OPPOSED: (
         "constraints that are in force at once there contradict each other, no speeds keep all of {who}; delete one "
         "before the other is imposed"

@@ -236,14 +236,22 @@ def quantity(equations: Derived, name: str) -> Quantity:
 
 def written(equations: Derived, name: str) -> Quantity:
     """A named quantity as it is computed and printed: sums and products as short as can be."""
-    found = quantity(equations, name)
+    return _shortened(quantity(equations, name))
+
+
+def _shortened(found: Quantity) -> Quantity:
     with collector_paused():
         return found._replace(outputs=shortened(factor(found.outputs)))
 
 
 def program(equations: Derived, name: str) -> Program:
     """The straight-line program of a named quantity."""
-    found = written(equations, name)
+    return scheduled(equations, name, quantity(equations, name))
+
+
+def scheduled(equations: Derived, name: str, found: Quantity) -> Program:
+    """The straight-line program of a quantity of these equations, under a name."""
+    outputs = _shortened(found).outputs
     state = (equations.t, *equations.q, *equations.u)
     with collector_paused():
-        return Program(name, found.outputs, state=state, rest=found.rest, parameters=equations.parameters)
+        return Program(name, outputs, state=state, rest=found.rest, parameters=equations.parameters)

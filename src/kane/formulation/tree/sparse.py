@@ -70,11 +70,7 @@ def solve(M: Sparse, b: Sequence[Any], order: Sequence[int], names: Sequence[str
 def solved(factor: TriangularFactor, b: Sequence[Any], order: Sequence[int]) -> list[Any]:
     """x with M x = b, of the factor of M that ``triangular_factor`` gave for an order."""
     rows, inverses = factor
-    x = [b[unknown] for unknown in order]
-    for k in range(len(order) - 1, -1, -1):
-        for i, m in rows[k].items():
-            x[i] = x[i] - m * x[k]
-        x[k] = x[k] * inverses[k]
+    x = [y * inverse for y, inverse in zip(eliminated(rows, b, order), inverses, strict=True)]
     for k in range(len(order)):
         for i, m in rows[k].items():
             x[k] = x[k] - m * x[i]
@@ -82,3 +78,12 @@ def solved(factor: TriangularFactor, b: Sequence[Any], order: Sequence[int]) -> 
     for p, unknown in enumerate(order):
         out[unknown] = x[p]
     return out
+
+
+def eliminated(L: Sequence[dict[int, Any]], b: Sequence[Any], order: Sequence[int]) -> list[Any]:
+    """L^-T b, by places in order."""
+    x = [b[unknown] for unknown in order]
+    for k in range(len(order) - 1, -1, -1):
+        for i, m in L[k].items():
+            x[i] = x[i] - m * x[k]
+    return x

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from kane.native.blocks import constraint_places, scratch_places
-from kane.native.contacts.header import NUMBERS
-from kane.native.header import ROWS, SPEEDS
+from kane.native.contacts.header import MOST, NUMBERS
+from kane.native.header import COORDINATES, ROWS, SPEEDS
 
 
 class ChangePlaces(NamedTuple):
@@ -41,7 +41,7 @@ class ContactPlaces(NamedTuple):
     (m); udot (n). Of impulses: columns R^T J^T and M~^-1 R^T J^T of every row (m, n each), G (m, m), velocities now and
     when the change began (m each), impulses of the impacts and in all (m each); the speeds before a projection and when
     the change began (n each); what changes in a run as it was (4 nc); what is undecided (nc); scratch of one impact
-    (24) and of directions of slip (4 nc, and nc, nc); what is noted (2).
+    (24) and of directions of slip (4 nc, and nc, nc); what is noted (3).
     """
 
     every: int
@@ -104,8 +104,73 @@ def contact_places(head: Any, nc: Any) -> ContactPlaces:
     body = undecided + nc
     aimed = body + 24
     note = aimed + (4 + nc) * nc
-    end = note + 2
+    end = note + 3
     return ContactPlaces(
         every, active, counted, gaps, forces, F, Y, K, N, l, h, remainder, udot, J, Z, G, v, start, impulse, total,
         before, first, kept, undecided, body, aimed, note, end,
     )  # fmt: skip
+
+
+class AnswerPlaces(NamedTuple):
+    """What the program "factor" gives, and what solutions are given behind it: n speeds, nq coordinates.
+
+    L below its diagonal by rows (n (n - 1) / 2), 1 / D and z (n each); dq/dt (nq). Of MOST rows the remainders, x and y
+    (n each).
+    """
+
+    L: int
+    inverse: int
+    z: int
+    rates: int
+    remainder: int
+    x: int
+    y: int
+    end: int
+
+
+def answer_places(n: int, nq: int) -> AnswerPlaces:
+    """The places for n speeds and nq coordinates."""
+    inverse = n * (n - 1) // 2
+    rates = inverse + 2 * n
+    x = rates + nq + MOST
+    return AnswerPlaces(0, inverse, inverse + n, rates, rates + nq, x, x + MOST * n, x + 2 * MOST * n)
+
+
+class SolutionPlaces(NamedTuple):
+    """Outputs of a solution for m rows: udot (n), the forces (m); the diagonal of S when it was divided by, and before
+    (m each); what is left of the accelerations of the rows (m); what the forces make of v in udot = L^-1 v (n).
+    """
+
+    force: int
+    pivot: int
+    square: int
+    left: int
+    pushed: int
+    end: int
+
+
+def solution_places(m: int, n: int) -> SolutionPlaces:
+    """The places for m rows and n speeds."""
+    return SolutionPlaces(n, n + m, n + 2 * m, n + 3 * m, n + 4 * m, 2 * n + 4 * m)
+
+
+class QuickPlaces(NamedTuple):
+    """Scratch of ``kane.native.contacts.quick``, behind that of ``ContactPlaces``.
+
+    What solutions are given, and behind it room for what the program of the rows of one candidate gives: of each y (n),
+    then their remainders, A u + b, and kinetic friction (1). What solutions give. The rows in force (MOST).
+    """
+
+    given: int
+    found: int
+    row: int
+    end: int
+
+
+def quick_places(head: Any, nc: Any) -> QuickPlaces:
+    """The places for a model with this header and so many candidates."""
+    m, n = head[ROWS], head[SPEEDS]
+    given = contact_places(head, nc).end
+    found = given + answer_places(n, head[COORDINATES]).end + m * (n + 2) + 1
+    row = found + solution_places(MOST, n).end
+    return QuickPlaces(given, found, row, row + MOST)

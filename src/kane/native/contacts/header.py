@@ -10,14 +10,19 @@ from typing import Any
 
 from kane.native.header import HEADER, QUATERNIONS, RESIDUALS, SPEEDS
 
-# The block's own: address and place of the stage of the program "gaps", how many candidates there are, how many rows
-# are permanent.
-GAPS, GAPS_STAGE, CANDIDATES, PERMANENT = range(4)
-BLOCK = 4
+# The block's own: addresses and places of the stages of the programs "gaps", of the factor of M, of qdot and udot
+# without any rows, of the permanent rows, and of the solutions for as many rows as CAPACITIES says, without and with
+# contacts that slide; how many candidates there are, how many rows are permanent. The table is behind it.
+GAPS, FACTOR, FREE, ALWAYS, SOLUTIONS = range(0, 10, 2)
+CAPACITIES = (3, 6, 9)
+MOST = max(CAPACITIES)
+CANDIDATES, PERMANENT = range(SOLUTIONS + 4 * len(CAPACITIES), SOLUTIONS + 4 * len(CAPACITIES) + 2)
+BLOCK = PERMANENT + 1
 # The table. The row along the gap, or NONE; the first of the tangents and how many there are; what bounds them; the
-# law of restitution; whether the rows hold both ways; whether `on` and `off` are given.
-NORMAL, TANGENT, TANGENTS, FRICTION, LAW, BILATERAL, TIMED, ENDED = range(8)
-TABLE = 8
+# law of restitution; whether the rows hold both ways; whether `on` and `off` are given; address and place
+# of the stage of the program of its rows.
+NORMAL, TANGENT, TANGENTS, FRICTION, LAW, BILATERAL, TIMED, ENDED, ANSWER = range(9)
+TABLE = 10
 NONE = -1
 # Bounds: none, a share of the normal force, a force of its own.
 UNBOUNDED, COULOMB, THRESHOLDS = range(3)
@@ -37,13 +42,18 @@ def block_at(head: Any) -> Any:
     return HEADER + head[SPEEDS] + head[RESIDUALS] + head[QUATERNIONS]
 
 
+def table_at(head: Any) -> Any:
+    """Where the table starts."""
+    return block_at(head) + BLOCK
+
+
 def changing_at(head: Any, candidates: Any) -> Any:
     """Where starts what changes in a run."""
-    return block_at(head) + BLOCK + TABLE * candidates
+    return table_at(head) + TABLE * candidates
 
 
-# Kinds of change, of the candidate that caused it.
-NOTHING, IMPOSED, DELETED, SLIPPED, STUCK, REVERSED, BOUNCED = range(7)
-# How a change ended; the others are errors.
-ADOPTED = 0
+# Kinds of change, of the candidate that caused it. HALTED: impacts that made each other anew were brought to an end.
+NOTHING, IMPOSED, DELETED, SLIPPED, STUCK, REVERSED, BOUNCED, HALTED = range(8)
+# How a change ended, or impacts that would not; the others are errors.
+ADOPTED, PRESSED = 0, 1
 NO_MODE, ENERGY_GAINED, ENDLESS, CONTRADICTED, NOT_FINITE, OPPOSED = range(-2, -8, -1)

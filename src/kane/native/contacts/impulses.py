@@ -34,6 +34,7 @@ from kane.native.contacts.header import (
     NUMBERS,
     OPEN,
     OPPOSED,
+    PRESSED,
     RESTITUTION,
     STATIC,
     STATUS,
@@ -42,7 +43,7 @@ from kane.native.contacts.header import (
     TANGENTS,
 )
 from kane.native.contacts.impact import DONE, IMMOVABLE, IMPACT, KINETIC_FRICTION, STATIC_FRICTION, G, P, V, strike
-from kane.native.contacts.motion import SLOW
+from kane.native.contacts.quick import SLOW
 from kane.native.embedding import call, correct_speeds, find_rows, load_columns, reduce_mass
 from kane.native.header import ROWS, SPEEDS, UNCHOSEN, UNCONSTRAINED
 
@@ -50,8 +51,9 @@ from kane.native.header import ROWS, SPEEDS, UNCHOSEN, UNCONSTRAINED
 TOUCHING = 1e-11
 # Velocities under this share of what they are made of are rounding.
 ROUNDING = 1e-12
-# Passes over all contacts until none approaches.
-PASSES = 2000
+# Passes over all contacts until none approaches; what is left after them has lost all but a share e^PASSES of its
+# velocity to restitution e.
+PASSES = 100
 # Rows that are off by more than this share of what they are made of contradict each other.
 OPPOSED_BY = 1e-8
 
@@ -71,7 +73,8 @@ class Impulses(NamedTuple):
         kept_along: ``kept`` read as doubles.
         body: of one impact.
         aimed, angle, turn, step, turns: of slips that begin in space, see ``mode``.
-        note: the candidate that caused the change, and the one that an error is about; NONE where there is none.
+        note: the candidate that caused the change, and the one that struck last or that an error is about, NONE where
+            there is none; whether the impacts were brought to an end.
     """
 
     J: Any
@@ -119,7 +122,7 @@ def impulses_of(a: Any, c: Any, work: Any) -> Any:
         vector_at(work, at.aimed + 2 * nc, nc),
         vector_at(work, at.aimed + 3 * nc, nc),
         matrix_at(work, at.aimed + 4 * nc, nc, nc),
-        integers_at(work, at.note, 2),
+        integers_at(work, at.note, 3),
     )
 
 
@@ -278,7 +281,7 @@ def collide(c: Any, i: Any) -> int:
     """Impacts, one after the other in the order of declaration, again and again until nothing approaches.
 
     Returns:
-        ADOPTED, or the error.
+        ADOPTED; PRESSED where after many of them something still approaches; or the error.
     """
     for _ in range(PASSES):
         struck = False
@@ -293,7 +296,7 @@ def collide(c: Any, i: Any) -> int:
                     return ended
         if not struck:
             return ADOPTED
-    return ENDLESS
+    return PRESSED
 
 
 @native_kernel

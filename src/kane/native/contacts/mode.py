@@ -15,6 +15,7 @@ from typing import Any
 from kane.native.algebra import factor, solve_columns
 from kane.native.blocks import unconstrained_places
 from kane.native.call import native_kernel
+from kane.native.contacts.forces import UNBOUNDED_FORCE
 from kane.native.contacts.header import (
     ALONG,
     BILATERAL,
@@ -38,7 +39,7 @@ from kane.native.contacts.header import (
 )
 from kane.native.contacts.impact import length
 from kane.native.contacts.impulses import rounding_of, touches
-from kane.native.contacts.motion import accelerate, in_force, solve_square
+from kane.native.contacts.motion import accelerate, in_force, move_quickly, solve_square
 from kane.native.embedding import gather_rows, load_columns
 from kane.native.header import COORDINATES, ROWS, UNCHOSEN
 
@@ -149,8 +150,10 @@ def _has_passed(c: Any, i: Any, k: int) -> bool:
 
 
 @native_kernel
-def try_mode(c: Any, stage: Any, work: Any) -> None:
+def try_mode(c: Any, a: Any, rest: Any, stage: Any, work: Any) -> None:
     """Accelerations and forces in the mode of the statuses."""
+    if move_quickly(c, a, rest, stage, work):
+        return
     b = in_force(c, stage, work, False)
     gather_rows(c.every, b.active, b.head[ROWS], b.f.order.size, b.rows)
     load_columns(b.rows, b.f, b.kept, UNCHOSEN)
@@ -180,6 +183,8 @@ def worst(c: Any, i: Any, a: Any) -> Any:
     scale, found, most, wanted = force_scale(c, a), -1, SEARCHED, OPEN
     for k in range(c.block[CANDIDATES]):
         if i.undecided[k] == DECIDED:
+            if is_contradicted(c, k):
+                found, most = k, math.inf
             continue
         share, asked = _failure(c, i, a, k, scale)
         if not share <= most:
@@ -188,6 +193,18 @@ def worst(c: Any, i: Any, a: Any) -> Any:
         if not abs(c.udot[j]) < math.inf:
             most = math.inf
     return found, most, wanted
+
+
+@native_kernel
+def is_contradicted(c: Any, k: int) -> bool:
+    """Whether a candidate holds both ways, and no force keeps its rows."""
+    row, found = k * TABLE, False
+    if c.table[row + BILATERAL] == 1 and c.changing[k * CHANGING + STATUS] == HELD:
+        for r in range(c.table[row + TANGENTS]):
+            found = found or abs(c.forces[c.table[row + TANGENT] + r]) >= UNBOUNDED_FORCE
+        if c.table[row + NORMAL] >= 0:
+            found = found or abs(c.forces[c.table[row + NORMAL]]) >= UNBOUNDED_FORCE
+    return bool(found)
 
 
 @native_kernel
@@ -248,12 +265,12 @@ def flip(c: Any, i: Any, k: int, wanted: int) -> None:
 
 
 @native_kernel
-def find_accelerations(a: Any, c: Any, i: Any, stage: Any, work: Any) -> None:
+def find_accelerations(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> None:
     """Accelerations in the mode of the statuses; slip that begins in space is aimed where it goes on.
 
     The angles of all such slips together by Newton's method, with differences for derivatives.
     """
-    try_mode(c, stage, work)
+    try_mode(c, a, rest, stage, work)
     aimed = 0
     for k in range(c.block[CANDIDATES]):
         if begins_in_space(c, i, k):
@@ -269,7 +286,7 @@ def find_accelerations(a: Any, c: Any, i: Any, stage: Any, work: Any) -> None:
             return
         for s in range(aimed):
             _aim(c, i.aimed[s], i.angle[s] + AIM_STEP)
-            try_mode(c, stage, work)
+            try_mode(c, a, rest, stage, work)
             for r in range(aimed):
                 i.turns[r, s] = (_turn(a, c, i.aimed[r]) - i.turn[r]) / AIM_STEP
             _aim(c, i.aimed[s], i.angle[s])
@@ -277,7 +294,7 @@ def find_accelerations(a: Any, c: Any, i: Any, stage: Any, work: Any) -> None:
         for r in range(aimed):
             i.angle[r] -= min(max(i.step[r], -0.5), 0.5)
             _aim(c, i.aimed[r], i.angle[r])
-        try_mode(c, stage, work)
+        try_mode(c, a, rest, stage, work)
 
 
 @native_kernel
@@ -310,7 +327,7 @@ def _aim(c: Any, k: int, angle: float) -> None:
 
 
 @native_kernel
-def search(a: Any, c: Any, i: Any, stage: Any, work: Any) -> bool:
+def search(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> bool:
     """The mode that the conditions hold in, from the present statuses on; whether there is one.
 
     The candidate that fails most is flipped, again and again; where that goes round in a circle, all modes of what is
@@ -324,7 +341,7 @@ def search(a: Any, c: Any, i: Any, stage: Any, work: Any) -> bool:
     for attempt in range(flips + min(count, MODES)):
         if attempt >= flips:
             _enumerate(c, i, attempt - flips)
-        find_accelerations(a, c, i, stage, work)
+        find_accelerations(a, c, i, rest, stage, work)
         k, share, wanted = worst(c, i, a)
         if k < 0 and share < math.inf:
             return True
@@ -334,7 +351,7 @@ def search(a: Any, c: Any, i: Any, stage: Any, work: Any) -> bool:
         i.note[1] = k
         if attempt == 0 and i.note[0] < 0:
             i.note[0] = k
-        if attempt < flips:
+        if attempt < flips and i.undecided[k] != DECIDED:
             flip(c, i, k, wanted)
     return False
 

@@ -16,20 +16,16 @@ import math
 from typing import Any, NamedTuple
 
 from kane.native.algebra import (
-    Factors,
-    factor,
     factor_positive,
-    from_q,
     solve_factored,
-    solve_lower,
     solve_upper,
     to_q,
 )
 from kane.native.blocks import constraint_places, unconstrained_places
 from kane.native.call import call_program, integers_at, matrix_at, native_inline, native_kernel, vector_at
 from kane.native.contacts.blocks import contact_places
+from kane.native.contacts.forces import add_friction, direction, find_forces
 from kane.native.contacts.header import (
-    ALONG,
     BILATERAL,
     BLOCK,
     CANDIDATES,
@@ -37,7 +33,6 @@ from kane.native.contacts.header import (
     COULOMB,
     FRICTION,
     GAPS,
-    GAPS_STAGE,
     HELD,
     KINETIC,
     NONE,
@@ -46,7 +41,6 @@ from kane.native.contacts.header import (
     OPEN,
     PERMANENT,
     SLIDING,
-    STATIC,
     STATUS,
     TABLE,
     TANGENT,
@@ -54,15 +48,11 @@ from kane.native.contacts.header import (
     THRESHOLDS,
     block_at,
     changing_at,
+    table_at,
 )
-from kane.native.contacts.impact import length
+from kane.native.contacts.quick import accelerate_quickly, quick_of
 from kane.native.embedding import arrays_among, reduce_mass, remainders
-from kane.native.header import COORDINATES, HEADER, ROWS, SPEEDS, UNCHOSEN
-
-# Slip slower than this [m/s or rad/s] is none: rounding of speeds of 1 km/s.
-SLOW = 1e-13
-# What hardly pushes takes as much of redundant friction as if it pushed with this share of the largest force.
-SHARED = 1e-6
+from kane.native.header import COORDINATES, HEADER, ROWS, SPEEDS
 
 
 class Contacts(NamedTuple):
@@ -111,7 +101,7 @@ def contacts_of(stage: Any, work: Any) -> Any:
     at, changing = contact_places(head, nc), changing_at(head, nc)
     return Contacts(
         block,
-        integers_at(stage, block_at(head) + BLOCK, TABLE * nc),
+        integers_at(stage, table_at(head), TABLE * nc),
         integers_at(stage, changing, CHANGING * nc),
         vector_at(stage, changing, CHANGING * nc),
         vector_at(work, at.every, constraint_places(m, n).end),
@@ -131,9 +121,17 @@ def contacts_of(stage: Any, work: Any) -> Any:
 
 
 @native_inline
+def copy_state(a: Any, state: Any) -> None:
+    """The state of a call into the arrays."""
+    given = vector_at(state, 0, a.state.size)
+    for i in range(given.size):
+        a.state[i] = given[i]
+
+
+@native_inline
 def find_gaps(c: Any, a: Any, rest: Any, stage: Any, work: Any) -> None:
     """Gaps, signs and coefficients at the state of the arrays."""
-    part = vector_at(stage, c.block[GAPS_STAGE], 0)
+    part = vector_at(stage, c.block[GAPS + 1], 0)
     call_program(c.block[GAPS], a.state, vector_at(rest, 0, 0), part, c.gaps, vector_at(work, 0, 0))
 
 
@@ -167,24 +165,6 @@ def in_force(c: Any, stage: Any, work: Any, bilateral: bool) -> Any:
 
 
 @native_kernel
-def direction(c: Any, k: int, n: int) -> Any:
-    """The direction of slip of a sliding candidate.
-
-    Of one tangent the one it had, beyond the end of the slip too; of two that of the slip, where it goes on as it went.
-    That of the slip where there has been none yet, as in a stage whose statuses are set from outside.
-    """
-    at, t = k * CHANGING + ALONG, c.table[k * TABLE + TANGENT]
-    x, y, motion = c.along[at], c.along[at + 1], constraint_places(c.counted.size, n).motion
-    unknown = x == 0.0 and y == 0.0
-    if unknown or c.table[k * TABLE + TANGENTS] == 2:
-        vx, vy = c.every[motion + t], c.every[motion + t + 1] if c.table[k * TABLE + TANGENTS] == 2 else 0.0
-        speed = length(vx, vy)
-        if speed > SLOW and (unknown or vx * x + vy * y > 0.0):
-            return vx / speed, vy / speed
-    return x, y
-
-
-@native_kernel
 def _load_friction(c: Any, order: Any, rank: int, n: int) -> int:
     """Columns F of the sliding contacts, in the order of the choice, their candidates in N; how many.
 
@@ -211,6 +191,32 @@ def _load_friction(c: Any, order: Any, rank: int, n: int) -> int:
             c.N[s] = float(c.table[row + NORMAL])
             s += 1
     return s
+
+
+@native_inline
+def move_quickly(c: Any, a: Any, rest: Any, stage: Any, work: Any) -> bool:
+    """udot and the forces of all rows at the state of the arrays, where the rows in force are independent.
+
+    What the program "constraints" gives is there.
+    """
+    k = quick_of(stage, work)
+    m = accelerate_quickly(k, a.state, rest, stage, work, True)
+    if m != NONE:
+        _take(c, k, m)
+    return bool(m != NONE)
+
+
+@native_kernel
+def _take(c: Any, k: Any, m: int) -> None:
+    """What the quick way has found; z in the place of h, whose size it has."""
+    n = c.udot.size
+    for j in range(n):
+        c.udot[j], c.h[j] = k.found[j], k.given[k.at.z + j]
+    for row in range(c.forces.size):
+        c.forces[row] = 0.0
+    for j in range(m):
+        c.forces[k.row[j]] = k.found[n + j]
+    add_friction(c, n)
 
 
 @native_kernel
@@ -251,7 +257,7 @@ def accelerate(c: Any, a: Any, rank: int) -> bool:
             a.udot[k] += D[k, j] * a.udot[j]
     for k in range(n):
         c.udot[order[k]] = a.udot[k] if good else math.nan
-    _find_forces(c, a, rank, sliding)
+    find_forces(c, a, rank, sliding)
     return good
 
 
@@ -325,74 +331,3 @@ def solve_square(K: Any, n: int, b: Any, x: Any) -> bool:
             total -= K[k, j] * x[j]
         x[k] = total / K[k, k] if K[k, k] != 0.0 else 0.0
     return good
-
-
-@native_kernel
-def _share_friction(c: Any, a: Any) -> None:
-    """Redundant friction of what sticks, shared out as its bounds: the least sum of f^2 / (mu N).
-
-    The Factors are overwritten.
-    """
-    n, held, least = a.f.order.size, 0, 0.0
-    for row in range(c.forces.size):
-        least = max(least, SHARED * abs(c.forces[row]))
-    for j in range(n):
-        a.z[j] = 0.0
-    for k in range(c.block[CANDIDATES]):
-        row = k * TABLE
-        if c.changing[k * CHANGING + STATUS] != HELD or c.table[row + FRICTION] != COULOMB:
-            continue
-        bound = c.gaps[k * NUMBERS + STATIC] * c.forces[c.table[row + NORMAL]]
-        for i in range(c.table[row + TANGENTS]):
-            t = c.table[row + TANGENT] + i
-            a.x[held], c.l[held] = math.sqrt(max(bound, least)), float(t)
-            for j in range(n):
-                a.f.A[held, j] = a.x[held] * c.every[t * n + j]
-                a.z[j] += c.forces[t] * c.every[t * n + j]
-            held += 1
-    if held == 0 or least == 0.0:
-        return
-    for j in range(n):
-        a.f.order[j] = j
-    f = Factors(a.f.A[:held], a.f.order, a.f.diag, a.f.beta, a.f.norms, a.f.w)
-    rank = factor(f, UNCHOSEN)
-    # The scaled rows B have B^T g = sum of f_i a_i: g of least norm, f_i = scale_i g_i.
-    for k in range(held):
-        c.remainder[k] = a.z[f.order[k]] if k < rank else 0.0
-    g = c.remainder[:held]
-    solve_lower(f, rank, g)
-    from_q(f, rank, g)
-    for k in range(held):
-        c.forces[int(c.l[k])] = a.x[k] * g[k]
-
-
-@native_kernel
-def _find_forces(c: Any, a: Any, rank: int, sliding: int) -> None:
-    """Forces of all rows: lambda of least norm of those in force, friction of what slides, zero of the others."""
-    n, m = a.f.order.size, a.f.A.shape[0]
-    for k in range(m):
-        a.x[k] = 0.0
-    for i in range(rank):
-        a.x[i] = a.z[i]
-        for j in range(rank, n):
-            a.x[i] += a.W[i, j] * a.udot[j]
-        for s in range(sliding):
-            a.x[i] -= c.N[s] * c.F[s, i]
-    solve_lower(a.f, rank, a.x)
-    from_q(a.f, rank, a.x)
-    for i in range(c.forces.size):
-        c.forces[i] = 0.0
-    for k in range(m):
-        c.forces[c.active[k]] = a.x[k]
-    if rank < m:
-        _share_friction(c, a)
-    for k in range(c.block[CANDIDATES]):
-        row = k * TABLE
-        if c.changing[k * CHANGING + STATUS] == SLIDING and c.table[row + TANGENTS] > 0:
-            bound = c.gaps[k * NUMBERS + KINETIC]
-            if c.table[row + FRICTION] == COULOMB:
-                bound *= c.forces[c.table[row + NORMAL]]
-            x, y = direction(c, k, n)
-            c.forces[c.table[row + TANGENT]] = -bound * x
-            if c.table[row + TANGENTS] == 2:
-                c.forces[c.table[row + TANGENT] + 1] = -bound * y

@@ -33,6 +33,7 @@ from kane.native.contacts.header import (
     CHANGING,
     DELETED,
     GAP,
+    HALTED,
     HELD,
     IMPOSED,
     KINETIC,
@@ -68,6 +69,7 @@ KINDS = {
     STUCK: "sticks",
     REVERSED: "reverses",
     BOUNCED: "bounces",
+    HALTED: "halts",
 }
 
 

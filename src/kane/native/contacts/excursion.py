@@ -1,0 +1,292 @@
+"""An excursion as a native program: impulses, and the mode that follows.
+
+Source: Gillespie 2003, section 4 and Fig. 2.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from kane.native.blocks import constraint_places
+from kane.native.call import native_inline, native_kernel, native_program, vector_at
+from kane.native.contacts.blocks import change_places
+from kane.native.contacts.header import (
+    ADOPTED,
+    ALONG,
+    ARMED,
+    BILATERAL,
+    BOUNCED,
+    CANDIDATES,
+    CHANGING,
+    CONTRADICTED,
+    DELETED,
+    ENDED,
+    GAP,
+    HALTED,
+    HELD,
+    IMPOSED,
+    NO_MODE,
+    NONE,
+    NORMAL,
+    NOT_FINITE,
+    NOTHING,
+    NUMBERS,
+    OFF,
+    ON,
+    OPEN,
+    OPPOSED,
+    PRESSED,
+    REVERSED,
+    SLIDING,
+    SLIPPED,
+    STATUS,
+    STUCK,
+    TABLE,
+    TIMED,
+)
+from kane.native.contacts.impulses import (
+    TOUCHING,
+    add_impulses,
+    collide,
+    energy_lost,
+    hit,
+    impulses_of,
+    jams,
+    load_impulses,
+    load_velocities,
+    opposed,
+    project,
+    rounding_of,
+    touches,
+)
+from kane.native.contacts.mode import (
+    DECIDED,
+    MOVING,
+    decide,
+    decide_slip,
+    is_contradicted,
+    row_acceleration,
+    search,
+)
+from kane.native.contacts.motion import contacts_of, copy_state, find_gaps, in_force
+from kane.native.contacts.quick import SLOW
+from kane.native.embedding import call, find_rows
+from kane.native.header import COORDINATES, RANK, SPEEDS, UNCHOSEN, UNCONSTRAINED
+from kane.native.settle import choose
+
+# A contact that would hop no higher than this comes to rest [m or rad].
+HOP = 1e-12
+# Impacts without collision after which there is no mode.
+ATTEMPTS = 4
+
+native_inline(change_places)
+
+
+@native_program
+def change(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+    """An excursion: impulses, statuses and the choice of speeds of the mode that follows; see ``ChangePlaces``.
+
+    Where it ends in an error, the mode of the stage and the state stay as they were.
+    """
+    c = contacts_of(stage, work)
+    a = in_force(c, stage, work, False)
+    copy_state(a, state)
+    i = impulses_of(a, c, work)
+    n = a.head[SPEEDS]
+    m, nc = c.counted.size, c.block[CANDIDATES]
+    at = change_places(nc, m, n, a.head[COORDINATES])
+    result = vector_at(out, 0, at.end)
+    for j in range(n):
+        i.first[j] = a.state[a.state.size - n + j]
+    for j in range(c.changing.size):
+        i.kept[j] = c.changing[j]
+    for row in range(m):
+        i.total[row] = 0.0
+    a.head[RANK] = UNCHOSEN
+    find_gaps(c, a, rest, stage, work)
+    find_rows(a, rest, stage, work)
+    load_velocities(c, i)
+    for row in range(m):
+        i.start[row] = i.v[row]
+    i.note[0], i.note[1], i.note[2] = _switch(c, n), NONE, 0
+    status = _excursion(a, c, i, rest, stage, work)
+    if status == ADOPTED:
+        status = _adopt(c, i, result, rest, stage, work)
+        for j in range(at.status):
+            if not abs(a.state[1 + j]) < math.inf:
+                status = NOT_FINITE
+    for j in range(at.status):
+        result[j] = a.state[1 + j]
+    if status != ADOPTED:
+        copy_state(a, state)
+        for j in range(at.status):
+            result[j] = a.state[1 + j]
+        for j in range(c.changing.size):
+            c.changing[j] = i.kept[j]
+    _describe(c, i, status, result, at)
+
+
+@native_kernel
+def _switch(c: Any, n: int) -> int:
+    """Impose and delete what signs, and gaps that latch, say; the first candidate of which something has changed."""
+    cause, motion = NONE, constraint_places(c.counted.size, n).motion
+    for k in range(c.block[CANDIDATES]):
+        row, at = k * TABLE, k * CHANGING
+        if c.table[row + BILATERAL] == 0:
+            continue
+        status, armed = c.changing[at + STATUS], c.changing[at + ARMED] == 1
+        over = c.table[row + ENDED] == 1 and c.gaps[k * NUMBERS + OFF] > 0.0
+        if status != OPEN:
+            if over and armed:
+                c.changing[at + STATUS], c.changing[at + ARMED] = OPEN, 0
+                cause = k if cause == NONE else cause
+            continue
+        if c.table[row + TIMED] == 1:
+            due = c.gaps[k * NUMBERS + ON] > 0.0
+        else:
+            due = c.gaps[k * NUMBERS + GAP] <= TOUCHING and c.every[motion + c.table[row + NORMAL]] <= SLOW
+        if due and armed:
+            c.changing[at + ARMED] = 0 if over else 1
+            if not over:
+                c.changing[at + STATUS] = HELD
+                cause = k if cause == NONE else cause
+    return cause
+
+
+@native_kernel
+def _excursion(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
+    """Impulses and the mode that follows; how it ended."""
+    jammed = NONE
+    for _ in range(ATTEMPTS):
+        b = in_force(c, stage, work, True)
+        rank = project(b, c, i, rest, stage, work)
+        find_rows(b, rest, stage, work)
+        load_impulses(b, c, i, rank)
+        ended = ADOPTED if jammed == NONE else hit(c, i, jammed)
+        if ended == ADOPTED:
+            ended = collide(c, i)
+        if ended != ADOPTED and ended != PRESSED:
+            return ended
+        add_impulses(b, c, i, rank)
+        find_rows(b, rest, stage, work)
+        if ended == PRESSED:
+            i.note[2] = 1
+            _press(b, c, i, rest, stage, work)
+        call(b, UNCONSTRAINED, rest, stage, work, b.free)
+        load_velocities(c, i)
+        decide(c, i)
+        found = search(b, c, i, rest, stage, work)
+        while found and _come_to_rest(b, c, i):
+            found = search(b, c, i, rest, stage, work)
+        if found:
+            return ADOPTED
+        jammed = _jammed(c, i)
+        if jammed == NONE:
+            return CONTRADICTED if is_contradicted(c, i.note[1]) else NO_MODE
+        i.note[1] = jammed
+    return NO_MODE
+
+
+@native_kernel
+def _press(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> None:
+    """Take away at once the velocities with which contacts still approach, without restitution or friction.
+
+    A projection of the momentum, which takes energy away, whatever it is onto. What approaches because of it is added.
+    """
+    for k in range(c.block[CANDIDATES]):
+        if c.table[k * TABLE + BILATERAL] == 0:
+            c.changing[k * CHANGING + STATUS] = OPEN
+    for _ in range(c.block[CANDIDATES]):
+        load_velocities(c, i)
+        if not _close_what_approaches(c, i):
+            return
+        b = in_force(c, stage, work, False)
+        project(b, c, i, rest, stage, work)
+        find_rows(a, rest, stage, work)
+
+
+@native_kernel
+def _close_what_approaches(c: Any, i: Any) -> bool:
+    found = False
+    for k in range(c.block[CANDIDATES]):
+        if touches(c, k) and c.changing[k * CHANGING + STATUS] == OPEN:
+            normal = c.table[k * TABLE + NORMAL]
+            if i.v[normal] < -rounding_of(c, normal, i.first):
+                c.changing[k * CHANGING + STATUS] = SLIDING
+                found = True
+    return found
+
+
+@native_kernel
+def _come_to_rest(a: Any, c: Any, i: Any) -> bool:
+    """Close what departs so slowly that it would hop no higher than HOP; whether there is any."""
+    found = False
+    for k in range(c.block[CANDIDATES]):
+        if i.undecided[k] == DECIDED and touches(c, k):
+            normal = c.table[k * TABLE + NORMAL]
+            pull, _ = row_acceleration(c, a, normal)
+            if pull < 0.0 and i.v[normal] * i.v[normal] < -2.0 * HOP * pull:
+                decide_slip(c, i, k)
+                found = True
+    return found
+
+
+@native_kernel
+def _jammed(c: Any, i: Any) -> int:
+    """The first contact that slides and that a push would drive into the surface."""
+    for k in range(c.block[CANDIDATES]):
+        if i.undecided[k] == MOVING and jams(c, i, k):
+            return k
+    return NONE
+
+
+@native_kernel
+def _adopt(c: Any, i: Any, result: Any, rest: Any, stage: Any, work: Any) -> int:
+    """The speeds on all rows of the new mode, by impulses that are rounding but where a slip has been stopped; the
+    choice of speeds that this mode starts with. OPPOSED where no speeds keep all rows.
+    """
+    b = in_force(c, stage, work, False)
+    project(b, c, i, rest, stage, work)
+    choose(b)
+    result[change_places(0, 0, c.udot.size, b.head[COORDINATES]).energy_lost] = energy_lost(b, i)
+    find_rows(b, rest, stage, work)
+    return opposed(b, c, i)
+
+
+@native_kernel
+def _describe(c: Any, i: Any, status: int, result: Any, at: Any) -> None:
+    """What has happened, and why."""
+    cause = i.note[0] if status == ADOPTED else i.note[1]
+    for k in range(c.block[CANDIDATES]):
+        result[at.statuses + k] = c.changing[k * CHANGING + STATUS]
+        # What failed first may be as it was in the end, because others have changed.
+        if (cause == NONE or (status == ADOPTED and _kind(c, i, cause) == NOTHING)) and _kind(c, i, k) != NOTHING:
+            cause = k
+    result[at.status], result[at.cause] = status, cause
+    result[at.kind] = NOTHING if cause == NONE else _kind(c, i, cause)
+    if status != ADOPTED:
+        result[at.energy_lost] = 0.0
+    for row in range(i.total.size):
+        left = i.v[row] if status == OPPOSED else 0.0
+        result[at.impulses + row] = i.total[row] if status == ADOPTED else left
+
+
+@native_kernel
+def _kind(c: Any, i: Any, k: int) -> int:
+    """What has become of a candidate."""
+    at = k * CHANGING
+    before, after = i.kept[at + STATUS], c.changing[at + STATUS]
+    normal = c.table[k * TABLE + NORMAL]
+    if i.note[2] == 1 and normal != NONE and i.total[normal] != 0.0:
+        return HALTED
+    if after == OPEN:
+        if normal != NONE and i.total[normal] > 0.0:
+            return BOUNCED
+        return DELETED if before != OPEN else NOTHING
+    if before == OPEN:
+        return IMPOSED
+    if before != after:
+        return SLIPPED if after == SLIDING else STUCK
+    turned = c.along[at + ALONG] * i.kept_along[at + ALONG] + c.along[at + ALONG + 1] * i.kept_along[at + ALONG + 1]
+    return REVERSED if after == SLIDING and turned < 0.0 else NOTHING

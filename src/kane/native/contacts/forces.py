@@ -1,0 +1,145 @@
+"""Forces of the rows in a mode: of least norm where they are redundant; what sticks shares friction as its bounds."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from kane.native.algebra import Factors, factor, from_q, solve_lower
+from kane.native.blocks import constraint_places, unconstrained_places
+from kane.native.call import native_kernel
+from kane.native.contacts.header import (
+    CANDIDATES,
+    CHANGING,
+    COULOMB,
+    FRICTION,
+    HELD,
+    KINETIC,
+    NORMAL,
+    NUMBERS,
+    SLIDING,
+    STATIC,
+    STATUS,
+    TABLE,
+    TANGENT,
+    TANGENTS,
+)
+from kane.native.contacts.quick import slip_direction
+from kane.native.header import COORDINATES, UNCHOSEN
+
+# What is left of the acceleration of a row, over what it is made of, where rows contradict each other: more than what
+# those leave that count as dependent. The force is then as good as infinite [N].
+CONTRADICTED, UNBOUNDED_FORCE = 1e-7, 1e30
+# Accelerations below this [m/s^2 or rad/s^2] are none.
+STILL = 1e-10
+# What hardly pushes takes as much of redundant friction as if it pushed with this share of the largest force.
+SHARED = 1e-6
+
+
+@native_kernel
+def direction(c: Any, k: int, n: int) -> Any:
+    """The direction of slip of a sliding candidate, see ``slip_direction``."""
+    t, tangents = c.table[k * TABLE + TANGENT], c.table[k * TABLE + TANGENTS]
+    at = constraint_places(c.counted.size, n).motion + t
+    return slip_direction(c.along, k, tangents, c.every[at], c.every[at + 1] if tangents == 2 else 0.0)
+
+
+@native_kernel
+def _share_friction(c: Any, a: Any) -> None:
+    """Redundant friction of what sticks, shared out as its bounds: the least sum of f^2 / (mu N).
+
+    The Factors are overwritten.
+    """
+    n, held, least = a.f.order.size, 0, 0.0
+    for row in range(c.forces.size):
+        least = max(least, SHARED * abs(c.forces[row]))
+    for j in range(n):
+        a.z[j] = 0.0
+    for k in range(c.block[CANDIDATES]):
+        row = k * TABLE
+        if c.changing[k * CHANGING + STATUS] != HELD or c.table[row + FRICTION] != COULOMB:
+            continue
+        bound = c.gaps[k * NUMBERS + STATIC] * c.forces[c.table[row + NORMAL]]
+        for i in range(c.table[row + TANGENTS]):
+            t = c.table[row + TANGENT] + i
+            a.x[held], c.l[held] = math.sqrt(max(bound, least)), float(t)
+            for j in range(n):
+                a.f.A[held, j] = a.x[held] * c.every[t * n + j]
+                a.z[j] += c.forces[t] * c.every[t * n + j]
+            held += 1
+    if held == 0 or least == 0.0:
+        return
+    for j in range(n):
+        a.f.order[j] = j
+    f = Factors(a.f.A[:held], a.f.order, a.f.diag, a.f.beta, a.f.norms, a.f.w)
+    rank = factor(f, UNCHOSEN)
+    # The scaled rows B have B^T g = sum of f_i a_i: g of least norm, f_i = scale_i g_i.
+    for k in range(held):
+        c.remainder[k] = a.z[f.order[k]] if k < rank else 0.0
+    g = c.remainder[:held]
+    solve_lower(f, rank, g)
+    from_q(f, rank, g)
+    for k in range(held):
+        c.forces[int(c.l[k])] = a.x[k] * g[k]
+
+
+@native_kernel
+def find_forces(c: Any, a: Any, rank: int, sliding: int) -> None:
+    """Forces of all rows: lambda of least norm of those in force, friction of what slides, zero of the others."""
+    n, m = a.f.order.size, a.f.A.shape[0]
+    for k in range(m):
+        a.x[k] = 0.0
+    for i in range(rank):
+        a.x[i] = a.z[i]
+        for j in range(rank, n):
+            a.x[i] += a.W[i, j] * a.udot[j]
+        for s in range(sliding):
+            a.x[i] -= c.N[s] * c.F[s, i]
+    solve_lower(a.f, rank, a.x)
+    from_q(a.f, rank, a.x)
+    for i in range(c.forces.size):
+        c.forces[i] = 0.0
+    for k in range(m):
+        c.forces[c.active[k]] = a.x[k]
+    if rank < m:
+        _share_friction(c, a)
+        _mark_contradictions(c, a)
+    add_friction(c, n)
+
+
+@native_kernel
+def _mark_contradictions(c: Any, a: Any) -> None:
+    """Rows whose acceleration does not vanish, whatever their forces: these are without bound, against it.
+
+    As where two bars between sticking contacts come into line: nothing holds their joint back there. What is left is
+    compared with the largest of what rows in force are made of, and of what the loads alone would make of them.
+    """
+    n, largest = c.udot.size, 0.0
+    at = unconstrained_places(c.counted.size, n, a.head[COORDINATES])
+    for k in range(a.f.A.shape[0]):
+        row = c.active[k]
+        c.remainder[k] = a.free[at.remainder + row]
+        size = abs(c.remainder[k])
+        for j in range(n):
+            entry = c.every[row * n + j]
+            c.remainder[k] += entry * c.udot[j]
+            size += abs(entry * c.udot[j]) + abs(entry * c.h[j]) / a.free[j * (j + 1) // 2 + j]
+        largest = max(largest, size)
+    for k in range(a.f.A.shape[0]):
+        if abs(c.remainder[k]) > CONTRADICTED * largest + STILL:
+            c.forces[c.active[k]] = -math.copysign(UNBOUNDED_FORCE, c.remainder[k])
+
+
+@native_kernel
+def add_friction(c: Any, n: int) -> None:
+    """Kinetic friction of what slides into the forces, which have the normal ones."""
+    for k in range(c.block[CANDIDATES]):
+        row = k * TABLE
+        if c.changing[k * CHANGING + STATUS] == SLIDING and c.table[row + TANGENTS] > 0:
+            bound = c.gaps[k * NUMBERS + KINETIC]
+            if c.table[row + FRICTION] == COULOMB:
+                bound *= c.forces[c.table[row + NORMAL]]
+            x, y = direction(c, k, n)
+            c.forces[c.table[row + TANGENT]] = -bound * x
+            if c.table[row + TANGENTS] == 2:
+                c.forces[c.table[row + TANGENT] + 1] = -bound * y
