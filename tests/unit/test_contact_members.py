@@ -243,3 +243,18 @@ def test_what_cannot_be_meant_is_refused_by_name_and_leaves_nothing_behind(act, 
         act(m, body, hinge, floor)
     assert [c.name for c in m.candidates] in ([], ["left"])
     assert m.constraints == []
+
+
+def test_a_contact_whose_gap_no_speed_changes_is_left_out_and_said_to_be():
+    m = kane.Model("robot", gravity=(0, -9.81, 0))
+    base, arm = m.body("base", mass=1, inertia=(1, 1, 1)), m.body("arm", mass=1, inertia=(1, 1, 1))
+    m.connect(m.ground, base, kane.Weld())
+    m.connect(base, arm, kane.Revolute("a", axis="z"))
+    floor = kane.Plane(m.ground.point(), m.ground.y)
+    m.contact(base.point(), floor, name="base on floor")
+    m.contact(arm.point((1, 0, 0)), floor, name="hand")
+    equations = kane.formulate(m)
+    assert [c.name for c in equations.candidates] == ["hand"]
+    assert equations.notes == ("'base on floor' left out: no speed changes the gap, what it is between cannot move",)
+    run = kane.simulate(kane.build(equations), until=1.0, q={"a": 0.5}, u={"a_dot": -1.0})
+    assert {e.name for e in run.events} == {"hand"}

@@ -58,7 +58,7 @@ class Equations:
         touching: whether the rows of all candidates stand behind those of the constraints, to be counted one by one.
         baked: expressions that have taken the place of parameters.
         controllers: expressions that have taken the place of inputs, by the input's leaf.
-        notes: what an importer left out.
+        notes: what an importer left out, and contacts between what cannot move.
     """
 
     model: Model

@@ -12,7 +12,7 @@ from kane.expression.arena import Arena
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute as replace_leaves
-from kane.formulation.constraints.candidates import candidate_equations
+from kane.formulation.constraints.candidates import candidate_equations, left_out
 from kane.formulation.constraints.embed import embed
 from kane.formulation.constraints.near_state import read_near
 from kane.formulation.constraints.rows import constraint_equations
@@ -90,7 +90,7 @@ def formulate(model: Model, *, near: Any = None) -> Equations:
         constraints=constraints,
         embedding=embedding,
         candidates=candidates,
-        notes=tuple(model.notes),
+        notes=(*model.notes, *left_out(model.candidates, candidates)),
     )
     return with_reaction_loads(found, reactions) if reactions else found
 

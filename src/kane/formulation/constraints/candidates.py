@@ -50,20 +50,30 @@ class CandidateEquations:
 def candidate_equations(
     candidates: Sequence[Candidate], system: System, probe: Probe
 ) -> tuple[CandidateEquations, ...]:
-    """The equations of all candidates; tangents along which nothing can move are left out.
+    """The equations of all candidates but those whose gap no speed changes, as between a robot's base and its floor.
+
+    Tangents along which nothing can move are left out.
 
     Raises:
-        ModelError: no speed changes a gap, or no row of a candidate restricts anything.
+        ModelError: no row of a candidate without a gap restricts anything.
     """
-    return tuple(_equations(c, system, probe) for c in candidates)
+    found = (_equations(c, system, probe) for c in candidates)
+    return tuple(c for c in found if c is not None)
 
 
-def _equations(c: Candidate, system: System, probe: Probe) -> CandidateEquations:
+def left_out(candidates: Sequence[Candidate], found: Sequence[CandidateEquations]) -> list[str]:
+    """What to say of candidates that have no equations."""
+    kept = {c.name for c in found}
+    names = [repr(c.name) for c in candidates if c.name not in kept]
+    return [f"{', '.join(names)} left out: no speed changes the gap, what it is between cannot move"] if names else []
+
+
+def _equations(c: Candidate, system: System, probe: Probe) -> CandidateEquations | None:
     normal = None if c.normal is None else row_equation(c.normal, f"{c.name}: {c.normal.name}", system)
+    if normal is not None and not _moves(normal, probe):
+        return None
     tangents = [row_equation(row, f"{c.name}: {row.name}", system) for row in c.tangents]
     moving = tuple(replace(row, configuration=None) for row in tangents if _moves(row, probe))
-    if normal is not None and not _moves(normal, probe):
-        raise ModelError(f"no speed changes the gap of {c.name!r}: what it is between cannot move; take it out")
     if normal is None and not moving:
         raise ModelError(f"{c.name!r} restricts nothing: no speed changes what it shall hold; take it out")
     for row in (*moving, *(() if normal is None else (normal,))):
