@@ -1,0 +1,102 @@
+"""Scenes by lot: up to four bodies and contacts, stops and dry friction in joints; and what became of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import kane
+from kane.dynamics.contact_functions import contact_functions
+from kane.native.contacts.header import GAP, NUMBERS
+
+# How far a run may go [s], and how tightly.
+UNTIL, RTOL = 1.5, 1e-10
+# Energy may grow by so much between two records [J]: scenes have some 30 J, of which each step may miss RTOL. With a
+# tenth of RTOL what the worst of them gain is a tenth, too.
+GROWTH = 1e-8
+# A gap may be this much below zero [m].
+INSIDE = 1e-9
+
+
+def scene(seed: int, *, spatial: bool) -> tuple[kane.Model, dict[str, float]]:
+    """A model over a floor, and where it starts."""
+    rng = np.random.default_rng([seed, spatial])
+    m = kane.Model(f"scene {seed}", gravity=(0, -9.81, 0))
+    floor, bodies, q = kane.Plane(m.ground.point(), m.ground.y), [], {}
+    for k in range(int(rng.integers(1, 5))):
+        body = m.body(f"b{k}", mass=float(rng.uniform(0.3, 2)), inertia=tuple(map(float, rng.uniform(0.01, 0.015, 3))))
+        if k == 0 or rng.random() < 0.4:
+            q |= _free(m, body, k, rng, spatial=spatial)
+        else:
+            axis = rng.normal(size=3) if spatial else np.array([0.0, 0.0, 1.0])
+            joint = kane.Revolute(f"q{k}", axis=tuple(map(float, axis / np.linalg.norm(axis))))
+            hinge = m.connect(bodies[-1], body, joint, at=(0.1, 0, 0), child_at=(-0.1, 0, 0))
+            q[f"q{k}"] = float(rng.normal() * 0.5)
+            kind = rng.random()
+            if kind < 0.3:
+                m.stick(hinge, static=0.1, kinetic=0.08)
+            elif kind < 0.6:
+                m.stop(hinge, lower=q[f"q{k}"] - 0.5, upper=q[f"q{k}"] + 0.5, restitution=float(rng.uniform(0, 0.8)))
+        bodies.append(body)
+    for i in range(int(rng.integers(1, 5))):
+        body, p = bodies[int(rng.integers(len(bodies)))], rng.normal(size=3) * (1.0, 1.0, float(spatial))
+        point = body.point(tuple(map(float, 0.15 * p / np.linalg.norm(p))))
+        mu, share = float(rng.uniform(0, 0.8)), float(rng.uniform(0.6, 1))
+        friction = kane.Coulomb(static=mu, kinetic=mu * share) if rng.random() < 0.8 else None
+        feature = kane.Sphere(point, 0.05) if spatial and rng.random() < 0.3 else point
+        m.contact(feature, floor, restitution=float(rng.uniform(0, 0.8)), friction=friction, name=f"c{i}")
+    return m, q
+
+
+def _free(m: kane.Model, body: Any, k: int, rng: np.random.Generator, *, spatial: bool) -> dict[str, float]:
+    """A joint that leaves a body free, and where it starts: beside the others, above the floor."""
+    height = float(rng.uniform(0.8, 1.3))
+    if not spatial:
+        m.connect(m.ground, body, kane.Planar((f"x{k}", f"y{k}", f"th{k}")))
+        return {f"x{k}": 3.0 * k, f"y{k}": height, f"th{k}": float(rng.normal())}
+    m.connect(m.ground, body, kane.Free(f"f{k}"))
+    turned = rng.normal(size=4)
+    values = [*(turned / np.linalg.norm(turned)), 3.0 * k, height, 0.0]
+    names = [f"f{k}_{word}" for word in ("qw", "qx", "qy", "qz", "x", "y", "z")]
+    return dict(zip(names, map(float, values), strict=True))
+
+
+@dataclass(frozen=True)
+class Told:
+    """What became of a scene.
+
+    Attributes:
+        error: with which the run ended, or could not start; empty where it did not.
+        growth: of the energy between two records at most [J].
+        inside: how far a gap was below zero at most [m].
+        changes: how often the mode changed.
+    """
+
+    error: str = ""
+    growth: float = 0.0
+    inside: float = 0.0
+    changes: int = 0
+
+
+def told(seed: int, *, spatial: bool, rtol: float = RTOL) -> Told:
+    """Run a scene."""
+    model, q = scene(seed, spatial=spatial)
+    dyn = kane.build(kane.formulate(model))
+    try:
+        run = kane.simulate(dyn, until=UNTIL, q=q, integrator=kane.RK8(rtol=rtol))
+    except kane.KaneError as error:
+        return Told(error=str(error))
+    energy = np.array([sum(dyn.energy(q, u)) for q, u in zip(run.q, run.u, strict=True)])
+    gaps = gaps_of(dyn, run)
+    return Told("", float(np.diff(energy).max()), float(-min(gaps.min(initial=0.0), 0.0)), len(run.events))
+
+
+def gaps_of(dyn: kane.Dynamics, run: kane.Trajectory) -> np.ndarray:
+    """The gaps at the records, (records, candidates that have one)."""
+    functions = contact_functions(dyn)
+    gaps = functions.parts.gaps
+    states = np.column_stack([run.time, run.q, run.u])
+    found = gaps(states, np.zeros(gaps.n_rest), gaps.stage(dyn.parameters)).reshape(len(states), -1, NUMBERS)
+    return found[:, [c.candidate.gap is not None for c in functions.equations.candidates], GAP]
