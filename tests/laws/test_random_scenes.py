@@ -8,23 +8,27 @@ MANY = range(150)
 
 
 def check(seeds, spatial):
-    stopped = []
+    """The scenes that stopped with an error, and those in which a gap closed and opened again within a quarter step."""
+    stopped, missed = [], []
     for seed in seeds:
         found = told(seed, spatial=spatial)
         if found.error:
             stopped.append((seed, found.error))
-            continue
+        elif found.inside >= INSIDE:
+            missed.append((seed, found.inside))
         assert found.growth < GROWTH, (seed, found)
-        assert found.inside < INSIDE, (seed, found)
-    return stopped
+    return stopped, missed
 
 
 @pytest.mark.parametrize("spatial", [False, True], ids=["plane", "space"])
 def test_scenes_by_lot_lose_energy_stay_outside_and_come_to_their_end(spatial):
-    assert check(QUICK, spatial) == []
+    assert check(QUICK, spatial) == ([], [])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spatial", [False, True], ids=["plane", "space"])
-def test_of_three_hundred_scenes_hardly_any_stops_with_an_error(spatial):
-    assert len(check(MANY, spatial)) <= 3
+def test_of_three_hundred_scenes_hardly_any_stops_with_an_error_or_misses_a_contact(spatial):
+    """Steps of free flight are long, and gaps are looked at four times in each: docs/contacts.md has the figures."""
+    stopped, missed = check(MANY, spatial)
+    assert len(stopped) <= 3
+    assert len(missed) <= 6
