@@ -53,7 +53,9 @@ def whole(value: Any, what: str, least: int) -> int:
 
 
 def numbers(values: Any, wanted: str) -> np.ndarray:
-    """An array of real numbers in double precision, of any shape; the array itself where it is one.
+    """An array of real numbers in double precision, of any shape; the array itself where it is one in C's order.
+
+    Columns of a table, which lie apart in memory, are copied: native code takes numbers that follow one another.
 
     NaN and infinities pass: who needs finite numbers says so. ``wanted`` says what must be how many numbers.
 
@@ -61,12 +63,12 @@ def numbers(values: Any, wanted: str) -> np.ndarray:
         ModelError: text, complex numbers, rows of different lengths, expressions, numbers too large for a double.
     """
     if values.__class__ is np.ndarray and values.dtype == np.float64:
-        return values
+        return values if values.flags.c_contiguous else values.copy(order="C")
     try:
         given = np.asarray(values)
         # Not text, which NumPy would read, nor complex numbers, which it would halve, nor None, which it takes for NaN.
         if given.dtype.kind in "fiub" or (given.dtype.kind == "O" and not any(x is None for x in given.flat)):
-            return given.astype(np.float64)
+            return given.astype(np.float64, order="C")
     except (TypeError, ValueError, OverflowError, RecursionError):
         pass
     raise ModelError(f"{wanted}, not {shown(values)}")

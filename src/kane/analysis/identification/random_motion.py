@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from kane.analysis.identification.measurements import Measurements
 from kane.analysis.random_states import RandomStates
 from kane.dynamics.dynamics import Dynamics
+from kane.errors import ModelError, shown
 
 Array = NDArray[np.float64]
 
@@ -22,6 +23,9 @@ def random_motion(dyn: Dynamics, count: int, values: Array, like: Measurements) 
         count: how many.
         values: of all parameters.
         like: what was measured: inputs, or forces along all speeds.
+
+    Raises:
+        ModelError: accelerations with these values are no numbers, as without any mass.
     """
     e, random = dyn.equations, np.random.default_rng(0)
     states = RandomStates(e, count, seed=0)
@@ -38,5 +42,11 @@ def random_motion(dyn: Dynamics, count: int, values: Array, like: Measurements) 
         given = dict(zip((leaf.name for leaf in e.parameters), values.tolist(), strict=True))
         udot = dyn.forward(q, u, inputs, t, parameters=given)
     found = np.isfinite(udot).all(axis=1)
+    if found.sum() < 2:
+        given = {leaf.name: float(x) for leaf, x in zip(e.parameters, values, strict=True)}
+        raise ModelError(
+            f"{e.name!r} has no finite accelerations with the parameters {shown(given)}; start at others (start=) "
+            "with which it can move: with masses greater than zero, for instance"
+        )
     parts = [x[found] for x in (q, u, udot, inputs)]
     return Measurements(np.arange(float(found.sum())), *parts)

@@ -9,6 +9,7 @@ Source: Bock 1983; Bierman 1977 (square-root information filter).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,8 +33,17 @@ JOINED = 0.01
 FIRST_NOISE = 0.01
 # Steps of a search, halvings of a step, and the share of the sum of squares that is no gain.
 STEPS, HALVINGS, NO_GAIN = 40, 12, 1e-8
+# Residuals and slopes beyond this have no square.
+INFINITE = 1e100
 # What of a column is error of the integration.
 INTEGRATED = 1e-6
+# Where all steps are taken, a search has ended if its last one left more than this of the sum of squares: at round-off.
+SLOW = 0.9
+# Weights are found anew while noise falls below this share of itself; in so many rounds it falls to round-off.
+FALLS, MOST_ROUNDS = 0.5, 12
+# A motion is found where in every channel residuals are less than this share of the spread of the data, which is where
+# half of their square is explained, or than so many times the noise by which neighbours differ.
+EXPLAINED, ROUGH = 0.7, 3.0
 
 
 class _Unknowns(NamedTuple):
@@ -63,7 +73,7 @@ def estimate_by_motions(
     """Least squares over the parameters that name the combinations; noise found with them.
 
     Raises:
-        ModelError: constraints, modes or quaternions; too few numbers.
+        ModelError: constraints, modes or quaternions; too few numbers; the search ended away from the data.
         SimulationError: the first motion cannot be simulated.
     """
     names = [fitted.names[i] for i in structure.independent]
@@ -75,13 +85,43 @@ def estimate_by_motions(
     looked = shooting.look(at)
     base = combinations_of(shooting.reduced(looked, noise).R[:, :p], INTEGRATED)
     require_some(base, fitted.names)
-    for _ in range(ROUNDS if given is None else 1):
-        at, looked = shooting.searched(at, looked, noise, base.independent)
-        if given is None:
-            noise = noise_of(np.linalg.norm(looked.residuals, axis=0), len(data), len(base.independent) + data.shape[1])
+    try:
+        found = shooting.settled(_Found(at, looked, noise, False), base.independent, given is None)
+    except np.linalg.LinAlgError as error:  # the motion has lost what ties it to where it begins
+        raise _lost(fitted.names, values[places]) from error
+    R = shooting.reduced(found.looked, found.noise).R
+    if len(combinations_of(R[:, :p], INTEGRATED).independent) < len(base.independent) or not _explains(found, data):
+        raise _lost(fitted.names, values[places])
     J = np.zeros((p + 1, len(fitted.names)))
-    J[:, structure.independent] = shooting.reduced(looked, noise).R[:, :p]
-    return Estimate(at.values, looked.residuals, J, noise, base)
+    J[:, structure.independent] = R[:, :p]
+    return Estimate(found.at.values, found.looked.residuals, J, found.noise, base)
+
+
+def _lost(names: Sequence[str], start: Array) -> ModelError:
+    """The error that says from where a search found nothing."""
+    begun = ", ".join(f"{name} = {value:.9g}" for name, value in zip(names, start, strict=True))
+    return ModelError(
+        f"the search from {begun} found no motion near the data; start nearer (start=), with the signs that the "
+        "parameters have, and check units (q in rad) and the model"
+    )
+
+
+def _explains(found: _Found, data: Array) -> bool:
+    """Whether a search has ended, where residuals are small beside what was measured, or as rough as its noise."""
+    length = len(data) - data.shape[1]
+    left = np.linalg.norm(found.looked.residuals, axis=0) / np.sqrt(length)
+    rough = np.diff(data, 2, axis=0).std(axis=0) / np.sqrt(6.0) if len(data) > 2 else np.inf
+    near = left <= np.maximum(EXPLAINED * data.std(axis=0), np.maximum(ROUGH * rough, NOISELESS))
+    return found.ended and bool(near.all() and np.isfinite(found.at.values).all())
+
+
+class _Found(NamedTuple):
+    """Where a search is: the unknowns, the motion there, its noise, and whether steps no longer lead further."""
+
+    at: _Unknowns
+    looked: _Looked
+    noise: Array
+    ended: bool
 
 
 class _Reduced(NamedTuple):
@@ -136,12 +176,17 @@ class _Shooting:
                 gaps.append(x[-1] - at.begins[k + 1])
                 gap_J.append(S[-1])
         nx, width = measured.shape[1], len(self.motion.starts)
-        return _Looked(
+        looked = _Looked(
             np.concatenate(residuals),
             np.array(gaps).reshape(-1, nx),
             np.concatenate(J),
             np.array(gap_J).reshape(-1, width, nx),
         )
+        if not all((np.abs(part) < INFINITE).all() for part in looked):
+            raise SimulationError(
+                "the motion with these parameters leads to infinity; begin the search nearer (start=)"
+            )
+        return looked
 
     def reduced(self, looked: _Looked, noise: Array) -> _Reduced:
         """All beginnings eliminated, first to last; columns are those of a beginning, of the next, of p, and r."""
@@ -159,23 +204,34 @@ class _Shooting:
             carried = R[nx:, nx:]
         return _Reduced(triangle(carried[:, nx:]), rows)
 
-    def searched(self, at: _Unknowns, looked: _Looked, noise: Array, sought: list[int]) -> tuple[_Unknowns, _Looked]:
-        """Where Gauss and Newton's method ends, and the motion there."""
-        p = len(self.places)
+    def settled(self, found: _Found, sought: list[int], weigh: bool) -> _Found:
+        """Where the search ends; with ``weigh`` the noise is found with it, and the search goes on with that."""
+        for k in range(MOST_ROUNDS if weigh else 1):
+            found, before = self.searched(found, sought), found.noise
+            if weigh:
+                lengths, (states, nx) = np.linalg.norm(found.looked.residuals, axis=0), self.measured.shape
+                found = found._replace(noise=noise_of(lengths, states, len(sought) + nx))
+                if k + 1 >= ROUNDS and (found.noise > FALLS * before).all():
+                    break
+        return found
+
+    def searched(self, found: _Found, sought: list[int]) -> _Found:
+        """Where Gauss and Newton's method ends with this noise, and the motion there."""
+        p, (at, looked, noise, _) = len(self.places), found
         for _ in range(STEPS):
             reduced, cost = self.reduced(looked, noise), looked.cost(noise)
             step = np.zeros(p)
             J = reduced.R[:, sought]
             scale = np.linalg.norm(J, axis=0)
+            if not (scale > 0.0).all():  # a parameter has lost its effect there
+                return _Found(at, looked, noise, False)
             step[sought] = -np.linalg.lstsq(J / scale, reduced.R[:, -1], rcond=None)[0] / scale
             gain = cost - float(((reduced.R[:, :p] @ step + reduced.R[:, -1]) ** 2).sum())
-            if gain <= NO_GAIN * cost:
-                break
-            moved = self._moved(at, looked, noise, step, reduced.rows)
+            moved = self._moved(at, looked, noise, step, reduced.rows) if gain > NO_GAIN * cost else None
             if moved is None:
-                break
+                return _Found(at, looked, noise, True)
             at, looked = moved
-        return at, looked
+        return _Found(at, looked, noise, looked.cost(noise) > SLOW * cost)
 
     def _moved(
         self, at: _Unknowns, looked: _Looked, noise: Array, step: Array, rows: list[Array]

@@ -27,6 +27,7 @@ from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT
 from kane.formulation.derivatives.derivative import rhs_along
+from kane.native.arrays import DONE
 from kane.simulation.asked.course import free_course
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.modes.pose import pose
@@ -35,6 +36,8 @@ from kane.simulation.run import Outcome, run_march
 from kane.simulation.switching import ONE_MODE
 
 Array = NDArray[np.float64]
+# Measured motions take a few steps from state to state; where parameters make so many of them, they are far off.
+MOST_STEPS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,23 +78,34 @@ class Variational:
             method: chooses its steps.
 
         Raises:
-            SimulationError: the derivatives grow beyond bounds.
+            SimulationError: the derivatives grow beyond bounds, or the motion needs more than MOST_STEPS steps from
+                time to time.
             KeyboardInterrupt: Ctrl-C.
         """
         problem = self.problem.of_values(parameters, self.problem.plan.constants)
         start, until = float(times[0]), float(times[-1])
         course = free_course(start, until, None, times, problem.plan.tables())
         march = problem.march(course, np.concatenate([x0, self.starts.ravel()]))
-        outcome = run_march(march, problem.advance(method), lambda fraction: None)
+        most = MOST_STEPS * len(times)
+
+        def watched(fraction: float) -> None:
+            if march.store.counts[DONE] > most and not march.finished:
+                raise SimulationError(_ends(problem, march.time, until, f"more than {most} steps"))
+
+        outcome = run_march(march, problem.advance(method), watched)
         if outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
         if outcome is not Outcome.FINISHED:
-            raise SimulationError(
-                f"the motion of {problem.dyn.equations.name!r} with these parameters ends at t = {march.time:.9g} s of "
-                f"{until:.9g} s: {outcome.value}; begin the search nearer to the truth (start=), or correct the data"
-            )
+            raise SimulationError(_ends(problem, march.time, until, outcome.value))
         whole = march.states()[:, 1:].reshape(-1, len(self.starts) + 1, len(x0))
         return whole[:, 0], whole[:, 1:]
+
+
+def _ends(problem: Problem, time: float, until: float, why: str) -> str:
+    return (
+        f"the motion of {problem.dyn.equations.name!r} with these parameters ends at t = {time:.9g} s of {until:.9g} "
+        f"s: {why}; begin the search nearer to the truth (start=), or correct the data (q in rad)"
+    )
 
 
 def _require_smooth(problem: Problem, dyn: Dynamics) -> None:
