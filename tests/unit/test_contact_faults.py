@@ -102,7 +102,8 @@ def test_constraints_that_no_forces_keep_are_refused_when_the_second_one_is_impo
         m.switch(joint.qdot + 1, on=m.time - 0.1, name="steady")
         m.switch(joint.qdot + 0.5 + m.time, on=m.time - 0.5, name="faster")
 
-    with pytest.raises(kane.SimulationError, match=r"from t = 0\.5 s, y = .*: 'faster' contradicts other") as caught:
+    message = r"from t = 0\.5 s, y = .*: 'faster' contradicts other .* 'steady':"
+    with pytest.raises(kane.SimulationError, match=message) as caught:
         kane.simulate(built(ball(declare)[0]), until=0.8, q={"y": 1.5})
     assert [event.name for event in caught.value.trajectory.events] == ["steady"]
 

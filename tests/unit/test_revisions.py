@@ -240,6 +240,24 @@ def test_what_cannot_be_formulated_is_told_once_and_what_was_asked_behind_it_is_
     assert stepper.step(0.01) == ()
 
 
+def test_what_is_withdrawn_before_a_step_began_with_it_has_no_error_and_no_events(free, held_back):
+    """The second revision has nothing of the first, whether that was withdrawn or is refused later."""
+    dyn, (shoulder, elbow) = free
+    stepper, other = kane.Stepper(dyn, **START), kane.Stepper(dyn, **START)
+    stepper.impose(shoulder.qdot * elbow.qdot, name="bent")
+    assert stepper.delete("bent").wait()
+    held_back.set()
+    for _ in range(3):
+        assert stepper.step(0.1) == other.step(0.1) == ()
+    assert (state(stepper) == state(other)).all()
+    stepper.impose(shoulder.qdot * elbow.qdot, name="bent")
+    assert stepper.impose(elbow.qdot, name="lock").wait()
+    with pytest.raises(kane.ModelError, match="'bent: rate' is not linear"):
+        stepper.step(0.1)
+    (event,) = stepper.step(0.1)
+    assert event.name == "lock"
+
+
 def test_what_cannot_be_asked_for_is_refused_at_once(free, crate):
     dyn, (_, elbow) = free
     stepper = kane.Stepper(dyn, **START)
@@ -249,7 +267,7 @@ def test_what_cannot_be_asked_for_is_refused_at_once(free, crate):
         (lambda: stepper.impose(elbow.q), r"impose\(\) holds q2, which is of the configuration"),
         (lambda: stepper.impose([]), "without anything that vanishes"),
         (lambda: stepper.impose(3.0), "give a list of expressions"),
-        (lambda: stepper.impose(crate[1].qdot), "expression 1 of another model"),
+        (lambda: stepper.impose(crate[1].qdot), "expression lid. of another model"),
         (lambda: stepper.delete("locl"), "constraint 'locl' to be deleted; did you mean lock"),
         (lambda: stepper.delete(3), "3"),
         (lambda: stepper.delete([3]), r"\[3\]"),

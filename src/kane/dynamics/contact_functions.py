@@ -267,7 +267,11 @@ def refusal(equations: Equations, out: np.ndarray) -> str:
         left = np.abs(out[at.impulses : at.impulses + len(rows)])
         shares = [(row.name, x) for row, x in zip(rows, left, strict=True) if x > OPPOSING * left.max()]
         who = ", ".join(f"{name!r} (off by {x:.6g})" for name, x in shares)
-    return REFUSALS[status].format(who=who, touching=touching)
+    in_force = out[at.statuses : at.end] != OPEN
+    both_ways = [c.candidate.bilateral and k != cause for k, c in enumerate(equations.candidates)]
+    held = [name for name, on, both in zip(names, in_force, both_ways, strict=True) if on and both]
+    holding = ", ".join([*(repr(c.name) for c in equations.model.constraints), *held])
+    return REFUSALS[status].format(who=who, touching=touching, holding=f", {holding}" if holding else "")
 
 
 # Rows that are off by less than this share of the worst are not named beside it.
@@ -286,7 +290,8 @@ REFUSALS = {
         "less restitution"
     ),
     CONTRADICTED: (
-        "{who} contradicts other constraints that hold both ways: no forces keep them together; take one of them out"
+        "{who} contradicts other constraints that hold both ways{holding}: no forces keep them together; take one of "
+        "them out"
     ),
     OPPOSED: (
         "constraints that are in force at once there contradict each other, no speeds keep all of {who}; delete one "

@@ -17,6 +17,7 @@ from kane.expression.collector import collector_paused
 from kane.expression.interpret import interpret
 from kane.formulation.reactions.exerted import Exerted, exerted
 from kane.formulation.reactions.reactions import reveal_reactions
+from kane.model.contacts.candidate import parts_named
 
 Array = NDArray[np.float64]
 # Of the squares of arms: directions in which less than this share of the greatest is known have none.
@@ -60,7 +61,7 @@ class Acting(NamedTuple):
 
 
 def acting(dyn: Dynamics, name: str, states: StatesOfArrows) -> list[Acting]:
-    """What something exerts on each body that moves.
+    """What something exerts on each body that moves; of one with several parts, such as a box on its floor, all do.
 
     The forces of all rows of a constraint act at one place, that about which they have the least torques: where a wheel
     touches the ground, for one.
@@ -68,6 +69,11 @@ def acting(dyn: Dynamics, name: str, states: StatesOfArrows) -> list[Acting]:
     Raises:
         ModelError: nothing has this name, redundant constraints share its reaction, or it depends on contacts.
     """
+    parts = parts_named(name, [c.name for c in dyn.equations.candidates]) or [name]
+    return [found for part in parts for found in _acting(dyn, part, states)]
+
+
+def _acting(dyn: Dynamics, name: str, states: StatesOfArrows) -> list[Acting]:
     eqs = dyn.equations
     found = exerted(eqs, name)
     multipliers = _multipliers(dyn, found, states)

@@ -94,8 +94,7 @@ def listed(values: Any, what: str, member: str) -> list[Any]:
     single = isinstance(values, str | bytes) or (isinstance(values, np.ndarray) and not values.ndim)
     if isinstance(values, Iterable) and not single:
         return list(values)
-    such = f", such as [{shown(values)}]" if isinstance(values, str) else ""
-    raise ModelError(f"{what} is {shown(values)}; give a list of {member}{such}")
+    raise ModelError(f"{what} is {shown(values)}; give a list of {member}")
 
 
 def positive(value: Any, what: str) -> float:
@@ -129,6 +128,8 @@ def words(values: Any, what: str, member: str) -> list[str]:
     Raises:
         ModelError: something else, also a single text.
     """
+    if isinstance(values, str):
+        raise ModelError(f"{what} is {shown(values)}; give a list of {member}, such as [{shown(values)}]")
     found = listed(values, what, member)
     for word in found:
         text(word, f"one of the {member} in {what}")

@@ -18,6 +18,7 @@ from kane.expression.derivative import gradient
 from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE, MEASURE, RATE, SPEED
 from kane.expression.traverse import leaves, substitute
+from kane.formulation.constraints.candidates import CandidateEquations
 from kane.formulation.constraints.elimination import NEGLIGIBLE
 from kane.formulation.equations import Equations
 from kane.formulation.read_model import probe_of
@@ -88,7 +89,7 @@ def exerted(equations: Equations, name: str) -> Exerted:
     model, system = equations.model, equations.system
     joints = {c.name: c for c in model.connections}
     rows = {c.name: (c.rows, "reaction") for c in model.constraints}
-    rows |= {c.name: (c.rows, "contact") for c in model.candidates}
+    rows |= {c.name: (_in_equations(c), "contact") for c in equations.candidates}
     loads = dict(equations.tree.loads)
     with collector_paused():
         if name in joints:
@@ -101,6 +102,12 @@ def exerted(equations: Equations, name: str) -> Exerted:
             return _resolved(equations, name, _of_load(system, loads[name]), ("load", 1))
     known = [*joints, *rows, *loads]
     raise ModelError(f"there is no joint, constraint, contact or load {shown(name)} to be drawn; {near(name, known)}")
+
+
+def _in_equations(c: CandidateEquations) -> tuple[Row, ...]:
+    """The rows of a candidate that have a multiplier: tangents along which nothing can move have none."""
+    names = {row.name for row in c.rows}
+    return tuple(row for row in c.candidate.rows if f"{c.name}: {row.name}" in names)
 
 
 def _of_joint(system: System, c: Connection) -> list[_Part]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kane.expression.node import Expr
@@ -43,3 +44,8 @@ class Candidate:
 
     def __repr__(self) -> str:
         return f"<Candidate {self.name!r}: {', '.join(row.name for row in self.rows)}>"
+
+
+def parts_named(name: str, known: Sequence[str]) -> list[str]:
+    """Which candidates a name means: the one of this name, or all parts, "end: lower", of what was declared by it."""
+    return [x for x in known if x == name or x.startswith(f"{name}: ")]

@@ -138,7 +138,7 @@ class Candidates:
         self,
         motion: Expr | Constraint | Sequence[Expr],
         *,
-        on: Expr,
+        on: Expr | None = None,
         off: Expr | None = None,
         name: str | None = None,
     ) -> tuple[Candidate, ...]:
@@ -147,11 +147,12 @@ class Candidates:
         Args:
             motion: what vanishes while it is on: an expression of rates or velocities, several, or a constraint, of
                 which the motion counts: the configuration stays as it was found.
-            on, off: expressions of coordinates, speeds, positions, parameters and time; without ``off`` it stays on.
+            on, off: expressions of coordinates, speeds, positions, parameters and time; ``on`` must be given, without
+                ``off`` it stays on.
             name: for events and reactions; unique.
 
         Raises:
-            ModelError: what is imposed is of the configuration, a name is taken.
+            ModelError: what is imposed is of the configuration, ``on`` is missing, a name is taken.
         """
         return self.intermittent(Switch(motion, on, off), name=name)
 
@@ -190,7 +191,7 @@ def _checked(model: Model, given: Candidate) -> Candidate:
     for row in given.rows:
         require(row, Row, f"rows of {who} are kane.Row")
     rows = [x for row in given.rows for x in (row.configuration, row.motion)]
-    for x in (given.gap, given.on, given.off, *rows):
+    for x in (*rows, given.gap, given.on, given.off):
         if x is not None:
             require(x, Expr, f"{who} is made of expressions")
             model.scalar(x, who)  # of this model

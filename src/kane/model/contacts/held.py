@@ -10,6 +10,8 @@ from kane.expression.arguments import listed, require
 from kane.expression.node import Expr
 from kane.model.constraints import Constraint, Row, row_of
 
+EXPRESSIONS = "expressions of velocities, such as [joint.qdot]"
+
 
 def held_rows(held: Expr | Constraint | Sequence[Expr], who: str) -> tuple[Row, ...]:
     """The motion that vanishes; of a constraint its motion alone, so that the configuration stays as it was found.
@@ -20,7 +22,7 @@ def held_rows(held: Expr | Constraint | Sequence[Expr], who: str) -> tuple[Row, 
     if isinstance(held, Constraint):
         rows = tuple(held.rows())
     else:
-        given = (held,) if isinstance(held, Expr) else listed(held, f"what {who} holds", "expressions of velocities")
+        given = (held,) if isinstance(held, Expr) else listed(held, f"what {who} holds", EXPRESSIONS)
         for x in given:
             require_signal(x, f"what {who} holds")
         rows = tuple(row_of(x, "rate" if len(given) == 1 else f"rate {k}") for k, x in enumerate(given, start=1))

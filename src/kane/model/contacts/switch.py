@@ -24,7 +24,7 @@ class Switch(Intermittent):
     """
 
     motion: Expr | Constraint | Sequence[Expr]
-    on: Expr
+    on: Expr | None = None
     off: Expr | None = None
 
     def __post_init__(self) -> None:

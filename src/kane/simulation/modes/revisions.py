@@ -23,6 +23,7 @@ from kane.formulation.read_model import snapshot
 from kane.model.checks import near, require_word
 from kane.model.constraints import Constraint
 from kane.model.contacts import Candidate, Imposition
+from kane.model.contacts.candidate import parts_named
 from kane.native.arrays import Vector
 from kane.simulation.asked.events import Occurrence
 from kane.simulation.problem import Problem
@@ -45,7 +46,7 @@ class Revision:
         self._work: Future[Problem] = Future()
 
     def __repr__(self) -> str:
-        what = "deletion" if self.deletes else "imposition"
+        what = "imposition" if self.adds else "deletion"
         return f"<{what} of {self.name!r}: {'ready' if self.ready else 'being formulated'}>"
 
     @property
@@ -96,11 +97,12 @@ class Revisions:
 
     def __init__(self, posed: Problem, pose: Callable[[Dynamics], Problem]) -> None:
         """Those of a problem; ``pose`` makes the same problem of other Dynamics."""
-        self._dyn, self._pose = posed.dyn, pose
+        self._posed, self._dyn, self._pose = posed, posed.dyn, pose
         self._in_force: list[Candidate] = list(posed.dyn.equations.model.candidates)
         # By candidates, so that to go back to what there was takes no time.
         self._known = {tuple(self._in_force): posed}
         self._queue: list[Revision] = []
+        self._refused = set[Candidate]()
         self._worker: ThreadPoolExecutor | None = None
 
     def impose(self, motion: Expr | Constraint | Sequence[Expr], name: str | None) -> Revision:
@@ -114,7 +116,8 @@ class Revisions:
         """See ``Stepper.delete``."""
         require_word(name)
         known = self._wanted()
-        found = [c for c in known if name in (c.name, c.name.partition(": ")[0])]
+        parts = parts_named(name, [c.name for c in known])
+        found = [c for c in known if c.name in parts]
         if not found:
             if name in {x.name for x in self._dyn.equations.model.constraints}:
                 raise ModelError(
@@ -124,7 +127,15 @@ class Revisions:
                 f"there is no contact, stop, stick, latch, switch or imposed constraint {shown(name)} to be deleted; "
                 f"{near(name, [c.name for c in known])}"
             )
-        return self._begun(Revision(name, deletes=found))
+        withdrawn = [x for x in self._queue if x.adds and all(c.name in parts for c in x.adds)]
+        if withdrawn:  # nothing that no step began with is imposed: there is nothing to delete either
+            self.refused(withdrawn)
+            found = [c for c in self._wanted() if c.name in parts]
+        revision = Revision(name, deletes=found)
+        if not found:
+            revision.follow(_done(self._posed))
+            return revision
+        return self._begun(revision)
 
     def due(self) -> list[Revision]:
         """Those that are ready, in order.
@@ -175,19 +186,29 @@ class Revisions:
         wanted = self._after(k + 1)
         known = self._known.get(tuple(wanted))
         if known is not None:
-            done: Future[Problem] = Future()
-            done.set_result(known)
-            self._queue[k].follow(done)
+            self._queue[k].follow(_done(known))
             return
         self._worker = self._worker or ThreadPoolExecutor(1, thread_name_prefix="kane revisions")
-        self._queue[k].follow(self._worker.submit(self._formulated, wanted))
+        self._queue[k].follow(self._worker.submit(self._formulated, wanted, self._queue[k].adds))
 
-    def _formulated(self, candidates: Sequence[Candidate]) -> Problem:
-        """The problem with these candidates, compiled."""
-        equations = with_other_candidates(self._dyn.equations, candidates)
+    def _formulated(self, wanted: Sequence[Candidate], new: Sequence[Candidate]) -> Problem:
+        """The problem with these candidates, compiled, but those that were refused when they were new."""
+        candidates = [c for c in wanted if c in new or c not in self._refused]
+        try:
+            equations = with_other_candidates(self._dyn.equations, candidates)
+        except ModelError:
+            self._refused.update(new)
+            raise
         problem = self._pose(build(equations, target=self._dyn))
         problem.row(0)  # needs the addresses of all programs
         self._known[tuple(candidates)] = problem
         if len(self._known) > REMEMBERED:
             del self._known[next(iter(self._known))]
         return problem
+
+
+def _done(problem: Problem) -> Future[Problem]:
+    """Work that there is nothing to do for."""
+    work: Future[Problem] = Future()
+    work.set_result(problem)
+    return work

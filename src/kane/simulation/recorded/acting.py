@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from kane.display.arrows import Arrow
@@ -15,11 +15,4 @@ def arrows_of(run: Any, dyn: Dynamics, names: Sequence[str]) -> list[Arrow]:
     """What some things exert on bodies over time."""
     contacts = run.reactions if "status" in run._run else None
     states = StatesOfArrows(run.q, run.u, run.inputs, run.time, parameters_of(run), contacts)
-    return [Arrow(*found) for name in _every(dyn, names) for found in acting(dyn, name, states)]
-
-
-def _every(dyn: Dynamics, names: Sequence[str]) -> Iterator[str]:
-    """The names, and for one of several places, such as the corners of a box on its floor, all of them."""
-    known = [c.name for c in dyn.equations.model.candidates]
-    for name in names:
-        yield from [x for x in known if x == name or x.startswith(f"{name}: ")] or [name]
+    return [Arrow(*found) for name in names for found in acting(dyn, name, states)]

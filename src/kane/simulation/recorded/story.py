@@ -9,11 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.errors import ModelError, shown
+from kane.model.checks import near
+from kane.model.contacts.candidate import parts_named
 from kane.native.arrays import Vector
 from kane.simulation.asked.events import Occurrence
 
 # What a constraint may be, by the number in ``Story.statuses``.
 STATUSES = ("open", "held", "sliding")
+COMES_AND_GOES = "contact, stop, stick, latch or switch"
 EFFORT, IMPULSE = "N or N m", "N s or N m s"
 # Impulses and losses below this, and below this share of the largest of a run, are written as zero.
 NOTHING = 1e-12
@@ -95,6 +99,16 @@ class Story:
         variables = self.variables() | self.coordinates()
         values: dict[str, Any] = {name: value for name, (_, value, _) in variables.items()}
         return occurrences(values.__getitem__) if len(self.times) else iter(())
+
+
+class Reactions(dict[str, NDArray[Any]]):
+    """Forces by names of constraints that come and go; a name that is none is refused with those that are."""
+
+    def __missing__(self, name: Any) -> NDArray[Any]:
+        parts = parts_named(name, list(self)) if isinstance(name, str) else []
+        if parts:
+            raise ModelError(f"{name!r} has the parts {', '.join(map(repr, parts))}; ask for the reactions of one")
+        raise ModelError(f"there is no {COMES_AND_GOES} {shown(name)}; {near(name, list(self))}")
 
 
 def occurrences(values: Callable[[str], NDArray[Any]]) -> Iterator[Occurrence]:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kane.errors import ModelError
+from kane.model.contacts.candidate import parts_named
 from kane.model.named_vector import position
 from kane.native.arrays import Vector
 from kane.simulation.asked.events import Occurrence
 from kane.simulation.recorded.record import RESIDUALS, ChartSwitch, Labelled
 from kane.simulation.recorded.replayed import Replayed
-from kane.simulation.recorded.story import in_words, occurrences, table
+from kane.simulation.recorded.story import COMES_AND_GOES, Reactions, in_words, occurrences, table
 
 if TYPE_CHECKING:
     import xarray
@@ -123,23 +124,26 @@ class Trajectory(Replayed):
         """The forces of constraints that come and go, by name: along the normal row, then the tangents, (times, rows).
 
         In N, or N m of joints that turn; zero where a constraint is not in force, kinetic friction where it slides.
+        The name of what has several parts, such as the two ends of a stop, is refused with their names.
 
         Raises:
-            ModelError: the model has none.
+            ModelError: the model has none, or none of the name that is looked up.
         """
         self._require_story()
         forces, of = self._values("reaction"), self._values("contact_row_of")
-        return {str(name): forces[:, of == k] for k, name in enumerate(self._values("candidate"))}
+        return Reactions((str(name), forces[:, of == k]) for k, name in enumerate(self._values("candidate")))
 
     def active(self, name: str) -> NDArray[Any]:
-        """Whether a constraint that comes and goes was in force at the recorded times, (times,).
+        """Whether a constraint that comes and goes, or any of its parts, was in force at the recorded times, (times,).
 
         Raises:
             ModelError: there is none of this name.
         """
         self._require_story()
         names = [str(word) for word in self._values("candidate")]
-        return np.asarray(self._values("status")[:, position(name, names, "contact, stop, stick, latch or switch")] > 0)
+        parts = parts_named(name, names) if isinstance(name, str) else []
+        places = [position(x, names, COMES_AND_GOES) for x in parts or [name]]
+        return np.asarray((self._values("status")[:, places] > 0).any(axis=1))
 
     def _require_story(self) -> None:
         if "status" not in self._run:
