@@ -101,7 +101,7 @@ class Story:
         return occurrences(values.__getitem__) if len(self.times) else iter(())
 
 
-class Reactions(dict[str, NDArray[Any]]):
+class ForcesByName(dict[str, NDArray[Any]]):
     """Forces by names of constraints that come and go; a name that is none is refused with those that are."""
 
     def __missing__(self, name: Any) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from kane.native.arrays import Vector
 from kane.simulation.asked.events import Occurrence
 from kane.simulation.recorded.record import RESIDUALS, ChartSwitch, Labelled
 from kane.simulation.recorded.replayed import Replayed
-from kane.simulation.recorded.story import COMES_AND_GOES, Reactions, in_words, occurrences, table
+from kane.simulation.recorded.story import COMES_AND_GOES, ForcesByName, in_words, occurrences, table
 
 if TYPE_CHECKING:
     import xarray
@@ -131,7 +131,7 @@ class Trajectory(Replayed):
         """
         self._require_story()
         forces, of = self._values("reaction"), self._values("contact_row_of")
-        return Reactions((str(name), forces[:, of == k]) for k, name in enumerate(self._values("candidate")))
+        return ForcesByName((str(name), forces[:, of == k]) for k, name in enumerate(self._values("candidate")))
 
     def active(self, name: str) -> NDArray[Any]:
         """Whether a constraint that comes and goes, or any of its parts, was in force at the recorded times, (times,).
