@@ -346,3 +346,40 @@ def test_a_spring_that_begins_to_push_is_derived_and_a_force_that_jumps_is_refus
         run = kane.simulate(pushed(force), until=0.7, u=[1.0])
         with pytest.raises(ModelError, match=r"at t = 0\.[45]\d* s .* a force jumps"):
             kane.sensitivities(run, wrt=["x"])
+
+
+def test_a_landing_place_has_the_derivatives_of_its_closed_form_as_the_guide_takes_them():
+    """A throw from height h lands at x = vx T, where h + vy T = g T^2 / 2; T in closed form vouches."""
+    g, h, vx, vy = 9.81, 1.0, 3.0, 0.4
+    m = kane.Model("throw", gravity=(0, -g, 0))
+    ball = m.body("ball", mass=0.2, inertia=(1e-4, 1e-4, 1e-4))
+    m.connect(m.ground, ball, kane.Planar(("x", "y", "th")))
+    place, gap = (ball.point().position.dot(axis) for axis in (m.ground.x, m.ground.y))
+    lands = kane.Event(gap, terminal=True)
+    start = {"q": {"y": h}, "u": {"x_dot": vx, "y_dot": vy}}
+    run = kane.simulate(kane.build(kane.formulate(m)), until=5.0, events=[lands], **start)
+    held = kane.sensitivities(run, wrt=["y", "x_dot", "y_dot"])
+    by_place, by_gap = held.gradient(place), held.gradient(gap)
+    slope = run["x_dot"][-1] / run["y_dot"][-1]
+    found = [by_place[name] - slope * by_gap[name] for name in ("y", "x_dot", "y_dot")]
+    root = math.sqrt(vy**2 + 2 * g * h)
+    T = (vy + root) / g
+    assert found == pytest.approx([vx / root, T, vx * T / root], rel=1e-9)
+
+
+# With T = sqrt(2 x(0) / g) and a time s behind the impact, dx/dx(0) = -e + (1 + e) s / T.
+@pytest.mark.parametrize(
+    ("later", "by_height"), [(-1e-9, 1.0), (1e-9, -0.5 + 1.5e-9 * math.sqrt(9.81 / 2))], ids=["before", "behind"]
+)
+def test_at_an_impact_at_the_last_time_derivatives_are_those_behind_it_if_the_run_has_it_among_its_events(
+    later, by_height
+):
+    """Of dx/dx(0): 1 in free fall, -e behind an impact, which changes sign and size of what a height varies."""
+    m = kane.Model("ball", gravity=(0, -9.81, 0))
+    joint = m.connect(m.ground, m.body("ball", mass=1.0), kane.Prismatic("x", axis="y"))
+    m.stop(joint, lower=0, restitution=0.5)
+    dyn = kane.build(kane.formulate(m))
+    (impact, *_) = kane.simulate(dyn, until=0.6, q={"x": 1.0}).events
+    run = kane.simulate(dyn, until=impact.time + later, q={"x": 1.0})
+    assert len(run.events) == (later > 0.0)
+    assert kane.sensitivities(run, wrt=["x"]).final["x"][0] == pytest.approx(by_height, abs=1e-9)

@@ -78,6 +78,8 @@ def test_arrows_of_a_contact_with_friction_are_weight_and_friction(joint, up, st
     states = StatesOfArrows(run.q, run.u, run.inputs, run.time, {}, run.reactions)
     (found,) = acting(dyn, "table", states)
     weight = 0.2 * G
+    # n is up, t2 is x whether that is y or z, and t1 has no force
+    assert run.reactions["table"][5] == pytest.approx([weight, *[0.0] * (rows - 2), -0.5 * weight], abs=1e-9)
     assert found.force[5] == pytest.approx(weight * (np.array(up) - [0.5, 0, 0]), abs=1e-9)
     assert run.save_html(tmp_path / "run.html", arrows=["table"]).stat().st_size > 0
     with pytest.raises(kane.ModelError, match="'table' is known of a run only"):
