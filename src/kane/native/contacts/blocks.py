@@ -41,7 +41,8 @@ class ContactPlaces(NamedTuple):
     (m); udot (n). Of impulses: columns R^T J^T and M~^-1 R^T J^T of every row (m, n each), G (m, m), velocities now and
     when the change began (m each), impulses of the impacts and in all (m each); the speeds before a projection and when
     the change began (n each); what changes in a run as it was (4 nc); what is undecided (nc); scratch of one impact
-    (24) and of directions of slip (4 nc, and nc, nc); what is noted (3).
+    (24) and of directions of slip (4 nc, and nc, nc); what is noted (3). Of redundant forces:
+    equations (n, m), what adds up to nothing (m, m), second derivatives (m + 1, m + 1), and scratch (6, m + 1).
     """
 
     every: int
@@ -71,6 +72,10 @@ class ContactPlaces(NamedTuple):
     body: int
     aimed: int
     note: int
+    E: int
+    B: int
+    H: int
+    path: int
     end: int
 
 
@@ -104,10 +109,14 @@ def contact_places(head: Any, nc: Any) -> ContactPlaces:
     body = undecided + nc
     aimed = body + 24
     note = aimed + (4 + nc) * nc
-    end = note + 3
+    E = note + 3
+    B = E + n * m
+    H = B + m * m
+    path = H + (m + 1) * (m + 1)
+    end = path + 6 * (m + 1)
     return ContactPlaces(
         every, active, counted, gaps, forces, F, Y, K, N, l, h, remainder, udot, J, Z, G, v, start, impulse, total,
-        before, first, kept, undecided, body, aimed, note, end,
+        before, first, kept, undecided, body, aimed, note, E, B, H, path, end,
     )  # fmt: skip
 
 

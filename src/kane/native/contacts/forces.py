@@ -25,6 +25,7 @@ from kane.native.contacts.header import (
     TANGENTS,
 )
 from kane.native.contacts.quick import slip_direction
+from kane.native.contacts.shares import share_within_bounds
 from kane.native.header import COORDINATES, UNCHOSEN
 
 # What is left of the acceleration of a row, over what it is made of, where rows contradict each other: more than what
@@ -103,6 +104,7 @@ def find_forces(c: Any, a: Any, rank: int, sliding: int) -> None:
         c.forces[c.active[k]] = a.x[k]
     if rank < m:
         _share_friction(c, a)
+        share_within_bounds(c)
         _mark_contradictions(c, a)
     add_friction(c, n)
 

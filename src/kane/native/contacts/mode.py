@@ -119,7 +119,7 @@ def decide_slip(c: Any, i: Any, k: int) -> None:
     elif _moves(c, i, k):
         i.undecided[k] = MOVING
         c.changing[at + STATUS] = SLIDING
-    elif status == OPEN:
+    else:
         c.changing[at + STATUS] = HELD
 
 

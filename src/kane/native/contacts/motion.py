@@ -65,7 +65,7 @@ class Contacts(NamedTuple):
         active, counted: rows in force, and of every row whether it is.
         gaps, forces: what the program "gaps" gives; of every row, (m,).
         F, Y, K, N: by sliding contact, (nc, n); equations of normal forces, and these.
-        l, h, remainder, udot: see ``ContactPlaces``.
+        l, h, remainder, udot, E, B, H, path: see ``ContactPlaces``.
     """
 
     block: Any
@@ -85,6 +85,10 @@ class Contacts(NamedTuple):
     h: Any
     remainder: Any
     udot: Any
+    E: Any
+    B: Any
+    H: Any
+    path: Any
 
 
 for places in (block_at, changing_at, contact_places):
@@ -117,6 +121,10 @@ def contacts_of(stage: Any, work: Any) -> Any:
         vector_at(work, at.h, n),
         vector_at(work, at.remainder, m),
         vector_at(work, at.udot, n),
+        matrix_at(work, at.E, n, m),
+        matrix_at(work, at.B, m, m),
+        matrix_at(work, at.H, m + 1, m + 1),
+        matrix_at(work, at.path, 6, m + 1),
     )
 
 
