@@ -174,7 +174,8 @@ class Stepper:
 
         As with ``impose`` new equations are formulated by a thread; the first step that begins when they are ready
         begins without the constraint, and returns the event, "deleted". What was imposed last is deleted by the next
-        step: the equations without it are there already. What no step has begun with yet is withdrawn, without an event.
+        step: the equations without it are there already. What no step has begun with yet is withdrawn, without an
+        event.
 
         Args:
             name: of the constraint; of one with several parts, such as the corners of a box, its own name means all.
