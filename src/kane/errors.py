@@ -25,7 +25,7 @@ class ImportFileError(ModelError):
 
 
 class FileError(KaneError, OSError):
-    """A file cannot be written where it was asked for, or what it should hold cannot stand in a file."""
+    """A file cannot be read or written where it was asked for, or what it should hold cannot stand in a file."""
 
 
 class CompileError(KaneError, RuntimeError):
@@ -49,6 +49,9 @@ class _Short(reprlib.Repr):
         super().__init__()
         self.maxlevel, self.maxstring, self.maxother, self.maxlong = 4, 120, 160, 60
         self.maxtuple = self.maxlist = self.maxdict = self.maxset = 8
+
+    def repr_ndarray(self, x: Any, level: int) -> str:
+        return f"an array of shape {x.shape}" if x.size > self.maxlist else repr(x)
 
     def repr_int(self, x: int, level: int) -> str:
         # Python refuses to write whole numbers of more than some thousand digits.

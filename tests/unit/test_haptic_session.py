@@ -1,5 +1,6 @@
 """Who vouches: statics and energy in closed form, ``simulate`` under recorded inputs, the same session run again."""
 
+import gc
 import math
 import threading
 import time
@@ -359,3 +360,48 @@ def test_a_closed_loop_is_moved_by_its_coupler_and_stays_closed():
     assert run.residuals["configuration_residual"].max() < 1e-12
     stored = log[:, at.OF_ENERGIES + 2 : at.OF_ENERGIES + 4].sum(axis=1)
     assert stored == pytest.approx(run.energy[:-1], abs=1e-12)
+
+
+def test_a_session_that_is_gone_gives_its_device_back():
+    dyn, handle = slider()
+    fair, hand = Coupler(handle, stiffness=50.0, damping=0.5), Simulated()
+    for _ in range(2):
+        s = Session(dyn, hand, fair)
+        s.arm()
+        s.rehearse(0.05)
+        with pytest.raises(kane.ModelError, match="clutch takes True or False, not 'x'"):
+            s.clutch("x")
+        del s
+        gc.collect()
+    with Session(dyn, hand, fair):
+        gc.collect()
+        with pytest.raises(kane.ModelError, match="another session"):
+            Session(dyn, hand, fair)
+    Session(dyn, hand, fair).close()
+
+
+def test_a_replay_says_what_is_missing_and_what_is_another(tmp_path, cart):
+    dyn, handle = slider()
+    with pytest.raises(kane.FileError, match=r"the file of a session, .*none\.session.* cannot be read"):
+        replay(tmp_path / "none.session", dyn)
+    with Session(dyn, Simulated(), Coupler(handle, stiffness=50.0, damping=0.5)) as s:
+        s.rehearse(0.05)
+        s.save(tmp_path / "a.session")
+    with pytest.raises(kane.ImportFileError, match="its model is 'slider', not"):
+        replay(tmp_path / "a.session", cart[0])
+
+
+def test_what_a_clamp_makes_is_what_the_hand_does_not_pay_for():
+    """The hand pays its way times the clamp at most; what else mechanism and spring have was made."""
+    dyn, handle = slider()
+    arm = Arm(mass=1.0, damping=10.0, stiffness=300.0, path=[(0, 0, 0, 0), (0.5, 0.02, 0, 0)])
+    coupler, clamp = Coupler(handle, stiffness=50.0, damping=1.0), 0.05
+    with Session(dyn, Simulated(arm=arm), coupler, safety=kane.haptics.Safety(force=clamp)) as s:
+        s.arm()
+        s.rehearse(1.0)
+        armed = s.log[s.log[:, at.OF_STATUS] == at.ARMED]
+    way = np.abs(np.diff(armed[:, at.OF_IMAGE])).sum()
+    stretch = armed[-1, at.OF_IMAGE] - armed[-1, at.OF_HANDLE]
+    had = armed[-1, at.OF_ENERGIES + 1] + 0.5 * 50.0 * stretch**2
+    assert had > 3.0 * clamp * way  # the hand has paid little of it
+    assert s.report.made >= had - clamp * way

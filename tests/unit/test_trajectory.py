@@ -152,8 +152,8 @@ def test_a_truncated_file_is_an_error(run, tmp_path):
         kane.Trajectory.load(tmp_path / "half.nc")
 
 
-def test_a_missing_file_is_an_error_of_the_system(tmp_path):
-    with pytest.raises(FileNotFoundError):
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(kane.FileError, match=r"the file of a trajectory, .*missing\.nc.* cannot be read"):
         kane.Trajectory.load(tmp_path / "missing.nc")
 
 

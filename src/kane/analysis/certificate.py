@@ -15,7 +15,7 @@ from kane.analysis.certificate_embedding import OF_A_STATE, OF_CONSTRAINTS, OF_S
 from kane.analysis.certificate_reactions import OF_JOINTS, OF_REACTIONS
 from kane.analysis.random_states import RandomStates
 from kane.errors import ModelError, shown
-from kane.expression.arguments import whole
+from kane.expression.arguments import require, whole
 from kane.expression.collector import collector_paused
 from kane.formulation.formulate import formulate
 from kane.formulation.read_model import snapshot
@@ -108,6 +108,7 @@ def certify(model: Model, *, near: Any = None, states: int = 4, seed: int = 0) -
     Raises:
         ModelError: the model has no degree of freedom, or does not formulate.
     """
+    require(model, Model, "certify takes a kane.Model, of Dynamics dyn.equations.model")
     for name, value, least in (("states", states, 1), ("seed", seed, 0)):
         whole(value, f"{name} of a certificate", least)
     if states > MOST_STATES:

@@ -89,6 +89,7 @@ def power_ledger(model: Model) -> PowerLedger:
     Raises:
         ModelError: the model does not formulate.
     """
+    require(model, Model, "power_ledger takes a kane.Model, and its along(run) a run")
     with collector_paused():
         return ledger_of(model, formulate(model))
 

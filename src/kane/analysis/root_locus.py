@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kane.analysis.linearization import Linearization
 from kane.errors import ModelError, shown
-from kane.expression.arguments import numbers, takes_one, text
+from kane.expression.arguments import numbers, takes, text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -105,7 +105,7 @@ def root_locus(
     Raises:
         ModelError: it is no such function, values are none, or the number of states changes.
     """
-    if not takes_one(linearization):
+    if not takes(linearization, 1):
         raise ModelError(f"a root locus is of a function of a number, not of {shown(linearization)}")
     given = numbers(values, "the values of a root locus must be numbers")
     if given.ndim != 1 or len(given) < 2 or not np.isfinite(given).all():

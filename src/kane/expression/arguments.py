@@ -109,12 +109,12 @@ def positive(value: Any, what: str) -> float:
     return found
 
 
-def takes_one(function: Any) -> bool:
-    """Whether this is a function that can be called with one argument; of functions of C, which do not say, yes."""
+def takes(function: Any, count: int) -> bool:
+    """Whether this is a function that can be called with so many arguments; of those of C, which do not say, yes."""
     if not callable(function) or isinstance(function, type):
         return False
     try:
-        inspect.signature(function).bind(None)
+        inspect.signature(function).bind(*[None] * count)
     except TypeError:
         return False
     except ValueError:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kane.errors import ImportFileError
-from kane.files.given_path import given_path
+from kane.files.given_path import given_path, readable_path
 from kane.files.write_file import write_whole
 from kane.native.arrays import Matrix
 
@@ -60,10 +59,10 @@ def read_recording(path: Any) -> Recording:
     """Read a file.
 
     Raises:
-        OSError: there is none, or it may not be read.
+        FileError: there is none, or it may not be read.
         ImportFileError: it is not the file of a session, of another version, or damaged.
     """
-    text, _, body = Path(given_path(path, "the file of a session")).read_bytes().partition(b"\n")
+    text, _, body = readable_path(path, "the file of a session").read_bytes().partition(b"\n")
     try:
         head = json.loads(text)
         known = head["format"] == FORMAT

@@ -30,7 +30,7 @@ def replay(path: Any, dyn: Dynamics) -> Session:
         The session as it was at its end, closed: its ``trajectory``, ``report`` and ``log`` are what they were.
 
     Raises:
-        OSError: there is no such file, or it may not be read.
+        FileError: there is no such file, or it may not be read.
         ImportFileError: it is no file of a session, of another version, damaged, or of another model.
         SimulationError: the motion is another one than then, from the tick that is named.
     """
@@ -56,10 +56,13 @@ def replay(path: Any, dyn: Dynamics) -> Session:
 
 def _session(recording: Recording, dyn: Dynamics) -> Session:
     head, e = recording.head, dyn.equations
-    names = {"model": e.name, "coordinates": [x.name for x in e.q], "speeds": [x.name for x in e.u]}
-    for word, found in names.items():
+    coordinates, speeds = [x.name for x in e.q], [x.name for x in e.u]
+    names = {"model": ("is", e.name), "coordinates": ("are", coordinates), "speeds": ("are", speeds)}
+    for word, (verb, found) in names.items():
         if head[word] != found:
-            raise ImportFileError(f"its {word} are {shown(head[word])}, not {shown(found)}")
+            raise ImportFileError(
+                f"its {word} {verb} {shown(head[word])}, not {shown(found)}; give the Dynamics that were recorded"
+            )
     (body,) = (body for body in e.model.bodies if body.name == head["handle"][0])
     coupler = Coupler(body.point(head["handle"][1]), **head["coupler"])
     samples = recording.log[:, at.OF_SAMPLE : at.OF_SAMPLE + SAMPLE]

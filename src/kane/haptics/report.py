@@ -93,7 +93,8 @@ class Report:
             f"age of samples: mean {1e3 * self.age[0]:.3g} ms, largest {1e3 * self.age[1]:.3g} ms",
             f"energy: to the hand {self.to_hand:.6g} J, to the mechanism {self.to_mechanism:.6g} J, which had "
             f"{self.energy[0]:.6g} J and has {self.energy[1]:.6g} J",
-            f"the most that the coupler made over any stretch of time: {self.made:.3g} J in the simulation",
+            f"the most that the coupler made over any stretch of time, clamp and spring included: {self.made:.3g} J in "
+            "the simulation",
             f"largest force {self.force:.3g} N",
         ]
         lines += [f"force ended at {fault.time:.4f} s: {fault.cause}" for fault in self.faults]

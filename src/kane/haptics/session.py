@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Mapping
 from dataclasses import replace
 from types import TracebackType
@@ -12,11 +13,11 @@ import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError
-from kane.expression.arguments import number, positive
+from kane.expression.arguments import number, positive, require
 from kane.haptics.asked import passive_of, require_kinds, require_native, warn_of
 from kane.haptics.commands import CommandPost, snapshot_of
 from kane.haptics.coupler import Coupler, Safety
-from kane.haptics.devices.device import Device
+from kane.haptics.devices.device import Channel, Device
 from kane.haptics.devices.simulated import Simulated
 from kane.haptics.grip import IMAGE, coupled
 from kane.haptics.loop import Loop, new_circuit, rules_of
@@ -113,6 +114,9 @@ class Session:
         self._thread: threading.Thread | None = None
         self._missing: tuple[str, ...] = ()
         self._end, self._closed = 0, False
+        # A session that nobody closes and nobody has any more gives its device back too.
+        self._give_back = weakref.finalize(self, _give_back, hand, self._channel, self._loop)
+        self._give_back.atexit = False
         self._commands = CommandPost(first, circuit.counts, circuit.desk.slots)
 
     def __repr__(self) -> str:
@@ -132,7 +136,7 @@ class Session:
         if not self._closed:
             self._stop()
             self._closed = True
-            self._hand.end(self._channel, self._loop.ticks * self._loop.period)
+            self._give_back()
 
     def arm(self) -> None:
         """Take hand and mechanism together, where they are, and let the force rise. A fault is forgotten then."""
@@ -143,8 +147,13 @@ class Session:
         self._commands.wish(at.DISARM)
 
     def clutch(self, held: bool) -> None:
-        """While it is held hand and mechanism move by themselves; then they are taken together where they are."""
-        self._commands.tell(at.CLUTCH, float(bool(held)))
+        """While it is held hand and mechanism move by themselves; then they are taken together where they are.
+
+        Raises:
+            ModelError: neither True nor False.
+        """
+        require(held, bool, "clutch takes True or False")
+        self._commands.tell(at.CLUTCH, float(held))
 
     def set(self, *, stiffness: float | None = None, damping: float | None = None) -> None:
         """Set the coupler anew, from the next tick on [N/m], [N s/m].
@@ -372,3 +381,7 @@ class Session:
     def _require_rest(self) -> None:
         if self._thread is not None and self._thread.is_alive():
             raise ModelError("the session is running; wait for it, or stop it, first")
+
+
+def _give_back(hand: Device, channel: Channel, loop: Loop) -> None:
+    hand.end(channel, loop.ticks * loop.period)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr, Scalar
@@ -75,6 +75,21 @@ class Direction:
     def dot(self, other: Direction) -> Expr:
         """The scalar product with a direction fixed in another body: for unit vectors the cosine between them."""
         return VectorMeasure(DIRECTION, self.body, self.components).dot(other)
+
+    def __neg__(self) -> Direction:
+        """The opposite direction."""
+        x, y, z = (0.0 - c for c in self.components)
+        return Direction(self.body, (x, y, z))
+
+    def __mul__(self, other: object) -> NoReturn:
+        """Refused.
+
+        Raises:
+            ModelError: directions have no length of their own to be multiplied.
+        """
+        raise ModelError(f"{self!r} times {shown(other)} is no direction; write {self.body.name}.direction((x, y, z))")
+
+    __rmul__ = __mul__
 
     def __repr__(self) -> str:
         axis = AXES.get(self.components)

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import takes_one
+from kane.expression.arguments import takes
 
 # Seconds of wall time after which a run is worth a progress bar.
 PATIENCE = 1.0
@@ -59,6 +59,6 @@ def told(progress: Any, bar: ProgressBar) -> Callable[[float], None]:
     Raises:
         ModelError: it is no function of one argument.
     """
-    if progress is not None and not takes_one(progress):
+    if progress is not None and not takes(progress, 1):
         raise ModelError(f"progress is {shown(progress)}; give a function of the fraction done")
     return bar if progress is None else progress

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import takes_one
+from kane.expression.arguments import takes
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves
 from kane.model.arguments import coordinate, require_geometric, require_one_model
@@ -33,7 +33,7 @@ class Cam(Constraint):
         require_one_model("a Cam", follower.connection.child, cam.connection.child)
         if follower == cam:
             raise ModelError(f"a Cam joins two coordinates, not {cam.name!r} with itself")
-        if not takes_one(self.profile):
+        if not takes(self.profile, 1):
             raise ModelError(
                 f"the profile of a Cam is a function of one argument, its coordinate, not {shown(self.profile)}"
             )

@@ -6,12 +6,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from kane.errors import ModelError
-from kane.expression.arguments import numbers
+from kane.errors import ModelError, shown
+from kane.expression.arguments import numbers, takes
 from kane.expression.node import Expr
 from kane.model.named_vector import named_vector, position
 from kane.native.arrays import Tables, Vector
@@ -182,10 +182,16 @@ def plan_inputs(inputs: Any, names: Sequence[str], defaults: Sequence[float]) ->
             )
         plan.sampled_laws[tuple(range(len(names)))] = inputs
     elif callable(inputs):
-        plan.function = inputs
+        plan.function = _of_state(inputs, "what is given for all inputs")
     else:
         plan.constants = named_vector(inputs, names, defaults, "input")
     return plan
+
+
+def _of_state(function: Any, what: str) -> InputFunction:
+    if not takes(function, len(("t", "q", "u"))):
+        raise ModelError(f"{what} is {shown(function)}; give a function of three arguments, (t, q, u)")
+    return cast(InputFunction, function)
 
 
 def _plan_one(plan: InputPlan, column: int, value: Any) -> None:
@@ -200,7 +206,7 @@ def _plan_one(plan: InputPlan, column: int, value: Any) -> None:
             raise ModelError(f"samples of the input {name!r} have shape {samples.values.shape}; give one value a time")
         plan.samples[column] = samples
     elif callable(value):
-        plan.functions[column] = value
+        plan.functions[column] = _of_state(value, f"the input {name!r}")
     else:
         plan.constants[column] = named_vector({name: value}, [name], [0.0], "input")[0]
 

@@ -231,7 +231,7 @@ class Trajectory(Replayed):
         """Read a file written by ``save``.
 
         Raises:
-            OSError: the file cannot be read.
+            FileError: there is no such file, or it may not be read.
             ImportFileError: it is not a trajectory; the message says what is wrong.
         """
         from kane.simulation.recorded.trajectory_file import load

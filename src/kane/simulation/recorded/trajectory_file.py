@@ -10,7 +10,7 @@ import numpy as np
 import xarray
 
 from kane.errors import ImportFileError
-from kane.files.given_path import given_path
+from kane.files.given_path import given_path, readable_path
 from kane.files.write_file import write_whole
 from kane.simulation.recorded.hdf5_trial import problem_of_reading
 from kane.simulation.recorded.record import FORMAT, FORMAT_VERSION, RESIDUALS
@@ -65,11 +65,10 @@ def load(path: str | PathLike[str]) -> tuple[xarray.Dataset, str]:
     """Read the dataset of a trajectory, checked, and the text of its model, empty where the file has none.
 
     Raises:
-        OSError: there is no such file, or it may not be read.
+        FileError: there is no such file, or it may not be read.
         ImportFileError: it is not the file of a trajectory.
     """
-    with open(given_path(path, "the file of a trajectory"), "rb"):
-        pass  # what is wrong with the path is told apart from what is wrong with the content
+    readable_path(path, "the file of a trajectory")  # what is wrong with the path is no damage of the content
     damage = problem_of_reading(path)
     if damage is not None:
         raise _unreadable(path, damage)
