@@ -90,8 +90,7 @@ class Session:
     ) -> None:
         safety, method = safety or Safety(), RK4() if integrator is None else integrator
         require_kinds(dyn, hand, coupler, safety, method)
-        self._hand, self._coupler, self._safety = hand, coupler, safety
-        self._first_coupler = coupler
+        self._hand, self._coupler, self._first_coupler, self._safety = hand, coupler, coupler, safety
         held = coupled(dyn, coupler.handle, coupler.axes)
         self._names = tuple(leaf.name for leaf in held.dyn.equations.inputs)[: -len(IMAGE)]
         if inputs is not None and not isinstance(inputs, Mapping):
@@ -114,9 +113,7 @@ class Session:
         self._thread: threading.Thread | None = None
         self._missing: tuple[str, ...] = ()
         self._end, self._closed = 0, False
-        # A session that nobody closes and nobody has any more gives its device back too.
-        self._give_back = weakref.finalize(self, _give_back, hand, self._channel, self._loop)
-        self._give_back.atexit = False
+        self._give_back = _giving_back(self, hand, self._channel, self._loop)
         self._commands = CommandPost(first, circuit.counts, circuit.desk.slots)
 
     def __repr__(self) -> str:
@@ -383,5 +380,8 @@ class Session:
             raise ModelError("the session is running; wait for it, or stop it, first")
 
 
-def _give_back(hand: Device, channel: Channel, loop: Loop) -> None:
-    hand.end(channel, loop.ticks * loop.period)
+def _giving_back(session: Session, hand: Device, channel: Channel, loop: Loop) -> weakref.finalize[Any, Session]:
+    """What gives the device back once: where it is called, or where nobody has the session any more."""
+    call = weakref.finalize(session, lambda: hand.end(channel, loop.ticks * loop.period))
+    call.atexit = False
+    return call
