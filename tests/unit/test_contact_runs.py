@@ -225,3 +225,33 @@ def test_a_run_without_such_constraints_says_so():
     with pytest.raises(kane.ModelError, match="no constraints of 'plain' come and go"):
         print(run.modes)
     assert str(run) == repr(run)
+
+
+def test_two_balls_that_meet_within_one_step_of_free_flight_bounce():
+    """Nothing acts on them, so that steps are as long as the run: no probe of any falls into their encounter."""
+    model = kane.Model("two balls")
+    for name, mass in (("a", 1.0), ("b", 1.0)):
+        body = model.body(name, mass=mass, inertia=(0.1,) * 3)
+        model.connect(model.ground, body, kane.Planar((f"x_{name}", f"y_{name}", f"angle_{name}")))
+    a, b = model.bodies
+    model.contact(kane.Sphere(a.point(), 0.1), kane.Sphere(b.point(), 0.1), restitution=1.0, name="touch")
+    dyn = kane.build(kane.formulate(model))
+    run = kane.simulate(dyn, until=20.0, q={"x_a": -5.0}, u={"x_a_dot": 1.0})
+    (touch,) = run.events
+    assert touch.time == pytest.approx(4.8, rel=1e-12)
+    np.testing.assert_allclose(run.u[-1], [0, 0, 0, 1, 0, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize("above", [1e-3, 1e-6, -1e-6], ids=["deep", "grazing", "past"])
+def test_a_throw_that_only_just_reaches_the_ceiling_strikes_it(above):
+    """The way up and down is one step of RK8; the ceiling is this much below its top, or above it."""
+    model = kane.Model("throw", gravity=(0, -G, 0))
+    ground, body = model.ground, model.body("ball", mass=MASS)
+    model.connect(ground, body, kane.Prismatic("y", axis="y"))
+    model.contact(
+        body.point(), kane.Plane(ground.point((0, 1.0 - above, 0)), ground.direction((0, -1, 0))), name="ceiling"
+    )
+    run = kane.simulate(kane.build(kane.formulate(model)), until=1.0, u={"y_dot": np.sqrt(2.0 * G)})
+    times = [event.time for event in run.events]
+    expected = [np.sqrt(2.0 / G) - np.sqrt(2.0 * above / G)] if above > 0 else []
+    assert times == pytest.approx(expected, rel=1e-9)

@@ -41,6 +41,9 @@ AT_ONCE = 100
 
 # An interpolated step is probed for events at this many equal parts.
 PROBES = 4
+# Where in a step guards are looked at for least values: at its probes, and close to its ends for the way in which they
+# begin and end.
+LOOKS = (0.0, 1.0 / 64.0, 0.25, 0.5, 0.75, 63.0 / 64.0, 1.0)
 
 
 # Places in ``Settling.notes``: the largest residuals of configuration and motion as they were found, before the
@@ -89,7 +92,7 @@ class Watch(NamedTuple):
         signs: the last sign of each that was not zero; zero before there was one. Guards have none.
         directions: 1 for changes to positive only, -1 to negative only, 0 for both.
         terminal: 1 where the run ends.
-        roots: scratch, where in a step each one changes sign.
+        roots: scratch, where in a step each one changes sign; of guards, their values at all looks within a step.
     """
 
     program: int

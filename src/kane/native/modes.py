@@ -22,6 +22,7 @@ from kane.native.arrays import (
     KEY_AFTER,
     KEY_BEFORE,
     KNOWN,
+    LOOKS,
     MISSED,
     NO_GUARD,
     PROBES,
@@ -42,6 +43,9 @@ ROUNDING = 2.0**-52
 # A step is cut again until it ends at a zero of a guard as closely as times are told apart. It takes two or three; more
 # are taken only where the guard is rounding itself.
 MANY = 10
+# A least value of a guard is looked for until its bracket is GRAZING of the step: what is negative for less touches.
+GRAZING = 1e-6
+GOLDEN = 0.381966
 # What ``cut_step`` finds: the step stands, or is to be taken again; else a status.
 STANDS, AGAIN = GOING, -1
 
@@ -78,15 +82,72 @@ def first_guard(system: Any, interpolated: Any, store: Any, dense: Any, span: An
             if is_finite(guards.out) and not _is_any_negative(guards.out):
                 continue
         probe_at(guards, context, store, dense, span, theta)
-        for e in range(guards.out.size):
-            guards.roots[e] = guards.out[e]
-        if not is_finite(guards.roots):
+        values = guards.roots[: guards.out.size]
+        for e in range(values.size):
+            values[e] = guards.out[e]
+        if not is_finite(values):
             return math.nan
-        for e in range(guards.out.size):
-            if guards.roots[e] < 0.0:
+        for e in range(values.size):
+            if values[e] < 0.0:
                 first = min(first, locate(guards, context, store, dense, span, (e, -1.0, theta - 1.0 / PROBES, theta)))
         if first < NONE:
             return first
+    return _first_dip(guards, context, store, dense, span)
+
+
+@native_inline
+def _first_dip(guards: Any, context: Any, store: Any, dense: Any, span: Any) -> float:
+    """The first place behind which a guard is negative that is negative at no probe; NONE where none is found.
+
+    Two bodies may touch and part again between two probes. A guard that does so has a least value between them, so that
+    of three looks in a row the middle one is lowest.
+    """
+    n = guards.out.size
+    for look in range(len(LOOKS)):
+        look_at(guards, context, store, dense, span, LOOKS[look])
+        for e in range(n):
+            guards.roots[look * n + e] = guards.out[e]
+    for look in range(1, len(LOOKS) - 1):
+        first, low, middle, high = NONE, LOOKS[look - 1], LOOKS[look], LOOKS[look + 1]
+        for e in range(n):
+            before, lowest, behind = (
+                guards.roots[(look - 1) * n + e],
+                guards.roots[look * n + e],
+                guards.roots[(look + 1) * n + e],
+            )
+            fall = (before - lowest) * (high - middle) / (middle - low)
+            rise = (behind - lowest) * (middle - low) / (high - middle)
+            # lines through two of the values bound what is convex from below
+            if lowest < before and lowest <= behind and lowest <= max(fall, rise):
+                theta = _below_zero(guards, context, store, dense, span, (e, low, high))
+                if theta < NONE:
+                    first = min(first, locate(guards, context, store, dense, span, (e, -1.0, low, theta)))
+        if first < NONE:
+            return first
+    return NONE
+
+
+@native_inline
+def _below_zero(guards: Any, context: Any, store: Any, dense: Any, span: Any, where: Any) -> float:
+    """A place between low and high at which guard e is negative, by golden section; NONE where its least value is not.
+
+    A gap counts as zero while it opens, so that on equal values the earlier side is the one to look at.
+    """
+    e, low, high = where
+    while high - low > GRAZING:
+        left, right = low + GOLDEN * (high - low), high - GOLDEN * (high - low)
+        look_at(guards, context, store, dense, span, left)
+        at_left = guards.out[e]
+        if at_left < 0.0:
+            return left
+        look_at(guards, context, store, dense, span, right)
+        at_right = guards.out[e]
+        if at_right < 0.0:
+            return right
+        if at_left <= at_right:
+            high = right
+        else:
+            low = left
     return NONE
 
 

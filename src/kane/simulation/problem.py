@@ -22,6 +22,7 @@ from kane.native.arrays import (
     EVENTS,
     FOUND,
     GUARDS,
+    LOOKS,
     RHS,
     SETTLE,
     WANTED,
@@ -201,7 +202,7 @@ class Problem:
         speeds, none = len(self.layout.speeds), np.zeros(0)
         row, stages = self.row(0)
         n = self.guards.n_out if self.guards else 0
-        guards = Watch(GUARDS, np.zeros(n), none, none, none, np.zeros(n))
+        guards = Watch(GUARDS, np.zeros(n), none, none, none, np.zeros(len(LOOKS) * n))
         return StateEquation(
             mode=row.copy(),
             state=np.zeros(self.rhs.n_state),

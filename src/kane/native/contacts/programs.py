@@ -177,7 +177,7 @@ def _normal_guard(c: Any, k: int, rounding: float, u: Any) -> float:
         gap, motion = c.gaps[k * NUMBERS + GAP], constraint_places(c.counted.size, c.udot.size).motion
         normal = c.table[row + NORMAL]
         watched = c.every[motion + normal] < -rounding_of(c, normal, u) and (armed or c.table[row + BILATERAL] == 0)
-        return float(gap if watched else abs(gap))
+        return float(gap if watched else max(gap, 0.0))
     if c.table[row + BILATERAL] == 1:
         off = c.gaps[k * NUMBERS + OFF]
         return float(1.0 if c.table[row + ENDED] == 0 else (-off if armed else abs(off)))
