@@ -27,8 +27,8 @@ def test_scenes_by_lot_lose_energy_stay_outside_and_come_to_their_end(spatial):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spatial", [False, True], ids=["plane", "space"])
-def test_of_three_hundred_scenes_hardly_any_stops_with_an_error_or_misses_a_contact(spatial):
-    """Steps of free flight are long, and gaps are looked at four times in each: docs/contacts.md has the figures."""
+def test_of_three_hundred_scenes_none_misses_a_contact_and_one_stops_with_an_error(spatial):
+    """The one in space changes its mode again and again in one instant, and says so (docs/contacts.md)."""
     stopped, missed = check(MANY, spatial)
-    assert len(stopped) <= 3
-    assert len(missed) <= 6
+    assert len(stopped) <= spatial
+    assert missed == []

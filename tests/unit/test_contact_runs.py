@@ -233,7 +233,7 @@ def test_two_balls_that_meet_within_one_step_of_free_flight_bounce():
     for name, mass in (("a", 1.0), ("b", 1.0)):
         body = model.body(name, mass=mass, inertia=(0.1,) * 3)
         model.connect(model.ground, body, kane.Planar((f"x_{name}", f"y_{name}", f"angle_{name}")))
-    a, b = model.bodies
+    _, a, b = model.bodies
     model.contact(kane.Sphere(a.point(), 0.1), kane.Sphere(b.point(), 0.1), restitution=1.0, name="touch")
     dyn = kane.build(kane.formulate(model))
     run = kane.simulate(dyn, until=20.0, q={"x_a": -5.0}, u={"x_a_dot": 1.0})

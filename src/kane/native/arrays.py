@@ -43,7 +43,7 @@ AT_ONCE = 100
 PROBES = 4
 # Where in a step guards are looked at for least values: at its probes, and close to its ends for the way in which they
 # begin and end.
-LOOKS = (0.0, 1.0 / 64.0, 0.25, 0.5, 0.75, 63.0 / 64.0, 1.0)
+LOOKS = (0.0, 1e-5, 0.25, 0.5, 0.75, 1.0 - 1e-5, 1.0)
 
 
 # Places in ``Settling.notes``: the largest residuals of configuration and motion as they were found, before the
