@@ -87,6 +87,7 @@ def _runs(dyn: kane.Dynamics, guess: dict[str, Any]) -> dict[str, Callable[[int]
 
     def run(function: Any, address: int, states: Any = x) -> Callable[[int], None]:
         bound = _Bound(address, function.n_state, function.n_rest, function.n_out, function.n_work)
+        # what a loop reads of an ArrayFunction, at the address of another program
         return KaneLoop(bound, states, inputs, stage).run  # type: ignore[arg-type]
 
     runs = {"kane": run(rhs, rhs.address), "settle": run(settle, settle.address)}

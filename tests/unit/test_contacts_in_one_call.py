@@ -3,24 +3,8 @@
 import sys
 
 import kane
+from benchmarks.tables.contacts import ten_speeds
 from kane.simulation import simulate as module
-
-
-def ten_speeds():
-    """A body with four limbs over a floor, six contacts."""
-    m = kane.Model("ten speeds", gravity=(0, -9.81, 0))
-    floor = kane.Plane(m.ground.point(), m.ground.y)
-    trunk = m.body("trunk", mass=2, inertia=(0.02, 0.03, 0.025))
-    m.connect(m.ground, trunk, kane.Free("f"))
-    points = [trunk.point((0.1, -0.1, 0.1)), trunk.point((-0.1, -0.1, -0.1))]
-    for k in range(4):
-        limb = m.body(f"limb{k}", mass=0.5, inertia=(1e-3,) * 3, com=(0.1, 0, 0))
-        joint = kane.Revolute(f"q{k}", axis="z" if k % 2 else "x")
-        m.connect(trunk, limb, joint, at=(0.1 * (-1) ** k, 0, 0.1 if k < 2 else -0.1))
-        points.append(limb.point((0.2, -0.1, 0.02 * k)))
-    for k, point in enumerate(points):
-        m.contact(point, floor, restitution=0.3, friction=kane.Coulomb(static=0.5, kinetic=0.4), name=f"c{k}")
-    return m
 
 
 def test_a_hundred_changes_of_ten_speeds_and_six_contacts_take_a_few_native_calls(monkeypatch):
