@@ -6,7 +6,8 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 BENCH_STAMP := $(VENV)/.installed-bench
-PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Bytecode of all that is installed takes half a minute: Python makes that of the modules which are imported.
+PIP := $(PY) -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo pages check test test-all bench format clean
@@ -49,10 +50,10 @@ check: $(STAMP)
 	$(PY) -m mypy
 
 test: check
-	$(PY) -m pytest -n $(WORKERS) -m "not slow"
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
 test-all: check
-	$(PY) -m pytest -n $(WORKERS)
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal
 
 bench: $(BENCH_STAMP)
 	$(PY) -m kane.cli.main bench

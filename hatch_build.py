@@ -21,7 +21,8 @@ class NativeCode(BuildHookInterface[Any]):
         root = Path(self.root)
         path = os.pathsep.join([str(root / "src"), *sys.path])  # numba is where pip put it for the build
         environment = {**os.environ, "PYTHONPATH": path}
-        command = [sys.executable, "-m", "kane.native.compile", str(root / FOLDER)]
+        # -S: pip's sitecustomize would take from the path what an earlier install put there, kane itself
+        command = [sys.executable, "-S", "-m", "kane.native.compile", str(root / FOLDER)]
         command += ["--here"] if version == "editable" else []
         subprocess.run(command, env=environment, check=True, cwd=root)
         build_data["artifacts"].append(f"/{FOLDER}/")

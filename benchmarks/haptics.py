@@ -1,14 +1,17 @@
-"""Ticks of a haptic session beside empty loops in C, in turn, while Python's main thread is busy.
+"""Ticks of a haptic session beside empty loops in C, and with prediction beside without, in turn.
 
 python -m benchmarks.haptics [SECONDS]
 
-The Stanford Arm at 1 kHz, its hand in a simulated one. Lateness is the machine's: the figure is its ratio to that of a
-loop in C that does nothing, with the same rights, in the same minute. It needs a C compiler.
+The Stanford Arm at 1 kHz, its hand in a simulated one, while Python's main thread is busy. Lateness is the machine's:
+the figure is its ratio to that of a loop in C that does nothing, with the same rights, in the same minute. It needs a C
+compiler. Then what a tick works where the next one is tried ahead and where it is not, in scenes with many hits:
+ticks in which the mode changes apart from the others.
 """
 
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import subprocess
 import sys
 import tempfile
@@ -21,9 +24,11 @@ import numpy as np
 import kane
 from kane.haptics import Arm, Coupler, Session, Simulated, coupler_limits
 from kane.haptics.realtime import promote
+from kane.haptics.scenes import HandScene, scene_of
+from kane.native.arrays import CHANGE_TIME, CHANGED
 from kane.native.haptics.loop_arrays import LATE, WORKED
 
-PERIOD, SLICE = 1e-3, 10.0
+PERIOD, SLICE = 1e-3, 1.0
 EMPTY = r"""
 #include <time.h>
 static long now(void) {
@@ -58,15 +63,22 @@ def empty_loop():
     return run
 
 
-def arm_in_a_hand():
-    """A session of the Stanford Arm, which a hand moves on a small circle."""
+def arm_in_a_hand(predict=False):
+    """A session of the Stanford Arm, which a hand moves on a small circle; its joints have bearings that damp.
+
+    It has no weight: where the machine stalls for more than ten ticks the hand lets go, and the arm would fall about
+    for the rest of the slice, ever faster as it is caught again.
+    """
     model = kane.library.stanford_arm()
+    model.gravity = (0.0, 0.0, 0.0)
+    for joint in model.connections:
+        model.load(kane.Damper(joint, 0.5))
     turns = np.linspace(0.0, 40 * np.pi, 1601)
     path = [(0.5 + 0.05 * k, 0.02 * (1 - np.cos(a)), 0.02 * np.sin(a), 0.0) for k, a in enumerate(turns)]
     hand = Simulated(quantum=2e-5, delay=1e-3, arm=Arm(mass=1.0, damping=10.0, stiffness=300.0, path=path))
     limits = coupler_limits(hand)
     coupler = Coupler(model.bodies[-1].point(), stiffness=0.1 * limits.stable, damping=0.2 * limits.damping)
-    return Session(kane.build(kane.formulate(model)), hand, coupler, q=START)
+    return Session(kane.build(kane.formulate(model)), hand, coupler, q=START, predict=predict)
 
 
 START = {"q1": 0.3, "q2": 1.2, "q3": 0.5, "q4": 0.2, "q5": 0.8, "q6": 0.1}
@@ -88,28 +100,109 @@ def shown(name, late, work=None):
     print(text, flush=True)
 
 
+def ratios(ours, theirs, parts=(50, 99, 99.9)):
+    """Of percentiles of lateness, over slices drawn again and again: the middle and where nine of ten lie."""
+    rng, drawn = np.random.default_rng(1), []
+    for _ in range(500):
+        of = [np.concatenate([late[k] for k in rng.integers(len(late), size=len(late))]) for late in (ours, theirs)]
+        drawn.append([np.percentile(of[0], part) / max(np.percentile(of[1], part), 1e-7) for part in parts])
+    low, middle, high = np.percentile(drawn, (5, 50, 95), axis=0)
+    return ", ".join(
+        f"p{part} {m:.2f} ({a:.2f} to {b:.2f})" for part, a, m, b in zip(parts, low, middle, high, strict=True)
+    )
+
+
 def main(seconds):
-    """Slices in turn: the session, a plain nanosleep loop, one that sleeps and then spins as the session does."""
-    run, late = empty_loop(), {0: [], 60_000: []}
-    with arm_in_a_hand() as session:
-        while session.snapshot().tick * PERIOD < seconds - 1e-9:
-            session.arm()
-            session.start(min(SLICE, seconds))
-            busy(lambda: not session._thread.is_alive())
-            session.wait()
-            for spin, kept in late.items():
-                part = np.zeros(round(min(SLICE, seconds) / PERIOD))
-                thread = threading.Thread(target=run, args=(part, spin))
+    """Slices of a second in turn, in another order each time, so that what the machine does meets all alike.
+
+    The session, a loop in C that sleeps to the time of a tick, and one that sleeps and then spins as the session does.
+    """
+    run, order = empty_loop(), np.random.default_rng(1)
+    late = {"session": [], "session, predicted": [], "C, nanosleep": [], "C, then spin": []}
+    spins = {"C, nanosleep": 0, "C, then spin": 60_000}
+    with arm_in_a_hand() as plain, arm_in_a_hand(predict=True) as predicted:
+        sessions = {"session": plain, "session, predicted": predicted}
+        for _ in range(round(seconds / SLICE)):
+            for name in order.permutation(list(late)):
+                session = sessions.get(name)
+                if session is not None:
+                    session.arm()
+                    session.start(SLICE)
+                    busy(lambda session=session: not session._thread.is_alive())
+                    session.wait()
+                    continue
+                part = np.zeros(round(SLICE / PERIOD))
+                thread = threading.Thread(target=run, args=(part, spins[name]))
                 thread.start()
                 busy(lambda thread=thread: not thread.is_alive())
-                kept.append(part)
-        shown("session", session.log[:, LATE], session.log[:, WORKED])
-        shown("C, nanosleep", np.concatenate(late[0]))
-        shown("C, nanosleep, then spin", np.concatenate(late[60_000]))
-        print(session.report)
+                late[name].append(part)
+        ticks = round(SLICE / PERIOD)
+        for name, session in sessions.items():
+            late[name] = [session.log[k * ticks : (k + 1) * ticks, LATE] for k in range(round(seconds / SLICE))]
+        for name, parts in late.items():
+            shown(name, np.concatenate(parts), sessions[name].log[:, WORKED] if name in sessions else None)
+        for name in sessions:
+            print(f"{name} / C, nanosleep: {ratios(late[name], late['C, nanosleep'])}")
+            print(f"{name} / C, then spin: {ratios(late[name], late['C, then spin'])}")
+        print(plain.report)
+
+
+def piano_key():
+    """The key of examples/piano_key.py, at 1 kHz."""
+    spec = importlib.util.spec_from_file_location("piano_key", "examples/piano_key.py")
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    dyn = example.action()
+    front = dyn.equations.model.bodies[1].point((example.LEVER, 0, 0))
+    hand = Simulated(arm=Arm(mass=0.3, damping=8.0, stiffness=600.0, path=example.FINGER))
+    return HandScene(dyn, hand, Coupler(front, stiffness=400, damping=0.5, axes="z"), None, 2.0)
+
+
+HITS = {
+    "ball in a box": lambda: scene_of("ball_in_a_box"),
+    "crank and stop": lambda: scene_of("crank"),
+    "piano key": piano_key,
+    "dragged box": lambda: scene_of("dragged_box"),
+}
+
+
+def works(session):
+    """What the ticks of a session worked [s], of those in which the mode changed and of the others."""
+    store = session._loop.march.store
+    times = store.changes[: store.counts[CHANGED], CHANGE_TIME]
+    work, changed = session.log[:, WORKED], np.zeros(len(session.log), bool)
+    changed[np.clip(np.ceil(times / PERIOD - 1e-9).astype(int) - 1, 0, len(work) - 1)] = True
+    return work[changed], work[~changed]
+
+
+def with_and_without(rounds):
+    """Each scene so many times from its start, with prediction and without, in turn."""
+    order = np.random.default_rng(2)
+    for name, make in HITS.items():
+        found = {True: ([], []), False: ([], [])}
+        for _ in range(rounds):
+            for predict in order.permutation([True, False]):
+                scene = make()
+                settings = {"q": scene.q, "predict": bool(predict)}
+                with Session(scene.dyn, scene.hand, scene.coupler, **settings) as session:
+                    session.arm()
+                    session.run(scene.seconds)
+                    for kept, part in zip(found[bool(predict)], works(session), strict=True):
+                        kept.append(part)
+        for predict, parts in found.items():
+            for kind, part in zip(("mode changes", "others"), parts, strict=True):
+                text = "{:.1f}  p99 {:.1f}  p99.9 {:.1f}  max {:.1f}".format(
+                    *(np.percentile(1e6 * np.concatenate(part), share) for share in (50, 99, 99.9, 100))
+                )
+                word = "predicted" if predict else "not predicted"
+                print(
+                    f"{name:16s} {word:14s} {kind:13s} {sum(map(len, part)):6d} ticks, work [us] p50 {text}", flush=True
+                )
 
 
 if __name__ == "__main__":
     began = time.time()
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else 60.0)
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
+    main(seconds)
+    with_and_without(max(1, round(seconds / 12)))
     print(f"{time.time() - began:.0f} s")

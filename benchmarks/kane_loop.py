@@ -1,5 +1,6 @@
 """A native loop over a compiled program of kane, as the peers have theirs: one call a state, no Python inside."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,29 @@ def _call(typingctx: Any, address: Any, state: Any, rest: Any, stage: Any, out: 
     return types.void(*[types.int64] * 6), emit
 
 
+@intrinsic
+def _get(typingctx: Any, address: Any) -> Any:
+    """Reads a double by itself; see _put."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = builder.inttoptr(arguments[0], ir.DoubleType().as_pointer())
+        return builder.load_atomic(pointer, "monotonic", 8)
+
+    return types.float64(types.int64), emit
+
+
+@intrinsic
+def _put(typingctx: Any, address: Any, value: Any) -> Any:
+    """Writes a double by itself: several at once would wait, as would who reads them, for what came one by one."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = builder.inttoptr(arguments[0], ir.DoubleType().as_pointer())
+        builder.store_atomic(arguments[1], pointer, "monotonic", 8)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.float64), emit
+
+
 @njit("void(int64, int64, int64[:], int64[:])", nogil=True)
 def _loop(address: int, calls: int, pointers: Any, strides: Any) -> None:
     """Calls over the states in turn; strides in bytes of state, rest and out, then the number of states."""
@@ -39,20 +63,30 @@ def _loop(address: int, calls: int, pointers: Any, strides: Any) -> None:
         i = i + 1 if i + 1 < strides[3] else 0
 
 
-@njit("void(int64, int64, float64[:,::1], int64[:], int64[:], float64[::1], float64[:,::1], float64)", nogil=True)
-def _chain(address: int, calls: int, states: Any, pointers: Any, strides: Any, now: Any, out: Any, zero: float) -> None:
-    """As above, but each call waits for the one before: zero times its results is added to the state ``now``."""
-    i, before, n = 0, 0, out.shape[1]
-    nq = states.shape[1] - 1 - n
-    for _ in range(calls):
-        for j in range(nq):
-            now[1 + j] = states[i, 1 + j] + zero * out[before, min(j, n - 1)]
-        for j in range(n):
-            now[1 + nq + j] = states[i, 1 + nq + j] + zero * out[before, j]
-        rest, result = pointers[1] + i * strides[1], pointers[3] + i * strides[2]
-        _call(address, pointers[0], rest, pointers[2], result, pointers[4])
-        before = i
-        i = i + 1 if i + 1 < strides[3] else 0
+@functools.cache
+def _chain(nq: int, n: int) -> Callable[..., None]:
+    """As above, but each call waits for the one before: zero times its results is added to the state.
+
+    The state of a call, of the ``states``, is written where the first pointer says. Lengths are known to the compiler,
+    as they are to that of the peers.
+    """
+
+    @njit("void(int64, int64, int64, int64[:], int64[:], float64)", nogil=True)
+    def chain(address: int, calls: int, states: int, pointers: Any, strides: Any, zero: float) -> None:
+        i, before, now = 0, pointers[3], pointers[0]
+        for _ in range(calls):
+            state = states + i * strides[0]
+            for j in range(1, 1 + nq):
+                _put(now + 8 * j, _get(state + 8 * j) + zero * _get(before + 8 * min(j - 1, n - 1)))
+            for j in range(n):
+                at = 8 * (1 + nq + j)
+                _put(now + at, _get(state + at) + zero * _get(before + 8 * j))
+            before = pointers[3] + i * strides[2]
+            _call(address, now, pointers[1] + i * strides[1], pointers[2], before, pointers[4])
+            i = i + 1 if i + 1 < strides[3] else 0
+
+    found: Callable[..., None] = chain
+    return found
 
 
 class KaneLoop:
@@ -90,11 +124,17 @@ class KaneLoop:
         """Makes that many calls."""
         _loop(self.function.address, calls, self._pointers, self._strides)
 
-    def chained(self, calls: int) -> None:
-        """Makes that many calls, each waiting for the results of the one before."""
-        states, now = self._arrays[0], np.zeros(self.function.n_state)
+    @property
+    def chained(self) -> Callable[[int], None]:
+        """A function run(calls) that makes that many calls, each waiting for the results of the one before."""
+        now, n = np.zeros(self.function.n_state), self.function.n_out
         pointers = np.array([now.ctypes.data, *self._pointers[1:]])
-        _chain(self.function.address, calls, states, pointers, self._strides, now, self.out, 0.0)
+        chain = _chain(self.function.n_state - 1 - n, n)
+
+        def run(calls: int, _kept: object = now) -> None:
+            chain(self.function.address, calls, self._pointers[0], pointers, self._strides, 0.0)
+
+        return run
 
 
 def block_loop(code: LaneCode, state: Array, rest: Array, stage: Array, out: Array) -> Callable[[int], None]:

@@ -18,6 +18,7 @@ def laps_of(module: str, *arguments: str) -> Laps | str:
     """Runs a module of this package, which prints laps [s] and more; or in words why there are none."""
     paths = [str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # compiled Python is part of what is installed, on all sides
     command = [sys.executable, "-m", f"benchmarks.{module}", *arguments]
     result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     if result.returncode != 0:

@@ -58,6 +58,11 @@ class Table:
         self.comparisons.append(Comparison(case, peer, "s", ours.median, theirs.median, times))
         return f"{times:.2f}"
 
+    def ratio_spread(self, case: str, peer: str, ours: Figure, theirs: Figure | None) -> str:
+        """The same with the least and the greatest of the batches."""
+        cell = self.ratio(case, peer, ours, theirs)
+        return cell if theirs is None else f"{cell} {ours.range_of(theirs)}"
+
     def compare_counts(self, case: str, peer: str, ours: float, theirs: float) -> None:
         """Notes two numbers of operations."""
         self.comparisons.append(Comparison(case, peer, "operations", ours, theirs, theirs / ours))

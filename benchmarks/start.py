@@ -28,6 +28,7 @@ TURNS = 7
 def cpu_seconds(python: str, code: str, cache: str) -> float:
     """Of one process, user and system."""
     environment = {**os.environ, "KANE_CACHE_DIR": cache, "COLUMNS": "80"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([python, "-c", code], env=environment, stdout=subprocess.DEVNULL, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -36,7 +36,15 @@ class Figure:
 
     def times(self, other: "Figure") -> float:
         """Median over the batches of other / self: how many times the other's cost is this one's."""
-        return statistics.median(b / a for a, b in zip(self.samples, other.samples, strict=True))
+        return statistics.median(self._ratios(other))
+
+    def range_of(self, other: "Figure") -> str:
+        """The least and the greatest of these, as a cell has it."""
+        ratios = self._ratios(other)
+        return f"({min(ratios):.1f}-{max(ratios):.1f})"
+
+    def _ratios(self, other: "Figure") -> list[float]:
+        return [b / a for a, b in zip(self.samples, other.samples, strict=True)]
 
 
 def pin_to_core(core: int) -> None:

@@ -1,23 +1,52 @@
-"""What every test shares: pictures without a screen, and hypothesis set for a shared machine."""
+"""What every test shares: pictures without a screen, new arrays without numbers, a cache of compiled code for all
+processes of a run of tests, and hypothesis set for a shared machine.
+"""
 
 import os
+import signal
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from oracles.unwritten import begin_arrays_without_numbers
 
 os.environ.setdefault("MPLBACKEND", "Agg")
-# Tests compile what they test, and leave the user's cache alone; those of the cache have folders of their own.
-os.environ["KANE_CACHE"] = "off"
+begin_arrays_without_numbers()
 
 # No deadlines: native code is compiled on first use, on machines shared with others. A failure prints its seed.
+# Continuous integration judges a change, and tries the same examples whenever it runs; new ones are hunted elsewhere.
 settings.register_profile(
-    "kane", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    "kane",
+    deadline=None,
+    print_blob=True,
+    derandomize="CI" in os.environ,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 settings.load_profile("kane")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tests compile what they test, each program once for all processes, and leave the user's cache alone.
+
+    Those of the cache have folders of their own.
+    """
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        folder = tempfile.TemporaryDirectory(prefix="kane-tests-", ignore_cleanup_errors=True)
+        config.add_cleanup(folder.cleanup)
+        os.environ["KANE_CACHE"], os.environ["KANE_CACHE_DIR"] = "on", folder.name
 
 
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The root of the repository."""
     return Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def ctrl_c_raises() -> Iterator[None]:
+    """Ctrl-C as in a terminal: a shell lets what it runs in the background ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -1,10 +1,12 @@
 """First derivatives in a native loop over 64 random states, beside the function itself, Pinocchio's in C++ and in C."""
 
+import time
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
+import kane
 from benchmarks.contest import Ours, Peers, peers_or_reason
 from benchmarks.kane_loop import KaneLoop, block_loop
 from benchmarks.mode import Mode
@@ -15,20 +17,25 @@ from benchmarks.peers.traced_derivatives import TracedDerivatives
 from benchmarks.report import Table, nanoseconds
 from benchmarks.robots import ARMS, FIVE, Robot
 from benchmarks.timing import Figure, interleaved
+from kane.codegen.jit.compiler import lane_width
+from kane.codegen.jit.composed import ComposedFunction
 
+WIDTH = lane_width()
 TITLE = "Derivatives in a native loop"
 COLUMNS = (
     *("robot", "derivatives of", "operations", "kane, ns", "x the function", "Pinocchio C++, ns", "x"),
     *("gcc, ns", "x", "clang, ns", "x", "kane in lanes, ns a state", "x the function in lanes"),
+    *("derived and compiled, s", "lanes, s"),
 )
 NOTE = (
     "Medians (least-greatest) of CPU time a call. Of inverse dynamics by q, u and udot (computeRNEADerivatives), of "
-    "forward dynamics by q, u and inputs (computeABADerivatives). Products and sums are over those of the function; x "
-    "the function: over the time of the function alone; x: a peer's time over kane's. All write their results over "
-    "those of the call before. gcc, clang: Pinocchio's algorithms traced through CasADi, "
-    f"{USUAL.words} and {strongest().words}, zeros left out; clang does not "
-    "come to an end with Talos. Where operations are missing accelerations are solved for "
-    "in numbers, which has no lanes."
+    "forward dynamics by q, u and inputs (computeABADerivatives). Products and sums are over those of the function, "
+    "where two numbers are given those of single numbers and those of links or columns side by side; x the function: "
+    "over the time of the function alone, batch by batch; x: a peer's time over kane's, likewise. All write their "
+    f"results over those of the call before. gcc, clang: Pinocchio's algorithms traced through CasADi, {USUAL.words} "
+    f"and {strongest().words}, zeros left out; clang does not come to an end with Talos. In lanes: {WIDTH} states "
+    "side by side. Derived and compiled: CPU time from the model to native code, nothing kept on disk; lanes come "
+    "on top where batches ask for them."
 )
 WORDS = {"inverse": ("q", "u", "udot"), "forward": ("q", "u", "inputs")}
 ALGORITHMS = {"inverse": "rnea derivatives", "forward": "aba derivatives"}
@@ -62,13 +69,13 @@ def _rows(robot: Robot, mode: Mode, result: Table) -> None:
         runs |= _lanes(ours, name, loop)
         figures = interleaved(runs, batches=mode.batches)
         row = [robot.title, name, _operations(ours, name, loop), nanoseconds(figures["kane"])]
-        row.append(f"{figures['kane'].median / figures['function'].median:.1f}")
+        row.append(_times(figures["function"], figures["kane"]))
         case = f"{robot.title}, derivatives of {name}"
         for key in ("Pinocchio C++", *BUILDS):
             theirs = figures.get(key)
             row.append("missing" if theirs is None else nanoseconds(theirs))
-            row.append(result.ratio(case, key, figures["kane"], theirs))
-        result.rows.append([*row, *_lane_cells(figures)])
+            row.append(result.ratio_spread(case, key, figures["kane"], theirs))
+        result.rows.append([*row, *_lane_cells(figures), *_made(robot, name)])
     if isinstance(peers, Peers):
         peers.close()
 
@@ -97,24 +104,28 @@ def _run(code: TracedDerivatives, name: str, peers: Peers, calls: int) -> object
 
 
 def _operations(ours: Ours, name: str, loop: KaneLoop) -> str:
-    if loop.function.program is None:
+    own = ours.count(name)
+    function, size = loop.function, own["mul"] + own["add"]
+    if isinstance(function, ComposedFunction):
+        return " + ".join(f"{count / size:.1f}" for count in function.operations)
+    if function.program is None:
         return "missing"
-    count, own = loop.function.program.count(), ours.count(name)
-    return f"{(count['mul'] + count['add']) / (own['mul'] + own['add']):.1f}"
+    count = function.program.count()
+    return f"{(count['mul'] + count['add']) / size:.1f}"
 
 
 def _lanes(ours: Ours, name: str, loop: KaneLoop) -> dict[str, Callable[[int], object]]:
-    """Derivatives and function in lanes, a call for each block of states; nothing where there are none."""
-    found = {}
+    """Derivatives and function in lanes, a call for each block of states."""
+    found: dict[str, Callable[[int], object]] = {}
     for key, of in (("lanes", loop), ("function in lanes", ours.loops[name])):
-        code = of.function.lanes()
+        code = of.function.lanes() if WIDTH > 1 else None
         if code is None:
-            return {}
+            continue
         state, rest, stage = of.inputs
         blocks = [np.ascontiguousarray(x.reshape(-1, code.width, x.shape[1]).swapaxes(1, 2)) for x in (state, rest)]
         out = np.zeros((1, of.function.n_out, code.width)).repeat(len(blocks[0]), axis=0)
-        found[key] = block_loop(code, *blocks, stage, out), code.width
-    return {key: partial(_each, run, width) for key, (run, width) in found.items()}
+        found[key] = partial(_each, block_loop(code, *blocks, stage, out), code.width)
+    return found
 
 
 def _each(run: Callable[[int], object], width: int, calls: int) -> object:
@@ -123,7 +134,22 @@ def _each(run: Callable[[int], object], width: int, calls: int) -> object:
 
 
 def _lane_cells(figures: dict[str, Figure]) -> list[str]:
-    if "lanes" not in figures:
+    if not {"lanes", "function in lanes"} <= {*figures}:
         return ["missing", "missing"]
-    ratio = figures["lanes"].median / figures["function in lanes"].median
-    return [nanoseconds(figures["lanes"]), f"{ratio:.1f}"]
+    return [nanoseconds(figures["lanes"]), _times(figures["function in lanes"], figures["lanes"])]
+
+
+def _times(function: Figure, derivatives: Figure) -> str:
+    """How many times the function's time the derivatives take."""
+    return f"{function.times(derivatives):.1f} {function.range_of(derivatives)}"
+
+
+def _made(robot: Robot, name: str) -> list[str]:
+    """CPU time from a model to native code, and from there to that in lanes."""
+    model, start = robot.model(), time.process_time()
+    dynamics = kane.build(kane.formulate(model), target=kane.LLVM(cache=False))
+    function = dynamics.derivatives(name, wrt=WORDS[name]).function
+    assert function is not None
+    alone = time.process_time()
+    lanes = function.lanes() if WIDTH > 1 else None
+    return [f"{alone - start:.2f}", "missing" if lanes is None else f"{time.process_time() - alone:.2f}"]

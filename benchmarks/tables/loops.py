@@ -64,7 +64,7 @@ def table(mode: Mode) -> Table:
     result = Table(TITLE, COLUMNS, notes=[NOTE])
     for name, mechanism in MECHANISMS.items():
         dyn = kane.build(kane.formulate(mechanism.model()))
-        runs = _runs(dyn, mechanism.guess)
+        runs = runs_of(dyn, mechanism.guess)
         figures = interleaved(runs, batches=mode.batches)
         ours, dense = figures["kane"], figures.get(DENSE)
         alone = f"{1e9 * ours.median / mechanism.loops:.0f}"
@@ -76,7 +76,10 @@ def table(mode: Mode) -> Table:
     return result
 
 
-def _runs(dyn: kane.Dynamics, guess: dict[str, Any]) -> dict[str, Callable[[int], None]]:
+def runs_of(dyn: kane.Dynamics, guess: dict[str, Any]) -> dict[str, Callable[[int], None]]:
+    """The right-hand side ("kane"), settling at a state on its constraints and off them ("settle", "off"), and the
+    right-hand side by dense code where as built is another.
+    """
     state = kane.assemble(dyn, **guess)
     x = np.concatenate([[0.0], state.q, state.u])[None]
     settle, rhs = dyn.settle, dyn.function("rhs")

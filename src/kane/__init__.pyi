@@ -19,6 +19,7 @@ from kane.analysis.slip import WheelForces, wheel_forces
 from kane.analysis.tip_over import TipOver, tip_over
 from kane.analysis.trim import Trim, trim
 from kane.dynamics.build import LLVM, build
+from kane.dynamics.compile_modes import compile_modes
 from kane.dynamics.derivatives import Blocks, Derivatives
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.revealed import AuxiliarySpeeds, Multipliers, OrthogonalComplement, RevealedReactions
@@ -104,7 +105,19 @@ from kane.model.loads import Damper, Force, Motor, PointDamper, PointSpring, Spr
 from kane.model.model import Model
 from kane.model.model_form import load_model, save_model
 from kane.model.picture.picture import draw
-from kane.model.shapes import Box, Capsule, Cylinder, Disk, Ellipsoid, Mesh, Plane, Ring, Sphere
+from kane.model.shapes import (
+    Box,
+    Capsule,
+    Cylinder,
+    Disk,
+    Ellipsoid,
+    HeightField,
+    Mesh,
+    Plane,
+    Polyhedron,
+    Ring,
+    Sphere,
+)
 from kane.model.wheel import Wheel
 from kane.simulation.asked.events import Event, Occurrence
 from kane.simulation.asked.inputs import Held, Interpolated
@@ -172,6 +185,7 @@ __all__ = [
     "Gauss4",
     "Gear",
     "Gimbal",
+    "HeightField",
     "Held",
     "Identification",
     "ImportFileError",
@@ -206,6 +220,7 @@ __all__ = [
     "PointDamper",
     "PointSpring",
     "Poisson",
+    "Polyhedron",
     "PowerLedger",
     "Prescribed",
     "Prismatic",
@@ -249,6 +264,7 @@ __all__ = [
     "best_speeds",
     "build",
     "certify",
+    "compile_modes",
     "constrain",
     "cos",
     "decoupling_speeds",

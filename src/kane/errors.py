@@ -1,6 +1,7 @@
 """Errors that name the thing and the cure."""
 
 import reprlib
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -61,3 +62,9 @@ class _Short(reprlib.Repr):
 def shown(value: Any) -> str:
     """What a message shows of something that a user gave: one line, however large, deep or odd it is."""
     return " ".join(_Short().repr(value).split())
+
+
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Names as a message has them, with commas in between: of many the first, and how many more there are."""
+    left = len(names) - most
+    return f"{', '.join(names[:most])} and {left} more" if left > 1 else ", ".join(names)

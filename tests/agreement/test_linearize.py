@@ -204,6 +204,8 @@ def test_inputs_and_outputs_are_those_of_a_closed_form():
     system = lin.to_scipy()
     np.testing.assert_array_equal(system.B, lin.B)
     assert kane.linearize(dyn).outputs == ("x", "x_dot")
+    with pytest.raises(ModelError, match="give a list of expressions"):
+        kane.linearize(dyn, outputs=j.q)
 
 
 def test_python_control_gets_matrices_and_names():
@@ -236,6 +238,18 @@ def test_a_state_that_moves_on_is_refused_with_what_is_left():
     # Upright and turning, the accelerations vanish and will not stay zero.
     with pytest.raises(ModelError, match="and that by"):
         kane.linearize(dyn, u=[0.0, 0.5])
+
+
+def test_a_trim_whose_inputs_were_left_behind_is_refused_with_the_inputs_that_stood_in_for_them():
+    model = kane.library.n_link_pendulum(1)
+    lift = model.input("lift", default=0.25)
+    model.load(kane.Motor(model.connections[1], lift))
+    dyn = kane.build(kane.formulate(model))
+    trim = kane.trim(dyn, q=[0.0, 0.3], fixed=["q2"])
+    message = r"with inputs as by default \(.*lift = 0\.25; a trim's are inputs=trim\.inputs\)"
+    with pytest.raises(ModelError, match=message):
+        kane.linearize(dyn, q=trim.q, u=trim.u)
+    assert kane.linearize(dyn, q=trim.q, u=trim.u, inputs=trim.inputs).residual < 1e-9
 
 
 @pytest.mark.parametrize("speed", [1e308, 1e150, 1e100])
@@ -289,3 +303,32 @@ def test_where_there_is_no_trim_the_largest_rest_is_named():
         kane.trim(dyn, fixed=["bas_x"])
     with pytest.raises(ModelError, match="takes Dynamics"):
         kane.trim(dyn.equations)
+
+
+def test_an_equilibrium_inside_a_floor_is_refused_and_what_rests_on_it_is_said_not_to_be_held():
+    """Contacts are in none of the equations that trim and linearize solve."""
+    m = kane.Model("weight", gravity=(0, -9.81, 0))
+    body, height = m.body("b", mass=1.0), m.parameter("height", 0.0)
+    slide = m.connect(m.ground, body, kane.Prismatic("y", axis="y"))
+    m.contact(body.point(), kane.Plane(m.ground.point((0, height, 0)), m.ground.y), name="floor")
+    m.load(kane.Spring(slide, 100.0))
+    dyn = kane.build(kane.formulate(m))
+    with pytest.raises(kane.ModelError, match=r"0.0981 beyond 'floor': trim solves .* no contact.* is in force"):
+        kane.trim(dyn)
+    with pytest.raises(kane.ModelError, match=r"this state is 0.0981 beyond 'floor': .*kane.assemble moves it out"):
+        kane.linearize(dyn, q={"y": -0.0981})
+    assert kane.trim(dyn, parameters={"height": -0.2}).q == pytest.approx([-0.0981])
+    assert kane.linearize(dyn, q={"y": -0.0981}, parameters={"height": -0.2}).A[1, 0] == pytest.approx(-100.0)
+    with pytest.raises(kane.ModelError, match=r"no equilibrium.*come and go \(floor\) are not in force"):
+        kane.linearize(dyn)
+
+
+def test_where_a_floor_would_hold_it_trim_says_that_floors_are_not_in_force():
+    m = kane.Model("crate", gravity=(0, 0, -9.81))
+    body = m.body("crate", mass=1.0)
+    m.connect(m.ground, body, kane.Prismatic("z", axis="z"))
+    m.contact(body.point(), kane.Plane(m.ground.point(), m.ground.z), name="floor")
+    dyn = kane.build(kane.formulate(m))
+    for ask in (kane.trim, kane.linearize):
+        with pytest.raises(ModelError, match=r"come and go \(floor\) are not in force.*kane\.Coincidence"):
+            ask(dyn)

@@ -121,7 +121,7 @@ def check(model, seed, tolerance=ROUNDING):
     close(poses[:, 9:], np.array([x.translation for x in expected]), tolerance)
 
 
-SEEDS = [pytest.param(s, marks=pytest.mark.slow if s >= 12 else ()) for s in range(60)]
+SEEDS = [pytest.param(s, marks=pytest.mark.slow if s >= 6 else ()) for s in range(60)]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -34,6 +34,9 @@ from kane.library import chain, random_tree, stanford_arm
 ROUNDING = 1e-12
 
 
+SEEDS = [pytest.param(seed, marks=pytest.mark.slow if seed >= 4 else ()) for seed in range(8)]
+
+
 def drawn(model, seed):
     """Random definitions: velocities of bodies where they can take the place of joint speeds, the rest mixed."""
     random = np.random.default_rng(seed)
@@ -117,7 +120,7 @@ class Pair:
                 close(evaluated(e, name, s), evaluated(own, name, w), tolerance)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_loaded_trees_of_every_joint_in_random_speeds(seed):
     """With followers, prescribed motion and loads that depend on velocities."""
     Pair(lambda: loaded_tree(seed, 3, joints=EVERY_JOINT), seed).agree()
@@ -128,7 +131,7 @@ def test_two_joints_of_one_kind_in_random_speeds(kind):
     Pair(lambda: random_tree(kind, 2, joints=EVERY_JOINT[kind : kind + 1]), kind).agree()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_arms_in_random_speeds(seed):
     """Chains about x, y, z in turn offer all kinds of declared angular velocities, one inside the other."""
     Pair(lambda: chain(5), seed).agree()

@@ -10,7 +10,7 @@ import pytest
 DISTRIBUTIONS = {"PIL": "pillow", "sksundae": "scikit-sundae", "pinocchio": "pin", "hppfcl": "coal"}
 # Files that an optional package may be imported in, by the import name; elsewhere a file of the package's own name.
 NAMED_AFTER = {
-    "numba": {"entries", "instructions", "vectors"},  # of native/compile, which runs when the package is built
+    "numba": {"entries", "instructions", "parts", "vectors"},  # of native/compile, which runs when the package is built
     "mujoco": {"mjcf", "mujoco"},
     "sksundae": {"sundae", "stiff", "sksundae"},
 }

@@ -17,9 +17,10 @@ LAYERS = (
     ("library", "dynamics", "exporters"),
     ("simulation",),
     ("analysis", "ensembles"),
-    ("viewer",),
     ("haptics",),
+    ("viewer",),
     ("cli",),
+    ("__main__",),
 )
 RANK = {name: rank for rank, row in enumerate(LAYERS) for name in row}
 
@@ -91,8 +92,8 @@ ROOMS = {
         ("equations",),
         ("reactions",),
         ("derivatives",),
-        ("formulate",),
-        ("equations_form", "search"),
+        ("formulate", "settling"),
+        ("equations_form", "search", "contact_mode"),
     ),
     "codegen": (("programs",), ("emit",), ("jit",)),
     "importers": (("left_out", "xml_reader"), ("mesh_folder", "pose"), ("dh", "mjcf", "urdf"), ("example_robot_data",)),

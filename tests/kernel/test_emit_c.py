@@ -9,7 +9,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from oracles.programs import nested
+from oracles.programs import TABLE, every_operation, moving, nested
 
 from kane.codegen.emit.c import ROWS, emit_c, emit_c_header
 from kane.codegen.jit.compiler import compile_program
@@ -17,14 +17,11 @@ from kane.codegen.programs.program import Program
 from kane.errors import ExpressionError
 from kane.expression import construct
 from kane.expression.arena import Arena
-from kane.expression.derivative import forward
-from kane.expression.functions import cos, maximum, select, sin, spline
+from kane.expression.functions import maximum, select, sin, spline
 from kane.expression.interpret import interpret
-from kane.expression.operations import ACCELERATION, COORDINATE, INPUT, OPERATIONS, PARAMETER, SPEED, SPLINE, TIME
-from kane.expression.spline import PiecewiseCubic
+from kane.expression.operations import ACCELERATION, COORDINATE, PARAMETER, SPEED
 from kane.expression.traverse import CONSTRUCTORS
 
-TABLE = PiecewiseCubic.through([-1.0, 0.0, 0.5, 2.0, 2.5], [1.0, -2.0, 0.25, 3.0, -1.0])
 STRICT = ("-std=c99", "-O2", "-Wall", "-Wextra", "-pedantic", "-Werror")
 
 
@@ -74,8 +71,8 @@ class Library:
 class Case:
     """A program with the numbers that go in."""
 
-    def __init__(self, outputs, *, state, rest=(), parameters=()):
-        self.program = Program("f", outputs, state=state, rest=rest, parameters=parameters)
+    def __init__(self, program):
+        self.program = program
 
     def by_c(self, library, state, rest=(), parameters=()):
         stage, out = np.full(len(self.program.stage_outputs), np.nan), np.full(len(self.program.outputs), np.nan)
@@ -90,40 +87,12 @@ class Case:
         return np.array(interpret(program.outputs, values, functions), float)
 
 
-def every_operation():
-    """Every operation on leaves, and on other operations in each place, so that parentheses matter."""
-    arena = Arena()
-    x, y, z = (arena.leaf(COORDINATE, name) for name in "xyz")
-    outputs = []
-    for op, constructor in CONSTRUCTORS.items():
-        data = (TABLE,) if op == SPLINE else ()
-        arity = OPERATIONS[op].arity
-        for arguments in ((x, y, z), (x + y, y - z, x * z), (x / y, -(y * z), x < z), (x - y * z, x / (y * z), y**1.5)):
-            outputs.append(constructor(*arguments[:arity], *data) * z - (y - x))
-            outputs.append(1 / construct.neg(constructor(*arguments[:arity], *data)))
-    return Case(outputs, state=[x, y, z])
-
-
-def arm():
-    """Sums and products as equations of motion have them: parameters, angles, speeds, inputs, time."""
-    arena = Arena()
-    t = arena.leaf(TIME, "t")
-    q = [arena.leaf(COORDINATE, f"q{i}") for i in range(1, 4)]
-    u = [arena.leaf(SPEED, f"u{i}") for i in range(1, 4)]
-    length, mass = arena.leaf(PARAMETER, "L1"), arena.leaf(PARAMETER, "m")
-    tau = arena.leaf(INPUT, "tau")
-    height = length * sin(q[0]) + 0.5 * length * sin(q[0] + q[1]) + 0.3 * cos(q[2]) * sin(q[0] + q[1])
-    (rate,) = forward([height], dict(zip(q, u, strict=True)))
-    outputs = [mass * height * 9.81, 0.5 * mass * rate * rate + tau * u[0], rate, mass * length**2, sin(t) * tau, tau]
-    return Case(outputs, state=[t, *q, *u], rest=[tau], parameters=[mass, length])
-
-
 def test_every_operation_has_a_row():
     assert set(ROWS) == set(CONSTRUCTORS)
 
 
 def test_without_fused_operations_c_is_the_interpreter_bit_for_bit(tmp_path):
-    case = every_operation()
+    case = Case(every_operation())
     library = Library(tmp_path, emit_c([case.program], name="t"), "-ffp-contract=off")
     values = (0.37, -1.9, 2.25, 0.0, math.nan)
     for state in itertools.product(values, repeat=3):
@@ -132,8 +101,7 @@ def test_without_fused_operations_c_is_the_interpreter_bit_for_bit(tmp_path):
 
 
 def test_operations_inside_others_keep_their_order(tmp_path):
-    program = nested()
-    case = Case(program.outputs, state=program.state)
+    case = Case(nested())
     library = Library(tmp_path, emit_c([case.program], name="t"), "-ffp-contract=off")
     state = [1.37, 0.71, 2.9]
     expected = case.interpreted(state)
@@ -143,21 +111,21 @@ def test_operations_inside_others_keep_their_order(tmp_path):
 
 def test_the_piece_of_a_spline_that_holds_is_the_interpreters(tmp_path):
     x = Arena().leaf(COORDINATE, "x")
-    case = Case([construct.spline(x, TABLE)], state=[x])
+    case = Case(Program("f", [construct.spline(x, TABLE)], state=[x], rest=[], parameters=[]))
     library = Library(tmp_path, emit_c([case.program], name="t"), "-ffp-contract=off")
     for at in (*np.linspace(-2, 3.5, 56), *TABLE.knots, *np.nextafter(TABLE.knots, -math.inf), math.nan):
         np.testing.assert_array_equal(case.by_c(library, [at]), [TABLE.value(at)])
 
 
 def test_stages_and_arrays_reach_their_places(tmp_path):
-    case = arm()
+    case = Case(moving())
     library = Library(tmp_path, emit_c([case.program], name="t"), "-ffp-contract=off")
     numbers = ([0.2, 0.4, -0.7, 1.1, 2.0, -3.0, 0.5], [1.75], [3.0, 0.4])
     np.testing.assert_array_equal(case.by_c(library, *numbers), case.interpreted(*numbers))
 
 
 def test_fused_operations_and_own_sines_change_the_last_bits_only(tmp_path):
-    case = arm()
+    case = Case(moving())
     # The machine's own instructions, so that products and sums are in fact fused where it can.
     library = Library(tmp_path, emit_c([case.program], name="t"), "-ffp-contract=fast", "-march=native")
     numbers = ([0.2, 0.4, -0.7, 1.1, 2.0, -3.0, 0.5], [1.75], [3.0, 0.4])
@@ -172,7 +140,7 @@ def test_fused_operations_and_own_sines_change_the_last_bits_only(tmp_path):
 
 
 def test_every_operation_agrees_with_llvm(tmp_path):
-    case = every_operation()
+    case = Case(every_operation())
     library = Library(tmp_path, emit_c([case.program], name="t"))
     compiled = compile_program(case.program)
     stage = compiled.stage(np.empty(0))
@@ -198,7 +166,7 @@ def test_constants_keep_all_their_bits(tmp_path):
         2.0**-1074,
         -7.0,
     ]
-    case = Case([arena.constant(c) for c in constants] + [x], state=[x])
+    case = Case(Program("f", [*map(arena.constant, constants), x], state=[x], rest=[], parameters=[]))
     library = Library(tmp_path, emit_c([case.program], name="t"))
     np.testing.assert_array_equal(case.by_c(library, [2.0]), [*constants, 2.0])
     assert "out[3] = 3.0;" in emit_c([case.program], name="t")
@@ -230,7 +198,7 @@ def test_hostile_names_become_identifiers_of_their_own(tmp_path):
 
 
 def test_the_header_declares_the_functions_and_the_lengths(tmp_path):
-    case = arm()
+    case = Case(moving())
     (tmp_path / "t.h").write_text(emit_c_header([case.program], name="t"))
     caller = '#include "t.h"\n#include "t.h"\nint main(void)\n{\n    double o[t_f_N_OUT], s[t_f_N_STAGE];\n'
     caller += "    double x[t_f_N_STATE] = {0}, r[t_f_N_REST] = {0}, p[t_f_N_PARAMETERS] = {3.0, 2.0};\n"
@@ -265,7 +233,7 @@ def test_an_acceleration_and_the_speed_whose_name_it_bears_are_told_apart():
 
 
 def test_functions_that_are_not_used_are_not_defined():
-    assert "kane_" not in emit_c([arm().program], name="t")
+    assert "kane_" not in emit_c([moving()], name="t")
 
 
 def test_two_programs_that_would_share_a_name_are_refused():

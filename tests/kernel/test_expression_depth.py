@@ -39,7 +39,10 @@ def sines(arena, x, y):
     return node
 
 
-@pytest.fixture(params=[additions, multiplications, sines], ids=lambda f: f.__name__)
+SLOW = [pytest.param(chain, marks=pytest.mark.slow) for chain in (multiplications, sines)]
+
+
+@pytest.fixture(params=[additions, *SLOW], ids=lambda f: f.__name__)
 def chain(request):
     arena = Arena()
     x, y = arena.leaf(COORDINATE, "x"), arena.leaf(COORDINATE, "y")

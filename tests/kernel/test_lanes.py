@@ -198,7 +198,7 @@ def test_threads_change_no_bit(threads):
     program = smooth_program()
     (state, rest), parameters = random_arrays(compiler.compile_program(program), 2, batch=(60_011,))
     plain = compiler.compile_program(program, lanes=False, threads=1)
-    assert len(state) > 3 * chunk_for(program), "one chunk: nothing for several threads to do"
+    assert len(state) > 3 * chunk_for(len(program.instructions)), "one chunk: nothing for several threads to do"
     stage = plain.stage(parameters)
     expected = plain(state, rest, stage)
     for lanes in (False, True):
@@ -270,6 +270,25 @@ def test_dynamics_in_lanes_give_the_bits_of_dynamics_without(pair):
         lambda d: np.array(d.energy(q, u)),
     ):
         np.testing.assert_array_equal(call(lanes), call(plain))
+
+
+def test_accelerations_solved_for_in_numbers_have_in_lanes_the_derivatives_of_single_calls():
+    eqs = kane.formulate(kane.inertial_parameters(random_tree(1, 9)))
+    dyn, source = kane.build(eqs, target=kane.LLVM(lanes=True, threads=2)), np.random.default_rng(1)
+    name = eqs.parameters[0].name  # a mass
+    d = dyn.derivatives("rhs", wrt=("q", "u", name))
+    assert d.function.program is None
+    q, u, inputs = (source.uniform(-1, 1, (600, len(x))) for x in (eqs.q, eqs.u, eqs.inputs))
+    for start in eqs.quaternions:
+        q[:, start : start + 4] /= np.linalg.norm(q[:, start : start + 4], axis=-1, keepdims=True)
+    values = dyn.parameters[0] * source.uniform(1.0, 1.1, 600)
+    for given in (None, {name: values}):
+        whole = d(q, u, inputs, 0.3, parameters=given)
+        for k in (0, 255, 599):
+            one = d(q[k], u[k], inputs[k], 0.3, parameters=given and {name: values[k]})
+            np.testing.assert_array_equal(whole.value[k], one.value)
+            for word in d.columns:
+                np.testing.assert_array_equal(whole[word][k], one[word])
 
 
 @pytest.mark.parametrize("lanes", [False, True])

@@ -4,6 +4,8 @@ import gc
 import inspect
 import itertools
 import math
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -237,6 +239,26 @@ def test_text_that_llvm_refuses_is_a_compile_error(monkeypatch):
     monkeypatch.setitem(llvm_operations.EMITTERS, MUL, lambda k, r, a, b: f"  {r} = nonsense {a}, {b}")
     with pytest.raises(CompileError, match="LLVM could not compile 'smooth'"):
         compile_program(smooth_program(terms=30))
+
+
+def test_code_for_which_there_is_no_memory_is_a_compile_error_and_not_the_end_of_the_process(monkeypatch):
+    monkeypatch.setattr("kane.codegen.jit.compiler.free_memory", lambda: 12e6)
+    with pytest.raises(CompileError, match=r"'smooth': that may take .* MB of memory, and 12 MB are left; free some"):
+        compile_program(smooth_program(terms=30), cached=False)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux says how much memory is left")
+def test_the_memory_that_is_left_is_known_to_a_process_with_a_limit_of_its_own():
+    """The limit is put 100 MB above what the process has, and can only be nearer by what it has taken since."""
+    text = (
+        "import resource; from kane.machine.memory import free_memory\n"
+        "assert 0 < free_memory() < float('inf')\n"  # what the system has
+        "pages = int(open('/proc/self/statm').read().split()[0])\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 100_000_000,) * 2)\n"
+        "print(free_memory())"
+    )
+    told = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=60)
+    assert 0 < float(told.stdout) <= 100e6
 
 
 def test_a_missing_library_function_is_a_compile_error(monkeypatch):

@@ -249,6 +249,18 @@ def test_the_oldest_entries_go_when_there_are_too_many(tmp_path):
     assert (tmp_path / "notes.txt").stat().st_size == 10_000
 
 
+def test_a_folder_of_many_small_entries_is_seldom_looked_through_and_hardly_overflows(tmp_path, monkeypatch):
+    """It was, at each entry: ten seconds of CPU for a hundred programs where 20,000 lay."""
+    looks, scandir = [], os.scandir
+    monkeypatch.setattr(os, "scandir", lambda folder: looks.append(folder) or scandir(folder))
+    cache = ObjectCache(tmp_path, capacity=400_000)
+    for k in range(1000):
+        cache.get({"number": k}, lambda: bytes(1000))
+    monkeypatch.undo()
+    assert 20 < len(looks) < 90  # 1.1 MB: 45 on average
+    assert sum(p.stat().st_size for p in tmp_path.iterdir()) < 480_000
+
+
 def test_what_a_crash_left_goes_and_what_is_being_written_stays(tmp_path):
     for name in ("crashed", "busy"):
         (tmp_path / f"{name}{UNFINISHED}").write_bytes(b"half")

@@ -14,10 +14,11 @@ from kane.codegen.emit import llvm_parts
 from kane.codegen.emit.lanes import Lanes
 from kane.codegen.emit.llvm import emit_llvm
 from kane.codegen.emit.llvm_table import _joined
-from kane.codegen.emit.repeats import ProgramPart, repeated, written
+from kane.codegen.emit.repeats import ProgramPart, _words, repeated, written
 from kane.codegen.emit.steps import EmittedStep, steps_of
 from kane.codegen.jit import compiler
 from kane.codegen.programs.program import Program
+from kane.expression import construct
 from kane.expression.arena import Arena
 from kane.expression.operations import COORDINATE, PARAMETER
 from kane.formulation.quantities.programs import program
@@ -167,3 +168,30 @@ def test_the_text_is_the_same_in_every_process():
 
 def test_a_smooth_program_with_parameters_alone_in_its_stage_keeps_its_bits(monkeypatch):
     same_bits(smooth_program(terms=200), monkeypatch)
+
+
+def test_sines_and_cosines_of_other_angles_are_not_alike():
+    """Parts of the same operations on as many angles: the sine of the first and the cosine of the second, or not."""
+    arena = Arena()
+    x, steps = [arena.leaf(COORDINATE, f"x{i}") for i in range(4)], []
+    for k, turned in enumerate((False, True)):
+        a, b = x[2 * k : 2 * k + 2]
+        nodes = (construct.sin(a), construct.cos(b)) if turned else (construct.sin(b), construct.cos(a))
+        steps.append(EmittedStep(nodes, (a, b), (a, b)))
+    words = _words(steps)
+    assert words[0] != words[1]
+
+
+def test_parts_read_at_one_place_at_two_and_after_what_is_like_nothing(monkeypatch):
+    """A coordinate and a number that are the same in all parts, one of two parameters in each, a number of its own.
+
+    What each part adds stays in the sum: what contracts forgets what was read wrong a hundred steps ago.
+    """
+    arena = Arena()
+    x, p = arena.leaf(COORDINATE, "x"), [arena.leaf(PARAMETER, f"p{i}") for i in range(2)]
+    total, source = x, np.random.default_rng(0)
+    for i in source.integers(0, 3, 500):
+        total = (total * x + p[1], total - p[0], 0.5 * total)[i]
+    for i in range(900):
+        total = ((total - x + p[i // 450]) * (1.0 - 1e-6 * i) + 0.25) * 0.9990234375
+    same_bits(Program("places", [total], state=[x], rest=[], parameters=p), monkeypatch)

@@ -8,7 +8,8 @@ from scipy.interpolate import CubicSpline
 
 from kane.errors import ExpressionError
 from kane.expression.arena import Arena
-from kane.expression.derivative import forward
+from kane.expression.construct import spline as construct_spline
+from kane.expression.derivative import forward, gradient
 from kane.expression.functions import PiecewiseCubic, spline
 from kane.expression.interpret import interpret
 from kane.expression.operations import COORDINATE
@@ -94,3 +95,20 @@ def test_a_bad_table_is_refused_saying_what_is_wrong(name):
     xs, ys, message = BAD[name]
     with pytest.raises(ExpressionError, match=message):
         spline(0.0, xs, ys)
+
+
+def test_a_list_of_numbers_is_looked_up_by_a_place_in_it_and_has_no_slope():
+    """What features of contacts are looked up by; a list of one number is that number."""
+    arena = Arena()
+    x = arena.leaf(COORDINATE, "x")
+    values = [3.0, -1.0, 7.5, 7.5]
+    found = construct_spline(x, PiecewiseCubic.steps(values))
+    assert [interpret([found], {x: float(k)})[0] for k in range(4)] == values
+    (slope,) = gradient(found, [x])
+    assert slope.is_constant
+    assert slope.data == 0.0
+    same = construct_spline(x, PiecewiseCubic.steps([2.0, 2.0]))
+    assert same.is_constant
+    assert same.data == 2.0
+    assert PiecewiseCubic.through([0, 1], [2, 2]).constant == 2.0
+    assert PiecewiseCubic.through([0, 1], [2, 3]).constant is None

@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 
 import mpmath
 import numpy as np
@@ -73,10 +74,13 @@ def test_every_number_of_angles_gives_the_same_bits_in_every_lane(angles):
         np.testing.assert_array_equal(cosines[:, i], alone[1][:, 0])
 
 
-@pytest.mark.parametrize(("angles", "lane"), [(1, 0), (2, 0), (2, 1), *((6, lane) for lane in range(6))])
-def test_angles_that_are_huge_infinite_or_nan_go_to_the_library_lane_by_lane(angles, lane):
-    function = sines_and_cosines(angles)
-    for value in (1.1e6, 4e9, -3e22, 1.7e308, math.inf, -math.inf, math.nan):
+@pytest.mark.parametrize(
+    ("angles", "lane", "fused"),
+    [(1, 0, True), (1, 0, False), (2, 0, True), (2, 1, True), *((6, lane, True) for lane in range(6))],
+)
+def test_angles_that_are_huge_infinite_or_nan_go_to_the_library_lane_by_lane(angles, lane, fused):
+    function = sines_and_cosines(angles, fused)
+    for value in (1.1e6, 4e9, 3e11, -3e22, 1.7e308, math.inf, -math.inf, math.nan):
         x = np.linspace(-1, 1, angles)
         x[lane] = value
         with np.errstate(invalid="ignore"):
@@ -91,3 +95,15 @@ def test_the_sine_of_minus_zero_is_zero_and_tiny_angles_are_their_own_sines():
     sines, cosines = sines_and_cosines(1)(np.array([[-0.0], [0.0], [5e-324], [-1e-200]]))
     np.testing.assert_array_equal(sines[:, 0], [0.0, 0.0, 5e-324, -1e-200])
     np.testing.assert_array_equal(cosines[:, 0], 1.0)
+
+
+def test_angles_are_loaded_one_by_one_since_they_may_have_just_been_stored_so():
+    """A vector loaded over numbers that were stored one by one waits until the last of them is in the cache."""
+    arena = Arena()
+    q = [arena.leaf(COORDINATE, f"q{i}") for i in range(6)]
+    text = emit_llvm(Program("trig", [construct.sin(x) for x in q], state=q, rest=[], parameters=[])).text
+    text = text.split("@kane_main(")[1].split("\n}")[0]
+    packed = set(re.findall(r"insertelement <\d x double> \S+, double (\S+),", text))
+    loads = re.findall(r"(\S+) = load (volatile )?double, ptr", text)
+    assert len(packed) == len(q)
+    assert {name for name, apart in loads if apart} == packed

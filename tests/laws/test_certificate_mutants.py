@@ -76,7 +76,8 @@ SUBJECTS = {
 STILL = ("pose_check", "rate_joint", "axis_joint", "chart", "gimbal.chart", "recorded_pose")
 MOVING_FILES = [stem for stem in SUBJECTS if stem not in STILL]
 # Of the longer files one mutant of so many is tried; all of them in the slow tests.
-QUICK = {"measure_numbers": 3, "quaternion": 3, "free": 2, "pose_motion": 2, "planar": 2, "cylindrical": 2}
+QUICK = {"measure_numbers": 6, "quaternion": 6, "free": 5, "pose_motion": 5, "planar": 4, "cylindrical": 4}
+QUICK |= {"universal": 3, "prismatic": 3, "screw": 3}
 
 
 def tree(joint):

@@ -59,13 +59,15 @@ def catch():
     return m
 
 
-@pytest.mark.parametrize("model", [crate, ball, crank, catch])
-def test_every_kind_of_what_comes_and_goes_has_its_certificate(model):
+# Where slip in space comes to its end, as the ball's does, friction turns round in a millisecond: it was 11.5 there,
+# where parts of equal length were looked at.
+@pytest.mark.parametrize(("model", "energy"), [(crate, 10.0), (ball, 13.0), (crank, 13.0), (catch, 13.0)])
+def test_every_kind_of_what_comes_and_goes_has_its_certificate(model, energy):
     found = {finding.claim: finding for finding in kane.certify(model())}
     assert all(finding.holds for finding in found.values()), found
     assert found[IMPULSES].digits > 12.0
     assert found[LOSSES].digits > 12.0
-    assert found[ENERGY].digits > 9.0
+    assert found[ENERGY].digits > energy
     assert found[LAWS].digits > 10.0
     assert "changes in 4 runs of 1 s" in found[IMPULSES].remark
     assert "J of work" in found[ENERGY].remark

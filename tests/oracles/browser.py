@@ -55,11 +55,11 @@ class Browser:
 
     def _port(self) -> int:
         noted = Path(self.folder.name) / "DevToolsActivePort"
-        for _ in range(300):
+        for _ in range(1200):
             if noted.is_file() and noted.read_text().strip():
                 return int(noted.read_text().split()[0])
             time.sleep(0.1)
-        raise RuntimeError("Chromium did not start within 30 s")
+        raise RuntimeError("Chromium did not start within 120 s")
 
     def __exit__(self, *_: object) -> None:
         self.process.kill()
@@ -69,7 +69,7 @@ class Browser:
     def open(self, address: str, *, width: int = 1200, height: int = 800) -> Tab:
         """A tab with a page, loaded."""
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}/json/new?about:blank", method="PUT")
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=120) as answer:
             found = json.load(answer)
         return Tab(found["webSocketDebuggerUrl"], address, width, height)
 
@@ -78,7 +78,7 @@ class Tab:
     """A page; ``problems`` is what its console complained of."""
 
     def __init__(self, socket: str, address: str, width: int, height: int) -> None:
-        self._connection = connect(socket, max_size=None, open_timeout=20)
+        self._connection = connect(socket, max_size=None, open_timeout=120)
         self.socket = self._connection.__enter__()
         self.number, self.problems = 0, []
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -93,7 +93,7 @@ class Tab:
         self.number += 1
         self.socket.send(json.dumps({"id": self.number, "method": method, "params": parameters}))
         while True:
-            message = json.loads(self.socket.recv(timeout=60))
+            message = json.loads(self.socket.recv(timeout=120))
             self._note(message)
             if message.get("id") == self.number:
                 assert "error" not in message, message["error"]
@@ -117,7 +117,7 @@ class Tab:
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 
-    def wait(self, condition: str, *, seconds: float = 30.0) -> None:
+    def wait(self, condition: str, *, seconds: float = 120.0) -> None:
         """Wait until an expression holds."""
         end = time.monotonic() + seconds
         while not self.run(f"Boolean({condition})"):

@@ -16,10 +16,27 @@ from kane.expression.node import Expr
 STEP = 1e-30
 
 
+class _Functions:
+    """NumPy's, but a sign that is the same beside a number: its own of a complex x is x / |x|, which has a slope."""
+
+    sin, cos, tan, sqrt, exp, log, tanh = np.sin, np.cos, np.tan, np.sqrt, np.exp, np.log, np.tanh
+    asin, acos, atan2, where = np.arcsin, np.arccos, np.arctan2, np.where
+    minimum, maximum = np.minimum, np.maximum
+
+    @staticmethod
+    def sign(x: Any) -> Any:
+        return np.sign(np.real(x))
+
+    @staticmethod
+    def number(x: Any) -> Any:
+        """Those of NumPy divide by zero and overflow to infinity."""
+        return np.complex128(x)
+
+
 def slopes(roots: Sequence[Expr], values: Mapping[Expr, Any], direction: Mapping[Expr, float]) -> np.ndarray:
     """The derivative of every root along a direction, for values of all leaves."""
     moved = {leaf: complex(x, STEP * direction.get(leaf, 0.0)) for leaf, x in values.items()}
-    return np.array([np.imag(x) / STEP for x in interpret(roots, moved)])
+    return np.array([np.imag(x) / STEP for x in interpret(roots, moved, _Functions)])
 
 
 def columns(

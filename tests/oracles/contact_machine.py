@@ -10,7 +10,8 @@ import kane
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.contact_functions import contact_functions
 from kane.native.contacts.blocks import change_places
-from kane.native.contacts.header import CHANGING, HELD, OPEN, SLIDING
+from kane.native.contacts.header import ALONG, BEGUN, CHANGING, HELD, OPEN, SLIDING
+from kane.native.contacts.quick import LEAST_BEGUN
 
 
 class Changed(NamedTuple):
@@ -31,6 +32,7 @@ class ContactMachine:
     Attributes:
         status, along: of each candidate, views of the stage.
         rows: for each candidate its rows among all, the normal one first where there is one.
+        inputs: of all calls, zero at first.
     """
 
     def __init__(self, model: kane.Model) -> None:
@@ -42,30 +44,37 @@ class ContactMachine:
         self.places = change_places(len(self.candidates), self.m, self.n, self.nq)
         self.stage = self.functions.rhs.stage(self.dyn.parameters)
         changing = self.stage[self.functions.changing].reshape(-1, CHANGING)
-        self.status, self.along = changing.view(np.int64)[:, 0], changing[:, 2:]
+        self.status, self.along = changing.view(np.int64)[:, 0], changing[:, ALONG:BEGUN]
         first = self.m - sum(len(c.rows) for c in self.candidates)
         self.permanent, self.rows = list(range(first)), []
         for c in self.candidates:
             self.rows.append(list(range(first, first + len(c.rows))))
             first += len(c.rows)
-        self._free = kane.build(e)
+        self._free, self.inputs = kane.build(e), np.zeros(len(e.inputs))
 
     def fresh(self) -> None:
         """The stage as a run begins with it."""
         self.stage[:] = self.functions.rhs.stage(self.dyn.parameters)
 
     def call(self, name: str, q: Any, u: Any, t: float = 0.0) -> np.ndarray:
-        """A function by name at a state, inputs zero."""
-        inputs = np.zeros(len(self.equations.inputs))
+        """A function by name at a state."""
         state = np.array([t, *q, *u], float)
-        return np.array(getattr(self.functions, name)(state, inputs, self.stage))
+        return np.array(getattr(self.functions, name)(state, self.inputs, self.stage))
+
+    def guards(self, q: Any, u: Any, t: float = 0.0) -> np.ndarray:
+        """Two numbers for each candidate."""
+        return self.call("guards", q, u, t)[: 2 * len(self.candidates)]
 
     def change(self, q: Any, u: Any, t: float = 0.0) -> Changed:
         """An excursion."""
-        at, out = self.places, self.call("change", q, u, t)
+        return self.changed(self.call("change", q, u, t))
+
+    def changed(self, out: np.ndarray) -> Changed:
+        """What "change" has given."""
+        at = self.places
         numbers = (int(out[at.status]), int(out[at.cause]), int(out[at.kind]), float(out[at.energy_lost]))
         statuses = [int(x) for x in out[at.statuses :]]
-        return Changed(out[at.u : at.status], *numbers, out[at.impulses : at.statuses], statuses)
+        return Changed(out[at.u : at.status], *numbers, out[at.impulses : at.directions], statuses)
 
     def settled(self, q: Any, u: Any, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """A state put onto the rows in force."""
@@ -74,8 +83,7 @@ class ContactMachine:
 
     def terms(self, q: Any, u: Any, t: float = 0.0) -> ConstraintTerms:
         """M, h, A and the rest, of all rows."""
-        none = np.zeros(len(self.equations.inputs))
-        return ConstraintTerms.of(self._free, np.array(q, float), np.array(u, float), t=t, inputs=none)
+        return ConstraintTerms.of(self._free, np.array(q, float), np.array(u, float), t=t, inputs=self.inputs)
 
     def in_force(self) -> list[int]:
         """The rows in force."""
@@ -99,8 +107,11 @@ class ContactMachine:
                 continue
             tangents = self.rows[i][-len(c.tangents) :]
             slip, d = T.motion[tangents], self.along[i][: len(tangents)]
-            if len(tangents) == 2 and slip @ d > 0:
-                d = slip / np.linalg.norm(slip)
+            if len(tangents) == 2:
+                least = LEAST_BEGUN
+                across = least / (least + max(least - slip @ d, 0.0))  # what has turned back is rubbed as if it went on
+                d = across * (slip - (slip @ d) * d) + max(slip @ d, least) * d
+                d /= np.linalg.norm(d)
             friction = -float(c.candidate.friction.kinetic) * T.A[tangents].T @ d
             if c.normal is None:
                 h -= friction
@@ -131,7 +142,7 @@ def broken(machine: ContactMachine, q: Any, before: Any, found: Changed, t: floa
     ask(abs(energy(before) - energy(u) - found.energy_lost) < 1e-10, "energy lost")
     ask(found.energy_lost > -1e-10, "energy made")
     ask(np.abs(v[machine.in_force()]).max(initial=0.0) < 1e-11, "rows in force")
-    ask(machine.call("guards", q, u, t).min() >= 0.0, "guards")
+    ask(machine.guards(q, u, t).min() >= 0.0, "guards")
     for k, c in enumerate(machine.candidates):
         rows, status, tangents = machine.rows[k], machine.status[k], machine.rows[k][-len(c.tangents) or None :]
         N = 1.0

@@ -12,7 +12,7 @@ import signal
 import tempfile
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -50,13 +50,14 @@ def cases(tests: Iterable[Callable[..., object]]) -> Iterator[Case]:
 
 
 def runnable(module: Any, without: Collection[str]) -> list[Callable[..., object]]:
-    """The tests of a module that need no fixture but a folder, and no parameter a name of which says otherwise."""
+    """The tests of a module that need no fixture but a folder and patches, and no mark or name says otherwise of."""
     found = []
     for name, test in vars(module).items():
-        if not name.startswith("test_") or name in without:
+        marks = getattr(test, "pytestmark", ())
+        if not name.startswith("test_") or name in without or any(mark.name != "parametrize" for mark in marks):
             continue
-        code, known = test.__code__, {"tmp_path"}
-        for mark in getattr(test, "pytestmark", ()):
+        code, known = test.__code__, {"tmp_path", "monkeypatch"}
+        for mark in marks:
             known.update(
                 w.strip() for w in (mark.args[0].split(",") if isinstance(mark.args[0], str) else mark.args[0])
             )
@@ -71,14 +72,20 @@ def fail(tried: Iterable[Case]) -> bool:
         warnings.simplefilter("ignore")  # of what a wrong function divides by
         for test, given in tried:
             try:
-                if "tmp_path" in test.__code__.co_varnames[: test.__code__.co_argcount]:
-                    with tempfile.TemporaryDirectory() as folder:
-                        test(**given, tmp_path=Path(folder))
-                else:
-                    test(**given)
+                _run(test, given)
             except (Exception, pytest.fail.Exception):
                 return True
     return False
+
+
+def _run(test: Callable[..., object], given: dict[str, Any]) -> None:
+    wanted = test.__code__.co_varnames[: test.__code__.co_argcount]
+    with ExitStack() as stack:
+        if "tmp_path" in wanted:
+            given = {**given, "tmp_path": Path(stack.enter_context(tempfile.TemporaryDirectory()))}
+        if "monkeypatch" in wanted:
+            given = {**given, "monkeypatch": stack.enter_context(pytest.MonkeyPatch.context())}
+        test(**given)
 
 
 def survivors_apart(

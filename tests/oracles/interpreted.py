@@ -1,6 +1,7 @@
 """Native loops run as the Python that they are written in: what they call is compiled, they are not.
 
-Arrays handed to compiled programs are checked for their lengths first, so that a wrong loop fails and does no harm.
+Arrays handed to compiled programs are checked for their lengths first, so that a wrong loop fails and does no harm. Of
+outputs the room behind the first number counts: guards are followed by the slope, which lies in the same memory.
 """
 
 from __future__ import annotations
@@ -19,6 +20,15 @@ from kane.native import explicit, implicit
 from oracles.source_mutants import everywhere
 
 PROGRAM = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
+OUT = 3  # of the five arrays: state, rest, stage, out and work
+
+
+def _room(array: np.ndarray) -> int:
+    """How many doubles there are from the beginning of an array to the end of the memory that it is a part of."""
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    return (owner.ctypes.data + owner.nbytes - array.ctypes.data) // array.itemsize
 
 
 @contextmanager
@@ -33,9 +43,10 @@ def interpreted_loops() -> Iterator[None]:
             known[address] = PROGRAM(int(address)), function
         code, function = known[address]
         lengths = (function.n_state, function.n_rest, 0, function.n_out, function.n_work)
-        for array, length in zip(arrays, lengths, strict=True):
-            if array.dtype != np.float64 or not array.flags.c_contiguous or array.size < length:
-                raise IndexError(f"{function.name} got {array.size} doubles in the place of {length}")
+        for k, (array, length) in enumerate(zip(arrays, lengths, strict=True)):
+            room = _room(array) if k == OUT else array.size
+            if array.dtype != np.float64 or not array.flags.c_contiguous or room < length:
+                raise IndexError(f"{function.name} got {room} doubles in the place of {length}")
         code(*(array.ctypes.data for array in arrays))
 
     with ExitStack() as stack:

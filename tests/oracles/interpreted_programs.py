@@ -23,7 +23,7 @@ PROGRAM = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 PROGRAMS = {
     embedding: ("rhs", "embedding"),
     settle: ("settle",),
-    programs: ("rhs", "reactions", "settle", "guards", "change"),
+    programs: ("rhs", "reactions", "settle", "guards"),
 }
 
 

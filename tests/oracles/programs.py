@@ -80,4 +80,5 @@ def nested() -> Program:
     outputs += [(x - z) - y, (x / z) / y, (x - z) * y, y * (z - x), (z - x) ** 2.0, 2.0 ** (z - x), -(x + y), -(x * z)]
     outputs += [arena.constant(-2.0) ** z, x - arena.constant(-3.0), x * arena.constant(-3.0), (-x) ** 2.0]
     outputs += [0.5 ** (y - x), (0.5 - x) * y, arena.constant(-0.5) - (y - x), x - (-(y * z)), (x**y) ** z, x ** (y**z)]
+    outputs += [x - (z - y), x / (z / y)]  # what is used above twice has a name and stands in nothing
     return Program("f", outputs, state=[x, y, z], rest=[], parameters=[])

@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 import kane
 from kane.dynamics.contact_functions import contact_functions
 from kane.native.contacts.header import GAP, NUMBERS
+from oracles import varied_scenes
 
 # How far a run may go [s], and how tightly.
 UNTIL, RTOL = 1.5, 1e-10
-# Energy may grow by so much between two records [J]: scenes have some 30 J, of which each step may miss RTOL. With a
-# tenth of RTOL what the worst of them gain is a tenth, too.
-GROWTH = 1e-8
+# Energy may grow by so much between two records [J]: scenes have USUAL, of which each step may miss RTOL. With a tenth
+# of RTOL what the worst of them gain is a tenth, too.
+GROWTH, USUAL = 1e-8, 30.0
 # A gap may be this much below zero [m].
 INSIDE = 1e-9
 
 
-def scene(seed: int, *, spatial: bool) -> tuple[kane.Model, dict[str, float]]:
+# A model, and the coordinates at which it starts.
+Scene: TypeAlias = "tuple[kane.Model, dict[str, float]]"
+
+
+class Size(NamedTuple):
+    """How many bodies and contacts a scene has: at least, and one more than at most."""
+
+    bodies: tuple[int, int]
+    contacts: tuple[int, int]
+
+
+SMALL, LARGE = Size((1, 5), (1, 5)), Size((2, 9), (1, 13))
+
+
+def scene(seed: int, *, spatial: bool, size: Size = SMALL) -> Scene:
     """A model over a floor, and where it starts."""
-    rng = np.random.default_rng([seed, spatial])
+    rng = np.random.default_rng([seed, spatial, *([1] if size == LARGE else [])])
     m = kane.Model(f"scene {seed}", gravity=(0, -9.81, 0))
     floor, bodies, q = kane.Plane(m.ground.point(), m.ground.y), [], {}
-    for k in range(int(rng.integers(1, 5))):
+    for k in range(int(rng.integers(*size.bodies))):
         body = m.body(f"b{k}", mass=float(rng.uniform(0.3, 2)), inertia=tuple(map(float, rng.uniform(0.01, 0.015, 3))))
         if k == 0 or rng.random() < 0.4:
             q |= _free(m, body, k, rng, spatial=spatial)
@@ -40,7 +57,7 @@ def scene(seed: int, *, spatial: bool) -> tuple[kane.Model, dict[str, float]]:
             elif kind < 0.6:
                 m.stop(hinge, lower=q[f"q{k}"] - 0.5, upper=q[f"q{k}"] + 0.5, restitution=float(rng.uniform(0, 0.8)))
         bodies.append(body)
-    for i in range(int(rng.integers(1, 5))):
+    for i in range(int(rng.integers(*size.contacts))):
         body, p = bodies[int(rng.integers(len(bodies)))], rng.normal(size=3) * (1.0, 1.0, float(spatial))
         point = body.point(tuple(map(float, 0.15 * p / np.linalg.norm(p))))
         mu, share = float(rng.uniform(0, 0.8)), float(rng.uniform(0.6, 1))
@@ -63,34 +80,53 @@ def _free(m: kane.Model, body: Any, k: int, rng: np.random.Generator, *, spatial
     return dict(zip(names, map(float, values), strict=True))
 
 
+class Family(NamedTuple):
+    """Scenes of one kind: what makes one of a seed and whether it is in space, and which of the two there are."""
+
+    scene: Callable[..., Scene]
+    spatial: tuple[bool, ...] = (False, True)
+
+
+FAMILIES: Mapping[str, Family] = {
+    "small": Family(scene),
+    "large": Family(partial(scene, size=LARGE)),
+    "varied": Family(varied_scenes.scene),
+    "robots": Family(varied_scenes.robot, (True,)),
+}
+
+
 @dataclass(frozen=True)
 class Told:
     """What became of a scene.
 
     Attributes:
         error: with which the run ended, or could not start; empty where it did not.
-        growth: of the energy between two records at most [J].
+        growth: of the energy between two records at most [J]; of what moves with more than USUAL, in that proportion.
         inside: how far a gap was below zero at most [m].
         changes: how often the mode changed.
+        contacts: how many the model has, each with all of its candidates.
     """
 
     error: str = ""
     growth: float = 0.0
     inside: float = 0.0
     changes: int = 0
+    contacts: int = 0
 
 
-def told(seed: int, *, spatial: bool, rtol: float = RTOL) -> Told:
+def told(model: kane.Model, q: Mapping[str, float], rtol: float = RTOL) -> Told:
     """Run a scene."""
-    model, q = scene(seed, spatial=spatial)
     dyn = kane.build(kane.formulate(model))
+    contacts = len({c.name.split(":")[0] for c in model.candidates if c.normal is not None})
     try:
+        q = kane.assemble(dyn, q=q).q
         run = kane.simulate(dyn, until=UNTIL, q=q, integrator=kane.RK8(rtol=rtol))
     except kane.KaneError as error:
-        return Told(error=str(error))
-    energy = np.array([sum(dyn.energy(q, u)) for q, u in zip(run.q, run.u, strict=True)])
-    gaps = gaps_of(dyn, run)
-    return Told("", float(np.diff(energy).max()), float(-min(gaps.min(initial=0.0), 0.0)), len(run.events))
+        return Told(error=str(error), contacts=contacts)
+    kinetic, potential = np.array([dyn.energy(q, u) for q, u in zip(run.q, run.u, strict=True)]).T
+    growth = float(np.diff(kinetic + potential).max()) / max(1.0, kinetic.max() / USUAL)
+    inside = float(-min(gaps_of(dyn, run).min(initial=0.0), 0.0))
+    return Told("", growth, inside, len(run.events), contacts)
 
 
 def gaps_of(dyn: kane.Dynamics, run: kane.Trajectory) -> np.ndarray:

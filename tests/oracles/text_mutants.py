@@ -63,7 +63,8 @@ class TextMutant:
         """Run the module anew, and those after it, and put what they define in the place of what they defined."""
         known: dict[int, tuple[object, str, str]] = {}
         for word in (self.module, *self.after):
-            for name, value in vars(sys.modules[word]).items():
+            # Whether a test before this one has imported it says nothing of the mutant.
+            for name, value in vars(importlib.import_module(word)).items():
                 if not isinstance(value, str | int | float | tuple | ModuleType | None) and not name.startswith("__"):
                     known.setdefault(id(value), (value, word, name))
         self._run()

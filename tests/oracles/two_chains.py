@@ -1,5 +1,6 @@
 """Two chains of bodies that move in every way, and their states by poses and Jacobians alone."""
 
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -26,12 +27,18 @@ def machine():
     )
 
 
+@cache
+def bare():
+    """Without constraints."""
+    return kane.build(kane.formulate(machine().m))
+
+
 class State:
     """A state, with poses and Jacobians of the machine without constraints."""
 
-    def __init__(self, s, seed):
+    def __init__(self, seed):
         random = np.random.default_rng(seed)
-        self.bare = kane.build(kane.formulate(machine().m))
+        self.bare = bare()
         self.t, n = 0.7, self.bare.equations
         self.q, self.u = random.normal(size=len(n.q)), random.normal(size=len(n.u))
         for k in n.quaternions:

@@ -406,7 +406,8 @@ def test_a_leaning_disk_rolls_as_one_that_rolls_for_good_until_friction_reaches_
     assert (run.energy[after][-1] < run.energy[0]).all()
 
 
-def test_a_block_rocks_on_a_cylinder_as_one_that_rolls_does():
+@pytest.mark.parametrize("shapes", ["box on cylinder", "capsule on capsule"])
+def test_a_block_rocks_on_a_cylinder_as_one_that_rolls_does(shapes):
     """Rolling by the angle a brings the centre to (R + h) n + R a t. Who vouches: that, the energy, and for small
     angles w^2 = g (R - h) / (k^2 + h^2), whose next term is of the order of R^2 a^2 / (k^2 + h^2).
     """
@@ -415,8 +416,12 @@ def test_a_block_rocks_on_a_cylinder_as_one_that_rolls_does():
     m = kane.Model("block on a cylinder", gravity=(0, -g, 0))
     body = m.body("block", mass=mass, inertia=(mass * k2,) * 3)
     m.connect(m.ground, body, kane.Planar(("x", "y", "angle")))
-    log = kane.Cylinder(m.ground.point(), m.ground.z, R)
-    m.contact(kane.Box(side, side, 0.3, body.point()), log, friction=kane.Coulomb(0.9), name="log")
+    if shapes == "box on cylinder":
+        log, block = kane.Cylinder(m.ground.point(), m.ground.z, R), kane.Box(side, side, 0.3, body.point())
+    else:
+        log = kane.Capsule(m.ground.point((0, 0, -1)), m.ground.point((0, 0, 1)), R)
+        block = kane.Capsule(body.point((-0.2, 0, 0)), body.point((0.2, 0, 0)), h)
+    m.contact(block, log, friction=kane.Coulomb(0.9), name="log")
 
     def centre(a):
         return np.array([-(R + h) * np.sin(a) + R * a * np.cos(a), (R + h) * np.cos(a) + R * a * np.sin(a)])
@@ -430,3 +435,24 @@ def test_a_block_rocks_on_a_cylinder_as_one_that_rolls_does():
     upright = [event.time for event in run.events if event.name == "upright"]
     w = math.sqrt(g * (R - h) / (k2 + h**2))
     assert np.diff(upright) == pytest.approx(np.full(len(upright) - 1, math.pi / w), rel=2e-4)
+
+
+@pytest.mark.slow  # the example itself, which compares the way down the chute, is among the quick tests
+def test_a_part_of_an_stl_file_slides_down_a_chute_over_its_end_and_comes_to_rest_on_the_table(root, tmp_path):
+    """Who vouches: the inclined plane, free fall of the mass centre, and the energy that impacts and friction take."""
+    module = example(root, "part_on_chute")
+    run = module["slide"](dyn := module["machine"](module["write_stl"](tmp_path / "part.stl")))
+    a = module["G"] * (np.sin(module["SLOPE"]) - module["KINETIC"] * np.cos(module["SLOPE"]))
+    early = run.time < 0.6
+    way = np.hypot(run["part_x"] - run["part_x"][0], run["part_z"] - run["part_z"][0])
+    assert way[early] == pytest.approx(0.5 * a * run.time[early] ** 2, abs=1e-8)
+    left = max(e.time for e in run.events if e.name.startswith("chute") and e.cause == "deleted")
+    landed = min(e.time for e in run.events if e.name.startswith("table"))
+    flies = (run.time > left) & (run.time < landed)
+    pose = [dyn.poses(q)["part"] for q in run.q[flies]]
+    heights = np.array([(p.position + 0.01 * p.orientation[:, 2])[2] for p in pose])  # of the mass centre
+    assert np.polyfit(run.time[flies], heights, 2)[0] == pytest.approx(-module["G"] / 2, rel=1e-6)
+    assert np.diff(run.energy).max() < 1e-8
+    assert abs(run.u[-1]).max() < 1e-9
+    assert run["part_z"][-1] == pytest.approx(-0.2, abs=1e-9)
+    assert any("edge" in e.name for e in run.events)

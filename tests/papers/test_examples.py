@@ -38,6 +38,20 @@ FIGURES = {
     "identify_ur5": {"identify_ur5.png"},
     "live_pages": set(),
     "pushed_cart": {"pushed_cart.png"},
+    "piano_key": {"piano_key.png"},
+    "turned_crank": {"turned_crank.png"},
+    "ball_in_a_box": {"ball_in_a_box.png"},
+    "pulled_chain": {"pulled_chain.png"},
+    "rattleback": {"rattleback.png"},
+    "trotting_quadruped": {"trotting_quadruped.png"},
+    "tippe_top": {"tippe_top.png"},
+    "gripper": {"gripper.png"},
+    "dominoes": {"dominoes.png"},
+    "newtons_cradle": {"newtons_cradle.png"},
+    "two_rough_walls": set(),
+    "woodpecker": {"woodpecker.png"},
+    "bag_of_spheres": {"bag_of_spheres.png"},
+    "part_on_chute": {"part_on_chute.png"},
 }
 PRINTED = {
     "kane_levinson": "sigma:    0.0000",
@@ -70,10 +84,29 @@ PRINTED = {
     "identify_ur5": "wrist_3_link_xx, wrist_3_link_zz: only wrist_3_link_xx - wrist_3_link_zz appears",
     "live_pages": "whipple_bicycle.html",
     "pushed_cart": "friction of q4 sticks",
+    "piano_key": "with 9.898654 rad/s, closed form 9.898654 rad/s\nthe finger gave 0.0293 J, impacts took 0.0293 J",
+    "turned_crank": "the hand feels 4.87648 N, two springs in a row 4.87648 N",
+    "ball_in_a_box": "energy: given 0.0294 J, kept 0.0000 J, to 21 knocks 0.0293 J",
+    "pulled_chain": "along what pulls at them:",
+    "rattleback": "it turns back after 6.3 s, up to 5.000 rad/s",
+    "trotting_quadruped": "LF held, RF held, LH held, RH held",
+    "tippe_top": "spun at 150 rad/s it leans by 155.5 deg",
+    "gripper": "friction of a pad up to 3.1888 N, by Newton's law 3.1888 N",
+    "dominoes": "in sqrt(g h): 1.8643",
+    "newtons_cradle": "together: -0.600000 0.400000 0.400000 0.400000 0.400000",
+    "two_rough_walls": "behind the impact 2.625000 J",
+    "woodpecker": "a hop takes 0.1512 s",
+    "bag_of_spheres": "the walls carry 29.430000 N of 29.430000 N",
+    "part_on_chute": "down the chute at 3.110179949 m/s^2, closed form 3.110179949",
 }
 
 
-@pytest.mark.parametrize("name", FIGURES)
+# The quick tests have a polyhedron that slides down a smaller one: test_polyhedra_move.
+LONG = {"part_on_chute"}
+NAMES = [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in FIGURES]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_an_example_runs_is_short_and_writes_its_figures(name, root, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     figures, write = [], Figure.savefig

@@ -3,6 +3,8 @@
 The momentum and energy of simple systems vouch for what is found; Kane & Levinson's Stanford Arm for an input left out.
 """
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -76,3 +78,31 @@ def test_a_loaded_trajectory_asks_for_its_dynamics(tmp_path):
     with pytest.raises(kane.ModelError, match=r"does not hold its equations; use run.audit\(dyn\)"):
         loaded.audit()
     assert loaded.audit(run._dyn) == run.audit()
+
+
+def bouncing(restitution):
+    """A ball over a floor, which may also fly."""
+    m = Model("ball", gravity=(0.0, -9.81, 0.0))
+    ball = m.body("ball", mass=2.0, inertia=(0.1, 0.1, 0.1))
+    m.connect(m.ground, ball, kane.Planar(("x", "y", "th")))
+    floor = kane.Plane(m.ground.point(), m.ground.y)
+    m.contact(ball.point((0.1, 0.0, 0.0)), floor, restitution=restitution, friction=kane.Coulomb(0.3), name="floor")
+    return kane.build(kane.formulate(m))
+
+
+def test_what_a_floor_takes_is_no_drift_and_what_flies_keeps_what_it_has():
+    run = kane.simulate(bouncing(0.7), until=1.5, q={"y": 1.0}, u={"x_dot": 1.0})
+    assert sum(event.cause == "bounces" for event in run.events) >= 2
+    assert np.ptp(run.energy) > 1.0
+    # P_z, H_x and H_y are nothing of a plane motion in z = 0. RK8 follows a parabola to rounding.
+    assert names(run) == ["energy", "P_x", "P_z", "H_x", "H_y"]
+    assert max(c.relative for c in run.audit()) < 1e-12
+    assert "while no contact, stop, stick, latch or switch is in force, kept to at least" in str(run.audit())
+    assert str(copy.deepcopy(run.audit())) == str(run.audit())
+
+
+def test_of_what_lies_on_the_floor_all_along_nothing_is_claimed():
+    run = kane.simulate(bouncing(0.0), until=0.5, q={"th": -np.pi / 2, "y": 0.1}, times=np.linspace(0.0, 0.5, 11))
+    assert run.active("floor")[1:].all()
+    assert names(run) == []
+    assert "no constant of motion" in str(run.audit())

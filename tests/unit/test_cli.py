@@ -118,9 +118,33 @@ def test_run_writes_a_trajectory_and_a_picture(pendulum, tmp_path):
     assert done.exit_code == 0, done.output
     assert "s for 0.5 s" in done.stdout
     assert "energy" in done.stdout
+    told = re.sub(r"[│\s]", "", done.stdout)  # without the frame and the lines of the table
+    assert all(str(tmp_path / "out" / f"pendulum.{kind}") in told for kind in ("nc", "png"))
     assert (tmp_path / "out" / "pendulum.png").read_bytes()[:4] == b"\x89PNG"
     run = kane.Trajectory.load(tmp_path / "out" / "pendulum.nc")
     assert run.time[-1] == 0.5
+
+
+def test_a_model_that_is_beyond_its_stop_in_neutral_position_is_run_from_the_stop(tmp_path):
+    model = kane.Model("hoist", gravity=(0, 0, -9.81))
+    load = model.body("load", mass=2.0)
+    model.stop(model.connect(model.ground, load, kane.Prismatic("z", axis="z")), lower=-8.0, upper=-1.0)
+    kane.save_model(model, tmp_path / "hoist.json")
+    done = call("run", tmp_path / "hoist.json", "--until", "0.5", "--out", tmp_path)
+    assert done.exit_code == 0, done.stderr
+    run = kane.Trajectory.load(tmp_path / "hoist.nc")
+    assert run["z"][[0, -1]] == pytest.approx([-1.0, -1.0 - 9.81 / 8], abs=1e-9)
+
+
+def test_what_happens_to_stops_in_a_run_is_listed(tmp_path):
+    model = kane.Model("hoist", gravity=(0, 0, -9.81))
+    load = model.body("load", mass=2.0)
+    model.stop(model.connect(model.ground, load, kane.Prismatic("z", axis="z")), lower=-1.0, name="rope")
+    kane.save_model(model, tmp_path / "hoist.json")
+    found = [call("run", tmp_path / "hoist.json", "--until", until, "--out", tmp_path).stdout for until in (0.4, 0.5)]
+    assert "rope" not in found[0]
+    # sqrt(2 m / g), and the weight's m g h
+    assert re.search(r"0\.451524 +rope: lower +imposed +8\.859 +19\.62", found[1]), found[1]
 
 
 def test_a_model_with_closed_loops_is_counted_and_run(tmp_path):
@@ -211,6 +235,14 @@ def test_an_error_is_a_message_and_exit_status_1_without_a_traceback(arguments, 
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("command", ["run", "count", "haptic"])
+def test_a_saved_run_in_place_of_a_model_is_named_with_what_reads_it(command, tmp_path):
+    (tmp_path / "run.nc").write_bytes(b"\x89HDF")
+    done = call(command, tmp_path / "run.nc")
+    assert done.exit_code == 1
+    assert all(words in done.stderr for words in ("is a saved run", "kane view", "kane.Trajectory.load"))
+
+
 def test_a_folder_that_cannot_be_made_is_an_error(pendulum, tmp_path):
     (tmp_path / "taken").write_text("")
     done = call("run", pendulum, "--until", 0.01, "--out", tmp_path / "taken" / "out")
@@ -244,9 +276,10 @@ def test_the_name_of_a_model_cannot_leave_the_folder():
     assert file_name("") == "model"
 
 
-def test_the_program_runs_as_a_module():
+@pytest.mark.parametrize("module", ["kane", "kane.cli.main"])
+def test_the_program_runs_as_a_module(module):
     done = subprocess.run(
-        [sys.executable, "-m", "kane.cli.main", "--version"], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout.startswith("kane ")
 

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 import kane
 from kane.cli.main import app
 from kane.haptics import replay
-from kane.haptics.scenes import pushed_cart
+from kane.haptics.scenes import pushed_cart, scene_of
 
 
 def call(*arguments):
@@ -46,10 +46,25 @@ def test_any_model_is_moved_by_a_handle_that_is_named(tmp_path):
     assert "lateness [us]" in done.output  # in real time
 
 
+def test_ticks_are_taken_before_they_are_due_where_that_is_asked_for_and_the_session_knows(tmp_path):
+    """How many were foreseen follows from samples alone; whether there was time to take them does not."""
+    for words, told in (((), False), (("--predict",), True)):
+        done = call("crank", "--rehearse", "--seconds", "0.2", *words, "--out", str(tmp_path))
+        assert done.exit_code == 0, done.output
+        assert ("prediction: the hand was where it was foreseen in" in done.output) == told
+    run = kane.Trajectory.load(tmp_path / "crank.nc")
+    again = replay(tmp_path / "crank.session", scene_of("crank").dyn)
+    assert again.report.foreseen[0] > 0
+    assert (again.trajectory.q == run.q).all()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("four_bar",), "give --handle"),
+        (("zzz",), "nor a reference model: those are"),
+        (("zzz",), "a scene: those are shopping_cart, ball_in_a_box, crank, dragged_box"),
+        (("dragged_box", "--handle", "crate"), "leave --handle out"),
         (("four_bar", "--handle", "nobody"), "with a body of"),
         (("shopping_cart", "--handle", "B:1:2"), "with a body of"),
         (("shopping_cart", "--handle", "B:1:2:x"), "with a body of"),
@@ -59,3 +74,27 @@ def test_a_handle_that_is_missing_or_unknown_is_asked_for(arguments, message, tm
     done = call(*arguments, "--out", str(tmp_path))
     assert done.exit_code == 1
     assert message in done.output
+
+
+def test_a_mouse_cannot_be_rehearsed_and_a_page_is_written_where_it_is_asked_for(tmp_path):
+    refused = call("crank", "--device", "pointer", "--rehearse", "--out", str(tmp_path))
+    assert refused.exit_code == 1
+    assert "real time" in refused.output
+    page = tmp_path / "push.html"
+    done = call("crank", "--rehearse", "--seconds", "0.1", "--out", str(tmp_path), "--save", str(page))
+    assert done.exit_code == 0, done.output
+    assert "work_on_mechanism" in page.read_text("utf-8")
+
+
+def test_a_session_is_shown_on_a_page_meanwhile(tmp_path):
+    done = call("crank", "--view", "--no-browser", "--seconds", "0.1", "--out", str(tmp_path))
+    assert done.exit_code == 0, done.output
+    assert "http://127.0.0.1:" in done.output
+    assert "100 ticks of 1 ms" in done.output
+
+
+def test_the_mouse_is_a_device_and_is_nobody_s_until_it_presses(tmp_path):
+    done = call("crank", "--device", "pointer", "--no-browser", "--seconds", "0.1", "--out", str(tmp_path))
+    assert done.exit_code == 0, done.output
+    assert "http://127.0.0.1:" in done.output
+    assert "largest force 0 N" in done.output

@@ -74,7 +74,7 @@ def constrained(example, seed=1):
     constraint = example(s)
     s.m.constrain(constraint, name="c")
     equations = kane.formulate(s.m)
-    return s, constraint, equations, {e.name.removeprefix("c: "): e for e in equations.constraints}, State(s, seed)
+    return s, constraint, equations, {e.name.removeprefix("c: "): e for e in equations.constraints}, State(seed)
 
 
 @pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES)

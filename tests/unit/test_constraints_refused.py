@@ -141,3 +141,19 @@ def test_a_wheel_held_at_another_height_than_its_radius_is_refused_by_formulate(
     held.constrain(Sliding(Disk(wheel.point(), wheel.y, 0.5), Plane(held.ground.point(), held.ground.z)))
     with pytest.raises(ModelError, match=r"'sliding of wheel on ground: touch' cannot hold: .* which is 0.1"):
         kane.formulate(held)
+
+
+def test_what_an_input_cannot_impose_is_told_with_the_way_in_which_inputs_act():
+    """A crane's cable is as long as its winch makes it: the length is a coordinate with a motor."""
+    m = kane.Model("crane")
+    trolley, load, length = m.body("trolley", mass=1.0), m.body("load", mass=1.0), m.input("length", 5.0)
+    slide = m.connect(m.ground, trolley, kane.Prismatic("x", axis="x"))
+    m.connect(m.ground, load, kane.Planar("load", axis="y"))
+    asked = (
+        lambda: Distance(trolley.point(), load.point(), length),
+        lambda: m.constrain(slide.qdot - length),
+        lambda: m.connect(trolley, m.body("hook", mass=0.0), kane.Prismatic(length, axis="z")),
+    )
+    for ask in asked:
+        with pytest.raises(ModelError, match=r"length.*\. An input imposes nothing exactly: let it drive .* by a load"):
+            ask()

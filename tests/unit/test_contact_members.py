@@ -1,5 +1,7 @@
 """Contacts, stops, latches, sticking joints and switches as they are declared: what they say, and what is refused."""
 
+import math
+
 import pytest
 
 import kane
@@ -65,13 +67,15 @@ def test_gaps_of_stops_are_the_ways_that_are_left():
     assert [kane.evaluate(c.gap, {"q1": 0.3}) for c in (lower, upper)] == pytest.approx([0.8, 0.9], rel=1e-15)
 
 
-def test_a_switch_imposes_the_motion_of_a_constraint_and_not_its_configuration():
+def test_a_switch_imposes_the_motion_of_a_constraint_and_keeps_its_configuration_as_it_is_found():
     m, body, hinge, _ = crate()
-    given = kane.Gear(hinge, m.connections[0]["th"], 2.0)
+    (geared,) = m.switch(kane.Gear(hinge, m.connections[0]["th"], 2.0), on=m.time - 1, name="gear")
+    (row,) = kane.formulate(m).candidates[-1].rows
+    assert row.configuration is None
+    assert row.integral is geared.rows[0].configuration
     with pytest.raises(ModelError, match="of the configuration"):
-        m.switch(given, on=m.time - 1)
+        m.switch(hinge.q - 1, on=m.time - 1)
     (made,) = m.switch(kane.Sliding(Sphere(body.point(), 0.1), Plane(m.ground.point(), m.ground.y)), on=m.time - 1)
-    assert [row.configuration for row in made.rows] == [None]
     assert made.bilateral
 
 
@@ -141,6 +145,17 @@ def restitution_that_moves(m, body, hinge, floor):
 @refused("there is no contact of a Plane with a Plane; there is one of Point, Sphere, .* with Plane")
 def two_planes(m, body, hinge, floor):
     m.contact(Plane(body.point(), body.y), floor)
+
+
+@refused(r"there is no contact of a Plane with a Sphere; .*; exchange feature and surface, contact\(surface, feature\)")
+def a_pair_the_other_way_round(m, body, hinge, floor):
+    m.contact(Plane(body.point(), body.y), kane.Sphere(m.ground.point(), 1.0))
+
+
+@refused("there is no contact of a Polyhedron with a Cylinder; .*; give a simpler shape in the place of one")
+def a_polyhedron_on_a_cylinder(m, body, hinge, floor):
+    corners = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
+    m.contact(kane.Polyhedron(corners, body.point()), kane.Cylinder(m.ground.point(), m.ground.z, 1.0))
 
 
 @refused("there is no contact of a Cylinder with a Cylinder")
@@ -258,3 +273,38 @@ def test_a_contact_whose_gap_no_speed_changes_is_left_out_and_said_to_be():
     assert equations.notes == ("'base on floor' left out: no speed changes the gap, what it is between cannot move",)
     run = kane.simulate(kane.build(equations), until=1.0, q={"a": 0.5}, u={"a_dot": -1.0})
     assert {e.name for e in run.events} == {"hand"}
+
+
+@pytest.mark.parametrize("of", ["time", "place"])
+@pytest.mark.parametrize("width", [1e-1, 1e-3])
+def test_a_switch_whose_signal_rises_and_falls_within_one_step_is_seen(of, width):
+    """A free body takes one long step; the signal is positive for twice the width on its way, and nowhere else."""
+    m = kane.Model("body")
+    joint = m.connect(m.ground, m.body("B", mass=1.0), kane.Prismatic("x", axis="x"))
+    along = m.time if of == "time" else joint.q
+    m.switch([joint.qdot], on=width**2 - (along - 3.21) ** 2, off=m.time - 4.0, name="brake")
+    run = kane.simulate(kane.build(kane.formulate(m)), until=10.0, u=[1.0])
+    found = [(event.cause, event.time) for event in run.events]
+    assert found == [("imposed", pytest.approx(3.21 - width, abs=1e-9)), ("deleted", pytest.approx(4.0, abs=1e-9))]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(
+    ("released", "again"),
+    [(lambda t: (t - 0.3) * (0.4 - t), True), (lambda t: t - 0.3, False)],
+    ids=["once", "for good"],
+)
+def test_a_signal_that_was_positive_all_along_imposes_again_only_after_it_has_been_negative(released, again, compiled):
+    """It falls within a step, whose end is tried before it is known that the step has to be cut."""
+    m = kane.Model("body")
+    joint = m.connect(m.ground, m.body("B", mass=1.0), kane.Prismatic("x", axis="x"))
+    m.connect(m.ground, m.body("C", mass=1.0), kane.Prismatic("y", axis="y"))
+    m.switch([joint.qdot], on=kane.sin(8.0 * m.time) + 0.5, off=released(m.time), name="brake")
+    dyn = kane.build(kane.formulate(m))
+    run = kane.simulate(dyn, until=1.0, u=[1.0, 1.0])
+    if compiled:
+        run = kane.simulate(kane.compile_modes(dyn, run.modes), until=1.0, u=[1.0, 1.0])
+    rises = (2 * math.pi - math.asin(0.5)) / 8
+    due = [("imposed", 0.0), ("deleted", 0.3), *([("imposed", rises)] if again else [])]
+    assert [event.cause for event in run.events] == [cause for cause, _ in due]
+    assert [event.time for event in run.events] == pytest.approx([time for _, time in due], abs=1e-9)

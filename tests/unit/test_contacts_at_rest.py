@@ -122,6 +122,24 @@ def test_a_crate_pressed_into_a_corner_is_held_at_all_three_contacts():
     keeps_bounds(run, dict.fromkeys(names, 0.5))
 
 
+@pytest.mark.parametrize("seed", [2, 4, 6, 7])
+def test_a_box_that_drops_into_a_groove_is_held_on_both_sides_when_it_rests(seed):
+    """The slips of both end at once: what the rows of one end for the other is decided anew."""
+    model = kane.Model("box in a groove", gravity=(0, -G, 0))
+    ground, body, c = model.ground, model.body("box", mass=MASS, inertia=(0.03,) * 3), np.sqrt(0.5)
+    model.connect(ground, body, kane.Planar(("x", "y", "th")))
+    for name, x in (("l", c), ("r", -c)):
+        wall, corner = kane.Plane(ground.point(), ground.direction((x, c, 0))), (-np.sign(x) * 0.1, -0.1, 0)
+        friction = kane.Coulomb(0.5, 0.4)
+        model.contact(body.point(corner), wall, restitution=0.2, friction=friction, name=name)
+    rng = np.random.default_rng(seed)
+    start = {"y": 0.25, "x": rng.normal() * 0.01, "th": rng.normal() * 0.05}
+    run = kane.simulate(kane.build(kane.formulate(model)), until=3.0, q=start, u={"x_dot": rng.normal() * 0.1})
+    assert np.abs(run.u[-1]).max() < 1e-12
+    assert run.modes[-1] == "l held, r held"
+    keeps_bounds(run, {"l": 0.5, "r": 0.5})
+
+
 def test_the_certificate_of_a_ladder_holds():
     certificate = kane.certify(ladder(kane.Coulomb(0.5), kane.Coulomb(0.5)), states=10)
     assert "FAILS" not in str(certificate)

@@ -153,3 +153,13 @@ def test_coordinates_by_themselves_are_what_methods_of_integration_take():
 def test_a_second_call_makes_no_new_code(pendulum):
     dyn = pendulum[2]
     assert dyn.derivatives("forward", wrt=("q", "u")) is dyn.derivatives("forward", wrt=("q", "u"))
+
+
+def test_words_that_were_not_asked_for_are_named_in_second_derivatives_too():
+    m = kane.Model("slide")
+    m.connect(m.ground, m.body("A", mass=1.0), kane.Prismatic("x", axis="x"))
+    second = kane.build(kane.formulate(m)).derivatives("forward", wrt=("q", "u")).hessian([0.0], [0.0], weights=[1.0])
+    with pytest.raises(KeyError, match="no derivative with respect to 'zz' was asked for; there are q, u"):
+        second["q", "zz"]
+    with pytest.raises(KeyError, match="second derivatives are by two words"):
+        second["q"]

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -174,6 +175,16 @@ def test_inputs_on_which_a_result_depends_are_given_or_missed_by_name():
         with pytest.raises(ModelError, match=r"of 'wheel' depends on tau; give inputs, an array .* of tau, idle"):
             call()
     np.testing.assert_array_equal(dyn.inverse([0.0], [0.0], [1.0]), [2.0])  # is free of them
+
+
+def test_a_message_names_the_first_of_many_inputs_and_says_how_many_there_are():
+    dyn = kane.build(kane.formulate(chain(40)))
+    with pytest.raises(ModelError) as caught:
+        dyn.forward(np.zeros(40), np.zeros(40))
+    text = str(caught.value)
+    assert "depends on tau1, tau2, " in text
+    assert text.count("tau12 and 28 more") == 2
+    assert "tau13" not in text
 
 
 def test_parameters_replace_defaults_for_one_call(pendulum):
@@ -413,7 +424,7 @@ def test_a_target_of_the_users_makes_the_code():
     dyn.forward([0.0], [0.0], [0.0])
     dyn.forward([0.1], [0.0], [0.0])
     dyn.mass_matrix([0.0])
-    assert compiled == ["forward", "mass_matrix"]
+    assert compiled == ["forward", "whole_mass_matrix"]
 
 
 def results_with_out():
@@ -534,8 +545,9 @@ def test_native_code_leaves_alone_what_is_not_one_state_of_doubles(tree):
     wrong_q += [q.astype(int), q[0], np.float64(1.0), np.array(1.0), 2.0 * q]
     for bad in wrong_q:
         assert call._one(call.stage, out, time, bad, u, rest) is None
+        assert call._into(call.stage, out, time, bad, u, rest) is None
     for bad in (None, out[:-1], out[None], out.astype(np.float32), np.repeat(out, 2)[::2], read_only(out)):
-        assert call._one(call.stage, bad, time, q, u, rest) is None
+        assert call._into(call.stage, bad, time, q, u, rest) is None
     assert np.isnan(out).all()
     assert call._one(call.stage, out, time, q, u, rest) is out
     np.testing.assert_array_equal(out, tree.kinematics(q.tolist(), u))
@@ -564,6 +576,35 @@ def test_a_batch_of_one_is_not_put_into_a_vector(tree):
     assert np.all(out == 7.0)
 
 
+@pytest.mark.parametrize("batch", [(), (1,)])
+def test_a_mass_matrix_is_put_into_out_by_native_code_at_once(tree, monkeypatch, batch):
+    """What checks arrays in Python is not asked, and no second matrix is made."""
+    q, *_ = states(tree, batch)
+    expected = tree.mass_matrix(q)
+    out = np.full(expected.shape, np.nan)
+    monkeypatch.setattr(
+        type(tree.function("whole_mass_matrix")), "join", lambda *arguments, **out: pytest.fail("asked")
+    )
+    assert tree.mass_matrix(q, out=out) is out
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("batch", [(), (1,), (3,)])
+def test_a_mass_matrix_is_not_put_into_what_does_not_fit(tree, batch):
+    q, u, _ = states(tree, batch)
+    n, wide = u.shape[-1], np.zeros((*batch, u.shape[-1], 2 * u.shape[-1]))
+    wrong = [
+        np.zeros((*batch, n * n)),
+        np.zeros((2, *batch, n, n)),
+        wide[..., ::2],
+        np.zeros((*batch, n, n), np.float32),
+    ]
+    for out in [*wrong, read_only(np.zeros((*batch, n, n)))]:
+        with pytest.raises(ModelError, match="whole_mass_matrix: out must be an array of shape"):
+            tree.mass_matrix(q, out=out)
+        assert not np.any(out)
+
+
 def test_a_single_call_keeps_nothing_and_loses_nothing(arm):
     q, u, udot, out = np.random.default_rng(8).normal(size=(4, 3))
     rows = q[None], u[None], udot[None]
@@ -588,3 +629,24 @@ def test_a_numpy_that_lays_out_arrays_otherwise_is_refused(monkeypatch, place):
 def test_only_inputs_and_time_may_be_left_out(arm, call):
     with pytest.raises(ModelError, match=r"must be 3 numbers, not None"):
         call(arm, np.zeros(3))
+
+
+def test_one_state_and_batches_of_one_in_turn_have_their_own_shapes_in_every_thread(arm):
+    """What the last call made is where the next one begins; another shape, or another thread's, is no matter."""
+    dyn, rng = arm, np.random.default_rng(5)
+    n, nq = len(dyn.equations.u), len(dyn.equations.q)
+    q, u = rng.normal(size=nq), rng.normal(size=n)
+    M, h = dyn.mass_matrix(q).copy(), dyn.bias(q, u).copy()
+    batches = [(), (1,), (1,), (), (1, 1), (2,), (), (0,), (1,)]
+
+    def check(order):
+        for k in order:
+            at, going = np.broadcast_to(q, (*batches[k], nq)), np.broadcast_to(u, (*batches[k], n))
+            np.testing.assert_array_equal(dyn.mass_matrix(at), np.broadcast_to(M, (*batches[k], n, n)), strict=True)
+            np.testing.assert_array_equal(dyn.bias(at, going), np.broadcast_to(h, (*batches[k], n)), strict=True)
+            assert dyn.mass_matrix(at).flags.c_contiguous
+        return True
+
+    orders = [rng.integers(len(batches), size=60) for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(check, [range(len(batches)), *orders]))

@@ -5,6 +5,8 @@ The kernels are Python functions too, and run as such where they are tested by t
 
 import dataclasses
 from itertools import pairwise
+from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -214,6 +216,13 @@ def test_columns_in_a_given_order_are_not_exchanged_and_a_zero_pivot_gives_zero(
     assert algebra.smallest_pivot(f, 1) == 0.0
 
 
+@pytest.mark.parametrize("place", range(3))
+def test_a_residual_that_is_no_number_is_the_largest_wherever_it_stands(place):
+    residual = np.array([2.0, 1.0, 3.0])
+    residual[place] = np.nan
+    assert np.isnan(settling._largest(residual))
+
+
 def test_cholesky_solves_and_a_singular_matrix_gives_nan():
     B = np.random.default_rng(4).normal(size=(6, 6))
     M, b = B @ B.T + np.eye(6), np.arange(6.0)
@@ -241,7 +250,7 @@ def test_the_arrays_of_a_call_lie_one_after_the_other_in_their_work(m, n, nq, p)
     state, at = np.arange(1.0 + nq + n), blocks.scratch_places(head)
     with views():
         a = embedding.arrays_of(state.ctypes.data, stage.ctypes.data, work.ctypes.data)
-        c = settling._correction_of(a, stage.ctypes.data, work.ctypes.data, a.active)
+        c = settling._correction_of(a, stage.ctypes.data, work.ctypes.data, a.active, np.zeros(0))
     np.testing.assert_array_equal(a.state, state)
     assert a.head.size == HEADER
     assert (a.kept.ctypes.data, a.kept.size) == (stage.ctypes.data + 8 * HEADER, n)
@@ -652,3 +661,49 @@ def test_shapes_are_checked_as_of_any_compiled_function():
 
 def test_without_constraints_there_is_nothing_to_settle():
     assert kane.build(kane.formulate(kane.library.stanford_arm())).settle is None
+
+
+def correction(rows, counted, held, entries):
+    """What settling works with for these rows of the configuration, of which ``counted`` says what is in force."""
+    n = len(rows)
+    return SimpleNamespace(
+        gram=np.zeros((n, n)),
+        y=np.zeros(n),
+        whole=np.zeros(n),
+        residual=np.zeros(n),
+        s=np.zeros(np.shape(entries)[1]),
+        rows=np.array(rows),
+        counted=np.array(counted, dtype=np.int64),
+        held=np.array(held),
+    )
+
+
+def test_a_row_in_force_is_measured_from_where_it_is_held_and_one_that_is_not_or_is_held_nowhere_counts_as_zero():
+    def configuration(a, which, rest, stage, work, out):
+        assert which == settling.CONFIGURATION
+        out[:] = [0.5, -7.0, 0.2, 9.0]
+
+    c = correction([2, 0, 1, 3], [1, 0, 1, 1], [0.1, 0.0, 0.3, np.nan], np.zeros((4, 2)))
+    every = correction([2, 0, 1, 3], [], [], np.zeros((4, 2)))
+    with mock.patch.object(settling, "call", configuration):
+        assert settling._residual(None, c, None, None, None) == 7.0
+        assert settling._residual(None, every, None, None, None) == 9.0
+    assert c.residual.tolist() == [0.4, -7.0, 0.0, 0.0]
+    assert every.residual.tolist() == [0.5, -7.0, 0.2, 9.0]
+
+
+def test_the_least_speeds_are_those_of_the_rows_in_force_alone():
+    """NumPy's pseudoinverse of these rows, the others left out; all of them where nothing is counted."""
+    A = np.random.default_rng(6).normal(size=(4, 6))
+    rows, residual = [3, 0, 2], np.array([0.3, -0.2, 0.0])
+    for counted in ([1, 1, 0, 1], []):
+        c = correction(rows, counted, np.zeros(3), A)
+        c.residual[:] = residual
+        kept = rows[:2] if counted else rows
+        settling._least(A.ravel(), c)
+        expected = np.linalg.pinv(A[kept]) @ -residual[: len(kept)]
+        np.testing.assert_allclose(c.s, expected, rtol=0, atol=1e-13)
+    alone = correction([0], [0], [0.0], A)
+    alone.residual[:] = 0.3
+    settling._least(A.ravel(), alone)
+    assert not alone.s.any()

@@ -30,30 +30,32 @@ KINDS = ("trajectory", "ensemble", "model")
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_saving_into_a_missing_folder_is_an_error_that_names_folder_and_file(saved, tmp_path, kind):
-    with pytest.raises(kane.FileError, match=r"no folder '.*absent' to write 'a\.file' in; make it first"):
-        saved[kind](tmp_path / "absent" / "a.file")
+    with pytest.raises(kane.FileError, match=r"no folder '.*absent' to write 'a\.nc' in; make it first"):
+        saved[kind](tmp_path / "absent" / "a.nc")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_saving_where_a_folder_is_or_to_no_path_is_an_error(saved, tmp_path, kind):
+    folder = tmp_path / "a.nc"
+    folder.mkdir()
     with pytest.raises(kane.FileError, match="is a folder; give the name of a file in it"):
-        saved[kind](tmp_path)
+        saved[kind](folder)
     with pytest.raises(kane.FileError, match="is 3; give a path"):
         saved[kind](3)
     with pytest.raises(kane.FileError, match="give a path, a text without odd characters"):
-        saved[kind]("a\0b")
+        saved[kind]("a\0b.nc")
     with pytest.raises(kane.FileError, match="name too long"):
-        saved[kind](tmp_path / ("a" * 400))
-    saved[kind](tmp_path / ("a" * 250))  # as long as names can be, and nothing beside it is longer
+        saved[kind](tmp_path / f"{'a' * 400}.nc")
+    saved[kind](tmp_path / f"{'a' * 247}.nc")  # as long as names can be, and nothing beside it is longer
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_file_replaces_an_earlier_one_and_leaves_nothing_beside_it(saved, tmp_path, kind):
-    (tmp_path / "a.file").write_text("an earlier one")
-    saved[kind](tmp_path / "a.file")
-    assert (tmp_path / "a.file").stat().st_size > 100
-    assert [p.name for p in tmp_path.iterdir()] == ["a.file"]
+    (tmp_path / "a.nc").write_text("an earlier one")
+    saved[kind](tmp_path / "a.nc")
+    assert (tmp_path / "a.nc").stat().st_size > 100
+    assert [p.name for p in tmp_path.iterdir()] == ["a.nc"]
 
 
 def test_exports_where_a_file_stands_in_the_way_are_refused_by_name(tmp_path):

@@ -10,6 +10,7 @@ import threading
 
 import numpy as np
 import pytest
+from oracles.waiting import ENOUGH, until
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import serve
 
@@ -30,6 +31,7 @@ class Service:
         self.forces, self.most, self.told = [], most, 0
         self.server = serve(self.talk, "127.0.0.1", 0)
         self.port = self.server.socket.getsockname()[1]
+        self.ended = threading.Event()  # a talk is over: all that was told is in `forces`
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def message(self):
@@ -45,6 +47,7 @@ class Service:
     def talk(self, connection):
         with contextlib.suppress(ConnectionClosed):
             self.answer_all(connection)
+        self.ended.set()
 
     def answer_all(self, connection):
         connection.send(self.message())
@@ -63,7 +66,8 @@ class Service:
 
 
 @pytest.fixture
-def service():
+def service(monkeypatch):
+    monkeypatch.setattr("kane.haptics.devices.haply.FIRST", ENOUGH)  # its process starts slowly on a busy machine
     made = Service()
     yield made
     made.close()
@@ -91,6 +95,7 @@ def test_what_the_loop_writes_is_what_the_service_is_told_and_its_positions_come
         return said
 
     converse(f"ws://127.0.0.1:{service.port}", answer, lambda: len(seen) < 50, 5.0)
+    assert service.ended.wait(ENOUGH)  # the service may hear the last message after the loop has left
     numbers, positions = np.array(seen[:50]).T
     assert (numbers == np.arange(1, 51)).all()
     assert positions == pytest.approx(0.03 * np.sin(0.02 * np.arange(50)))
@@ -148,9 +153,12 @@ def test_a_session_runs_by_the_service_within_its_limits_and_leaves_no_force(ser
         with pytest.raises(kane.errors.ModelError, match="another session"):
             Session(dyn, Haply(port=service.port), Coupler(handle, stiffness=40.0, damping=0.2))
         s.arm()
-        s.run(0.5)
+        s.start(60.0)
+        told = service.told
+        until(lambda: service.told > told + 500)
+        s.stop()
         log = s.log
-    assert len(log) == 500
+    assert service.ended.wait(ENOUGH)  # it may hear the last message after the session has closed
     assert len(set(log[:, at.OF_SAMPLE])) > 5  # samples came
     told = np.array(service.forces)
     assert np.linalg.norm(told, axis=1).max() <= 5.0
@@ -159,16 +167,24 @@ def test_a_session_runs_by_the_service_within_its_limits_and_leaves_no_force(ser
     assert (told[-1] == 0.0).all()
 
 
-def test_a_service_that_ends_is_a_device_that_vanishes():
+def test_a_service_that_ends_is_a_device_that_vanishes(monkeypatch):
+    monkeypatch.setattr("kane.haptics.devices.haply.FIRST", ENOUGH)
     service = Service(most=60)
     dyn, handle = slider()
     with Session(dyn, Haply(port=service.port), Coupler(handle, stiffness=40.0, damping=0.2)) as s:
         s.arm()
-        s.run(0.6)
+        s.start(60.0)
+        assert service.ended.wait(ENOUGH)
+        ended = s.snapshot().tick
+        until(lambda: s.snapshot().tick > ended + 300)
+        s.stop()
         assert s.snapshot().status == "idle"
         assert (s.log[-200:, at.OF_FORCE : at.OF_FORCE + 3] == 0.0).all()
-        s.arm()
-        s.run(0.1)
+        for _ in range(100):  # a machine that stalls before that is another fault
+            s.arm()
+            s.run(0.1)
+            if s.snapshot().fault == "no new sample came from the device":
+                break
         assert s.snapshot().fault == "no new sample came from the device"
     service.close()
 

@@ -1,24 +1,34 @@
 """Who vouches: the limits themselves, looked for in the log of what was written; faults are drawn by seeds.
 
-Samples and times come from a table, as in replays, in which faults are put: 10,000 of ten kinds, armed before each.
+Samples and times come from a table, as in replays, in which faults are put: 10,000 of twelve kinds, armed before each.
+The hand has six axes: what is said of forces is said of torques too. Every other seed has a mechanism that hits stops
+all the time, and ticks that are foreseen.
 """
 
 import ctypes
 import math
+import os
+import sys
+import threading
 import time
 
 import numpy as np
 import pytest
+from oracles.waiting import until
 
 import kane
+from kane.geometry.quaternion import exponential, product
 from kane.haptics import Coupler, RecordedDevice, Safety, Session, Simulated, Traits
+from kane.haptics.realtime import favour_watchdog
 from kane.haptics.recording import Recording
 from kane.native.haptics import loop_arrays as at
-from kane.native.haptics.sample import MEASURED, POSITION, SAMPLE, SEQUENCE
+from kane.native.haptics.sample import MEASURED, ORIENTATION, POSITION, SAMPLE, SEQUENCE
+from kane.native.haptics.simulated import PART
 
 T, BLOCK = 1e-3, 60
-SAFETY = Safety(force=2.0, power=1.0, soft=0.003)
-TRAITS = Traits(rate=1 / T, mass=0.1, damping=0.5, force=8.0, reach=0.3)
+SAFETY = Safety(force=2.0, power=1.0, soft=0.003, torque=0.1)
+TURNING = {"turns": "xyz", "inertia": 1e-4, "turning_damping": 1e-3, "torque": 0.3}
+TRAITS = Traits(rate=1 / T, mass=0.1, damping=0.5, force=8.0, reach=0.3, **TURNING)
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +41,16 @@ def slider():
     return kane.build(kane.formulate(m)), body.point()
 
 
+@pytest.fixture(scope="module")
+def rattling():
+    """The same between two stops."""
+    m = kane.Model("rattling")
+    body = m.body("slider", mass=0.05)
+    joint = m.connect(m.ground, body, kane.Prismatic("x", axis="x"))
+    m.stop(joint, lower=-0.01, upper=0.01, restitution=0.7)
+    return kane.build(kane.formulate(m)), body.point()
+
+
 def good(ticks):
     """Times, lateness and samples of a hand that waves, at times faster than a spring is felt."""
     t = np.arange(ticks) * T
@@ -38,6 +58,8 @@ def good(ticks):
     samples[:, SEQUENCE], samples[:, MEASURED] = np.arange(ticks) + 1, t
     samples[:, POSITION] = 0.08 * np.sin(9.0 * t) + 0.03 * np.sin(31.0 * t)
     samples[:, POSITION + 1] = 0.05 * np.cos(7.0 * t)
+    angles = np.stack([0.5 * np.sin(11.0 * t), 0.4 * np.sin(13.0 * t), 0.5 * np.sin(27.0 * t)], axis=-1)
+    samples[:, ORIENTATION : ORIENTATION + 4] = exponential(angles)
     return t, np.zeros(ticks), samples
 
 
@@ -57,6 +79,11 @@ def inject(kind, k, data, rng):
         samples[k : k + rng.integers(1, 30)] = math.nan
     elif kind == "leap":
         x[k, rng.integers(3)] += math.copysign(rng.uniform(0.02, 0.15), rng.normal())
+    elif kind == "turned":
+        turn = exponential(rng.choice([-1, 1]) * np.roll([rng.uniform(0.2, 2.0), 0.0, 0.0], rng.integers(3)))
+        samples[k, ORIENTATION : ORIENTATION + 4] = product(turn, samples[k, ORIENTATION : ORIENTATION + 4])
+    elif kind == "no unit":
+        samples[k, ORIENTATION : ORIENTATION + 4] *= rng.choice([0.0, 0.5, 1.01, 3.0])
     elif kind == "outside":
         x[k : k + rng.integers(1, 30), rng.integers(3)] = rng.choice([-1, 1]) * 10 ** rng.uniform(-0.4, 300)
     elif kind == "stale":
@@ -75,19 +102,21 @@ def inject(kind, k, data, rng):
 
 
 KINDS = ("nan", "infinite", "everything nan", "leap", "outside", "stale", "older", "number", "future", "missed")
+KINDS += ("turned", "no unit")
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_after_any_of_ten_thousand_faults_the_force_was_within_its_limits_and_is_gone_within_40_ms(slider, seed):
+def test_after_any_of_ten_thousand_faults_the_force_was_within_its_limits_and_is_gone_within_40_ms(
+    slider, rattling, seed
+):
     rng, faults = np.random.default_rng(seed), 2500
     ticks = faults * BLOCK
     data = good(ticks)
     commands = np.zeros((faults, 1 + at.GIVEN))
     commands[:, 0], commands[:, 1 + at.ARM] = np.arange(faults) * BLOCK, np.arange(faults) + 1
-    commands[:, 1 + at.STIFFNESS], commands[:, 1 + at.DAMPING] = (
-        rng.uniform(50, 3000, faults),
-        rng.uniform(0, 8, faults),
-    )
+    for place, most in ((0, 3000.0), (1, 3.0)):
+        commands[:, 1 + at.STIFFNESS + place] = rng.uniform(most / 60, most, faults)
+        commands[:, 1 + at.DAMPING + place] = rng.uniform(0, most / 400, faults)
     begins = np.arange(faults) * BLOCK + rng.integers(8, 15, faults)
     kinds = rng.choice(KINDS, faults)
     for kind, k in zip(kinds, begins, strict=True):
@@ -95,24 +124,32 @@ def test_after_any_of_ten_thousand_faults_the_force_was_within_its_limits_and_is
     t, late, samples = data
     log = np.zeros((ticks, at.LOGGED))
     log[:, at.AT], log[:, at.LATE] = t, late
-    dyn, handle = slider
+    dyn, handle = rattling if seed % 2 else slider
     with pytest.warns(UserWarning, match="not stable") if seed == 0 else _nothing():
         session = Session(
-            dyn, RecordedDevice(TRAITS, samples), Coupler(handle, stiffness=1e5 if seed == 0 else 100.0), safety=SAFETY
+            dyn,
+            RecordedDevice(TRAITS, samples),
+            Coupler(handle, stiffness=1e5 if seed == 0 else 100.0, turning_stiffness=0.1, turns="xyz"),
+            safety=SAFETY,
+            predict=bool(seed % 2),
         )
     with session:
         session.run_recorded(Recording({"lengths": [ticks]}, log, commands, np.zeros((0, 0))))
         log = session.log
-    force = log[:, at.OF_FORCE : at.OF_FORCE + 3]
-    size = np.linalg.norm(force, axis=1)
-    assert np.isfinite(force).all()
-    assert size.max() <= 2.0 * (1 + 1e-12)
-    assert size.max() > 1.99  # the limit was met: the test would see it exceeded
-    power = np.einsum("ij,ij->i", force, log[:, at.OF_HAND : at.OF_HAND + 3])
+        hits = [int(time / T) for time, _, cause in session.report.events if cause == "bounces"]
+    assert len(set(hits) & set(begins.tolist())) > 20 if seed % 2 else not hits  # within the tick of a fault too
+    wrench = log[:, at.OF_FORCE : at.OF_FORCE + 6]
+    assert np.isfinite(wrench).all()
+    power = np.einsum("ij,ij->i", wrench, log[:, at.OF_HAND : at.OF_HAND + 6])
     assert power.max() <= 1.0 * (1 + 1e-12)
-    change = np.linalg.norm(np.diff(force, axis=0), axis=1)
     free = power[1:] < 1.0 - 1e-9  # what power limits may fall at once
-    assert change[free].max() <= 1000.0 * T * (1 + 1e-9)
+    for part, most in ((wrench[:, :3], 2.0), (wrench[:, 3:], 0.1)):
+        size = np.linalg.norm(part, axis=1)
+        assert size.max() <= most * (1 + 1e-12)
+        assert size.max() > 0.995 * most  # the limit was met: the test would see it exceeded
+        change = np.linalg.norm(np.diff(part, axis=0), axis=1)
+        assert change[free].max() <= 500.0 * most * T * (1 + 1e-9)
+    size = np.abs(wrench).max(axis=1)
     for kind, k in zip(kinds, begins, strict=True):
         end = (k // BLOCK + 1) * BLOCK
         after = np.arange(k, end)[t[k:end] >= t[k] + 0.04 - 1e-9]
@@ -183,13 +220,13 @@ def test_a_device_that_vanishes_ends_the_force_until_it_is_armed_again(slider):
         s.rehearse(0.5)
         channel = s._channel
         channel.settings[:] = np.where(
-            np.arange(len(channel.settings)) == 9, 1 - 1e-12, channel.settings
+            np.arange(len(channel.settings)) == PART, 1 - 1e-12, channel.settings
         )  # all are lost
         s.arm()
         s.rehearse(0.5)
         assert s.snapshot().status == "idle"
         assert "no new sample" in s.snapshot().fault
-        channel.settings[9] = 0.0
+        channel.settings[PART] = 0.0
         s.arm()
         s.rehearse(0.5)
         assert s.snapshot().fault == ""
@@ -211,7 +248,7 @@ def test_forces_begin_softly_and_without_a_step(slider):
 
 def test_time_that_was_lost_is_told_and_not_made_up_for_and_the_next_run_goes_on_from_there(slider):
     dyn, handle = slider
-    hand = Hanging(100, 0.1)
+    hand = Hanging(100, seconds=0.1)
     with Session(dyn, hand, Coupler(handle, stiffness=300.0, damping=0.5), safety=Safety(soft=0.01)) as s:
         s.arm()
         s.run(0.2)
@@ -222,23 +259,27 @@ def test_time_that_was_lost_is_told_and_not_made_up_for_and_the_next_run_goes_on
     times = log[:, at.AT] - log[:, at.LATE]
     assert (np.diff(times) > -1e-9).all()  # the clock of the session never goes back
     assert times[-1] == pytest.approx(0.299 + lost * T, abs=1e-6)
-    assert log[250, at.OF_STATUS] == at.ARMED or s.report.late > 20
+    assert log[250, at.OF_STATUS] == at.ARMED or len(s.report.faults) > 1  # a busy machine may miss ticks there too
 
 
 class Hanging(kane.haptics.Device):
-    """A device in Python, for tests only: its n-th read takes long."""
+    """A device in Python, for tests only: its n-th read hangs, also until something has been written meanwhile."""
 
     traits = Traits(rate=1000.0, mass=0.1, damping=1.0, force=8.0)
 
-    def __init__(self, hangs, seconds):
-        self.hangs, self.seconds, self.reads, self.written = hangs, seconds, 0, []
+    def __init__(self, hangs, *, seconds=0.0, writes=0):
+        self.hangs, self.seconds, self.writes, self.reads, self.written = hangs, seconds, writes, 0, []
+        self.began, self.ended = math.nan, math.nan
         code = ctypes.CFUNCTYPE(None, *[ctypes.POINTER(ctypes.c_double)] * 5)
         self._code = code(self._read), code(self._write)
 
     def _read(self, state, rest, stage, out, work):
         self.reads += 1
         if self.reads == self.hangs:
+            self.began, enough = time.perf_counter(), len(self.written) + self.writes
             time.sleep(self.seconds)
+            until(lambda: len(self.written) >= enough)
+            self.ended = time.perf_counter()
         out[SEQUENCE], out[MEASURED] = self.reads, state[0]
         out[POSITION] = 0.03 * math.sin(12.0 * state[0])
 
@@ -252,15 +293,37 @@ class Hanging(kane.haptics.Device):
 
 def test_where_the_loop_hangs_a_watchdog_writes_zero(slider):
     dyn, handle = slider
-    hand = Hanging(300, 0.2)
+    hand = Hanging(300, writes=12)
     with Session(dyn, hand, Coupler(handle, stiffness=400.0, damping=0.1), safety=Safety(soft=0.01)) as s:
         s.arm()
         s.run(0.8)
         assert "watchdog" in s.report.faults[0].cause or "missed" in s.report.faults[0].cause
     times, forces = np.array(hand.written).T
-    hangs = int(np.argmax(np.diff(times) > 0.015)) if (np.diff(times) > 0.015).any() else 0
-    assert np.abs(forces[: hangs + 1]).max() > 0.5
-    within = (times > times[hangs]) & (times < times[hangs] + 0.19)
-    assert within.sum() > 10  # the watchdog's
+    assert np.abs(forces[times < hand.began]).max() > 0.5
+    within = (times > hand.began) & (times < hand.ended)
+    assert within.sum() >= 12  # the watchdog's
     assert (forces[within] == 0.0).all()
-    assert times[hangs + 1] - times[hangs] < 0.04 + 0.05  # 20 ms, two looks, and a busy machine
+    assert times[within][0] - hand.began < 1.0  # 20 ms and two looks, on a machine that may be very busy
+
+
+@pytest.mark.skipif(sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2, reason="needs Linux and two cores")
+def test_the_watchdog_does_not_run_on_the_core_of_the_loop():
+    """A thread begins with the cores of the thread that made it: the loop's, which has one of its own."""
+    found = {}
+
+    def watchdog():
+        favour_watchdog()
+        found["watchdog"] = os.sched_getaffinity(0)
+
+    def loop():
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        found["loop"] = os.sched_getaffinity(0)
+        thread = threading.Thread(target=watchdog)
+        thread.start()
+        thread.join()
+
+    thread = threading.Thread(target=loop)
+    thread.start()
+    thread.join()
+    assert found["watchdog"]
+    assert not found["watchdog"] & found["loop"]

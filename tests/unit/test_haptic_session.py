@@ -1,17 +1,20 @@
 """Who vouches: statics and energy in closed form, ``simulate`` under recorded inputs, the same session run again."""
 
+import base64
 import gc
 import math
 import threading
-import time
 
 import numpy as np
 import pytest
+from oracles.waiting import until
 
 import kane
 from kane.haptics import Arm, Coupler, Session, Simulated, coupler_limits, replay
 from kane.haptics.report import energy_made
 from kane.native.haptics import loop_arrays as at
+from kane.native.haptics.simulated import V
+from kane.simulation.asked.inputs import Held
 
 
 def slider(spring=200.0, damper=20.0, name="slider"):
@@ -89,7 +92,7 @@ def test_energy_is_accounted_for_on_both_sides():
     with session as s:
         s.arm()
         s.rehearse(0.8)
-        v = s._channel.memory[5]
+        v = s._channel.memory[V]
         assert abs(v) > 0.01
         report = s.report
         first, last = report.energy
@@ -164,11 +167,9 @@ def test_a_session_in_real_time_with_commands_is_run_again_bit_for_bit(cart, tmp
     with Session(dyn, pusher(), Coupler(handle, stiffness=400.0, damping=4.0, axes="xy"), q=q, inputs={"F": 0.5}) as s:
         s.arm()
         s.start(0.6)
-        seen = []
-        for held in (True, False):
-            time.sleep(0.1)
+        for tick, held in ((100, True), (200, False)):
+            until(lambda tick=tick: s.snapshot().tick >= tick)
             s.clutch(held)
-            seen.append(s.snapshot())
         s.wait()
         s.set(stiffness=300.0)
         s.inputs = {"F": 1.0}
@@ -182,8 +183,6 @@ def test_a_session_in_real_time_with_commands_is_run_again_bit_for_bit(cart, tmp
     worked = at.WORKED
     assert (np.delete(again.log, worked, axis=1) == np.delete(log, worked, axis=1)).all()
     assert run["F"][[0, -1]] == pytest.approx([0.5, 1.0])
-    assert seen[0].tick < seen[1].tick
-    assert s.report.lateness[0] < 1e-3
     run.save(tmp_path / "push.nc")
     assert (kane.Trajectory.load(tmp_path / "push.nc").q == run.q).all()
 
@@ -198,20 +197,23 @@ def test_snapshots_are_of_one_tick_while_the_loop_runs():
     dyn, worst = kane.build(kane.formulate(m)), []
 
     def look(session):
-        while session.snapshot().tick < 590:
+        ticks = set()
+        while len(ticks) < 100:
             s = session.snapshot()
+            ticks.add(s.tick)
             worst.append(abs(s.q[0] - math.sin(50 * s.time)))
 
     with Session(dyn, Simulated(), Coupler(free.point(), stiffness=10.0, damping=0.1), u=[50.0]) as session:
-        session.start(0.6)
+        session.start(60.0)
         threads = [threading.Thread(target=look, args=(session,)) for _ in range(2)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        session.wait()
-    assert len(worst) > 100
-    assert max(worst) < 1e-5  # the error of RK4 in 30 radians of steps of 0.05
+        session.stop()
+    # RK4 in steps of 0.05 errs by 1e-5 in 30 radians, and by 1e-3 in the 3,000 that a stalled machine may make of it;
+    # what belongs to two ticks is wrong by up to 0.05.
+    assert max(worst) < 1e-3
 
 
 def test_while_the_clutch_is_held_nothing_is_felt_and_afterwards_there_is_no_stretch():
@@ -286,17 +288,22 @@ def test_what_cannot_be_is_refused_at_once(tmp_path, cart):
             Session(dyn, hand, fair)
         with pytest.raises(kane.errors.ModelError, match="not run yet"):
             s.trajectory  # noqa: B018
+        with pytest.raises(kane.errors.ModelError, match="not run yet"):
+            s.save(tmp_path / "empty.session")
+        assert list(tmp_path.iterdir()) == []
         with pytest.raises(kane.errors.ModelError, match="tick"):
             s.rehearse(1e-5)
-        s.start(0.2)
+        s.start(60.0)
         with pytest.raises(kane.errors.ModelError, match="running"):
             s.report  # noqa: B018
         s.stop()
-        assert s.report.ticks < 150
+        assert s.report.ticks < 60_000
         s.save(tmp_path / "short.session")
     Session(dyn, hand, fair).close()  # given back
     with pytest.raises(kane.errors.ModelError, match="closed"):
         s.run(1.0)
+    with pytest.raises(kane.errors.ModelError, match="closed"):
+        s.arm()
     ground = handle.body.model.ground
     for wrong in (
         lambda: Session(dyn, hand, Coupler(ground.point(), stiffness=1.0)),
@@ -317,6 +324,57 @@ def test_what_cannot_be_is_refused_at_once(tmp_path, cart):
             wrong()
 
 
+def test_an_integrator_without_its_brackets_is_told_so():
+    dyn, handle = slider()
+    with pytest.raises(kane.errors.ModelError, match=r"brackets are missing: PassiveMidpoint\(\)"):
+        Session(dyn, Simulated(), Coupler(handle, stiffness=50.0, damping=0.5), integrator=kane.haptics.PassiveMidpoint)
+
+
+def test_a_run_too_short_for_a_force_is_refused_only_where_one_was_asked_for():
+    """In runs of 20 ms that were armed each time nothing was coupled, and nothing said so."""
+    dyn, handle = slider()
+    arm = Arm(stiffness=300.0, damping=10.0, path=[(0, 0, 0, 0), (0.02, 0.05, 0, 0)])
+    with Session(dyn, Simulated(arm=arm), Coupler(handle, stiffness=50.0, damping=0.5)) as s:
+        s.rehearse(0.02)  # without a force any length will do
+        s.arm()
+        with pytest.raises(kane.errors.ModelError, match=r"0\.02 s leave no room for a force.*last 0\.021 s"):
+            s.rehearse(0.02)
+        assert s.report.ticks == 20
+        s.rehearse(0.1)  # the wish is still there
+        coupled = s.log[20:, at.OF_LEVEL] > 0.0
+        assert coupled.sum() == 79  # docs/haptics.md: the last 21 ticks are without the coupler
+        assert not coupled[79:].any()
+        s.rehearse(0.02)
+        s.arm()
+        s.disarm()
+        s.rehearse(0.02)
+
+
+def test_a_crate_that_is_pulled_over_a_floor_moves_as_simulate_moves_it_until_something_is_stepped_over():
+    """Who vouches: simulate, under the pull that was recorded; after a step over a tick nobody's bits are the same."""
+    m = kane.Model("crate", gravity=(0, 0, -9.81))
+    box = m.body("box", mass=0.5, inertia=(0.001, 0.002, 0.0025))
+    m.connect(m.ground, box, kane.Free("f"))
+    floor = kane.Plane(m.ground.point(), m.ground.z)
+    m.contact(box.shape(kane.Box(0.1, 0.1, 0.1)), floor, restitution=0.3, friction=kane.Coulomb(0.4, 0.3), name="k")
+    arm = Arm(mass=1.0, damping=10.0, stiffness=300.0, path=[(0, 0, 0, 0), (0.4, 0.1, -0.15, 0), (1.0, -0.1, 0.1, 0)])
+    coupler = Coupler(box.point((0.05, 0, 0.05)), stiffness=100.0, damping=3.0)
+    with Session(kane.build(kane.formulate(m)), Simulated(arm=arm), coupler, q={"f_z": 0.06}) as s:
+        s.arm()
+        s.rehearse(1.0)
+        columns = np.hstack([s.log[:, at.OF_IMAGE : at.OF_IMAGE + 7], s.log[:, at.OF_HAND : at.OF_HAND + 6]])
+        columns = np.hstack([columns, s.log[:, at.OF_SETTINGS : at.OF_SETTINGS + 4]])
+        states, events = s.states, s.report.events
+    over = next(round(1e3 * time) for time, _, cause in events if cause == "is stepped over")
+    assert over > 100
+    held, ticks = s.coupling.dyn, np.arange(len(columns)) * 1e-3
+    names = [leaf.name for leaf in held.equations.inputs]
+    pull = {name: Held(list(ticks), list(column)) for name, column in zip(names, columns.T, strict=True)}
+    run = kane.simulate(held, until=1.0, q={"f_z": 0.06}, inputs=pull, dt=1e-3)
+    assert (states[:over, 1:8] == run.q[:over]).all()
+    assert not (states[: over + 1, 1:8] == run.q[: over + 1]).all()
+
+
 def test_files_that_are_not_of_this_version_or_damaged_are_refused(tmp_path):
     dyn, handle = slider()
     with Session(dyn, Simulated(), Coupler(handle, stiffness=50.0, damping=0.5)) as s:
@@ -325,7 +383,7 @@ def test_files_that_are_not_of_this_version_or_damaged_are_refused(tmp_path):
     whole = (tmp_path / "a.session").read_bytes()
     assert replay(tmp_path / "a.session", dyn).snapshot().tick == 50
     wrong = {
-        "version": whole.replace(b'"version": 1', b'"version": 2'),
+        "version": whole.replace(b'"version": 2', b'"version": 1'),
         "damaged": whole[:-8],
         "is damaged": whole[:-1] + bytes([whole[-1] ^ 1]),
         "not the file": b"hello",
@@ -360,6 +418,30 @@ def test_a_closed_loop_is_moved_by_its_coupler_and_stays_closed():
     assert run.residuals["configuration_residual"].max() < 1e-12
     stored = log[:, at.OF_ENERGIES + 2 : at.OF_ENERGIES + 4].sum(axis=1)
     assert stored == pytest.approx(run.energy[:-1], abs=1e-12)
+
+
+def test_a_session_that_could_not_be_made_leaves_its_device_free(monkeypatch):
+    """Whatever fails behind the beginning of the device, as making the loop does here, it is free with no force."""
+    dyn, handle = slider()
+    fair, hand = Coupler(handle, stiffness=50.0, damping=0.5), Simulated()
+
+    def fails(*_, **__):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("kane.haptics.loop.Loop", fails)
+        with pytest.raises(MemoryError):
+            Session(dyn, hand, fair)
+    Session(dyn, hand, fair).close()
+
+
+def test_a_setting_that_a_coupler_does_not_have_is_refused_by_name():
+    dyn, handle = slider()
+    with Session(dyn, Simulated(), Coupler(handle, stiffness=50.0, damping=0.5)) as s:
+        with pytest.raises(kane.ModelError, match=r"set takes stiffness, damping, .*, not 'stifness'"):
+            s.set(stifness=3.0)
+        with pytest.raises(kane.ModelError, match="stiffness of a coupler"):
+            s.set(stiffness=-3.0)
 
 
 def test_a_session_that_is_gone_gives_its_device_back():
@@ -405,3 +487,60 @@ def test_what_a_clamp_makes_is_what_the_hand_does_not_pay_for():
     had = armed[-1, at.OF_ENERGIES + 1] + 0.5 * 50.0 * stretch**2
     assert had > 3.0 * clamp * way  # the hand has paid little of it
     assert s.report.made >= had - clamp * way
+
+
+def test_the_work_of_the_coupler_is_of_the_second_order_while_the_hand_speeds_up():
+    """What a free mass has is what the coupler gave it. At twice the rate the sum misses a quarter of that."""
+    m = kane.Model("free")
+    body = m.body("mass", mass=0.3)
+    m.connect(m.ground, body, kane.Prismatic("x", axis="x"))
+    dyn, missed = kane.build(kane.formulate(m)), []
+    arm = Arm(mass=1.0, damping=10.0, stiffness=60.0, path=[(0, 0, 0, 0), (0.001, 0.06, 0, 0)])
+    coupler = Coupler(body.point(), stiffness=20.0, damping=8.0, axes="x")
+    for rate in (1000.0, 2000.0, 4000.0):
+        with Session(dyn, Simulated(rate=rate, damping=2.0, quantum=0.0, arm=arm), coupler) as s:
+            s.arm()
+            s.rehearse(0.6)
+            missed.append(abs(s.report.to_mechanism - s.report.energy[1]) / s.report.energy[1])
+    assert missed[0] < 2e-3
+    assert missed[0] > 3.5 * missed[1] > 12.0 * missed[2]
+
+
+def test_a_closed_session_takes_no_settings():
+    dyn, handle = slider()
+    with Session(dyn, Simulated(), Coupler(handle, stiffness=50.0, damping=0.5), inputs={"push": 0.0}) as s:
+        s.rehearse(0.05)
+    for tell in (lambda: s.set(damping=0.1), lambda: s.clutch(True), lambda: setattr(s, "inputs", {"push": 1.0})):
+        with pytest.raises(kane.errors.ModelError, match="the session is closed; make another one"):
+            tell()
+    s.disarm()  # there is no force that it could end
+
+
+def test_a_snapshot_and_the_end_of_a_page_have_the_energies_behind_the_last_tick():
+    """The same as those of the trajectory, which knows nothing of the loop."""
+    dyn, handle = slider()
+    arm = Arm(stiffness=250.0, damping=8.0, path=[(0, 0, 0, 0), (0.3, 0.03, 0, 0)])
+    with Session(dyn, Simulated(arm=arm), Coupler(handle, stiffness=50.0, damping=0.5), inputs={"push": 2.0}) as s:
+        s.arm()
+        s.rehearse(0.4)
+        now, run, report = s.snapshot(), s.trajectory, s.report
+    assert now.energies[2] + now.energies[3] == pytest.approx(run.energy[-1], rel=1e-12)
+    assert now.energies[1] == report.to_mechanism
+    page = s.page()
+    assert repr(page) == f"<Page {page.title!r}>"  # and not all that is in it
+    (shown,) = page.content["runs"]
+    course = np.frombuffer(base64.b64decode(shown["series"]["kinetic_energy"]), np.float32)
+    assert len(course) == len(run.time)
+    assert course[-1] == pytest.approx(now.energies[2], rel=1e-6)
+    assert course[:-1] == pytest.approx(s.log[:, at.OF_ENERGIES + 2], rel=1e-6)
+
+
+def test_the_report_says_when_the_coupler_lets_go_before_the_end_of_a_run():
+    dyn, handle = slider()
+    with Session(dyn, Simulated(), Coupler(handle, stiffness=50.0, damping=0.5), inputs={"push": 0.0}) as s:
+        for _ in range(2):
+            s.arm()
+            s.rehearse(0.1)
+        s.rehearse(0.1)
+    assert s.report.released == pytest.approx((0.079, 0.179))
+    assert "the coupler let go at 0.0790 s" in str(s.report)

@@ -63,7 +63,10 @@ def test_a_far_start_is_followed_home(pendulum):
         assert kane.identify(dyn, data, ["M", "c"], start={"M": M}).values == pytest.approx(TRUTH, rel=1e-6)
 
 
-@pytest.mark.parametrize(("M", "driven"), [(-1.0, "as held"), (-1.0, "in lines"), (1e-3, "in lines")])
+@pytest.mark.parametrize(
+    ("M", "driven"),
+    [(-1.0, "as held"), (-1.0, "in lines"), pytest.param(1e-3, "in lines", marks=pytest.mark.slow)],
+)
 def test_a_search_that_ends_away_from_the_data_is_an_error(pendulum, M, driven):
     dyn, run, held = pendulum
     data = kane.Measurements(TIME, run.q, run.u, inputs=held if driven == "as held" else TORQUE)
@@ -71,7 +74,7 @@ def test_a_search_that_ends_away_from_the_data_is_an_error(pendulum, M, driven):
         kane.identify(dyn, data, ["M", "c"], start={"M": M, "c": 0.05})
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.05])
+@pytest.mark.parametrize("noise", [0.0, pytest.param(0.05, marks=pytest.mark.slow)])
 def test_angles_in_degrees_are_no_motion(pendulum, noise):
     dyn, run, held = pendulum
     q = np.degrees(run.q) + noise * np.random.default_rng(1).normal(size=run.q.shape)

@@ -415,6 +415,16 @@ BAD = {
         lambda x: Force(x.A.point(), 5),
         r"a force on body 'A' must be three numbers or expressions, not 5",
     ),
+    "a direction": (
+        lambda x: Force(x.A.point(), x.A.direction((0, 3, 0))),
+        r"a force on body 'A' is told by its three measure numbers, not by A.direction\(\(0, 3, 0\)\): \(0, 3, 0\), "
+        r"in the frame of 'A'",
+    ),
+    "a number times a direction": (
+        lambda x: Force(x.A.point(), 5 * x.A.x),
+        r"A.x times 5 is no direction; .* of a force or a torque the three measure numbers: \(x, y, z\), "
+        r"expressed_in=A",
+    ),
     "NaN component": (
         lambda x: Force(x.A.point(), (1, 2, math.nan)),
         r"a force on body 'A' is nan; give a finite number",

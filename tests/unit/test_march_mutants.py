@@ -85,3 +85,16 @@ def test_loops_run_as_python_give_what_compiled_ones_give(name):
     # numba may fuse a product and a sum; nothing else rounds otherwise.
     np.testing.assert_allclose(interpreted.q, compiled.q, rtol=1e-14, atol=1e-14)
     assert len(interpreted) == len(compiled)
+
+
+def test_loops_run_as_python_change_modes_where_compiled_ones_do():
+    m = kane.Model("ball", gravity=(0, -9.81, 0))
+    ball = m.body("ball", mass=1.0)
+    m.connect(m.ground, ball, kane.Prismatic("y", axis="y"))
+    m.contact(ball.point(), kane.Plane(m.ground.point(), m.ground.y), restitution=0.5, name="floor")
+    dyn, options = kane.build(kane.formulate(m)), {"until": 1.0, "q": {"y": 1.0}, "every": 1}
+    compiled = kane.simulate(dyn, **options)
+    with interpreted_loops():
+        interpreted = kane.simulate(dyn, **options)
+    assert len(interpreted.events) == len(compiled.events) > 1
+    np.testing.assert_allclose(interpreted.q, compiled.q, rtol=1e-12, atol=1e-12)

@@ -11,7 +11,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import kane
-from kane.native import explicit, state
+from kane.native import events, explicit, state
 from kane.native.arrays import (
     CLOCK,
     CUT_STEP,
@@ -197,9 +197,9 @@ def test_what_is_zero_at_the_start_is_no_event_and_a_touch_is_none():
 @pytest.mark.parametrize("name", ["RK4", "Gauss4"])
 def test_a_change_right_after_the_start_is_found(name):
     """Changes count from the signs at the start, not from those somewhere in the first step."""
-    for events in (1, 2):
-        run = watched(0.3, *[(lambda q, u, t: t - 0.003, {})] * events, method=FIXED[name][0], dt=0.1)
-        assert [e.time for e in run.events] == pytest.approx([0.003] * events, abs=1e-14)
+    for n in (1, 2):
+        run = watched(0.3, *[(lambda q, u, t: t - 0.003, {})] * n, method=FIXED[name][0], dt=0.1)
+        assert [e.time for e in run.events] == pytest.approx([0.003] * n, abs=1e-14)
 
 
 def test_a_run_that_is_cut_at_an_event_goes_on_without_finding_it_again():
@@ -430,6 +430,14 @@ def test_lengths_states_and_numbers():
     assert state.is_finite(x)
     for wrong in (math.nan, math.inf, -math.inf):
         assert not state.is_finite(np.array([0.0, wrong]))
+
+
+def test_the_next_place_to_look_for_a_root_is_where_the_inverse_parabola_has_it():
+    """Of x = 0.3 + y / 2 + y^2 / 20 the root of y is at 0.3; at first two values say what a straight line says."""
+    values = (-1.0, 2.0, -2.0)
+    a, b, _ = places = tuple(0.3 + y / 2 + y * y / 20 for y in values)
+    assert events._share_of_root(1, places, values) == pytest.approx((0.3 - a) / (b - a), rel=1e-14)
+    assert events._share_of_root(0, places, values) == pytest.approx(1 / 3, rel=1e-14)
 
 
 @pytest.mark.parametrize("name", ["RK4", "RK8"])

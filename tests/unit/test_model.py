@@ -384,6 +384,11 @@ MEASURES = {
         lambda m: body(m, "A").point().velocity.dot(OTHER_BODY.x),
         r"body 'X' belongs to another model than body 'A'",
     ),
+    "velocity less position": (
+        lambda m: body(m, "A").point().velocity - body(m, "B").point().position,
+        r"a velocity, another is taken, not B.point\(\).position, a position",
+    ),
+    "velocity less a number": (lambda m: body(m, "A").point().velocity - 1, "a velocity, another is taken, not 1"),
     "dot a tuple": (
         lambda m: body(m, "A").angular_velocity.dot((1, 0, 0)),
         r"dot\(\) takes a direction such as body.x, not \(1, 0, 0\)",
@@ -395,6 +400,13 @@ MEASURES = {
 def test_a_measure_that_means_nothing_is_refused(make, message):
     with pytest.raises(ModelError, match=message):
         make(small())
+
+
+def test_a_difference_of_velocities_has_the_difference_of_their_measure_numbers():
+    m = small()
+    P, Q, A = body(m, "A").point((0, 0, 1)), body(m, "B").point(), body(m, "A")
+    assert (P.velocity - Q.velocity).dot(A.x) is P.velocity.dot(A.x) - Q.velocity.dot(A.x)
+    assert repr(P.velocity - Q.velocity) == "(A.point((0, 0, 1)).velocity - B.point().velocity)"
 
 
 def test_equal_measures_are_one_leaf():

@@ -284,3 +284,12 @@ def test_what_cannot_be_asked_for_is_refused_at_once(free, crate):
     charted = kane.Stepper(kane.build(kane.formulate(ring)), charts=kane.Charts())
     with pytest.raises(kane.ModelError, match="a stepper with charts takes no constraints on-line"):
         charted.impose(body.angular_velocity.dot(body.x))
+
+
+def test_a_constraint_in_a_list_of_rates_says_what_a_list_may_hold():
+    m = kane.Model("arm")
+    A = m.body("A", mass=1.0, inertia=(0.1,) * 3, com=(0.3, 0, 0))
+    hinge = m.connect(m.ground, A, kane.Revolute("q1"))
+    pin = kane.Coincidence(A.point((1, 0, 0)), m.ground.point((1, 0, 0)))
+    with pytest.raises(kane.ModelError, match=r"a list holds expressions of velocities alone.*a constraint"):
+        kane.Stepper(kane.build(kane.formulate(m))).impose([pin, hinge.qdot])

@@ -305,6 +305,15 @@ def test_what_a_law_cannot_say_stops_the_run_at_its_tick(cart, law, said):
         kane.simulate(cart[3], until=1.0, inputs={"f": Sampled(law, period=T)})
 
 
+def test_a_law_of_several_inputs_that_fails_is_named_after_all_of_them():
+    dyn = kane.build(kane.formulate(kane.library.chain(2)))
+    law = Sampled(lambda t, q, u: [0.0, 0.0, 0.0], period=T)
+    with pytest.raises(
+        SimulationError, match=r"law of the inputs 'tau1', 'tau2' failed at t = 0 s: .* shape \(3,\) where"
+    ):
+        kane.simulate(dyn, until=1.0, inputs=law)
+
+
 def test_a_law_with_a_state_returns_the_next_one(cart):
     with pytest.raises(SimulationError, match="returns the input and the next state"):
         kane.simulate(cart[3], until=1.0, inputs={"f": Sampled(lambda t, q, u, s: 0.0, period=T, state=0)})

@@ -4,6 +4,8 @@ import copy
 import multiprocessing
 import operator
 import pickle
+import subprocess
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +31,13 @@ def pool():
     """A process that shares nothing with this one."""
     with multiprocessing.get_context("spawn").Pool(1) as made:
         yield made
+
+
+@pytest.mark.parametrize("what", ["m.time", "m", "kane.formulate(m)", "kane.build(kane.formulate(m))"])
+def test_the_first_thing_that_a_process_does_may_be_to_send(what):
+    """Names of kane are imported when they are asked for: what pickle has to know must come with them."""
+    program = f"import pickle, kane; m = kane.library.stanford_arm(); pickle.loads(pickle.dumps({what}))"
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 @pytest.mark.parametrize("copied", COPIES)

@@ -1,6 +1,7 @@
 """Events: found, in order, once, in the right direction, and an end where that is wanted."""
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -179,3 +180,14 @@ def test_events_that_make_no_sense_are_errors(oscillator):
     event = kane.Event(dyn.equations.inputs[0])
     with pytest.raises(kane.ModelError, match="depends on the input 'force', which is not known"):
         kane.simulate(dyn, until=1.0, inputs=lambda t, q, u: [0.0], events=[event])
+
+
+def test_occurrences_are_equal_where_their_values_are():
+    dyn, slide, _ = block()
+    events = kane.simulate(dyn, until=4.0, q=[1.0], events=[kane.Event(slide.q, name="zero")]).events
+    first, second = events[:2]
+    again = pickle.loads(pickle.dumps(first))
+    assert (first == again, first != again, hash(first) == hash(again)) == (True, False, True)
+    assert (first == second, first != second, first == tuple(first)) == (False, True, False)
+    assert again in events
+    assert events.index(pickle.loads(pickle.dumps(second))) == 1

@@ -239,6 +239,7 @@ def test_a_python_function_may_return_numbers_of_any_kind(cart, kind):
     np.testing.assert_array_equal(found.u, expected.u)
 
 
+@pytest.mark.usefixtures("ctrl_c_raises")
 def test_an_interrupt_between_two_calls_of_a_python_function_is_kept():
     """Python looks for signals when a function begins, where no handler in the function could catch it."""
     kept, called = [], []

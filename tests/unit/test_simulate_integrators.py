@@ -42,7 +42,7 @@ def final(dyn, integrator, **options):
 
 
 def concrete(kind):
-    below = kind.__subclasses__()
+    below = [k for k in kind.__subclasses__() if k.__module__.startswith("kane.")]  # other tests have some of their own
     return set().union(*map(concrete, below)) if below else {kind}
 
 

@@ -2,7 +2,6 @@
 
 import signal
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -218,20 +217,21 @@ def test_no_time_and_no_trajectories_are_no_failure():
     assert kane.simulate_many(dyn, until=1.0, q=np.zeros((0, 1))).q.shape == (0, 2, 1)
 
 
+@pytest.mark.usefixtures("ctrl_c_raises")
 def test_ctrl_c_returns_what_was_computed(dyn):
+    """The whole would take minutes: that it comes back at all shows that nobody waits for the trajectories."""
     q, u = starts(20_000)
-    main = threading.main_thread().ident
+    main, pressed = threading.main_thread().ident, []
 
     def press(_fraction):
         if not pressed:
-            pressed.append(time.monotonic())
+            pressed.append(True)
             signal.pthread_kill(main, signal.SIGINT)
 
-    pressed: list[float] = []
     with pytest.warns(UserWarning, match="interrupted after"):
-        ensemble = kane.simulate_many(dyn, until=30.0, q=q, u=u, progress=press)
-    assert time.monotonic() - pressed[0] < 5.0
+        ensemble = kane.simulate_many(dyn, until=3000.0, q=q, u=u, progress=press)
     assert ensemble.interrupted
+    assert np.count_nonzero(ensemble.finished) < 10_000
     assert set(ensemble.failures.values()) >= {"interrupted"}
 
 
@@ -248,6 +248,7 @@ def test_ctrl_c_returns_what_was_computed(dyn):
         ({"parameters": {"L": np.ones(3), "m": np.ones(4)}}, "3 of 'L', 4 of 'm'"),
         ({"q": np.zeros((3, 1)), "inputs": lambda t, q, u: [0.0]}, "numbers or expressions"),
         ({"q": np.zeros((3, 1)), "inputs": {"tau": ([0.0, 1.0], [0.0, 1.0])}}, "kane.spline"),
+        ({"q": np.zeros((3, 1)), "inputs": {"tau": kane.Sampled(lambda t, q, u: 0.0, 0.1)}}, "kane.simulate takes all"),
         ({"q": np.zeros((3, 1)), "integrator": kane.RK4()}, "must choose its steps"),
         ({"q": np.zeros((3, 1)), "times": [2.0]}, "between start"),
         ({"q": np.zeros((3, 1)), "until": np.inf}, "until is inf"),

@@ -20,11 +20,12 @@ from oracles.source_mutants import everywhere
 
 import kane
 from kane.errors import CompileError
-from kane.machine.processor import platform_targets
+from kane.machine.processor import own_target, platform_targets
 from kane.native import arrays, batches, code, embedding, explicit, kinds, lanes, settle
 from kane.native.arrays import Matrix, Vector
 from kane.native.call import NativeLoop, call_program
 from kane.native.code import PORTABLE, Entry, compile_apart, keep, sources_digest
+from kane.native.compile.__main__ import missing
 from kane.native.compile.entries import OPTIONS, entries, text_of
 from kane.native.compile.objects import code_of
 
@@ -234,6 +235,17 @@ def test_loops_in_lanes_are_compiled_for_every_width_that_machines_have():
     titles = {title for title in entries() if title.startswith("lanes.march_lanes")}
     assert titles == {f"lanes.march_lanes-{n}" for n in (1, 4, 8)}
     assert lane_width() in arrays.LANE_WIDTHS
+
+
+def test_code_for_one_processor_alone_has_the_lanes_that_it_runs_and_no_others(tmp_path):
+    from kane.codegen.jit.compiler import lane_width
+
+    target = own_target()
+    if target is None:
+        pytest.skip("a processor that no code is made for ahead")
+    titles = {title for title in missing(tmp_path, [target]) if title.startswith("lanes.march_lanes")}
+    assert titles == {f"lanes.march_lanes-{n}" for n in {1, lane_width()}}
+    assert missing(tmp_path, [target, PORTABLE]).keys() == entries().keys()
 
 
 def refused(function):

@@ -10,6 +10,7 @@ from PIL import Image
 
 import kane
 from kane.display import video
+from kane.display.scene import scene_of
 from kane.errors import FileError, ModelError
 
 
@@ -183,3 +184,22 @@ def test_names_cannot_become_markup_in_notebooks():
     dyn = kane.build(kane.formulate(m))
     for shown in (m, dyn.equations, dyn, kane.simulate(dyn, until=0.1)):
         assert "<img" not in shown._repr_html_()
+
+
+def test_surfaces_of_contacts_are_drawn_where_bodies_have_no_shapes():
+    """A ball on a floor, beside a post that is part of the ground; a finger keeps its rod and has its pad."""
+    m = kane.Model("ball", gravity=(0, 0, -9.81))
+    ball, finger = m.body("ball", mass=1.0, inertia=(0.004,) * 3), m.body("finger", mass=0.1)
+    m.connect(m.ground, ball, kane.Free("ball"))
+    m.connect(m.ground, finger, kane.Prismatic("x", axis="x"), at=(1, 0, 0))
+    sphere = kane.Sphere(ball.point(), 0.1)
+    m.contact(sphere, kane.Plane(m.ground.point(), m.ground.z), name="floor")
+    m.contact(sphere, kane.Cylinder(m.ground.point((0.5, 0, 0)), m.ground.z, 0.05), name="post")
+    m.contact(sphere, kane.Plane(finger.point(), finger.x), name="pad")
+    shown = [(piece.body, piece.form) for piece in scene_of(kane.formulate(m)).pieces if piece.look != "guess"]
+    rail = (0, "ball")  # where the finger hangs
+    assert shown == [(1, "ball"), (0, "square"), (0, "tube"), (2, "square"), rail]
+    assert any(piece.body == 2 and piece.look == "guess" for piece in scene_of(kane.formulate(m)).pieces)
+    ball.shape(kane.Box(0.1, 0.1, 0.1))
+    shown = [(piece.body, piece.form) for piece in scene_of(kane.formulate(m)).pieces if piece.body == 1]
+    assert shown == [(1, "box")]  # what the model says counts

@@ -1,6 +1,8 @@
 """Stepper against simulate: the same pieces, cut into calls. What a loop of a user's own can rely on."""
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -213,3 +215,16 @@ def test_what_makes_no_sense_is_refused(dyn):
     with pytest.raises(kane.ModelError, match="the input 'tau' is nan"):
         stepper.inputs = [math.nan]
     assert stepper.time == 1e6
+
+
+@pytest.mark.parametrize("copied", [pickle.dumps, copy.copy, copy.deepcopy])
+@pytest.mark.parametrize("stop", [False, True])
+def test_a_stepper_is_not_copied_and_says_how_another_is_made(copied, stop):
+    m = kane.Model("arm", gravity=(0, -9.81, 0))
+    hinge = m.connect(m.ground, m.body("A", mass=1.0, inertia=(0.1,) * 3, com=(0.3, 0, 0)), kane.Revolute("q1"))
+    if stop:
+        m.stop(hinge, lower=-1.0)
+    s = kane.Stepper(kane.build(kane.formulate(m)))
+    s.step(0.01)
+    with pytest.raises(kane.ModelError, match=r"a Stepper lives in memory of native code, .*make another.*start="):
+        copied(s)

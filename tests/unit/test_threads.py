@@ -3,11 +3,16 @@
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 
 import pytest
 
 import kane
+from kane.expression import arena
 from kane.expression.check import check
+from kane.expression.node import Expr
+from kane.expression.operations import SIN
+from kane.expression.traverse import reachable
 from kane.formulation.quantities.programs import program
 from kane.library import n_link_pendulum, stanford_arm, wrist
 
@@ -99,3 +104,34 @@ def test_a_scratch_leaves_the_arena_as_it_was_and_what_others_built_meanwhile():
     assert a * b + 1.0 is kept[0]
     assert a * b is not mine
     check(model.arena)
+
+
+def test_a_scratch_is_numbered_from_one_look_at_the_arena(monkeypatch):
+    """Numbers that another thread draws while a scratch begins are none of its own, nor before it."""
+    model = kane.Model("scratch")
+    x = model.parameter("x", 1.0)
+
+    def overtaken(ids):
+        seen = copy(ids)
+        for k in range(10):
+            kane.sin(k * x + 1)
+        return seen
+
+    monkeypatch.setattr(arena, "copy", overtaken)
+    with model.arena.scratch():
+        argument = x + 1
+        for _ in range(9):
+            argument = kane.cos(argument)
+        late = kane.sin(9 * x + 1)
+        assert all(a.id < node.id for node in reachable([argument, late]) for a in node.args)
+        assert len({node.id for node in reachable([argument, late])}) == len(reachable([argument, late]))
+
+
+def test_a_node_of_a_scratch_stays_that_node_when_another_thread_enters_an_earlier_one():
+    model = kane.Model("scratch")
+    x = model.parameter("x", 1.0)
+    drawn = next(model.arena._ids)
+    with model.arena.scratch():
+        mine = kane.sin(x)
+        model.arena.tables[SIN][x] = Expr(model.arena, SIN, (x,), None, drawn)
+        assert kane.sin(x) is mine

@@ -103,6 +103,13 @@ def test_saving_replaces_an_earlier_file(run, tmp_path):
     assert len(kane.Trajectory.load(path)) == 101
 
 
+@pytest.mark.parametrize("name", ["run.csv", "run.json", "run"])
+def test_a_name_that_promises_another_kind_of_file_is_refused_before_anything_is_written(run, name, tmp_path):
+    with pytest.raises(kane.errors.FileError, match=r"NetCDF: end it with \.nc"):
+        run.save(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_saving_where_nothing_can_be_written_leaves_nothing_behind(run, tmp_path):
     with pytest.raises(OSError):
         run.save(tmp_path / "missing" / "run.nc")

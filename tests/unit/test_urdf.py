@@ -495,11 +495,59 @@ def test_a_collision_mesh_is_left_out_with_a_note():
     assert any("a collision mesh is left out" in note for note in model.notes)
 
 
+def test_a_collision_mesh_touches_the_floor_by_its_hull_where_that_is_asked_for(tmp_path):
+    """An L of two boxes, which is not convex: what is between its arms is in the hull, and the notes say how far."""
+    trimesh = pytest.importorskip("trimesh")
+    parts = [trimesh.creation.box(x, trimesh.transformations.translation_matrix(p)) for x, p in L_OF_BOXES]
+    trimesh.util.concatenate(parts).export(tmp_path / "b.stl")
+    shape = collision('<mesh filename="b.stl" scale="2 2 2"/>', '<origin xyz="0 0 0.1"/>')
+    path = tmp_path / "robot.urdf"
+    path.write_text(robot(link("a"), link("b", shape), joint("j", "a", "b", kind="floating")))
+    model = load_urdf(path, floor=-1.0, hulls=20, friction=Coulomb(0.5))
+    assert {c.name.partition(":")[0] for c in model.candidates} == {"b"}
+    said = next(note for note in model.notes if "collision mesh" in note)
+    assert "a hull of 10 corners" in said
+    eqs = formulate(model)
+    gaps = [c.numbers[0] for c in eqs.with_candidates.candidates]
+    values = dict.fromkeys(eqs.with_candidates.u, 0.0) | {eqs.t: 0.0}
+    values |= dict(zip(eqs.with_candidates.q, eqs.neutral, strict=True))
+    assert min(interpret(gaps, values)) == pytest.approx(1.0 + 0.1 - 0.1, abs=1e-6)
+    path.write_text(path.read_text().replace("b.stl", "c.stl"))
+    assert "c.stl" in refusal(path, floor=-1.0, hulls=20)
+
+
+L_OF_BOXES = [((0.4, 0.1, 0.1), (0.15, 0, 0)), ((0.1, 0.1, 0.3), (0, 0, 0.1))]
+
+
 def test_what_is_wrong_with_a_floor_or_a_collision_is_said():
-    for given in ({"friction": Coulomb(0.5)}, {"restitution": 0.5}, {"restitution": np.zeros(3)}):
-        assert "friction= and restitution= are of a floor" in refusal(ARM, **given)
+    for given in ({"friction": Coulomb(0.5)}, {"restitution": 0.5}, {"restitution": np.zeros(3)}, {"hulls": 20}):
+        assert "friction=, restitution= and hulls= are of a floor" in refusal(ARM, **given)
     assert "floor= is nan" in refusal(ARM, floor=math.nan)
     assert "stops= says whether" in refusal(ARM, stops=1)
+    for hulls in (3, 4.5, "all"):
+        assert "hulls=" in refusal(ARM, floor=0.0, hulls=hulls)
     text = robot(link("a"), link("b", collision("<torus/>")), joint("j", "a", "b"))
     assert "needs a <geometry> with one of box, sphere" in refusal(text, floor=0.0)
     load_urdf(text)  # nobody asked
+
+
+def test_a_collision_mesh_that_is_flat_is_refused_by_its_link_and_file(tmp_path):
+    trimesh = pytest.importorskip("trimesh")
+    trimesh.Trimesh([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 1, 2)]).export(tmp_path / "b.stl")
+    path = tmp_path / "robot.urdf"
+    shape = collision('<mesh filename="b.stl"/>')
+    path.write_text(robot(link("a"), link("b", shape), joint("j", "a", "b", kind="floating")))
+    said = refusal(path, floor=-1.0, hulls=20)
+    assert 'link "b"' in said or "link 'b'" in said
+    assert "b.stl is flat" in said
+    assert "give it a thickness" in said
+
+
+def test_a_convex_collision_mesh_is_no_negative_distance_inside_its_hull(tmp_path):
+    trimesh = pytest.importorskip("trimesh")
+    trimesh.creation.icosphere(1, 0.1).export(tmp_path / "b.stl")
+    path = tmp_path / "robot.urdf"
+    shape = collision('<mesh filename="b.stl"/>')
+    path.write_text(robot(link("a"), link("b", shape), joint("j", "a", "b", kind="floating")))
+    said = next(note for note in load_urdf(path, floor=-1.0, hulls=60).notes if "collision mesh" in note)
+    assert "up to 0 m inside" in said

@@ -36,7 +36,7 @@ SECONDS = 5.0  # a load takes milliseconds; anything near this is a hang
 
 
 def attempt(text: bytes, **options) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     try:
         model = load_urdf(text, **options)
         for body in model.bodies[1:]:
@@ -46,7 +46,7 @@ def attempt(text: bytes, **options) -> None:
         message = str(error)
         assert message.startswith("<text>")
         assert len(message) < 5000
-    assert time.monotonic() - started < SECONDS
+    assert time.process_time() - started < SECONDS
 
 
 def test_what_is_damaged_below_was_valid_before():

@@ -46,11 +46,11 @@ def test_a_document_type_is_refused_before_anything_in_it_is_read():
 
 def test_billion_laughs_are_refused_at_once():
     lines = ['<!ENTITY l0 "lol">'] + [f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 10)]
-    started = time.monotonic()
+    started = time.process_time()
     message = refusal(f"<!DOCTYPE robot [{''.join(lines)}]><robot>&l9;</robot>")
     assert "document type" in message
     # Expanded it would be 3 GB; refused it takes microseconds, and a second is far from both.
-    assert time.monotonic() - started < 1.0
+    assert time.process_time() - started < 1.0
 
 
 @pytest.mark.parametrize(

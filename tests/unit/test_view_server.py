@@ -3,18 +3,21 @@
 import json
 import socket
 import struct
-import time
+import threading
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import pytest
+from oracles.waiting import ENOUGH, until
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 import kane
 from kane.errors import ModelError
+from kane.viewer.websockets import PageServer
 
 
 def dynamics():
@@ -44,7 +47,7 @@ def joined(view, *, token=None, origin=None):
 
 def heard(page, times):
     """What a page hears, so many times."""
-    return [page.recv(timeout=10) for _ in range(times)]
+    return [page.recv(timeout=ENOUGH) for _ in range(times)]
 
 
 def poured(page, said):
@@ -56,7 +59,7 @@ def poured(page, said):
 
 def asked(view, path="/", **headers):
     request = urllib.request.Request(f"http://{parts(view)[0]}{path}", headers=headers)
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=ENOUGH) as answer:
         return answer.read().decode(), answer.headers
 
 
@@ -73,7 +76,7 @@ def test_the_page_is_served_without_content_and_bound_to_this_machine(shown):
 
 def test_the_token_opens_the_content(shown):
     with joined(shown) as page:
-        content = json.loads(page.recv(timeout=10))
+        content = json.loads(page.recv(timeout=ENOUGH))
     assert content["page"]["title"] == "pendulum1"
     assert "kane_programs" in content["source"]
 
@@ -81,7 +84,7 @@ def test_the_token_opens_the_content(shown):
 @pytest.mark.parametrize("token", ["", "x", "0" * 32, "\u03b8"])
 def test_a_wrong_token_is_refused_and_nothing_is_sent(shown, token):
     with joined(shown, token=token) as page, pytest.raises(ConnectionClosed) as ended:
-        page.recv(timeout=10)
+        page.recv(timeout=ENOUGH)
     assert ended.value.rcvd.code == 1008
     assert "token is wrong" in ended.value.rcvd.reason
 
@@ -111,19 +114,34 @@ def test_there_is_one_page(shown):
 @pytest.mark.parametrize("said", ['{"input": "F", "value": 1}', "x", b"\0" * 10])
 def test_who_may_only_look_is_shown_the_door_when_it_speaks(shown, said):
     with joined(shown) as page:
-        page.recv(timeout=10)
+        page.recv(timeout=ENOUGH)
         page.send(said)
         with pytest.raises(ConnectionClosed) as ended:
-            page.recv(timeout=10)
+            page.recv(timeout=ENOUGH)
     assert "only be looked at" in ended.value.rcvd.reason
 
 
 def test_long_messages_end_the_connection(shown):
     with joined(shown) as page:
-        page.recv(timeout=10)
+        page.recv(timeout=ENOUGH)
         page.send("x" * 10_000)
         with pytest.raises(ConnectionClosed):
-            page.recv(timeout=10)
+            page.recv(timeout=ENOUGH)
+
+
+def test_a_view_closes_though_somebody_has_connected_and_asks_for_nothing(monkeypatch):
+    """As browsers do in advance. However long the library would wait for them: here without end."""
+    serve, connection = PageServer._library()
+    monkeypatch.setattr(PageServer, "_library", lambda self: (partial(serve, open_timeout=None), connection))
+    view = kane.view(kane.library.n_link_pendulum(1))
+    host, _, port = parts(view)[0].partition(":")
+    with socket.create_connection((host, int(port))) as silent:
+        until(lambda: view._server._silent)
+        closing = threading.Thread(target=view.close, daemon=True)
+        closing.start()
+        closing.join(ENOUGH)
+        assert not closing.is_alive()
+        assert silent.recv(1) == b""
 
 
 def test_a_port_in_use_is_named():
@@ -150,16 +168,13 @@ def test_a_closed_view_lets_nobody_in():
 def test_a_stepper_is_followed_and_steered_by_who_has_control():
     stepper = kane.Stepper(dynamics())
     with kane.view(stepper, control=True) as view, joined(view) as page:
-        assert [s["name"] for s in json.loads(page.recv(timeout=10))["page"]["sliders"]] == ["F"]
-        page.recv(timeout=10)  # the state at the beginning
+        assert [s["name"] for s in json.loads(page.recv(timeout=ENOUGH))["page"]["sliders"]] == ["F"]
+        page.recv(timeout=ENOUGH)  # the state at the beginning
         page.send(json.dumps({"input": "F", "value": 2.5}))
-        end = time.monotonic() + 10
-        while view.inputs != {"F": 2.5}:
-            assert time.monotonic() < end
-            time.sleep(0.01)
+        until(lambda: view.inputs == {"F": 2.5})
         stepper.inputs = view.inputs
         stepper.step(0.1)
-        numbers = struct.unpack("<5d", page.recv(timeout=10))
+        numbers = struct.unpack("<5d", page.recv(timeout=ENOUGH))
     np.testing.assert_array_equal(numbers, [stepper.time, *stepper.q, *stepper.u])
     assert stepper.u[0] > 0.0
 
@@ -177,19 +192,21 @@ def test_a_stepper_is_followed_and_steered_by_who_has_control():
 def test_what_is_not_understood_ends_the_connection_and_changes_nothing(said):
     with kane.view(kane.Stepper(dynamics()), control=True) as view:
         with joined(view) as page:
-            page.recv(timeout=10)
+            page.recv(timeout=ENOUGH)
             page.send(said)
             with pytest.raises(ConnectionClosed) as ended:
                 heard(page, 5)
             assert ended.value.rcvd.code == 1008
         assert view.inputs == {"F": 0.0}
         with joined(view) as page:
-            assert page.recv(timeout=10)
+            assert page.recv(timeout=ENOUGH)
 
 
-def test_a_stream_of_messages_is_cut_off():
+def test_a_stream_of_messages_is_cut_off(monkeypatch):
+    """So few a second that a busy machine reads more."""
+    monkeypatch.setattr("kane.viewer.websockets.MOST_MESSAGES", 20)
     with kane.view(kane.Stepper(dynamics()), control=True) as view, joined(view) as page:
-        page.recv(timeout=10)
+        page.recv(timeout=ENOUGH)
         with pytest.raises(ConnectionClosed) as ended:
             poured(page, '{"input": "F", "value": 1}')
     assert ended.value.rcvd.reason == "too many messages"
@@ -221,7 +238,7 @@ def test_what_cannot_be_viewed_is_refused_by_name():
 def test_an_ensemble_is_a_run_and_its_ghosts():
     many = kane.simulate_many(dynamics(), until=0.1, q=np.linspace(0, 1, 8).reshape(4, 2))
     with kane.view(many, model=dynamics()) as view, joined(view) as page:
-        content = json.loads(page.recv(timeout=10))["page"]
+        content = json.loads(page.recv(timeout=ENOUGH))["page"]
     assert [run["name"] for run in content["runs"]] == [f"trajectory {i}" for i in range(4)]
 
 
@@ -231,7 +248,7 @@ def test_a_run_from_a_file_is_shown_with_the_model_that_the_file_holds(tmp_path)
     loaded = kane.Trajectory.load(tmp_path / "run.nc")
     assert loaded.to_xarray().identical(run.to_xarray())
     with kane.view(loaded) as view, joined(view) as page:
-        assert json.loads(page.recv(timeout=10))["page"]["mode"] == "run"
+        assert json.loads(page.recv(timeout=ENOUGH))["page"]["mode"] == "run"
     run.to_xarray().to_netcdf(tmp_path / "bare.nc", engine="h5netcdf")
     bare = kane.Trajectory.load(tmp_path / "bare.nc")
     with pytest.raises(ModelError, match="does not hold its model"):

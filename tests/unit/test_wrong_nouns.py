@@ -46,3 +46,10 @@ def test_the_opposite_of_a_direction_is_one_and_multiples_are_refused(pendulum):
     for wrong in (lambda: 2 * ground.x, lambda: ground.x * 2.0, lambda: np.float64(2.0) * ground.x):
         with pytest.raises(ModelError, match=r"write ground\.direction\(\(x, y, z\)\)"):
             wrong()
+
+
+def test_where_there_are_no_names_a_wrong_one_is_told_so():
+    m = kane.Model("free")
+    m.connect(m.ground, m.body("b", mass=1.0), kane.Prismatic("x", axis="x"))
+    with pytest.raises(kane.ModelError, match="no input 'nope'; there are none"):
+        kane.simulate(kane.build(kane.formulate(m)), until=1.0, inputs={"nope": 1.0})

@@ -29,17 +29,18 @@ void bench_loop(int algorithm, long calls, long n, const double* q, const double
 }
 
 /* The same, but each call waits for the one before: zero, which no compiler knows to be zero, times its results is
- * added to the state. */
+ * added to the state. Numbers are read and written one by one, as kane's loop does it, or vectors would wait for parts
+ * of them that are not in the cache yet, which is no part of what is measured. */
 void bench_chain(int algorithm, long calls, long n, const double* q, const double* v, const double* last, double* out,
                  double* w, long long* iw, double zero) {
   Function volatile chosen = algorithm ? forward : inverse;
   Function f = chosen;
-  double q_now[NQ], v_now[NV];
+  volatile double q_now[NQ], v_now[NV];
   const double* before = out;
   for (long k = 0, i = 0; k < calls; k++, i = i + 1 < n ? i + 1 : 0) {
     for (int j = 0; j < NQ; j++) q_now[j] = q[i * NQ + j] + zero * before[j < NV ? j : NV - 1];
     for (int j = 0; j < NV; j++) v_now[j] = v[i * NV + j] + zero * before[j];
-    const casadi_real* arguments[3] = {q_now, v_now, last + i * NV};
+    const casadi_real* arguments[3] = {(const double*)q_now, (const double*)v_now, last + i * NV};
     casadi_real* results[1] = {out + i * NV};
     f(arguments, results, iw, w, 0);
     before = results[0];

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from html import escape
 from typing import Any, NamedTuple
@@ -13,9 +13,10 @@ from kane.analysis.certificate_claims import CLAIMS, OF_REGULAR_MASS, Found
 from kane.analysis.certificate_contacts import OF_CONTACTS, ContactRuns
 from kane.analysis.certificate_embedding import OF_A_STATE, OF_CONSTRAINTS, OF_SPEEDS, Declared
 from kane.analysis.certificate_reactions import OF_JOINTS, OF_REACTIONS
+from kane.analysis.certificate_sensitivities import OF_SENSITIVITIES, Directions
 from kane.analysis.random_states import RandomStates
 from kane.errors import ModelError, shown
-from kane.expression.arguments import require, whole
+from kane.expression.arguments import require, whole, words
 from kane.expression.collector import collector_paused
 from kane.formulation.formulate import formulate
 from kane.formulation.read_model import snapshot
@@ -80,7 +81,9 @@ class Certificate(tuple[Finding, ...]):
         return f"<table>{head}{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
 
 
-def certify(model: Model, *, near: Any = None, states: int = 4, seed: int = 0) -> Certificate:
+def certify(
+    model: Model, *, near: Any = None, states: int = 4, seed: int = 0, sensitivities: Sequence[str] = ()
+) -> Certificate:
     """Check the equations of a model against independent derivations and against nature.
 
     Claims, at random states, speeds, inputs and parameters: the recursive route agrees with Kane's explicit equations,
@@ -104,15 +107,18 @@ def certify(model: Model, *, near: Any = None, states: int = 4, seed: int = 0) -
             the embedding in numbers too. The ``model`` of equations that were formulated near a state has it already.
         states: how many random states.
         seed: of the states; the same seed gives the same certificate.
+        sensitivities: names of parameters, coordinates, speeds and inputs, as of ``kane.sensitivities``: derivatives by
+            them of runs of one second from random states are the same forwards and backwards.
 
     Raises:
-        ModelError: the model has no degree of freedom, or does not formulate.
+        ModelError: the model has no degree of freedom, or does not formulate; an unknown name.
     """
     require(model, Model, "certify takes a kane.Model, of Dynamics dyn.equations.model")
     for name, value, least in (("states", states, 1), ("seed", seed, 0)):
         whole(value, f"{name} of a certificate", least)
     if states > MOST_STATES:
         raise ModelError(f"states of a certificate is {shown(states)}; more than {MOST_STATES} say no more")
+    asked = words(sensitivities, "sensitivities", "names")
     equations = formulate(model, near=near)
     model = equations.model
     if not equations.u:
@@ -122,6 +128,7 @@ def certify(model: Model, *, near: Any = None, states: int = 4, seed: int = 0) -
     own = formulate(bare).unconstrained
     at = RandomStates(own, states, seed)
     declared = Declared(equations, own, states, seed)
+    directions = Directions.of(declared, asked) if asked else None
     with collector_paused(), np.errstate(all="ignore"):
         claims: dict[str, Callable[[], Found]] = {text: partial(claim, bare, own, at) for text, claim in CLAIMS.items()}
         if model.constraints:
@@ -138,6 +145,8 @@ def certify(model: Model, *, near: Any = None, states: int = 4, seed: int = 0) -
         if model.candidates:
             runs = ContactRuns(declared)
             claims |= {text: partial(claim, runs) for text, claim in OF_CONTACTS.items()}
+        if directions is not None:
+            claims[OF_SENSITIVITIES] = directions.agree
         return Certificate(Finding(text, *_found(claim)) for text, claim in claims.items())
 
 

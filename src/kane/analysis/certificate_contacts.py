@@ -34,10 +34,14 @@ from kane.simulation.simulate import simulate
 
 LENGTH = 1.0  # s, of a run
 METHOD = RK8(rtol=1e-12, atol=1e-13)
-# Between two changes, and in so many parts of the run at least, what is integrated over time is looked at so often.
-PARTS, NODES = 160, 8
-# Slip slower than this has no direction [m/s or rad/s].
-SLOW = 1e-9
+# Within each step of a run, and each part of one between two changes, what is integrated over time is looked at so
+# often. Steps are as short as that is steep, as where slip in space comes to its end and friction turns round.
+NODES = 4
+# What is nearer in time is one instant [s]: changes are found to rounding, and just there slip may have turned round.
+INSTANT = 1e-12
+# Slip slower than this [m/s or rad/s] has no direction to the digits that are asked: speeds of the order of one are
+# rounded by 1e-16, which is 1e-9 of it.
+SLOW = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +64,17 @@ class ContactRun:
         data = self.run.to_xarray()
         if "change_time" not in data:
             return {}
-        words = ("time", "q", "u_before", "u", "impulse", "energy_lost")
+        words = ("time", "kind", "q", "u_before", "u", "impulse", "energy_lost")
         found = {word: data[f"change_{word}"].to_numpy() for word in words}
         both = np.column_stack([found["time"], found["u_before"], found["u"]])
         first = np.concatenate([[True], (np.diff(both, axis=0) != 0.0).any(axis=1)])
         return {word: values[first] for word, values in found.items()}
+
+    @cached_property
+    def at_once(self) -> dict[str, Array]:
+        """Those changes that take no time: over steps of Moreau and Jean forces act, too."""
+        kept = self.changes["kind"] != "is stepped over" if self.changes else slice(None)
+        return {word: values[kept] for word, values in self.changes.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,14 +134,15 @@ class ContactRuns:
         asked: dict[str, Any] = {"q": q, "u": u, "inputs": inputs, "integrator": METHOD}
         ended, until = "", LENGTH
         try:
-            run = simulate(self.declared.dyn, until=until, **asked)
+            run = simulate(self.declared.dyn, until=until, every=1, **asked)
         except SimulationError as error:
             if error.trajectory is None or len(error.trajectory) < 2:
                 raise
             ended, run = str(error), error.trajectory
             until = float(run.time[-1])
         times = [event.time for event in run.events if event.time < until]
-        edges = np.unique(np.concatenate([np.linspace(0.0, until, PARTS + 1), times]))
+        edges = np.unique(np.concatenate([run.time, times]))
+        edges = edges[np.diff(edges, prepend=-1.0) > INSTANT]
         x, w = np.polynomial.legendre.leggauss(NODES)
         half = 0.5 * np.diff(edges)
         nodes = (edges[:-1, None] + half[:, None] * (1.0 + x)).ravel()
@@ -165,22 +176,24 @@ def impulses_are_momentum(runs: ContactRuns) -> Found:
     The kinetic energy K is of second degree in u, so that e_k . M d = K(u + d + e_k) - K(u + d) - K(u + e_k) + K(u).
     """
     worst, count = 16.0, 0
-    for changes in (r.changes for r in runs.runs if r.changes):
-        for t, q, before, after, P in zip(
-            *(changes[w] for w in ("time", "q", "u_before", "u", "impulse")), strict=True
-        ):
-            if not np.any(P):
-                continue
-            count += 1
-            steps = np.eye(len(before))
-            corners = (after + steps, after[None, :], before + steps, before[None, :])
-            K = [runs.energies_at(np.full(len(u), t), np.tile(q, (len(u), 1)), u)[:, 0] for u in corners]
-            gained = K[0] - K[1] - K[2] + K[3]
-            A = ConstraintTerms.of(runs.whole, q, before, t=t).A
-            pushed = A[len(A) - len(P) :].T @ P
-            allowed = null_space(A[: len(A) - len(P)], len(before))
-            size = np.abs(pushed).max() + sum(np.abs(k).max() for k in K)
-            worst = min(worst, _digits(allowed.T @ (gained - pushed), size))
+    for changes in (r.at_once for r in runs.runs if r.changes):
+        struck = (changes["impulse"] != 0.0).any(axis=1)
+        if not struck.any():
+            continue
+        t, q, before, after, P = (changes[w][struck] for w in ("time", "q", "u_before", "u", "impulse"))
+        count += len(t)
+        none = np.zeros((1, before.shape[-1]))
+        steps = np.concatenate([np.eye(len(none.T)), none])
+        K_after, K_before = (
+            runs.energies_at(t[:, None], q[:, None], u[:, None] + steps)[..., 0] for u in (after, before)
+        )
+        gained = K_after[:, :-1] - K_after[:, -1:] - K_before[:, :-1] + K_before[:, -1:]
+        A = ConstraintTerms.of(runs.whole, q, before, t=t).A
+        permanent = A.shape[1] - P.shape[1]
+        pushed = np.einsum("crn,cr->cn", A[:, permanent:], P)
+        size = np.abs(pushed).max(axis=1) + 2.0 * (np.abs(K_after).max(axis=1) + np.abs(K_before).max(axis=1))
+        for rows, off in zip(A[:, :permanent], (gained - pushed) / size[:, None], strict=True):
+            worst = min(worst, _digits(null_space(rows, len(off)).T @ off, 1.0))
     return (worst, runs.remark) if count else (None, f"nothing was struck: {runs.remark}")
 
 
@@ -189,7 +202,7 @@ def losses_are_kinetic(runs: ContactRuns) -> Found:
     if prescribes_motion(runs.equations):
         return None, "motion is prescribed in time: the loss is that of the motion against what moves by itself"
     worst, total, count = 16.0, 0.0, 0
-    for changes in (r.changes for r in runs.runs if r.changes):
+    for changes in (r.at_once for r in runs.runs if len(r.at_once.get("time", ()))):
         count += len(changes["time"])
         before, after = (runs.energies_at(changes["time"], changes["q"], changes[w])[:, 0] for w in ("u_before", "u"))
         total += float(changes["energy_lost"].sum())
@@ -219,20 +232,27 @@ def energy_is_accounted_for(runs: ContactRuns) -> Found:
 
 
 def contacts_keep_their_laws(runs: ContactRuns) -> Found:
-    """Signorini: gap >= 0, N >= 0. Coulomb: |f| <= mu_s N sticking, f = -mu_k N v / |v| slipping."""
+    """Signorini: gap >= 0, N >= 0. Coulomb: |f| <= mu_s N sticking, f = -mu_k N v / |v| slipping.
+
+    Forces are asked for where all slip in space has a direction, on which those of all contacts depend.
+    """
     worst, active = 16.0, 0
     for r in runs.runs:
         terms, forces = runs.forces(r.run)
         numbers = terms.values("gaps").reshape(len(r.run), -1, NUMBERS)
         statuses, row = r.run.to_xarray()["status"].to_numpy(), 0
         first, size = len(runs.equations.constraints), np.abs(forces).max(initial=0.0)
+        directed = np.arange(len(r.run)) > 0  # the first record is of the state before the first change
+        ends = np.cumsum([len(c.rows) for c in runs.whole.equations.candidates])
+        for k, (c, end) in enumerate(zip(runs.whole.equations.candidates, ends, strict=True)):
+            if len(c.tangents) == 2:
+                slip = terms.motion[:, first + end - 2 : first + end]
+                directed &= (statuses[:, k] != SLIDING) | (np.linalg.norm(slip, axis=1) > SLOW)
         for k, c in enumerate(runs.whole.equations.candidates):
             end = row + len(c.rows)
             slip = terms.motion[:, first + row : first + end]
-            kept = zip(statuses[:, k], numbers[:, k], forces[:, row:end], slip, strict=True)
-            # The first record is of the state before the first change.
-            off = [_broken(c, *at) for at in list(kept)[1:]]
-            worst, row = min(worst, _digits(np.array(off), size)), end
+            off = _broken(c, statuses[:, k], numbers[:, k], forces[:, row:end], slip)
+            worst, row = min(worst, _digits(off[directed], size)), end
             if c.normal is not None:
                 worst = min(worst, _digits(np.minimum(numbers[:, k, GAP], 0.0), 1.0))
         active += int((statuses > 0).sum())
@@ -241,19 +261,20 @@ def contacts_keep_their_laws(runs: ContactRuns) -> Found:
     return worst, f"in force {active} times at {sum(len(r.run) for r in runs.runs)} records"
 
 
-def _broken(c: CandidateEquations, status: int, numbers: Array, force: Array, slip: Array) -> float:
-    """By how much the force of a candidate breaks the laws of contact [N or N m]."""
-    if status == OPEN or c.candidate.bilateral:
-        return 0.0
+def _broken(c: CandidateEquations, status: Array, numbers: Array, force: Array, slip: Array) -> Array:
+    """By how much the force of a candidate breaks the laws of contact at states, (states,) [N or N m]."""
+    if c.candidate.bilateral:
+        return np.zeros(len(status))
     along = int(c.normal is not None)
-    push = float(force[0]) if along else 1.0
-    f, v = force[along:], slip[along:]
-    off, speed = max(-push, 0.0), float(np.linalg.norm(v))
-    if status == HELD and c.candidate.friction is not None:
-        off = max(off, float(np.linalg.norm(f)) - numbers[STATIC] * push)
-    elif status == SLIDING and speed > SLOW:
-        off = max(off, float(np.linalg.norm(f + numbers[KINETIC] * push * v / speed)))
-    return off
+    push = force[:, 0] if along else np.ones(len(status))
+    f, v = force[:, along:], slip[:, along:]
+    speed = np.linalg.norm(v, axis=1)
+    held = (status == HELD) & (c.candidate.friction is not None)
+    slides = (status == SLIDING) & (speed > SLOW)
+    against = f + (numbers[:, KINETIC] * push / np.where(slides, speed, 1.0))[:, None] * v
+    off = np.where(held, np.linalg.norm(f, axis=1) - numbers[:, STATIC] * push, 0.0)
+    off = np.where(slides, np.linalg.norm(against, axis=1), off)
+    return np.where(status == OPEN, 0.0, np.maximum(off, np.maximum(-push, 0.0)))
 
 
 def _digits(off: Array, size: float) -> float:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from kane.analysis.linearization import Linearization
+from kane.analysis.outside import not_in_force, require_apart
 from kane.analysis.small_motions import SmallMotions, displacement_names
 from kane.dynamics.constraint_terms import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
-from kane.expression.arguments import number, positive
+from kane.expression.arguments import listed, number, positive
 from kane.expression.node import Expr
 from kane.expression.text import text_of
 from kane.model.named_vector import named_vector
@@ -20,6 +21,10 @@ from kane.simulation.layout import Layout
 
 # Residuals of constraints that are round-off of what assemble leaves, as a share of one.
 OPEN = 1e-7
+INSIDE = (
+    "no motion goes on from there; kane.assemble moves it out, and what shall hold it is to be a constraint of the "
+    "model (kane.Prescribed, kane.Coincidence), for no contact or stop is in force here"
+)
 
 
 def linearize(
@@ -38,7 +43,9 @@ def linearize(
     Exact, from the derivatives of the equations. Constraints are eliminated: x are the displacements that the
     configuration constraints leave free and the deviations of the independent speeds. In a steady motion the speeds
     are constant, and displacements are measured in the moving system (of a wheel that rolls, from where it would be).
-    Called again with other states or parameters it takes milliseconds, so that A, B, C, D are functions of them.
+    Contacts, stops, sticks, latches and switches are not in force here, closed or not: the motion is that of the mode
+    without them. Called again with other states or parameters it takes milliseconds, so that A, B, C, D are functions
+    of them.
 
     Args:
         dyn: native code of the equations.
@@ -51,19 +58,23 @@ def linearize(
             which the motion counts as steady; ``math.inf`` linearizes anywhere.
 
     Raises:
-        ModelError: the state does not satisfy the constraints, is no equilibrium or steady motion (the message has what
-            is left), unknown names, an output that is no expression of the model.
+        ModelError: the state does not satisfy the constraints, is inside a contact or beyond a stop, or is no
+            equilibrium or steady motion (the message has what is left), unknown names, an output that is no expression
+            of the model.
 
     Source: for constrained systems Peterson, Gede & Hubbard 2014.
     """
     if not isinstance(dyn, Dynamics):
         raise ModelError(f"linearize takes Dynamics, from kane.build, not {shown(dyn)}")
+    if outputs is not None:
+        outputs = listed(outputs, "outputs", "expressions of the model")
     layout = Layout.of(dyn.equations)
     x = layout.initial_state(q, u)
     nq, given = len(layout.coordinates), named_vector(inputs, layout.inputs, layout.input_defaults, "input")
     motion = SmallMotions(dyn, x[:nq], x[nq:], given, number(t, "t", "seconds"), parameters)
     _require_constraints(motion)
-    residual = _residual(motion, layout, tolerance)
+    require_apart(motion, "this state is", INSIDE)
+    residual = _residual(motion, layout, tolerance, _by_default(inputs, layout))
     s, v = motion.free_displacements, motion.free_speeds
     N = motion.allowed
     displaced, moved = motion.drift
@@ -93,7 +104,18 @@ def _require_constraints(motion: SmallMotions) -> None:
         )
 
 
-def _residual(motion: SmallMotions, layout: Layout, tolerance: float) -> float:
+def _by_default(inputs: Any, layout: Layout) -> str:
+    """Inputs that were not given, and their values, in words: a trim may have found others."""
+    values = zip(layout.inputs, layout.input_defaults, strict=True)
+    left = [
+        f"{name} = {value:g}"
+        for name, value in values
+        if inputs is None or (isinstance(inputs, Mapping) and name not in inputs)
+    ]
+    return f" with inputs as by default ({', '.join(left)}; a trim's are inputs=trim.inputs)" if left else ""
+
+
+def _residual(motion: SmallMotions, layout: Layout, tolerance: float, by_default: str) -> float:
     """Largest acceleration, or rate of one.
 
     Raises:
@@ -107,9 +129,9 @@ def _residual(motion: SmallMotions, layout: Layout, tolerance: float) -> float:
     if not residual <= positive(tolerance, "tolerance") * scale:
         name = layout.speeds[worst]
         raise ModelError(
-            f"this is no equilibrium or steady motion of {layout.model!r}: {name} changes by "
-            f"{found.value[worst]:.6g} a second, and that by {motion.jerk[worst]:.6g}; kane.trim finds one near it, "
-            "and tolerance=math.inf linearizes anywhere"
+            f"this is no equilibrium or steady motion of {layout.model!r}{by_default}: {name} changes "
+            f"by {found.value[worst]:.6g} a second, and that by {motion.jerk[worst]:.6g}; kane.trim finds one near it, "
+            f"and tolerance=math.inf linearizes anywhere{not_in_force(motion.dyn)}"
         )
     return residual
 
@@ -122,7 +144,7 @@ def _outputs(
     if outputs is None:
         return np.eye(len(states)), np.zeros((len(states), m)), states
     N, v = kept
-    derived = motion.dyn.derivatives(list(outputs), wrt=("q", "u", "inputs"))
+    derived = motion.dyn.derivatives(outputs, wrt=("q", "u", "inputs"))
     found = derived(motion.q, motion.u, motion.inputs, motion.t, parameters=motion.parameters)
     C = np.hstack([found["q"] @ N, found["u"][:, v]])
     return C, found["inputs"], tuple(text_of(x) for x in outputs)

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from kane.analysis.small_motions import SmallMotions
+from kane.codegen.programs.program import Program
 from kane.dynamics.build import build
 from kane.dynamics.constraint_terms import Array, ConstraintTerms
+from kane.dynamics.dynamics import Dynamics
+from kane.errors import ModelError, listed
+from kane.formulation.constraints.candidates import CandidateEquations
+from kane.formulation.equations import Equations
+from kane.native.contacts.header import GAP
+
+# A gap this much below zero is what a search leaves of one that closes exactly there [m or rad].
+TOUCHING = 1e-6
 
 
 class TermsOutside(ConstraintTerms):
@@ -55,3 +67,55 @@ def outside(terms: ConstraintTerms) -> ConstraintTerms:
         return terms
     beside = dyn.derived("with candidates", lambda: build(dyn.equations.with_candidates, target=dyn))
     return TermsOutside.of(beside, terms.q, t=terms.t, parameters=terms.parameters)
+
+
+def require_apart(at: SmallMotions, found: str, cure: str) -> None:
+    """Refuse a state inside a contact or beyond a stop, of which equations without them say nothing.
+
+    Args:
+        at: the state.
+        found: what it is, with its verb.
+        cure: what to do.
+
+    Raises:
+        ModelError: which, and how deep.
+    """
+    names, gaps = gaps_at(at.dyn, at.q, at.t, at.parameters)
+    if gaps.min(initial=0.0) < -TOUCHING:
+        deepest = int(np.argmin(gaps))
+        raise ModelError(f"{found} {-gaps[deepest]:.6g} beyond {names[deepest]!r}: {cure}")
+
+
+def gaps_at(dyn: Dynamics, q: Array, t: Any, parameters: Any) -> tuple[list[str], Array]:
+    """Names of the contacts, stops and latches, and their gaps at configurations q (..., nq), (..., gaps) [m or rad].
+
+    Args:
+        dyn: native code of the equations.
+        q: where.
+        t: times [s], (...).
+        parameters: values by name; None for the defaults.
+    """
+    closing = [c for c in dyn.equations.candidates if c.normal is not None]
+    if not closing:
+        return [], np.zeros((*np.shape(q)[:-1], 0))
+    e, names = dyn.equations, [c.name for c in closing]
+    function = dyn.derived(("gaps",), lambda: dyn.compile(_gaps(e, closing)))
+    inputs = [e.defaults[leaf.name] for leaf in e.inputs]
+    return names, dyn.evaluate(function, q, np.zeros(len(e.u)), inputs, t, parameters=parameters)
+
+
+def _gaps(e: Equations, closing: Sequence[CandidateEquations]) -> Program:
+    """The gaps alone, without their derivatives."""
+    gaps = e.unconstrained.baked_in([c.numbers[GAP] for c in closing])
+    return Program("gaps", gaps, state=(e.t, *e.q, *e.u), rest=e.inputs, parameters=e.parameters)
+
+
+def not_in_force(dyn: Dynamics) -> str:
+    """What else may hold a state at rest, in words; none where nothing comes and goes."""
+    if not dyn.equations.candidates:
+        return ""
+    names = [c.name for c in dyn.equations.candidates]
+    return (
+        f"; constraints that come and go ({listed(names, 3)}) are not in force here: replace what shall hold by a "
+        "constraint of the model (kane.Prescribed, kane.Coincidence)"
+    )

@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from kane.analysis.changed_charts import ChartChange, ChartedLeg, charted_pieces, charts_of
+from kane.analysis.held_laws import HeldAnswers, answers_of, require_derivatives, with_answers
+from kane.analysis.impacts import STRIKES, Meeting, Strike
 from kane.analysis.saltation import Saltation, held
+from kane.analysis.same_steps import require_same_steps
+from kane.analysis.sliding import BeginOfSlip, Drag, SlidingSlopes, StaticBound, sliding
+from kane.analysis.slow_slip import graded
 from kane.analysis.switches import require_smooth
 from kane.analysis.variations import Array, Leg, ModeSlopes
+from kane.dynamics.ahead import statuses_in_words
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.recorded import recorded_parameters
 from kane.errors import ModelError, SimulationError, shown
 from kane.expression.node import Expr
 from kane.formulation.constraints.candidates import CandidateEquations
 from kane.formulation.constraints.rows import Equation
-from kane.native.contacts.header import GAP, HELD, OFF, ON, OPEN, RESTITUTION
+from kane.native.contacts.header import HELD, KINETIC, SLIDING, STATIC
 from kane.simulation.asked.closed_loop import with_laws
 from kane.simulation.asked.course import fixed_course, free_course
+from kane.simulation.asked.inputs import InputPlan
 from kane.simulation.integrators import RK4, RK5, RK8
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.integrator import Integrator
+from kane.simulation.march import March
+from kane.simulation.modes.charted import ChartSwitching
+from kane.simulation.modes.charted_contacts import ChartedContactSwitching
 from kane.simulation.modes.pose import pose
 from kane.simulation.problem import Problem
 from kane.simulation.recorded.story import Story
@@ -32,6 +44,10 @@ from kane.simulation.switching import ONE_MODE
 
 # What friction does between sticking and sliding.
 _SLIPS = ("slips", "sticks", "reverses")
+# What a run does where there is no mode, or changes of it without end.
+STEPPED_OVER = "is stepped over"
+# What settling leaves of the speed at which something is closed from the start, over the largest speed.
+AT_THE_START = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,13 +59,15 @@ class Retraced:
         method: of integration.
         pieces: in their order; between each and the next one is a jump.
         jumps: one less.
+        answers: of sampled laws.
         times: of the run's records.
     """
 
     problem: Problem
     method: Explicit
     pieces: Sequence[Leg]
-    jumps: Sequence[Saltation]
+    jumps: Sequence[Saltation | Meeting | ChartChange]
+    answers: HeldAnswers
     times: Array
 
 
@@ -66,32 +84,91 @@ def retraced(run: Trajectory, inputs: Any, integrator: Integrator | None, direct
         ModelError, SimulationError: as of ``sensitivities``.
     """
     dyn = run.dynamics()
+    require_no_step_over(dyn.equations.name, (e.time for e in run.events), (e.cause for e in run.events))
     values = recorded_parameters(run, dyn.equations)
-    problem = pose(dyn, _inputs(run, inputs), values, (), None)
-    if problem.plan.needs_python or problem.laws:
-        raise ModelError("inputs that are functions of Python or sampled have no derivatives; give expressions")
-    about = run.to_xarray().attrs
-    if "charts" in about:
-        raise ModelError(f"{dyn.equations.name!r} ran in charts, through whose changes no derivatives are taken")
-    method = _method(about, integrator)
-    start, until = float(run.time[0]), float(run.time[-1])
-    if method.fixed:
-        course = fixed_course(start, until, float(about["dt"]), 1, None)
-    else:
-        course = free_course(start, until, 1, None, problem.plan.tables())
-    march = problem.march(course, np.concatenate([run.q[0], run.u[0]]))
-    outcome = run_march(march, problem.advance(method), lambda fraction: None)
-    if outcome is not Outcome.FINISHED:
-        raise SimulationError(f"the run of {dyn.equations.name!r} could not be taken again: {outcome.value}")
-    laws = problem.plan.expressions
-    closed = with_laws(dyn, laws) if laws else dyn
+    problem = pose(dyn, _inputs(run, inputs), values, (), charts_of(run))
+    if problem.plan.needs_python:
+        raise ModelError(
+            "inputs that are functions of Python have no derivatives; give expressions, kane.Interpolated, kane.Held, "
+            "or a kane.Sampled with derivative="
+        )
+    if isinstance(problem.switching, ChartedContactSwitching):
+        raise ModelError(
+            f"{problem.layout.model!r} ran in charts with constraints that come and go, of which both together are not "
+            "derived; let kane.Spherical take the place of the gimbal"
+        )
+    require_derivatives(problem.laws)
+    method = _method(run.to_xarray().attrs, integrator)
+    march = _marched(run, problem, method)
+    laws, plan = problem.plan.expressions, problem.plan
+
+    def slopes(of: Dynamics) -> ModeSlopes:
+        return ModeSlopes(with_laws(of, laws) if laws else of, plan, values, tuple(direct))
+
+    if isinstance(problem.switching, ChartSwitching):
+        return _in_charts(run, march, problem, method, slopes)
     states = march.states()
     story = None if problem.switching is ONE_MODE else problem.record(march).story
-    cutter = _Cutter(closed, problem, values, tuple(direct))
-    pieces, jumps = cutter.cut(states, story)
+    if story is not None:
+        require_no_step_over(dyn.equations.name, story.times, story.kinds)
+    said = march.sampler.answers() if march.sampler is not None else []
+    plan = with_answers(problem.plan, said, float(run.time[0]))
+    whole = slopes(dyn)
+    pieces, changes = Cutter(whole.dyn, plan, values, tuple(direct), method).cut(states, story)
     for piece in pieces:
         require_smooth(piece)
-    return Retraced(problem, method, pieces, jumps, np.array(run.time))
+    return Retraced(
+        problem, method, pieces, changes, HeldAnswers.of(answers_of(whole, said, states)), np.array(run.time)
+    )
+
+
+def _in_charts(
+    run: Trajectory, march: March, problem: Problem, method: Explicit, slopes: Callable[[Dynamics], ModeSlopes]
+) -> Retraced:
+    """A run whose gimbals changed their angles."""
+    switching = problem.switching
+    assert isinstance(switching, ChartSwitching)
+    if problem.laws:
+        raise ModelError(
+            f"{problem.layout.model!r} ran in charts under sampled laws, of which both together are not derived; let "
+            "kane.Spherical take the place of the gimbal"
+        )
+    pieces, jumps = charted_pieces(run, march, switching, lambda key: slopes(switching.problem(key).dyn))
+    for piece in pieces:
+        require_same_steps(piece, method, ", in another chart" if isinstance(piece, ChartedLeg) and piece.key else "")
+        require_smooth(piece)
+    return Retraced(problem, method, pieces, jumps, HeldAnswers.of(()), np.array(run.time))
+
+
+def _marched(run: Trajectory, problem: Problem, method: Explicit) -> March:
+    """The run again, with a record of each step.
+
+    Raises:
+        SimulationError: it does not come to its end.
+    """
+    start, until = float(run.time[0]), float(run.time[-1])
+    if method.fixed:
+        course = fixed_course(start, until, float(run.to_xarray().attrs["dt"]), 1, None)
+    else:
+        course = free_course(start, until, 1, None, problem.plan.tables())
+    begin, x = problem, np.concatenate([run.q[0], run.u[0]])
+    if isinstance(problem.switching, ChartSwitching):
+        begin, x = problem.switching.start(problem, start, run.q[0], run.u[0])
+    march = begin.march(course, x)
+    outcome = run_march(march, begin.advance(method), lambda fraction: None)
+    if outcome is not Outcome.FINISHED:
+        raise SimulationError(f"the run of {problem.layout.model!r} could not be taken again: {outcome.value}")
+    return march
+
+
+def require_no_step_over(name: str, times: Iterable[float], kinds: Iterable[str]) -> None:
+    """The step of Moreau and Jean that passes what no mode does is none whose derivatives are taken."""
+    for t, kind in zip(times, kinds, strict=True):
+        if kind == STEPPED_OVER:
+            raise ModelError(
+                f"the run of {name!r} is stepped over at t = {t:.9g} s, by a step of Moreau and Jean, which is not "
+                "derived; derive a run that ends before"
+            )
 
 
 def _inputs(run: Trajectory, given: Any) -> Any:
@@ -118,67 +195,182 @@ def _method(about: Any, given: Integrator | None) -> Explicit:
 
 
 @dataclass(frozen=True, eq=False)
-class _Cutter:
+class Cutter:
     """What cuts the states of a run where the mode changes."""
 
     dyn: Dynamics
-    problem: Problem
+    plan: InputPlan
     parameters: Array
     direct: tuple[str, ...]
+    method: Explicit
 
-    def cut(self, states: Array, story: Story | None) -> tuple[list[Leg], list[Saltation]]:
+    def cut(self, states: Array, story: Story | None) -> tuple[list[Leg], list[Saltation | Meeting]]:
         if story is None:
-            return [Leg(self._motion(()), states[:, 0], states[:, 1:])], []
-        ends = list(self._changes(story))
-        pieces: list[Leg] = []
-        jumps: list[Saltation] = []
-        motion, begin = self._mode(story.statuses[0], states[0, 0]), states[0]
-        for t, before, after, k in ends:
-            pieces.append(_piece(motion, states, begin, np.concatenate([[t], before])))
-            following = self._mode(story.after[k], t)
-            jumps.append(self._jump(story, k, (motion, following), (t, before, after)))
-            motion, begin = following, np.concatenate([[t], after])
-        pieces.append(_piece(motion, states, begin, states[-1]))
-        return pieces, jumps
+            whole = Leg(self._motion(()), states[:, 0], states[:, 1:])
+            require_same_steps(whole, self.method, "")
+            return [whole], []
+        there = _there_from_the_start(story, states[0, 0])
+        groups = _together(story, there)
+        changes = [_change(story, group) for group in groups]
+        begins = [states[0], *(np.concatenate([[t], after]) for t, _, after in changes)]
+        ends = [*(np.concatenate([[t], before]) for t, before, _ in changes), states[-1]]
+        modes = [first_statuses(story, states[0, 0]), *(story.after[group[-1]] for group in groups)]
+        pieces = [
+            _piece(self._mode(mode), states, begin, end) for mode, begin, end in zip(modes, begins, ends, strict=True)
+        ]
+        for mode, piece in zip(modes, pieces, strict=True):
+            require_same_steps(piece, self.method, f", with {statuses_in_words(mode, story.candidates)}")
+        parts = list(self._graded(story, groups, pieces))
+        jumps: list[Saltation | Meeting] = []
+        for k, legs in enumerate(parts):
+            if k:
+                jumps.append(self._jump(story, groups[k - 1], [parts[k - 1][-1], legs[0]], changes[k - 1]))
+            for a, b in pairwise(legs):
+                jumps.append(Saltation(a.motion, b.motion, float(b.t[0]), b.x[0], b.x[0], None, (), "slip"))
+        return [leg for legs in parts for leg in legs], jumps
 
-    def _changes(self, story: Story) -> Iterator[tuple[float, Array, Array, int]]:
-        for k, t in enumerate(story.times):
-            q = story.q[k]
-            yield float(t), np.concatenate([q, story.u_before[k]]), np.concatenate([q, story.u[k]]), k
+    def _graded(self, story: Story, groups: Sequence[Sequence[int]], pieces: Sequence[Leg]) -> Iterator[list[Leg]]:
+        """The pieces, those with short steps where a slip in space begins or ends; one where it does both is two."""
+        candidates = self.dyn.equations.candidates
+
+        def slow(group: Sequence[int], kind: str) -> list[CandidateEquations]:
+            causes = (candidates[story.causes[i]] for i in group if story.kinds[i] == kind)
+            return [c for c in causes if len(c.tangents) == 2]
+
+        for k, piece in enumerate(pieces):
+            begin, end = slow(groups[k - 1] if k else (), "slips"), slow(groups[k] if k < len(groups) else (), "sticks")
+            parts = [piece]
+            if begin:
+                whole = graded(piece, self.method, begin, begins=True)
+                half = int(np.argmin(np.abs(whole.t - 0.5 * (whole.t[0] + whole.t[-1]))))
+                parts = [Leg(whole.motion, whole.t[: half + 1], whole.x[: half + 1])]
+                parts.append(Leg(piece.motion, whole.t[half:], whole.x[half:]))
+            if end:
+                parts[-1] = graded(parts[-1], self.method, end, begins=False)
+            yield parts
 
     def _motion(self, rows: Sequence[Equation]) -> ModeSlopes:
-        return ModeSlopes(held(self.dyn, rows), self.problem.plan, self.parameters, self.direct)
+        return ModeSlopes(held(self.dyn, rows), self.plan, self.parameters, self.direct)
 
-    def _mode(self, statuses: Array, t: float) -> ModeSlopes:
-        candidates = self.dyn.equations.candidates
-        for c, status in zip(candidates, statuses, strict=True):
-            if status not in (OPEN, HELD):
-                raise ModelError(f"{c.name!r} slides at t = {t:.9g} s; friction that slips is not derived")
-        return self._motion([row for c, s in zip(candidates, statuses, strict=True) if s == HELD for row in c.rows])
+    def _mode(self, statuses: Array) -> ModeSlopes:
+        rows: list[Equation] = []
+        drags: list[Drag] = []
+        for c, status in zip(self.dyn.equations.candidates, statuses, strict=True):
+            if status == HELD:
+                rows += c.rows
+            elif status == SLIDING:
+                rows += [] if c.normal is None else [c.normal]
+                drags += [Drag(c.normal, c.tangents, c.numbers[KINETIC])] if c.tangents else []
+        motion = self._motion(rows)
+        return sliding(motion, drags) if drags else motion
 
     def _jump(
-        self, story: Story, k: int, motions: tuple[ModeSlopes, ModeSlopes], at: tuple[float, Array, Array]
-    ) -> Saltation:
-        candidates = self.dyn.equations.candidates
-        c, kind = candidates[story.causes[k]], story.kinds[k]
+        self, story: Story, group: Sequence[int], pieces: Sequence[Leg], at: tuple[float, Array, Array]
+    ) -> Saltation | Meeting:
+        before, after = (piece.motion for piece in pieces)
+        k = group[0]
+        candidates, kind = self.dyn.equations.candidates, story.kinds[k]
         if kind in _SLIPS:
-            raise ModelError(f"{c.name!r} {kind} at t = {at[0]:.9g} s; changes of friction are not derived")
-        rows: list[tuple[Equation, Expr | float]] = []
-        if kind != "deleted":
-            closed = [x for x, status in zip(candidates, story.after[k], strict=True) if status == HELD and x is not c]
-            rows = [(row, 0.0) for row in self.dyn.equations.constraints]
-            rows += [(row, 0.0) for x in closed for row in x.rows]
-            rows += [(row, 0.0) for row in c.rows if row is not c.normal]
-            if c.normal is not None:
-                rows.append((c.normal, c.numbers[RESTITUTION] if kind == "bounces" else 0.0))
-        return Saltation(motions[0], motions[1], at[0], at[1], at[2], _guard(c, kind), rows, c.name)
+            return self._slip(story, group, (before, after), at)
+        first = Strike(candidates[story.causes[k]], kind)
+        strikes = [Strike(candidates[story.causes[i]], story.kinds[i]) for i in group if story.kinds[i] in STRIKES]
+        together = [guard for other in strikes[1:] if (guard := other.guard) is not None]
+        then = story.after[group[-1]]
+        jump = first.change((before, after), at, self._closed(then, first.c), together)
+        if len(strikes) < 2 or (jump.lawful and jump.always_together):
+            return jump
+        return self._meeting(strikes, story.after[k - 1] if k else story.statuses[0], then, at) or jump
+
+    def _meeting(
+        self, strikes: Sequence[Strike], before: Array, after: Array, at: tuple[float, Array, Array]
+    ) -> Meeting | None:
+        """Impacts that meet; None where something else changes with them."""
+        candidates = self.dyn.equations.candidates
+        changed = [c for c, a, b in zip(candidates, before, after, strict=True) if a != b]
+        if any(all(c is not strike.c for strike in strikes) for c in changed):
+            return None
+        return Meeting(strikes, candidates, self.dyn.equations.constraints, before, after, self._mode, at)
+
+    def _closed(self, statuses: Array, beside: CandidateEquations) -> list[Equation]:
+        """Rows that are in force besides those of one contact."""
+        pairs = zip(self.dyn.equations.candidates, statuses, strict=True)
+        closed = (row for c, status in pairs if status == HELD and c is not beside for row in c.rows)
+        return [*self.dyn.equations.constraints, *closed]
+
+    def _slip(
+        self, story: Story, group: Sequence[int], motions: tuple[ModeSlopes, ModeSlopes], at: tuple[float, Array, Array]
+    ) -> Saltation:
+        """What friction does between sticking and sliding, at several contacts of a body together."""
+        causes = [self.dyn.equations.candidates[story.causes[i]] for i in group]
+        c, kind, (t, x, x_after) = causes[0], story.kinds[group[0]], at
+        if any(len(other.tangents) != len(c.tangents) for other in causes):
+            raise ModelError(
+                f"{c.name!r} {kind} at t = {t:.9g} s together with another that has more tangents or fewer; such "
+                "changes are not derived"
+            )
+        if kind == "slips":
+            bounds = tuple(StaticBound(other.normal, other.tangents, other.numbers[STATIC]) for other in causes)
+            return BeginOfSlip(*motions, t, x, x_after, None, (), c.name, bounds=bounds)
+        if len(c.tangents) == 1:
+            return Saltation(*motions, t, x, x_after, c.tangents[0].motion, (), c.name)
+        if kind == "reverses":
+            raise ModelError(
+                f"{c.name!r} reverses at t = {t:.9g} s in space, where a slip turns and does not pass through rest but "
+                "by rounding; give the run smaller tolerances, and where static friction is hardly above kinetic, more "
+                "of it"
+            )
+        closed = self._closed(story.after[group[-1]], c)
+        rows, drags = Strike(c, kind).rows(closed, c.tangents), list[tuple[Equation, Expr, int]]()
+        if isinstance(motions[1], SlidingSlopes):
+            for normal, friction in _slipping_on(motions[1], t, x_after):
+                rows.append((normal, 0.0))
+                drags += [(row, share, len(rows) - 1) for row, share in friction]
+        return Saltation(*motions, t, x_after, x_after, None, rows, c.name, drags=drags)
 
 
-def _guard(c: CandidateEquations, kind: str) -> Expr | None:
-    """What vanishes at a change; None where a reaction does, at which the accelerations go on as they were."""
-    if kind == "deleted":
-        return None if c.candidate.off is None else c.numbers[OFF]
-    return c.numbers[ON] if c.normal is None else c.numbers[GAP]
+def _slipping_on(motion: SlidingSlopes, t: float, x: Array) -> Iterator[tuple[Equation, list[tuple[Equation, Expr]]]]:
+    """The normal rows of what slips, and its tangents with the friction along them per unit of normal force."""
+    slips = motion.slips(np.array([t]), x[None, :])[0]
+    for drag, v in zip(motion.drags, slips, strict=True):
+        if drag.normal is not None:
+            along = (v / np.linalg.norm(v)).tolist()
+            yield drag.normal, [(row, -drag.kinetic * e) for row, e in zip(drag.tangents, along, strict=False)]
+
+
+def first_statuses(story: Story, start: float) -> Array:
+    """Those in which a run that begins at a time goes on from there."""
+    there = _there_from_the_start(story, start)
+    return np.asarray(story.after[there - 1] if there else story.statuses[0])
+
+
+def _there_from_the_start(story: Story, start: float) -> int:
+    """How many of the first changes say what is in force at the start, where nothing jumps."""
+    begins = (story.times == start) & (
+        np.abs(story.u - story.u_before).max(axis=1) <= AT_THE_START * np.abs(story.u).max(axis=1, initial=1.0)
+    )
+    return int(np.argmin(np.append(begins, False)))
+
+
+def _change(story: Story, group: Sequence[int]) -> tuple[float, Array, Array]:
+    """When, and the states on both sides."""
+    first, last = group[0], group[-1]
+    before, after = (np.concatenate([story.q[first], u]) for u in (story.u_before[first], story.u[last]))
+    return float(story.times[first]), before, after
+
+
+def _together(story: Story, first: int) -> list[list[int]]:
+    """Changes from the first on; what an impact brings with it, and what friction does at several contacts at one time,
+    is one change, its cause first.
+    """
+    groups: list[list[int]] = []
+    for k in range(first, len(story.times)):
+        same = bool(groups) and story.times[k] == story.times[groups[-1][0]]
+        kind = story.kinds[groups[-1][0]] if same else ""
+        if kind in STRIKES or (kind in _SLIPS and story.kinds[k] == kind):
+            groups[-1].append(k)
+        else:
+            groups.append([k])
+    return groups
 
 
 def _piece(motion: ModeSlopes, states: Array, begin: Array, end: Array) -> Leg:
@@ -186,4 +378,5 @@ def _piece(motion: ModeSlopes, states: Array, begin: Array, end: Array) -> Leg:
     low, high = sorted((begin[0], end[0]))
     inside = states[(states[:, 0] > low) & (states[:, 0] < high)]
     whole = np.concatenate([begin[None], inside, end[None]] if low < high else [begin[None]])
-    return Leg(motion, whole[:, 0], whole[:, 1:])
+    t, x = whole[:, 0], whole[:, 1:]
+    return Leg(motion.directed(t, x) if isinstance(motion, SlidingSlopes) else motion, t, x)

@@ -9,6 +9,8 @@ At an impact u jumps to v with impulses L of the rows A that act, each of which 
 
     M (v - u) = A^T L.
 
+Redundant rows share impulses as they share forces, by the L of least norm: it matters to friction of what slips on.
+
 The order in which changes follow each other is that of the run.
 
 Source: Aizerman & Gantmakher 1958; Kong, Payne, Zhu & Johnson 2024 for the name and its use.
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +28,7 @@ from numpy.typing import NDArray
 from kane.analysis.variations import Affine, Array, ModeSlopes
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
-from kane.dynamics.least_solution import least
+from kane.dynamics.least_solution import least, least_of_motion, outside_column_space
 from kane.errors import ModelError
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import jacobian
@@ -36,6 +39,8 @@ from kane.formulation.constraints.rows import Equation
 
 # A guard that changes slower than this over what would change it if all its parts added up is grazed.
 GRAZING = 1e-9
+# What differs by less than this share is one: times of changes, and accelerations on both sides of one.
+AT_ONCE = 1e-6
 # What is left of the law of an impact over momenta or speeds: the roundings of the engine's impulses, times 1e6.
 UNLAWFUL = 1e-8
 
@@ -50,6 +55,9 @@ class Saltation:
         x, x_after: the states on both sides.
         guard: what vanishes there; None where f goes on as it was, so that the time of the change is of no account.
         rows: on which impulses act, and the restitution of each; none where the state does not jump.
+        drags: friction that slips all through the jump: its row, and its impulse per unit of that of the row of
+            ``rows`` with this number, which is along the normal.
+        together: guards of other contacts that strike in the same instant, which have to be always the same instant.
         cause: the name of the candidate, for messages.
     """
 
@@ -61,77 +69,132 @@ class Saltation:
     guard: Expr | None
     rows: Sequence[tuple[Equation, Expr | float]]
     cause: str
+    drags: Sequence[tuple[Equation, Expr, int]] = ()
+    together: Sequence[Expr] = ()
 
     def derived(self) -> Affine:
         """S+ from S.
 
         Raises:
-            ModelError: the guard is grazed: when it vanishes depends on the rest without bounds.
+            ModelError: the guard is grazed: when it vanishes depends on the rest without bounds; an impact of another
+                law.
         """
+        if not self.lawful:
+            raise ModelError(
+                f"the impact of {self.cause!r} at t = {self.t:.9g} s is not that of this contact alone, or its slip "
+                "begins, ends or turns in it; such impacts are not derived"
+            )
         by_x, by_t, by_p, guard = self._map()
-        if self.guard is None:
-            return Affine(by_x, by_p)
-        g_x, g_t, g_p = guard
         f, f_after = self._rates(self.before, self.x), self._rates(self.after, self.x_after)
+        lost = by_x @ f + by_t - f_after
+        if guard is None:
+            self._require_continuous(lost, f)
+            return Affine(by_x, by_p)
+        if not self.always_together:
+            raise ModelError(
+                f"{self.cause!r} and another contact strike at once at t = {self.t:.9g} s, and would not from another "
+                "start; such impacts are not derived where something else changes with them"
+            )
+        dt_x, dt_p = self._moved(guard, f)
+        return Affine(by_x + np.outer(lost, dt_x), by_p + np.outer(lost, dt_p))
+
+    @property
+    def always_together(self) -> bool:
+        """Whether the other contacts strike in the same instant from wherever the motion begins."""
+        if not self.together:
+            return True
+        f = self._rates(self.before, self.x)
+        own, *others = (
+            np.concatenate(replace(self, guard=guard, together=())._dt(f)) for guard in (self.guard, *self.together)
+        )
+        return all(np.abs(own - other).max() <= AT_ONCE * np.abs(own).max() for other in others)
+
+    def _dt(self, f: Array) -> tuple[Array, Array]:
+        return self._moved(self._map()[3], f)
+
+    def _moved(self, guard: tuple[Array, float, Array] | None, f: Array) -> tuple[Array, Array]:
+        """The derivatives of the time of the change."""
+        assert guard is not None
+        g_x, g_t, g_p = guard
         rate = g_x @ f + g_t
         if abs(rate) <= GRAZING * (np.abs(g_x) @ np.abs(f) + abs(g_t)):
             raise ModelError(
                 f"{self.cause!r} is grazed at t = {self.t:.9g} s: its guard vanishes there with its rate, so that the "
                 "motion has no derivative; vary the start so that it is passed or missed"
             )
-        lost = by_x @ f + by_t - f_after
-        return Affine(by_x - np.outer(lost, g_x) / rate, by_p - np.outer(lost, g_p) / rate)
+        return -g_x / rate, -g_p / rate
+
+    def _require_continuous(self, lost: Array, f: Array) -> None:
+        """Refuse a change whose time counts, and is that of no guard: where what follows it is not what was before."""
+        if np.abs(lost).max() > AT_ONCE * max(1.0, np.abs(f).max()):
+            raise ModelError(
+                f"accelerations jump where {self.cause!r} lets go at t = {self.t:.9g} s, as something else changes in "
+                "the same instant; such changes are not derived"
+            )
 
     def _rates(self, motion: ModeSlopes, x: Array) -> Array:
         t = np.array([self.t])
         return motion.rates(t, x[None, :], motion.inputs(t, t))[0]
 
-    def _map(self) -> tuple[Array, Array, Array, tuple[Array, float, Array]]:
-        """D by x, t and what is varied directly; the guard by the same."""
+    def _map(self) -> tuple[Array, Array, Array, tuple[Array, float, Array] | None]:
+        """D by x, t and what is varied directly; the guard by the same, where there is one."""
         motion = self.before
         e, (nq, nx, width) = motion.dyn.equations, motion.widths
-        found = self._terms()
+        found = self._terms[0]
         m, n, free = len(self.rows), nx - nq, nx + 1 + len(motion.direct)
         given, unknown = found[:, :free], found[:, free:]
         by_x, by_t, by_p = np.eye(nx), np.zeros(nx), np.zeros((nx, width))
         inputs = len(e.inputs)
         if m:
-            solved = least(unknown[: n + m], -given[: n + m])[:n]
+            P = outside_column_space(unknown[n : n + m, :n])
+            U = np.block([[unknown[: n + m]], [np.zeros((m, n)), P]])
+            solved = least_of_motion(U, -np.pad(given[: n + m], ((0, m), (0, 0))), n)[:n]
             by_x[nq:], by_t[nq:], by_p[nq:, inputs:] = solved[:, :nx], solved[:, nx], solved[:, nx + 1 :]
+        if self.guard is None:
+            return by_x, by_t, by_p, None
         guard = given[-1]
         g_p = np.concatenate([np.zeros(inputs), guard[nx + 1 :]])
         return by_x, by_t, by_p, (guard[:nx], float(guard[nx]), g_p)
 
-    def _terms(self) -> Array:
-        """M (v - u) - A^T L, A v + b + e (A u + b), and the guard, by q, u, t, parameters, v and L, at the state."""
+    def momenta(self) -> tuple[Array, Array]:
+        """M and the rows A on which impulses act."""
+        n, m = len(self.before.dyn.equations.u), len(self.rows)
+        entries = self._terms[0]
+        first = entries.shape[1] - n - m
+        return entries[:n, first : first + n], -entries[:n, first + n :].T
+
+    @property
+    def lawful(self) -> bool:
+        """Whether the speeds behind the jump are those of this law."""
+        return self._terms[1]
+
+    @cached_property
+    def _terms(self) -> tuple[Array, bool]:
+        """M (v - u) - A^T L, A v + b + e (A u + b), and the guard, by q, u, t, parameters, v and L; whether v makes the
+        first two zero.
+        """
         motion, nq = self.before, self.before.widths[0]
         program, places, shape, rest = self._program()
         function = motion.dyn.compile(program)
-        v = self.x_after[nq:]
+        v, lawful, jumps = self.x_after[nq:], True, bool((self.x != self.x_after).any())
         state = np.concatenate([[self.t], self.x])
         inputs = motion.inputs(np.array([self.t]), np.array([self.t]))[0]
         read = np.concatenate([inputs, v, np.zeros(len(self.rows))])
         stage = function.stage(motion.parameters)
         entries = np.zeros(shape)
-        if self.rows:  # the impulses follow from v, in which the terms are linear; they stand in the derivatives
+        if (
+            self.rows and jumps
+        ):  # the impulses follow from v, in which the terms are linear; they stand in the derivatives
             n = len(v)
             at = function(state, read, stage)
             entries.ravel()[places] = at[shape[0] :]
             first = shape[1] - len(self.rows)
             read[rest:] = least(entries[:n, first:], -at[:n, None])[:, 0]
-            self._require_law(function(state, read, stage)[: n + len(self.rows)], at[:n], state[1 + nq :])
+            left = np.abs(function(state, read, stage)[: n + len(self.rows)])
+            momenta, speeds = np.abs(at[:n]).max(), max(np.abs(state[1 + nq :]).max(), np.abs(v).max())
+            lawful = bool(left[:n].max() <= UNLAWFUL * momenta and left[n:].max() <= UNLAWFUL * speeds)
         entries.ravel()[places] = function(state, read, stage)[shape[0] :]
-        return entries
-
-    def _require_law(self, left: Array, momenta: Array, u: Array) -> None:
-        """Refuse impacts of other laws: where friction slips, or several contacts strike at once."""
-        n = len(momenta)
-        size = np.abs(momenta).max(), max(np.abs(u).max(), np.abs(self.x_after[-n:]).max())
-        if np.abs(left[:n]).max() > UNLAWFUL * size[0] or np.abs(left[n:]).max() > UNLAWFUL * size[1]:
-            raise ModelError(
-                f"the impact of {self.cause!r} at t = {self.t:.9g} s is not that of this contact alone, or friction "
-                "slips in it; such impacts are not derived"
-            )
+        return entries, lawful
 
     def _program(self) -> tuple[Program, NDArray[np.intp], tuple[int, int], int]:
         """Terms and their entries, where these lie, the shape of all, and where L stands in what is read."""
@@ -147,6 +210,9 @@ class Saltation:
                 for j, c in row.coefficients.items():
                     momenta[j] = momenta[j] - c * impulse
             there = dict(zip(e.u, v, strict=True))
+            for row, share, normal in self.drags:
+                for j, c in row.coefficients.items():
+                    momenta[j] = momenta[j] - share * c * L[normal]
             rows = [substitute([row.motion], there)[0] + ratio * row.motion for row, ratio in self.rows]
             roots = [arena.lift(x) for x in (*momenta, *rows, arena.zero if self.guard is None else self.guard)]
             roots = list(free.baked_in(roots))

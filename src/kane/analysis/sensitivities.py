@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.analysis.changed_charts import ChartedLeg
 from kane.analysis.retrace import Retraced, retraced
 from kane.analysis.variations import Affine, ModeSlopes, Passed, Weights, backward, direct_columns, forward
 from kane.errors import ModelError, shown
@@ -23,10 +24,13 @@ from kane.expression.arguments import require, words
 from kane.expression.node import Expr
 from kane.model.checks import near
 from kane.model.named_vector import position
+from kane.simulation.asked.events import Event
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.recorded.trajectory import Trajectory
 
 Array = NDArray[np.float64]
+# So near the last time, as a share of it, has an event to be at which the run ended.
+NEAR_EVENT = 1e-6
 # A displacement along the constraints changes a coordinate that it should by 1 but for this; else it cannot.
 IMMOVABLE = 1e-8
 
@@ -37,6 +41,15 @@ class Profile(NamedTuple):
     times: Array
     middles: Array
     by: Array
+
+
+class _Slopes(NamedTuple):
+    """An expression at the last state, by the state and by what is varied directly, and its rate in the motion."""
+
+    value: float
+    by_x: Array
+    by_p: Array
+    rate: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +90,10 @@ class Adjoint(Mapping[str, float]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}: {value:.6g}" for name, value in self._values.items())
+        return f"<Adjoint of {self._retraced.problem.layout.model!r}, {values}>"
+
 
 @dataclass(frozen=True, eq=False)
 class Sensitivities:
@@ -93,6 +110,7 @@ class Sensitivities:
     states: tuple[str, ...]
     _retraced: Retraced
     _start: Affine
+    _ends: Event | None = None
 
     def __getitem__(self, name: str) -> Array:
         return self._forward[1][:, :, position(name, self.names, "derivative by")]
@@ -105,7 +123,19 @@ class Sensitivities:
     @cached_property
     def final(self) -> Mapping[str, Array]:
         """The derivatives of the last state, (nq + n,) by name."""
-        return {name: self[name][-1] for name in self.names}
+        if self._ends is None:
+            return {name: self[name][-1] for name in self.names}
+        rates = self._last[0]
+        return {name: self[name][-1] + rates * self.end[name] for name in self.names}
+
+    @cached_property
+    def end(self) -> Mapping[str, float]:
+        """The derivatives of the last time by name: that of the event in ``ends``, zero where it is held."""
+        if self._ends is None:
+            return dict.fromkeys(self.names, 0.0)
+        at = self._event
+        moved = -(at.by_x @ self._forward[1][-1] + at.by_p @ self._forward[2]) / at.rate
+        return dict(zip(self.names, moved.tolist(), strict=True))
 
     def gradient(self, cost: Expr) -> dict[str, float]:
         """The derivatives of an expression at the last state, by name of what is varied: forwards.
@@ -114,8 +144,8 @@ class Sensitivities:
             ModelError: as of ``Dynamics.derivatives``.
         """
         by_x, by_p = self._cost(cost)
-        chosen = self._chosen
-        return {name: float(by_x @ S + by_p @ chosen[:, k]) for k, (name, S) in enumerate(self.final.items())}
+        found = by_x @ self._forward[1][-1] + by_p @ self._forward[2]
+        return dict(zip(self.names, found.tolist(), strict=True))
 
     def adjoint(self, cost: Expr) -> Adjoint:
         """The same derivatives backwards, at the price of one run whatever the number of names.
@@ -126,64 +156,121 @@ class Sensitivities:
             ModelError: as of ``Dynamics.derivatives``.
         """
         weight, direct = self._cost(cost)
-        found, out = self._retraced, Weights(direct.copy(), [], [], [])
+        found = self._retraced
+        out = Weights(np.zeros_like(direct), [], [], [], found.answers.anew())
+        last = found.pieces[-1].t[-1:]
+        out.add(last, np.nextafter(last[0], -np.inf), direct[None, :])
         for piece, jump in zip(reversed(found.pieces), (*reversed(found.jumps), None), strict=True):
             weight = backward(piece, found.method, weight, out)
             if jump is not None:
                 along = jump.derived()
-                out.direct[:] += along.by_p.T @ weight
+                share = along.by_p.T @ weight
+                out.add(np.array([jump.t]), np.nextafter(jump.t, -np.inf), share[None, :])
                 weight = along.by_x.T @ weight
         total = self._start.by_x.T @ weight + self._chosen.T @ (out.direct + self._start.by_p.T @ weight)
-        m = len(found.problem.plan.names)
-        by = [np.concatenate(rows) if rows else np.zeros((0, *tail)) for rows, tail in self._stages(out, m)]
-        return Adjoint(Profile(*by), dict(zip(self.names, total.tolist(), strict=True)), found)
-
-    @staticmethod
-    def _stages(out: Weights, m: int) -> list[tuple[list[Array], tuple[int, ...]]]:
-        return [(out.times[::-1], ()), (out.middles[::-1], ()), (out.inputs[::-1], (m,))]
+        values = dict(zip(self.names, total.tolist(), strict=True))
+        return Adjoint(_profile(out, len(found.problem.plan.names)), values, found)
 
     @cached_property
     def _chosen(self) -> Array:
         return direct_columns(self._retraced.pieces[0].motion, self.names)
 
     @cached_property
-    def _forward(self) -> tuple[Array, Array]:
-        """States and S, (times, nx, ...)."""
-        found, chosen = self._retraced, self._chosen
+    def _forward(self) -> tuple[Array, Array, Array]:
+        """States and S, (times, nx, ...), and the derivatives of what is varied directly at the last time."""
+        found, chosen = self._retraced, self._chosen.copy()
         S = self._start.by_x + self._start.by_p @ chosen
-        out = Passed(found.times[1:], [found.pieces[0].x[0]], [S])
+        out = Passed(found.times[1:], [found.pieces[0].x[0]], [S], found.answers.anew())
         for piece, jump in zip(found.pieces, (*found.jumps, None), strict=True):
+            first = len(out.x)
             S = forward(piece, found.method, S, chosen, out)
+            if isinstance(piece, ChartedLeg) and len(out.x) > first:
+                own = np.array(out.x[first:]), np.array(out.S[first:])
+                times = found.times[first : len(out.x)]
+                out.x[first:], out.S[first:] = map(list, piece.declared(times, *own, out.x[first - 1]))
             if jump is not None:
                 along = jump.derived()
                 S = along.by_x @ S + along.by_p @ chosen
-        return np.array(out.x), np.array(out.S)
+        return np.array(out.x), np.array(out.S), chosen
 
     def _cost(self, cost: Expr) -> tuple[Array, Array]:
-        """Of an expression at the last state by the state and by what is varied directly."""
+        """Of an expression at the last time, which may move, by the state there and by what is varied directly."""
         require(cost, Expr, "a cost is one expression of the model")
+        found = self._slopes(cost)
+        if self._ends is None:
+            return found.by_x, found.by_p
+        share = found.rate / self._event.rate
+        return found.by_x - share * self._event.by_x, found.by_p - share * self._event.by_p
+
+    def _slopes(self, value: Expr) -> _Slopes:
+        """Of an expression at the last state."""
+        rates, input_rates = self._last
         piece = self._retraced.pieces[-1]
         motion, (nq, _, _) = piece.motion, piece.motion.widths
         t, x = piece.t[-1:], piece.x[-1:]
-        found = motion.dyn.derivatives(cost, wrt=("coordinates", "u", "inputs", *motion.direct))
-        slopes = found(x[:, :nq], x[:, nq:], motion.inputs(t, t), t, parameters=motion.values)
-        direct = [float(slopes[name][0]) for name in motion.direct]
-        by_x = np.concatenate([slopes["coordinates"][0], slopes["u"][0]])
-        return by_x, np.concatenate([slopes["inputs"][0], direct])
+        d = motion.dyn.derivatives(value, wrt=("coordinates", "u", "inputs", "t", *motion.direct))
+        found = d(x[:, :nq], x[:, nq:], motion.inputs(t, t), t, parameters=motion.values)
+        direct = [float(found[name][0]) for name in motion.direct]
+        by_x = np.concatenate([found["coordinates"][0], found["u"][0]])
+        rate = float(by_x @ rates + found["t"][0] + found["inputs"][0] @ input_rates)
+        return _Slopes(float(found.value[0]), by_x, np.concatenate([found["inputs"][0], direct]), rate)
+
+    @cached_property
+    def _last(self) -> tuple[Array, Array]:
+        """Rates of the state and of the inputs at the last time."""
+        piece = self._retraced.pieces[-1]
+        t, motion = piece.t[-1:], piece.motion
+        before = motion.inputs(t, np.nextafter(t, -np.inf))
+        return motion.rates(t, piece.x[-1:], before)[0], motion.plan.slopes(float(t[0]))
+
+    @cached_property
+    def _event(self) -> _Slopes:
+        """Of the expression of the event.
+
+        Raises:
+            ModelError: it does not vanish at the last time.
+        """
+        assert self._ends is not None
+        value, t = self._ends.expression, float(self._retraced.pieces[-1].t[-1])
+        found = self._slopes(value)
+        if not abs(found.value) <= NEAR_EVENT * max(1.0, abs(t)) * abs(found.rate):
+            raise ModelError(
+                f"the run did not end at this event: at its last time, {t:.9g} s, {value!r} is {found.value:.3g}; "
+                "simulate with events=[kane.Event(..., terminal=True)] and give that event"
+            )
+        return found
+
+    def require_event(self) -> None:
+        """Refuse a run that did not end at the event in ``ends``, where one is given."""
+        if self._ends is not None:
+            _ = self._event
 
     def __repr__(self) -> str:
         return f"<Sensitivities of {self._retraced.problem.layout.model!r} by {', '.join(self.names)}>"
 
 
+def _profile(out: Weights, inputs: int) -> Profile:
+    """Weights of inputs, in the order of time."""
+    shares = np.concatenate([np.zeros((0, out.direct.size)), *out.inputs[::-1]])
+    times, middles = (np.concatenate([np.zeros(0), *rows[::-1]]) for rows in (out.times, out.middles))
+    return Profile(times, middles, shares[:, :inputs])
+
+
 def sensitivities(
-    run: Trajectory, *, wrt: Sequence[str], inputs: Any = None, integrator: Integrator | None = None
+    run: Trajectory,
+    *,
+    wrt: Sequence[str],
+    inputs: Any = None,
+    integrator: Integrator | None = None,
+    ends: Event | None = None,
 ) -> Sensitivities:
     """The derivatives of a motion at its recorded times by parameters, initial values and constant inputs.
 
     The run is taken again with its own steps, of which these are the exact derivatives. Under constraints a coordinate
     that is varied takes along what it must, by the least displacements of the joints; dependent speeds follow. Where
     constraints come and go, changes of the mode are passed by saltation matrices, their order as it is in the run:
-    impacts of one contact that sticks or has no friction, contacts and stops that stay closed, switches.
+    impacts of one contact or of several independent ones, contacts and stops that stay closed, slip, switches. The
+    derived equations have to take the steps of the run to where they ended.
 
     Args:
         run: what ``kane.simulate`` returned.
@@ -191,16 +278,25 @@ def sensitivities(
         inputs: as they were given to ``simulate``, where they were not constant: expressions, ``kane.Interpolated`` or
             ``kane.Held``.
         integrator: an explicit one that chooses its steps; that of the run unless given, RK8() where that is implicit.
+        ends: the event at which the run ended, if the last time is to be that of the event and moves with it:
+            ``s.final``, ``s.gradient`` and ``s.adjoint`` are then of what is found at the event, ``s.end`` of its time.
+            The last time is held unless given, and recorded times always are.
 
     Raises:
-        ModelError: unknown names; inputs that are functions of Python, which have no derivatives; inputs that vary and
-            are not given; friction that slips; charts.
+        ModelError: unknown names; inputs that are functions of Python, sampled ones without derivative=; inputs that
+            vary and are not given; impacts that meet and act on each other, or in which a slip begins or ends; friction
+            in space that begins to slip with no acceleration; sampled laws in a run that changed charts; equations that
+            do not take the steps of the run; a run that did not end at the event.
         SimulationError: as of ``simulate``.
     """
     if not isinstance(run, Trajectory):
         raise ModelError(f"sensitivities are those of a trajectory, from kane.simulate, not of {shown(run)}")
+    if ends is not None:
+        require(ends, Event, "ends= is the kane.Event at which the run ended")
     e, names = run.dynamics().equations, words(wrt, "wrt", "names")
     leaves = {leaf.name: leaf for leaf in (*e.inputs, *e.u, *e.q, *e.parameters)}
+    if len(set(names)) < len(names):
+        raise ModelError(f"wrt={shown(list(names))} names something twice; name it once")
     parts = {e.q[start + k] for start in e.quaternions for k in range(4)}
     for name in names:
         if name not in leaves:
@@ -211,7 +307,9 @@ def sensitivities(
     found = retraced(run, inputs, integrator, [name for name in names if name in parameters])
     layout = found.problem.layout
     start = _started(found.pieces[0].motion, found.pieces[0].t[:1], found.pieces[0].x[:1], names)
-    return Sensitivities(found.times, tuple(names), (*layout.coordinates, *layout.speeds), found, start)
+    made = Sensitivities(found.times, tuple(names), (*layout.coordinates, *layout.speeds), found, start, ends)
+    made.require_event()
+    return made
 
 
 def _started(motion: ModeSlopes, t: Array, x: Array, names: Sequence[str]) -> Affine:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kane.analysis.outside import not_in_force, require_apart
 from kane.analysis.small_motions import SmallMotions
 from kane.dynamics.constraint_terms import Array
 from kane.dynamics.dynamics import Dynamics
@@ -70,7 +71,8 @@ def trim(
 
     Sought are q, u and inputs with phi(q) = 0, A u + b = 0, udot = 0 and d udot/dt = 0, by Levenberg's method with the
     exact derivatives of the equations: of all small changes that do the same the smallest. Whatever is not named in
-    ``fixed`` may change, inputs as well; where several steady motions are near, one of them is found.
+    ``fixed`` may change, inputs as well; where several steady motions are near, one of them is found. It is one of the
+    mode in which no contact, stop, stick, latch or switch is in force: what rests on a floor is not found.
 
     Args:
         dyn: native code of the equations.
@@ -81,7 +83,8 @@ def trim(
         parameters: values by name; defaults for the others.
 
     Raises:
-        ModelError: none is found (the message has what is left of which equation), or unknown names.
+        ModelError: none is found (the message has what is left of which equation), it is inside a contact or beyond a
+            stop, or unknown names.
     """
     if not isinstance(dyn, Dynamics):
         raise ModelError(f"trim takes Dynamics, from kane.build, not {shown(dyn)}")
@@ -94,6 +97,12 @@ def trim(
     if not residual <= SOLVED * found.scale:
         _refuse(found, layout, fixed)
     at = found.motion
+    require_apart(
+        at,
+        "the steady motion found is",
+        "trim solves the equations in which no contact, stop, stick, latch or switch is in force; start elsewhere, or "
+        "replace what shall hold by a constraint of the model (kane.Prescribed, kane.Coincidence)",
+    )
     names = (*layout.coordinates, *layout.speeds, *layout.inputs)
     units = (*layout.coordinate_units, *layout.speed_units)
     return Trim(at.q, at.u, at.inputs, residual, iterations, names, units)
@@ -254,4 +263,5 @@ def _refuse(found: _TrimPlace, layout: Layout, fixed: Sequence[str]) -> None:
     raise ModelError(
         f"{layout.model!r} has no equilibrium or steady motion near this state{held}: the search ended where "
         f"{found.names[worst]} is {left[worst]:.3g}; start elsewhere, or hold less (fixed=)"
+        f"{not_in_force(found.motion.dyn)}"
     )

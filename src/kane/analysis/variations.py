@@ -1,22 +1,15 @@
 """Derivatives of a run, step by step: those of the explicit Runge-Kutta steps that made it, forwards and backwards.
 
-With the slopes K_i at the stages X_i = x + h sum_j a_ij K_j of a step, all that is linear in a small change S of x is
-
-    dK_i = f_x (S + h sum_j a_ij dK_j) + f_p,   S+ = S + h sum_i b_i dK_i,
-
-f_x and f_p taken at the stages; backwards a change of the step's end weighs l+ and one of its beginning
-
-    l = l+ + sum_i n_i,   n_i = f_x^T m_i,   m_i = h b_i l+ + h sum_j a_ji n_j.
-
-Source: Hager 2000; Sanz-Serna 2016, Sec. 3.
+Here are the derivatives of slopes at all stages; ``native.variations`` passes them on from step to step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +18,7 @@ from kane.dynamics.dynamics import Dynamics
 from kane.expression.node import Expr
 from kane.formulation.derivatives.variables import displacements
 from kane.native.arrays import Scheme
+from kane.native.variations import Looks, SpannedColumns, StepSlopes, vary_backwards, vary_forwards
 from kane.simulation.asked.inputs import InputPlan
 from kane.simulation.integrators.explicit import Explicit, dense_weights, scheme
 
@@ -89,15 +83,11 @@ class ModeSlopes:
     def derivatives(self, t: Array, x: Array, inputs: Array) -> tuple[Array, Array]:
         """f_x (times, nx, nx) and f_p (times, nx, direct) at states."""
         d = self.dyn.derivatives("rhs", wrt=("coordinates", "u", "inputs", *self.direct))
-        nq, nx, width = self.widths
+        nq, nx, _ = self.widths
         if d.function is None:  # the quaternions of stages are not of unit length, which numbers at states ask for
             x = self._unit(x)
-        J = d(x[:, :nq], x[:, nq:], inputs, t, parameters=self.values)
-        by_p = np.empty((len(t), nx, width))
-        by_p[..., : inputs.shape[1]] = J["inputs"]
-        for k, name in enumerate(self.direct):
-            by_p[..., inputs.shape[1] + k] = J[name]
-        return np.concatenate([J["coordinates"], J["u"]], axis=-1), by_p
+        whole = d(x[:, :nq], x[:, nq:], inputs, t, parameters=self.values).whole
+        return whole[..., :nx], whole[..., nx:]
 
     def settled(self, t: Array, x: Array) -> Affine | None:
         """How a state that a step has reached follows as it is settled; None where nothing is."""
@@ -170,8 +160,8 @@ class Leg:
         for start in range(0, len(self.t) - 1, CHUNK):
             yield Leg(self.motion, self.t[start : start + CHUNK + 1], self.x[start : start + CHUNK + 1])
 
-    def slopes(self, table: Scheme) -> Slopes:
-        """At all stages, those of the interpolant too."""
+    def values(self, table: Scheme) -> tuple[Array, Array, Array]:
+        """Times (steps, stages), slopes and states (steps, stages, nx) of all stages, those of the interpolant too."""
         t, h = self.t[:-1], np.diff(self.t)
         value = np.zeros((len(h), len(table.nodes), self.x.shape[1]))
         times = t[:, None] + np.array(table.nodes) * h[:, None]
@@ -180,15 +170,63 @@ class Leg:
             stages[:, i] = self.x[:-1] + h[:, None] * np.einsum("j,kjx->kx", table.coefficients[i], value)
             inputs = self.motion.inputs(times[:, i], t + h / 2)
             value[:, i] = self.motion.rates(times[:, i], stages[:, i], inputs)
+        return times, value, stages
+
+    def slopes(self, table: Scheme) -> Slopes:
+        """Slopes of all stages with their derivatives."""
+        t, h = self.t[:-1], np.diff(self.t)
+        times, value, stages = self.values(table)
         flat = times.reshape(-1), stages.reshape(-1, stages.shape[2])
         inputs = self.motion.inputs(flat[0], np.repeat(t + h / 2, len(table.nodes)))
         by_x, by_p = self.motion.derivatives(*flat, inputs)
         shape = value.shape[:2]
         return Slopes(times, value, by_x.reshape(*shape, *by_x.shape[1:]), by_p.reshape(*shape, *by_p.shape[1:]))
 
-    def settled(self) -> Affine | None:
-        """Of each step's end."""
-        return self.motion.settled(self.t[1:], self.x[1:])
+    def steps(self, found: Slopes, table: Scheme) -> StepSlopes:
+        """As native loops take them."""
+        count = found.times.size
+        by_x, by_p = (np.ascontiguousarray(a.reshape(count, *a.shape[2:])) for a in (found.by_x, found.by_p))
+        after = self.motion.settled(self.t[1:], self.x[1:])
+        nothing = Affine(np.zeros((0, *by_x.shape[1:])), np.zeros((0, *by_p.shape[1:])))
+        settled = [np.ascontiguousarray(a) for a in after or nothing]
+        return StepSlopes(np.diff(self.t), table.coefficients, table.last, by_x, by_p, *settled)
+
+    def stretches(self, answers: Passing) -> list[tuple[int, int]]:
+        """Steps between which answers change something: the first, and behind the last."""
+        cuts = [k for k in range(1, len(self.t) - 1) if self.t[k] in answers.times]
+        return list(pairwise([0, *cuts, len(self.t) - 1])) if len(self.t) > 1 else []
+
+    def looks(self, found: Slopes, method: Explicit, out: Passed, columns: int) -> Looks:
+        """What is wanted of these steps; the states there are put out."""
+        dense = dense_weights(method.tableau)
+        powers = np.arange(1, dense.shape[1] + 1)
+        weights, count = [np.zeros((0, len(dense)))], 0
+        first, end, places = [0], list[int](), list[int]()
+        for k, h in enumerate(np.diff(self.t)):
+            low, high = sorted(self.t[k : k + 2])
+            within = out.wanted[(out.wanted > low) & (out.wanted < high)]
+            rows = h * (dense @ ((within - self.t[k]) / h)[None, :] ** powers[:, None]).T
+            weights.append(rows)
+            out.x.extend(self.x[k] + rows @ found.value[k])
+            places += range(count, count + len(within))
+            first.append(len(places))
+            count += len(within)
+            at_end = self.t[k + 1] in out.wanted
+            end.append(count if at_end else -1)
+            if at_end:
+                out.x.append(self.x[k + 1])
+                count += 1
+        starts, ends, at = (np.array(numbers, np.int64) for numbers in (first, end, places))
+        return Looks(starts, np.concatenate(weights), ends, at, np.empty((count, self.x.shape[1], columns)))
+
+
+class Passing(Protocol):
+    """What changes the derivatives of inputs at times of states; see ``HeldAnswers``."""
+
+    @property
+    def times(self) -> Set[float]: ...
+    def pass_forwards(self, t: float, S: Array, chosen: Array) -> None: ...
+    def pass_backwards(self, t: float, weight: Array, direct: Array) -> Array: ...
 
 
 class Passed(NamedTuple):
@@ -197,6 +235,7 @@ class Passed(NamedTuple):
     wanted: Array
     x: list[Array]
     S: list[Array]
+    answers: Passing
 
 
 def forward(piece: Leg, method: Explicit, S: Array, chosen: Array, out: Passed) -> Array:
@@ -206,29 +245,28 @@ def forward(piece: Leg, method: Explicit, S: Array, chosen: Array, out: Passed) 
         piece: steps.
         method: that took them.
         S: at their beginning, (nx, columns).
-        chosen: which of what is varied directly each column varies, (direct, columns).
+        chosen: the derivatives of what is varied directly, (direct, columns), which answers change.
         out: what is added to.
     """
-    table, dense, wanted = scheme(method), dense_weights(method.tableau), out.wanted
+    table, S = scheme(method), np.array(S)
+    dK = np.zeros((len(table.nodes), *S.shape))
     for part in piece.chunks():
-        found, after = part.slopes(table), part.settled()
-        by_p = found.by_p @ chosen
-        for k, h in enumerate(np.diff(part.t)):
-            dK = np.zeros((len(table.nodes), *S.shape))
-            for i, row in enumerate(table.coefficients):
-                dK[i] = found.by_x[k, i] @ (S + h * np.tensordot(row[:i], dK[:i], 1)) + by_p[k, i]
-            begin, end = sorted(part.t[k : k + 2])
-            for t in wanted[(wanted > begin) & (wanted < end)]:
-                weights = h * (dense @ ((t - part.t[k]) / h) ** np.arange(1, dense.shape[1] + 1))
-                out.x.append(part.x[k] + weights @ found.value[k])
-                out.S.append(S + np.tensordot(weights, dK, 1))
-            S = S + h * np.tensordot(table.coefficients[table.last], dK, 1)
-            if after is not None:
-                S = after.by_x[k] @ S + after.by_p[k] @ chosen
-            if part.t[k + 1] in wanted:
-                out.x.append(part.x[k + 1])
-                out.S.append(S)
+        found = part.slopes(table)
+        looks = part.looks(found, method, out, S.shape[1])
+        given = part.steps(found, table)
+        for begin, end in part.stretches(out.answers):
+            out.answers.pass_forwards(part.t[begin], S, chosen)
+            vary_forwards(given, begin, end, spanned(chosen), S, looks, dK, np.empty_like(S))
+        out.S.extend(looks.found)
     return S
+
+
+def spanned(chosen: Array) -> SpannedColumns:
+    """The derivatives of what is varied directly, (direct, columns), as native loops take them."""
+    there, columns = chosen != 0.0, chosen.shape[1]
+    first = np.where(there.any(axis=1), there.argmax(axis=1), columns) if columns else np.zeros(len(chosen), int)
+    behind = columns - there[:, ::-1].argmax(axis=1) if columns else first
+    return SpannedColumns(chosen, np.stack([first, behind], axis=1).astype(np.int64))
 
 
 class Weights(NamedTuple):
@@ -238,29 +276,32 @@ class Weights(NamedTuple):
     times: list[Array]
     middles: list[Array]
     inputs: list[Array]
+    answers: Passing
+
+    def add(self, times: Array, middle: float, shares: Array) -> None:
+        """Take shares into account and note them."""
+        self.direct[:] += shares.sum(axis=0)
+        self.note(times, middle, shares)
+
+    def note(self, times: Array, middle: float, shares: Array) -> None:
+        """Shares of what is varied directly at some times of one step, (times, direct); inputs come first in it."""
+        self.times.append(times)
+        self.middles.append(np.full(len(times), middle))
+        self.inputs.append(shares)
 
 
 def backward(piece: Leg, method: Explicit, weight: Array, out: Weights) -> Array:
     """The weight of the state at the beginning of a piece, from that at its end; ``out`` is added to."""
-    table = scheme(method)
-    b, last, m = table.coefficients[table.last], table.last, len(piece.motion.dyn.equations.inputs)
+    table, weight = scheme(method), np.array(weight)
+    n, m = np.empty((table.last, len(weight))), np.empty((1, len(weight)))
     for part in reversed(list(piece.chunks())):
-        found, after = part.slopes(table), part.settled()
-        for k in range(len(part.t) - 2, -1, -1):
-            h = part.t[k + 1] - part.t[k]
-            if after is not None:
-                out.direct[:] += after.by_p[k].T @ weight
-                weight = after.by_x[k].T @ weight
-            n, stages = np.zeros((last, len(weight))), np.zeros((last, out.direct.size))
-            for i in range(last - 1, -1, -1):
-                mu = h * (b[i] * weight + table.coefficients[i + 1 : last, i] @ n[i + 1 :])
-                n[i] = found.by_x[k, i].T @ mu
-                stages[i] = found.by_p[k, i].T @ mu
-            out.direct[:] += stages.sum(axis=0)
-            out.times.append(found.times[k, :last])
-            out.middles.append(np.full(last, part.t[k] + h / 2))
-            out.inputs.append(stages[:, :m])
-            weight = weight + n.sum(axis=0)
+        found = part.slopes(table)
+        given, shares = part.steps(found, table), np.empty((len(part.t) - 1, table.last, out.direct.size))
+        for begin, end in reversed(part.stretches(out.answers)):
+            vary_backwards(given, begin, end, weight, out.direct, shares, n, m)
+            weight = out.answers.pass_backwards(part.t[begin], weight, out.direct)
+        for k in range(len(shares) - 1, -1, -1):
+            out.note(found.times[k, : table.last], 0.5 * (part.t[k] + part.t[k + 1]), shares[k])
     return weight
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+import kane
 from kane.cli.model_argument import ModelArgument, read_model
 from kane.cli.run import file_name, initial_state
+from kane.cli.view import shown_at
 from kane.errors import ModelError, shown
 from kane.files.write_file import made_folder
-from kane.haptics.scenes import SCENES, HandScene, scene_of, stirred
+from kane.haptics.scenes import SCENES, HandScene, held_by_mouse, scene_of, stirred
 from kane.haptics.session import Session
 
 
@@ -20,44 +23,64 @@ class DeviceName(StrEnum):
     """Which device is in the hand."""
 
     simulated = "simulated"
+    pointer = "pointer"
 
 
 def haptic(
     model: ModelArgument,
     *,
-    device: Annotated[DeviceName, typer.Option(help="The device.")] = DeviceName.simulated,
+    device: Annotated[
+        DeviceName, typer.Option(help="The device; pointer is the mouse in the page.")
+    ] = DeviceName.simulated,
     handle: Annotated[
         str | None,
-        typer.Option(metavar="BODY[:X:Y:Z]", help="The point that the hand moves [m]; shopping_cart has its own."),
+        typer.Option(
+            metavar="BODY[:X:Y:Z]", help="The point that the hand moves, in metres; shopping_cart has its own."
+        ),
     ] = None,
     seconds: Annotated[float | None, typer.Option(min=0.0, help="How long; what the scene takes unless given.")] = None,
+    view: Annotated[bool, typer.Option("--view", help="Show the mechanism and the hand on a page meanwhile.")] = False,
+    browser: Annotated[bool, typer.Option(help="Open a browser for it.")] = True,
     rehearse: Annotated[bool, typer.Option("--rehearse", help="In simulated time, as fast as it goes.")] = False,
+    predict: Annotated[bool, typer.Option("--predict", help="Take each tick shortly before it is due.")] = False,
+    save: Annotated[Path | None, typer.Option(help="Write the page that plays it to this file.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the trajectory and the session.")] = Path("out"),
 ) -> None:
     """Couple MODEL to a hand through a haptic device, and tell what happened: ticks, energy, events.
 
     shopping_cart is Gillespie's Example 3: a simulated person pushes the cart, the caster sticks and is free again. In
-    ball_in_a_box and crank a hand meets walls and a stop. Of other models it moves the handle on a small circle.
+    ball_in_a_box and crank a hand meets walls and a stop, in dragged_box it drags a box over a rough floor. Of other
+    models it moves the handle on a small circle. With --device pointer whoever looks at the page presses on the
+    mechanism and drags it, for a minute or for --seconds.
     """
+    if rehearse and device == DeviceName.pointer:
+        raise ModelError("a mouse lives in real time; leave --rehearse or --device pointer out")
     scene = scene_of(model) if handle is None and model in SCENES else _handled(model, handle)
-    folder, name = made_folder(out), file_name(scene.dyn.equations.name)
-    with Session(scene.dyn, scene.hand, scene.coupler, **_start(scene)) as session:
-        session.arm()
-        length = scene.seconds if seconds is None else seconds
-        if rehearse:
-            session.rehearse(length)
-        else:
-            session.run(length)
+    folder, name, mouse = made_folder(out), file_name(scene.dyn.equations.name), device == DeviceName.pointer
+    if mouse:
+        scene = held_by_mouse(scene)
+    held = scene.dyn, scene.hand, scene.coupler
+    with Session(*held, predict=predict, **_start(scene)) as session, ExitStack() as page:
+        if view or mouse:
+            shown_at(page.enter_context(kane.view(session)).url, browser)
+        if not mouse:
+            session.arm()
+        go = session.rehearse if rehearse else session.run
+        go(scene.seconds if seconds is None else seconds)
         typer.echo(str(session.report))
         session.trajectory.save(folder / f"{name}.nc")
         session.save(folder / f"{name}.session")
+        if save is not None:
+            typer.echo(f"written: {session.save_html(save)}")
     typer.echo(f"written: {folder / name}.nc, {folder / name}.session")
 
 
 def _handled(name: str, handle: str | None) -> HandScene:
+    if name in SCENES and name not in kane.library.__all__:
+        raise ModelError(f"{name} is a scene, whose hand holds a point of its own; leave --handle out")
+    model = read_model(name, others=f"a scene: those are {', '.join(SCENES)}; nor a ")
     if handle is None:
         raise ModelError(f"which point of {name} does the hand move? give --handle BODY or BODY:X:Y:Z")
-    model = read_model(name)
     body, *place = handle.split(":")
     found = [b for b in model.bodies[1:] if b.name == body]
     try:

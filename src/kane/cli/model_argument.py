@@ -28,6 +28,7 @@ ModelArgument = Annotated[
 
 
 MOST_NOTES = 20  # told one by one
+RUN = ".nc"  # how the files of runs end
 
 
 class Base(StrEnum):
@@ -40,8 +41,13 @@ class Base(StrEnum):
 BaseOption = Annotated[Base, typer.Option(help="How the root link of a URDF is held.")]
 
 
-def read_model(text: str, base: Base = Base.fixed) -> kane.Model:
+def read_model(text: str, base: Base = Base.fixed, *, others: str = "a ") -> kane.Model:
     """The model that ``text`` names.
+
+    Args:
+        text: what the user wrote.
+        base: how the root link of a URDF is held.
+        others: what else it might have named, in words that go before "reference model" where it names nothing.
 
     Raises:
         ModelError: neither a file nor a reference model nor an example robot, or arguments that the reference model
@@ -56,19 +62,19 @@ def read_model(text: str, base: Base = Base.fixed) -> kane.Model:
     if name in known and not path.is_file():
         return _reference_model(name, known[name], arguments)
     if not path.exists() and path.suffix.lower() not in (".xml", ".mjcf", ".json"):
-        path = _example_robot(text, sorted(known))
+        path = _example_robot(text, sorted(known), others)
         typer.echo(f"note: {text!r} is {path.name} of the package example-robot-data", err=True)
     model = _described_model(path, base)
     _tell(model.notes)
     return model
 
 
-def _example_robot(text: str, known: Sequence[str]) -> Path:
+def _example_robot(text: str, known: Sequence[str], others: str) -> Path:
     try:
         return kane.example_robot(text)
     except ImportFileError as error:
         raise ModelError(
-            f"{shown(text)} is neither a file nor a reference model: those are {', '.join(known)}; "
+            f"{shown(text)} is neither a file nor {others}reference model: those are {', '.join(known)}; "
             f"nor is it an example: {error}"
         ) from None
 
@@ -83,6 +89,11 @@ def _tell(notes: Sequence[str]) -> None:
 
 def _described_model(path: Path, base: Base) -> kane.Model:
     """A model of kane's, or a URDF or MJCF, which its outermost element tells apart."""
+    if path.suffix.lower() == RUN:
+        raise ImportFileError(
+            f"{path} is a saved run, and this command takes a model: kane view {path} shows it, and in Python "
+            "kane.Trajectory.load reads it"
+        )
     saved = path.suffix.lower() == ".json"
     # Readers of files are imported for files.
     if not saved and importlib.import_module("kane.importers.xml_reader").read_xml(read_source(path)).tag != "mujoco":
@@ -99,7 +110,11 @@ def _python_model(path: Path) -> kane.Model:
         raise ImportFileError(f"{path}: there is no such file; give the path of a Python file that defines `model`")
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
-    found = getattr(module, "model", None)
+    if not hasattr(module, "model"):
+        raise ImportFileError(
+            f"{path} defines no `model`; call so what it makes, a kane.Model, or a function that returns one"
+        )
+    found = module.model
     made = found() if callable(found) else found
     if not isinstance(made, kane.Model):
         raise ImportFileError(f"{path}: `model` is {shown(made)}; define a kane.Model, or a function that returns one")

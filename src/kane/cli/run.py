@@ -9,13 +9,14 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 import kane
 from kane.cli.count import operation_table, operations
 from kane.cli.model_argument import Base, BaseOption, ModelArgument, read_model
 from kane.files.write_file import made_folder
 from kane.simulation.layout import Layout
+from kane.simulation.recorded.story import table
 
 # How near to a singularity of a joint a position counts as singular, and how far beside it a run then starts [rad, m].
 SINGULAR, ASIDE = 1e-6, 0.3
@@ -32,7 +33,8 @@ def run(
 ) -> None:
     """Simulate MODEL from rest in its neutral position; write the trajectory (NetCDF) and a plot (PNG).
 
-    Where loops have to close, it starts where they do near that position; where it is singular there, beside it.
+    Where loops have to close, it starts where they do near that position; where it is singular there, beside it. What
+    contacts, stops and friction do is listed.
     """
     description = read_model(model, base)
     if damping > 0.0:
@@ -51,7 +53,7 @@ def run(
     files = write_files(trajectory, out, file_name(equations.name))
     console = Console()
     console.print(operation_table(*operations(equations)))
-    summary = Table(show_header=False)
+    summary = Table("", Column(overflow="fold"), show_header=False)  # a path is of use as a whole only
     for name, value in {
         "derive": f"{derived - started:.3f} s",
         "build": f"{built - derived:.3f} s",
@@ -63,6 +65,8 @@ def run(
     }.items():
         summary.add_row(name, value)
     console.print(summary)
+    if trajectory.events:
+        typer.echo(table(trajectory.events))
 
 
 def write_files(trajectory: kane.Trajectory, folder: Path, name: str) -> list[Path]:
@@ -75,7 +79,8 @@ def write_files(trajectory: kane.Trajectory, folder: Path, name: str) -> list[Pa
 
 
 def initial_state(dynamics: kane.Dynamics) -> dict[str, Any]:
-    """Coordinates and speeds to start from, as ``simulate`` takes them: neutral, at rest, and on the constraints.
+    """Coordinates and speeds to start from, as ``simulate`` takes them: neutral, at rest, on the constraints, and where
+    nothing is inside of something.
 
     Where the neutral position is singular, each coordinate that is no part of a quaternion is ASIDE greater.
     """
@@ -86,7 +91,7 @@ def initial_state(dynamics: kane.Dynamics) -> dict[str, Any]:
         aside[start : start + 4] = q[start : start + 4]
     layout, inputs = Layout.of(equations), [equations.defaults[i.name] for i in equations.inputs]
     for guess in (q, aside):
-        if equations.constraints:
+        if equations.constraints or equations.candidates:
             found = kane.assemble(dynamics, q=guess, t=0.0)
             guess, u = found.q, found.u
         x = np.concatenate([guess, u])

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import kane
-from kane.cli.model_argument import Base, BaseOption, read_model
+from kane.cli.model_argument import RUN, Base, BaseOption, read_model
 from kane.cli.run import initial_state
 
 
@@ -29,22 +29,27 @@ def view(
     The page is served to this machine alone until Ctrl-C; its address holds a token. With --save a model becomes a page
     that simulates its equations, a run one that plays: files that open anywhere and ask no network.
     """
-    made: Any = kane.Trajectory.load(source) if Path(source).suffix.lower() == ".nc" else _built(source, base)
+    made: Any = kane.Trajectory.load(source) if Path(source).suffix.lower() == RUN else _built(source, base)
     if save is not None:
         start = {} if isinstance(made, kane.Trajectory) else initial_state(made)
         typer.echo(made.save_html(save, **start))
         return
     start = {} if isinstance(made, kane.Trajectory) else {"q": initial_state(made)["q"]}
     with kane.view(made, port=port, **start) as shown:
-        typer.echo(shown.url)
-        if browser and not webbrowser.open(shown.url):
-            typer.echo("note: no browser was found here; open the address in one on this machine", err=True)
-        typer.echo("Ctrl-C ends it.", err=True)
+        shown_at(shown.url, browser)
         try:
             while True:
                 time.sleep(3600.0)
         except KeyboardInterrupt:
             typer.echo("", err=True)
+
+
+def shown_at(url: str, browser: bool) -> None:
+    """Tell the address of a page, and open a browser there if it is wished."""
+    typer.echo(url)
+    if browser and not webbrowser.open(url):
+        typer.echo("note: no browser was found here; open the address in one on this machine", err=True)
+    typer.echo("Ctrl-C ends it.", err=True)
 
 
 def _built(source: str, base: Base) -> kane.Dynamics:

@@ -23,6 +23,8 @@ from kane.model.checks import near
 
 # Of an error of one step over the state: a run of seconds keeps nine digits.
 TOLERANCE = 1e-11
+# What a session has given, in runs and streams.
+LEDGER = ("work_on_hand", "work_on_mechanism")
 # How hard the mouse pulls: accelerations in sizes of the scene and s^-2 for a body pulled by the size of the scene.
 PULL = 60.0
 
@@ -180,7 +182,7 @@ def page(
     """
     units = {leaf["name"]: leaf["unit"] for leaf in (*motion["coordinates"], *motion["speeds"])}
     defaults = {p["name"]: p["value"] for p in motion["parameters"]}
-    energies = dict.fromkeys(("energy", "kinetic_energy", "potential_energy"), "J")
+    energies = dict.fromkeys(("energy", "kinetic_energy", "potential_energy", *LEDGER), "J")
     content = {
         "mode": mode,
         "title": equations.name,

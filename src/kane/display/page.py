@@ -25,7 +25,7 @@ from kane.display.simplified import lighter
 from kane.files.given_path import given_path
 from kane.files.write_file import write_whole
 
-SCRIPTS = ("linear.js", "motion.js", "render.js", "scene.js", "page.js", "controls.js", "start.js")
+SCRIPTS = ("linear.js", "motion.js", "render.js", "scene.js", "page.js", "controls.js", "hand.js", "start.js")
 _ALONE = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'"
 _SERVED = _ALONE + " blob:; connect-src {socket}"
 # Corners of forms are whole numbers of this many steps across the form.
@@ -46,6 +46,9 @@ class Page:
     content: Mapping[str, Any]
     programs: Sequence[Program]
     defaults: Mapping[str, float] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Page {self.title!r}>"
 
     def html(self) -> str:
         """The whole page, with everything in it."""
@@ -110,14 +113,17 @@ def _version() -> str:
 
 def scene_form(scene: Scene) -> dict[str, Any]:
     """A scene as plain data."""
+    names = {form: form if isinstance(form, str) else f"solid {k}" for k, form in enumerate(scene.forms)}
     return {
         "frames": list(scene.frames),
         "bodies": scene.bodies,
         "size": scene.size,
         "up": list(scene.up),
-        "pieces": [[p.body, p.form, _digits(p.stretch.ravel()), _digits(p.position), p.look] for p in scene.pieces],
+        "pieces": [
+            [p.body, names[p.form], _digits(p.stretch.ravel()), _digits(p.position), p.look] for p in scene.pieces
+        ],
         "ties": [[*tie.bodies, *map(_digits, tie.points)] for tie in scene.ties],
-        "forms": {name: _form(form) for name, form in lighter(scene.forms).items()},
+        "forms": {names[form]: _form(triangles) for form, triangles in lighter(scene.forms).items()},
     }
 
 

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.model.shapes.part import Solid
+
 Array = NDArray[np.float64]
 
 
@@ -15,14 +17,14 @@ class DrawnPiece(NamedTuple):
 
     Attributes:
         body: its index; the ground is 0.
-        form: name of a unit form, or path of a mesh.
+        form: name of a unit form, path of a mesh, or a solid.
         stretch: 3 x 3: R times the sizes.
         position: p_B [m].
         look: "shape" for what the model says, "guess" for what was made up, "ground" for what stands still.
     """
 
     body: int
-    form: str
+    form: str | Solid
     stretch: Array
     position: Array
     look: str

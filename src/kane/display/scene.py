@@ -13,16 +13,20 @@ from kane.codegen.programs.program import Program
 from kane.display.forms import NAMES, Triangles, unit_form
 from kane.display.guess import guessed, nodes_of, ties_of
 from kane.display.piece import Array, DrawnPiece, Tie
-from kane.display.trimesh import read_mesh
 from kane.errors import ModelError
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program
-from kane.model.shapes.part import ENDLESS
+from kane.model.model import Model
+from kane.model.shapes.part import ENDLESS, Solid
+from kane.model.shapes.shape import Shape
+from kane.model.shapes.trimesh import read_mesh
 
 # How long what has no end is shown, in sizes of the scene.
 FAR = 6.0
+# And in a body that moves, such as the pad of a finger.
+PATCH = 0.1
 
 
 @dataclass(frozen=True)
@@ -49,8 +53,8 @@ class Scene:
     where: Program
 
     @cached_property
-    def forms(self) -> dict[str, Triangles]:
-        """The forms that are drawn, by name or path; meshes are read now.
+    def forms(self) -> dict[str | Solid, Triangles]:
+        """The forms that are drawn; meshes are read now.
 
         Raises:
             ModelError: trimesh is not installed.
@@ -59,9 +63,13 @@ class Scene:
         return {name: form_of(name) for name in dict.fromkeys((*NAMES, *(p.form for p in self.pieces)))}
 
 
-def form_of(name: str) -> Triangles:
-    """A unit form, or a mesh by its path."""
-    return unit_form(name) if name in NAMES else read_mesh(name)
+def form_of(form: str | Solid) -> Triangles:
+    """A unit form by its name, a mesh by its path, or what a solid is."""
+    if form in NAMES:
+        return unit_form(form)
+    corners, faces = form if isinstance(form, Solid) else read_mesh(form)
+    points = np.array(corners)
+    return Triangles(points, np.zeros_like(points), np.array(faces))
 
 
 class Numbers:
@@ -106,10 +114,13 @@ def scene_of(equations: Equations, *, parameters: Mapping[str, float] | None = N
     state = [0.0, *(equations.neutral if q is None else q), *(0.0 for _ in equations.u)]
     nodes = nodes_of(model, numbers)
     R, p = poses_at(where, state, numbers)
-    shown = [*_declared(model.shapes, numbers, 0.0)]
+    touching = [*_surfaces(model)]
+    shown = [*_declared([*model.shapes, *touching], numbers, 0.0, 0.0)]
     size = _size([p[i] + R[i] @ x for i, points in nodes.items() for x in points], shown)
-    bare = set(range(1, len(model.bodies))) - {piece.body for piece in shown}
-    pieces = [*_declared(model.shapes, numbers, FAR * size), *guessed(model, nodes, bare, size, numbers)]
+    whole = (s for s in (*model.shapes, *touching) if s in model.shapes or not _is_endless(s))
+    bare = set(range(1, len(model.bodies))) - {shape.origin.body.index for shape in whole}
+    made = _declared([*model.shapes, *touching], numbers, FAR * size, PATCH * size)
+    pieces = [*made, *guessed(model, nodes, bare, size, numbers)]
     up = -numbers.of(model.gravity)
     up = up / np.linalg.norm(up) if np.linalg.norm(up) > 0.0 else np.array([0.0, 0.0, 1.0])
     return Scene(
@@ -124,10 +135,24 @@ def scene_of(equations: Equations, *, parameters: Mapping[str, float] | None = N
     )
 
 
-def _declared(shapes: Sequence[Any], numbers: Numbers, endless: float) -> Iterable[DrawnPiece]:
-    """The pieces of shapes; sides without end are ``endless`` long."""
+def _surfaces(model: Model) -> Iterable[Shape]:
+    """The surfaces of contacts in bodies, and in the ground, of which the model does not say what they look like."""
+    said = {shape.origin.body for shape in model.shapes}
+    for shape in dict.fromkeys(shape for c in model.candidates for shape in c.surfaces):
+        if shape.origin.body not in said:
+            yield shape
+
+
+def _is_endless(shape: Shape) -> bool:
+    """Whether it is more than a body can be, such as the plane of a pad."""
+    return any(ENDLESS in part.size for part in shape.parts())
+
+
+def _declared(shapes: Sequence[Shape], numbers: Numbers, far: float, patch: float) -> Iterable[DrawnPiece]:
+    """The pieces of shapes; sides without end are as long as ``far`` in the ground, as ``patch`` in what moves."""
     for shape in shapes:
         body = shape.origin.body.index
+        endless = patch if body else far
         for part in shape.parts():
             at, size = numbers.of(part.position), numbers.of(part.size)
             size = np.where(size == ENDLESS, endless, size)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.display.forms import NAMES, Triangles
+from kane.model.shapes.part import Solid
 
 # About as many triangles of all meshes together as software draws sixty times a second.
 MOST = 12_000
@@ -23,7 +24,7 @@ VAGUE = 1e-2
 GRIDS = 8
 
 
-def lighter(forms: Mapping[str, Triangles]) -> dict[str, Triangles]:
+def lighter(forms: Mapping[str | Solid, Triangles]) -> dict[str | Solid, Triangles]:
     """The same forms, meshes with fewer triangles where all together have too many."""
     meshes = {name: form for name, form in forms.items() if name not in NAMES}
     total = sum(len(form.faces) for form in meshes.values())

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from kane.codegen.jit.batches import Columns, Range, in_chunks
 from kane.codegen.jit.function import ArrayFunction
 from kane.dynamics.constrained_function import ConstrainedFunction
 from kane.formulation.derivatives.solved import SolvedTerms
 from kane.native import accelerations as native
+from kane.native.batches import each_state
 
 if TYPE_CHECKING:
     from kane.dynamics.dynamics import Dynamics
+
+# States of a chunk, whose terms take a megabyte or two; fewer states than these are done one by one, which costs less.
+_CHUNK, _FEW = 256, 16
 
 
 @final
@@ -62,6 +68,12 @@ class SolvedParts:
         )
         return head
 
+    @cached_property
+    def stages(self) -> tuple[slice, slice]:
+        """Where in a stage those of "forward" and of the terms lie."""
+        first, second = (int(self.expected[k]) for k in (native.FORWARD_STAGE, native.TERMS_STAGE))
+        return slice(first, second), slice(second, None)
+
     def header(self, mode: int) -> np.ndarray:
         """The header; there is one mode."""
         return self.expected
@@ -95,6 +107,30 @@ class AccelerationDerivatives(ConstrainedFunction):
     @cached_property
     def reads(self) -> frozenset[Any]:
         return super().reads - set(self.parts.equations.udot)
+
+    def _many(self, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """Accelerations and terms of several states side by side, then of each state several columns side by side."""
+        batch, result = out.shape[:-1], out.reshape(-1, self.n_out)
+        if len(result) < _FEW:
+            return super()._many(parts, rest, stage, out)
+        states, rests = Columns.dense(parts, batch).array, Columns.dense([rest], batch).array
+        stages = stage.reshape(1, -1) if stage.size == self.n_stage else Columns.dense([stage], batch).array
+        solved, forward_at, terms_at = native.solved_derivatives(), *self._solved.stages
+        forward, terms = self._solved.called
+
+        def start() -> Range:
+            work = np.empty(self.n_work)
+
+            def run(i: int, j: int) -> None:
+                own = stages[i:j] if len(stages) > 1 else stages
+                udot = forward(states[i:j], rests[i:j], own[:, forward_at])
+                found = terms(states[i:j], np.hstack([rests[i:j], udot]), own[:, terms_at])
+                each_state(solved, states[i:j], found, own, result[i:j], work)
+
+            return run
+
+        in_chunks(len(result), _CHUNK, self.threads, start)
+        return out
 
     def read(self, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values (..., outputs) and columns (..., outputs, columns) of what the function gives."""

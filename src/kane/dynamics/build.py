@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.compiler import compile_program
+from kane.codegen.jit.composed import ComposedFunction
+from kane.codegen.programs.composed import Composed
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
@@ -16,8 +18,8 @@ from kane.formulation.equations import Equations
 class Target(Protocol):
     """What turns a program into something callable."""
 
-    def compile(self, program: Program) -> CompiledFunction:
-        """Code for a program."""
+    def compile(self, program: Any) -> Any:
+        """An ``ArrayFunction`` of a ``Program``, or of a ``Composed`` one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,12 +38,14 @@ class LLVM:
     lanes: bool | None = None
     threads: int | None = None
 
-    def compile(self, program: Program) -> CompiledFunction:
+    def compile(self, program: Program | Composed) -> CompiledFunction | ComposedFunction:
         """Native code for a program.
 
         Raises:
             CompileError: LLVM cannot make code for this machine.
         """
+        if isinstance(program, Composed):
+            return ComposedFunction(program, cached=self.cache, lanes=self.lanes, threads=self.threads)
         return compile_program(program, cached=self.cache, lanes=self.lanes, threads=self.threads)
 
 

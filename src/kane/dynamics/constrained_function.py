@@ -141,9 +141,10 @@ class Parts:
 
     def stage(self, parameters: np.ndarray, mode: int) -> np.ndarray:
         """Header and the stages of the programs, (..., n_stage)."""
-        head = self.header(mode).view(np.float64)
-        batch = parameters.shape[:-1]
-        stages = [p.stage(parameters) for p in self.called]
+        given = self.expected.copy()
+        given[MODE] = mode
+        head, batch = given.view(np.float64), parameters.shape[:-1]
+        stages = [p.stage(parameters) for p in self.called if p.n_stage > 0]
         return np.concatenate([np.broadcast_to(head, (*batch, len(head))), *stages], axis=-1)
 
 

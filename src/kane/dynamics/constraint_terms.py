@@ -13,7 +13,7 @@ from kane.codegen.jit.function import ArrayFunction
 from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics, Residuals
 from kane.dynamics.embedded_quantity import symmetric
-from kane.dynamics.least_solution import least
+from kane.dynamics.least_solution import least_of_motion
 from kane.formulation.equations import Equations
 from kane.native.blocks import UnconstrainedPlaces, constraint_places, unconstrained_places
 
@@ -131,14 +131,20 @@ class ConstraintTerms:
         found = replace(self, u=np.vstack([np.zeros(n), np.eye(n)]))._values(free.function("kinematics"))
         return np.asarray((found[1:] - found[0]).T)
 
-    def multiplied(self) -> tuple[Array, Array]:
-        """udot and the multiplier lambda of every row: the least solution of both equations together."""
+    def multiplied(self, load: Array | None = None) -> tuple[Array, Array]:
+        """udot and the multiplier lambda of every row: the least solution of both equations together.
+
+        Args:
+            load: generalized forces besides, (..., n).
+        """
         n, m = len(self.equations.u), len(self.equations.constraints)
         given = -self._free[..., self._places.h : self._places.rates]
+        if load is not None:
+            given[..., :n] += load
         whole = np.zeros((*given.shape[:-1], n + m, n + m))
         whole[..., :n, :n], whole[..., n:, :n] = self.M, self.A
         whole[..., :n, n:] = -np.swapaxes(self.A, -1, -2)
-        found = least(whole, given[..., None])[..., 0]
+        found = least_of_motion(whole, given[..., None], n)[..., 0]
         return found[..., :n], found[..., n:]
 
     def moved(self, s: Array) -> Array:

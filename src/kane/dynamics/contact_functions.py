@@ -2,66 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
+from kane.dynamics.ahead import IN_NUMBERS, AheadOfTime, statuses_in_words
+from kane.dynamics.charted_contacts import ChartPrograms
+from kane.dynamics.compiled_contacts import CompiledMode, ContactModes
 from kane.dynamics.constrained_function import ConstrainedFunction, Parts
+from kane.dynamics.contact_table import contact_table, sticks
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.front_plan import FrontPlan
-from kane.formulation.constraints.candidates import CandidateEquations
+from kane.dynamics.lane_modes import LaneModes
+from kane.errors import ModelError
+from kane.formulation.constraints.rows import Equation
+from kane.formulation.contact_mode import ContactMode
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program
 from kane.formulation.quantities.responses import Responses
-from kane.model.contacts import Coulomb, Newton
 from kane.native.blocks import settled_places
+from kane.native.contacts import ahead, charted, passing
 from kane.native.contacts import programs as native
-from kane.native.contacts.blocks import change_places, quick_places
+from kane.native.contacts.ahead import CHOSEN
+from kane.native.contacts.blocks import change_places, contact_places, quick_places, record_size
+from kane.native.contacts.charted import CHARTED
 from kane.native.contacts.excursion import change
 from kane.native.contacts.header import (
     ALWAYS,
     ANSWER,
     ARMED,
+    BEGUN,
     BLOCK,
     CANDIDATES,
     CAPACITIES,
     CHANGING,
-    CONTRADICTED,
-    COULOMB,
-    ENDLESS,
-    ENERGY_GAINED,
+    CLOSINGS,
+    COLUMNS,
+    ENTRIES,
     FACTOR,
     FREE,
     GAPS,
     HELD,
-    KINETIC,
+    IN_TURN,
+    MANY_SPEEDS,
     MOST,
-    NEWTON,
-    NO_MODE,
-    NONE,
-    NOT_FINITE,
     OPEN,
-    OPPOSED,
     PERMANENT,
-    POISSON,
+    ROOM,
+    SCRATCH,
+    SHARED,
+    SLIDE,
     SOLUTIONS,
     STATUS,
+    SUBSTITUTION,
     TABLE,
-    THRESHOLDS,
-    UNBOUNDED,
     block_at,
     changing_at,
 )
-from kane.native.contacts.quick import REPEATED
+from kane.native.contacts.quick import LEAST_BEGUN
 from kane.native.header import HEADER, KEPT
-
-# With more speeds the solutions for rows would be longer than what they save is worth.
-MANY_SPEEDS = 24
 
 
 @dataclass(frozen=True)
@@ -70,16 +76,27 @@ class ContactParts(Parts):
 
     Attributes:
         gaps: the program "gaps".
-        quick: what ``kane.native.contacts.quick`` calls besides, by the place of its address in the block or, for the
-            rows of candidate k, BLOCK + k; none where coordinates alone are settled.
+        quick: what ``kane.native.contacts.quick`` calls besides, by the place of its address in the block and the
+            table behind it; none where coordinates alone are settled.
+        shared: how many numbers rows share with the factor of M.
+        entries: how many entries L of that factor has below its diagonal.
+        widths: how many columns the records of the rows of each candidate have, and last those of the permanent rows.
+        modes: those with equations of their own.
+        charts: what changes charts; None where nothing does.
     """
 
     gaps: CompiledFunction
     quick: Mapping[int, CompiledFunction]
+    shared: int
+    entries: int
+    widths: Sequence[int]
+    modes: ContactModes
+    charts: ChartPrograms | None = None
 
     @property
     def called(self) -> tuple[ArrayFunction, ...]:
-        return (*self.listed, self.gaps, *self.quick.values())
+        charts = self.charts.called if self.charts else ()
+        return (*self.listed, self.gaps, *self.quick.values(), *self.modes.programs, *charts)
 
     @property
     def plan(self) -> FrontPlan:
@@ -91,47 +108,81 @@ class ContactParts(Parts):
         first = len(self.equations.constraints) - sum(len(c.rows) for c in candidates)
         block, changing = np.zeros(BLOCK, np.int64), np.zeros((len(candidates), CHANGING), np.int64)
         block[CANDIDATES], block[PERMANENT] = len(candidates), first
+        block[IN_TURN] = self.equations.model.impacts == "in turn"
+        block[SHARED], block[COLUMNS], block[ROOM], block[ENTRIES] = (
+            self.shared,
+            self.widths[-1],
+            self.room,
+            self.entries,
+        )
+        closing, held = len(self.equations.closing), len(self.equations.held)
+        block[CLOSINGS] = closing + held
+        found = np.concatenate([np.zeros(closing), np.full(held, np.nan), np.zeros(closing + held)])
         changing[:, STATUS] = [HELD if sticks(c) else OPEN for c in candidates]
         changing[:, ARMED] = 1
-        return np.concatenate([block, self._table(first).ravel(), changing.ravel()])
+        changing.view(np.float64)[:, BEGUN] = LEAST_BEGUN
+        parts = [block, contact_table(self.equations, self.widths).ravel(), changing.ravel(), found.view(np.int64)]
+        return np.concatenate([*parts, np.zeros(self.modes.length + self._charted, np.int64)])
 
     def header(self, mode: int) -> np.ndarray:
         head = super().header(mode)
         starts = len(head) + np.cumsum([0, *(p.n_stage for p in self.called)])
+        head[block_at(head) + SCRATCH] = contact_places(head, len(self.equations.candidates)).end
         first = len(self.listed)
         for k, (place, found) in enumerate({GAPS: self.gaps, **self.quick}.items()):
-            at = block_at(head) + (place if place < BLOCK else BLOCK + ANSWER + TABLE * (place - BLOCK))
+            at = block_at(head) + place
             head[at : at + 2] = found.address, starts[first + k]
+        own, end = starts[first + 1 + len(self.quick) :].tolist(), len(head) - self._charted
+        head[end - self.modes.length : end] = self.modes.block(own)
+        if self.charts:
+            head[end:] = self.charts.block(own[len(self.modes.programs) : -1], self.modes.expected)
         return head
 
-    def _table(self, first: int) -> np.ndarray:
-        """The row of the table for each candidate, whose rows begin at ``first``."""
-        rows = []
-        for c in self.equations.candidates:
-            tangent = first + (c.normal is not None)
-            law = NEWTON if isinstance(c.candidate.restitution, Newton) else POISSON
-            of = c.candidate
-            rows.append(
-                [
-                    NONE if c.normal is None else first,
-                    tangent,
-                    len(c.tangents),
-                    bounds_of(c),
-                    law,
-                    of.bilateral,
-                    of.on is not None,
-                    of.off is not None,
-                    0,  # the program of its rows, see ``header``
-                    0,
-                ]
-            )
-            first += len(c.rows)
-        return np.array(rows, np.int64).reshape(-1, TABLE)
+    @property
+    def _charted(self) -> int:
+        """How many integers charts have in a stage."""
+        return CHARTED if self.charts else 0
+
+    @property
+    def room(self) -> int:
+        """How many numbers the records of all rows take, and those of the largest solution."""
+        n, candidates = len(self.equations.u), self.equations.candidates
+        if n <= MANY_SPEEDS:
+            return int(max(MOST, len(self.equations.constraints)) * record_size(n))
+        rows = [len(c.rows) for c in candidates]
+        rows.append(len(self.equations.constraints) - sum(rows))
+        return int(sum(width + count * record_size(width) for width, count in zip(self.widths, rows, strict=True)))
 
     def owns(self, stage: np.ndarray) -> bool:
-        given = stage.copy()
-        given[self.changing] = self.expected.view(np.float64)[self.changing]
+        given, changes = stage.copy(), self.moving
+        given[changes] = self.expected.view(np.float64)[changes]
+        compiled = given.view(np.int64)[changes.stop : changes.stop + self.modes.length]
+        if not self.modes.owns(compiled):
+            return False
+        compiled[CHOSEN : CHOSEN + 1] = self.expected[changes.stop :][CHOSEN : CHOSEN + 1]
         return super().owns(given)
+
+    @property
+    def in_lanes(self) -> LaneModes:
+        """What trajectories side by side call of the compiled modes."""
+        return self.modes.in_lanes(self.expected, self.changing.start)
+
+    @cached_property
+    def held(self) -> slice:
+        """The places in a stage of what residuals of the configuration are held at, and of what they were last."""
+        closings = len(self.equations.closing) + len(self.equations.held)
+        return slice(self.changing.stop, self.changing.stop + 2 * closings)
+
+    @property
+    def moving(self) -> slice:
+        """The places in a stage of all that belongs to a mode of the candidates."""
+        return slice(self.changing.start, self.held.stop)
+
+    def _lists(self) -> tuple[list[int], list[int], list[int]]:
+        """See ``Parts``: what is held as it was found is a residual too, behind those of the configuration."""
+        order, rows, quaternions = super()._lists()
+        held = [] if self.own else [i for i, row in enumerate(self.equations.constraints) if row.integral is not None]
+        return order, [*rows, *held], quaternions
 
     @cached_property
     def changing(self) -> slice:
@@ -139,19 +190,6 @@ class ContactParts(Parts):
         nc = len(self.equations.candidates)
         start = int(changing_at(self.expected[:HEADER], nc))
         return slice(start, start + CHANGING * nc)
-
-
-def sticks(c: CandidateEquations) -> bool:
-    """Whether a candidate is closed unless friction slips."""
-    return bounds_of(c) == THRESHOLDS
-
-
-def bounds_of(c: CandidateEquations) -> int:
-    """What bounds the tangents, as the table numbers it."""
-    friction = c.candidate.friction
-    if friction is None:
-        return UNBOUNDED
-    return COULOMB if isinstance(friction, Coulomb) else THRESHOLDS
 
 
 @dataclass(frozen=True)
@@ -165,8 +203,12 @@ class ContactFunctions:
         parts: the programs called.
         rhs: [qdot, udot] in the mode of the stage.
         settle: the state on the rows in force, as ``Dynamics.settle``.
-        guards: two numbers for each candidate, negative where the mode ends.
+        guards: those of charts, then two numbers for each candidate, negative where the mode ends; behind them what rhs
+            gives.
         change: an excursion, see ``kane.native.contacts.blocks.ChangePlaces``.
+        tree: how the equations respond to forces.
+        modes: which are to be compiled.
+        code_of: makes code.
     """
 
     equations: Equations
@@ -175,26 +217,81 @@ class ContactFunctions:
     settle: ConstrainedFunction
     guards: ConstrainedFunction
     change: ConstrainedFunction
+    tree: Responses
+    modes: AheadOfTime
+    code_of: Callable[[Program], CompiledFunction]
 
     @classmethod
-    def of(cls, equations: Equations, code_of: Callable[[Program], CompiledFunction]) -> ContactFunctions:
-        """The functions of equations that have candidates."""
+    def of(
+        cls, equations: Equations, code_of: Callable[[Program], CompiledFunction], modes: AheadOfTime = IN_NUMBERS
+    ) -> ContactFunctions:
+        """The functions of equations that have candidates; of the modes those are compiled that have expressions."""
         eqs = equations.with_candidates
-        parts = _parts(eqs, code_of)
+        made = cls._over(_parts(eqs, code_of, ContactModes.of(eqs, modes)), Responses(eqs), modes, code_of)
+        for statuses in modes.statuses:
+            with suppress(ModelError):
+                made = made.with_mode(statuses)
+        return made
+
+    @classmethod
+    def _over(
+        cls, parts: ContactParts, tree: Responses, modes: AheadOfTime, code_of: Callable[[Program], CompiledFunction]
+    ) -> ContactFunctions:
+        eqs, charts = parts.equations, parts.charts
         n, nq, m, nc = len(eqs.u), len(eqs.q), len(eqs.constraints), len(eqs.candidates)
+        programs = ahead if parts.modes.expected else native
+        guards, changes = (charted.guards, charted.change) if charts else (programs.guards, change)
+        numbers = 2 * nc + (charts.near.n_out if charts else 0)
         return cls(
             eqs,
             parts,
-            _function("rhs", native.rhs, parts, nq + n),
-            _function("settle", native.settle, parts, settled_places(n, nq).end),
-            _function("guards", native.guards, parts, 2 * nc),
-            _function("change", change, parts, change_places(nc, m, n, nq).end),
+            _function("rhs", programs.rhs, parts, nq + n),
+            _function("settle", programs.settle, parts, settled_places(n, nq).end),
+            _function("guards", guards, parts, numbers + nq + n),
+            _function("change", changes, parts, change_places(nc, m, n, nq).end),
+            tree,
+            modes,
+            code_of,
         )
+
+    def with_mode(self, statuses: tuple[int, ...]) -> ContactFunctions:
+        """The same with one more mode compiled, which has these statuses of the candidates.
+
+        Raises:
+            ModelError: it has no expressions.
+        """
+        mode = ContactMode(self.equations, self.tree, statuses)
+        mode.require_independent()
+        known = self.parts.modes
+        modes = replace(known, modes=(*known.modes, CompiledMode.of(mode, self.modes.near, self.code_of)))
+        return self._over(replace(self.parts, modes=modes), self.tree, self.modes, self.code_of)
+
+    def in_charts(self, charts: ChartPrograms) -> ContactFunctions:
+        """The same where charts change besides."""
+        return self._over(replace(self.parts, charts=charts), self.tree, self.modes, self.code_of)
+
+    @property
+    def known(self) -> tuple[tuple[int, ...], ...]:
+        """The modes that are compiled, by the statuses of the candidates."""
+        return self.parts.modes.statuses
+
+    def words(self, statuses: tuple[int, ...]) -> str:
+        """A mode as users read it."""
+        return statuses_in_words(statuses, [c.name for c in self.equations.candidates])
 
     @cached_property
     def reactions(self) -> ConstrainedFunction:
         """The force of each row in the mode of the stage, in the order of ``equations.constraints``."""
-        return _function("reactions", native.reactions, self.parts, len(self.equations.constraints))
+        programs = ahead if self.parts.modes.expected else native
+        return _function("reactions", programs.reactions, self.parts, len(self.equations.constraints))
+
+    @cached_property
+    def step_over(self) -> ConstrainedFunction:
+        """One step of Moreau and Jean from [t, q, u, its length], see ``kane.native.contacts.passing``."""
+        eqs = self.equations
+        return StepOver(
+            "step over", passing.step_over, self.parts, self.change.n_out, mode=KEPT, rest=eqs.inputs, threads=1
+        )
 
     @property
     def changing(self) -> slice:
@@ -208,7 +305,16 @@ class ContactFunction(ConstrainedFunction):
     parts: ContactParts
 
     def scratch(self, head: np.ndarray) -> int:
-        return int(quick_places(head, len(self.parts.equations.candidates)).end)
+        parts = self.parts
+        return int(quick_places(head, head[block_at(head) :]).end) + parts.modes.room
+
+
+class StepOver(ContactFunction):
+    """A step from a state, with its length behind it."""
+
+    def __init__(self, *given: Any, **settings: Any) -> None:
+        super().__init__(*given, **settings)
+        self.n_state += 1
 
 
 def _function(name: str, code: Callable[[], int], parts: ContactParts, length: int) -> ContactFunction:
@@ -219,83 +325,52 @@ def contact_functions(dyn: Dynamics) -> ContactFunctions | None:
     """The functions of Dynamics whose model has constraints that come and go, made once; None without any."""
     if not dyn.equations.candidates:
         return None
-    return dyn.derived("contacts", lambda: ContactFunctions.of(dyn.equations, dyn.compile))
+    return dyn.derived("contacts", lambda: ContactFunctions.of(dyn.equations, dyn.compile, dyn.modes))
 
 
 def _parts(
-    eqs: Equations, code_of: Callable[[Program], CompiledFunction], *, settled_only: bool = False
+    eqs: Equations, code_of: Callable[[Program], CompiledFunction], modes: ContactModes, *, settled_only: bool = False
 ) -> ContactParts:
-    programs = [program(eqs, "constraints"), program(eqs, "configuration")]
+    programs = [program(eqs, "constraints"), program(eqs, "configuration found")]
     programs += [program(eqs.unconstrained, "kinematics"), program(eqs, "unconstrained")]
     own = None
     if eqs.system.own is not None:
         inner = eqs.own
         length = settled_places(len(inner.u), len(inner.q)).end
-        own = _function("settle", native.settle, _parts(inner, code_of, settled_only=True), length)
-    quick = {} if settled_only else {place: code_of(p) for place, p in _quick_programs(eqs).items()}
-    return ContactParts(eqs, tuple(code_of(p) for p in programs), own, gaps=code_of(program(eqs, "gaps")), quick=quick)
+        own = _function("settle", native.settle, _parts(inner, code_of, ContactModes(), settled_only=True), length)
+    gaps = code_of(program(eqs, "gaps"))
+    if settled_only:
+        return ContactParts(
+            eqs, tuple(map(code_of, programs)), own, gaps, {}, 0, 0, [0] * (len(eqs.candidates) + 1), modes
+        )
+    responses = Responses(eqs)
+    quick = {place: code_of(p) for place, p in _quick_programs(eqs, responses).items()}
+    widths = [len(responses.columns(rows)) for rows in (*(c.rows for c in eqs.candidates), _permanent(eqs))]
+    sizes = len(responses.shared), len(responses.entries)
+    return ContactParts(eqs, tuple(map(code_of, programs)), own, gaps, quick, *sizes, widths, modes)
 
 
-def _quick_programs(eqs: Equations) -> dict[int, Program]:
+def _permanent(eqs: Equations) -> Sequence[Equation]:
+    """The rows that are always in force."""
+    return eqs.constraints[: len(eqs.constraints) - sum(len(c.rows) for c in eqs.candidates)]
+
+
+def _quick_programs(eqs: Equations, responses: Responses) -> dict[int, Program]:
     """What ``ContactParts.quick`` is made of."""
-    responses, m = Responses(eqs), len(eqs.constraints)
-    permanent = eqs.constraints[: m - sum(len(c.rows) for c in eqs.candidates)]
+    m, permanent = len(eqs.constraints), _permanent(eqs)
     found = {FACTOR: responses.factor(), FREE: program(eqs.unconstrained, "rhs")}
+    found[SUBSTITUTION] = responses.substitution()
     if permanent:
-        found[ALWAYS] = responses.rows("permanent rows", permanent, 0.0)
+        found[ALWAYS] = responses.held("permanent rows", permanent)
     if len(eqs.u) <= MANY_SPEEDS:
         below = (0, *CAPACITIES)
         for k, capacity in enumerate(CAPACITIES):
             if below[k] < m:
                 for slides in (False, True):
-                    code = responses.solution(capacity, MOST, REPEATED, slides=slides)
-                    found[SOLUTIONS + 4 * k + 2 * slides] = code
+                    found[SOLUTIONS + 4 * k + 2 * slides] = responses.solution(capacity, slides=slides)
     for k, c in enumerate(eqs.candidates):
-        found[BLOCK + k] = responses.rows(f"rows of {c.name}", c.rows, c.numbers[KINETIC])
+        at = BLOCK + TABLE * k
+        found[at + ANSWER] = responses.held(f"rows of {c.name}", c.rows)
+        if c.candidate.friction is not None and c.tangents:
+            found[at + SLIDE] = responses.sliding(f"friction of {c.name}", c)
     return found
-
-
-def refusal(equations: Equations, out: np.ndarray) -> str:
-    """Why a change found no mode to go on in, from what "change" gave for equations with the rows of all candidates."""
-    rows = equations.constraints
-    at = change_places(len(equations.candidates), len(rows), len(equations.u), len(equations.q))
-    names = [repr(c.name) for c in equations.candidates]
-    touching, status = ", ".join(names), int(out[at.status])
-    cause = int(out[at.cause])
-    who = names[cause] if cause >= 0 else touching
-    if status == OPPOSED:
-        left = np.abs(out[at.impulses : at.impulses + len(rows)])
-        shares = [(row.name, x) for row, x in zip(rows, left, strict=True) if x > OPPOSING * left.max()]
-        who = ", ".join(f"{name!r} (off by {x:.6g})" for name, x in shares)
-    in_force = out[at.statuses : at.end] != OPEN
-    both_ways = [c.candidate.bilateral and k != cause for k, c in enumerate(equations.candidates)]
-    held = [name for name, on, both in zip(names, in_force, both_ways, strict=True) if on and both]
-    holding = ", ".join([*(repr(c.name) for c in equations.model.constraints), *held])
-    return REFUSALS[status].format(who=who, touching=touching, holding=f", {holding}" if holding else "")
-
-
-# Rows that are off by less than this share of the worst are not named beside it.
-OPPOSING = 0.1
-REFUSALS = {
-    NO_MODE: (
-        "no mode was found in which what is closed pushes and what sticks holds, last looked at was {who}, among "
-        "{touching}; friction of this size has no solution with rigid bodies there: less friction has"
-    ),
-    ENERGY_GAINED: (
-        "the impact of {who} with Newton's restitution and friction would make energy (Kane's paradox); give the "
-        "restitution as a number or kane.Poisson, which does not"
-    ),
-    ENDLESS: (
-        "impacts that meet in one instant do not come to an end, the last one was of {who}; give some of the contacts "
-        "less restitution"
-    ),
-    CONTRADICTED: (
-        "{who} contradicts other constraints that hold both ways{holding}: no forces keep them together; take one of "
-        "them out"
-    ),
-    OPPOSED: (
-        "constraints that are in force at once there contradict each other, no speeds keep all of {who}; delete one "
-        "before the other is imposed"
-    ),
-    NOT_FINITE: "the change that {who} causes ends in a state that is not finite",
-}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.jit.compiler import lane_width
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.acceleration_derivatives import AccelerationDerivatives
@@ -21,11 +23,14 @@ from kane.errors import ModelError, shown
 from kane.expression.arguments import words
 from kane.expression.node import Expr
 from kane.formulation.constraints.embedding import InNumbers
+from kane.formulation.derivatives.composed import ComposedTerms
+from kane.formulation.derivatives.composed_solution import composed_derivatives
 from kane.formulation.derivatives.constrained import MOVING, OF_SPEEDS, constrained_terms
 from kane.formulation.derivatives.derivative import Derivable, Derivative, derivative, derivative_program
 from kane.formulation.derivatives.second import hessian, hessian_program
 from kane.formulation.derivatives.solved import is_long, solved_terms
-from kane.formulation.derivatives.variables import Variable
+from kane.formulation.derivatives.variables import Variable, variables
+from kane.formulation.quantities.programs import quantity
 from kane.formulation.reactions.reactions import Reactions
 
 if TYPE_CHECKING:
@@ -44,11 +49,12 @@ class Blocks(Mapping[str, Array]):
 
     Attributes:
         value: the outputs themselves, (..., outputs).
+        whole: the columns of all words side by side, (..., outputs, columns).
     """
 
     def __init__(self, value: Array, columns: Array, variables: Sequence[Variable], *, single: bool) -> None:
         """Cut columns (..., outputs, columns of all variables) into blocks."""
-        self.value = value[..., 0] if single else value
+        self.value, self.whole = (value[..., 0], columns[..., 0, :]) if single else (value, columns)
         self._blocks: dict[str, Array] = {}
         start = 0
         for variable in variables:
@@ -59,7 +65,7 @@ class Blocks(Mapping[str, Array]):
 
     def __getitem__(self, word: str) -> Array:
         if word not in self._blocks:
-            raise KeyError(f"no derivative with respect to {word!r} was asked for; there are {', '.join(self)}")
+            raise _unasked(word, self)
         return self._blocks[word]
 
     def __iter__(self) -> Iterator[str]:
@@ -72,8 +78,52 @@ class Blocks(Mapping[str, Array]):
         return "\n".join(f"{word}:\n{block}" for word, block in self._blocks.items())
 
 
+class SecondBlocks(dict[tuple[str, str], Array]):
+    """Second derivatives by two words."""
+
+    def __missing__(self, pair: Any) -> NoReturn:
+        there = list(dict.fromkeys(word for word, _ in self))
+        if isinstance(pair, tuple) and len(pair) == 2:
+            raise _unasked(next(word for word in pair if word not in there), there)
+        raise KeyError(f'second derivatives are by two words, as ["q", "u"], not {shown(pair)}')
+
+
+def _unasked(word: object, there: Iterable[str]) -> KeyError:
+    return KeyError(f"no derivative with respect to {word!r} was asked for; there are {', '.join(there)}")
+
+
+class _Placed:
+    """Where in what native code gives values and columns lie.
+
+    Args:
+        values: places of the values.
+        entries: rows, columns and places of the entries that may not be zero.
+        width: how many columns there are.
+    """
+
+    def __init__(self, values: Sequence[int], entries: Sequence[Sequence[int]], width: int) -> None:
+        self._values, self._shape = np.array(values, np.intp), (len(values), width)
+        rows, columns, places = np.array(entries, np.intp).reshape(3, -1)
+        at = rows * width + columns
+        self._places = np.zeros(len(values) * width, np.intp)
+        self._places[at] = places
+        self._zeros = np.setdiff1d(np.arange(len(self._places)), at)
+        runs = np.split(self._zeros, np.flatnonzero(np.diff(self._zeros) > 1) + 1)
+        self._runs = [slice(run[0], run[-1] + 1) for run in runs if len(run)]
+
+    def read(self, found: Array) -> tuple[Array, Array]:
+        """Values (..., outputs) and columns (..., outputs, columns) of what the code gives."""
+        columns = np.take(found, self._places, axis=-1)
+        if math.prod(found.shape[:-1]) < len(self._runs):
+            columns[..., self._zeros] = 0.0
+        else:  # neighbours together: of many states that is twice as fast
+            for run in self._runs:
+                columns[..., run] = 0.0
+        return found[..., self._values], columns.reshape(*found.shape[:-1], *self._shape)
+
+
 @final
-class OnGraphColumns:
+class OnGraphColumns(_Placed):
     """One program gives values and the entries that are not zero.
 
     Args:
@@ -84,15 +134,22 @@ class OnGraphColumns:
 
     def __init__(self, dyn: Dynamics, found: Derivative, program: Program) -> None:
         self.function = dyn.compile(program)
-        self._shape = len(found.values), len(found.labels)
-        places = np.array(list(found.entries), dtype=np.intp).reshape(-1, 2)
-        self._rows, self._columns = places[:, 0], places[:, 1]
+        count = len(found.values)
+        entries = [(i, j, count + k) for k, (i, j) in enumerate(found.entries)]
+        super().__init__(range(count), [*zip(*entries, strict=True)], len(found.labels))
 
-    def read(self, found: Array) -> tuple[Array, Array]:
-        """Values (..., outputs) and columns (..., outputs, columns) of what the program gives."""
-        columns = np.zeros((*found.shape[:-1], *self._shape))
-        columns[..., self._rows, self._columns] = found[..., self._shape[0] :]
-        return found[..., : self._shape[0]], columns
+
+@final
+class ComposedColumns(_Placed):
+    """Native code with links side by side gives values and columns."""
+
+    def __init__(self, dyn: Dynamics, of: str, wrt: Sequence[str], terms: ComposedTerms) -> None:
+        """Compile it; arguments as of ``Derivatives``."""
+        asked = quantity(dyn.equations, of)
+        self.names, self.rest = tuple(asked.names), tuple(asked.rest)
+        self.variables = variables(dyn.equations, wrt, asked.rest)
+        self.function = dyn.compile(terms.program)
+        super().__init__(terms.values, terms.places(self.variables), sum(len(x.labels) for x in self.variables))
 
 
 @final
@@ -168,6 +225,11 @@ class Derivatives:
             self._variables, self.outputs, self._single = terms.varied, terms.names, terms.single
             self._name = terms.derivative.name
             self._rest = equations.udot if self._name == "inverse" else equations.inputs
+        elif isinstance(of, str) and (shorter := self._composed(of)):
+            composed = ComposedColumns(dyn, of, wrt, shorter)
+            self._variables, self.outputs, self._single = composed.variables, composed.names, False
+            self._name, self._rest = of, composed.rest
+            self._at = self._called(composed)
         elif isinstance(of, str) and is_long(equations, of, wrt):
             solved = SolvedColumns(dyn, of, wrt)
             self._variables, self.outputs, self._single = solved.terms.varied, solved.terms.names, False
@@ -180,7 +242,18 @@ class Derivatives:
             self._at = self._called(OnGraphColumns(dyn, found, derivative_program(equations, found)))
         self.columns: Mapping[str, tuple[str, ...]] = {x.word: x.labels for x in self._variables}
 
-    def _called(self, way: OnGraphColumns | SolvedColumns) -> Columns:
+    def _composed(self, of: str) -> ComposedTerms | None:
+        """With links side by side, where that is shorter than on the graph."""
+        equations = self._dyn.equations
+        return composed_derivatives(
+            equations,
+            of,
+            self._wrt,
+            lane_width(),
+            lambda: len(derivative_program(equations, self._found).instructions),
+        )
+
+    def _called(self, way: OnGraphColumns | SolvedColumns | ComposedColumns) -> Columns:
         """Values and columns at states by native code."""
         dyn, function = self._dyn, way.function
         self.function = function
@@ -226,7 +299,7 @@ class Derivatives:
 
     def hessian(
         self, q: Any, u: Any, rest: Any = None, t: Any = None, *, weights: Any, parameters: Any = None
-    ) -> dict[tuple[str, str], Array]:
+    ) -> SecondBlocks:
         """Second derivatives of the weighted sum of the outputs, {("q", "u"): (..., columns of q, columns of u), ...}.
 
         Exact, and without the zeros of all Hessians one by one. Along q the second derivative is that along motions of
@@ -256,10 +329,10 @@ class Derivatives:
         whole[..., places[0], places[1]] = found
         return self._blocks_of(0.5 * (whole + np.swapaxes(whole, -1, -2)))
 
-    def _blocks_of(self, whole: Array) -> dict[tuple[str, str], Array]:
+    def _blocks_of(self, whole: Array) -> SecondBlocks:
         ends = np.cumsum([0, *map(len, self.columns.values())])
         spans = {word: slice(*ends[k : k + 2]) for k, word in enumerate(self.columns)}
-        return {(a, b): whole[..., spans[a], spans[b]] for a in spans for b in spans}
+        return SecondBlocks({(a, b): whole[..., spans[a], spans[b]] for a in spans for b in spans})
 
     @cached_property
     def _second_in_numbers(self) -> ConstrainedHessian:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, final
 
 import numpy as np
 
-from kane.codegen.jit.compiled import CompiledFunction
-from kane.codegen.jit.function import ArrayFunction, result_array
+from kane.codegen.jit.function import ArrayFunction
+from kane.codegen.programs.composed import Composed
 from kane.codegen.programs.program import Program
+from kane.dynamics.ahead import IN_NUMBERS, AheadOfTime
 from kane.dynamics.displayed import Displayed
 from kane.dynamics.embedded_functions import EmbeddedFunctions
-from kane.dynamics.embedded_quantity import Embedded, symmetric
+from kane.dynamics.embedded_quantity import Embedded
 from kane.dynamics.state_function import NOTHING, StateFunction, checked_array
 from kane.dynamics.unit_quaternions import OF_A_STAGE, UNIT
 from kane.errors import ModelError, shown
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from kane.formulation.derivatives.derivative import Derivable
 
 T = TypeVar("T")
+# Values with a row and a column for each speed.
+SQUARE = ("whole_mass_matrix",)
 
 
 class Energy(NamedTuple):
@@ -107,9 +110,15 @@ class Dynamics(Displayed):
     Source: Gillespie 2003, Eqs. 4-5, 43-45, for constraints.
     """
 
-    def __init__(self, equations: Equations, compile: Callable[[Program], CompiledFunction]) -> None:
+    def __init__(
+        self,
+        equations: Equations,
+        compile: Callable[[Any], Any],
+        modes: AheadOfTime = IN_NUMBERS,
+    ) -> None:
         self._equations = equations
         self._compile = compile
+        self._modes = modes
         self._calls: dict[str, StateFunction] = {}
         self._derived: dict[Hashable, Any] = {}
         self._still = np.zeros(len(equations.u))
@@ -120,12 +129,17 @@ class Dynamics(Displayed):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Sent or copied as equations and target: code comes from the cache on disk when it is asked for."""
-        return Dynamics, (self._equations, self._compile)
+        return Dynamics, (self._equations, self._compile, self._modes)
 
     @property
     def equations(self) -> Equations:
         """The equations that were built."""
         return self._equations
+
+    @property
+    def modes(self) -> AheadOfTime:
+        """The modes that have equations of their own, see ``kane.compile_modes``."""
+        return self._modes
 
     @property
     def parameters(self) -> np.ndarray:
@@ -145,9 +159,9 @@ class Dynamics(Displayed):
         equations = self._equations
         return self._embedded_functions.settle() if equations.constraints or equations.closing else None
 
-    def compile(self, program: Program) -> CompiledFunction:
-        """Code for another program of these equations' leaves, by the same target."""
-        require(program, Program, "compile takes a Program")
+    def compile(self, program: Program | Composed) -> Any:
+        """Code for another program of these equations' leaves, by the same target: an ``ArrayFunction``."""
+        require(program, (Program, Composed), "compile takes a Program")
         return self._compile(program)
 
     def function(self, name: str) -> ArrayFunction:
@@ -160,7 +174,8 @@ class Dynamics(Displayed):
             if name not in self._calls:
                 word = "udot" if name == "inverse" else "at" if name.startswith("jacobian ") else "inputs"
                 within = OF_A_STAGE if name == "rhs" else UNIT
-                self._calls[name] = StateFunction(self._equations, self._make(name), word, self.parameters, within)
+                made = self._equations, self._make(name), word, self.parameters, within
+                self._calls[name] = StateFunction(*made, shape=2 * self._still.shape if name in SQUARE else ())
             return self._calls[name]
 
     def derived(self, what: Hashable, derive: Callable[[], T]) -> T:
@@ -176,7 +191,7 @@ class Dynamics(Displayed):
 
     @cached_property
     def _embedded_functions(self) -> EmbeddedFunctions:
-        return EmbeddedFunctions(self._equations, self._compile)
+        return EmbeddedFunctions(self._equations, self._compile, self._modes)
 
     def forward(
         self, q: Any, u: Any, inputs: Any = None, t: Any = None, *, parameters: Any = None, out: Any = None
@@ -244,9 +259,7 @@ class Dynamics(Displayed):
 
     def mass_matrix(self, q: Any, t: Any = None, *, parameters: Any = None, out: Any = None) -> np.ndarray:
         """M(q), symmetric, shape (..., n, n)."""
-        n = len(self._equations.u)
-        lower = self._call("mass_matrix", (q, self._still), NOTHING, t, parameters)
-        return symmetric(lower, n, out=result_array(out, (*lower.shape[:-1], n, n), "mass_matrix"))
+        return self._call("whole_mass_matrix", (q, self._still), NOTHING, t, parameters, out=out)
 
     def bias(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None, out: Any = None) -> np.ndarray:
         """The terms free of udot and inputs, shape (..., n)."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
+from kane.dynamics.ahead import IN_NUMBERS, AheadOfTime
+from kane.dynamics.compiled_choices import CompiledChoice, with_choices
 from kane.dynamics.constrained_function import ConstrainedFunction, Parts
 from kane.dynamics.embedded_quantity import RULES, EmbeddedQuantity
 from kane.formulation.equations import Equations
@@ -23,10 +26,16 @@ class EmbeddedFunctions:
     Args:
         equations: with constraints, or with configurations that their speeds keep.
         compile: makes code of programs.
+        modes: choices of dependent speeds that have equations of their own.
     """
 
-    def __init__(self, equations: Equations, compile: Callable[[Program], CompiledFunction]) -> None:
-        self._equations, self._compile = equations, compile
+    def __init__(
+        self,
+        equations: Equations,
+        compile: Callable[[Program], CompiledFunction],
+        modes: AheadOfTime = IN_NUMBERS,
+    ) -> None:
+        self._equations, self._compile, self._modes = equations, compile, modes
         free, own = equations.unconstrained, equations.system.own
         programs = [program(equations, "constraints"), program(equations, "configuration")]
         programs += [program(free, "kinematics"), program(equations, "unconstrained")]
@@ -43,17 +52,26 @@ class EmbeddedFunctions:
 
     def settle(self) -> ConstrainedFunction:
         """See ``Dynamics.settle``."""
+        return self._in_runs[1]
+
+    @cached_property
+    def _in_runs(self) -> tuple[ConstrainedFunction, ConstrainedFunction]:
+        """The right-hand side and the settling, by compiled choices where there are any."""
         eqs = self._equations
-        length = settled_places(len(eqs.u), len(eqs.q)).end
-        mode = eqs.embedding.choice.in_runs
-        return ConstrainedFunction("settle", settle, self._parts, length, mode=mode, rest=eqs.inputs, threads=1)
+        nq, n, mode = len(eqs.q), len(eqs.u), eqs.embedding.choice.in_runs
+        length = settled_places(n, nq).end
+        settles = ConstrainedFunction("settle", settle, self._parts, length, mode=mode, rest=eqs.inputs, threads=1)
+        numeric = self._constrained("rhs", self._native.rhs, nq + n), settles
+        chosen = [CompiledChoice.of(choice, self._compile) for choice in self._modes.chosen(eqs)]
+        grows = self._modes.met and not eqs.candidates
+        return with_choices(numeric, chosen) if chosen or grows else numeric
 
     @property
     def _makers(self) -> Mapping[str, Callable[[], ConstrainedFunction]]:
         nq, n = len(self._equations.q), len(self._equations.u)
         return {
             "embedding": self._embedding,
-            "rhs": lambda: self._constrained("rhs", self._native.rhs, nq + n),
+            "rhs": lambda: self._in_runs[0],
             "forward": lambda: self._constrained("forward", self._native.rhs, n, first=nq),
         }
 

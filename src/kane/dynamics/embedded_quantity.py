@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from kane.dynamics.constrained_function import ConstrainedFunction
 
 
-def symmetric(lower: np.ndarray, n: int, *, out: np.ndarray | None = None) -> np.ndarray:
+def symmetric(lower: np.ndarray, n: int) -> np.ndarray:
     """The matrices (..., n, n) whose lower triangles are given, (..., n (n + 1) / 2)."""
-    return lower.take(_places_in_lower(n), axis=-1, out=out, mode="clip")  # "raise" would fill a copy of out first
+    return lower.take(_places_in_lower(n), axis=-1)
 
 
 @functools.cache
@@ -81,13 +81,22 @@ def _bias(at: Embedded, free: Callable[[Any], np.ndarray], _: np.ndarray) -> np.
 def _mass_matrix(at: Embedded, free: Callable[[Any], np.ndarray], _: np.ndarray) -> np.ndarray:
     n = at.R.shape[-1]
     rows, columns = np.array(lower_triangle(n), int).reshape(-1, 2).T
-    return (np.swapaxes(at.R, -1, -2) @ symmetric(free(()), n) @ at.R)[..., rows, columns]
+    return _independent(at, symmetric(free(()), n) @ at.R)[..., rows, columns]
+
+
+def _whole_mass_matrix(at: Embedded, free: Callable[[Any], np.ndarray], _: np.ndarray) -> np.ndarray:
+    flat, n = free(()), at.R.shape[-1]
+    return _independent(at, flat.reshape(*flat.shape[:-1], n, n) @ at.R).reshape(flat.shape)
 
 
 def _input_matrix(at: Embedded, free: Callable[[Any], np.ndarray], _: np.ndarray) -> np.ndarray:
     flat, n = free(()), at.R.shape[-1]
-    B = flat.reshape(*flat.shape[:-1], n, flat.shape[-1] // n)
-    return (np.swapaxes(at.R, -1, -2) @ B).reshape(flat.shape)
+    return _independent(at, flat.reshape(*flat.shape[:-1], n, flat.shape[-1] // n)).reshape(flat.shape)
+
+
+def _independent(at: Embedded, columns: np.ndarray) -> np.ndarray:
+    """R^T times the columns."""
+    return np.swapaxes(at.R, -1, -2) @ columns
 
 
 def _of_speeds(at: Embedded, free: Callable[[Any], np.ndarray], _: np.ndarray) -> np.ndarray:
@@ -99,6 +108,7 @@ RULES: dict[str, tuple[str, Rule]] = {
     "inverse": ("inverse", _inverse),
     "bias": ("inverse", _bias),
     "mass_matrix": ("mass_matrix", _mass_matrix),
+    "whole_mass_matrix": ("whole_mass_matrix", _whole_mass_matrix),
     "input_matrix": ("input_matrix", _input_matrix),
     "kinematics": ("kinematics", _of_speeds),
     "energy": ("energy", _of_speeds),

@@ -105,13 +105,14 @@ def _multipliers(dyn: Dynamics, found: Exerted, states: StatesOfArrows) -> Array
         if contacts is None:
             raise ModelError(f"the force of {found.name!r} is known of a run only; give kane.simulate's")
         return np.asarray(contacts[found.name])
-    if eqs.candidates and (contacts is None or any(np.any(forces) for forces in contacts.values())):
+    if eqs.candidates and contacts is None:
         raise ModelError(
-            f"the reaction of {found.name!r} depends on constraints that come and go, which reactions do not know; "
-            "leave it out, or draw the contacts"
+            f"the reaction of {found.name!r} depends on constraints that come and go, which are known of a run only; "
+            "give kane.simulate's"
         )
     revealed = RevealedReactions(dyn, reveal_reactions(eqs, found.name))
-    values = np.asarray(revealed(states.q, states.u, states.inputs, states.t, parameters=states.parameters))
+    given = {"parameters": states.parameters, "contacts": contacts}
+    values = np.asarray(revealed(states.q, states.u, states.inputs, states.t, **given))
     if np.isnan(values).any(axis=1).all():
         raise ModelError(f"redundant constraints share the reaction of {found.name!r}: it has no value to be drawn")
     return np.nan_to_num(values)

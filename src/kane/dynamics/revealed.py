@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -11,14 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.codegen.jit.compiled import CompiledFunction
+from kane.dynamics.build import build
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.least_solution import RANK, least
 from kane.dynamics.reaction_values import INDETERMINATE, ReactionValues
 from kane.dynamics.recorded import Recorded, recorded_parameters
 from kane.errors import ModelError, shown
-from kane.expression.arguments import numbers
+from kane.expression.arguments import numbers, require
 from kane.formulation.reactions.reactions import Reactions
+from kane.model.checks import near
 
 Array = NDArray[np.float64]
 
@@ -31,6 +34,7 @@ class States:
         dyn, revealed: the dynamics, and the reactions.
         function: the program of the latter.
         q, u, inputs, t, parameters: as from the user; inputs and t given wherever the reactions depend on them.
+        contacts: forces of the rows that come and go, (..., rows); None where none is in force.
     """
 
     dyn: Dynamics
@@ -41,19 +45,26 @@ class States:
     inputs: Any
     t: Any
     parameters: Any
+    contacts: Array | None = None
 
     def forward(self) -> Array:
         """udot, shape (..., n)."""
+        if self.contacts is not None:
+            return self.multiplied()[0]
         return self.dyn.forward(self.q, self.u, self.inputs, self.t, parameters=self.parameters)
 
     def parts(self, udot: Array) -> tuple[Array, Array]:
-        """-(F_r + F*_r) of the joints' own speeds and then of the auxiliary ones, shape (..., n + k), and A, shape
-        (..., m, n + k).
+        """-(F_r + F*_r) of the joints' own speeds and then of the auxiliary ones, shape (..., n + k), with contacts as
+        loads, and A, shape (..., m, n + k).
         """
         rest = np.concatenate([udot, self._inputs(udot)], axis=-1)
         values = self.dyn.evaluate(self.function, self.q, self.u, rest, self.t, parameters=self.parameters)
         width = self.revealed.own + len(self.revealed.names)
-        return values[..., :width], values[..., width:].reshape(*values.shape[:-1], len(self.revealed.rows), width)
+        needed, rows = values[..., :width], values[..., width:].reshape(*values.shape[:-1], -1, width)
+        A, touching = np.split(rows, [len(self.revealed.rows)], axis=-2)
+        if self.contacts is not None:
+            needed = needed - np.einsum("...mk,...m->...k", touching, self.contacts)
+        return needed, A
 
     def multiplied(self) -> tuple[Array, Array]:
         """udot and the multiplier of every row, from M udot + h = A^T lambda, A udot + remainder = 0."""
@@ -62,11 +73,19 @@ class States:
         terms = ConstraintTerms.of(
             self.dyn, self.q, self.u, inputs=inputs, t=0.0 if self.t is None else self.t, parameters=values
         )
-        udot, found = terms.multiplied()
+        udot, found = terms.multiplied(self._pushed(terms))
         places = [self.revealed.row_names.index(name) for name in terms.names]
         multipliers = np.zeros((*udot.shape[:-1], len(self.revealed.rows)))
         multipliers[..., places] = found
         return udot, multipliers
+
+    def _pushed(self, terms: ConstraintTerms) -> Array | None:
+        """Generalized forces of the contacts, (..., n)."""
+        if self.contacts is None:
+            return None
+        whole = self.dyn.derived("with candidates", lambda: build(self.dyn.equations.with_candidates, target=self.dyn))
+        A = replace(terms, dyn=whole).A[..., len(self.dyn.equations.constraints) :, :]
+        return np.asarray(np.einsum("...mn,...m->...n", A, self.contacts))
 
     def held_by_speeds(self) -> list[int]:
         """Places of the rows that no generalized speed changes."""
@@ -163,7 +182,9 @@ class RevealedReactions:
         """Of the reactions, in the order of the values."""
         return self._revealed.names
 
-    def __call__(self, q: Any, u: Any = None, inputs: Any = None, t: Any = None, *, parameters: Any = None) -> Array:
+    def __call__(
+        self, q: Any, u: Any = None, inputs: Any = None, t: Any = None, *, parameters: Any = None, contacts: Any = None
+    ) -> Array:
         """The reactions, shape (..., k) [N, N m]; NaN, printed as "indeterminate", where redundant
         constraints share one.
 
@@ -172,16 +193,20 @@ class RevealedReactions:
                 argument; or coordinates (..., nq).
             u, inputs, t, parameters: of these coordinates, as of ``Dynamics.forward``; inputs and t may be left out
                 only where the reactions do not depend on them.
+            contacts: forces of constraints that come and go at these coordinates, by name, (..., rows), as
+                ``Trajectory.reactions`` has them; what is left out is not in force. A trajectory brings its own.
 
         Raises:
             ModelError: as from ``Dynamics.forward``; the trajectory is of another model, or comes with more arguments.
         """
         if isinstance(q, Recorded):
-            q, u, inputs, t, parameters = self._recorded(q, (u, inputs, t, parameters))
+            q, u, inputs, t, parameters, forces = self._recorded(q, (u, inputs, t, parameters, contacts))
         elif u is None:
             raise ModelError("reactions take a trajectory, or q and u, with inputs and t where they depend on them")
+        else:
+            forces = self._forces(contacts)
         self._require(inputs, t)
-        states = States(self._dyn, self._revealed, self._function, q, u, inputs, t, parameters)
+        states = States(self._dyn, self._revealed, self._function, q, u, inputs, t, parameters, forces)
         found, A = self._route.reactions(states)
         return np.where(self._shared(A), INDETERMINATE, found).view(ReactionValues)
 
@@ -194,12 +219,30 @@ class RevealedReactions:
             raise ModelError("a trajectory has its own u, inputs, t and parameters; give it alone")
         eqs, inputs = self._dyn.equations, run.inputs
         values = recorded_parameters(run, eqs)
-        if eqs.candidates and run.to_xarray()["status"].any():
-            raise ModelError(
-                f"constraints of {eqs.name!r} came and went in this run, of which these reactions do not know: "
-                "run.reactions has the forces of those that were in force"
-            )
-        return run.q, run.u, inputs, run.time, dict(zip((p.name for p in eqs.parameters), values, strict=True))
+        forces = run.to_xarray()["reaction"].to_numpy() if eqs.candidates else None
+        return run.q, run.u, inputs, run.time, dict(zip((p.name for p in eqs.parameters), values, strict=True)), forces
+
+    def _forces(self, contacts: Any) -> Array | None:
+        """Forces of the rows of all candidates, (..., rows); None where there are none."""
+        candidates = self._dyn.equations.candidates
+        if contacts is None:
+            return None
+        require(contacts, Mapping, "contacts are forces by names of constraints that come and go, as run.reactions")
+        for name in contacts:
+            if name not in (known := [c.name for c in candidates]):
+                raise ModelError(
+                    f"there is no contact, stop, stick, latch or switch {shown(name)}; {near(name, known)}"
+                )
+        given = {name: numbers(x, f"the forces of {name!r} must be numbers") for name, x in contacts.items()}
+        for c in candidates:
+            if c.name in given and given[c.name].shape[-1:] != (len(c.rows),):
+                raise ModelError(
+                    f"the forces of {c.name!r} have shape {given[c.name].shape}; give one number for each of its rows, "
+                    + ", ".join(row.name for row in c.declared)
+                )
+        found = [given.get(c.name, np.zeros(len(c.rows))) for c in candidates]
+        batch = np.broadcast_shapes(*(x.shape[:-1] for x in found))
+        return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in found], axis=-1) if found else None
 
     def _require(self, inputs: Any, t: Any) -> None:
         """Inputs and time given wherever the reactions depend on them, accelerations included."""

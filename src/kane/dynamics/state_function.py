@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 
-from kane.codegen.jit.function import ArrayFunction, common_batch, single_call
+from kane.codegen.jit.function import ArrayFunction, common_batch, result_array, single_call
 from kane.codegen.jit.python_call import Checks, Single
 from kane.dynamics.unit_quaternions import UNIT, require_unit
-from kane.errors import ModelError
+from kane.errors import ModelError, listed
 from kane.expression.arguments import numbers
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
@@ -34,6 +34,8 @@ class StateFunction:
         word: str,
         defaults: np.ndarray,
         within: tuple[float, float] = UNIT,
+        *,
+        shape: tuple[int, ...] = (),
     ) -> None:
         """Prepare calls.
 
@@ -43,6 +45,7 @@ class StateFunction:
             word: for what the function reads besides.
             defaults: of the parameters.
             within: least and largest length of quaternions.
+            shape: of the values at one state; as many as there are outputs unless given.
         """
         self.function, self.stage = function, function.stage(defaults)
         self._equations, self._word, self._within = equations, word, within
@@ -50,21 +53,24 @@ class StateFunction:
         self._quaternions = tuple(equations.quaternions)
         self._names = [leaf.name for leaf in equations.q]
         starts = [1 + start for start in self._quaternions]
-        checks, self._n_out = Checks((1, *self._lengths), starts, within), function.n_out
+        checks, self._shape = Checks((1, *self._lengths), starts, within), shape or (function.n_out,)
+        self._fresh = self._shape  # as the values of the last call were: a batch of one, or none
         self._into: Single = single_call(function, checks) if function.address else lambda *arguments: None
-        self._one: Single = single_call(function, replace(checks, lifted=True)) if function.address else self._into
+        self._one: Single = (
+            single_call(function, replace(checks, own=len(self._shape))) if function.address else self._into
+        )
         # In the place of what users do not give, once it is known that nothing depends on it.
         self._any_time: np.ndarray | None = None
         self._any_inputs: np.ndarray | None = None
 
     def __call__(self, state: tuple[Any, Any], rest: Any, t: Any, stage: np.ndarray, out: Any = None) -> np.ndarray:
-        """The values, shape (..., outputs).
+        """The values, shape (..., outputs), or as they are laid out at one state behind the batch.
 
         Args:
             state, rest, t: what users gave as (q, u), as what is read besides, and as time; None for the last two where
                 they gave nothing.
             stage: of the function, (..., n_stage); ``self.stage`` is that of the defaults.
-            out: to be filled and returned.
+            out: to be filled and returned, laid out as the values are.
 
         Raises:
             ModelError: arguments have another shape or are no numbers, their batches do not broadcast, a quaternion has
@@ -76,20 +82,41 @@ class StateFunction:
             time = np.array((t,)) if t.__class__ is float else self._any_time if t is None else None
             inputs = self._any_inputs if rest is None else rest
             if out is None:
-                fresh = np.empty(self._n_out)
+                fresh = np.empty(self._fresh)
                 found = self._one(stage, fresh, time, q, u, inputs)
+                if found is fresh:
+                    return fresh
                 if found is not None:
-                    return fresh if found is fresh else fresh[None]
-            elif self._into(stage, out, time, q, u, inputs) is out:
-                filled: np.ndarray = out
-                return filled
+                    self._fresh = now = self._shape if fresh.ndim > len(self._shape) else (1, *self._shape)
+                    return fresh.reshape(now)
+            elif len(self._shape) == 1:
+                if self._into(stage, out, time, q, u, inputs) is out:
+                    return cast(np.ndarray, out)
+            else:
+                row = self._row(out)
+                if row is not None and self._into(stage, row, time, q, u, inputs) is row:
+                    return cast(np.ndarray, out)
         nq, n, n_rest = self._lengths
         q, u = checked_array(q, "q", nq), checked_array(u, "u", n)
         rest = self._inputs() if rest is None and self._word == "inputs" else checked_array(rest, self._word, n_rest)
         require_unit(q, self._quaternions, self._names, self._within)
         t = self._time() if t is None else numbers(t, "t must be 1 number")[..., None]
-        common_batch((t, q, u, rest, stage), ("t", "q", "u", self._word, "parameters"))  # for the sake of its words
-        return self.function.join((t, q, u), rest, stage, out=out)
+        # What join refuses itself, in other words.
+        batch = common_batch((t, q, u, rest, stage), ("t", "q", "u", self._word, "parameters"))
+        if len(self._shape) == 1:
+            return self.function.join((t, q, u), rest, stage, out=out)
+        result = result_array(out, (*batch, *self._shape), self.function.name)
+        self.function.join((t, q, u), rest, stage, out=result.reshape(*batch, self.function.n_out))
+        return result
+
+    def _row(self, out: Any) -> np.ndarray | None:
+        """The memory of an array that users gave as a row of outputs; None where it does not fit one state."""
+        if out.__class__ is np.ndarray and out.flags.carray:
+            if out.shape == self._shape:
+                return cast(np.ndarray, out.ravel())  # a view, as there are no gaps
+            if out.shape == (1, *self._shape):
+                return cast(np.ndarray, out.reshape(1, -1))
+        return None
 
     def _time(self) -> np.ndarray:
         """Some time, where the values do not depend on it."""
@@ -102,7 +129,7 @@ class StateFunction:
         """Some inputs, where the values do not depend on them."""
         if self._any_inputs is None:
             names = [leaf.name for leaf in self._equations.inputs]
-            self._refuse(self._equations.inputs, f"inputs, an array (..., {len(names)}) of {', '.join(names)}")
+            self._refuse(self._equations.inputs, f"inputs, an array (..., {len(names)}) of {listed(names)}")
             self._any_inputs = np.zeros(len(names))
         return self._any_inputs
 
@@ -111,7 +138,7 @@ class StateFunction:
         read = [leaf.name for leaf in leaves if leaf in self.function.reads]
         if read:
             name = f"{self.function.name!r} of {self._equations.name!r}"
-            raise ModelError(f"{name} depends on {', '.join(read)}; give {cure}")
+            raise ModelError(f"{name} depends on {listed(read)}; give {cure}")
 
 
 def checked_array(values: Any, word: str, length: int) -> np.ndarray:

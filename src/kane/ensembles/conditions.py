@@ -15,6 +15,7 @@ from kane.expression.node import Expr
 from kane.model.joints.joint import Joint
 from kane.model.named_vector import named_vector, position
 from kane.simulation.asked.inputs import Samples
+from kane.simulation.asked.sampled import Sampled
 from kane.simulation.layout import Layout
 
 Array = NDArray[np.float64]
@@ -99,15 +100,16 @@ def split_inputs(inputs: Any) -> tuple[Any, dict[str, Expr]]:
     """Constants, and expressions by name.
 
     Raises:
-        ModelError: samples or Python functions, which lanes cannot look up.
+        ModelError: samples, sampled laws or Python functions, which lanes cannot look up.
     """
     given = inputs if isinstance(inputs, Mapping) else {"": inputs}
     for name, value in given.items():
-        if callable(value) or isinstance(value, Samples) or (isinstance(value, tuple) and _nested(value)):
+        if callable(value) or isinstance(value, Samples | Sampled) or (isinstance(value, tuple) and _nested(value)):
             what = f"the input {name!r}" if name else "inputs"
             raise ModelError(
                 f"{what} of many trajectories must be numbers or expressions of the model, not {type(value).__name__}: "
-                "give samples as kane.spline(model.time, times, values), and a controller as an expression"
+                "give samples as kane.spline(model.time, times, values), and a controller as an expression; "
+                "kane.simulate takes all of these, one run at a time"
             )
     if not isinstance(inputs, Mapping):
         return inputs, {}

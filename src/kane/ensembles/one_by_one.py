@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -22,13 +23,15 @@ from kane.simulation.run import CHUNK_SECONDS, FAILURES, Outcome, run_march
 class OneByOne:
     """What the threads need to know, and what they find.
 
-    Lanes cannot settle: how many corrections a state needs, and which speeds are chosen, differs from one to the next.
+    Where constraints are embedded in numbers lanes gain nothing: how many corrections a state needs, and which speeds
+    are chosen, differs from one to the next.
 
     Attributes:
         problem, conditions, course, method: what is integrated.
         trajectories: what they fill.
         failures: why a trajectory has no end, by number.
         doubts: what ``simulate`` would warn of, by number.
+        met: the modes that they have met, which a thread compiles when all have ended, for the runs that follow.
     """
 
     problem: Problem
@@ -38,6 +41,7 @@ class OneByOne:
     trajectories: Trajectories
     failures: dict[int, str] = field(default_factory=dict)
     doubts: dict[int, str] = field(default_factory=dict)
+    met: list[Any] = field(default_factory=list)
 
     @property
     def threads(self) -> int:
@@ -62,6 +66,7 @@ class OneByOne:
                 stop.set()
         for run in runs:
             run.result()
+        self.problem.switching.meet(dict.fromkeys(self.met))
         return True
 
     def _carry(self, i: int, stop: threading.Event) -> None:
@@ -87,7 +92,8 @@ class OneByOne:
         except (ModelError, SimulationError) as error:
             self.failures[i], found.status[i] = str(error), STUCK
             return
-        found.rows[i], found.status[i] = record.states, FINISHED
+        self.met.extend(own.switching.met(march, record))
+        found.rows[i, :, : record.states.shape[1]], found.status[i] = record.states, FINISHED
         doubt = next(passages(march), "") or record.doubt(**self.method.settings)
         if doubt:
             self.doubts[i] = doubt

@@ -14,9 +14,11 @@ import numpy as np
 from kane.dynamics.dynamics import Dynamics
 from kane.ensembles.conditions import Conditions, split_inputs
 from kane.ensembles.ensemble import Ensemble
+from kane.ensembles.settled import SettledLanes
 from kane.errors import ModelError, shown
-from kane.native.arrays import FINISHED, TIME, WAITING, Course, Trajectories
+from kane.native.arrays import FINISHED, SWITCHES, TIME, WAITING, Course, Trajectories
 from kane.simulation.asked.course import Span, free_course
+from kane.simulation.beginning_slip import tolerate
 from kane.simulation.integrators.explicit import Adaptive
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk8 import RK8
@@ -43,8 +45,9 @@ def simulate_many(
     """Integrate n trajectories of one model, several side by side in the registers and on several processors.
 
     Each has steps of its own, and is to the last bit what ``simulate`` makes of it alone, however many threads
-    ``LLVM(threads=...)`` allows. Under constraints they go one by one in the threads, settled after each
-    step. One that fails harms no other: ``Ensemble.failures`` has the reason.
+    ``LLVM(threads=...)`` allows. Under constraints embedded in numbers, and with constraints that come and go, they go
+    one by one in the threads; with compiled modes (``kane.compile_modes``) side by side again, each in its own mode.
+    One that fails harms no other: ``Ensemble.failures`` has the reason.
 
     Args:
         dyn: what ``kane.build`` returned.
@@ -89,12 +92,19 @@ def _run(
     posed: tuple[Problem, Conditions, Course, Adaptive], failures: dict[int, str], *, progress: Callable[[float], None]
 ) -> Ensemble:
     problem, conditions, course, method = posed
+    settled = SettledLanes.of(problem, conditions) if problem.settle is not None else None
+    if settled is not None:
+        failures.update(settled.refuse(course, [i for i in range(len(conditions)) if i not in failures]))
     trajectories = _trajectories(problem, conditions, course, failures)
+    if settled is not None:
+        settled.begin(course.start, trajectories)
+        tolerate(problem.settle, trajectories.stages, method)
     complete = True
     if course.start != course.until and len(trajectories.order):
-        complete = _carried(posed, trajectories, failures, progress)
+        complete = _carried(posed, (trajectories, settled), failures, progress)
     else:
-        trajectories.rows[:, 0, 0], trajectories.rows[:, 0, 1:] = course.start, trajectories.starts
+        nx = trajectories.starts.shape[1]
+        trajectories.rows[:, 0, 0], trajectories.rows[:, 0, 1 : 1 + nx] = course.start, trajectories.starts
         trajectories.status[trajectories.order] = FINISHED
     for i in np.flatnonzero(trajectories.status != FINISHED):
         if int(i) not in failures:
@@ -108,7 +118,7 @@ def _run(
     return Ensemble(
         time=course.times,
         q=trajectories.rows[:, :, 1 : 1 + nq],
-        u=trajectories.rows[:, :, 1 + nq :],
+        u=trajectories.rows[:, :, 1 + nq : 1 + trajectories.starts.shape[1]],
         inputs=conditions.inputs,
         parameters=conditions.parameters,
         steps=trajectories.steps,
@@ -121,25 +131,34 @@ def _run(
 
 def _carried(
     posed: tuple[Problem, Conditions, Course, Adaptive],
-    trajectories: Trajectories,
+    asked: tuple[Trajectories, SettledLanes | None],
     failures: dict[int, str],
     progress: Callable[[float], None],
 ) -> bool:
-    """Compute the trajectories, in lanes or under constraints one by one; whether they came to their ends."""
+    """Compute the trajectories, in lanes or one by one; whether all came to an end."""
     from kane.ensembles.one_by_one import OneByOne
     from kane.ensembles.workers import Workers  # pools of threads take milliseconds to import
 
-    problem, conditions, course, method = posed
+    (problem, conditions, course, method), (trajectories, settled) = posed, asked
+    single_run = partial(_as_single_run, problem, conditions, course, trajectories)
+    lanes = Workers(problem, course, method, trajectories, len(trajectories.stages) > 1, single_run, settled)
     if problem.settle is None:
-        single_run = partial(_as_single_run, problem, conditions, course, trajectories)
-        return Workers(problem, course, method, trajectories, len(trajectories.stages) > 1, single_run).run(progress)
-    each = OneByOne(problem, conditions, course, method, trajectories)
-    complete = each.run(progress)
-    failures.update(each.failures)
-    if each.doubts:
-        first = min(each.doubts)
-        many = f"{len(each.doubts)} of {len(conditions)} trajectories are in doubt"
-        warnings.warn(f"{many}; of trajectory {first}: {each.doubts[first]}", stacklevel=5)
+        return lanes.run(progress)
+    complete, left = True, trajectories.order
+    lost: dict[int, str] = {}
+    doubts: dict[int, str] = {}
+    if settled is not None:
+        complete, left = lanes.run(progress), settled.left(trajectories)
+        lost, doubts = settled.judge(trajectories, method)
+    if complete and len(left):
+        trajectories.status[left] = WAITING
+        each = OneByOne(problem, conditions, course, method, trajectories._replace(order=left))
+        complete, lost, doubts = each.run(progress), lost | each.failures, doubts | each.doubts
+    failures.update(lost)
+    if doubts:
+        first = min(doubts)
+        many = f"{len(doubts)} of {len(conditions)} trajectories are in doubt"
+        warnings.warn(f"{many}; of trajectory {first}: {doubts[first]}", stacklevel=5)
     return complete
 
 
@@ -148,9 +167,10 @@ def _trajectories(
 ) -> Trajectories:
     """Arrays for the native loop; those that cannot start are left out of its order."""
     n = len(conditions)
-    starts = np.concatenate([conditions.q, conditions.u], axis=1)
+    starts = np.ascontiguousarray(np.concatenate([conditions.q, conditions.u], axis=1))
     try:
-        rows = np.full((n, len(course.times), 1 + starts.shape[1]), math.nan)
+        notes = SWITCHES + 1 if problem.settle is not None else 0
+        rows = np.full((n, len(course.times), 1 + starts.shape[1] + notes), math.nan)
     except (MemoryError, ValueError):
         raise ModelError(
             f"{n} trajectories of {len(course.times)} states do not fit in memory; give fewer times, or take fewer "
@@ -160,7 +180,7 @@ def _trajectories(
         order=np.array([i for i in range(n) if i not in failures], dtype=np.int64),
         starts=starts,
         inputs=conditions.inputs,
-        stages=problem.rhs.stage(conditions.parameters),
+        stages=np.ascontiguousarray((problem.settle or problem.rhs).stage(conditions.parameters)),
         rows=rows,
         last=np.zeros((n, 1 + starts.shape[1])),
         steps=np.zeros(n, np.int64),
@@ -181,8 +201,7 @@ def _as_single_run(
     problem: Problem, conditions: Conditions, course: Course, trajectories: Trajectories, i: int
 ) -> tuple[Problem, March]:
     """Trajectory i as a run of its own, at the last state that it reached."""
-    own = replace(problem, parameters=conditions.row("parameters", i))
+    own = problem.of_values(conditions.row("parameters", i), conditions.row("inputs", i))
     march = own.march(course, trajectories.last[i, 1:])
     march.store.clock[TIME] = trajectories.last[i, 0]
-    march.system.inputs[:] = conditions.row("inputs", i)
     return own, march

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from kane.codegen.jit.batches import LaneCode
+from kane.ensembles.settled import SettledLanes, aligned, nothing_settled
 from kane.native.arrays import (
-    CLOCK,
     COUNTS,
     END,
     IDLE,
@@ -27,18 +27,16 @@ from kane.native.arrays import (
     Block,
     Course,
     Trajectories,
-    Vector,
 )
 from kane.native.lanes import end_lane, march_lanes
 from kane.simulation.integrators.explicit import Explicit, scheme
-from kane.simulation.march import March, new_store
-from kane.simulation.pace import WINDOW, Pace
+from kane.simulation.march import March
+from kane.simulation.pace import FIRST, WINDOW, Pace
 from kane.simulation.problem import Problem
 from kane.simulation.run import CHUNK_SECONDS, FIRST_CHUNK
 
 # Trajectories that a thread takes at a time: enough that taking them costs nothing, few enough that all end together.
 PORTION = 64
-_LINE = 8  # doubles in a cache line
 
 
 @dataclass(frozen=True)
@@ -52,6 +50,7 @@ class Workers:
         trajectories: what they work on.
         own_stages: whether parameters differ from trajectory to trajectory.
         single_run: a trajectory, by its number, as a run of its own at the last state that was noted.
+        settled: what there is besides under constraints; None without any.
     """
 
     problem: Problem
@@ -60,6 +59,7 @@ class Workers:
     trajectories: Trajectories
     own_stages: bool
     single_run: Callable[[int], tuple[Problem, March]]
+    settled: SettledLanes | None = None
 
     def run(self, progress: Callable[[float], None]) -> bool:
         """Compute all trajectories.
@@ -67,9 +67,9 @@ class Workers:
         Returns:
             Whether they came to their ends; Ctrl-C leaves some WAITING.
         """
-        rhs, n = self.problem.rhs, len(self.trajectories.order)
-        code = rhs.lanes(each=self.own_stages)
-        threads = max(1, min(rhs.threads, -(-n // (code.width if code else 1))))
+        n = len(self.trajectories.order)
+        code = self.settled.slope if self.settled else self.problem.rhs.lanes(each=self.own_stages)
+        threads = max(1, min(self.problem.energy.threads, -(-n // (code.width if code else 1))))
         portions, stop = itertools.count(), threading.Event()
         size = max(1, min(PORTION, n // (8 * threads)))
         with ThreadPoolExecutor(threads) as pool:
@@ -90,8 +90,12 @@ class Workers:
     def _work(self, code: LaneCode | None, portions: Any, size: int, stop: threading.Event) -> None:
         """Carry portion after portion, until there is none left or Ctrl-C."""
         arrays, n = scheme(self.method), len(self.trajectories.order)
-        single = self._single()
-        block = new_block(self.problem, code, len(arrays.nodes))
+        single = self._single(len(arrays.nodes))
+        block = new_block(self.problem, code, len(arrays.nodes), len(single[3].clock))
+        if self.settled is not None:
+            rest = aligned(len(block.rest) + self.settled.reads * len(block.lanes))
+            work = aligned(self.settled.n_work)
+            block = block._replace(each=0, rest=rest, work=work)
         queue, steps = np.zeros(3, np.int64), FIRST_CHUNK
         paces: dict[int, Pace] = {}
         queue[MORE] = 1
@@ -100,7 +104,9 @@ class Workers:
                 first = next(portions) * size
                 queue[:] = min(first, n), min(first + size, n), first < n
             began = time.perf_counter()
-            carried = march_lanes(single, self.course, block, self.trajectories, arrays, queue, steps)
+            # No trajectory goes past a look at its pace, so that what it sees is what it would see alone.
+            ahead = min([FIRST, *(paces[k].left(block.counts[lane]) for lane, k in _carried(block) if k in paces)])
+            carried = march_lanes(single, self.course, block, self.trajectories, arrays, queue, min(steps, ahead))
             if carried == 0 and not queue[MORE]:
                 break
             self._give_up_the_lost(block, paces)
@@ -110,7 +116,7 @@ class Workers:
 
     def _give_up_the_lost(self, block: Block, paces: dict[int, Pace]) -> None:
         """End trajectories that get nowhere; ``paces`` are those of the trajectories in the lanes."""
-        carried = {number: lane for lane, number in enumerate(block.carries.tolist()) if number != IDLE}
+        carried = {number: lane for lane, number in _carried(block)}
         for number in paces.keys() - carried.keys():
             del paces[number]
         for number, lane in carried.items():
@@ -119,58 +125,60 @@ class Workers:
                 end_lane(block, self.trajectories, lane, STALLED)
 
     def _chatters(self, block: Block, lane: int, number: int) -> bool:
+        if self.settled is not None and self.settled.may_pass:
+            return True  # the mode is not known here; the run is made alone, where it is
         last = self.trajectories.last[number]
         last[0], last[1:] = block.clock[lane, TIME], block.x[lane :: len(block.lanes)]
         problem, march = self.single_run(number)
         return problem.chatters(march)
 
-    def _single(self) -> tuple[Any, ...]:
-        """StateEquation, tables, events and Store of one state."""
-        problem = self.problem
-        nx = len(problem.layout.coordinates) + len(problem.layout.speeds)
-        march = problem.march(self.course, np.zeros(nx))
-        store = new_store(self.course.start, np.zeros(nx), 1)._replace(slopes=np.zeros((2, nx)))
-        return march.system, march.tables, march.watch, store
+    def _single(self, stages: int) -> tuple[Any, ...]:
+        """StateEquation, tables, events, a Store of so many slopes for one state, and what lanes have of their own."""
+        first = int(self.trajectories.order[0])
+        x, problem = self.trajectories.starts[first], self.settled.own(first) if self.settled else self.problem
+        march = problem.march(self.course, x)
+        march.make_room(1, stages)
+        system, choices = self.settled.lanes(march.system) if self.settled else (march.system, nothing_settled())
+        return system, march.tables, march.watch, march.store, choices
 
 
-def new_block(problem: Problem, code: LaneCode | None, stages: int) -> Block:
+def _carried(block: Block) -> Iterator[tuple[int, int]]:
+    """The lanes that carry a trajectory, with its number."""
+    return ((lane, number) for lane, number in enumerate(block.carries.tolist()) if number != IDLE)
+
+
+def new_block(problem: Problem, code: LaneCode | None, stages: int, clock: int) -> Block:
     """A block of idle lanes; a single one where the machine has no lanes.
 
     Args:
         problem: what is integrated.
         code: of its program in lanes.
         stages: how many slopes the method takes.
+        clock: how long the clock of a Store is.
     """
     rhs = problem.rhs
     width = code.width if code else 1
     each = int(code.each) if code else 1
     nx, n_work = rhs.n_out, code.n_work if code else rhs.n_work
-    stage = _aligned(rhs.n_stage * width) if each else rhs.stage(problem.parameters)
+    stage = aligned(rhs.n_stage * width) if each else rhs.stage(problem.parameters)
     return Block(
         lanes=(0,) * width,
         address=code.address if code else rhs.address,
-        state=_aligned(rhs.n_state * width),
-        rest=_aligned(rhs.n_rest * width),
+        state=aligned(rhs.n_state * width),
+        rest=aligned(rhs.n_rest * width),
         stage=stage,
         each=each,
-        work=_aligned(n_work),
-        x=_aligned(nx * width),
-        y=_aligned(nx * width),
-        z=_aligned(nx * width),
-        slopes=_aligned(stages * nx * width).reshape(stages, nx * width),
-        weights=_aligned(stages * width).reshape(stages, width),
+        work=aligned(n_work),
+        x=aligned(nx * width),
+        y=aligned(nx * width),
+        z=aligned(nx * width),
+        slopes=aligned(stages * nx * width).reshape(stages, nx * width),
+        weights=aligned(stages * width).reshape(stages, width),
         chosen=np.zeros(stages, np.int64),
         steps=np.zeros((3, width)),
-        sizes=_aligned(2 * width).reshape(2, width),
-        clock=np.zeros((width, CLOCK)),
+        sizes=aligned(2 * width).reshape(2, width),
+        clock=np.zeros((width, clock)),
         counts=np.zeros((width, COUNTS), np.int64),
         carries=np.full(width, IDLE),
         accepted=np.zeros(width, np.int64),
     )
-
-
-def _aligned(n: int) -> Vector:
-    """Zeros that begin a cache line, as vectors are read fastest."""
-    memory = np.zeros(n + _LINE)
-    first = -(memory.ctypes.data // 8) % _LINE
-    return memory[first : first + n]

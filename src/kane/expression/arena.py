@@ -148,21 +148,25 @@ class _Scratch:
     """Nodes of one thread, numbered from where the arena was when they began."""
 
     def __init__(self, ids: itertools.count[int]) -> None:
-        self._ids = copy(ids)
+        # Read in one step of the interpreter: other threads draw numbers meanwhile.
         self._first = next(copy(ids))
+        self._ids = itertools.count(self._first)
         self._nodes: list[Expr] = []
         self._tables: list[dict[Any, Expr]] = [{} for _ in OPERATIONS]
 
     def node(
         self, arena: Arena, table: dict[Any, Expr], key: Any, op: int, args: tuple[Expr, ...], *, data: Any = None
     ) -> Expr:
-        """The node under a key of a table of the arena, where it was when the scratch began, or one of the scratch."""
-        node = table.get(key)
-        if node is not None and node.id < self._first:
-            return node
+        """The node under a key of a table of the arena, where it was when the scratch began, or one of the scratch.
+
+        Its own come first: a node numbered before the scratch began may be entered in the arena after it.
+        """
         own = self._tables[op]
         node = own.get(key)
-        if node is None:
+        if node is not None:
+            return node
+        node = table.get(key)
+        if node is None or node.id >= self._first:
             for a in args:
                 if a.arena is not arena:
                     raise _mixed(args[0], a)

@@ -6,7 +6,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from kane.errors import ExpressionError, shown
-from kane.expression.operations import ADD, CONSTANT, COS, DIV, MUL, NEG, SIN, SQRT, SUB
+from kane.expression.operations import ADD, CONSTANT, COS, DIV, MUL, NEG, SIGN, SIN, SQRT, SUB
 
 if TYPE_CHECKING:
     from kane.expression.node import Expr
@@ -150,6 +150,10 @@ def mul(a: Expr, b: Expr) -> Expr:
         return b.args[0]
     if a is b and a.op == SQRT:
         return a.args[0]
+    if a.op == SIGN and b.op == MUL and a.args[0] in b.args and a in b.args:
+        return a.args[0]
+    if b.op == SIGN and a.op == MUL and b.args[0] in a.args and b in a.args:
+        return b.args[0]
     if a.id > b.id:
         a, b = b, a
     return a.arena.binary(MUL, a, b)
@@ -194,6 +198,11 @@ def div(a: Expr, b: Expr) -> Expr:
         return neg(div(a.args[0], b))
     if a.op == CONSTANT and a.data < 0.0:
         return neg(div(a.arena.constant(-a.data), b))
+    if b.op == SIGN:
+        return mul(a, b)
+    if b.op == MUL and SIGN in (b.args[0].op, b.args[1].op):
+        sign, x = b.args if b.args[0].op == SIGN else b.args[::-1]
+        return mul(sign, div(a, x))
     if a.op == MUL and a.args[0] is b:
         return a.args[1]
     if a.op == MUL and a.args[1] is b:

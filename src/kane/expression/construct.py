@@ -9,7 +9,8 @@ real number, up to round-off. Elsewhere the simplified form may be defined where
 
     x - x = 0,  0 x = 0,  0 / x = 0,  x / x = 1,  (x / y) y = x,  (x y) / y = x,  (x - y) + y = x,  x**0 = 1,
     sqrt(x) sqrt(x) = x,  sin(asin x) = x,  cos(acos x) = x,  x**0.5 = sqrt(x),
-    k sin(x)**2 + k cos(x)**2 = k,  select(c, a, a) = a,  (x < x) = 0,
+    k sin(x)**2 + k cos(x)**2 = k,  sqrt(1 - sin(x)**2) = cos(x) sign(cos(x)),  y / sign(x) = y sign(x),
+    (x sign(x)) sign(x) = x,  select(c, a, a) = a,  (x < x) = 0,
     angles shifted by n pi/2 turn sines into cosines, with n pi/2 rounded to a double standing for itself.
 
 Infinities are therefore not tracked (0 x is 0 though x be infinite). A NaN that enters comes out as NaN from every
@@ -39,6 +40,7 @@ from kane.expression.operations import (
     LOG,
     MAX,
     MIN,
+    MUL,
     NEG,
     POW,
     SELECT,
@@ -173,7 +175,17 @@ sign = _odd(SIGN, lambda x: math.copysign(1.0, x) if x else 0.0, "sign")
 acos = _plain(ACOS, math.acos, "acos")
 exp = _plain(EXP, math.exp, "exp")
 log = _plain(LOG, math.log, "log")
-sqrt = _plain(SQRT, math.sqrt, "sqrt")
+_sqrt = _plain(SQRT, math.sqrt, "sqrt")
+
+
+def sqrt(a: Expr) -> Expr:
+    """The square root of a, not negative; of 1 - sin(x)**2 what has a short derivative, cos(x) sign(cos(x))."""
+    if a.op == SUB and a.args[0] is a.arena.one and a.args[1].op == MUL:
+        x, y = a.args[1].args
+        if x is y and x.op in (SIN, COS):
+            other = (cos if x.op == SIN else sin)(x.args[0])
+            return mul(other, sign(other))
+    return _sqrt(a)
 
 
 def absolute(a: Expr) -> Expr:
@@ -246,4 +258,6 @@ def select(condition: Expr, a: Expr, b: Expr) -> Expr:
 
 def spline(x: Expr, table: Any) -> Expr:
     """The piecewise polynomial ``table`` (see ``expression.spline``) at x."""
+    if table.constant is not None:
+        return x.arena.constant(table.constant)
     return x.arena.constant(table.value(x.data)) if x.op == CONSTANT else x.arena.nary(SPLINE, (x,), table)

@@ -76,6 +76,18 @@ class PiecewiseCubic:
         pieces = [(float(ys[0]), slope0, 0.0, 0.0), *inner, (float(ys[-1]), slope1, 0.0, 0.0)]
         return cls((float(xs[0]), *map(float, xs)), tuple(pieces))  # type: ignore[arg-type]
 
+    @classmethod
+    def steps(cls, values: Sequence[float]) -> PiecewiseCubic:
+        """What has values[i] at i: a list that expressions look things up in."""
+        knots = (0.0, *(k - 0.5 for k in range(1, len(values))))
+        return cls(knots, tuple((float(y), 0.0, 0.0, 0.0) for y in values))
+
+    @cached_property
+    def constant(self) -> float | None:
+        """What it is everywhere; None where it is not the same."""
+        same = set(self.coefficients) == {(self.coefficients[0][0], 0.0, 0.0, 0.0)}
+        return self.coefficients[0][0] if same else None
+
     @cached_property
     def _arrays(self) -> tuple[np.ndarray, np.ndarray]:
         return np.asarray(self.knots), np.asarray(self.coefficients)

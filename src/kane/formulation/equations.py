@@ -13,7 +13,7 @@ from kane.codegen.emit.listing import emit_listing
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute as replace_leaves
 from kane.formulation.constraints.candidates import CandidateEquations, candidate_equations
-from kane.formulation.constraints.embedding import Embedding, InNumbers, NoConstraints
+from kane.formulation.constraints.embedding import Embedding, InNumbers, NoConstraints, OnGraph, weighted_sum
 from kane.formulation.constraints.rows import Equation, constraint_equations
 from kane.formulation.explicit.partial_velocities import PartialVelocities, partial_velocities
 from kane.formulation.quantities.counts import OperationTable, count
@@ -24,6 +24,7 @@ from kane.formulation.recursive.applied import Applied, applied_loads
 from kane.formulation.recursive.coriolis import coriolis_matrix, weight
 from kane.formulation.route import Route
 from kane.formulation.tree.body_tree import BodyTree
+from kane.formulation.tree.cuts import sharing_inertia
 from kane.formulation.tree.spatial import ZERO
 from kane.formulation.tree.system import System
 from kane.geometry.rotation import Rotation
@@ -137,6 +138,8 @@ class Equations:
     @cached_property
     def mass_matrix(self) -> tuple[tuple[Expr, ...], ...]:
         """M, n x n, symmetric: M[i][j] and M[j][i] are one node. Rows and columns of dependent speeds are zero."""
+        if self.based is not None:
+            return self.based.mass_matrix
         M, n, zero = self.embedding.mass(self.route.mass), len(self.u), self.system.arena.zero
         rows = [[M.get((max(i, j), min(i, j)), zero) for j in range(n)] for i in range(n)]
         flat = self.baked_in([x for row in rows for x in row])
@@ -148,6 +151,8 @@ class Equations:
 
         Zero at dependent speeds.
         """
+        if self.based is not None:
+            return self.based.bias
         return self.baked_in(self._embedded(self.route.passive, [0.0] * len(self.u)))
 
     @cached_property
@@ -156,11 +161,17 @@ class Equations:
 
         Zero at dependent speeds, whose accelerations follow from the others.
         """
+        if self.based is not None:
+            return self.based.inverse
         return self.baked_in(self._embedded(self.route.passive, self.udot))
 
     @cached_property
     def forward(self) -> tuple[Expr, ...]:
         """udot, n expressions in the inputs; those of dependent speeds included."""
+        if self.based is not None:
+            natural = zip(self.system.speeds.C, self.based.natural_accelerations, strict=True)
+            by_column = {column: x for row, x in natural for column in row}
+            return tuple(by_column[j] for j in range(len(self.u)))
         return self.baked_in(self.embedding.forward(self.route))
 
     @cached_property
@@ -207,6 +218,21 @@ class Equations:
         return self.embedding.known_accelerations(self.udot, lambda: self.forward)
 
     @cached_property
+    def based(self) -> Equations | None:
+        """The equations in the speeds in which the constraints were embedded, where these are not the ones in force."""
+        if not isinstance(self.embedding, OnGraph) or self.embedding.based is None:
+            return None
+        system, embedding = self.embedding.based
+        return replace(self, system=system, embedding=embedding, constraints=())
+
+    @property
+    def natural_accelerations(self) -> tuple[Expr, ...]:
+        """wdot of the joints' natural speeds."""
+        speeds = self.system.speeds
+        changes = [weighted_sum(row, self.forward, rest) for row, rest in zip(speeds.C, speeds.a_t, strict=True)]
+        return self.baked_in(changes)
+
+    @cached_property
     def unconstrained(self) -> Equations:
         """The same equations before constraints are embedded: all speeds are independent."""
         return replace(self, constraints=(), embedding=NoConstraints())
@@ -215,11 +241,11 @@ class Equations:
     def with_candidates(self) -> Equations:
         """The same with the rows of all candidates behind those of the constraints, embedded in numbers.
 
-        Native code counts those that are in force.
+        Native code counts those that are in force, and solves for the motion of all speeds by their mass matrix.
         """
-        rows = [row for c in self.candidates for row in c.rows]
-        constraints = (*self.constraints, *rows)
-        return replace(self, constraints=constraints, embedding=InNumbers(self.name), touching=True)
+        rows = (*self.constraints, *(row for c in self.candidates for row in c.rows))
+        system = sharing_inertia(self.system, self.model)
+        return replace(self, system=system, constraints=rows, embedding=InNumbers(self.name), touching=True)
 
     @cached_property
     def own(self) -> Equations:
@@ -239,6 +265,11 @@ class Equations:
     def closing(self) -> tuple[Equation, ...]:
         """The constraints that restrict the configuration, in the joints' own speeds."""
         return tuple(row for row in self.own.constraints if row.configuration is not None)
+
+    @property
+    def held(self) -> tuple[Equation, ...]:
+        """The rows of candidates that hold an integral at the value found, in the joints' own speeds."""
+        return tuple(row for row in self.own.constraints if row.integral is not None)
 
     @property
     def fails_where(self) -> tuple[Expr, ...]:

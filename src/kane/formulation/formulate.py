@@ -68,7 +68,7 @@ def formulate(model: Model, *, near: Any = None) -> Equations:
         constraints = constraint_equations(model.constraints, system, probe)
         candidates = candidate_equations(model.candidates, system, probe)
         parameters, inputs, t = leaves_of(model)
-        embedding = embed(constraints, system.speeds, model, probe, t)
+        embedding = embed(constraints, system, model, probe, t)
     joints = [c for c in system.speeds.motion if c.coordinate_names]
     starts = dict(zip(joints, accumulate((c.joint.nq for c in joints), initial=0), strict=False))
     reactions = reaction_leaves(forces_in(tree.loads))

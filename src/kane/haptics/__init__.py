@@ -6,6 +6,7 @@ from kane.haptics.devices.device import Channel as Channel
 from kane.haptics.devices.device import Device as Device
 from kane.haptics.devices.device import Traits as Traits
 from kane.haptics.devices.haply import Haply as Haply
+from kane.haptics.devices.pointer import Pointer as Pointer
 from kane.haptics.devices.recorded import RecordedDevice as RecordedDevice
 from kane.haptics.devices.simulated import Arm as Arm
 from kane.haptics.devices.simulated import Simulated as Simulated
@@ -15,5 +16,7 @@ from kane.haptics.passive import Ledger as Ledger
 from kane.haptics.passive import PassiveMidpoint as PassiveMidpoint
 from kane.haptics.replay import replay as replay
 from kane.haptics.report import Report as Report
+from kane.haptics.rigid_coupler import RigidCoupler as RigidCoupler
+from kane.haptics.rigid_coupler import largest_inertia as largest_inertia
 from kane.haptics.session import Session as Session
-from kane.haptics.session import Snapshot as Snapshot
+from kane.haptics.snapshot import Snapshot as Snapshot

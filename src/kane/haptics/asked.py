@@ -5,39 +5,116 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
+
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
-from kane.haptics.coupler import Coupler, Safety
+from kane.haptics.commands import CommandPost
+from kane.haptics.coupler import Safety
 from kane.haptics.devices.device import Device
 from kane.haptics.grip import IMAGE, Coupled
 from kane.haptics.limits import coupler_limits
 from kane.haptics.passive import PassiveMidpoint, PassiveSteps, passive_steps
+from kane.haptics.rigid import InverseDynamics, RigidSteps, rigid_steps
+from kane.haptics.rigid_coupler import AnyCoupler, RigidCoupler, largest_inertia
+from kane.native.arrays import Vector
+from kane.native.haptics import loop_arrays as at
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.implicit import Implicit
+from kane.simulation.integrators.rk4 import RK4
 from kane.simulation.problem import Problem
 
 
-def warn_of(hand: Device, coupler: Coupler) -> None:
-    """Say where the coupler is stiffer than the free handle bears before a wall."""
-    scales = {"scale": coupler.scale, "force_scale": coupler.force_scale}
-    limits = coupler_limits(hand, damping=coupler.damping, **scales)
-    if coupler.stiffness > limits.stable:
-        warnings.warn(
-            f"a coupler of {coupler.stiffness:g} N/m and {coupler.damping:g} N s/m is not stable before this device: "
-            f"with that damping it may have {limits.stable:.4g} N/m; see kane.haptics.coupler_limits",
-            stacklevel=3,
-        )
+def warn_of(hand: Device, coupler: AnyCoupler, steps: PassiveSteps | RigidSteps | None = None) -> None:
+    """Say where the coupler is stiffer than the free handle bears before a wall, or what it would feel heavier."""
+    if not hand.traits.pushes:
+        return
+    if isinstance(coupler, RigidCoupler):
+        if isinstance(steps, RigidSteps):
+            _warn_of_inertia(hand, coupler, steps.inertia)
+        return
+    limits = coupler_limits(
+        hand,
+        damping=coupler.damping,
+        turning_damping=coupler.turning_damping,
+        scale=coupler.scale,
+        force_scale=coupler.force_scale,
+        torque_scale=coupler.torque_scale,
+        lead=coupler.lead,
+    )
+    asked = [(coupler.stiffness, coupler.damping, limits, "N")]
+    if limits.turning is not None:
+        asked.append((coupler.turning_stiffness, coupler.turning_damping, limits.turning, "N m"))
+    for stiffness, damping, limit, unit in asked:
+        way = "m" if unit == "N" else "rad"
+        if stiffness > limit.stable:
+            warnings.warn(
+                f"a coupler of {stiffness:g} {unit}/{way} and {damping:g} {unit} s/{way} is not stable before this "
+                f"device: with that damping it may have {limit.stable:.4g} {unit}/{way}; see "
+                "kane.haptics.coupler_limits",
+                stacklevel=3,
+            )
 
 
-def passive_of(held: Coupled, problem: Problem) -> PassiveSteps:
-    """What passive steps of a mechanism need.
+def require_axes_of(hand: Device, coupler: AnyCoupler) -> None:
+    """Refuse a coupler that pulls along or turns about an axis that the device does not have.
+
+    Raises:
+        ModelError: it does.
+    """
+    traits = hand.traits
+    for word in ("axes", "turns"):
+        wanted, there = getattr(coupler, word), getattr(traits, word)
+        if not set(wanted) <= set(there):
+            raise ModelError(
+                f"the coupler has {word}={wanted!r}, and this {type(hand).__name__} has {word}={there!r}; give a "
+                "coupler no others"
+            )
+
+
+def method_of(coupler: Any, integrator: Any) -> Any:
+    """Which method takes the ticks.
+
+    Raises:
+        ModelError: an integrator where nothing is integrated.
+    """
+    if not isinstance(coupler, RigidCoupler):
+        return RK4() if integrator is None else integrator
+    if integrator is not None:
+        raise ModelError("behind a rigid coupler nothing is integrated; leave integrator= out")
+    return InverseDynamics()
+
+
+def steps_of(
+    method: Any, held: Coupled, coupler: AnyCoupler, problem: Problem, x: Vector
+) -> PassiveSteps | RigidSteps | None:
+    """What passive steps or inverse dynamics need, from the state x on; None where another method takes the ticks.
 
     Raises:
         ModelError: inputs that are no numbers, or a mechanism that such steps are not for.
     """
-    if problem.plan.samples or problem.plan.expressions:
-        raise ModelError("inputs of PassiveMidpoint are numbers; give other ones to a session by kane.RK4()")
-    return passive_steps(held, problem.parameters, len(problem.plan.names) - len(IMAGE))
+    plan = problem.plan
+    if not isinstance(method, PassiveMidpoint | InverseDynamics):
+        return None
+    if plan.samples or plan.expressions:
+        raise ModelError(
+            "inputs of PassiveMidpoint, and behind a RigidCoupler, are numbers; give other ones to a session of a "
+            "Coupler by kane.RK4()"
+        )
+    if isinstance(coupler, RigidCoupler):
+        return rigid_steps(held, coupler, x, problem.parameters, np.array(plan.constants))
+    return passive_steps(held, coupler.coupled_axes, problem.parameters, len(plan.names) - len(IMAGE))
+
+
+def _warn_of_inertia(hand: Device, coupler: RigidCoupler, inertia: float) -> None:
+    """Say where the free handle does not bear what it would push behind a rigid coupler."""
+    felt, most = inertia * coupler.scale * coupler.force_scale, largest_inertia(hand, follow=coupler.follow)
+    if felt > most:
+        warnings.warn(
+            f"a mass of {felt:.4g} kg at the hand is not stable before this device: with follow = {coupler.follow:g} "
+            f"1/s it may be {most:.4g} kg; see kane.haptics.largest_inertia",
+            stacklevel=4,
+        )
 
 
 def require_kinds(dyn: Any, hand: Any, coupler: Any, safety: Any, method: Any) -> None:
@@ -49,13 +126,30 @@ def require_kinds(dyn: Any, hand: Any, coupler: Any, safety: Any, method: Any) -
     for value, kind, wanted in (
         (dyn, Dynamics, "Dynamics, as kane.build(equations) makes them"),
         (hand, Device, "a device such as kane.haptics.Simulated()"),
-        (coupler, Coupler, "a kane.haptics.Coupler(point, stiffness=..., damping=...)"),
+        (coupler, AnyCoupler, "a kane.haptics.Coupler(point, stiffness=..., damping=...)"),
         (safety, Safety, "kane.haptics.Safety(...)"),
     ):
         if not isinstance(value, kind):
             raise ModelError(f"a Session takes {wanted}, not {shown(value)}")
-    if not isinstance(method, Explicit | Implicit | PassiveMidpoint) or not method.fixed:
+    if isinstance(method, type):
+        raise ModelError(f"integrator= is the class {method.__name__}; its brackets are missing: {method.__name__}()")
+    if not isinstance(method, Explicit | Implicit | PassiveMidpoint | InverseDynamics) or not method.fixed:
         raise ModelError(f"a tick is one step of a method of fixed steps such as kane.RK4(), not {shown(method)}")
+
+
+def require_room(ticks: int, rules: Vector, commands: CommandPost) -> None:
+    """Refuse a run that is to have a force and is over before one can begin.
+
+    Raises:
+        ModelError: it is no longer than forces take to end.
+    """
+    period = float(rules[at.PERIOD])
+    ending = int(rules[at.RAMP] / period) + 2  # as ``run_ticks`` has it
+    if commands.is_arming and ticks <= ending:
+        raise ModelError(
+            f"{ticks * period:g} s leave no room for a force: it ends, and with it the coupler, within the last "
+            f"{ending * period:g} s of every run; make one longer run of the pieces, or do not arm"
+        )
 
 
 def require_native(problem: Problem) -> None:

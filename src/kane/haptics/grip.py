@@ -13,12 +13,21 @@ from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate, resubstituted
 from kane.formulation.quantities.programs import program
 from kane.formulation.read_model import snapshot
+from kane.geometry.rotation import Rotation
+from kane.haptics.coupler import Coupler
+from kane.haptics.rigid_coupler import AnyCoupler, RigidCoupler
 from kane.model.body import Point
-from kane.model.loads import Force
+from kane.model.loads import Force, Torque
+from kane.model.loads.load import Load
 from kane.simulation.asked.in_state import known_in_state
 
-# Inputs that the coupler adds, in the order in which the loop fills them.
-IMAGE = ("coupler_x", "coupler_y", "coupler_z", "coupler_vx", "coupler_vy", "coupler_vz", "coupler_K", "coupler_B")
+# Inputs that the coupler adds, in the order in which the loop fills them: the image of the hand, position and unit
+# quaternion, its velocity and angular velocity, stiffness and damping of the force and of the torque.
+IMAGE = tuple(
+    f"coupler_{word}"
+    for word in ("x", "y", "z", "qw", "qx", "qy", "qz", "vx", "vy", "vz", "wx", "wy", "wz", "K", "Kt", "B", "Bt")
+)
+TURN, RATES, SETTINGS = 3, 7, 13
 
 
 class Coupled(NamedTuple):
@@ -26,63 +35,101 @@ class Coupled(NamedTuple):
 
     Attributes:
         dyn: Dynamics with the inputs IMAGE behind those of the user.
-        handle: the program of position and velocity of the handle in the ground, (6,).
+        handle: the program of the handle in the ground: position, velocity, angular velocity, and the rotation matrix
+            of its body by rows, (18,).
         energy: the program of kinetic and potential energy in all speeds, dependent ones too, (2,).
-        position, velocity: of the handle as expressions, (3,) each.
-        inputs: leaves of the coupler's inputs, (8,).
+        where: the outputs of ``handle`` as expressions, but velocities along axes that are not coupled are zero.
+        inputs: leaves of the coupler's inputs, (17,).
     """
 
     dyn: Dynamics
     handle: CompiledFunction
     energy: CompiledFunction
-    position: tuple[Expr, ...]
-    velocity: tuple[Expr, ...]
+    where: tuple[Expr, ...]
     inputs: tuple[Expr, ...]
 
 
-def coupled(dyn: Dynamics, handle: Point, axes: str) -> Coupled:
-    """Dynamics with the load f = K (x_h - p) + B (v_h - v) along these axes at the handle.
+def coupled(dyn: Dynamics, coupler: AnyCoupler) -> Coupled:
+    """Dynamics with the loads of a coupler at its handle, see ``Coupler``.
 
     Raises:
         ModelError: the handle is fixed in the ground, belongs to another model, or cannot move along an axis.
     """
-    e = dyn.equations
+    e, handle = dyn.equations, coupler.handle
     if not any(body is handle.body for body in e.model.bodies):
         raise ModelError(f"the handle {handle!r} belongs to another model than {e.name!r}")
     if handle.body is e.model.bodies[0]:
         raise ModelError(
             f"the handle {handle!r} is fixed in the ground, where a hand moves nothing; give a point of a body"
         )
-    equations = _with_coupler(e, handle, axes)
-    n = e.model.bodies[0]
-    wanted = {
-        f"{what} of the handle along {axis}": getattr(handle, what).dot(getattr(n, axis))
-        for what in ("position", "velocity")
-        for axis in "xyz"
-    }
-    outputs = known_in_state(equations, wanted, {}, ())
+    equations = _with_coupler(e, coupler)
+    outputs = known_in_state(equations, _measured(handle), {}, ())
     held = Dynamics(equations, dyn.compile)
     state = (equations.t, *equations.q, *equations.u)
     where = Program("handle", outputs, state=state, rest=equations.inputs, parameters=equations.parameters)
     added = equations.inputs[len(e.inputs) :]
     energy = held.compile(program(equations, "energy"))
-    return Coupled(held, held.compile(where), energy, tuple(outputs[:3]), tuple(outputs[3:]), added)
+    zero = e.system.arena.zero
+    rates = [x if on else zero for x, on in zip(outputs[3:9], coupler.coupled_axes, strict=True)]
+    return Coupled(held, held.compile(where), energy, (*outputs[:3], *rates, *outputs[9:]), added)
 
 
-def _with_coupler(e: Equations, handle: Point, axes: str) -> Equations:
+def _measured(handle: Point) -> dict[str, Expr]:
+    """What the program of a handle says, with names."""
+    n, body = handle.body.model.ground, handle.body
+    of = {"position": handle.position, "velocity": handle.velocity, "angular velocity": body.angular_velocity}
+    wanted = {f"{what} of the handle along {k}": v.dot(getattr(n, k)) for what, v in of.items() for k in "xyz"}
+    return wanted | {f"{k} of the handle along {j}": getattr(body, k).dot(getattr(n, j)) for j in "xyz" for k in "xyz"}
+
+
+def _with_coupler(e: Equations, coupler: AnyCoupler) -> Equations:
     model = snapshot(e.model)
-    n = model.bodies[0]
     image = [model.input(name) for name in IMAGE]
-    components: list[Expr | float] = []
-    for k, axis in enumerate("xyz"):
-        along = getattr(n, axis)
-        stretch, rate = image[k] - handle.position.dot(along), image[3 + k] - handle.velocity.dot(along)
-        components.append(image[6] * stretch + image[7] * rate if axis in axes else 0.0)
-    load = Force(handle, components)
-    load.effect()
-    model.loads.append(load)
+    for load in _loads(coupler, image):
+        load.effect()
+        model.loads.append(load)
     found = formulate(model)
     added = tuple(leaf for leaf in found.inputs if leaf.name in IMAGE)
     return resubstituted(
         found, parameters=e.parameters, inputs=(*e.inputs, *added), baked=e.baked, controllers=e.controllers
     )
+
+
+def _loads(coupler: AnyCoupler, image: list[Expr]) -> list[Load]:
+    """What pulls; a rigid coupler is no load."""
+    if isinstance(coupler, RigidCoupler):
+        return []
+    return [_force(coupler, image), *([_torque(coupler, image)] if coupler.turns else [])]
+
+
+def _force(coupler: Coupler, image: list[Expr]) -> Force:
+    """f = K (x_h - p) + B (v_h - v)."""
+    n, handle, components = coupler.handle.body.model.ground, coupler.handle, []
+    for k, axis in enumerate("xyz"):
+        along = getattr(n, axis)
+        stretch, rate = image[k] - handle.position.dot(along), image[RATES + k] - handle.velocity.dot(along)
+        pull = image[SETTINGS] * stretch + image[SETTINGS + 2] * rate
+        components.append(pull if axis in coupler.axes else 0.0)
+    return Force(handle, components)
+
+
+def _torque(coupler: Coupler, image: list[Expr]) -> Torque:
+    """2 (e_w K e - e x K e) + B (w_h - w), with the quaternion (e_w, e) that turns the handle into the image.
+
+    Products of its numbers are sums of entries of E = R_h R^T: 4 e_w e_x = E_zy - E_yz, 4 e_y e_z = E_yz + E_zy. See
+    ``kane.native.haptics.turning``.
+    """
+    body = coupler.handle.body
+    n = body.model.ground
+    axes, own = (n.x, n.y, n.z), (body.x, body.y, body.z)
+    R_h = Rotation.quaternion(*image[TURN : TURN + 4]).entries
+    R = [[b.dot(a) for b in own] for a in axes]
+    E = [[sum(R_h[i][k] * R[j][k] for k in range(3)) for j in range(3)] for i in range(3)]
+    on = [float(x) for x in coupler.coupled_axes[3:]]
+    components = []
+    for i, axis in enumerate(axes):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        turn = on[i] * (E[k][j] - E[j][k]) / 2 - (on[k] - on[j]) * (E[j][k] + E[k][j]) / 2
+        rate = image[RATES + 3 + i] - body.angular_velocity.dot(axis)
+        components.append(image[SETTINGS + 1] * turn + on[i] * image[SETTINGS + 3] * rate)
+    return Torque(body, components)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kane.errors import ModelError, shown
 from kane.expression.arguments import number, positive
@@ -18,7 +18,7 @@ SHARE = 0.1
 GRAIN = 0.02
 # Dampings that are looked through for the one that allows most.
 PARTS = 50
-CAP = 5.0  # N, what a session allows unless it is told more
+CAP, TORQUE_CAP = 5.0, 0.5  # N and N m, what a session allows unless it is told more
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Limits:
             where no damping was given, for the one that allows most.
         quiet: up to here dry friction of the handle swallows one step of the encoder; infinite where it has no steps.
         reasons: each of these in words, with its formula and numbers.
+        turning: the same about each axis about which the device turns [N m/rad], [N m s/rad]; None where it does not.
     """
 
     damping: float
@@ -44,13 +45,53 @@ class Limits:
     unconditional: float
     quiet: float
     reasons: tuple[str, ...]
+    turning: Limits | None = None
 
     def __str__(self) -> str:
-        return "\n".join(self.reasons)
+        return "\n".join(self.reasons + (self.turning.reasons if self.turning else ()))
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a device, along which it is pushed or about which it is turned, and its units."""
+
+    traits: Traits
+    mass: float
+    damping: float
+    friction: float
+    quantum: float
+    most: float
+    unit: str
+    way: str
+    lead: float
+
+    @property
+    def late(self) -> float:
+        """From a sample to the middle of the hold of its force [s]."""
+        return self.traits.period / 2 + self.traits.delay
+
+    @property
+    def loop(self) -> SampledLoop:
+        """Before a rendered wall."""
+        return SampledLoop(self.mass, self.damping, self.traits.period, self.traits.delay, self.lead * self.late)
+
+    @property
+    def matching(self) -> float:
+        """The damping at the hand that goes with it unless the user says otherwise."""
+        wanted = SHARE * self.mass / self.late
+        return min(wanted, GRAIN * self.most * self.traits.period / self.quantum) if self.quantum else wanted
 
 
 def coupler_limits(
-    device: Device | Traits, *, damping: float | None = None, scale: float = 1.0, force_scale: float = 1.0
+    device: Device | Traits,
+    *,
+    damping: float | None = None,
+    scale: float = 1.0,
+    force_scale: float = 1.0,
+    turning_damping: float | None = None,
+    torque_scale: float = 1.0,
+    lead: float = 0.0,
+    age: float | None = None,
 ) -> Limits:
     """The largest stiffness and the damping of a virtual coupler before a device.
 
@@ -60,32 +101,52 @@ def coupler_limits(
         damping: B of the coupler [N s/m]; unless given, 0.1 m/(T/2 + td), or less where the encoder is coarse.
         scale: s, metres in the simulation for each metre of the hand.
         force_scale: c, newtons at the hand for each newton in the simulation.
+        turning_damping: B_t of the coupler [N m s/rad]; unless given, as the damping, of the inertia.
+        torque_scale: d, torque at the hand for each newton metre in the simulation.
+        lead: of the coupler, which makes it one with the damping B + K lead (T/2 + td).
+        age: that samples have when their forces act, as a session has measured it (``Session.report.age``) [s]; the
+            delay td of the device unless given.
 
     Raises:
         ModelError: not a device, or an argument is not a meaningful number.
 
     Source: Colgate & Schenkel 1997; Gil et al. 2004; Abbott & Okamura 2005; Adams & Hannaford 1999.
     """
-    traits = device.traits if isinstance(device, Device) else device
-    if not isinstance(traits, Traits):
+    t = device.traits if isinstance(device, Device) else device
+    if not isinstance(t, Traits):
         raise ModelError(f"coupler_limits takes a device such as kane.haptics.Simulated(...), not {shown(device)}")
+    if not 0.0 <= number(lead, "lead") <= 1.0:
+        raise ModelError(f"lead is a part from 0 to 1, not {lead!r}")
+    t = t if age is None else replace(t, delay=age)
     felt = positive(scale, "scale") * positive(force_scale, "force_scale")
-    loop = SampledLoop(traits.mass, traits.damping, traits.period, traits.delay)
+    pushed = Axis(t, t.mass, t.damping, t.friction, t.quantum, min(t.force, CAP), "N", "m", lead)
+    limits = _limits(pushed, damping, felt, "damping")
+    felt = positive(torque_scale, "torque_scale")
+    if not t.turns:
+        return limits
+    most = min(t.torque, TORQUE_CAP)
+    turned = Axis(t, t.inertia, t.turning_damping, t.turning_friction, t.turning_quantum, most, "N m", "rad", lead)
+    return replace(limits, turning=_limits(turned, turning_damping, felt, "turning_damping"))
+
+
+def _limits(axis: Axis, damping: float | None, felt: float, word: str) -> Limits:
+    loop = axis.loop
     if damping is None:
-        B = matching_damping(traits)
-        passive, unconditional = (_best(f, traits.damping) for f in (loop.largest_passive, loop.largest_unconditional))
+        B = axis.matching
+        passive, unconditional = (_best(f, axis.damping) for f in (loop.largest_passive, loop.largest_unconditional))
     else:
-        B = passive = unconditional = number(damping, "damping", "N s/m") * felt
+        B = passive = unconditional = number(damping, word, f"{axis.unit} s/{axis.way}") * felt
         if B < 0.0:
-            raise ModelError(f"the damping of a coupler must not be negative: {damping!r}")
+            raise ModelError(f"the {word} of a coupler must not be negative: {damping!r}")
     at_hand = {
         "stable": loop.largest_stable(B),
         "passive": loop.largest_passive(passive),
         "unconditional": loop.largest_unconditional(unconditional),
-        "quiet": 2 * traits.friction / traits.quantum if traits.quantum else math.inf,
+        "quiet": 2 * axis.friction / axis.quantum if axis.quantum else math.inf,
     }
-    found = {word: value / felt for word, value in at_hand.items()}
-    return Limits(damping=B / felt, **found, reasons=_reasons(traits, (B, passive, unconditional), at_hand, felt))
+    stable, passive_up_to, any_world, quiet = (value / felt for value in at_hand.values())
+    reasons = _reasons(axis, (B, passive, unconditional), at_hand, felt)
+    return Limits(B / felt, stable, passive_up_to, any_world, quiet, reasons)
 
 
 def _best(largest: Callable[[float], float], b: float) -> float:
@@ -93,42 +154,55 @@ def _best(largest: Callable[[float], float], b: float) -> float:
     return max((b * part / PARTS for part in range(PARTS + 1)), key=largest)
 
 
-def matching_damping(traits: Traits) -> float:
-    """The damping at the hand that goes with a device unless the user says otherwise [N s/m]."""
-    wanted = SHARE * traits.mass / (traits.period / 2 + traits.delay)
-    if traits.quantum == 0.0:
-        return wanted
-    return min(wanted, GRAIN * min(traits.force, CAP) * traits.period / traits.quantum)
-
-
 def _reasons(
-    traits: Traits, dampings: tuple[float, float, float], at_hand: dict[str, float], felt: float
+    axis: Axis, dampings: tuple[float, float, float], at_hand: dict[str, float], felt: float
 ) -> tuple[str, ...]:
-    T, td, b = traits.period, traits.delay, traits.damping
+    T, td, unit, way = axis.traits.period, axis.traits.delay, axis.unit, axis.way
     B, passive, unconditional = dampings
-    stable, at_most, any_world, quiet = (f"{at_hand[word]:.4g} N/m" for word in at_hand)
-    loop = SampledLoop(traits.mass, b, T, td)
+    stable, at_most, any_world, quiet = (f"{at_hand[word]:.4g} {unit}/{way}" for word in at_hand)
     late = f"T/2 + td = {1e3 * (T / 2 + td):.4g} ms"
+    mass = f"m = {axis.mass:g} kg" if way == "m" else f"I = {axis.mass:g} kg m^2"
+    damping = "damping" if way == "m" else "turning damping"
     said = [
-        f"damping {B:.4g} N s/m: one step of the encoder moves the force by {B * traits.quantum / T:.3g} N",
-        f"stable up to {stable}: eigenvalues of the loop with m = {traits.mass:g} kg, b = {b:g} N s/m, "
-        f"{late}; the rule (b + B)/(T/2 + td) says {loop.rule(B):.4g}",
+        f"{damping} {B:.4g} {unit} s/{way}: one step of the encoder moves the force by "
+        f"{B * axis.quantum / T:.3g} {unit}",
+        f"stable up to {stable}: eigenvalues of the loop with {mass}, b = {axis.damping:g} {unit} s/{way}, "
+        f"{late}; the rule (b + B)/(T/2 + td) says {axis.loop.rule(B):.4g}",
         f"passive up to {at_most}: with a damping of {passive:.3g}: b > K (T/2 + td) and what B "
         "takes of b (Colgate & Schenkel)",
         f"unconditionally stable up to {any_world} with a damping of {unconditional:.3g}: Llewellyn's "
         "criterion (Adams & Hannaford)",
     ]
-    if traits.quantum:
+    if axis.quantum:
         said.append(
-            f"quiet up to {quiet}: 2 fc/Delta with fc = {traits.friction:g} N, Delta = {traits.quantum:g} m; above "
-            "it the handle may tremble by a step of the encoder (Abbott & Okamura)"
+            f"quiet up to {quiet}: 2 fc/Delta with fc = {axis.friction:g} {unit}, Delta = {axis.quantum:g} {way}; "
+            "above it the handle may tremble by a step of the encoder (Abbott & Okamura)"
         )
+    return (*said, *_cautions(axis, B, at_hand["stable"], felt))
+
+
+def _cautions(axis: Axis, B: float, stable: float, felt: float) -> list[str]:
+    """What is to be known of these figures, in words."""
+    said, T, td, unit, way = [], axis.traits.period, axis.traits.delay, axis.unit, axis.way
     if td > T:
-        faster = SampledLoop(traits.mass, b, T, 0.0).largest_stable(B)
+        faster = SampledLoop(axis.mass, axis.damping, T, 0.0).largest_stable(B)
         said.append(
             f"a stiff wall cannot be rendered through this device: without its delay of {1e3 * td:.3g} ms the "
-            f"coupler could have {faster:.4g} N/m; a higher rate alone changes little"
+            f"coupler could have {faster:.4g} {unit}/{way}; a higher rate alone changes little"
+        )
+    if axis.lead:
+        ahead = axis.lead * axis.late
+        more = stable * ahead
+        said.append(
+            f"with a lead of {axis.lead:g} the hand is taken for where it will be in {1e3 * ahead:.3g} ms: at "
+            f"{stable:.4g} {unit}/{way} that is a damping of {more:.3g} {unit} s/{way} more, and a step of the encoder "
+            f"moves the force by {more * axis.quantum / T:.3g} {unit} more"
+        )
+    if not axis.traits.pushes:
+        said.append(
+            "this device shows its force and pushes nobody, so that no coupler is unstable through it: the figures are "
+            "those of a handle that pushes as late"
         )
     if felt != 1.0:
-        said.append(f"the hand feels s c = {felt:g} of the coupler's stiffness; the figures above are at the hand")
-    return tuple(said)
+        said.append(f"the hand feels {felt:g} of the coupler's stiffness; the figures above are at the hand")
+    return said

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import ctypes
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kane.haptics.coupler import Coupler, Safety
-from kane.haptics.devices.device import Channel, Traits
+from kane.errors import SimulationError
+from kane.expression.arguments import require
+from kane.haptics.ahead import passing_of, tried
+from kane.haptics.coupler import Safety
+from kane.haptics.devices.device import Channel, Device, Traits
 from kane.haptics.grip import IMAGE, Coupled
 from kane.haptics.passive import PassiveMidpoint, PassiveSteps
+from kane.haptics.rigid import InverseDynamics, RigidSteps
+from kane.haptics.rigid_coupler import AnyCoupler, RigidCoupler
 from kane.haptics.system_calls import system_calls
-from kane.native.arrays import AT_ONCE, CHANGED, Course, Indices, Matrix, Vector
+from kane.native.arrays import AT_ONCE, CHANGED, TIME, Course, Indices, Matrix, Vector
 from kane.native.call import NativeLoop
 from kane.native.code import Entry, address_of
 from kane.native.explicit import march_explicit
 from kane.native.haptics import loop_arrays as at
+from kane.native.haptics.ahead import PARTS
 from kane.native.haptics.passive import march_passive
+from kane.native.haptics.rigid import march_rigid
 from kane.native.haptics.sample import COMMAND, SAMPLE
 from kane.native.haptics.tick import run_ticks
 from kane.native.haptics.watch import watch_ticks
@@ -26,15 +35,21 @@ from kane.native.implicit import march_implicit
 from kane.native.kinds import packed
 from kane.simulation.integrators.explicit import Explicit, scheme
 from kane.simulation.integrators.implicit import Implicit
-from kane.simulation.march import March
+from kane.simulation.march import March, Status
 from kane.simulation.problem import Problem
+from kane.simulation.run import FAILURES, Outcome
 
 # The force of a lost device ends by 40 ms: seen after 20 at most, and gone within 20 more, of which one tick is kept.
 STALE, END = 0.02, 0.02
 MISSED = 10
+FASTEST = 500.0  # 1/s, how fast a force rises to the largest, unless the user says otherwise
 SPIN = 60_000  # ns
+EARLY, QUARTER = 200_000, 4  # ns before that the next tick is tried, but no more than a part of a tick
 AHEAD = 1_000_000  # ns, from which the first tick is counted
 COMMANDS = 10_000  # of a session that are kept
+SHOWN = 16  # numbers of a snapshot before the state
+FELT = 0.01  # of the largest force: by how much a pull that was foreseen may miss the hand's own
+Method = Explicit | Implicit | PassiveMidpoint | InverseDynamics
 
 
 class Address(NamedTuple):
@@ -56,18 +71,20 @@ class Loop:
         circuit: the arrays of the loop.
         pace: of the ticks.
         lengths: how many ticks each run so far was to take.
-        passive: what passive steps need; None where another method takes them.
+        passive: what steps of their own need, passive ones or inverse dynamics; None where another method takes them.
+        predict: whether the next tick is taken before it is due, with the hand as it is foreseen.
     """
 
     coupled: Coupled
     problem: Problem
     march: March
-    method: Explicit | Implicit | PassiveMidpoint
+    method: Method
     circuit: at.Circuit
     pace: Indices = field(default_factory=lambda: np.zeros(at.PACE, dtype=np.int64))
     lengths: list[int] = field(default_factory=list)
-    passive: PassiveSteps | None = None
-    _kept: Any = None
+    passive: PassiveSteps | RigidSteps | None = None
+    predict: bool = False
+    _kept: list[Any] = field(default_factory=list)
 
     @property
     def ticks(self) -> int:
@@ -80,6 +97,14 @@ class Loop:
         return self.circuit.desk.log[: self.ticks]
 
     @property
+    def energy(self) -> float:
+        """Kinetic and potential energy of the mechanism as it is now, behind the last tick [J]."""
+        store, function = self.march.store, self.coupled.energy
+        given = self.march.system.inputs[: function.n_rest]
+        now = np.append(store.clock[TIME], store.x)
+        return float(function(now, given, self.circuit.grip.stage_of_energy).sum())
+
+    @property
     def period(self) -> float:
         """Of the ticks [s]."""
         return float(self.circuit.rules[at.PERIOD])
@@ -89,13 +114,14 @@ class Loop:
         ticks, pace = self.lengths[-1], self.pace
         if pace[at.HOW] == at.BY_CLOCK:
             pace[at.EVERY], pace[at.SPIN] = round(self.period * 1e9), SPIN
+            pace[at.EARLY] = min(EARLY, pace[at.EVERY] // QUARTER) if self.predict else 0
             pace[at.ZERO] = system_calls().clock() + AHEAD - self.ticks * pace[at.EVERY]
         return int(run_ticks(self.circuit, self.march.system, self.march.store, self.pace, ticks))
 
     def watch(self) -> None:
         """What the watchdog's thread does until it is told that the ticks are done."""
         circuit = self.circuit
-        words = np.zeros(16, dtype=np.int64)
+        words = np.zeros(at.SCRATCH, dtype=np.int64)
         port = circuit.port._replace(command=np.zeros(COMMAND), sample=np.zeros(SAMPLE))
         calls = circuit.calls._replace(words=words, doubles=words.view(np.float64))
         watch_ticks(circuit._replace(port=port, calls=calls), self.pace)
@@ -107,33 +133,91 @@ class Loop:
         self.problem.plan.require_cover(0.0, total * T)
         self.lengths.append(ticks)
         march.go(Course(0.0, total * T, T, total, 1, np.zeros(0), np.array([total * T])))
-        march.make_room(ticks + 1, 0 if self.passive is not None else len(scheme(self.method).nodes))
+        march.make_room(ticks + 1, 2 if self.passive is not None else len(scheme(self.method).nodes))
         if len(march.system.automaton.guards.out):
             wanted = int(march.store.counts[CHANGED]) + ticks + 2 * AT_ONCE
             march.store = march.store._replace(changes=_longer(march.store.changes, wanted))
         desk = self.circuit.desk
         if len(desk.log) < total:
             desk = desk._replace(log=_longer(desk.log, total))
-        calls = self.circuit.calls._replace(step=self._step_words())
-        self.circuit = self.circuit._replace(desk=desk, calls=calls)
+        calls = self.circuit.calls._replace(step=self._step_words(march, self.passive))
+        copied, carried, ahead = tried(march, self.passive)
+        ahead = ahead._replace(step=self._step_words(copied, carried))
+        self.circuit = self.circuit._replace(desk=desk, calls=calls, ahead=ahead)
         self.pace[at.HOW] = how
         self.circuit.counts[at.WATCHING] = 0
         run_ticks(self.circuit, march.system, march.store, self.pace, 0)  # linked now, not when time counts
         self.watch()
 
-    def _step_words(self) -> Vector:
-        """Where the loop of steps is and where its arguments lie, for one step at a time."""
-        m, loop = self.march, march_implicit if isinstance(self.method, Implicit) else march_explicit
+    def follow(self, commands: Matrix, log: Matrix) -> None:
+        """Take commands and times from a recording."""
+        self.circuit = self.circuit._replace(desk=self.circuit.desk._replace(script=commands, recorded=log))
+
+    def failure(self, mode: NDArray[np.int8]) -> SimulationError:
+        """Why the mechanism cannot go on, after a run that ended so; ``mode`` is the one of its first state."""
+        status, name = int(self.circuit.counts[at.MARCHED]), self.problem.layout.model
+        if isinstance(self.passive, RigidSteps):
+            return SimulationError(
+                f"the handle of {name!r} cannot go where the hand is, from t = {self.march.time:.6g} s on: that is "
+                "beyond its reach, or beside what is left of it where a mechanism is stretched out"
+            )
+        if status < 0:
+            found = self.problem.switching.occurrences(self.march, mode)
+            last = dict.fromkeys(event.name for event in found if event.time > self.march.time - self.period)
+            return SimulationError(
+                f"{self.problem.failure(self.march, Outcome.ENDLESS)}: more than {PARTS} changes within one tick, of "
+                f"{', '.join(map(repr, last))}; less restitution, less friction or a softer coupler may lead past it"
+            )
+        return self.problem.failure(self.march, FAILURES.get(Status(status), Outcome.STUCK))
+
+    def _step_words(self, m: March, steps: PassiveSteps | RigidSteps | None) -> Vector:
+        """Where the loop of steps is and where its arguments lie, for one step of a march at a time."""
+        loop = march_implicit if isinstance(self.method, Implicit) else march_explicit
         given: tuple[Any, ...]
-        if self.passive is not None:
-            loop, given = march_passive, (m.system, m.course, m.store, self.passive.arrays, 1)
+        if isinstance(steps, RigidSteps):
+            loop, given = march_rigid, (m.system, m.course, m.store, steps.arrays, 1)
+        elif steps is not None:
+            loop, given = march_passive, (m.system, m.tables, m.course, m.watch, m.store, steps.arrays, 1)
         else:
             given = (m.system, m.tables, m.course, m.watch, m.store, scheme(self.method), 1)
         words = b"".join(packed(kind, value)[0] for kind, value in zip(loop.kinds, given, strict=True))
         memory = ctypes.create_string_buffer(words, len(words))
         code = Address(*address_of(_entry(loop)))
-        self._kept = given, memory, code
+        self._kept = [*self._kept[-1:], (given, memory, code)]  # of this march and of the one that is tried
         return np.array([code.address, ctypes.addressof(memory)], dtype=np.int64).view(np.float64)
+
+
+def begun_loop(
+    hand: Device,
+    mechanism: tuple[Coupled, Problem, March, Method, PassiveSteps | RigidSteps | None],
+    rules: Vector,
+    first: Vector,
+    *,
+    predict: bool,
+) -> tuple[Channel, Loop]:
+    """The device, which is in use from here on, and a loop that has not ticked yet; where that fails it is free again.
+
+    Args:
+        hand: the device.
+        mechanism: with its coupler; what is integrated, from where, by which method, and what passive steps need.
+        rules: see ``loop_arrays``.
+        first: the first command.
+        predict: see ``Loop``.
+
+    Raises:
+        ModelError: predict is neither True nor False, or the device is in use.
+    """
+    require(predict, bool, "predict= of a Session takes True or False")
+    held, problem, march, method, passive = mechanism
+    with ExitStack() as undo:
+        channel = hand.begin()
+        undo.callback(hand.end, channel, 0.0)
+        circuit = new_circuit((held, problem, march), channel, rules, first)
+        if isinstance(passive, RigidSteps):
+            passive, circuit = passive.of(circuit)
+        loop = Loop(held, problem, march, method, circuit, passive=passive, predict=predict)
+        undo.pop_all()
+    return channel, loop
 
 
 def _entry(loop: NativeLoop) -> Entry:
@@ -147,28 +231,29 @@ def _longer(rows: Matrix, length: int) -> Matrix:
 
 
 def new_circuit(
-    mechanism: tuple[Coupled, Problem, Vector], channel: Channel, rules: Vector, first: Vector
+    mechanism: tuple[Coupled, Problem, March], channel: Channel, rules: Vector, first: Vector
 ) -> at.Circuit:
     """The arrays of a loop that has not ticked yet.
 
     Args:
-        mechanism: with its coupler; what is integrated; the first state [q, u].
+        mechanism: with its coupler; what is integrated; from where.
         channel: the device.
         rules: see ``loop_arrays``.
         first: the first command.
     """
-    coupled, problem, x = mechanism
+    coupled, problem, march = mechanism
     counts = np.zeros(at.COUNTERS, dtype=np.int64)
     counts[at.OWN], counts[at.BETWEEN] = 0, 1  # Python has slot 2
-    energy = coupled.energy
-    sets = problem.parameters
+    energy, sets = coupled.energy, problem.parameters
     grip = at.Grip(
         programs=np.array([coupled.handle.address, energy.address], dtype=np.int64),
         stage=coupled.handle.stage(sets).copy(),
         stage_of_energy=energy.stage(sets).copy(),
         work=np.zeros(max(coupled.handle.n_work, energy.n_work)),
-        out=np.zeros(6),
+        out=np.zeros(len(coupled.where)),
+        turn=np.zeros(4),
         energy=np.zeros(2),
+        reaction=np.zeros(6),
         inputs=len(problem.plan.names) - len(IMAGE),
     )
     port = at.Port(
@@ -183,30 +268,39 @@ def new_circuit(
     desk = at.Desk(
         slots=np.tile(first, (3, 1)),
         taken=np.zeros((COMMANDS, 1 + n)),
-        snapshot=np.concatenate([np.zeros(8), x]),
+        snapshot=np.concatenate([np.zeros(SHOWN), march.x]),
         log=np.zeros((0, at.LOGGED)),
         script=np.zeros((0, 1 + n)),
         recorded=np.zeros((0, at.LOGGED)),
     )
-    words = np.zeros(16, dtype=np.int64)
-    addresses = np.array(system_calls().addresses, dtype=np.int64)
-    calls = at.Calls(addresses, np.zeros(2), words, words.view(np.float64))
-    return at.Circuit(rules, np.zeros(at.MOVING), counts, counts.view(np.float64), port, grip, desk, calls)
+    words = np.zeros(at.SCRATCH, dtype=np.int64)
+    calls = at.Calls(np.array(system_calls().addresses, dtype=np.int64), np.zeros(2), words, words.view(np.float64))
+    beside = passing_of(coupled.dyn, march), tried(march, None)[2]
+    moving = np.repeat([0.0, np.nan], [at.FORESEEN, at.MOVING - at.FORESEEN])  # nothing is foreseen yet
+    return at.Circuit(rules, moving, counts, counts.view(np.float64), port, grip, desk, calls, *beside)
 
 
-def rules_of(traits: Traits, coupler: Coupler, safety: Safety) -> Vector:
+def rules_of(traits: Traits, coupler: AnyCoupler, safety: Safety, predict: bool) -> Vector:
     """What does not change in a session, see ``loop_arrays``."""
     rules, T = np.zeros(at.RULES), traits.period
-    cap = min(safety.force, traits.force)
-    rules[at.PERIOD], rules[at.SCALE], rules[at.FORCE_SCALE] = T, coupler.scale, coupler.force_scale
-    rules[at.CAP], rules[at.SLEW] = cap, 500.0 * safety.force if safety.rise is None else safety.rise
-    rules[at.POWER], rules[at.FAST], rules[at.LEAP], rules[at.REACH] = (
-        safety.power,
-        safety.speed,
-        safety.leap,
-        traits.reach,
-    )
+    rules[at.PERIOD], rules[at.POWER], rules[at.REACH] = T, safety.power, traits.reach
     rules[at.STALE], rules[at.RAMP], rules[at.SOFT] = max(STALE, 2 * T), max(END - T, 0.0), safety.soft
-    rules[at.MISSED], rules[at.TAKE], rules[at.CRAWL] = MISSED, safety.brake, traits.quantum / T
-    rules[at.AXES :] = [1.0 if axis in coupler.axes else 0.0 for axis in "xyz"]
+    rules[at.MISSED], rules[at.LEAD], rules[at.BEHIND] = MISSED, coupler.lead, traits.delay
+    rise = FASTEST * safety.force if safety.rise is None else safety.rise
+    pairs = {
+        at.SCALE: (coupler.scale, 1.0),
+        at.FORCE_SCALE: (coupler.force_scale, coupler.torque_scale),
+        at.CAP: (min(safety.force, traits.force), min(safety.torque, traits.torque)),
+        at.SLEW: (rise, FASTEST * safety.torque),
+        at.FAST: (safety.speed, safety.turning_speed),
+        at.LEAP: (safety.leap, safety.turning_leap),
+        at.TAKE: (safety.brake, safety.turning_brake),
+        at.FELT: (-np.inf, -np.inf),
+        at.CRAWL: (traits.quantum / T, traits.turning_quantum / T),
+    }
+    for place, values in pairs.items():
+        rules[place : place + 2] = values
+    rules[at.AXES :] = coupler.coupled_axes
+    if predict and not isinstance(coupler, RigidCoupler):
+        rules[at.FELT : at.FELT + 2] = FELT * rules[at.CAP : at.CAP + 2] / rules[at.FORCE_SCALE : at.FORCE_SCALE + 2]
     return rules

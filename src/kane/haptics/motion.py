@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from kane.errors import ModelError
-from kane.haptics.coupler import Coupler, Safety
+from kane.haptics.coupler import Safety
 from kane.haptics.devices.device import Traits
 from kane.haptics.grip import IMAGE
 from kane.haptics.loop import Loop
 from kane.haptics.recording import Recording
+from kane.haptics.rigid_coupler import AnyCoupler
 from kane.native.arrays import Matrix, Vector
 from kane.native.haptics import loop_arrays as at
 from kane.simulation.asked.inputs import Held
@@ -24,7 +25,7 @@ def trajectory_of(loop: Loop) -> Trajectory:
     """The motion so far; inputs are the user's, as commands set them, then those of the coupler."""
     problem, log = loop.problem, loop.log
     times = np.arange(len(log)) * loop.period
-    parts = ((at.OF_IMAGE, 3), (at.OF_HAND, 3), (at.OF_SETTINGS, 2))
+    parts = ((at.OF_IMAGE, 7), (at.OF_HAND, 6), (at.OF_SETTINGS, 4))
     columns = np.hstack([log[:, place : place + length] for place, length in parts])
     n = len(problem.plan.names) - len(IMAGE)
     samples = {n + k: Held(times, column) for k, column in enumerate(columns.T)}
@@ -48,12 +49,15 @@ def _taken(loop: Loop) -> Matrix:
     return taken[: min(int(loop.circuit.counts[at.TAKEN]), len(taken))]
 
 
-def recording_of(loop: Loop, start: Vector, settings: tuple[Coupler, Safety, Traits]) -> Recording:
+def recording_of(loop: Loop, start: Vector, settings: tuple[AnyCoupler, Safety, Traits]) -> Recording:
     """What is kept of a session that began in the state [q, u].
 
     Raises:
-        ModelError: the handle or an input is given by an expression or samples, or there were too many commands.
+        ModelError: there was no tick yet, the handle or an input is given by an expression or samples, or there were
+            too many commands.
     """
+    if not loop.ticks:
+        raise ModelError("the session has not run yet, so there is nothing to replay; call run(seconds) first")
     coupler, safety, traits = settings
     plan, layout, place = loop.problem.plan, loop.problem.layout, coupler.handle.position_in_body
     if plan.samples or plan.expressions or not all(isinstance(x, int | float) for x in place):
@@ -75,6 +79,7 @@ def recording_of(loop: Loop, start: Vector, settings: tuple[Coupler, Safety, Tra
         "safety": vars(safety),
         "device": vars(traits),
         "method": loop.method.name,
+        "predict": loop.predict,
         "lengths": loop.lengths,
     }
     return Recording(head, loop.log, taken, loop.march.states())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, final
 
@@ -9,14 +10,17 @@ import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
+from kane.dynamics.contact_functions import contact_functions
 from kane.errors import ModelError
 from kane.expression.derivative import gradient, linear_coefficients
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves, substitute
+from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import quantity
 from kane.haptics.grip import Coupled
 from kane.native.arrays import Vector
 from kane.native.haptics import passive as native
+from kane.native.haptics.loop_arrays import MATRIX, MOTION, PLACE
 from kane.native.haptics.passive import Passive
 
 
@@ -25,9 +29,11 @@ from kane.native.haptics.passive import Passive
 class PassiveMidpoint:
     """Steps in which kinetic and potential energy change by the work of loads and coupler, to rounding.
 
-    For trees of bodies: no constraints, none that come and go, nothing prescribed in time, inputs that are numbers. Of
-    the first order: loads without a potential, such as dampers, and one of the speeds of the velocity terms are taken
-    at the start of a step. One linear system a step, in which the coupler is as it will be in the middle of the step.
+    Under constraints too, permanent ones and those that come and go, with impacts, whose losses are in the ledger, and
+    dry friction. For models in which nothing is prescribed in time, no constraint moves anything by itself, and inputs
+    are numbers. Of the first order: loads without a potential, such as dampers and friction, and one of the speeds of
+    the velocity terms are taken at the start of a step. One linear system a step, in which the coupler is as it will be
+    in the middle of the step.
 
     Source: Kim et al. 2017; Brown & Colgate 1997.
     """
@@ -43,17 +49,19 @@ class PassiveMidpoint:
 class Ledger(NamedTuple):
     """Where the energy of a passive simulation went [J].
 
-    kinetic + potential - (those at the start) = coupler + other + owed, to rounding.
+    kinetic + potential - (those at the start) = coupler + other - lost + owed, to rounding.
 
     Attributes:
         coupler: work of the coupler on the mechanism.
-        other: work of loads that have no potential.
-        owed: what the potential has gained in the last steps beyond the work against it, not yet taken off the motion.
+        other: work of loads that have no potential, dry friction among them.
+        lost: what impacts and other changes of constraints took.
+        owed: what the last steps have gained beyond the work done, not yet taken off the motion.
         kinetic, potential: now.
     """
 
     coupler: float
     other: float
+    lost: float
     owed: float
     kinetic: float
     potential: float
@@ -65,48 +73,77 @@ class PassiveSteps(NamedTuple):
     arrays: Passive
     functions: tuple[CompiledFunction, ...]
 
+    @property
+    def carried(self) -> tuple[Vector, Vector, Vector]:
+        """What goes from one step to the next."""
+        return self.arrays.w, self.arrays.ledger, self.arrays.place
 
-def ledger_of(steps: PassiveSteps) -> Ledger:
-    """The ledger of a loop."""
+    def carrying(self, w: Vector, ledger: Vector, place: Vector) -> PassiveSteps:
+        """The same steps with other arrays for that."""
+        return self._replace(arrays=self.arrays._replace(w=w, ledger=ledger, place=place))
+
+
+def ledger_of(steps: object) -> Ledger:
+    """The ledger of a loop.
+
+    Raises:
+        ModelError: others than passive steps take its ticks.
+    """
+    if not isinstance(steps, PassiveSteps):
+        raise ModelError("the energy is accounted for exactly with integrator=kane.haptics.PassiveMidpoint() only")
     values = steps.arrays.ledger
-    places = (native.PORT, native.OTHER, native.OWED, native.KINETIC, native.POTENTIAL)
+    places = (native.PORT, native.OTHER, native.LOST, native.OWED, native.KINETIC, native.POTENTIAL)
     return Ledger(*(float(values[place]) for place in places))
 
 
-def passive_steps(coupled: Coupled, parameters: Vector, inputs: int) -> PassiveSteps:
+def passive_steps(coupled: Coupled, axes: Sequence[bool], parameters: Vector, inputs: int) -> PassiveSteps:
     """The arrays for the loop, with programs compiled.
 
     Args:
         coupled: the mechanism with its coupler.
+        axes: which of the six axes are coupled.
         parameters: values.
         inputs: where among the inputs those of the coupler begin.
 
     Raises:
-        ModelError: the model has constraints, or something of it is prescribed in time.
+        ModelError: something of the model is prescribed in time, or a constraint moves something by itself.
     """
     e = coupled.dyn.equations
-    if e.constraints or e.candidates or e.closing:
-        raise ModelError(f"{e.name!r} has constraints; PassiveMidpoint is for trees of bodies: use kane.RK4()")
+    contacts = contact_functions(coupled.dyn)
+    full = e.with_candidates
+    _require_still(full)
     n, nq, dyn = len(e.u), len(e.q), coupled.dyn
-    outputs = _outputs(coupled)
+    outputs = _outputs(coupled, full)
+    if any(e.t in leaves(list(out)) for out in outputs):
+        raise ModelError(
+            f"something of {e.name!r} is prescribed in time; PassiveMidpoint is for what is not: use kane.RK4()"
+        )
     state = (e.t, *e.q, *e.u)
     named = [
         Program(f"passive {k}", out, state=state, rest=e.inputs, parameters=e.parameters)
         for k, out in enumerate(outputs)
     ]
     functions = tuple(dyn.compile(program) for program in named)
-    if any(e.t in leaves(list(out)) for out in outputs):
-        raise ModelError(
-            f"something of {e.name!r} is prescribed in time; PassiveMidpoint is for what is not: use kane.RK4()"
-        )
+    arrays = _arrays(functions, parameters, (n, nq, len(full.constraints)))._replace(
+        axes=np.array(axes[3:], dtype=float),
+        inputs=inputs,
+        permanent=len(e.constraints),
+        reactions=0 if contacts is None else contacts.reactions.address,
+    )
+    return PassiveSteps(arrays, functions)
+
+
+def _arrays(functions: tuple[CompiledFunction, ...], parameters: Vector, sizes: tuple[int, int, int]) -> Passive:
+    """Arrays for so many speeds, coordinates and rows of constraints, of which none is in force."""
+    n, nq, rows = sizes
     stages = [function.stage(parameters) for function in functions]
     places = np.cumsum([0, *map(len, stages)])[:3].astype(np.int64)
-    arrays = Passive(
+    return Passive(
         programs=np.array([function.address for function in functions], dtype=np.int64),
         stages=np.concatenate([*stages, np.zeros(1)]),
         places=places,
-        ahead=np.zeros(len(outputs[0])),
-        behind=np.zeros(len(outputs[1])),
+        ahead=np.zeros(functions[0].n_out),
+        behind=np.zeros(functions[1].n_out),
         rates=np.zeros(nq),
         work=np.zeros(max(function.n_work for function in functions)),
         L=np.zeros((n, n)),
@@ -114,30 +151,61 @@ def passive_steps(coupled: Coupled, parameters: Vector, inputs: int) -> PassiveS
         w=np.zeros(n),
         middle=np.zeros(n),
         force=np.zeros(n),
-        coupling=np.zeros((3, n)),
+        coupling=np.zeros((6, n)),
+        push=np.zeros(6),
+        turns=np.zeros(8),
+        axes=np.zeros(3),
         ledger=np.zeros(native.LEDGER),
-        inputs=inputs,
+        trial=np.zeros(native.LEDGER),
+        end=np.zeros(n),
+        place=np.zeros(native.PLACE),
+        rubbing=np.zeros(n),
+        rows=np.zeros((n, n)),
+        forces=np.zeros(rows),
+        parabola=np.array([[1.0, -1.0], [0.0, 1.0]]),
+        inputs=0,
+        permanent=0,
+        reactions=0,
     )
-    return PassiveSteps(arrays, functions)
 
 
-def _outputs(coupled: Coupled) -> tuple[tuple[Expr, ...], ...]:
-    """[M, C, h, g, J, v_t], [M, V, p] and dq/dt as expressions; h without the coupler, which the loop adds itself."""
-    e = coupled.dyn.equations
-    zero = e.system.arena.zero
-    M = quantity(e, "mass_matrix").outputs
-    C = quantity(e, "coriolis_matrix").outputs
+def _require_still(e: Equations) -> None:
+    """Refuse rows that are not A u = 0.
+
+    Raises:
+        ModelError: a constraint moves something, or is not linear in the speeds.
+    """
+    for row in e.constraints:
+        _, (rest,) = linear_coefficients([row.motion], e.unconstrained.u) if row.linear else ((), (row.motion,))
+        if rest is not e.system.arena.zero:
+            raise ModelError(
+                f"the constraint {row.name!r} of {e.name!r} is not linear in the speeds, or moves something by itself; "
+                "PassiveMidpoint is for constraints that do no work: use kane.RK4()"
+            )
+
+
+def _outputs(coupled: Coupled, e: Equations) -> tuple[tuple[Expr, ...], ...]:
+    """[M, C, h, g, J, v_t, A], [M, V, p, R, A] and dq/dt of all speeds; h without the coupler, which the loop adds.
+
+    Args:
+        coupled: the mechanism with its coupler.
+        e: its equations, with the rows of all that comes and goes.
+    """
+    free, zero = e.unconstrained, e.system.arena.zero
+    M = quantity(free, "mass_matrix").outputs
+    C = quantity(free, "coriolis_matrix").outputs
     off = dict.fromkeys(coupled.inputs, zero)
-    h = [_put(x, off) for x in e.baked_in(e.route.loaded([0.0] * len(e.u)))]
-    _, V = quantity(e, "energy").outputs
-    V = _put(V, off)
-    slope = gradient(V, e.q)
+    h = [_put(x, off) for x in free.baked_in(free.route.loaded([0.0] * len(e.u)))]
+    V = _put(quantity(free, "energy").outputs[1], off)
     power = zero
-    for part, rate in zip(slope, e.kinematics, strict=True):
+    for part, rate in zip(gradient(V, e.q), free.kinematics, strict=True):
         power = power + part * rate
     (g,), _ = linear_coefficients([power], e.u)
-    J, v_t = linear_coefficients(coupled.velocity, e.u)
-    return (*M, *C, *h, *g, *(x for row in J for x in row), *v_t), (*M, V, *coupled.position), tuple(e.kinematics)
+    J, v_t = linear_coefficients(coupled.where[MOTION:MATRIX], e.u)
+    place = coupled.where[PLACE:MOTION] + coupled.where[MATRIX:]
+    A = quantity(e, "constraints").outputs[: len(e.constraints) * len(e.u)]
+    ahead = (*M, *C, *h, *g, *(x for row in J for x in row), *v_t, *A)
+    return ahead, (*M, V, *place, *A), tuple(free.kinematics)
 
 
 def _put(x: Expr, values: dict[Expr, Expr]) -> Expr:

@@ -36,7 +36,13 @@ def promote(memory: Iterable[np.ndarray]) -> tuple[str, ...]:
 
 
 def favour_watchdog() -> None:
-    """Let the thread that calls go before that of the loop, on whatever core, where the system allows it."""
+    """Let the thread that calls go before that of the loop, and beside it: on other cores, where there are any.
+
+    A thread begins where the one that made it was put, and this one is made by the loop's.
+    """
+    with contextlib.suppress(AttributeError, OSError):
+        cores = sorted(os.sched_getaffinity(os.getpid()))
+        os.sched_setaffinity(0, cores[:-1] or cores)
     _scheduled(PRIORITY + 1)
 
 

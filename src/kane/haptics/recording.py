@@ -14,7 +14,7 @@ from kane.files.given_path import given_path, readable_path
 from kane.files.write_file import write_whole
 from kane.native.arrays import Matrix
 
-FORMAT, VERSION = "kane haptic session", 1
+FORMAT, VERSION = "kane haptic session", 2
 ARRAYS = ("log", "commands", "states")
 # No file is read that claims to hold more numbers.
 LARGEST = 2**30

@@ -13,10 +13,15 @@ from kane.haptics.devices.device import Traits
 from kane.haptics.devices.recorded import RecordedDevice
 from kane.haptics.passive import PassiveMidpoint
 from kane.haptics.recording import Recording, read_recording
+from kane.haptics.rigid import InverseDynamics
+from kane.haptics.rigid_coupler import RigidCoupler
 from kane.haptics.session import Session
 from kane.native.haptics import loop_arrays as at
 from kane.native.haptics.sample import SAMPLE
 from kane.simulation import integrators
+
+# Methods of sessions alone.
+METHODS = {"PassiveMidpoint": PassiveMidpoint(), InverseDynamics.name: None}
 
 
 def replay(path: Any, dyn: Dynamics) -> Session:
@@ -64,7 +69,8 @@ def _session(recording: Recording, dyn: Dynamics) -> Session:
                 f"its {word} {verb} {shown(head[word])}, not {shown(found)}; give the Dynamics that were recorded"
             )
     (body,) = (body for body in e.model.bodies if body.name == head["handle"][0])
-    coupler = Coupler(body.point(head["handle"][1]), **head["coupler"])
+    kind = RigidCoupler if head["method"] == InverseDynamics.name else Coupler
+    coupler = kind(body.point(head["handle"][1]), **head["coupler"])
     samples = recording.log[:, at.OF_SAMPLE : at.OF_SAMPLE + SAMPLE]
     return Session(
         dyn,
@@ -74,6 +80,7 @@ def _session(recording: Recording, dyn: Dynamics) -> Session:
         u=head["u"],
         inputs=head["inputs"],
         parameters=head["parameters"],
-        integrator=PassiveMidpoint() if head["method"] == "PassiveMidpoint" else getattr(integrators, head["method"])(),
+        integrator=METHODS[head["method"]] if head["method"] in METHODS else getattr(integrators, head["method"])(),
         safety=Safety(**head["safety"]),
+        predict=head.get("predict", False),
     )

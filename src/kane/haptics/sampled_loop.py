@@ -1,7 +1,8 @@
 """A spring and damper that a computer renders through a device: exact eigenvalues of the loop, and passivity.
 
 The handle is m x'' + b x' = -F, the wall F_k = K x_k + B (x_k - x_(k-1))/T with x_k = x(k T), and F_k acts from
-k T + td to (k + 1) T + td: a zero-order hold, late by td.
+k T + td to (k + 1) T + td: a zero-order hold, late by td. Where the wall takes the handle for where it will be in the
+middle of that hold, or a part of the way there, x_k + lead (x_k - x_(k-1))/T, its damping is B + K lead.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 FREQUENCIES = np.concatenate([np.geomspace(1e-4, 1e-2, 100), np.linspace(1e-2, 1.0, 4000)]) * math.pi
 # Stiffnesses are looked through by this factor, and halved until they are this near to the limit.
 SCAN, CLOSE = 1.05, 1e-9
+# Parts of the passive stiffness that are looked at where the damping goes with the stiffness.
+PARTS = 40
 
 
 @dataclass(frozen=True)
@@ -26,29 +29,44 @@ class SampledLoop:
         mass, damping: of the handle, m [kg] and b [N s/m].
         period: T [s].
         delay: td [s].
+        lead: how far ahead the wall looks [s].
     """
 
     mass: float
     damping: float
     period: float
     delay: float
+    lead: float = 0.0
 
     def matrix(self, stiffness: float, damping: float) -> NDArray[np.float64]:
         """What one sample does to [x, v, x one sample ago, the forces of the samples before]; exact."""
-        T, late = self.period, int(self.delay / self.period + 1e-9)
-        part = self.delay - late * T
-        before, push_before = self._free(part)
-        after, push_after = self._free(T - part)
+        damping += stiffness * self.lead
+        T, late = self.period, self.late
+        free, pushed = self.pushed()
         size = 4 + late
         force = np.zeros((late + 2, size))  # F of this sample, of the one before, ...
         force[0, 0], force[0, 2] = stiffness + damping / T, -damping / T
         force[1:, 3:] = np.eye(late + 1)
         A = np.zeros((size, size))
-        A[:2, :2] = after @ before
-        A[:2] -= np.outer(after @ push_before, force[late + 1]) + np.outer(push_after, force[late])
+        A[:2, :2] = free
+        A[:2] -= pushed @ force
         A[2, 0] = 1.0
         A[3:] = force[: late + 1]
         return A
+
+    @property
+    def late(self) -> int:
+        """How many whole samples a force is late."""
+        return int(self.delay / self.period + 1e-9)
+
+    def pushed(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What one sample does to [x, v], and what forces of this sample, of the one before, ... take off."""
+        part = self.delay - self.late * self.period
+        before, push_before = self._free(part)
+        after, push_after = self._free(self.period - part)
+        taken = np.zeros((2, self.late + 2))
+        taken[:, self.late], taken[:, self.late + 1] = push_after, after @ push_before
+        return after @ before, taken
 
     def _free(self, h: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What h seconds do to [x, v] of the handle alone, and what a constant force adds to them."""
@@ -97,12 +115,15 @@ class SampledLoop:
         weight = self.period / 2 / (1 - np.cos(s))
         spring, damper = weight * turn.real, weight * (turn * (1 - np.exp(-1j * s))).real / self.period
         left = self.damping - damping * damper
+        spring = spring + self.lead * damper
         limited = spring > 0
         if (left[~limited] < 0).any():
             return 0.0
-        # towards w = 0 the spring asks most for itself alone: (T/2 + td) K
-        alone = (self.damping - damping * damper[0]) / (self.period / 2 + self.delay)
-        return max(0.0, min(alone, float((left[limited] / spring[limited]).min())))
+        # towards w = 0 the spring asks most for itself alone: (T/2 + td) K, less what looking ahead gives back
+        alone = math.inf
+        if self.lead < self.period / 2 + self.delay:
+            alone = (self.damping - damping * damper[0]) / (self.period / 2 + self.delay - self.lead)
+        return max(0.0, min([alone, *(left[limited] / spring[limited])]))
 
     def largest_unconditional(self, damping: float) -> float:
         """The K up to which device and coupler are stable between any passive hand and any passive environment [N/m].
@@ -110,7 +131,15 @@ class SampledLoop:
         Llewellyn's criterion takes the hold for a filter, which near half the rate of the samples it is not; a fixed
         wall is a passive environment, for which Colgate and Schenkel's condition is exact: the smaller one counts.
         """
-        return min(self.llewellyn(damping), self.largest_passive(damping))
+        passive = self.largest_passive(damping)
+        if self.lead == 0.0:
+            return min(self.llewellyn(damping), passive)
+        found = 0.0
+        for stiffness in passive * np.arange(1, PARTS + 1) / PARTS:  # with each its own damping, B + K lead
+            if stiffness > self.llewellyn(damping + stiffness * self.lead):
+                break
+            found = float(stiffness)
+        return found
 
     def llewellyn(self, damping: float) -> float:
         """The K up to which Llewellyn's criterion holds [N/m].

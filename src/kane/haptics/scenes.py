@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,17 +14,24 @@ from kane.errors import ModelError
 from kane.formulation.formulate import formulate
 from kane.haptics.coupler import Coupler
 from kane.haptics.devices.device import Device
+from kane.haptics.devices.pointer import Pointer
 from kane.haptics.devices.simulated import Arm, Simulated
 from kane.haptics.limits import coupler_limits
 from kane.model.body import Point
-from kane.model.joints import Prismatic, Revolute
+from kane.model.contacts import Coulomb
+from kane.model.joints import Free, Prismatic, Revolute
 from kane.model.loads import Damper
 from kane.model.model import Model
+from kane.model.shapes import Box, Plane, Sphere
 
 # A hand of a desktop device moves a cart of metres: ten metres there for one here, a twentieth of the force.
 SCALE, FORCE_SCALE = 10.0, 0.05
 # Of the stiffness up to which the free handle is stable, and of the damping that goes with it.
 SHARE = 0.1
+# Radius of the ball, thickness of the walls [m].
+BALL, WALL = 0.012, 0.004
+BOX = (0.1, 0.08, 0.06)  # m
+MINUTE = 60.0  # for which somebody may play with a mechanism [s]
 PUSH = [
     (0.0, 0.0, 0.0, 0.0),
     (0.5, 0.0, 0.0, 0.0),
@@ -86,6 +94,11 @@ def ball_in_a_box() -> HandScene:
     joints = m.connect(m.ground, slider, Prismatic("x", axis="x")), m.connect(slider, ball, Prismatic("y", axis="y"))
     for joint in joints:
         m.stop(joint, lower=-0.05, upper=0.05, restitution=0.6)
+    ball.shape(Sphere(ball.point(), BALL))
+    for side in (-1.0, 1.0):
+        across, thick = 0.05 + BALL + 0.5 * WALL, 0.1 + 2 * BALL
+        m.ground.shape(Box(WALL, thick + 2 * WALL, 2 * BALL), at=(side * across, 0.0, 0.0))
+        m.ground.shape(Box(thick, WALL, 2 * BALL), at=(0.0, side * across, 0.0))
     return _shaken(m, ball.point(), 0.08)
 
 
@@ -95,8 +108,30 @@ def crank() -> HandScene:
     arm = m.body("crank", mass=0.3, inertia=(1e-4, 1e-3, 1e-3), com=(0.05, 0.0, 0.0))
     joint = m.connect(m.ground, arm, Revolute("angle", axis="z"))
     m.load(Damper(joint, 0.01))
+    arm.shape(Box(0.1, 0.012, 0.012), at=(0.05, 0.0, 0.0))
+    arm.shape(Sphere(arm.point((0.1, 0.0, 0.0)), 0.01))
     m.stop(joint, lower=-0.5, upper=0.5, restitution=0.3)
     return _shaken(m, arm.point((0.1, 0.0, 0.0)), 0.07)
+
+
+def dragged_box() -> HandScene:
+    """A free box on a rough floor, which a hand drags about by an upper corner and lifts at one end.
+
+    Four corners with friction, static above kinetic, come and go; where no forces are a mode of theirs, ticks are steps
+    of Moreau and Jean.
+    """
+    m, mass = Model("dragged_box", gravity=(0.0, 0.0, -9.81)), 0.5
+    moments = [mass / 12 * (sum(x * x for x in BOX) - x * x) for x in BOX]
+    body = m.body("box", mass=mass, inertia=moments)
+    m.connect(m.ground, body, Free("box"))
+    floor = Plane(m.ground.point(), m.ground.z)
+    m.contact(body.shape(Box(*BOX)), floor, friction=Coulomb(0.5, 0.4), name="floor")
+    path = [(0.3, 0, 0, 0), (1, 0.2, 0.1, 0), (1.8, 0, 0.15, 0.03), (2.4, -0.1, -0.1, 0), (3.2, 0, 0, 0)]
+    hand = Simulated(quantum=2e-5, delay=1e-3, arm=Arm(mass=0.5, damping=8.0, stiffness=250.0, path=path))
+    limits = coupler_limits(hand)
+    corner = body.point([0.5 * size for size in BOX])
+    coupler = Coupler(corner, stiffness=3 * SHARE * limits.stable, damping=3 * SHARE * limits.damping)
+    return HandScene(build(formulate(m)), hand, coupler, {"box_z": 0.5 * BOX[2]}, 4.0)
 
 
 def _shaken(model: Model, handle: Point, way: float) -> HandScene:
@@ -108,7 +143,13 @@ def _shaken(model: Model, handle: Point, way: float) -> HandScene:
     return HandScene(build(formulate(model)), hand, coupler, None, 3.2)
 
 
-SCENES = {"shopping_cart": pushed_cart, "ball_in_a_box": ball_in_a_box, "crank": crank}
+def held_by_mouse(scene: HandScene) -> HandScene:
+    """The same with the mouse of a page in place of the simulated person: stiffer, because the mouse feels nothing."""
+    coupler = replace(scene.coupler, stiffness=scene.coupler.stiffness / SHARE, damping=scene.coupler.damping / SHARE)
+    return scene._replace(hand=Pointer(), coupler=coupler, seconds=MINUTE)
+
+
+SCENES = {"shopping_cart": pushed_cart, "ball_in_a_box": ball_in_a_box, "crank": crank, "dragged_box": dragged_box}
 
 
 def scene_of(name: str) -> HandScene:

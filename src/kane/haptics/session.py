@@ -5,50 +5,47 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Mapping
-from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
+from kane.display.page import Page
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError, SimulationError
+from kane.errors import ModelError
 from kane.expression.arguments import number, positive, require
-from kane.haptics.asked import passive_of, require_kinds, require_native, warn_of
-from kane.haptics.commands import CommandPost, snapshot_of
-from kane.haptics.coupler import Coupler, Safety
+from kane.haptics.asked import (
+    method_of,
+    require_axes_of,
+    require_kinds,
+    require_native,
+    require_room,
+    steps_of,
+    warn_of,
+)
+from kane.haptics.commands import CommandPost
+from kane.haptics.coupler import Safety
 from kane.haptics.devices.device import Channel, Device
 from kane.haptics.devices.simulated import Simulated
 from kane.haptics.grip import IMAGE, coupled
-from kane.haptics.loop import Loop, new_circuit, rules_of
+from kane.haptics.loop import Loop, begun_loop, rules_of
 from kane.haptics.motion import recording_of, trajectory_of
 from kane.haptics.passive import Ledger, PassiveMidpoint, ledger_of
+from kane.haptics.played import played
 from kane.haptics.realtime import favour_watchdog, promote
 from kane.haptics.recording import Recording, write_recording
-from kane.haptics.report import FAULTS, STATUSES, Report, report_of
+from kane.haptics.report import Report, report_of
+from kane.haptics.rigid_coupler import AnyCoupler
+from kane.haptics.snapshot import Coupling, Snapshot, snapshot_of
 from kane.model.named_vector import named_vector
 from kane.native.arrays import Course, Matrix, Vector
 from kane.native.haptics import loop_arrays as at
 from kane.native.haptics.tick import BROKEN
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.implicit import Implicit
-from kane.simulation.integrators.rk4 import RK4
-from kane.simulation.march import Status
 from kane.simulation.modes.pose import pose
 from kane.simulation.recorded.trajectory import Trajectory
-from kane.simulation.run import FAILURES, Outcome
-
-
-class Snapshot(NamedTuple):
-    """What a session is at: tick, time [s], status and what ended the force, the force on the hand [N], q, u."""
-
-    tick: int
-    time: float
-    status: str
-    fault: str
-    force: Vector
-    q: Vector
-    u: Vector
 
 
 @final
@@ -63,23 +60,24 @@ class Session:
     Args:
         dyn: what ``kane.build`` returned; its inputs are numbers, samples, or expressions.
         hand: the device.
-        coupler: between them.
+        coupler: between them, a Coupler, or a RigidCoupler with which the device prescribes the motion.
         q, u, inputs, parameters: as ``simulate`` takes them.
         integrator: one of fixed steps; RK4() unless given. PassiveMidpoint() makes no energy.
         safety: limits of the force; Safety() unless given.
+        predict: whether each tick is taken before it is due, with the hand where it goes, and adopted if it goes there.
 
     Raises:
         ModelError: an argument is not meaningful, the handle is fixed in the ground, or the device is in use.
 
     Warns:
-        UserWarning: the coupler is stiffer than the device can render.
+        UserWarning: the coupler is stiffer, or what is felt heavier, than the device can render.
     """
 
     def __init__(
         self,
         dyn: Dynamics,
         hand: Device,
-        coupler: Coupler,
+        coupler: AnyCoupler,
         *,
         q: Any = None,
         u: Any = None,
@@ -87,11 +85,13 @@ class Session:
         parameters: Any = None,
         integrator: Explicit | Implicit | PassiveMidpoint | None = None,
         safety: Safety | None = None,
+        predict: bool = False,
     ) -> None:
-        safety, method = safety or Safety(), RK4() if integrator is None else integrator
+        safety, method = safety or Safety(), method_of(coupler, integrator)
         require_kinds(dyn, hand, coupler, safety, method)
+        require_axes_of(hand, coupler)
         self._hand, self._coupler, self._first_coupler, self._safety = hand, coupler, coupler, safety
-        held = coupled(dyn, coupler.handle, coupler.axes)
+        held = coupled(dyn, coupler)
         self._names = tuple(leaf.name for leaf in held.dyn.equations.inputs)[: -len(IMAGE)]
         if inputs is not None and not isinstance(inputs, Mapping):
             defaults = [dyn.equations.defaults[name] for name in self._names]
@@ -99,22 +99,20 @@ class Session:
         posed = pose(held.dyn, inputs, parameters, ())
         require_native(posed)
         problem, x = posed.switching.start(posed, 0.0, q, u)
-        passive = passive_of(held, problem) if isinstance(method, PassiveMidpoint) else None
+        steps = steps_of(method, held, coupler, problem, x)
         self._start, T = x.copy(), hand.traits.period
         march = problem.march(Course(0.0, T, T, 1, 1, np.zeros(0), np.array([T])), x)
         self._mode = problem.switching.mode(march)
         given = march.system.inputs[: len(self._names)]
-        first = np.concatenate([[0.0, 0.0, 0.0, 0.0, coupler.stiffness, coupler.damping], given])
-        warn_of(hand, coupler)
-        self._channel = hand.begin()
-        rules = rules_of(hand.traits, coupler, self._safety)
-        circuit = new_circuit((held, problem, x), self._channel, rules, first)
-        self._loop = Loop(held, problem, march, method, circuit, passive=passive)
+        first = np.concatenate([np.zeros(at.STIFFNESS), coupler.settings, given])
+        warn_of(hand, coupler, steps)
+        made = (held, problem, march, method, steps), rules_of(hand.traits, coupler, safety, predict), first
+        self._channel, self._loop = begun_loop(hand, *made, predict=predict)
         self._thread: threading.Thread | None = None
         self._missing: tuple[str, ...] = ()
         self._end, self._closed = 0, False
         self._give_back = _giving_back(self, hand, self._channel, self._loop)
-        self._commands = CommandPost(first, circuit.counts, circuit.desk.slots)
+        self._commands = CommandPost(first, self._loop.circuit.counts, self._loop.circuit.desk.slots)
 
     def __repr__(self) -> str:
         s, model = self.snapshot(), self._loop.problem.layout.model
@@ -136,7 +134,12 @@ class Session:
             self._give_back()
 
     def arm(self) -> None:
-        """Take hand and mechanism together, where they are, and let the force rise. A fault is forgotten then."""
+        """Take hand and mechanism together, where they are, and let the force rise. A fault is forgotten then.
+
+        Raises:
+            ModelError: the session is closed.
+        """
+        self._require_open()
         self._commands.wish(at.ARM)
 
     def disarm(self) -> None:
@@ -147,25 +150,24 @@ class Session:
         """While it is held hand and mechanism move by themselves; then they are taken together where they are.
 
         Raises:
-            ModelError: neither True nor False.
+            ModelError: neither True nor False, or the session is closed.
         """
+        self._require_open()
         require(held, bool, "clutch takes True or False")
         self._commands.tell(at.CLUTCH, float(held))
 
-    def set(self, *, stiffness: float | None = None, damping: float | None = None) -> None:
-        """Set the coupler anew, from the next tick on [N/m], [N s/m].
+    def set(self, **settings: float) -> None:
+        """Set the coupler anew, from the next tick on: some of ``stiffness`` [N/m], ``damping`` [N s/m],
+        ``turning_stiffness`` [N m/rad] and ``turning_damping`` [N m s/rad].
 
         Raises:
-            ModelError: not positive, or negative damping.
+            ModelError: a stiffness that is not positive, negative damping, another word, or the session is closed.
         """
-        coupler = replace(
-            self._coupler,
-            stiffness=self._coupler.stiffness if stiffness is None else stiffness,
-            damping=self._coupler.damping if damping is None else damping,
-        )
+        self._require_open()
+        coupler = self._coupler.set_to(settings)
         warn_of(self._hand, coupler)
         self._coupler = coupler
-        self._commands.tell(at.STIFFNESS, coupler.stiffness, coupler.damping)
+        self._commands.tell(at.STIFFNESS, *coupler.settings)
 
     @property
     def inputs(self) -> Vector:
@@ -174,19 +176,18 @@ class Session:
 
     @inputs.setter
     def inputs(self, values: Any) -> None:
+        self._require_open()
         plan = self._loop.problem.plan
         if plan.samples or plan.expressions:
-            raise ModelError(
-                "some inputs are given by samples or expressions; leave them out of inputs= of Session to set them"
-            )
+            raise ModelError("some inputs are samples or expressions; leave them out of inputs= of Session to set them")
         wanted = named_vector(values, self._names, self._commands.inputs.tolist(), "input")
         self._commands.tell(at.GIVEN, *wanted.tolist())
 
     def run(self, seconds: float) -> None:
-        """Go on for so long in real time; Ctrl-C ends it early. The force ends within the last 20 ms.
+        """Go on for so long in real time; Ctrl-C ends it early. Within the last 21 ms force and coupler end.
 
         Raises:
-            ModelError: not a positive time, the session is closed or runs already.
+            ModelError: not a positive time, too short for the force, the session is closed or runs already.
             SimulationError: the simulation could not go on; no force is left then.
         """
         self.start(seconds)
@@ -236,18 +237,17 @@ class Session:
 
     def snapshot(self) -> Snapshot:
         """What the session is at, as of one tick."""
-        taken = snapshot_of(self._loop.circuit)
-        nq = len(self._loop.problem.layout.coordinates)
-        fault = FAULTS[int(taken[3])]
-        return Snapshot(
-            int(taken[0]),
-            float(taken[7]),
-            STATUSES[int(taken[2])],
-            fault,
-            taken[4:7],
-            taken[8 : 8 + nq],
-            taken[8 + nq :],
-        )
+        return snapshot_of(self._loop)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether ``close`` has ended it."""
+        return self._closed
+
+    @property
+    def coupling(self) -> Coupling:
+        """What it couples."""
+        return Coupling(self._loop.coupled.dyn, self._loop.problem.parameters, self._hand, self._coupler)
 
     @property
     def report(self) -> Report:
@@ -257,10 +257,7 @@ class Session:
             ModelError: the loop is running.
         """
         self._require_rest()
-        found = self._loop.problem.switching.occurrences(self._loop.march, self._mode)
-        events = tuple((event.time, event.name, event.cause) for event in found)
-        lost = int(self._loop.circuit.counts[at.LOST])
-        return report_of(self.log, self._loop.circuit.rules, lost, self._missing, events)
+        return report_of(self._loop, self._mode, self._missing)
 
     @property
     def ledger(self) -> Ledger:
@@ -270,8 +267,6 @@ class Session:
             ModelError: the loop is running, or another integrator takes the steps.
         """
         self._require_rest()
-        if self._loop.passive is None:
-            raise ModelError("the energy is accounted for exactly with integrator=kane.haptics.PassiveMidpoint() only")
         return ledger_of(self._loop.passive)
 
     @property
@@ -311,11 +306,33 @@ class Session:
 
         Raises:
             FileError: it cannot be written.
-            ModelError: the loop is running; the handle or an input is given by an expression or samples.
+            ModelError: the loop is running, or has not run yet; the handle or an input is given by an expression or
+                samples.
         """
         self._require_rest()
-        settings = self._first_coupler, self._safety, self._hand.traits
-        write_recording(path, recording_of(self._loop, self._start, settings))
+        told = recording_of(self._loop, self._start, (self._first_coupler, self._safety, self._hand.traits))
+        write_recording(path, told)
+
+    def page(self, traces: Any = ()) -> Page:
+        """The page that plays the session so far, with the forces between hand and mechanism and the ledger.
+
+        Raises:
+            ModelError: the loop is running, has not run yet, or there is nothing to see.
+        """
+        return played(self.coupling, self.trajectory, self.log, self.snapshot().energies, traces)
+
+    def save_html(self, path: Any, *, traces: Any = ()) -> Path:
+        """Write that page, as one file that asks no network.
+
+        Args:
+            path: of the file; replaced if it is there.
+            traces: points, bodies or names of frames whose paths are drawn.
+
+        Raises:
+            ModelError: as of ``page``.
+            FileError: the file cannot be written.
+        """
+        return self.page(traces).save(path)
 
     def run_recorded(self, recording: Recording) -> None:
         """The ticks of a recording, at its times and with its commands; for ``replay``, which makes the session for it.
@@ -323,18 +340,15 @@ class Session:
         Raises:
             SimulationError: as of ``run``.
         """
-        desk = self._loop.circuit.desk._replace(script=recording.commands, recorded=recording.log)
-        self._loop.circuit = self._loop.circuit._replace(desk=desk)
+        self._loop.follow(recording.commands, recording.log)
         for ticks in recording.head["lengths"]:
             self._loop.prepare(ticks, at.AS_RECORDED)
             self._end = self._loop.run()
         self._check()
 
     def _go(self) -> None:
-        desk, circuit = self._loop.circuit.desk, self._loop.circuit
-        self._missing = promote(
-            [desk.log, desk.snapshot, circuit.moving, circuit.port.memory, self._loop.march.store.rows]
-        )
+        desk, circuit, rows = self._loop.circuit.desk, self._loop.circuit, self._loop.march.store.rows
+        self._missing = promote([desk.log, desk.snapshot, circuit.moving, circuit.port.memory, rows])
         circuit.counts[at.WATCHING] = 1
         watchdog = threading.Thread(target=self._watch, name="kane haptic watchdog", daemon=True)
         watchdog.start()
@@ -349,12 +363,12 @@ class Session:
         self._loop.watch()
 
     def _prepare(self, seconds: float, how: int) -> None:
-        if self._closed:
-            raise ModelError("the session is closed; make another one")
+        self._require_open()
         self._require_rest()
         ticks = round(number(positive(seconds, "how long a session goes on"), "seconds") / self._loop.period)
         if ticks < 1:
             raise ModelError(f"{seconds:g} s are less than one tick of {self._loop.period:g} s")
+        require_room(ticks, self._loop.circuit.rules, self._commands)
         if self._commands.is_stopped:
             self._commands.tell(at.STOP, 0.0)
         self._loop.prepare(ticks, how)
@@ -368,12 +382,11 @@ class Session:
 
     def _check(self) -> None:
         if self._end == BROKEN:
-            march, status = self._loop.march, int(self._loop.circuit.counts[at.MARCHED])
-            if status < 0:
-                raise SimulationError(
-                    f"the mode of {self._loop.problem.layout.model!r} changes again and again within one tick"
-                )
-            raise self._loop.problem.failure(march, FAILURES.get(Status(status), Outcome.STUCK))
+            raise self._loop.failure(self._mode)
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise ModelError("the session is closed; make another one")
 
     def _require_rest(self) -> None:
         if self._thread is not None and self._thread.is_alive():

@@ -19,6 +19,8 @@ LEVELS = {
     "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
     "x86-64-v3": ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"),
 }
+# How many doubles their registers hold.
+DOUBLES = {"x86-64-v4": 8, "x86-64-v3": 4}
 X86 = ("x86_64", "AMD64")
 
 

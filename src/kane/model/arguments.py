@@ -14,7 +14,7 @@ from kane.expression.traverse import leaves
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple, cross, dot
 from kane.model.body import Body, Direction, Point
-from kane.model.checks import require_fixed
+from kane.model.checks import cure_of, require_fixed
 from kane.model.connection import Connection, JointCoordinate
 
 if TYPE_CHECKING:
@@ -71,9 +71,11 @@ def require_geometric(model: Model, value: Any, what: str) -> Scalar:
     """A number or an expression of coordinates, parameters and time."""
     x = model.scalar(value, what)
     found = leaves([x]) if isinstance(x, Expr) else []
-    wrong = [f"the {OPERATIONS[x.op].name} {x.data}" for x in found if x.op not in (COORDINATE, PARAMETER, TIME)]
+    wrong = [x for x in found if x.op not in (COORDINATE, PARAMETER, TIME)]
     if wrong:
-        raise ModelError(f"{what} depends on {', '.join(wrong)}; it may depend on coordinates, parameters and time")
+        names = ", ".join(f"the {OPERATIONS[x.op].name} {x.data}" for x in wrong)
+        may = "it may depend on coordinates, parameters and time"
+        raise ModelError(f"{what} depends on {names}; {may}{cure_of(wrong)}")
     return x
 
 

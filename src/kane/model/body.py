@@ -26,6 +26,11 @@ AXES: dict[Triple, str] = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0
 
 def triple(model: Model, values: Sequence[Scalar], what: str) -> Triple:
     """Three numbers or expressions of ``model``, checked, or an error that names ``what``."""
+    if isinstance(values, Direction):
+        raise ModelError(
+            f"{what} is told by its three measure numbers, not by {values!r}: {_typed(values.components)}, in the "
+            f"frame of {values.body.name!r}"
+        )
     try:
         listed = list(values)
     except TypeError:
@@ -87,7 +92,10 @@ class Direction:
         Raises:
             ModelError: directions have no length of their own to be multiplied.
         """
-        raise ModelError(f"{self!r} times {shown(other)} is no direction; write {self.body.name}.direction((x, y, z))")
+        raise ModelError(
+            f"{self!r} times {shown(other)} is no direction; write {self.body.name}.direction((x, y, z)), and of a "
+            f"force or a torque the three measure numbers: (x, y, z), expressed_in={self.body.name}"
+        )
 
     __rmul__ = __mul__
 
@@ -114,12 +122,38 @@ class VectorMeasure:
         described = Measure(self.kind, self.body.index, self.point, direction.body.index, direction.components, typed)
         return self.body.model.arena.leaf(MEASURE, described)
 
+    def __sub__(self, other: VectorMeasure) -> VectorDifference:
+        """Such as ``P.velocity - Q.velocity``.
+
+        Raises:
+            ModelError: the other is no vector, or one of another kind.
+        """
+        if not isinstance(other, VectorMeasure) or other.kind != self.kind:
+            kind = f", a {other.kind}" if isinstance(other, VectorMeasure) else ""
+            raise ModelError(f"from {self!r}, a {self.kind}, another is taken, not {shown(other)}{kind}")
+        return VectorDifference(self, other)
+
     def __repr__(self) -> str:
         if self.kind == DIRECTION:
             return repr(Direction(self.body, self.point))
         if self.kind == ANGULAR_VELOCITY:
             return f"{self.body.name}.angular_velocity"
         return f"{Point(self.body, self.point)!r}.{self.kind}"
+
+
+@dataclass(frozen=True)
+class VectorDifference:
+    """One vector less another of the same kind: dot it with a direction to get a scalar measure."""
+
+    of: VectorMeasure
+    less: VectorMeasure
+
+    def dot(self, direction: Direction) -> Expr:
+        """The difference of the measure numbers along ``direction``."""
+        return self.of.dot(direction) - self.less.dot(direction)
+
+    def __repr__(self) -> str:
+        return f"({self.of!r} - {self.less!r})"
 
 
 @dataclass(frozen=True)

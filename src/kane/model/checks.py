@@ -6,9 +6,9 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kane.errors import ModelError, shown
+from kane.errors import ModelError, listed, shown
 from kane.expression.node import Expr, Scalar
-from kane.expression.operations import COORDINATE, PARAMETER, TIME
+from kane.expression.operations import COORDINATE, INPUT, PARAMETER, TIME
 from kane.expression.traverse import leaves
 from kane.model.body import Body
 
@@ -35,18 +35,27 @@ def require_fixed(values: Iterable[Scalar], what: str) -> None:
 def near(name: object, known: Sequence[str]) -> str:
     """A hint for a mistyped name."""
     close = difflib.get_close_matches(name if isinstance(name, str) else shown(name), known, n=3)
-    return f"did you mean {', '.join(close)}?" if close else f"known are {', '.join(known) or 'none'}"
+    if not known:
+        return "there are none here"
+    return f"did you mean {', '.join(close)}?" if close else f"known are {listed(known)}"
+
+
+def cure_of(found: Iterable[Expr]) -> str:
+    """What to do in place of an input among leaves that may not be there, as the end of a message."""
+    if not any(leaf.op == INPUT for leaf in found):
+        return ""
+    return ". An input imposes nothing exactly: let it drive the coordinate of a joint by a load (kane.Motor) instead"
 
 
 def require_coordinate_expression(model: Model, q: Expr, title: str) -> None:
     """Refuse a coordinate expression of another model, or of anything but coordinates, parameters and time."""
     if q.arena is not model.arena:
         raise ModelError(f"the coordinate of joint {title!r} is the expression {shown(q)} of another model")
-    wrong = [repr(leaf) for leaf in leaves([q]) if leaf.op not in (COORDINATE, TIME, PARAMETER)]
+    wrong = [leaf for leaf in leaves([q]) if leaf.op not in (COORDINATE, TIME, PARAMETER)]
     if wrong:
         raise ModelError(
-            f"the coordinate of joint {title!r} depends on {', '.join(wrong)}; a coordinate expression "
-            "may use coordinates, parameters and time only"
+            f"the coordinate of joint {title!r} depends on {', '.join(map(repr, wrong))}; a coordinate expression "
+            f"may use coordinates, parameters and time only{cure_of(wrong)}"
         )
 
 

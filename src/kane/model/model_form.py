@@ -148,6 +148,7 @@ def described(model: Model, write: Writer) -> dict[str, Any]:
     return {
         "name": model.name,
         "gravity": write(model.gravity, "gravity"),
+        "impacts": model.impacts,
         "parameters": [[name, write(value, name)] for name, value in model.parameters.items()],
         "inputs": [[name, write(value, name)] for name, value in model.inputs.items()],
         "bodies": [_body(body, write) for body in model.bodies[1:]],
@@ -215,6 +216,7 @@ def declare(model: Model, content: Mapping[str, Any], read: Reader) -> None:
         model.frame(name, body, at=position, orientation=orientation)
     for name, rows in taken(content, "constraints", list):
         model.constrain(Stated(name, read(rows)), name=name)
+    model.impacts = content.get("impacts", model.impacts)  # which older files do not have
     for raw in content.get("candidates", ()):  # which older files do not have
         candidate = read(raw)
         require(candidate, Candidate, "a candidate in a file is one")

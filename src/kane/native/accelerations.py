@@ -4,9 +4,9 @@ f = M udot + bias - B inputs, df at udot. ``out`` has outputs that are expressio
 udot, and its derivatives in blocks of columns, laid out value by value: they stay where they are found.
 
 A program's ``stage`` starts with a header of integers: the places below; then lists: where the entries of df lie among
-the blocks of columns, and where those of the outputs among their rows. Behind them lie the stages of
-two programs: "forward", and the terms, which read [inputs, udot] and give the factor of M, df, the outputs, and their
-derivatives. A third program solves for a block of columns, laid out value by value, with the factor as its stage.
+the blocks of columns, and where those of the outputs among their rows. Behind them lie the stages of two programs:
+"forward", and the terms, which read [inputs, udot] and give the factor of M, df, the outputs, their derivatives, and
+udot again. A third program solves for a block of columns, laid out value by value, with the factor as its stage.
 
 Source: Carpentier & Mansard 2018, Eq. 3.
 """
@@ -54,7 +54,7 @@ def scratch_at(head: Any) -> Any:
     """The places for a model with this header."""
     n = head[SPEEDS]
     terms = head[WORK] + head[INPUTS] + n
-    forces = terms + head[FACTOR] + head[ENTRIES] + head[OUTPUTS] + head[SLOPES]
+    forces = terms + head[FACTOR] + head[ENTRIES] + head[OUTPUTS] + head[SLOPES] + n
     return Scratch(head[WORK], terms, forces, forces + head[BLOCKS] * n * head[WIDTH])
 
 
@@ -62,8 +62,7 @@ def scratch_at(head: Any) -> Any:
 def acceleration_derivatives(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     """Outputs, udot, and their derivatives."""
     head = integers_at(stage, 0, HEADER)
-    at, scratch, n = lists_at(head), scratch_at(head), head[SPEEDS]
-    whole = integers_at(stage, 0, at.end)
+    scratch, n = scratch_at(head), head[SPEEDS]
     more, given = vector_at(work, scratch.rest, head[INPUTS] + n), vector_at(rest, 0, head[INPUTS])
     for i in range(head[INPUTS]):
         more[i] = given[i]
@@ -71,6 +70,22 @@ def acceleration_derivatives(state: Any, rest: Any, stage: Any, out: Any, work: 
     call_program(head[FORWARD], here, given, vector_at(stage, head[FORWARD_STAGE], 0), udot, memory)
     terms = vector_at(work, scratch.terms, scratch.forces - scratch.terms)
     call_program(head[TERMS], here, more, vector_at(stage, head[TERMS_STAGE], 0), terms, memory)
+    _solve(stage, head, terms, out, work)
+
+
+@native_program
+def solved_derivatives(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+    """The same, ``rest`` being what the terms give, found before of many states side by side."""
+    head = integers_at(stage, 0, HEADER)
+    scratch = scratch_at(head)
+    _solve(stage, head, vector_at(rest, 0, scratch.forces - scratch.terms), out, work)
+
+
+@native_inline
+def _solve(stage: Any, head: Any, terms: Any, out: Any, work: Any) -> None:
+    """``out``, by what the terms give."""
+    at, scratch, n = lists_at(head), scratch_at(head), head[SPEEDS]
+    whole, memory = integers_at(stage, 0, at.end), vector_at(work, 0, 0)
     forces, found = vector_at(work, scratch.forces, scratch.end - scratch.forces), terms[head[FACTOR] :]
     for e in range(forces.size):
         forces[e] = 0.0
@@ -80,10 +95,10 @@ def acceleration_derivatives(state: Any, rest: Any, stage: Any, out: Any, work: 
     result = vector_at(out, 0, first * (1 + columns) + n + forces.size)
     _outputs(found[head[ENTRIES] :], whole[at.slopes : at.end], result, first, columns)
     for k in range(n):
-        result[first * (1 + columns) + k] = udot[k]
+        result[first * (1 + columns) + k] = terms[terms.size - n + k]
     solution, size = result[first * (1 + columns) + n :], n * head[WIDTH]
     for block in range(head[BLOCKS]):
-        call_program(head[SOLVE], forces[block * size :], given, terms, solution[block * size :], memory)
+        call_program(head[SOLVE], forces[block * size :], terms, terms, solution[block * size :], memory)
 
 
 @native_inline

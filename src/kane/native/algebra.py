@@ -103,7 +103,7 @@ def factor(f: Any, rank: int) -> int:
     return min(m, n) if pivoting else rank
 
 
-@native_kernel
+@native_inline
 def _sum_norm(f: Any, j: int, first: int) -> None:
     """The squared norm of column j from a row on."""
     total = 0.0
@@ -112,7 +112,7 @@ def _sum_norm(f: Any, j: int, first: int) -> None:
     f.norms[0, j] = f.norms[1, j] = total
 
 
-@native_kernel
+@native_inline
 def _bring_longest(f: Any, k: int) -> bool:
     """Exchange column k for the longest of those left; whether it counts as more than zero."""
     chosen = k
@@ -130,7 +130,7 @@ def _bring_longest(f: Any, k: int) -> bool:
     return True
 
 
-@native_kernel
+@native_inline
 def _make_reflector(f: Any, k: int) -> None:
     """Reflector 1 - beta v v^T that leaves of column k only its entry k, in place."""
     A, size = f.A, 0.0
@@ -144,7 +144,7 @@ def _make_reflector(f: Any, k: int) -> None:
         A[k, k] -= f.diag[k]
 
 
-@native_kernel
+@native_inline
 def _reflect(f: Any, k: int, x: Any) -> None:
     total = 0.0
     for i in range(k, x.size):
@@ -155,7 +155,7 @@ def _reflect(f: Any, k: int, x: Any) -> None:
             x[i] -= total * f.A[i, k]
 
 
-@native_kernel
+@native_inline
 def to_q(f: Any, rank: int, x: Any) -> None:
     """x = Q^T x."""
     for k in range(rank):
@@ -169,7 +169,7 @@ def from_q(f: Any, rank: int, x: Any) -> None:
         _reflect(f, k, x)
 
 
-@native_kernel
+@native_inline
 def solve_upper(f: Any, rank: int, x: Any) -> None:
     """R y = x, in place, with zero where the pivot counts as zero."""
     tiny = RANK_TOLERANCE * largest_pivot(f, rank)
@@ -224,7 +224,7 @@ def longest_column(rows: Any, squares: Any) -> float:
     return math.sqrt(longest)
 
 
-@native_kernel
+@native_inline
 def largest_pivot(f: Any, rank: int) -> float:
     """The largest |R_kk|."""
     largest = 0.0
@@ -233,7 +233,7 @@ def largest_pivot(f: Any, rank: int) -> float:
     return largest
 
 
-@native_kernel
+@native_inline
 def smallest_pivot(f: Any, rank: int) -> float:
     """The smallest |R_kk|; infinity where there is none."""
     smallest = math.inf

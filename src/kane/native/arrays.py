@@ -20,8 +20,10 @@ LANE_WIDTHS = (1, 4, 8)
 
 # Places in ``Store.clock``: the time of x, the next step to try, the last error over the tolerance, the step before it
 # was cut short to end at a stop, and the length to which a step is cut that ends where a guard is negative, else zero.
+# Behind them, where there are guards, PASSED ends of steps in the order of time: the time of each, then the guards.
 TIME, NEXT_STEP, LAST_ERROR, UNCUT_STEP, CUT_STEP = range(5)
 CLOCK = 5
+PASSED = 3
 # Places in ``Store.counts``. After REJECTED ones come states of a run: whether it has STARTED and ENDED, whether the
 # first slope is KNOWN, how often the step was cut (CUTS), how many cut steps in a row have MISSED the guard at which
 # they were to end, and whether x lies WITHIN a step of the grid; then how many changes of modes there are in the store,
@@ -44,6 +46,8 @@ PROBES = 4
 # Where in a step guards are looked at for least values: at its probes, and close to its ends for the way in which they
 # begin and end.
 LOOKS = (0.0, 1e-5, 0.25, 0.5, 0.75, 1.0 - 1e-5, 1.0)
+# Which of them the first probe is, which the end, which are no probes.
+FIRST_PROBE, AT_END, BETWEEN = 2, 6, (0, 1, 5)
 
 
 # Places in ``Settling.notes``: the largest residuals of configuration and motion as they were found, before the
@@ -109,11 +113,13 @@ class Automaton(NamedTuple):
     Attributes:
         table: a row for each mode, (modes, MODE).
         guards: the mode ends where one is negative; of length zero where there is one mode for all states.
+        slope: where GUARDS gives x' too, the memory behind the guards, into which it writes that; else of length zero.
         changed: outputs of CHANGE.
     """
 
     table: IndexRows
     guards: Watch
+    slope: Vector
     changed: Vector
 
 

@@ -137,7 +137,7 @@ def gather_rows(every: Any, active: Any, m: int, n: int, rows: Any) -> None:
         rows[active.size * n + k] = every[m * n + active[k]]
 
 
-@native_kernel
+@native_inline
 def load_columns(rows: Any, f: Any, kept: Any, rank: int) -> None:
     """A into the Factors, its columns in the order kept where there is one."""
     m, n = f.A.shape
@@ -148,7 +148,7 @@ def load_columns(rows: Any, f: Any, kept: Any, rank: int) -> None:
             f.A[i, k] = rows[i * n + f.order[k]]
 
 
-@native_kernel
+@native_inline
 def _change(f: Any, rank: int, motion: Any, x: Any, u: Any) -> float:
     """u_d -= A_d^+ (A u + b); the largest change over the largest speed changed."""
     for i in range(x.size):
@@ -198,7 +198,7 @@ def embed(a: Any, rest: Any, stage: Any, work: Any) -> int:
     return rank
 
 
-@native_kernel
+@native_inline
 def conditioning(f: Any, rank: int, longest: float) -> float:
     """The smallest pivot of the choice over the largest that any choice has, which is the longest column of A.
 

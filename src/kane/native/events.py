@@ -8,9 +8,12 @@ from kane.native.arrays import ENDED, FOUND, PROBES
 from kane.native.call import native_inline
 from kane.native.state import between, call_mode, interpolate, look_aside
 
-# Of a step: where a root is bracketed this closely, its distance from the root is rounding.
-LOCATED = 1e-15
+# Of a step: where a root is bracketed this closely, or as closely as times are told apart, its distance from the root
+# is rounding.
+LOCATED, ROUNDING = 1e-15, 2.0**-52
 HALVINGS = 60
+# What is smooth is located in fewer places; after so many every third one is the middle of the bracket.
+SMOOTH = 12
 NONE = 2.0
 
 
@@ -135,35 +138,61 @@ def _is_any_changed(watch: Any) -> bool:
 
 @native_inline
 def locate(watch: Any, context: Any, store: Any, dense: Any, span: Any, change: Any) -> float:
-    """The first place of the bracket at which expression e has its new sign, by regula falsi (Illinois) and halving.
+    """The first place of the bracket at which expression e has its new sign.
 
-    What comes after the root, not what comes before it, so that a run that goes on from there does not find it again.
+    By inverse quadratic interpolation where the three last places allow it, else by halving (Chandrupatla 1997). No
+    place is nearer to the last one than times are told apart, so that the bracket closes from both sides as soon as the
+    root is known; from a value of zero on it is sought ever farther away. What comes after the root, not what comes
+    before it, so that a run that goes on from there does not find it again.
     """
     e, sign, low, high = change
-    probe_at(watch, context, store, dense, span, high)
-    above = watch.out[e] * sign
+    t, h, t1 = span
+    close = max(LOCATED, ROUNDING * max(abs(t), abs(t1)) / abs(h))
     probe_at(watch, context, store, dense, span, low)
     below = watch.out[e] * sign
-    side = 0
+    probe_at(watch, context, store, dense, span, high)
+    above = watch.out[e] * sign
+    a, b, c, at_a, at_b, at_c, away = high, low, low, above, below, below, 1.0
+    behind = True  # whether a has the new sign; b then has not
     for k in range(HALVINGS):
-        if high - low <= LOCATED:
+        width = abs(b - a)
+        if width <= close:
             break
-        theta = 0.5 * (low + high)
-        if k % 3 != 2 and below < 0.0 < above:
-            theta = min(max((low * above - high * below) / (above - below), low), high)
+        share = 0.5
+        if at_a == 0.0:
+            share, away = away * close / width, 4.0 * away
+        elif k < SMOOTH or k % 3 != 2:
+            share = _share_of_root(k, (a, b, c), (at_a, at_b, at_c))
+        theta = a + min(max(share, close / width), max(0.5, 1.0 - close / width)) * (b - a)
         probe_at(watch, context, store, dense, span, theta)
         value = watch.out[e] * sign
-        if value > 0.0:
-            high, above = theta, value
-            if side == 1:
-                below *= 0.5
-            side = 1
-        else:
-            low, below = theta, value
-            if side == -1:
-                above *= 0.5
-            side = -1
-    return high
+        c, at_c = a, at_a
+        if (value > 0.0) != behind:
+            c, at_c, b, at_b, behind = b, at_b, a, at_a, not behind
+        a, at_a = theta, value
+    return a if behind else b
+
+
+@native_inline
+def _share_of_root(k: int, places: Any, values: Any) -> float:
+    """Which part of the way from a to b leads to the root, where the values at a and b have other signs; else half.
+
+    Args:
+        k: how many places there were before; at first there are two, between which a straight line goes.
+        places: a, b and c, of which c lies beside a or b.
+        values: there.
+    """
+    a, b, c = places
+    at_a, at_b, at_c = values
+    if k == 0 and min(at_a, at_b) < 0.0 < max(at_a, at_b):
+        return float(at_a / (at_a - at_b))
+    if at_a == at_b or at_b == at_c or at_c == at_a:
+        return 0.5
+    xi, phi = (a - b) / (c - b), (at_a - at_b) / (at_c - at_b)
+    if not (phi * phi < xi and (1.0 - phi) * (1.0 - phi) < 1.0 - xi):
+        return 0.5
+    along = at_a / (at_b - at_a) * (at_c / (at_b - at_c))
+    return float(along + (c - a) / (b - a) * (at_a / (at_c - at_a)) * (at_b / (at_c - at_b)))
 
 
 @native_inline

@@ -29,7 +29,7 @@ from kane.native.arrays import (
     Watch,
 )
 from kane.native.call import native_inline, native_loop
-from kane.native.modes import AGAIN, STANDS, cut_step, has_guards, is_full
+from kane.native.modes import AGAIN, STANDS, cut_step, has_guards, is_full, land
 from kane.native.state import is_finite, slope, wants_rows_within
 from kane.native.step import begin_step, end_step, settle_end
 
@@ -167,7 +167,7 @@ def _stages(system: Any, interpolated: Any, store: Any, scheme: Any, t: float, h
         _combine(store, scheme, s, h, store.y)
         if s == last:
             settle_end(system, t1, store.y)
-            slope(system, interpolated, t1, store.y, store.slopes[s])
+            land(system, interpolated, t1, store.y, store.slopes[s])
         else:
             slope(system, interpolated, t + scheme.nodes[s] * h, store.y, store.slopes[s])
     store.counts[EVALUATIONS] += last

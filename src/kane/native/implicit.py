@@ -19,7 +19,7 @@ from kane.native.arrays import (
 )
 from kane.native.call import native_inline, native_loop
 from kane.native.explicit import fixed_step
-from kane.native.modes import AGAIN, STANDS, cut_step, has_guards, is_full
+from kane.native.modes import AGAIN, STANDS, cut_step, has_guards, is_full, land
 from kane.native.state import is_finite, slope
 from kane.native.step import begin_step, end_step, settle_end
 
@@ -77,7 +77,7 @@ def march_implicit(
         settle_end(system, t1, y)
         if not is_finite(y):
             return NOT_FINITE
-        slope(system, interpolated, t1, y, slopes[last])
+        land(system, interpolated, t1, y, slopes[last])
         counts[EVALUATIONS] += 1
         if has_guards(system):
             found = cut_step(system, interpolated, course, store, scheme.dense, (t, h, t1))

@@ -6,10 +6,14 @@ import math
 from typing import Any
 
 from kane.native.arrays import (
+    AT_END,
+    CHANGED,
     DONE,
     END,
     FINISHED,
+    GOING,
     IDLE,
+    KNOWN,
     MORE,
     NEXT,
     REJECTED,
@@ -27,8 +31,18 @@ from kane.native.arrays import (
     Trajectories,
     Watch,
 )
-from kane.native.call import call_program, native_inline, native_loop
+from kane.native.call import native_inline, native_kernel, native_loop
 from kane.native.explicit import accept_step, combined_error, first_step, free_step, reject_step
+from kane.native.lane_looks import land_in_lanes, look_in_lanes
+from kane.native.lane_settling import settle_ends
+from kane.native.modes import AGAIN, STANDS, change_modes, cut_step, has_guards, stand, take_slope
+from kane.native.settled_lanes import (
+    LaneChoices,
+    begin_settled,
+    lane_system,
+    normalise_in_lanes,
+    slope_in_lanes,
+)
 from kane.native.state import slope, wants_rows_within, write_row
 from kane.native.step import end_step
 from kane.native.vectors import add_slopes, raise_to_errors
@@ -36,7 +50,7 @@ from kane.native.vectors import add_slopes, raise_to_errors
 
 @native_loop
 def march_lanes(
-    single: tuple[StateEquation, InputTables, Watch, Store],
+    single: tuple[StateEquation, InputTables, Watch, Store, LaneChoices],
     course: Course,
     block: Block,
     trajectories: Trajectories,
@@ -48,7 +62,7 @@ def march_lanes(
 
     Args:
         single: StateEquation, Tables held and interpolated, Watch and Store of one state, in which trajectories begin;
-            tables and watch are empty, the store has room for two slopes.
+            tables and watch are empty, the store has room for all slopes of a step. Then what lanes have of their own.
         course: a Course of free steps.
         block: a Block.
         trajectories: a Trajectories.
@@ -65,21 +79,26 @@ def march_lanes(
         carried = 0
         for lane in range(lanes):
             if block.carries[lane] == IDLE and queue[NEXT] < queue[END]:
-                _begin(single, course, block, trajectories, scheme, lane, trajectories.order[queue[NEXT]])
+                _begin(single, course, block, trajectories, lane, trajectories.order[queue[NEXT]])
                 queue[NEXT] += 1
+            if block.carries[lane] != IDLE and block.counts[lane, KNOWN] == 0:
+                _take_first_slope(single, course, block, trajectories, scheme, lane)
             if block.carries[lane] != IDLE:
                 carried += 1
         if carried == 0 or (carried < lanes and queue[MORE] != 0):
             break
-        _stages(single[0].quaternions, course, block, scheme)
+        _stages(single, course, block, scheme)
         _errors(single[0].quaternions, block, scheme)
         extend = False
         for lane in range(lanes):
             block.accepted[lane] = 0
             if block.carries[lane] != IDLE:
                 extend = _judge(single, course, block, trajectories, scheme, lane) or extend
-        if extend and scheme.last + 1 < block.slopes.shape[0]:
-            _more_stages(block, scheme)
+        guarded = has_guards(single[0])
+        if (extend or guarded) and scheme.last + 1 < block.slopes.shape[0]:
+            _more_stages(single, block, scheme)
+        if guarded:
+            look_in_lanes(single, block, scheme.dense)
         for lane in range(lanes):
             if block.accepted[lane] == 1:
                 _advance(single, course, block, trajectories, scheme, lane)
@@ -104,33 +123,77 @@ def _lane(single: Any, block: Any, trajectories: Any, lane: int) -> Any:
 
 
 @native_inline
-def _begin(single: Any, course: Any, block: Any, trajectories: Any, scheme: Any, lane: int, number: int) -> None:
-    """Put a trajectory into a lane: its first slope and first step are those of a run of its own."""
-    system, tables, _, store = single
-    lanes, n = len(block.lanes), store.x.size
+def _alone(single: Any, block: Any, lane: int) -> Any:
+    """One lane as a Store of the memory of a single run, in which its state is put; times and counts are the lane's."""
+    lanes, own = len(block.lanes), single[3]
+    for i in range(own.x.size):
+        own.x[i] = block.x[i * lanes + lane]
+    return Store(
+        own.x, own.y, own.z, own.slopes, block.clock[lane], block.counts[lane], own.rows, own.found, own.changes
+    )
+
+
+@native_inline
+def _begin(single: Any, course: Any, block: Any, trajectories: Any, lane: int, number: int) -> None:
+    """Put a trajectory into a lane, at its start."""
+    lanes, store = len(block.lanes), single[3]
     inputs = trajectories.inputs[number if trajectories.inputs.shape[0] > 1 else 0]
     stage = trajectories.stages[number if trajectories.stages.shape[0] > 1 else 0]
     for i in range(inputs.size):
-        system.inputs[i] = block.rest[i * lanes + lane] = inputs[i]
+        single[0].inputs[i] = block.rest[i * lanes + lane] = inputs[i]
+    for i in range(store.x.size):
+        store.x[i] = trajectories.starts[number, i]
+    for i in range(block.counts.shape[1]):
+        block.counts[lane, i] = 0
+    for i in range(block.clock.shape[1]):
+        block.clock[lane, i] = 0.0
+    block.clock[lane, TIME] = store.clock[TIME] = course.start
+    system = lane_system(single, block, lane)
     for i in range(stage.size):
         system.stages[system.mode[RHS + 1] + i] = stage[i]
         if block.each != 0:
             block.stage[i * lanes + lane] = stage[i]
-    for i in range(n):
-        store.x[i] = trajectories.starts[number, i]
-    store.clock[TIME] = course.start
-    slope(system, tables[1], course.start, store.x, store.slopes[0])
-    first_step(system, tables[1], course, store, scheme)
-    for i in range(n):
+    if single[4].modes.shape[0] > 0:
+        begin_settled(system, single[4], lane, store, stage)
+    for i in range(store.x.size):
         block.x[i * lanes + lane] = store.x[i]
-        block.slopes[0, i * lanes + lane] = store.slopes[0, i]
-    for i in range(store.clock.size):
-        block.clock[lane, i] = store.clock[i]
-    for i in range(store.counts.size):
-        block.counts[lane, i] = 0
-    block.counts[lane, STARTED] = 1
     block.carries[lane] = number
     write_row(_lane(single, block, trajectories, lane), course.start, store.x, system.settling.notes)
+
+
+@native_inline
+def _take_first_slope(single: Any, course: Any, block: Any, trajectories: Any, scheme: Any, lane: int) -> None:
+    """The slope from which a lane goes on, at the start of a trajectory or behind a guard, as ``begin_step`` has it."""
+    lanes, tables, counts = len(block.lanes), single[1], block.counts[lane]
+    system, store = lane_system(single, block, lane), _alone(single, block, lane)
+    if has_guards(system):
+        counts[CHANGED] = 0
+        status = _change(system, tables[1], store)
+        for i in range(store.x.size):
+            block.x[i * lanes + lane] = store.x[i]
+        if status != GOING:
+            end_lane(block, trajectories, lane, status)
+            return
+        take_slope(system, tables[1], store.clock[TIME], store.x, store.slopes[0])
+    else:
+        slope(system, tables[1], store.clock[TIME], store.x, store.slopes[0])
+    if counts[STARTED] == 0:
+        first_step(system, tables[1], course, store, scheme)
+    counts[STARTED] = counts[KNOWN] = 1
+    for i in range(store.x.size):
+        block.slopes[0, i * lanes + lane] = store.slopes[0, i]
+
+
+@native_kernel
+def _change(system: Any, interpolated: Any, store: Any) -> int:
+    """``change_modes`` of a lane: rare, long, and the same for any number of lanes."""
+    return change_modes(system, interpolated, store)
+
+
+@native_kernel
+def _cut(system: Any, interpolated: Any, course: Any, store: Any, dense: Any, span: Any) -> int:
+    """``cut_step`` of a lane, likewise."""
+    return cut_step(system, interpolated, course, store, dense, span)
 
 
 @native_inline
@@ -148,32 +211,58 @@ def end_lane(block: Any, trajectories: Any, lane: int, status: int) -> None:
 
 @native_inline
 def _judge(single: Any, course: Any, block: Any, trajectories: Any, scheme: Any, lane: int) -> bool:
-    """Accept the step of a lane or make it shorter; whether records lie within the step."""
-    h, t1 = block.steps[1, lane], block.steps[2, lane]
+    """Accept the step of a lane as far as its error goes, or make it shorter; whether records lie within the step."""
     clock, counts = block.clock[lane], block.counts[lane]
     error = combined_error(block.sizes[0, lane], block.sizes[1, lane])
     if not error <= 1.0:
-        if not reject_step(course, clock, counts, scheme, h, error):
+        if not reject_step(course, clock, counts, scheme, block.steps[1, lane], error):
             end_lane(block, trajectories, lane, STUCK)
         return False
-    accept_step(clock, counts, scheme, h, error, t1 == course.until)
-    block.accepted[lane] = 1
-    return wants_rows_within(_lane(single, block, trajectories, lane), course, t1)
+    block.sizes[0, lane], block.accepted[lane] = error, 1
+    return wants_rows_within(_lane(single, block, trajectories, lane), course, block.steps[2, lane])
 
 
 @native_inline
 def _advance(single: Any, course: Any, block: Any, trajectories: Any, scheme: Any, lane: int) -> None:
-    """Record what the step of a lane passes, and go to its end."""
+    """Record what the step of a lane passes, and go to its end; where its mode ends within, take a shorter one."""
     t, h, t1 = block.steps[0, lane], block.steps[1, lane], block.steps[2, lane]
-    system, tables, watch, _ = single
+    system, tables, watch = lane_system(single, block, lane), single[1], single[2]
+    if has_guards(system):
+        found = _cut_lane(single, course, block, scheme, lane)
+        if found == AGAIN:
+            return
+        if found != STANDS:
+            end_lane(block, trajectories, lane, found)
+            return
     store = _lane(single, block, trajectories, lane)
+    accept_step(store.clock, store.counts, scheme, h, block.sizes[0, lane], t1 == course.until)
     end_step(system, tables[1], course, watch, store, scheme.dense, (t, h, t1), scheme.last)
     if t1 == course.until:
         end_lane(block, trajectories, lane, FINISHED)
 
 
 @native_inline
-def _stages(quaternions: Any, course: Any, block: Any, scheme: Any) -> None:
+def _cut_lane(single: Any, course: Any, block: Any, scheme: Any, lane: int) -> int:
+    """``cut_step`` of a lane; where it is quiet, that it stands is known."""
+    counts, lanes = block.counts[lane], len(block.lanes)
+    guards, looks = single[0].automaton.guards, single[4].looks[lane]
+    n = guards.out.size
+    if single[4].quiet[lane] == 1:
+        stand(block.clock[lane], counts, looks[AT_END * n :], block.steps[2, lane])
+        return STANDS
+    for e in range(n):
+        guards.roots[AT_END * n + e] = looks[AT_END * n + e]
+    system, store = lane_system(single, block, lane), _alone(single, block, lane)
+    for i in range(store.y.size):
+        store.y[i] = block.y[i * lanes + lane]
+        for s in range(store.slopes.shape[0]):
+            store.slopes[s, i] = block.slopes[s, i * lanes + lane]
+    span = block.steps[0, lane], block.steps[1, lane], block.steps[2, lane]
+    return int(_cut(system, single[1][1], course, store, scheme.dense, span))
+
+
+@native_inline
+def _stages(single: Any, course: Any, block: Any, scheme: Any) -> None:
     """Choose the steps, and fill the slopes up to the last stage; y is then the end of the steps."""
     lanes, last = len(block.lanes), scheme.last
     for lane in range(lanes):
@@ -185,20 +274,25 @@ def _stages(quaternions: Any, course: Any, block: Any, scheme: Any) -> None:
     for s in range(1, last + 1):
         _stage(block, scheme, s)
         if s == last:
-            _normalise(block, quaternions)
+            normalise_in_lanes(block, block.state, single[0].quaternions)
             for lane in range(lanes):
                 block.state[lane] = block.steps[2, lane]
+            if single[4].modes.shape[0] > 0:
+                settle_ends(single, block)
             for i in range(block.y.size):
                 block.y[i] = block.state[lanes + i]
-        call_program(block.address, block.state, block.rest, block.stage, block.slopes[s], block.work)
+        if s == last and has_guards(single[0]):
+            land_in_lanes(single, block, block.slopes[s])
+        else:
+            slope_in_lanes(single, block, block.slopes[s])
 
 
 @native_inline
-def _more_stages(block: Any, scheme: Any) -> None:
+def _more_stages(single: Any, block: Any, scheme: Any) -> None:
     """Fill the slopes that only the interpolant needs."""
     for s in range(scheme.last + 1, block.slopes.shape[0]):
         _stage(block, scheme, s)
-        call_program(block.address, block.state, block.rest, block.stage, block.slopes[s], block.work)
+        slope_in_lanes(single, block, block.slopes[s])
 
 
 @native_inline
@@ -224,20 +318,6 @@ def _add(block: Any, coefficients: Any, count: int, out: Any) -> None:
                 block.weights[terms, lane] = block.steps[1, lane] * coefficients[j]
             terms += 1
     add_slopes(block.lanes, out, block.slopes, block.weights, block.chosen, terms, block.x.size // lanes)
-
-
-@native_inline
-def _normalise(block: Any, quaternions: Any) -> None:
-    """Scale each quaternion of the state to length one, see ``state.normalise``."""
-    lanes = len(block.lanes)
-    for start in quaternions:
-        for lane in range(lanes):
-            first, length = (1 + start) * lanes + lane, 0.0
-            for i in range(first, first + 4 * lanes, lanes):
-                length += block.state[i] * block.state[i]
-            length = math.sqrt(length) if length > 0.0 else math.nan  # zero in idle lanes; dividing by it would raise
-            for i in range(first, first + 4 * lanes, lanes):
-                block.state[i] /= length
 
 
 @native_inline

@@ -7,15 +7,19 @@ from typing import Any
 
 from kane.native.arrays import (
     ASIDE,
+    AT_END,
     AT_ONCE,
+    BETWEEN,
     CHANGE,
     CHANGE_FOUND,
     CHANGE_ROWS,
     CHANGE_TIME,
     CHANGED,
+    CLOCK,
     CUT_STEP,
     CUTS,
     ENDLESS,
+    FIRST_PROBE,
     FOUND,
     GOING,
     KEY,
@@ -25,6 +29,7 @@ from kane.native.arrays import (
     LOOKS,
     MISSED,
     NO_GUARD,
+    PASSED,
     PROBES,
     REFUSED,
     ROWS,
@@ -37,7 +42,7 @@ from kane.native.arrays import (
 )
 from kane.native.call import native_inline
 from kane.native.events import NONE, locate, look_at, probe_at, watched
-from kane.native.state import call_mode, interpolate, is_finite, keep_choice, settle
+from kane.native.state import call_mode, interpolate, is_finite, keep_choice, settle, slope
 
 ROUNDING = 2.0**-52
 # A step is cut again until it ends at a zero of a guard as closely as times are told apart. It takes two or three; more
@@ -46,6 +51,9 @@ MANY = 10
 # A least value of a guard is looked for until its bracket is GRAZING of the step: what is negative for less touches.
 GRAZING = 1e-6
 GOLDEN = 0.381966
+# Within a step guards are not looked at where each is, at both ends, more than so many times as large as it has varied
+# over the ends of this and the last steps: it would have to vary that much more within this step than over all of them.
+VARIED = 4.0
 # What ``cut_step`` finds: the step stands, or is to be taken again; else a status.
 STANDS, AGAIN = GOING, -1
 
@@ -63,10 +71,81 @@ def is_full(system: Any, store: Any) -> bool:
 
 
 @native_inline
+def land(system: Any, interpolated: Any, t1: float, y: Any, out: Any) -> None:
+    """The slope at the end of a step, and the guards there, which ``first_guard`` reads."""
+    known = system.automaton.slope
+    if known.size == 0 or not is_finite(y):
+        slope(system, interpolated, t1, y, out)
+    if has_guards(system) and is_finite(y):
+        look_at_end(system, interpolated, t1, y)
+        for i in range(known.size):
+            out[i] = known[i]
+
+
+@native_inline
+def take_slope(system: Any, interpolated: Any, t: float, x: Any, out: Any) -> None:
+    """The slope at a state at which guards were evaluated last."""
+    given = system.automaton.slope
+    if given.size == 0:
+        slope(system, interpolated, t, x, out)
+    for i in range(given.size):
+        out[i] = given[i]
+
+
+@native_inline
+def look_at_end(system: Any, interpolated: Any, t1: float, y: Any) -> None:
+    """Keep the guards at the end of a step for ``first_guard``."""
+    guards = system.automaton.guards
+    watched(guards, system, interpolated, t1, y)
+    _keep_look(guards, AT_END)
+
+
+@native_inline
+def is_steady(clock: Any, ends: Any, span: Any) -> bool:
+    """Whether no guard can be expected to become negative within the step, from how they have varied before.
+
+    Steps before that are known, and not much shorter than this one, say so: see VARIED.
+
+    Args:
+        clock: of the store.
+        ends: the guards at the end of the step.
+        span: start, length and end of the step.
+    """
+    n, passed = ends.size, clock[CLOCK:]
+    t, h, _ = span
+    last = (PASSED - 1) * (1 + n)
+    if not (passed[last] == t and (t - passed[0]) * h >= h * h):
+        return False
+    for e in range(n):
+        end = ends[e]
+        low = high = end
+        for k in range(PASSED):
+            value = passed[k * (1 + n) + 1 + e]
+            low, high = min(low, value), max(high, value)
+        if not min(end, passed[last + 1 + e]) > VARIED * (high - low):
+            return False
+    return True
+
+
+@native_inline
+def stand(clock: Any, counts: Any, ends: Any, t1: float) -> None:
+    """Keep the guards at the end t1 of a step that stands, in place of the oldest ones."""
+    counts[MISSED] = counts[MISSED] + 1 if clock[CUT_STEP] != 0.0 else 0
+    n, passed = ends.size, clock[CLOCK:]
+    last = (PASSED - 1) * (1 + n)
+    for i in range(last):
+        passed[i] = passed[i + 1 + n]
+    passed[last] = t1
+    for e in range(n):
+        passed[last + 1 + e] = ends[e]
+
+
+@native_inline
 def first_guard(system: Any, interpolated: Any, store: Any, dense: Any, span: Any) -> float:
     """The part of the step just behind which the first guard is negative; NONE, or NaN where a guard is no number.
 
-    At the start of a step no guard is negative, so that nothing needs to be known of the steps before.
+    At the start of a step no guard is negative. Those at its end are there (``land``, ``look_at_end``); within it they
+    are looked at where they are not steady.
 
     Args:
         system, interpolated: as for the native loops.
@@ -75,24 +154,34 @@ def first_guard(system: Any, interpolated: Any, store: Any, dense: Any, span: An
         span: start, length and end of the step.
     """
     guards, context = system.automaton.guards, (system, interpolated)
+    n = guards.out.size
+    if is_steady(store.clock, guards.roots[AT_END * n :], span):
+        return NONE
     for probe in range(1, PROBES + 1):
         theta, first = probe / PROBES, NONE
+        look = AT_END if probe == PROBES else FIRST_PROBE + probe - 1
         if probe < PROBES:
             look_at(guards, context, store, dense, span, theta)
-            if is_finite(guards.out) and not _is_any_negative(guards.out):
-                continue
-        probe_at(guards, context, store, dense, span, theta)
-        values = guards.roots[: guards.out.size]
-        for e in range(values.size):
-            values[e] = guards.out[e]
-        if not is_finite(values):
+            if not is_finite(guards.out) or _is_any_negative(guards.out):
+                probe_at(guards, context, store, dense, span, theta)
+            _keep_look(guards, look)
+        seen = guards.roots[look * n : (look + 1) * n]
+        if not is_finite(seen):
+            for e in range(n):
+                guards.out[e] = seen[e]
             return math.nan
-        for e in range(values.size):
-            if values[e] < 0.0:
+        for e in range(n):
+            if guards.roots[look * n + e] < 0.0:
                 first = min(first, locate(guards, context, store, dense, span, (e, -1.0, theta - 1.0 / PROBES, theta)))
-        if first < NONE:
-            return first
-    return _first_dip(guards, context, store, dense, span)
+        if first < NONE and probe < PROBES:
+            return first  # the step is cut there, and looked at again
+    return min(first, _first_dip(guards, context, store, dense, span))
+
+
+@native_inline
+def _keep_look(guards: Any, look: int) -> None:
+    for e in range(guards.out.size):
+        guards.roots[look * guards.out.size + e] = guards.out[e]
 
 
 @native_inline
@@ -103,10 +192,9 @@ def _first_dip(guards: Any, context: Any, store: Any, dense: Any, span: Any) -> 
     of three looks in a row the middle one is lowest.
     """
     n = guards.out.size
-    for look in range(len(LOOKS)):
+    for look in BETWEEN:
         look_at(guards, context, store, dense, span, LOOKS[look])
-        for e in range(n):
-            guards.roots[look * n + e] = guards.out[e]
+        _keep_look(guards, look)
     for look in range(1, len(LOOKS) - 1):
         first, low, middle, high = NONE, LOOKS[look - 1], LOOKS[look], LOOKS[look + 1]
         for e in range(n):
@@ -167,7 +255,8 @@ def cut_step(system: Any, interpolated: Any, course: Any, store: Any, dense: Any
     if part != part:
         return NO_GUARD
     if part == NONE:
-        counts[MISSED] = counts[MISSED] + 1 if store.clock[CUT_STEP] != 0.0 else 0
+        guards = system.automaton.guards
+        stand(store.clock, counts, guards.roots[AT_END * guards.out.size :], span[2])
         return STANDS
     shortest = shortest_cut(course, counts)
     wanted = part * h + shortest
@@ -202,12 +291,23 @@ def change_modes(system: Any, interpolated: Any, store: Any) -> int:
         if not is_finite(guards.out):
             return NO_GUARD
         if not (asked or _is_any_negative(guards.out)):
+            _renew(store, guards)
             return GOING
         asked = False
         status = _change_once(system, interpolated, store)
         if status != GOING:
             return status
     return ENDLESS
+
+
+@native_inline
+def _renew(store: Any, guards: Any) -> None:
+    """The guards at the start of a step in place of those at the end of the last: inputs may have jumped."""
+    n, passed = guards.out.size, store.clock[CLOCK:]
+    last = (PASSED - 1) * (1 + n)
+    if passed[last] == store.clock[TIME]:
+        for e in range(n):
+            passed[last + 1 + e] = guards.out[e]
 
 
 @native_inline
@@ -236,6 +336,8 @@ def _change_once(system: Any, interpolated: Any, store: Any) -> int:
         store.counts[WANTED] = key
         return UNKNOWN_MODE
     store.counts[MISSED] = 0
+    for k in range(PASSED):  # what was before says nothing of the next mode
+        store.clock[CLOCK + k * (1 + automaton.guards.out.size)] = math.nan
     note = store.changes[store.counts[CHANGED]]
     store.counts[CHANGED] += 1
     note[CHANGE_TIME], note[CHANGE_ROWS], note[CHANGE_FOUND] = t, store.counts[ROWS], store.counts[FOUND]

@@ -53,6 +53,8 @@ from kane.native.loops import WORSE, choose_by_fronts, least_by_fronts
 # Residuals [m or rad] under this are rounding in mechanisms of metres; in others iteration ends where it gains nothing.
 SMALL = 1e-14
 ITERATIONS, HALVINGS = 50, 10
+# A speed of which constraints leave no more than this share has been taken away: what is at rest is so exactly.
+ROUNDED = 2.0**-40
 
 
 class Correction(NamedTuple):
@@ -66,6 +68,7 @@ class Correction(NamedTuple):
         q, slope: coordinates before the change, and their rates with s, (nq,).
         rows: the row of A of each residual.
         counted: of every row of A whether it is in force; empty where all are.
+        held: where rows are counted, what each residual is held at; NaN where it is not.
     """
 
     gram: Any
@@ -77,19 +80,20 @@ class Correction(NamedTuple):
     slope: Any
     rows: Any
     counted: Any
+    held: Any
 
 
 native_inline(settled_places)
 
 
 @native_inline
-def _correction_of(a: Any, stage: Any, work: Any, counted: Any) -> Any:
+def _correction_of(a: Any, stage: Any, work: Any, counted: Any, held: Any) -> Any:
     n, p, nq = a.f.order.size, a.head[RESIDUALS], a.head[COORDINATES]
     at = scratch_places(a.head)
     residual, s, q = vector_at(work, at.residual, p), vector_at(work, at.s, n), vector_at(work, at.q, nq)
     gram, y, whole = matrix_at(work, at.gram, p, p), vector_at(work, at.y, p), vector_at(work, at.y + p, p)
     rows = integers_at(stage, HEADER + n, p)
-    return Correction(gram, y, whole, residual, s, q, vector_at(work, at.slope, nq), rows, counted)
+    return Correction(gram, y, whole, residual, s, q, vector_at(work, at.slope, nq), rows, counted, held)
 
 
 @native_kernel
@@ -97,7 +101,8 @@ def _largest(x: Any) -> float:
     """max |x_i|; NaN where some is."""
     largest = 0.0
     for value in x:
-        largest = largest if abs(value) <= largest else abs(value)
+        if largest == largest and not abs(value) <= largest:
+            largest = abs(value)
     return largest
 
 
@@ -119,8 +124,8 @@ def _residual(a: Any, c: Any, rest: Any, stage: Any, work: Any) -> float:
     call(a, CONFIGURATION, rest, stage, work, c.residual)
     if c.counted.size > 0:
         for k in range(c.rows.size):
-            if c.counted[c.rows[k]] == 0:
-                c.residual[k] = 0.0
+            counts = c.counted[c.rows[k]] == 1 and c.held[k] == c.held[k]
+            c.residual[k] = c.residual[k] - c.held[k] if counts else 0.0
     return float(_largest(c.residual))
 
 
@@ -217,7 +222,7 @@ def _correct_by_own_speeds(a: Any, rest: Any, stage: Any, work: Any) -> float:
     return float(found[given.configuration])
 
 
-@native_kernel
+@native_inline
 def _serves(f: Any, rank: int, longest: float) -> bool:
     """Whether a choice as factored is so good that no other needs to be looked for; columns beyond the rank become D.
 
@@ -250,6 +255,8 @@ def choose(a: Any) -> Any:
         The rank, and the length of the longest column of A.
     """
     n, rank = a.f.order.size, a.head[RANK]
+    if a.f.A.shape[0] == 0 and rank == 0:
+        return 0, 0.0
     longest = longest_column(a.rows, a.f.w)
     if a.head[MODE] != AFRESH and rank != UNCHOSEN:
         load_columns(a.rows, a.f, a.kept, rank)
@@ -275,9 +282,9 @@ def choose(a: Any) -> Any:
 
 
 @native_inline
-def settle_among(a: Any, rest: Any, stage: Any, out: Any, work: Any, counted: Any) -> None:
+def settle_among(a: Any, rest: Any, stage: Any, out: Any, work: Any, counted: Any, held: Any) -> None:
     """What ``settle`` gives, of the rows in force."""
-    c = _correction_of(a, stage, work, counted)
+    c = _correction_of(a, stage, work, counted, held)
     n, nq = c.s.size, c.q.size
     quaternions = integers_at(stage, HEADER + n + a.head[RESIDUALS], a.head[QUATERNIONS])
     at = settled_places(n, nq)
@@ -301,12 +308,15 @@ def settle_among(a: Any, rest: Any, stage: Any, out: Any, work: Any, counted: An
         rank, longest = choose(a)
         correct_speeds(a, rank, rest, stage, work)
         result[at.conditioning] = conditioning(a.f, rank, longest)
-    for i in range(nq + n):
+    for i in range(nq):
         result[at.q + i] = a.state[1 + i]
+    for j in range(n):
+        given, left = result[at.u + j], a.state[1 + nq + j]
+        result[at.u + j] = left if abs(left) > ROUNDED * abs(given) else 0.0
 
 
 @native_program
 def settle(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     """q, u, residuals of configuration and motion before the correction, conditioning of the choice."""
     a = arrays_of(state, stage, work)
-    settle_among(a, rest, stage, out, work, a.active)
+    settle_among(a, rest, stage, out, work, a.active, vector_at(work, 0, 0))

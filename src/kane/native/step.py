@@ -23,7 +23,7 @@ from kane.native.arrays import (
 )
 from kane.native.call import native_inline, native_loop
 from kane.native.events import find_events, first_signs
-from kane.native.modes import change_modes, first_guard, has_guards
+from kane.native.modes import change_modes, first_guard, has_guards, look_at_end, take_slope
 from kane.native.sampling import take_samples
 from kane.native.state import ends_whole, hold, normalise, record, settle, slope
 
@@ -49,7 +49,9 @@ def begin_step(system: Any, tables: Any, watch: Any, store: Any, middle: float) 
         status = change_modes(system, interpolated, store)
         if status != GOING:
             return status
-    slope(system, interpolated, store.clock[TIME], store.x, store.slopes[0])
+        take_slope(system, interpolated, store.clock[TIME], store.x, store.slopes[0])
+    else:
+        slope(system, interpolated, store.clock[TIME], store.x, store.slopes[0])
     store.counts[EVALUATIONS] += 1
     store.counts[KNOWN] = 1
     if first:
@@ -104,6 +106,7 @@ def guard_external(
     system: StateEquation, tables: InputTables, store: Store, dense: Matrix, span: tuple[float, float, float]
 ) -> float:
     """``first_guard`` of a step that was taken elsewhere."""
+    look_at_end(system, tables[1], span[2], store.y)
     return first_guard(system, tables[1], store, dense, span)
 
 

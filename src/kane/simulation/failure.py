@@ -67,6 +67,10 @@ IN_A_ROW, CROWDED = 100, 1e-3
 
 def explain(problem: Problem, march: March, outcome: Outcome) -> SimulationError:
     """Why the march could not take its next step, or gets nowhere with it."""
+    return SimulationError(f"{_why(problem, march, outcome)}{problem.switching.stepped_over(march)}")
+
+
+def _why(problem: Problem, march: March, outcome: Outcome) -> SimulationError:
     if outcome in NO_NEXT_MODE:
         return SimulationError(
             f"{problem.layout.model!r} cannot go on from t = {march.time:.9g} s, "
@@ -280,13 +284,16 @@ def _passages(problem: Problem, march: March, states: NDArray[np.float64]) -> It
 
 
 def divisors(equations: Equations) -> dict[Expr, list[str]]:
-    """What depends on the state and is divided by, in the constraints or to choose speeds: names of the constraints."""
+    """What depends on the state and is divided by, in the constraints or to choose speeds: names of the constraints.
+
+    What a sign is taken of is one of them: x / sqrt(x**2) is written sign(x), which has no value at zero either.
+    """
     found: dict[Expr, list[str]] = {x: [] for x in equations.baked_in(equations.fails_where) if _depends_on_state(x)}
     for row in equations.constraints:
         parts = [row.motion, row.remainder, *row.coefficients.values()]
         for node in reachable(equations.baked_in(parts)):
-            if node.op == DIV and _depends_on_state(node.args[1]):
-                names = found.setdefault(node.args[1], [])
+            if node.op in (DIV, SIGN) and _depends_on_state(node.args[-1]):
+                names = found.setdefault(node.args[-1], [])
                 if row.name not in names:
                     names.append(row.name)
     return found

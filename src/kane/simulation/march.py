@@ -27,6 +27,7 @@ from kane.native.arrays import (
     KEY_AFTER,
     KEY_BEFORE,
     NO_NOTES,
+    PASSED,
     PROBES,
     ROWS,
     STATE_BEFORE,
@@ -181,7 +182,9 @@ class March:
         return found[np.argsort(found[:, 1] * self.way, kind="stable")]
 
 
-def new_store(start: float, x: Vector, rows: int, notes: Vector = NO_NOTES, of_changes: int = 0) -> Store:
+def new_store(
+    start: float, x: Vector, rows: int, notes: Vector = NO_NOTES, of_changes: int = 0, *, guards: int = 0
+) -> Store:
     """The store of a run that starts from x, with room for so many records, the first one made.
 
     Args:
@@ -189,9 +192,10 @@ def new_store(start: float, x: Vector, rows: int, notes: Vector = NO_NOTES, of_c
         rows: of the records.
         notes: of settling, behind each record.
         of_changes: how many notes the changes of modes have.
+        guards: how many there are.
     """
     n = len(x)
-    clock, counts = np.zeros(CLOCK), np.zeros(COUNTS, dtype=np.int64)
+    clock, counts = np.zeros(CLOCK + PASSED * (1 + guards)), np.zeros(COUNTS, dtype=np.int64)
     clock[TIME], counts[ROWS] = start, 1
     record = _enlarged(np.concatenate([[start], x, notes])[None, :], rows)
     found, changes = np.empty((0, 2 + n)), np.empty((0, STATE_BEFORE + 2 * n + of_changes))

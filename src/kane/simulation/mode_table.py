@@ -33,7 +33,8 @@ def new_row(
             row[program + 1] = row[SETTLE + 1]
         else:
             row[program + 1] = at + sum(map(len, stages))
-            stages.append(programs[program].stage(parameters))
+            again = program == ASIDE and programs[ASIDE] is programs.get(SETTLE)
+            stages.append(stages[-1] if again else programs[program].stage(parameters))
     return row, np.concatenate(stages)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +18,6 @@ from kane.model.named_vector import named_vector
 from kane.native.arrays import (
     ASIDE,
     CHANGE,
-    CHANGE_TIME,
     CHANGED,
     EVENTS,
     FOUND,
@@ -34,22 +34,27 @@ from kane.native.arrays import (
     Watch,
 )
 from kane.native.header import KEPT
+from kane.simulation.accumulation import require_end
 from kane.simulation.asked.closed_loop import close_loop, resolved
-from kane.simulation.asked.events import Event, compile_events, crowded, event_names, is_crowded, watch_for
+from kane.simulation.asked.events import Event, compile_events, event_names, watch_for
 from kane.simulation.asked.inputs import InputPlan, plan_inputs
 from kane.simulation.asked.python_inputs import PythonInputs
 from kane.simulation.asked.sampler import SampledLaw, Sampler, compile_laws, nothing_sampled
+from kane.simulation.beginning_slip import tolerate
 from kane.simulation.failure import chattering, explain
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.layout import Layout
 from kane.simulation.march import March, Status, new_store
-from kane.simulation.mode_table import Programs, new_row, with_row
+from kane.simulation.mode_table import Programs, new_row, stage_in_force, with_row
 from kane.simulation.nearness import Nearness
 from kane.simulation.pace import Pace
 from kane.simulation.recorded.record import Record
 from kane.simulation.run import Advance, Outcome
 from kane.simulation.settling import UNSETTLED, Constraints, new_settling
 from kane.simulation.switching import ONE_MODE, Switching
+
+# What no next step or mode is found in may be stepped over, see ``Switching``.
+PASSED_OVER = (Status.REFUSED, Status.ENDLESS, Status.STUCK, Status.STALLED, Status.NOT_FINITE)
 
 
 @dataclass(frozen=True)
@@ -169,7 +174,8 @@ class Problem:
             slow = PythonInputs(rhs, plan, system, len(self.layout.coordinates))
         rows = -(-course.steps // course.every) if course.every else len(course.times)
         notes = len(system.automaton.changed[rhs.n_out + 1 :])
-        store = new_store(course.start, x, rows + 2, system.settling.notes, notes)
+        guards = len(system.automaton.guards.out)
+        store = new_store(course.start, x, rows + 2, system.settling.notes, notes, guards=guards)
         tables = (*plan.tables(), nothing_sampled())
         sampler = self._sampler(course, system)
         march = March(system, tables, course, watch_for(self.events), store, {self.key: self}, slow, sampler)
@@ -201,8 +207,10 @@ class Problem:
     def _system(self) -> StateEquation:
         speeds, none = len(self.layout.speeds), np.zeros(0)
         row, stages = self.row(0)
-        n = self.guards.n_out if self.guards else 0
-        guards = Watch(GUARDS, np.zeros(n), none, none, none, np.zeros(len(LOOKS) * n))
+        seen = np.zeros(self.guards.n_out if self.guards else 0)
+        n = len(seen) - self.rhs.n_out if self.switching.slopes_with_guards else len(seen)
+        slope = none if self.plan.needs_python else seen[n:]  # inputs are asked for where slopes alone are
+        guards = Watch(GUARDS, seen[:n], none, none, none, np.zeros(len(LOOKS) * n))
         return StateEquation(
             mode=row.copy(),
             state=np.zeros(self.rhs.n_state),
@@ -213,7 +221,7 @@ class Problem:
             quaternions=np.array(self.layout.quaternions, dtype=np.int64),
             settling=new_settling(SETTLE, self.settle, speeds),
             aside=new_settling(ASIDE, self.settle, speeds),
-            automaton=Automaton(row[None, :], guards, np.zeros(self.change.n_out if self.change else 0)),
+            automaton=Automaton(row[None, :], guards, slope, np.zeros(self.change.n_out if self.change else 0)),
         )
 
     def _settled(self, system: StateEquation, t: float, x: Vector) -> Vector:
@@ -230,17 +238,26 @@ class Problem:
         """
         pace: Pace | None = None
         nearness: dict[int, Nearness | None] = {}
+        names = event_names(self.events)
 
         def advance(march: March, steps: int) -> Status:
             nonlocal pace
+            status = march_on(march, steps)
+            if status in PASSED_OVER and march.problem.switching.step_over(march, status):
+                pace = None
+                return Status.GOING
+            return status
+
+        def march_on(march: March, steps: int) -> Status:
+            nonlocal pace
             clock, counts = march.store.clock, march.store.counts
-            before = counts[FOUND], counts[CHANGED]
+            before = int(counts[FOUND]), int(counts[CHANGED])
             if pace is None and not method.fixed:
                 pace = Pace(march.course, march.time)
-            problem = march.problem
-            if method.fixed and problem.key not in nearness:
-                nearness[problem.key] = Nearness.of(problem)
-            near = nearness.get(problem.key)
+            if method.fixed and march.problem.key not in nearness:
+                nearness[march.problem.key] = Nearness.of(march.problem)
+            march.problem.tolerate(march, method)
+            near = nearness.get(march.problem.key)
             if near is not None:
                 status = near.advance(method, march, steps)
             else:
@@ -248,23 +265,31 @@ class Problem:
             for asked in (march.slow, march.sampler):
                 if asked is not None:
                     asked.raise_kept()
+            if (counts[FOUND], counts[CHANGED]) != before:
+                require_end(march, names, before, fixed=method.fixed, status=status)
             if status is Status.UNKNOWN_MODE:
                 self._add_mode(march)
                 return Status.GOING
-            if status is Status.GOING and (counts[FOUND], counts[CHANGED]) > before:
-                self._check_accumulation(march)
             if status is Status.GOING and pace and pace.is_lost(clock, counts, lambda: self.chatters(march)):
                 return Status.STALLED
             return status
 
         return advance
 
+    def tolerate(self, march: March, method: Integrator) -> None:
+        """Let friction of the march be that of slip with errors as this method makes them."""
+        if self.settle is not None:
+            tolerate(self.settle, stage_in_force(march.system, SETTLE, self.settle), method)
+
     def _add_mode(self, march: March) -> None:
         """Make the mode known that the march is about to enter."""
-        problem = self.switching.problem(int(march.store.counts[WANTED]))
-        march.problems[problem.key] = problem
-        row, stages = problem.row(len(march.system.stages))
-        march.system = with_row(march.system, row, stages, problem.n_work)
+        self.switching.admit(march, int(march.store.counts[WANTED]))
+
+    def join(self, march: March) -> None:
+        """Become the mode of this key in the march: the newest row of its table, not yet in force."""
+        march.problems[self.key] = self
+        row, stages = self.row(len(march.system.stages))
+        march.system = with_row(march.system, row, stages, self.n_work)
 
     @property
     def n_work(self) -> int:
@@ -279,18 +304,6 @@ class Problem:
         """Why the march could not take its next step, or gets nowhere with it."""
         return explain(march.problem, march, outcome)
 
-    def _check_accumulation(self, march: March) -> None:
-        store, span = march.store, abs(march.course.until - march.course.start)
-        where = f"at t = {march.time:.9g} s, {march.problem.layout.describe(march.x)}"
-        if is_crowded(store.changes[: store.counts[CHANGED], CHANGE_TIME], span):
-            raise SimulationError(f"the mode of {self.layout.model!r} changes again and again {where}")
-        number = crowded(store.found[: store.counts[FOUND]], span)
-        if number is not None:
-            raise SimulationError(
-                f"the event {event_names(self.events)[number]!r} of {self.layout.model!r} happens again and again "
-                f"{where}; make it terminal, or give it a direction"
-            )
-
     def record(self, march: March) -> Record:
         """What was recorded, in the coordinates that the user declared, and what happened to the modes."""
         return self.switching.told(march, self.numbers(march))
@@ -304,7 +317,17 @@ class Problem:
         looks = [march.problems[s.key]._look(march, states[s.rows], notes[s.rows]) for s in stretches]
         given, energy, kept = (np.concatenate(column) for column in zip(*looks, strict=True))
         found = (event_names(self.events), march.occurrences())
-        return Record(self.layout, states, given, energy, self.parameters, found, kept)
+        each = [march.problems[s.key]._modes(states[s.rows], kept[s.rows]) for s in stretches]
+        modes = dict.fromkeys(itertools.chain(*each))
+        compiled = self.dyn.modes.words
+        slow = tuple(mode for mode in modes if mode not in compiled) if compiled else ()
+        return Record(
+            self.layout, states, given, energy, self.parameters, found, kept, modes=tuple(modes), in_numbers=slow
+        )
+
+    def _modes(self, states: NDArray[Any], kept: NDArray[Any]) -> tuple[str, ...]:
+        """The choices of dependent speeds that were met, in words."""
+        return self.constraints.modes(states, kept[:, -1]) if self.constraints else ()
 
     def _look(self, march: March, states: NDArray[Any], notes: NDArray[Any]) -> tuple[NDArray[Any], ...]:
         """Inputs, energies and how constraints were kept, at records of this mode."""

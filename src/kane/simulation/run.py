@@ -10,7 +10,7 @@ from kane.simulation.march import March, Status
 
 # Wall time of a chunk [s]: short enough to answer Ctrl-C at once, long enough for the call to cost nothing.
 CHUNK_SECONDS = 0.05
-FIRST_CHUNK = 64
+FIRST_CHUNK, LONGEST_CHUNK = 64, 2**40  # steps
 
 Advance = Callable[[March, int], Status]
 
@@ -61,7 +61,7 @@ def run_march(march: March, advance: Advance, progress: Callable[[float], None])
             progress(march.fraction)
             # The first call may compile or load the loop: let the size recover from what that makes of it.
             scale = CHUNK_SECONDS / max(time.perf_counter() - began, 1e-9)
-            chunk = max(1, int(chunk * min(max(scale, 0.5), 8.0)))
+            chunk = min(max(1, int(chunk * min(max(scale, 0.5), 8.0))), LONGEST_CHUNK)
     except KeyboardInterrupt:
         return Outcome.INTERRUPTED
     return Outcome.FINISHED

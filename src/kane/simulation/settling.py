@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.codegen.jit.function import ArrayFunction
+from kane.dynamics.ahead import in_words
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics, Residuals
 from kane.errors import ModelError
 from kane.native.algebra import RANK_TOLERANCE, ROUNDING
 from kane.native.arrays import CONDITIONING, NO_NOTES, SETTLE, SWITCHES, Settling, StateEquation, Vector
-from kane.native.header import HEADER, RANK
+from kane.native.header import HEADER, KEPT, RANK
 from kane.simulation.mode_table import stage_in_force
 
 # A state this close to its constraints is one that was rounded, in a file or by a sum; it is settled in silence.
@@ -63,6 +64,24 @@ class Constraints:
         nq = len(self.dyn.equations.q)
         q, u = states[:, 1 : 1 + nq], states[:, 1 + nq :]
         return ConstraintTerms.of(self.dyn, q, u, t=states[:, 0], parameters=self.parameters).residuals
+
+    def modes(self, states: NDArray[np.float64], switches: Vector) -> tuple[str, ...]:
+        """The choices of dependent speeds that were made for a run, in words; none where there is no choice.
+
+        Args:
+            states: [t, q, u], (states, 1 + nq + n).
+            switches: how often speeds had been chosen anew at each.
+        """
+        eqs, settle = self.dyn.equations, self.dyn.settle
+        if eqs.candidates or eqs.embedding.choice.in_runs != KEPT or settle is None:
+            return ()
+        named, fresh = [], settle.stage(self.parameters)
+        for state in states[np.diff(switches, prepend=-1.0) != 0.0]:
+            stage = fresh.copy()
+            settle(state, np.zeros(len(eqs.inputs)), stage)
+            rank, *order = stage.view(np.int64)[[RANK, *range(HEADER, HEADER + len(eqs.u))]].tolist()
+            named.append(in_words([eqs.u[j].name for j in sorted(order[:rank])]))
+        return tuple(dict.fromkeys(named))
 
     def require_consistent(self, state: Vector) -> None:
         """Refuse a state [t, q, u] that does not satisfy the constraints.

@@ -75,7 +75,8 @@ def simulate(
     Returns:
         The trajectory. Ctrl-C ends a run early: what was computed is returned, with a warning, and marked interrupted.
         A warning also says where constraints nearly lost their grip, as where a linkage passes a flat position, so that
-        a recorded state errs by a thousand times the tolerance or more, and where fixed steps passed so near a state
+        a recorded state errs by a thousand times the tolerance or more, where slip lingers that is slower than steps
+        err, and where fixed steps passed so near a state
         at which something is divided by zero that they cannot follow the motion.
 
     Raises:
@@ -96,7 +97,7 @@ def simulate(
         problem, x = posed.switching.start(posed, start, q, u)
         march = problem.march(_course(method, problem, span, dt), x)
         try:
-            outcome = run_march(march, problem.advance(method), listener)
+            outcome = run_march(march, problem.advance(method), _told_and_renewed(march, listener))
             attributes = _attributes((problem, march, outcome), method)
             record = problem.record(march)
         except SimulationError as error:
@@ -131,6 +132,16 @@ def _so_far(problem: Problem, march: March, method: Integrator) -> Trajectory | 
             lost = records
         records = (told + lost) // 2
     return found
+
+
+def _told_and_renewed(march: March, listener: Callable[[float], None]) -> Callable[[float], None]:
+    """What is called after each chunk of a march."""
+
+    def chunk_done(fraction: float) -> None:
+        march.problem.switching.renew(march)
+        listener(fraction)
+
+    return chunk_done
 
 
 def _attributes(ended: tuple[Problem, March, Outcome], method: Integrator) -> dict[str, Any]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
+from kane.dynamics.ahead import statuses_in_words
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError, shown
 from kane.expression.arguments import listed, number
@@ -35,6 +36,7 @@ from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.modes.charts import Charts
 from kane.simulation.modes.pose import pose
 from kane.simulation.modes.revisions import Revision, Revisions
+from kane.simulation.recorded.story import places_named
 from kane.simulation.run import FAILURES, Outcome, run_march
 
 
@@ -83,6 +85,12 @@ class Stepper:
         self._march = self._problem.march(ahead_course(t, t, ()), x)
         self._x, self._found = x, np.zeros((0, 2 + len(x)))
         self._tell()
+
+    def __reduce__(self) -> NoReturn:
+        raise ModelError(
+            "a Stepper lives in memory of native code, which is neither copied nor sent; make another where this one "
+            "stands: kane.Stepper(dyn, q=stepper.q, u=stepper.u, start=stepper.time)"
+        )
 
     def __repr__(self) -> str:
         return f"Stepper of {self._problem.layout.model!r} by {self._method.name} at t = {self.time:.9g} s"
@@ -140,6 +148,27 @@ class Stepper:
         system.inputs[:] = wanted
         self._march.store.counts[KNOWN] = 0
 
+    @property
+    def mode(self) -> str:
+        """The mode at ``time`` in words, which constraints that come and go are in force: "left held, right sliding".
+
+        The first step begins with what touches and is switched on at the start; before it, what sticks is held.
+        """
+        return statuses_in_words(self._problem.switching.mode(self._march).tolist(), self._candidates)
+
+    def active(self, name: str) -> bool:
+        """Whether a constraint that comes and goes, or any of its parts, is in force at ``time``.
+
+        Raises:
+            ModelError: there is none of this name.
+        """
+        places = places_named(name, self._candidates)
+        return bool((self._problem.switching.mode(self._march)[places] > 0).any())
+
+    @property
+    def _candidates(self) -> list[str]:
+        return [c.name for c in self.equations.candidates]
+
     def impose(self, motion: Expr | Constraint | Sequence[Expr], *, name: str | None = None) -> Revision:
         """Impose a constraint that nobody foresaw: its equations are formulated while the stepper goes on without it.
 
@@ -149,8 +178,8 @@ class Stepper:
         step. It stays in force until ``delete(name)``.
 
         Args:
-            motion: what vanishes from then on: an expression of rates or velocities, several, or a constraint, of which
-                the motion counts: the configuration stays as it was found.
+            motion: what vanishes from then on: an expression of rates or velocities, several, or a constraint. The
+                configuration is held as it is found, where the motion is the time derivative of some.
             name: for events and ``delete``; unique.
 
         Returns:
@@ -269,6 +298,7 @@ class Stepper:
         else:
             march.store.counts[DONE] = 0
             outcome = run_march(march, advance, lambda _: None)
+        march.problem.switching.renew(march)
         if outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
         if outcome is not Outcome.FINISHED:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,7 @@ Rows = NDArray[np.float64]
 
 if TYPE_CHECKING:
     from kane.simulation.asked.events import Occurrence
-    from kane.simulation.march import March
+    from kane.simulation.march import March, Status
     from kane.simulation.problem import Problem
     from kane.simulation.recorded.record import Record
 
@@ -30,9 +30,11 @@ class Switching:
     Attributes:
         attributes: what the trajectory says of it.
         shares_stage: the programs that read and write the stage of SETTLE, besides it.
+        slopes_with_guards: whether what gives the guards gives x' behind them.
     """
 
     shares_stage: Collection[int] = ()
+    slopes_with_guards = False
 
     @property
     def attributes(self) -> Mapping[str, Any]:
@@ -41,6 +43,10 @@ class Switching:
     def problem(self, key: int) -> Problem:
         """The problem of the mode with this key, which a run is about to enter for the first time."""
         raise KeyError(key)
+
+    def admit(self, march: March, key: int) -> None:
+        """Give a march the row of the mode with this key, which it is about to enter and has none of."""
+        self.problem(key).join(march)
 
     def start(self, problem: Problem, t: float, q: Any, u: Any) -> tuple[Problem, Vector]:
         """The mode in which a run begins, and the state x = [q, u] from what the user gave.
@@ -65,6 +71,23 @@ class Switching:
             ModelError: it is one.
         """
 
+    def doubted(self, t: float, x: Rows, parameters: Rows) -> NDArray[np.bool_]:
+        """Which of many states x = [q, u], (states, nx), ``check`` would refuse as starts at time t, (states,).
+
+        Args:
+            t: time [s].
+            x: states.
+            parameters: of each, or a row for all.
+        """
+        return np.zeros(len(x), bool)
+
+    def begun(self, states: Rows, inputs: Rows, parameters: Rows) -> Rows:
+        """The states x = [q, u] with which runs begin in lanes, from [t, q, u], as ``settled`` gives each alone.
+
+        Where lanes settle them in the mode in which they begin, these are as they were.
+        """
+        return states[:, 1:]
+
     def declared(self, march: March, states: Rows, found: Rows) -> tuple[Rows, Rows, Vector]:
         """Records and events of a march, [t, q, u] each, and its state, in the coordinates that the user declared."""
         return states, found, march.x
@@ -85,9 +108,27 @@ class Switching:
         """What happened to the modes, as events, since the first record, at which the mode was this one."""
         return []
 
+    def met(self, march: March, record: Record) -> Collection[Any]:
+        """The modes that a march has met, where a thread compiles such."""
+        return ()
+
+    def meet(self, modes: Iterable[Any]) -> None:
+        """Have modes compiled that were met, and warn of those that could not be."""
+
+    def renew(self, march: March) -> None:
+        """Go on with what has been compiled since the march began, and have compiled what it has met."""
+
     def refusal(self, march: March, outcome: Outcome) -> str:
         """Why no next mode was found, from what the programs gave: REFUSED, or NO_GUARD where a guard is no number."""
         return "no next mode was found" if outcome is Outcome.REFUSED else "a distance its mode depends on is no number"
+
+    def step_over(self, march: March, status: Status) -> bool:
+        """Step over what the march cannot pass, as its status says, and note it; whether it has."""
+        return False
+
+    def stepped_over(self, march: March) -> str:
+        """What to say of it where it did not help; nothing where it was not tried."""
+        return ""
 
     def told(self, march: March, record: Record) -> Record:
         """The record of a march with what happened to the modes, in the coordinates that the user declared."""

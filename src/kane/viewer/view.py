@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,14 +19,16 @@ from kane.errors import ModelError, shown
 from kane.expression.arguments import listed, require, whole
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate
+from kane.haptics.session import Session
 from kane.model.model import Model
 from kane.model.named_vector import named_vector
 from kane.simulation.recorded.replayed import page_of
 from kane.simulation.recorded.trajectory import Trajectory
 from kane.simulation.stepper import Stepper
-from kane.viewer.websockets import PageServer, Served
+from kane.viewer.hand import served_hand
+from kane.viewer.websockets import Listener, PageServer, Served
 
-_NAMES = {Trajectory: "run", Ensemble: "ensemble", Stepper: "stepper"}
+_NAMES = {Trajectory: "run", Ensemble: "ensemble", Stepper: "stepper", Session: "session"}
 # As many motions of an ensemble as an eye can tell apart.
 MOST_GHOSTS = 24
 
@@ -74,20 +76,22 @@ def view(
     control: bool = False,
     port: int = 0,
 ) -> View:
-    """Serve a page that shows a model, a run, an ensemble, or a stepper while it steps.
+    """Serve a page that shows a model, a run, an ensemble, a stepper while it steps, or a session while it runs.
 
         view = kane.view(run, ghosts=[other], traces=[tool], arrows=["q1"]); print(view.url); view.close()
 
     A model is posed by sliders, one for each coordinate, its loops kept closed; a run plays; of an ensemble the first
     motion that has an end is in colour and others are ghosts; a stepper is shown at the state it has reached, 60 times
     a second. The server listens on 127.0.0.1 and wants the token in the address. What is shown is the state when a page
-    is opened; pages may only look, unless ``control`` lets them set the inputs of a stepper.
+    is opened; pages may only look, unless ``control`` lets them set the inputs of a stepper, or the device of a session
+    is a ``kane.haptics.Pointer``. A session is shown with the image of the hand and the forces; one that is closed
+    plays.
 
     Args:
-        source: a Model, Equations or Dynamics, a Trajectory, an Ensemble, a Stepper.
+        source: a Model, Equations or Dynamics, a Trajectory, an Ensemble, a Stepper, a Session.
         model: of an ensemble, and of a run from a file that does not hold it: a Model, Equations or Dynamics.
         q: coordinates of a model to begin with, an array or a dict by name; neutral unless given.
-        ghosts, traces, arrows, plots: as of ``Trajectory.save_html``; traces of a stepper too.
+        ghosts, traces, arrows, plots: as of ``Trajectory.save_html``; traces of a stepper and a session too.
         control: that pages may set inputs, which ``view.inputs`` has and the loop of the stepper hands on.
         port: where to listen; any that is free unless given.
 
@@ -101,6 +105,8 @@ def view(
     _refuse_unused(source, options)
     if isinstance(source, Stepper):
         return _stepper_view(source, traces, control, where)
+    if isinstance(source, Session) and not source.is_closed and not control:
+        return View(served_hand(source, listed(traces, "traces", "points or names of bodies")), {}, where)
     if control:
         raise ModelError("control= is for a Stepper: there is nothing else that pages could set")
     made = _page_of(source, model, q, options)
@@ -110,7 +116,7 @@ def view(
 
 def _refuse_unused(source: Any, options: dict[str, Any]) -> None:
     """Refuse what the page of such a source does not show."""
-    shown_of = {"traces": (Trajectory, Ensemble, Stepper), "plots": (Trajectory, Ensemble)}
+    shown_of = {"traces": (Trajectory, Ensemble, Stepper, Session), "plots": (Trajectory, Ensemble)}
     for word, given in options.items():
         kinds = shown_of.get(word, (Trajectory,))
         if not isinstance(source, kinds) and not (isinstance(given, tuple | list) and not given):
@@ -120,6 +126,8 @@ def _refuse_unused(source: Any, options: dict[str, Any]) -> None:
 def _page_of(source: Any, model: Any, q: Any, options: dict[str, Any]) -> Page:
     if isinstance(source, Trajectory):
         return page_of(source, **options, model=None if model is None else equations_of(model))
+    if isinstance(source, Session):
+        return source.page(options["traces"])
     if isinstance(source, Ensemble):
         if model is None:
             raise ModelError("an ensemble does not hold its model; give it: kane.view(ensemble, model=model)")
@@ -141,7 +149,7 @@ def equations_of(source: Any) -> Equations:
         return source
     if isinstance(source, Dynamics):
         return source.equations
-    raise ModelError(f"{shown(source)} cannot be viewed; give a model, a run, an ensemble or a stepper")
+    raise ModelError(f"{shown(source)} cannot be viewed; give a model, a run, an ensemble, a stepper or a session")
 
 
 def _ensemble_page(many: Ensemble, equations: Equations, options: dict[str, Any]) -> Page:
@@ -183,11 +191,22 @@ def _stepper_view(stepper: Stepper, traces: Any, control: bool, port: int) -> Vi
         x = (stepper.time, *stepper.q.tolist(), *stepper.u.tolist())
         return struct.pack(f"<{len(x)}d", *x)
 
-    def set_input(name: str, value: float) -> str:
-        if name not in inputs or not math.isfinite(value):
+    title = f"{eqs.name} - kane"
+    return View(Served(title, message, frame, (lambda: _Steering(inputs)) if control else None), inputs, port)
+
+
+class _Steering(Listener):
+    """Sets the inputs that a page names."""
+
+    def __init__(self, inputs: dict[str, float]) -> None:
+        self._inputs = inputs
+
+    def hear(self, said: Mapping[str, Any]) -> str:
+        name, value = str(said["input"]), float(said["value"])
+        if name not in self._inputs or not math.isfinite(value):
             return "there is no such input, or its value is no number"
-        inputs[name] = value
+        self._inputs[name] = value
         return ""
 
-    title = f"{eqs.name} - kane"
-    return View(Served(title, message, frame, set_input if control else None), inputs, port)
+    def leave(self) -> None:
+        """What was set stays."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import json
 import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +23,18 @@ RATE, PATIENCE, LONGEST, MOST_MESSAGES = 60.0, 5.0, 4096, 200
 REFUSED = 1008  # of WebSocket: a message that breaks the rules
 
 
+class Listener(ABC):
+    """What one page says is told to this, until the page goes away."""
+
+    @abstractmethod
+    def hear(self, said: Mapping[str, Any]) -> str:
+        """Do what a page says; what is wrong with it, in words, or nothing."""
+
+    @abstractmethod
+    def leave(self) -> None:
+        """The page has gone."""
+
+
 @dataclass(frozen=True)
 class Served:
     """What a server shows.
@@ -29,14 +43,13 @@ class Served:
         title: of the page.
         message: what a page is sent first: its content and its programs.
         frame: the state now, as bytes of doubles; None where nothing moves by itself.
-        set_input: takes name and value where pages may set inputs; None where they may only look. It returns what is
-            wrong with them, in words.
+        listener: makes one for each page where pages may say something; None where they may only look.
     """
 
     title: str
     message: Callable[[], str]
     frame: Callable[[], bytes] | None = None
-    set_input: Callable[[str, float], str] | None = None
+    listener: Callable[[], Listener] | None = None
 
 
 class PageServer:
@@ -52,7 +65,9 @@ class PageServer:
 
     def __init__(self, shown: Served, port: int = 0) -> None:
         self.shown, self.token = shown, secrets.token_urlsafe(24)
-        serve = self._library()
+        serve, self._connection = self._library()
+        self._silent: set[socket.socket] = set()
+        self._lock = threading.Lock()
         self._socket = _bound(port)
         self.port = int(self._socket.getsockname()[1])
         self._hosts = {f"{HOST}:{self.port}", f"localhost:{self.port}"}
@@ -60,9 +75,11 @@ class PageServer:
         self._server = serve(
             self._talk,
             sock=self._socket,
+            create_connection=self._accepted,
             process_request=self._answer,
             compression=None,
             max_size=LONGEST,
+            max_queue=None,  # who says too much is sent away at once: behind a full queue its farewell is not heard
             server_header=None,
         )
         self._open = True
@@ -78,19 +95,31 @@ class PageServer:
         """Stop; pages that are open say so."""
         if self._open:
             self._open = False
+            with self._lock:
+                for connected in self._silent:
+                    with contextlib.suppress(OSError):  # it has closed by itself
+                        connected.shutdown(socket.SHUT_RDWR)
             self._server.shutdown()
             self._thread.join(5.0)
 
     @staticmethod
-    def _library() -> Any:
+    def _library() -> tuple[Any, Any]:
         try:
-            from websockets.sync.server import serve
+            from websockets.sync.server import ServerConnection, serve
         except ImportError:
             raise ModelError("pages are served by the library websockets; pip install 'kane[view]'") from None
-        return serve
+        return serve, ServerConnection
+
+    def _accepted(self, connected: socket.socket, *given: Any, **named: Any) -> Any:
+        """A connection that has asked for nothing yet, as browsers open in advance: ``close`` waits for none."""
+        with self._lock:
+            self._silent = {known for known in self._silent if known.fileno() >= 0} | {connected}
+        return self._connection(connected, *given, **named)
 
     def _answer(self, connection: Any, request: Any) -> Any:
         """The answer to a request of HTTP; None lets a WebSocket begin."""
+        with self._lock:
+            self._silent.discard(connection.socket)
         hosts, origins = request.headers.get_all("Host"), request.headers.get_all("Origin")
         if len(hosts) != 1 or hosts[0] not in self._hosts:
             return connection.respond(403, "This page is served to this machine alone.\n")
@@ -121,9 +150,14 @@ class PageServer:
             connection.close(REFUSED, "the token is wrong; open the whole address, with what follows its #")
             return
         connection.send(self.shown.message())
-        self._go_on(connection)
+        listener = self.shown.listener() if self.shown.listener else None
+        try:
+            self._go_on(connection, listener)
+        finally:
+            if listener is not None:
+                listener.leave()
 
-    def _go_on(self, connection: Any) -> None:
+    def _go_on(self, connection: Any, listener: Listener | None) -> None:
         """Frames as the state changes, and what the page says."""
         from websockets.exceptions import ConnectionClosed
 
@@ -142,23 +176,22 @@ class PageServer:
                     continue
                 now = time.monotonic()
                 second, heard = (now, 1) if now > second + 1.0 else (second, heard + 1)
-                wrong = "too many messages" if heard > MOST_MESSAGES else self._heard(said)
+                wrong = "too many messages" if heard > MOST_MESSAGES else self._heard(said, listener)
                 if wrong:
                     connection.close(REFUSED, wrong[:100])
                     return
         except ConnectionClosed:
             pass
 
-    def _heard(self, said: Any) -> str:
-        """Do what a page says; what is wrong with it, in words, or nothing."""
-        if self.shown.set_input is None:
+    @staticmethod
+    def _heard(said: Any, listener: Listener | None) -> str:
+        """Have a page heard; what is wrong with what it says, in words, or nothing."""
+        if listener is None:
             return "this view may only be looked at; start it with control=True"
         try:
-            content = json.loads(said)
-            name, value = str(content["input"]), float(content["value"])
+            return listener.hear(json.loads(said))
         except (ValueError, KeyError, TypeError, RecursionError):
             return "a message is not understood"
-        return self.shown.set_input(name, value)
 
 
 def _bound(port: int) -> socket.socket:

@@ -11,6 +11,7 @@ Source: Gautier 1991 (numerical calculation of the base inertial parameters of r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -62,6 +63,19 @@ def triangle(rows: Array) -> Array:
     return found
 
 
+def triangles(rows: Array) -> Array:
+    """R of each channel, (k, channels, m) to (channels, m, m), of the columns alone that are there: a joint feels
+    nothing of the links before it.
+    """
+    _, channels, m = rows.shape
+    found = np.zeros((channels, m, m))
+    for channel in range(channels):
+        there = np.flatnonzero(rows[:, channel].any(axis=0))
+        if len(there):
+            found[channel, : len(there), there] = triangle(rows[:, channel, there]).T
+    return found
+
+
 def combinations_of(J: Array, error: float = 0.0) -> Combinations:
     """The combinations that J (rows, p) tells apart; earlier parameters give their names to them.
 
@@ -74,14 +88,16 @@ def combinations_of(J: Array, error: float = 0.0) -> Combinations:
     felt = size > max(NO_EFFECT, error) * size.max(initial=0.0)
     unit = R / np.where(felt, size, 1.0)
     kept: list[int] = []
-    Q = np.zeros((len(R), 0))
+    directions = np.zeros((len(R), len(R)))  # in rows, so that those found so far lie together
     for j in np.flatnonzero(felt):
-        new = unit[:, j] - Q @ (Q.T @ unit[:, j])
-        new -= Q @ (Q.T @ new)
-        left = float(np.linalg.norm(new))
+        found = directions[: len(kept)]
+        new = unit[:, j] - (found @ unit[:, j]) @ found
+        new -= (found @ new) @ found
+        left = math.sqrt(new @ new)
         if left > max(DEPENDENT, error):
+            directions[len(kept)] = new / left
             kept.append(int(j))
-            Q = np.column_stack([Q, new / left])
+    Q = directions[: len(kept)].T
     coefficients = Q.T @ (unit * felt)
     B = np.linalg.solve(coefficients[:, kept], coefficients) * size / size[kept, None]
     B[:, kept] = np.eye(len(kept))

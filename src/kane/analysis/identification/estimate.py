@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.analysis.identification.combinations import Combinations, combinations_of, triangle
+from kane.analysis.identification.combinations import Combinations, combinations_of, triangle, triangles
 from kane.analysis.identification.regression import Regression
 from kane.errors import ModelError
 
@@ -44,8 +44,6 @@ def estimate_by_forces(
     fitted: Regression, places: list[int], structure: Combinations, values: Array, given: Array | None
 ) -> Estimate:
     """Least squares over the parameters that name the combinations, the others held; noise found with them."""
-    from scipy.optimize import least_squares  # takes a tenth of a second
-
     require_enough(len(fitted.data) * len(fitted.channels), len(structure.independent))
     start = _factors(fitted, values)
     base = combinations_of(start[..., structure.independent].reshape(-1, len(structure.independent)))
@@ -54,14 +52,10 @@ def estimate_by_forces(
     place = _Place(fitted, values, [places[i] for i in sought], sought, start)
     noise = np.ones(len(fitted.channels)) if given is None else given
     for _ in range(ROUNDS if given is None else 1):
-        found = least_squares(
-            lambda x, scale=noise: place.weighted(x, scale)[:, -1],
-            values[place.places],
-            lambda x, scale=noise: place.weighted(x, scale)[:, :-1],
-            x_scale="jac",
-            **dict.fromkeys(("xtol", "ftol", "gtol"), TIGHT),
+        found = (
+            place.solved(values[place.places], noise) if fitted.linear else place.sought(values[place.places], noise)
         )
-        values, R = place.with_values(found.x), place.factors(found.x)
+        values, R = place.with_values(found), place.factors(found)
         if given is None:
             noise = noise_of(np.linalg.norm(R[..., -1], axis=-1), len(fitted.data), len(sought))
     J = (R[..., :-1] / noise[:, None, None]).reshape(-1, len(fitted.names))
@@ -99,6 +93,24 @@ class _Place:
         R = self.factors(x)[..., [*self.columns, -1]] / noise[:, None, None]
         return triangle(R.reshape(-1, R.shape[-1]))
 
+    def sought(self, x: Array, noise: Array) -> Array:
+        """Where the search from x ends."""
+        from scipy.optimize import least_squares  # takes a tenth of a second
+
+        found = least_squares(
+            lambda x: self.weighted(x, noise)[:, -1],
+            x,
+            lambda x: self.weighted(x, noise)[:, :-1],
+            x_scale="jac",
+            **dict.fromkeys(("xtol", "ftol", "gtol"), TIGHT),
+        )
+        return np.asarray(found.x)
+
+    def solved(self, x: Array, noise: Array) -> Array:
+        """The same in one step where the residuals are linear."""
+        R = self.weighted(x, noise)
+        return np.asarray(x - np.linalg.solve(R[:-1, :-1], R[:-1, -1]))
+
     def factors(self, x: Array) -> Array:
         """R of each channel, (channels, p + 1, p + 1)."""
         if self.fitted.linear:
@@ -117,8 +129,10 @@ def _factors(fitted: Regression, values: Array) -> Array:
     found = []
     for piece in fitted.pieces():
         r, J = piece.at(values)
-        found.append(triangle(np.concatenate([J, r[..., None]], axis=-1).swapaxes(0, 1)))
-    return found[0] if len(found) == 1 else triangle(np.concatenate(found, axis=1))
+        found.append(triangles(np.concatenate([J, r[..., None]], axis=-1)))
+    return (
+        found[0] if len(found) == 1 else np.array([triangle(np.concatenate(each)) for each in zip(*found, strict=True)])
+    )
 
 
 def require_enough(rows: int, unknown: int) -> None:

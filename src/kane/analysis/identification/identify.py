@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.analysis.identification.combinations import Combinations, combinations_of, terms_of, triangle
+from kane.analysis.identification.channels import Channels
+from kane.analysis.identification.combinations import Combinations, combinations_of, terms_of, triangle, triangles
 from kane.analysis.identification.estimate import Estimate, estimate_by_forces
 from kane.analysis.identification.identification import Combination, Identification, Undetermined, Unidentifiable
 from kane.analysis.identification.measurements import Measurements
@@ -18,9 +19,12 @@ from kane.analysis.identification.no_effect import no_effect
 from kane.analysis.identification.random_motion import random_motion
 from kane.analysis.identification.regression import Regression
 from kane.analysis.identification.shooting import estimate_by_motions
+from kane.analysis.outside import TOUCHING, gaps_at
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers, require, words
+from kane.expression.node import Expr
+from kane.expression.traverse import leaves
 from kane.geometry.inertia import six
 from kane.model.named_vector import position
 
@@ -53,6 +57,11 @@ def identify(
     Standard errors are those of independent errors of the forces, or of the states. What is not modelled (friction, an
     elastic gear) makes residuals that are no such noise: look at ``fit.residuals`` before trusting them.
 
+    Contacts, stops and friction that sticks are in force in these motions: events are simulated, and derivatives go
+    through them as those of ``kane.sensitivities`` do, so that restitution and friction can be asked for too. Where
+    forces are compared they are not, and what they push would be taken for something else: rows in which one is closed
+    are refused. Of one that only measured positions open, or of a switch, nothing is known.
+
     Args:
         dyn: native code of the equations.
         data: the motion.
@@ -63,11 +72,13 @@ def identify(
 
     Raises:
         ModelError: unknown names, one that stands in a constraint, data that fit the equations by no shape, fewer
-            numbers than parameters, or none of the parameters has any effect; without accelerations constraints, modes
-            and quaternions.
+            numbers than parameters, rows in which a contact, stop or latch is closed, friction that sticks, or none of
+            the parameters has any effect; without accelerations latches, switches, a first row that does not say what
+            is closed, parameters of the gap of what is closed where a stretch begins, motions without derivatives.
         SimulationError: a stretch of the motion cannot be simulated with the parameters from which the search starts.
 
-    Source: Atkeson, An & Hollerbach 1986; Gautier 1991, and 1997 for the weights; Bock 1983 for shooting.
+    Source: Atkeson, An & Hollerbach 1986; Gautier 1991, and 1997 for the weights; Bock 1983 for shooting; Aizerman &
+    Gantmakher 1958 for derivatives through events.
     """
     require(dyn, Dynamics, "identify takes Dynamics, from kane.build")
     require(data, Measurements, "identify takes kane.Measurements(time, q, u, udot, forces=tau)")
@@ -78,14 +89,39 @@ def identify(
         raise ModelError(f"parameters={shown(list(names))}; name at least one, and each once")
     fitted = Regression(dyn, names, data.of(dyn))
     values = dyn.parameter_values(start)
+    if data.udot is not None:
+        _require_open(dyn, data, start)
     structure, estimate = _settled(fitted, places, values, _given_noise(noise, _channels(fitted)))
     return _told(fitted, places, structure, estimate, values)
 
 
+def _require_open(dyn: Dynamics, data: Measurements, start: Mapping[str, float] | None) -> None:
+    """Refuse what pushes or rubs in the data and is in no equation.
+
+    Raises:
+        ModelError: friction that sticks, or rows in which a contact, stop or latch is closed.
+    """
+    for c in dyn.equations.candidates:
+        if c.normal is None and c.candidate.friction is not None:
+            raise ModelError(
+                f"{c.name!r} is friction that sticks, which is not in force here; leave it out of the model, and put a "
+                "load in its place, such as kane.Motor(joint, -friction * kane.tanh(joint.qdot / 0.01))"
+            )
+    names, gaps = gaps_at(dyn, data.q, data.time, start)
+    closed = gaps <= TOUCHING
+    rows, columns = np.flatnonzero(closed.any(axis=1)), np.flatnonzero(closed.any(axis=0))
+    if len(rows):
+        shut = f"{', '.join(repr(names[k]) for k in columns)} {'is' if len(columns) == 1 else 'are'} closed"
+        first = f"row {rows[0]} at {data.time[rows[0]]:.6g} s"
+        raise ModelError(
+            f"{shut} in {len(rows)} of {len(data)} rows, the first of them {first}, and not in force here, so "
+            "that what it pushes would be taken for something else; leave these rows out"
+        )
+
+
 def _channels(fitted: Regression) -> tuple[str, ...]:
     """What the residuals are of: forces, or where accelerations were not measured the states themselves."""
-    e = fitted.dyn.equations
-    return fitted.channels if fitted.data.udot is not None else tuple(leaf.name for leaf in (*e.q, *e.u))
+    return fitted.channels if fitted.data.udot is not None else Channels.of(fitted.dyn).names
 
 
 def _given_noise(noise: Any, channels: Sequence[str]) -> Array | None:
@@ -105,6 +141,8 @@ def _settled(
     fit = estimate_by_motions if fitted.data.udot is None else estimate_by_forces
     while True:
         estimate = fit(fitted, places, structure, values, noise)
+        if fitted.data.udot is not None and fitted.linear:
+            return structure, estimate
         values, there = estimate.values, _structure(fitted, estimate.values)
         if len(there.independent) <= len(structure.independent):
             return there if there.independent == structure.independent else structure, estimate
@@ -114,11 +152,20 @@ def _settled(
 def _structure(fitted: Regression, values: Array) -> Combinations:
     """What any motion can tell, at values of the parameters."""
     motion = random_motion(fitted.dyn, PROBES, values, fitted.data)
-    J = replace(fitted, data=motion).at(values)[1]
-    base = combinations_of(J.reshape(-1, len(fitted.names)))
+    J = triangles(replace(fitted, data=motion).at(values)[1]).reshape(-1, len(fitted.names))
+    if fitted.data.udot is None:
+        J = np.vstack([J, _of_contacts(fitted) * (np.abs(J).max() or 1.0)])
+    base = combinations_of(J)
     if not base.independent:
         raise ModelError(f"none of {', '.join(fitted.names)} has any effect on the motion; ask for others")
     return base
+
+
+def _of_contacts(fitted: Regression) -> Array:
+    """A row for each parameter of which contacts say something by themselves: of gaps, friction and restitution."""
+    given = [x for c in fitted.dyn.equations.candidates for x in (*c.numbers, *(row.motion for row in c.rows))]
+    known = {leaf.name for leaf in leaves([x for x in given if isinstance(x, Expr)])}
+    return np.eye(len(fitted.names))[[name in known for name in fitted.names]]
 
 
 def _told(
@@ -170,8 +217,11 @@ def _unidentifiable(fitted: Regression, structure: Combinations, total: Combinat
     """Parameters without effect, those of one reason together; then combinations of several."""
     names, found = fitted.names, []
     lost = [j for j in range(len(names)) if not total.B[:, j].any()]
-    reasons = [DATA_SILENT if structure.B[:, j].any() else no_effect(fitted.dyn, names[j]) for j in lost]
-    for reason, group in groupby(sorted(zip(reasons, lost, strict=True)), key=lambda pair: pair[0]):
+    silent = [j for j in lost if structure.B[:, j].any()]
+    idle = [j for j in lost if j not in silent]
+    why = no_effect(fitted.dyn, [names[j] for j in idle])
+    reasons = [*((DATA_SILENT, j) for j in silent), *zip(why, idle, strict=True)]
+    for reason, group in groupby(sorted(reasons), key=lambda pair: pair[0]):
         found.append(Undetermined(tuple(names[j] for _, j in group), {}, reason))
     for place, row in zip(total.independent, total.B, strict=True):
         terms = terms_of(row, names)

@@ -29,7 +29,7 @@ class Measurements:
         q, u: coordinates (k, nq) and speeds (k, n), in the order of ``equations.q`` and ``.u``.
         udot: accelerations (k, n); without them motions are fitted, not forces.
         inputs: (k, m), in the order of ``equations.inputs``, straight lines between the times; or kane.Held(times,
-            values) of all inputs, as a digital controller puts them out; the defaults unless given.
+            values) of all inputs, values being (times, m), as a digital controller puts them out.
         forces: generalized forces along the speeds (k, n) instead of inputs, those that ``dyn.inverse`` gives.
 
     Raises:
@@ -78,10 +78,10 @@ class Measurements:
         return len(self.time)
 
     def of(self, dyn: Dynamics) -> Measurements:
-        """The same, checked against equations, with their inputs where neither inputs nor forces were measured.
+        """The same, checked against equations; without inputs and forces where the model has no inputs.
 
         Raises:
-            ModelError: a column is missing or too many.
+            ModelError: a column is missing or too many, or neither inputs nor forces are given and there are inputs.
         """
         e = dyn.equations
         leaves = {"q": e.q, "u": e.u, "udot": e.u, "inputs": e.inputs, "forces": e.u}
@@ -93,8 +93,13 @@ class Measurements:
         require_unit(self.q, e.quaternions, [leaf.name for leaf in e.q], UNIT)
         if self.inputs is not None or self.forces is not None:
             return self
-        held = np.array([e.defaults[leaf.name] for leaf in e.inputs])
-        return Measurements(self.time, self.q, self.u, self.udot, Held(self.time, np.tile(held, (len(self), 1))))
+        if e.inputs:
+            listed = ", ".join(leaf.name for leaf in e.inputs)
+            raise ModelError(
+                f"nothing says what drove {e.name!r}, whose inputs are {listed}; give Measurements their values as "
+                "inputs= (zeros if they were zero), or the generalized forces as forces="
+            )
+        return Measurements(self.time, self.q, self.u, self.udot, Held(self.time, np.zeros((len(self), 0))))
 
     def rows(self, first: int, last: int) -> Measurements:
         """Those from number ``first`` to the one before ``last``; inputs at these times alone."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from kane.analysis.random_states import RandomStates
@@ -16,12 +18,19 @@ STATES = 20
 STILL = 1e-9
 
 
-def no_effect(dyn: Dynamics, name: str) -> str:
-    """The reason, of a mass property where the body does not move, or turns about one axis only."""
-    body = next((b for b in dyn.equations.model.bodies if name in _symbols(b)), None)
-    if body is None:
-        return NOTHING
-    states = RandomStates(dyn.equations, STATES, seed=0)
+def no_effect(dyn: Dynamics, names: Sequence[str]) -> list[str]:
+    """The reason for each name, of a mass property where the body does not move, or turns about one axis only."""
+    states = RandomStates(dyn.equations, STATES, seed=0) if names else None
+    bodies = {symbol: b for b in dyn.equations.model.bodies for symbol in _symbols(b)}
+    moving: dict[Body, str] = {}
+    for name in names:
+        body = bodies.get(name)
+        if body is not None and states is not None and body not in moving:
+            moving[body] = _motion_of(dyn, body, states)
+    return [moving[bodies[name]] if name in bodies else NOTHING for name in names]
+
+
+def _motion_of(dyn: Dynamics, body: Body, states: RandomStates) -> str:
     moved = dyn.jacobian(body, states.q.T, t=np.zeros(STATES))
     if max(np.abs(moved.angular).max(initial=0.0), np.abs(moved.linear).max(initial=0.0)) < STILL:
         return f"{body.name} does not move"

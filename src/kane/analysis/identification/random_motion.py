@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 def random_motion(dyn: Dynamics, count: int, values: Array, like: Measurements) -> Measurements:
     """States at random with the accelerations that random inputs give them, or that random forces do.
 
-    Under constraints the configurations are those that were measured, for others need not be possible.
+    Under constraints the configurations are those that were measured, settled, for others need not be possible.
 
     Args:
         dyn: native code of the equations.
@@ -32,9 +32,10 @@ def random_motion(dyn: Dynamics, count: int, values: Array, like: Measurements) 
     q, u, t = states.q.T, states.u.T, random.uniform(0.0, 1.0, size=count)
     if dyn.settle is not None:
         rows = random.integers(0, len(like), size=count)
-        q, t = like.q[rows], like.time[rows]
-        state, inputs = (t[:, None], q, u), np.zeros((count, dyn.settle.n_rest))
-        u = dyn.settle.join(state, inputs, dyn.settle.stage(values))[:, len(e.q) : len(e.q) + len(e.u)]
+        t = like.time[rows]
+        state, inputs = (t[:, None], like.q[rows], u), np.zeros((count, dyn.settle.n_rest))
+        settled = dyn.settle.join(state, inputs, dyn.settle.stage(values))
+        q, u = np.split(settled[:, : len(e.q) + len(e.u)], [len(e.q)], axis=1)
     inputs = random.normal(size=(count, len(e.inputs)))
     if like.forces is not None and dyn.settle is None:
         udot = random.normal(size=u.shape)

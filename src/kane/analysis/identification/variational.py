@@ -1,91 +1,199 @@
-"""A motion with its derivatives: one problem for native loops, which may be run from many starts.
+"""A motion with its derivatives: one problem, which is run from many starts.
 
-The derivatives S = dx/dp of the state x = [q, u] follow the variational equation
+The derivatives S = dx/dp of the state x = [q, u] are those of the steps that native loops took, as those of
+``kane.sensitivities`` are: on constraints and with quaternions each step's end is settled, and S with it.
 
-    dS/dt = (df/dx) S + df/dp,   S(start) = dx(start)/dp,
-
-which is one program with x' = f, integrated together by the native loops with the same control of errors. Of one run
-that is there already ``kane.sensitivities`` derives the steps themselves; many short ones are shorter so.
-
-Source: Gronwall 1919; Hairer, Norsett & Wanner, Solving ODEs I, Sec. I.14.
+Source: Griewank & Walther 2008, Chap. 3; Absil, Mahony & Sepulchre 2008, Sec. 4.1, for retractions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.codegen.programs.factor import factor
-from kane.codegen.programs.program import Program
+from kane.analysis.held_laws import HeldAnswers
+from kane.analysis.variations import Leg, ModeSlopes, Passed, spanned
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError
-from kane.expression.collector import collector_paused
-from kane.expression.node import Expr
-from kane.expression.operations import INPUT
-from kane.formulation.derivatives.derivative import rhs_along
 from kane.native.arrays import DONE
+from kane.native.variations import vary_forwards
 from kane.simulation.asked.course import free_course
-from kane.simulation.integrators.integrator import Integrator
+from kane.simulation.integrators.explicit import Explicit, scheme
+from kane.simulation.march import March
 from kane.simulation.modes.pose import pose
 from kane.simulation.problem import Problem
 from kane.simulation.run import Outcome, run_march
+from kane.simulation.settling import UNSETTLED
 from kane.simulation.switching import ONE_MODE
 
 Array = NDArray[np.float64]
+# Stretches whose steps are derived at once: some megabytes.
+TOGETHER = 16
 # Measured motions take a few steps from state to state; where parameters make so many of them, they are far off.
 MOST_STEPS = 200
+# A state that was measured comes onto the constraints in so many settlings; each one squares what is left.
+SETTLINGS = 30
+# Singular values of the settling map are near one along what is free, and zero along what is not.
+FREE = 1e-6
+
+
+class Instead(NamedTuple):
+    """What one row may be compared with instead: the motion beyond the impact next to it, from the other side.
+
+    Attributes:
+        row: which.
+        x: the state, (nq + n,).
+        S: its derivatives, (nq + n, freedoms + names).
+    """
+
+    row: int
+    x: Array
+    S: Array
+
+
+class Stretches(NamedTuple):
+    """Stretches of a motion, one after the other: where one ends and where the next begins both are rows.
+
+    Attributes:
+        x: states, (rows, nq + n).
+        S: their derivatives by the changes of where each begins, then by the parameters, (rows, nq + n, freedoms +
+            names).
+        moves: these changes, (stretches, nq + n, freedoms); columns of zeros where there are fewer than elsewhere.
+        instead: for rows next to an impact.
+    """
+
+    x: Array
+    S: Array
+    moves: Array
+    instead: list[Instead]
 
 
 @dataclass(frozen=True, eq=False)
 class Variational:
-    """The problem of a motion with its derivatives.
+    """The problem of a motion, whose derivatives by some parameters are wanted.
 
     Attributes:
-        problem: with the derivatives as further states.
-        starts: dx/dp at the start, (derivatives, nq + n).
+        problem: that is posed.
+        names: of the parameters.
     """
 
     problem: Problem
-    starts: Array
+    names: tuple[str, ...]
 
     @classmethod
     def of(cls, dyn: Dynamics, inputs: Any, parameters: Array, names: Sequence[str]) -> Variational:
-        """The derivatives by parameters and initial values of coordinates and speeds of these names.
+        """The motion with the derivatives by parameters of these names.
 
         Raises:
-            ModelError: constraints or modes, through which derivatives jump.
+            ModelError: dependent speeds are chosen anew along the motion.
         """
         problem = pose(dyn, inputs, parameters, (), None)
-        _require_smooth(problem, dyn)
-        e = dyn.equations
-        by_name, x = {leaf.name: leaf for leaf in (*e.parameters, *e.q, *e.u)}, (*e.q, *e.u)
-        varied = [by_name[name] for name in names]
-        starts = np.array([[float(leaf is one) for leaf in x] for one in varied])
-        rhs = dyn.derived(("variational", *names), lambda: dyn.compile(_program(dyn, varied)))
-        return cls(replace(problem, rhs=rhs), starts.reshape(len(varied), len(x)))
+        if problem.switching is not ONE_MODE:
+            raise ModelError(
+                f"{dyn.equations.name!r} chooses its dependent speeds anew along the motion, at which derivatives "
+                "jump: give udot, so that forces are compared"
+            )
+        return cls(problem, tuple(names))
 
-    def run(self, x0: Array, times: Array, parameters: Array, method: Integrator) -> tuple[Array, Array]:
-        """States (times, nq + n) and their derivatives (times, derivatives, nq + n) of the motion from x0.
+    def at_begin(self, t: float) -> Dynamics:
+        """Whose constraints hold where a stretch begins."""
+        return self.problem.dyn
+
+    def settled(self, t: float, x: Array, parameters: Array) -> Array:
+        """A state near the one given that satisfies the constraints: the retraction to the states that are possible.
+
+        Raises:
+            SimulationError: there is none near.
+        """
+        dyn, x = self.at_begin(t), np.array(x)
+        for start in dyn.equations.quaternions:
+            x[start : start + 4] /= np.linalg.norm(x[start : start + 4])
+        settle = dyn.settle
+        if settle is None:
+            return x
+        stage, inputs = settle.stage(parameters), np.zeros(settle.n_rest)
+        for _ in range(SETTLINGS):
+            found = settle(np.concatenate([[t], x]), inputs, stage)
+            x, residuals = np.array(found[: len(x)]), found[len(x) : len(x) + 2]
+            if np.abs(residuals).max() < UNSETTLED:
+                return x
+        raise SimulationError(
+            f"no state that satisfies the constraints of {dyn.equations.name!r} is near the one measured at t = "
+            f"{t:.9g} s; correct the data (q in rad), or the lengths in the model"
+        )
+
+    def run(self, begins: Array, times: Sequence[Array], parameters: Array, method: Explicit) -> Stretches:
+        """Stretches of the motion with their derivatives.
+
+        The steps of all are derived at once: those of one after those of the other, with a step of no length between.
 
         Args:
-            x0: state at the first time.
-            times: increasing or decreasing [s].
+            begins: settled states at the first times, (stretches, nq + n).
+            times: of each stretch, which ends where the next begins, increasing [s].
             parameters: values.
             method: chooses its steps.
 
         Raises:
-            SimulationError: the derivatives grow beyond bounds, or the motion needs more than MOST_STEPS steps from
-                time to time.
+            SimulationError: the motion ends, or needs more than MOST_STEPS steps from time to time.
             KeyboardInterrupt: Ctrl-C.
         """
+        moves = self._moves(begins, times, parameters)
+        parts = [slice(k, k + TOGETHER) for k in range(0, len(times), TOGETHER)]
+        found = [self._run(begins[of], moves[of], times[of], parameters, method) for of in parts]
+        return Stretches(np.concatenate([x for x, _ in found]), np.concatenate([S for _, S in found]), moves, [])
+
+    def _moves(self, begins: Array, times: Sequence[Array], parameters: Array) -> Array:
+        t = np.array([own[0] for own in times])
+        moves = tangents(self._motion(parameters), t, begins)
+        if len({T.shape for T in moves}) > 1:
+            raise SimulationError(
+                f"the freedoms of {self.problem.dyn.equations.name!r} change along the motion; leave out the rows in "
+                "which it passes a position where constraints depend on each other"
+            )
+        return np.array(moves)
+
+    def _run(
+        self, begins: Array, moves: Array, times: Sequence[Array], parameters: Array, method: Explicit
+    ) -> tuple[Array, Array]:
+        """States and derivatives of some stretches."""
+        motion, table = self._motion(parameters), scheme(method)
+        states = [self._marched(x, own, parameters, method).states() for x, own in zip(begins, times, strict=True)]
+        joined = np.concatenate(states)
+        whole = Leg(motion, joined[:, 0], joined[:, 1:])
+        starts, chosen = self._starts(moves), spanned(self._chosen(motion, moves.shape[2]))
+        out = Passed(np.unique(np.concatenate(times)), [begins[0]], [], HeldAnswers.of(()))
+        slopes = whole.slopes(table)
+        looks, steps = whole.looks(slopes, method, out, starts.shape[2]), whole.steps(slopes, table)
+        dK, moved = np.zeros((len(table.nodes), *starts.shape[1:])), np.empty(starts.shape[1:])
+        first = 0
+        for k, own in enumerate(states):
+            if k:
+                looks.found[looks.end[first - 1]] = starts[k]
+            vary_forwards(steps, first, first + len(own) - 1, chosen, starts[k].copy(), looks, dK, moved)
+            first += len(own)
+        return np.array(out.x), np.concatenate([starts[:1], looks.found])
+
+    def _starts(self, moves: Array) -> Array:
+        """Derivatives where stretches begin, by the changes (stretches, nx, freedoms) and by the parameters."""
+        return np.concatenate([moves, np.zeros((*moves.shape[:2], len(self.names)))], axis=2)
+
+    def _chosen(self, motion: ModeSlopes, freedoms: int) -> Array:
+        """The derivatives of what is varied directly, (direct, freedoms + names)."""
+        given = motion.widths[2] - len(self.names)
+        return np.pad(np.eye(len(self.names)), ((given, 0), (freedoms, 0)))
+
+    def _motion(self, parameters: Array) -> ModeSlopes:
+        return ModeSlopes(self.problem.dyn, self.problem.plan, parameters, self.names)
+
+    def _marched(self, x0: Array, times: Array, parameters: Array, method: Explicit) -> March:
+        """A stretch with all of its steps."""
         problem = self.problem.of_values(parameters, self.problem.plan.constants)
         start, until = float(times[0]), float(times[-1])
-        course = free_course(start, until, None, times, problem.plan.tables())
-        march = problem.march(course, np.concatenate([x0, self.starts.ravel()]))
+        march = problem.march(free_course(start, until, 1, None, problem.plan.tables()), x0)
         most = MOST_STEPS * len(times)
 
         def watched(fraction: float) -> None:
@@ -97,8 +205,19 @@ class Variational:
             raise KeyboardInterrupt
         if outcome is not Outcome.FINISHED:
             raise SimulationError(_ends(problem, march.time, until, outcome.value))
-        whole = march.states()[:, 1:].reshape(-1, len(self.starts) + 1, len(x0))
-        return whole[:, 0], whole[:, 1:]
+        return march
+
+
+def tangents(motion: ModeSlopes, t: Array, x: Array) -> list[Array]:
+    """Orthonormal bases of the small changes of settled states that leave them settled, (nx, freedoms) each.
+
+    Settling such a state changes nothing, so that its derivative is a projection onto them.
+    """
+    along = motion.settled(t, x)
+    if along is None:
+        return [np.eye(x.shape[1])] * len(x)
+    bases, sizes, _ = np.linalg.svd(along.by_x)
+    return [U[:, : int((free > FREE).sum())] for U, free in zip(bases, sizes, strict=True)]
 
 
 def _ends(problem: Problem, time: float, until: float, why: str) -> str:
@@ -106,27 +225,3 @@ def _ends(problem: Problem, time: float, until: float, why: str) -> str:
         f"the motion of {problem.dyn.equations.name!r} with these parameters ends at t = {time:.9g} s of {until:.9g} "
         f"s: {why}; begin the search nearer to the truth (start=), or correct the data (q in rad)"
     )
-
-
-def _require_smooth(problem: Problem, dyn: Dynamics) -> None:
-    name, cure = dyn.equations.name, "give udot, so that forces are compared"
-    if problem.settle is not None or problem.rhs.program is None:
-        raise ModelError(f"{name!r} has constraints; motions are fitted without: {cure}")
-    if problem.switching is not ONE_MODE:
-        raise ModelError(f"{name!r} has modes, at whose changes derivatives jump: {cure}")
-
-
-def _program(dyn: Dynamics, varied: Sequence[Expr]) -> Program:
-    """x' and the derivatives' rates of change, of the state [t, x, S_1, ...]."""
-    e = dyn.equations
-    x, zero = (*e.q, *e.u), e.t.arena.zero
-    state, columns = [e.t, *x], []
-    for k, leaf in enumerate(varied):
-        S = [entry.arena.leaf(INPUT, f"{entry.name} by {k + 1}") for entry in x]
-        state += S
-        columns.append({**dict(zip(x, S, strict=True)), **({} if leaf in x else {leaf: leaf.arena.one})})
-    with collector_paused():
-        outputs, entries = rhs_along(e, columns)
-        slopes = [entries.get((i, j), zero) for j in range(len(columns)) for i in range(len(x))]
-        whole = factor([*outputs, *slopes])
-        return Program("rhs with derivatives", whole, state=state, rest=e.inputs, parameters=e.parameters)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -41,9 +41,7 @@ def segments(program: Program, *, each: bool) -> list[Segment]:
     return found
 
 
-def rows_text(
-    name: str, callee: str, program: Program, lanes: Lanes, *, used: Set[Expr], each: bool
-) -> tuple[str, int]:
+def rows_text(name: str, callee: str, program: Program, lanes: Lanes, *, n_out: int, each: bool) -> tuple[str, int]:
     """LLVM text of
 
         void name(int64 n, const Source* sources, const double* stage, double* out, double* work)
@@ -56,27 +54,27 @@ def rows_text(
     Args:
         name: of the function.
         callee: the program in lanes, whose arrays are laid out value by value.
-        program: what it computes.
+        program: whose leaves it reads; those that it does not read are not fetched.
         lanes: how many states side by side, 2, 4 or 8.
-        used: leaves that the program reads; others are not fetched.
+        n_out: how many outputs it has.
         each: whether every state has a stage of its own.
 
     Returns:
         the text, and how many doubles of ``work`` it and its callee's arrays take, without the callee's own.
     """
-    writer = _Rows(program, lanes, used, each)
+    writer = _Rows(program, lanes, n_out, each)
     return writer.text(name, callee), writer.n_work
 
 
 class _Rows:
     """Writer of the function."""
 
-    def __init__(self, program: Program, lanes: Lanes, used: Set[Expr], each: bool) -> None:
+    def __init__(self, program: Program, lanes: Lanes, n_out: int, each: bool) -> None:
         self.lanes = lanes
-        self.used = used
+        self.used = {a for node in program.instructions for a in node.args}.union(program.outputs)
         self.each = each
         self.segments = segments(program, each=each)
-        self.n_out = len(program.outputs)
+        self.n_out = n_out
         sizes = {"state": len(program.state), "rest": len(program.rest), "out": self.n_out}
         sizes["stage"] = len(program.stage_outputs) if each else 0
         self.start: dict[str, int] = {}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kane.codegen.emit.lane_rows import rows_text
-from kane.codegen.emit.lanes import ONE, Lanes
+from kane.codegen.emit.lanes import ONE, Lanes, intrinsics
 from kane.codegen.emit.llvm_function import Shared
 from kane.codegen.emit.llvm_operations import LIBRARY
 from kane.codegen.emit.llvm_parts import LONG, Unit
@@ -58,9 +58,31 @@ def emit_llvm(program: Program, *, fused: bool = True, piece: int | None = None)
         piece: about how many operations one function may hold; ``piece_for`` unless given.
     """
     shared = Shared(ONE, fused)
-    sizes = [len(x) for x in (program.state, program.rest, program.stage_outputs, program.outputs)]
-    n_state, n_rest, n_stage, n_out = sizes
-    main = _main(MAIN, program, shared, piece)
+    main = main_unit(MAIN, program, shared, piece)
+    return whole_module(program, main.lines, shared, len(program.outputs), main.n_work, piece=piece)
+
+
+def whole_module(
+    program: Program,
+    main: Sequence[str],
+    shared: Shared,
+    n_out: int,
+    n_work: int,
+    *,
+    piece: int | None = None,
+    width: int = 1,
+) -> Module:
+    """A module with the lines of a main function, and the functions of stages and batches about it.
+
+    Args:
+        program: whose leaves and stage the main function reads.
+        main: of the function MAIN and those that it calls.
+        shared: what these have in common.
+        n_out, n_work: doubles that the main function gives, and needs as scratch.
+        piece: as of ``emit_llvm``.
+        width: of the widest values among them.
+    """
+    n_state, n_rest, n_stage = (len(x) for x in (program.state, program.rest, program.stage_outputs))
     parameters = {leaf: ("parameters", i) for i, leaf in enumerate(program.parameters)}
     once = Unit(STAGE, ("parameters", "out", "work"), parameters, shared)
     once.write(program.stage_nodes, (), program.stage_outputs, piece or piece_for(program))
@@ -69,7 +91,8 @@ def emit_llvm(program: Program, *, fused: bool = True, piece: int | None = None)
         _loop(BATCH_EACH, MAIN, {"state": n_state, "rest": n_rest, "stage": n_stage, "out": n_out, "work": 0}),
         _loop(STAGES, STAGE, {"parameters": len(program.parameters), "stage": n_stage, "work": 0}),
     ]
-    return _module([*main.lines, *once.lines, *batches], shared, max(main.n_work, once.n_work))
+    lines = [*main, *once.lines, *batches]
+    return _module(lines, shared, max(n_work, once.n_work), intrinsics(Lanes(width), fused=shared.fused))
 
 
 def emit_lanes(
@@ -88,24 +111,38 @@ def emit_lanes(
         piece: about how many operations one function may hold; ``piece_for`` unless given.
     """
     shared = Shared(lanes, fused)
-    main = _main(LANES, program, shared, piece, each=each)
-    used = {a for node in program.instructions for a in node.args}.union(program.outputs)
-    rows, n_work = rows_text(ROWS, LANES, program, lanes, used=used, each=each)
-    return _module([*main.lines, rows], shared, n_work + lanes.width * main.n_work)
+    main = main_unit(LANES, program, shared, piece, each=each)
+    return lanes_module(program, main.lines, shared, len(program.outputs), main.n_work, each=each)
 
 
-def _main(name: str, program: Program, shared: Shared, piece: int | None, *, each: bool = False) -> Unit:
-    """The writer of the main part of a program, done."""
+def lanes_module(
+    program: Program, main: Sequence[str], shared: Shared, n_out: int, n_work: int, *, each: bool
+) -> Module:
+    """A module with the lines of a function LANES, and ROWS about it; arguments as of ``whole_module``."""
+    rows, own = rows_text(ROWS, LANES, program, shared.lanes, n_out=n_out, each=each)
+    return _module([*main, rows], shared, own + shared.lanes.width * n_work)
+
+
+def main_unit(
+    name: str,
+    program: Program,
+    shared: Shared,
+    piece: int | None,
+    *,
+    each: bool = False,
+    places: Sequence[int] = (),
+) -> Unit:
+    """The writer of the main part of a program, done: ``each`` of ``emit_lanes``, ``places`` of ``Unit.write``."""
     groups = {"state": program.state, "rest": program.rest, "stage": program.stage_outputs}
     sources = {node: (array, i) for array, nodes in groups.items() for i, node in enumerate(nodes)}
     unit = Unit(name, ("state", "rest", "stage", "out", "work"), sources, shared, plain=() if each else ("stage",))
     angles = program.angles if shared.lanes == ONE else ()
-    unit.write(program.instructions, angles, program.outputs, piece or piece_for(program, shared.lanes))
+    unit.write(program.instructions, angles, program.outputs, piece or piece_for(program, shared.lanes), places=places)
     return unit
 
 
-def _module(lines: Sequence[str], shared: Shared, n_work: int) -> Module:
-    text = "\n".join([*shared.text("\n".join(lines)), *lines, ""])
+def _module(lines: Sequence[str], shared: Shared, n_work: int, more: Sequence[str] = ()) -> Module:
+    text = "\n".join([*dict.fromkeys([*shared.text("\n".join(lines)), *more]), *lines, ""])
     return Module(text, n_work, tuple(s for s in LIBRARY if f"call double @{s}(" in text))
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from kane.codegen.emit.lanes import ONE, Lanes, intrinsics, lane_by_lane
 from kane.codegen.emit.llvm_operations import EMITTERS, LIBRARY, fused_line, library_name, spline_function
 from kane.codegen.emit.steps import EmittedStep
-from kane.codegen.emit.trig import sincos_functions, sincos_name
+from kane.codegen.emit.trig import LIKELY, sincos_functions, sincos_name, sincos_of_small
 from kane.expression.node import Expr
 from kane.expression.operations import SPLINE, SUB
 from kane.expression.spline import PiecewiseCubic
@@ -91,12 +92,22 @@ class Function:
         """The lines of the body; ``direct`` are outputs that are only moved, with their places."""
         for i, output in direct:
             self._store("out", i, self._name(output))
-        for step in steps:
-            if step.angles:
-                self._trigonometry(step)
+        for of_angles, run in groupby(steps, lambda step: bool(step.angles)):
+            if of_angles:
+                self._trigonometry(list(run))
             else:
-                self._operation(step)
+                for step in run:
+                    self._operation(step)
         return self.lines
+
+    def load(self, node: Expr) -> None:
+        """Load a leaf here already."""
+        self._name(node)
+
+    def put(self, node: Expr, places: Sequence[Place]) -> None:
+        """Store what is not computed here."""
+        for array, index in places:
+            self._store(array, index, self._name(node))
 
     def _operation(self, step: EmittedStep) -> None:
         node, lanes = step.nodes[0], self.lanes
@@ -118,35 +129,57 @@ class Function:
         for array, index in self.stores.get(node, ()):
             self._store(array, index, result)
 
-    def _trigonometry(self, step: EmittedStep) -> None:
-        """One call for all angles of the step."""
-        angles = step.angles
-        operands = [self._name(a) for a in angles]
-        label = f"%trig{step.nodes[0].id}"
-        kind, packed = self.lanes, operands[0]
-        if len(angles) > 1:
-            kind, packed = self._pack(operands, label)
-        self.shared.widths.add(kind.width)
-        self.lines.append(f"  {label} = call {kind.pair} {sincos_name(kind.width)}({kind.type} {packed})")
-        places = {angle: (i,) if len(angles) > 1 else () for i, angle in enumerate(angles)}
-        for node in step.nodes:
-            result = f"%v{node.id}"
-            self.lines.append(EMITTERS[node.op](kind, result, label, *places[node.args[0]]))
-            self.names[node] = result
-            self._keep(node, result)
+    def _trigonometry(self, steps: Sequence[EmittedStep]) -> None:
+        """Sines and cosines side by side, and from them those that are wanted."""
+        packed = [self._packed(step) for step in steps]
+        self.shared.widths.update(kind.width for kind, _ in packed)
+        evaluate = self._inlined if self.lanes == ONE else self._called
+        evaluate([_label(step) for step in steps], packed)
+        for step, (kind, _) in zip(steps, packed, strict=True):
+            several = len(step.angles) > 1
+            places = {angle: (i,) if several else () for i, angle in enumerate(step.angles)}
+            for node in step.nodes:
+                result = f"%v{node.id}"
+                self.lines.append(EMITTERS[node.op](kind, result, _label(step), *places[node.args[0]]))
+                self.names[node] = result
+                self._keep(node, result)
 
-    def _pack(self, operands: list[str], label: str) -> tuple[Lanes, str]:
-        """Several angles of one state side by side; unused lanes repeat the last."""
-        kind = next(Lanes(w) for w in (2, 4, 8) if w >= len(operands))
-        packed = "poison"
+    def _called(self, labels: Sequence[str], packed: Sequence[tuple[Lanes, str]], end: str = "") -> None:
+        for label, (kind, x) in zip(labels, packed, strict=True):
+            self.lines.append(f"  {label}{end} = call {kind.pair} {sincos_name(kind.width)}({kind.type} {x})")
+
+    def _inlined(self, labels: Sequence[str], packed: Sequence[tuple[Lanes, str]]) -> None:
+        """Without calls, which empty the registers; unless an angle is large."""
+        block, lines = labels[0].removeprefix("%"), self.lines
+        lines += [f"  br label %{block}.fast", f"{block}.fast:"]
+        pairs, every = [], "true"
+        for label, (kind, x) in zip(labels, packed, strict=True):
+            found = sincos_of_small(x, label, kind, fused=self.shared.fused)
+            lines += [*found.lines, f"  {label}.every = and i1 {every}, {found.small}"]
+            pairs.append(found.pair)
+            every = f"{label}.every"
+        lines += [f"  br i1 {every}, label %{block}.done, label %{block}.slow, {LIKELY}", f"{block}.slow:"]
+        self._called(labels, packed, ".called")
+        lines += [f"  br label %{block}.done", f"{block}.done:"]
+        for label, pair, (kind, _) in zip(labels, pairs, packed, strict=True):
+            lines.append(f"  {label} = phi {kind.pair} [ {pair}, %{block}.fast ], [ {label}.called, %{block}.slow ]")
+
+    def _packed(self, step: EmittedStep) -> tuple[Lanes, str]:
+        """The angles of a step: several of one state side by side; unused lanes repeat the last."""
+        angles = step.angles
+        if len(angles) == 1:
+            return self.lanes, self._name(angles[0])
+        kind, packed = next(Lanes(w) for w in (2, 4, 8) if w >= len(angles)), "poison"
+        operands = [self._name(angle, apart=True) for angle in angles]
         for i in range(kind.width):
             operand = operands[min(i, len(operands) - 1)]
-            self.lines.append(f"  {label}.{i} = insertelement {kind.type} {packed}, double {operand}, i32 {i}")
-            packed = f"{label}.{i}"
+            name = f"{_label(step)}.{i}"
+            self.lines.append(f"  {name} = insertelement {kind.type} {packed}, double {operand}, i32 {i}")
+            packed = name
         return kind, packed
 
-    def _name(self, node: Expr) -> str:
-        """The operand for a node: known here, an immediate, or loaded now."""
+    def _name(self, node: Expr, *, apart: bool = False) -> str:
+        """The operand for a node: known here, an immediate, or loaded now; ``apart`` from its neighbours."""
         found = self.names.get(node)
         if found is not None:
             return found
@@ -155,16 +188,17 @@ class Function:
             found = self.lanes.number(node.data)
         else:
             found = f"%v{node.id}"
-            self._load(found, *place)
+            self._load(found, *place, apart=apart)
         self.names[node] = found
         return found
 
-    def _load(self, name: str, array: str, index: int | TableColumn) -> None:
+    def _load(self, name: str, array: str, index: int | TableColumn, *, apart: bool) -> None:
         t = self.lanes.type
         at = self._index(name, index)
         if array not in self.plain or self.lanes == ONE:
             self.lines.append(f"  {name}.a = getelementptr inbounds {t}, ptr {_base(array)}, i64 {at}")
-            self.lines.append(f"  {name} = load {t}, ptr {name}.a, align 8")
+            # A vector loaded at once over what was stored one by one waits until all of it has reached the cache.
+            self.lines.append(f"  {name} = load {'volatile ' * apart}{t}, ptr {name}.a, align 8")
             return
         self.lines += [
             f"  {name}.a = getelementptr inbounds double, ptr {_base(array)}, i64 {at}",
@@ -189,6 +223,10 @@ class Function:
             f"  {name}.i = zext i32 {name}.o to i64",
         ]
         return f"{name}.i"
+
+
+def _label(step: EmittedStep) -> str:
+    return f"%trig{step.nodes[0].id}"
 
 
 def _base(array: str) -> str:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import chain
 
 from kane.codegen.emit.lanes import Lanes, hexadecimal
 from kane.expression import operations as ops
-from kane.expression.node import Expr
 from kane.expression.spline import PiecewiseCubic
 
 # Functions of the C library that programs call: symbol and number of arguments.
@@ -80,8 +77,8 @@ def _half(index: int) -> Callable[..., str]:
 
 
 # What each operation becomes, given the lanes it works on, the name of its result and those of its arguments. Nothing
-# is left to LLVM to rearrange: which products are fused with the sums that take them is decided by ``contracted``, so
-# that a program gives the same bits in every lane, in pieces of every size, alone and among others.
+# is left to LLVM to rearrange: which products are fused with the sums that take them is decided in ``fused``, so that a
+# program gives the same bits in every lane, in pieces of every size, alone and among others.
 EMITTERS: dict[int, Callable[..., str]] = {
     ops.ADD: _infix("fadd"),
     ops.SUB: _infix("fsub"),
@@ -109,23 +106,6 @@ EMITTERS: dict[int, Callable[..., str]] = {
     ops.SELECT: _select,
     ops.SPLINE: lambda k, r, a, table: f"  {r} = call {k.type} {table}({k.type} {a})",
 }
-
-
-def contracted(instructions: Sequence[Expr], outputs: Sequence[Expr]) -> dict[Expr, int]:
-    """Sums and differences that take a product nothing else uses, and which of their arguments it is.
-
-    On a machine with fused multiply-add the two are one operation.
-    """
-    uses = Counter(chain.from_iterable([node.args for node in instructions]))
-    uses.update(outputs)
-    products = {node for node in instructions if node.op == ops.MUL and uses[node] == 1}
-    found = {}
-    for node in instructions:
-        if node.op == ops.ADD or node.op == ops.SUB:
-            left, right = node.args
-            if left in products or right in products:
-                found[node] = 0 if left in products else 1
-    return found
 
 
 def fused_line(k: Lanes, r: str, operands: Sequence[str], signs: tuple[bool, bool]) -> str:

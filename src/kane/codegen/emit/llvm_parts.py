@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kane.codegen.emit.fused import contracted
 from kane.codegen.emit.lanes import ONE
 from kane.codegen.emit.llvm_function import Function, Place, Shared
-from kane.codegen.emit.llvm_operations import contracted
 from kane.codegen.emit.llvm_table import PartTable
 from kane.codegen.emit.repeats import repeated, written
 from kane.codegen.emit.steps import EmittedStep, crossing, steps_of
@@ -43,13 +43,24 @@ class Unit:
         self.signature = ", ".join(f"ptr noalias {'readonly ' * (a in read_only)}%{a}" for a in arrays)
         self.call = ", ".join(f"ptr %{a}" for a in arrays)
 
-    def write(self, nodes: Sequence[Expr], together: Sequence[Expr], outputs: Sequence[Expr], piece: int) -> None:
-        """Write the function of the outputs; one of several that it is made of holds about ``piece`` steps."""
+    def write(
+        self,
+        nodes: Sequence[Expr],
+        together: Sequence[Expr],
+        outputs: Sequence[Expr],
+        piece: int,
+        *,
+        places: Sequence[int] = (),
+    ) -> None:
+        """Write the function of the outputs; one of several that it is made of holds about ``piece`` steps.
+
+        ``places`` say where outputs are put, which lie one after the other unless they are given.
+        """
         steps = steps_of(nodes, together, contracted(nodes, outputs) if self.shared.fused else {})
         computed = {node for step in steps for node in step.nodes}
         stored: dict[Expr, list[int]] = {}
         direct = []
-        for i, output in enumerate(outputs):
+        for i, output in zip(places or range(len(outputs)), outputs, strict=True):
             if output in computed:
                 stored.setdefault(output, []).append(i)
             else:

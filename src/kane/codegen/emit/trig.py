@@ -3,11 +3,14 @@
 An angle x up to LARGEST in size is reduced by n = round(2 x / pi) to r = x - n pi/2, |r| <= pi/4, with pi/2 in parts
 subtracted one after the other; two polynomials give sin r and cos r, and n mod 4 says which is which and their signs.
 Larger angles, infinities and NaN go to the C library one by one; they leave the results of the others as they are.
+
+Programs that wait for sines wait for the longest way from x to them: polynomials are written so that it is short.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from kane.codegen.emit.lanes import Lanes
 
@@ -42,6 +45,9 @@ _TWO_OVER_PI = 0.6366197723675814
 # Adding 1.5 * 2^52 rounds to an integer and leaves it in the low bits.
 _ROUNDER = 6755399441055744.0
 
+# After a branch: its first way is the usual one.
+LIKELY = '!prof !{!"branch_weights", i32 1048576, i32 1}'
+
 
 def sincos_name(lanes: int) -> str:
     """Name of the function that takes ``lanes`` angles and returns their sines and their cosines."""
@@ -55,22 +61,53 @@ def sincos_functions(lanes: Sequence[int], *, fused: bool) -> str:
         lanes: numbers of angles taken at once, each 1, 2, 4 or 8.
         fused: whether the machine has a fused multiply-add.
     """
-    return "\n".join(_Function(w, fused).text() for w in lanes)
+    return "\n".join(_SineWriter(Lanes(w), fused, "%x", "%").function() for w in lanes)
 
 
-class _Function:
-    """Writer of one function, line by line."""
+class SmallAngles(NamedTuple):
+    """LLVM text of the sines and cosines of angles that are small.
 
-    def __init__(self, width: int, fused: bool) -> None:
-        self.lanes = Lanes(width)
+    Attributes:
+        lines: of text.
+        pair: what the function of ``sincos_name`` would return, if all angles are small.
+        small: whether they are.
+    """
+
+    lines: Sequence[str]
+    pair: str
+    small: str
+
+
+def sincos_of_small(x: str, name: str, lanes: Lanes, *, fused: bool) -> SmallAngles:
+    """The fast part of the function of ``sincos_name``, without a call.
+
+    Args:
+        x: the angles.
+        name: what the names of intermediate values begin with.
+        lanes: numbers of angles taken at once, each 1, 2, 4 or 8.
+        fused: whether the machine has a fused multiply-add.
+    """
+    writer = _SineWriter(lanes, fused, x, f"{name}.")
+    pair = writer.pair(*writer.fast())
+    return SmallAngles(writer.lines, pair, writer.small()[1])
+
+
+class _SineWriter:
+    """Writer of text, line by line."""
+
+    def __init__(self, lanes: Lanes, fused: bool, x: str, names: str) -> None:
+        """``x`` are the angles; names of intermediate values begin with ``names``."""
+        self.lanes = lanes
         self.type = self.lanes.type
         self.fused = fused
+        self.x, self.names = x, names
         self.lines: list[str] = []
         self.temporaries = 0
 
-    def text(self) -> str:
-        sine, cosine = self._fast()
-        small = self._test()
+    def function(self) -> str:
+        sine, cosine = self.fast()
+        small, every = self.small()
+        self.lines += [f"  br i1 {every}, label %fast, label %slow, {LIKELY}", "fast:"]
         self._return(sine, cosine)
         self.lines.append("slow:")
         if self.lanes.width == 1:
@@ -83,7 +120,7 @@ class _Function:
 
     def _line(self, text: str) -> str:
         self.temporaries += 1
-        name = f"%t{self.temporaries}"
+        name = f"{self.names}t{self.temporaries}"
         self.lines.append(f"  {name} = {text}")
         return name
 
@@ -103,38 +140,38 @@ class _Function:
             return self._line(f"call {t} @llvm.fma.{self.lanes.suffix}({t} {a}, {t} {b}, {t} {c})")
         return self._line(f"fadd {self.type} {self._times(a, b)}, {c}")
 
-    def _polynomial(self, z: str, z2: str, c: Sequence[float]) -> str:
-        """Six terms in pairs, so that they do not wait for one another."""
+    def _series(self, first: str, factor: str, powers: tuple[str, str], c: Sequence[float]) -> str:
+        """first + factor (c0 + c1 z + ... + c5 z^5), of ``powers`` z and z^2; three wait for one another, no more."""
+        z, z2 = powers
         low, middle, high = (self._fma(z, self._number(c[i + 1]), self._number(c[i])) for i in (0, 2, 4))
-        return self._fma(z2, self._fma(z2, high, middle), low)
+        rest = self._fma(z2, high, middle)
+        return self._fma(self._times(factor, z2), rest, self._fma(factor, low, first))
 
-    def _test(self) -> str:
-        """Branch to ``slow`` unless every angle is small; returns which ones are."""
-        size = self._line(f"call {self.type} @llvm.fabs.{self.lanes.suffix}({self.type} %x)")
+    def small(self) -> tuple[str, str]:
+        """Which angles are small, and whether all are."""
+        size = self._line(f"call {self.type} @llvm.fabs.{self.lanes.suffix}({self.type} {self.x})")
         small = every = self._line(f"fcmp ole {self.type} {size}, {self._number(LARGEST)}")
         if self.lanes.width > 1:
             every = self._line(f"call i1 @llvm.vector.reduce.and.v{self.lanes.width}i1({self.lanes.bits} {small})")
-        likely = '!prof !{!"branch_weights", i32 1048576, i32 1}'
-        self.lines += [f"  br i1 {every}, label %fast, label %slow, {likely}", "fast:"]
-        return small
+        return small, every
 
-    def _reduce(self) -> tuple[str, str]:
-        """The remainder r, and n in the low bits of integers."""
-        shifted = self._fma("%x", self._number(_TWO_OVER_PI), self._number(_ROUNDER))
+    def _reduce(self) -> tuple[str, str, str]:
+        """The remainder but for the last part of pi/2, the remainder, and n in the low bits of integers."""
+        shifted = self._fma(self.x, self._number(_TWO_OVER_PI), self._number(_ROUNDER))
         n = self._line(f"fsub {self.type} {shifted}, {self._number(_ROUNDER)}")
-        r = "%x"
+        near = r = self.x
         for part in _PARTS_FUSED if self.fused else _PARTS_PLAIN:
-            r = self._fma(n, self._number(-part), r)
-        return r, self._line(f"bitcast {self.type} {shifted} to {self.lanes.integer}")
+            near, r = r, self._fma(n, self._number(-part), r)
+        return near, r, self._line(f"bitcast {self.type} {shifted} to {self.lanes.integer}")
 
-    def _fast(self) -> tuple[str, str]:
+    def fast(self) -> tuple[str, str]:
         """Sine and cosine of small angles; of others, anything."""
-        r, n = self._reduce()
-        z = self._times(r, r)
-        z2 = self._times(z, z)
-        sine = self._fma(self._times(z, r), self._polynomial(z, z2, _SINE), r)
-        tail = self._fma(z, self._polynomial(z, z2, _COSINE), self._number(-0.5))
-        cosine = self._fma(z, tail, self._number(1.0))
+        near, r, n = self._reduce()
+        # The last part of pi/2 matters only in r itself, where r is tiny: its powers need not wait for it.
+        z = self._times(near, near)
+        z2, zr = self._times(z, z), self._times(z, near)
+        sine = self._series(r, zr, (z, z2), _SINE)
+        cosine = self._series(self._fma(z, self._number(-0.5), self._number(1.0)), z2, (z, z2), _COSINE)
         odd = self._line(f"trunc {self.lanes.integer} {n} to {self.lanes.bits}")
         first = self._line(f"select {self.lanes.bits} {odd}, {self.type} {cosine}, {self.type} {sine}")
         second = self._line(f"select {self.lanes.bits} {odd}, {self.type} {sine}, {self.type} {cosine}")
@@ -150,11 +187,13 @@ class _Function:
         changed = self._line(f"xor {self.lanes.integer} {raw}, {sign}")
         return self._line(f"bitcast {self.lanes.integer} {changed} to {self.type}")
 
+    def pair(self, sine: str, cosine: str) -> str:
+        """Both as functions return them."""
+        half = self._line(f"insertvalue {self.lanes.pair} poison, {self.type} {sine}, 0")
+        return self._line(f"insertvalue {self.lanes.pair} {half}, {self.type} {cosine}, 1")
+
     def _return(self, sine: str, cosine: str) -> None:
-        pair = self.lanes.pair
-        half = self._line(f"insertvalue {pair} poison, {self.type} {sine}, 0")
-        whole = self._line(f"insertvalue {pair} {half}, {self.type} {cosine}, 1")
-        self.lines.append(f"  ret {pair} {whole}")
+        self.lines.append(f"  ret {self.lanes.pair} {self.pair(sine, cosine)}")
 
     def _slow_scalar(self) -> None:
         self._return(self._line("call double @sin(double %x)"), self._line("call double @cos(double %x)"))

@@ -143,9 +143,9 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-def chunk_for(program: Program) -> int:
-    """How many states of a program make a chunk."""
-    states = CHUNK_WORK // max(1, len(program.instructions))
+def chunk_for(operations: int) -> int:
+    """How many states, with so many operations each, make a chunk."""
+    states = CHUNK_WORK // max(1, operations)
     return max(_BLOCK, states // _BLOCK * _BLOCK)
 
 

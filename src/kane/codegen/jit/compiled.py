@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -56,6 +57,7 @@ class CompiledFunction(ArrayFunction):
         *,
         n_work: int,
         engine: Any,
+        operations: int | None = None,
         lanes: Callable[[bool], LaneCode] | None = None,
         eager: bool = False,
         threads: int | None = None,
@@ -67,6 +69,7 @@ class CompiledFunction(ArrayFunction):
             addresses: of the functions above, in that order.
             n_work: doubles of scratch that they need.
             engine: what owns their memory.
+            operations: of one state; those of the program unless given.
             lanes: compiles the program for several states side by side, one stage for all or (True) one for each;
                 None where the machine has no registers for that.
             eager: whether to use lanes for the first batch already, and not once it pays.
@@ -89,8 +92,9 @@ class CompiledFunction(ArrayFunction):
         self._compile_lanes = lanes
         self._lanes: dict[bool, LaneCode] = {}
         self._lock = threading.Lock()
+        self._operations = len(program.instructions) if operations is None else operations
         # Operations that batches without lanes may still take, with one stage for all and with one for each state.
-        self._before_lanes = [0 if eager else _LANES_AFTER + _LANES_AFTER_EACH * len(program.instructions)] * 2
+        self._before_lanes = [0 if eager else _LANES_AFTER + _LANES_AFTER_EACH * self._operations] * 2
 
     @property
     def roots(self) -> tuple[Expr, ...]:
@@ -103,7 +107,7 @@ class CompiledFunction(ArrayFunction):
     def stage(self, parameters: Any) -> np.ndarray:
         values = self._array(parameters, "parameters", self.n_parameters)
         stage, work = np.empty((*values.shape[:-1], self.n_stage)), np.empty(self.n_work)
-        n = int(np.prod(values.shape[:-1], dtype=np.int64))
+        n = math.prod(values.shape[:-1])
         self._stages(n, values.ctypes.data, stage.ctypes.data, work.ctypes.data)
         return stage
 
@@ -125,8 +129,8 @@ class CompiledFunction(ArrayFunction):
         n = int(np.prod(batch, dtype=np.int64))
         code = self._lanes_when_due(n, each)
         start = code.ranges(parts, rest, stage, batch=batch, out=out) if code else None
-        start = start or self._ranges(parts, rest, stage, out)
-        in_chunks(n, chunk_for(self.program), self.threads, start)
+        start = start or ranges_of(self, parts, rest, stage, out)
+        in_chunks(n, chunk_for(self._operations), self.threads, start)
         return out
 
     def _lanes_when_due(self, n: int, each: bool) -> LaneCode | None:
@@ -134,28 +138,29 @@ class CompiledFunction(ArrayFunction):
             return None
         code = self._lanes.get(each)
         if code is None and self._compile_lanes is not None:
-            self._before_lanes[each] -= n * len(self.program.instructions)
+            self._before_lanes[each] -= n * self._operations
             if self._before_lanes[each] <= 0:
                 code = self.lanes(each=each)
         return code
 
-    def _ranges(
-        self, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray
-    ) -> Callable[[], Range]:
-        """What makes functions that compute states i to j - 1, one after the other."""
-        each, batch = stage.ndim > 1, out.shape[:-1]
-        arrays = [Columns.dense(parts, batch), Columns.dense([rest], batch)]
-        arrays.append(Columns.dense([stage], batch) if each else Columns(stage, 0))
-        arrays.append(Columns(out, 8 * self.n_out))
-        places = [(a.address, a.stride) for a in arrays]
-        native = self._batches[each]
 
-        def start() -> Range:
-            work = np.empty(self.n_work)
+def ranges_of(
+    code: CompiledFunction, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray
+) -> Callable[[], Range]:
+    """What makes functions that compute states i to j - 1, one after the other."""
+    each, batch = stage.ndim > 1, out.shape[:-1]
+    arrays = [Columns.dense(parts, batch), Columns.dense([rest], batch)]
+    arrays.append(Columns.dense([stage], batch) if each else Columns(stage, 0))
+    arrays.append(Columns(out, 8 * out.shape[-1]))
+    places = [(a.address, a.stride) for a in arrays]
+    native = code._batches[each]
 
-            def run(i: int, j: int, _kept: object = arrays) -> None:
-                native(j - i, *(address + i * stride for address, stride in places), work.ctypes.data)
+    def start() -> Range:
+        work = np.empty(code.n_work)
 
-            return run
+        def run(i: int, j: int, _kept: object = arrays) -> None:
+            native(j - i, *(address + i * stride for address, stride in places), work.ctypes.data)
 
-        return start
+        return run
+
+    return start

@@ -12,18 +12,25 @@ import llvmlite.binding as llvm
 
 from kane.codegen.emit.lanes import Lanes
 from kane.codegen.emit.llvm import BATCH, BATCH_EACH, LANES, MAIN, ROWS, STAGE, STAGES, Module, emit_lanes, emit_llvm
+from kane.codegen.emit.llvm_composed import emit_composed
+from kane.codegen.emit.llvm_composed_lanes import emit_composed_lanes
 from kane.codegen.jit.batches import LaneCode
 from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.programs.composed import Composed
 from kane.codegen.programs.program import Program
 from kane.errors import CompileError
 from kane.expression.collector import collector_paused
 from kane.machine.linker import Linked, link
+from kane.machine.memory import free_memory
 from kane.machine.object_cache import ObjectCache, environment_cache
 from kane.machine.processor import CODE_MODEL, RELOCATION, target_machine
 
 # Measured on programs of 1,000 to 12,000 operations: level 1 makes code as fast as levels 2 and 3 do, in less time, and
 # level 0 code half as fast; passes on the LLVM text (SLP vectorizer included) take long and find nothing.
 OPTIMIZATION_LEVEL = 1
+# Bytes of memory that LLVM takes at most, for a module and for each letter of its text: measured 1 to 27 each, the most
+# where straight-line code of 80,000 operations is in one function.
+ROOM, ROOM_EACH = 32_000_000, 27
 # Of what is kept on disk: a new number for anything new in how text becomes code that ``_origin`` does not say.
 LAYOUT = 1
 
@@ -46,16 +53,34 @@ def compile_program(
         threads: how many may work on one batch; as many as there are processors unless given.
 
     Raises:
-        CompileError: LLVM refused the program, or a function of the C library was not found.
+        CompileError: LLVM refused the program, might find no memory for it, or found no function of the C library.
     """
     cache = environment_cache() if cached else None
     machine = _target_machine()
-    width = lane_width()
-    compile_lanes = partial(_load_lanes, program, Lanes(width), piece=piece, cache=cache)
+    compile_lanes = partial(_load_lanes, program, Lanes(lane_width()), piece=piece, cache=cache)
     with collector_paused():
         module = emit_llvm(program, fused=_fuses(machine), piece=piece)
-    able = compile_lanes if width > 1 and lanes is not False else None
+    able = compile_lanes if lane_width() > 1 and lanes is not False else None
     return _load(program, module, machine, cache, lanes=able, eager=bool(lanes), threads=threads)
+
+
+def compile_composed(
+    composed: Composed, *, cached: bool = True, lanes: bool | None = None, threads: int | None = None
+) -> CompiledFunction:
+    """Compile a composed program, which has the leaves and the stage of its first one; see ``compile_program``.
+
+    Raises:
+        CompileError: as ``compile_program``.
+    """
+    cache = environment_cache() if cached else None
+    machine = _target_machine()
+    program = composed.first
+    compile_lanes = partial(_load_lanes, program, Lanes(lane_width()), cache=cache, composed=composed)
+    with collector_paused():
+        module = emit_composed(composed, fused=_fuses(machine))
+    able = compile_lanes if lanes is not False else None
+    operations = sum(composed.operations)
+    return _load(program, module, machine, cache, operations=operations, lanes=able, eager=bool(lanes), threads=threads)
 
 
 def lane_width() -> int:
@@ -74,11 +99,21 @@ def _load(
 
 
 def _load_lanes(
-    program: Program, lanes: Lanes, each: bool, *, piece: int | None = None, cache: ObjectCache | None = None
+    program: Program,
+    lanes: Lanes,
+    each: bool,
+    *,
+    piece: int | None = None,
+    cache: ObjectCache | None = None,
+    composed: Composed | None = None,
 ) -> LaneCode:
+    """Code for several states side by side, of the composed program that begins with this one if there is one."""
     machine = _target_machine()
     with collector_paused():
-        module = emit_lanes(program, lanes, each=each, fused=_fuses(machine), piece=piece)
+        if composed is None:
+            module = emit_lanes(program, lanes, each=each, fused=_fuses(machine), piece=piece)
+        else:
+            module = emit_composed_lanes(composed, lanes, each=each, fused=_fuses(machine))
     engine, addresses = _linked(program, module, (LANES, ROWS), machine, cache)
     return LaneCode(program, addresses, width=lanes.width, each=each, n_work=module.n_work, engine=engine)
 
@@ -102,6 +137,12 @@ def _code(text: str, machine: Any, cache: ObjectCache | None) -> bytes:
 
 
 def _object_code(text: str, machine: Any) -> bytes:
+    needed, free = ROOM + ROOM_EACH * len(text), free_memory()
+    if needed > free:  # LLVM ends the process where it finds none
+        raise RuntimeError(
+            f"that may take {needed / 1e6:.0f} MB of memory, and {free / 1e6:.0f} MB are left; free some, or ask for "
+            "less at once, such as fewer modes"
+        )
     return machine.emit_object(_parsed(text, machine))
 
 

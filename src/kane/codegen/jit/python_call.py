@@ -31,10 +31,10 @@ _CARRAY = 0x1 | 0x100 | 0x400
 
 # self is an array of integers: the address of code of the one signature, the bytes of state, rest, outputs and scratch
 # together, how many outputs are left out and how many follow, the type of arrays, the type of doubles; how many
-# arguments are checked, and their lengths; 1 where out may have one dimension less than it should, else 0; how many
-# quaternions, where in the state each starts, and the least and largest square of their lengths. Arguments are the
-# stage, out, and the arrays that make up the state and then the rest. These are copied into fresh memory side by side,
-# for which the code runs without the interpreter lock; then its outputs are copied into out.
+# arguments are checked, and their lengths; the dimensions of out for one state where it is made for the call, else 0;
+# how many quaternions, where in the state each starts, and the least and largest square of their lengths. Arguments
+# are the stage, out, and the arrays that make up the state and then the rest. These are copied into fresh memory side
+# by side, for which the code runs without the interpreter lock; then its outputs are copied into out.
 _TEXT = """
 declare ptr @PyMem_RawMalloc(i64)
 declare void @PyMem_RawFree(ptr)
@@ -152,22 +152,31 @@ begin:
   %trusted = icmp eq i64 %count, 0
   br i1 %trusted, label %right, label %check
 check:
-  %out.fits = call i32 @filled(ptr %out, ptr %table, i64 %wanted)
-  %out.wrong = icmp eq i32 %out.fits, 0
+  %own.place = add i64 %count, 7
+  %own.at = getelementptr i64, ptr %table, i64 %own.place
+  %own = load i32, ptr %own.at
+  %is.own = icmp ne i32 %own, 0
+  br i1 %is.own, label %made, label %given
+made:
+  %made.at = getelementptr i8, ptr %out, i64 {dimension}
+  %made.dimension = load i32, ptr %made.at
+  %made.beyond = sub i32 %made.dimension, %own
+  %made.fits = add i32 %made.beyond, 1
+  br label %one
+given:
+  %given.fits = call i32 @filled(ptr %out, ptr %table, i64 %wanted)
+  %out.wrong = icmp eq i32 %given.fits, 0
   br i1 %out.wrong, label %wrong, label %one
 one:
-  %k = phi i64 [ 0, %check ], [ %k.next, %fitting ]
-  %widest = phi i32 [ 1, %check ], [ %widest.next, %fitting ]
+  %k = phi i64 [ 0, %made ], [ 0, %given ], [ %k.next, %fitting ]
+  %widest = phi i32 [ 1, %made ], [ 1, %given ], [ %widest.next, %fitting ]
+  %out.fits = phi i32 [ %made.fits, %made ], [ %given.fits, %given ], [ %out.fits, %fitting ]
   %left = icmp slt i64 %k, %count
   br i1 %left, label %next, label %judge
 judge:
   %extra = sub i32 %widest, %out.fits
-  %lifts.place = add i64 %count, 7
-  %lifts.at = getelementptr i64, ptr %table, i64 %lifts.place
-  %lifts = load i32, ptr %lifts.at
   %is.same = icmp eq i32 %extra, 0
-  %is.lifted = icmp eq i32 %extra, %lifts
-  %matches = or i1 %is.same, %is.lifted
+  %matches = or i1 %is.same, %is.own
   br i1 %matches, label %right, label %wrong
 next:
   %k.next = add i64 %k, 1
@@ -278,13 +287,14 @@ class Checks:
         lengths: of the parts of the state and of the rest, each an array (length,) or (1, length) of doubles.
         quaternions: where in the state each starts.
         within: least and largest length of a quaternion.
-        lifted: whether ``out`` may be a vector where an argument is a batch of one, (1, length).
+        own: the dimensions of ``out`` for one state, where it is made for the call, of the right size; zero where users
+            give it, (length,) or (1, length).
     """
 
     lengths: Sequence[int]
     quaternions: Sequence[int]
     within: tuple[float, float]
-    lifted: bool = False
+    own: int = 0
 
 
 def python_call(address: int, n_memory: int, n_out: int, *, first: int = 0, checks: Checks | None = None) -> Single:
@@ -293,7 +303,7 @@ def python_call(address: int, n_memory: int, n_out: int, *, first: int = 0, chec
     It fills and returns ``out``. All are arrays of doubles, stage and out without gaps, the others of one state, (...,
     length). They may share memory. Any number of threads may call. Without ``checks`` nothing is checked; with them the
     function returns None, and does nothing, unless ``out`` and all arguments but the stage are as they say: vectors, or
-    batches of one. It returns True where ``out`` was filled, but should be a batch.
+    batches of one. It returns True where an ``out`` made for the call was filled, but should be a batch, or be none.
 
     Args:
         address: of the code, which must outlive the function.
@@ -305,7 +315,7 @@ def python_call(address: int, n_memory: int, n_out: int, *, first: int = 0, chec
     new: Any = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
     asked = Checks((), (), (0.0, 0.0)) if checks is None else checks
     squares = np.square(asked.within).view(np.int64)
-    lists = (len(asked.lengths), *asked.lengths, asked.lifted, len(asked.quaternions), *asked.quaternions, *squares)
+    lists = (len(asked.lengths), *asked.lengths, asked.own, len(asked.quaternions), *asked.quaternions, *squares)
     table = np.array([address, 8 * n_memory, first, n_out, id(np.ndarray), id(_DOUBLE), *lists], np.int64)
     method = ctypes.addressof(_method()[0])
     call: Single = new(("PyCFunction_NewEx", ctypes.pythonapi))(method, table, None)

@@ -74,7 +74,7 @@ Object.assign(Page.prototype, {
     if (this.runs.length > 1) list.push(this.check("ghosts", `ghosts: ${this.runs.slice(1).map((r) => r.name).join(", ")}`));
     if (data.arrows.length) {
       list.push(this.check("arrows", `forces: ${data.arrows.join(", ")}`));
-      for (const word of ["force", "torque"]) if (data.scales[word] || this.mode === "live") list.push(this.scaleControl(word));
+      for (const word of ["force", "torque"]) if (data.scales[word] || this.mode === "live" || data.stream && word === "force") list.push(this.scaleControl(word));
     }
     list.push(this.check("ground", "ground"));
     list.push(element("label", {}, element("span", { textContent: "look" }), element("button", { textContent: "dark / light", onclick: () => this.setLook(this.look === "dark" ? "light" : "dark") })));
@@ -91,7 +91,7 @@ Object.assign(Page.prototype, {
 
   help() {
     const keys = [["space", "play, pause"], ["← →", "a step back, forth"], ["+ −", "faster, slower"], ["R", "begin again"], ["F", "follow the next body"],
-      ["T X A G", "traces, frames, forces, ghosts"], ["L", "dark, light"], ["drag", this.mode === "live" ? "a body: pull it; elsewhere: turn" : "turn"], ["shift drag", "shift"], ["wheel", "nearer, farther"]];
+      ["T X A G", "traces, frames, forces, ghosts"], ["L", "dark, light"], ["drag", this.mode === "live" || this.mouse ? "a body: pull it; elsewhere: turn" : "turn"], ["shift drag", "shift"], ["wheel", "nearer, farther"]];
     const list = keys.flatMap(([key, text]) => [element("dt", {}, element("kbd", { textContent: key })), element("dd", { textContent: text })]);
     return element("details", { id: "help" }, element("summary", { textContent: "Keys" }), element("dl", {}, ...list));
   },
@@ -156,13 +156,14 @@ Object.assign(Page.prototype, {
       if (this.data.motion.own.closing.length || motion.m) parts.push(`constraints to ${motion.residual.toExponential(1)}`);
       if (this.pace && this.pace < 0.9 && this.playing) parts.push(`${(100 * this.pace).toFixed(0)} % of real time`);
       words = parts.join(" · ");
-    } else if (this.mode === "model" && this.data.motion.own.closing.length) words = `constraints to ${motion.residual.toExponential(1)}`;
+    } else if (this.word) words = this.word;
+    else if (this.mode === "model" && this.data.motion.own.closing.length) words = `constraints to ${motion.residual.toExponential(1)}`;
     if (this.frames % 6 === 0 && this.told.textContent !== words) this.told.textContent = words;
     if (this.frames % 3 === 0 && this.stale) { this.stale = false; this.drawPlots(); }
   },
 
   plotMenu() {
-    const names = this.mode === "run" ? Object.keys(this.runs[0].series) : [...this.data.motion.coordinates, ...this.data.motion.speeds].map((c) => c.name).concat(this.mode === "live" ? ["energy"] : []);
+    const names = this.mode === "run" ? Object.keys(this.runs[0].series) : [...this.data.motion.coordinates, ...this.data.motion.speeds].map((c) => c.name).concat(this.mode === "live" ? ["energy"] : this.data.stream ? this.data.stream.values : []);
     const menu = element("select", { ariaLabel: "add a plot", onchange: () => {
       if (menu.value && !this.plotted.includes(menu.value)) { this.plotted.push(menu.value); this.showPlots(); }
       menu.value = "";

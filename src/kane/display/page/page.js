@@ -47,10 +47,12 @@ class Page {
     this.still = 0;
     this.began = performance.now();
     this.setLook(data.look || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
+    if (data.hand) this.renderer.addForm("hand", { ...this.renderer.forms.ball, normals: this.renderer.forms.ball.points });
     this.build();
     this.start();
     this.aim();
     this.listen();
+    this.listenHand();
     requestAnimationFrame((now) => this.frame(now));
   }
 
@@ -229,6 +231,7 @@ class Page {
     const names = [...this.data.motion.coordinates, ...this.data.motion.speeds].map((c) => c.name);
     names.forEach((name, i) => (record.values[name] ||= []).push(motion.x[i]));
     if (energies) (record.values.energy ||= []).push(energies[0] + energies[1]);
+    for (const [name, value] of this.courses || []) (record.values[name] ||= []).push(value);
     if (record.time[0] < motion.time - RECORD) {
       record.time.shift();
       for (const values of Object.values(record.values)) values.shift();
@@ -259,6 +262,7 @@ class Page {
     if (shown.traces) this.drawTraces(lines);
     if (shown.frames) scene.axes(poses, [...scene.frames.keys()], lines);
     const above = scene.arrows([...(shown.arrows ? this.arrowsNow(poses) : []), ...this.pullArrow(poses)]);
+    this.drawHand(poses, lines, above);
     const cell = 10 ** Math.round(Math.log10(0.35 * this.data.scene.size));
     this.renderer.draw({ instances, lines: Float32Array.from(lines), above, camera: this.camera, look: this.look, up: this.up, size: this.data.scene.size, smooth,
       ground: shown.ground ? { height: this.floor, cell } : null });
@@ -284,6 +288,7 @@ class Page {
     const found = new Set();
     if (this.mode === "run") for (const band of this.acting()) band.bodies.forEach((body) => found.add(body));
     if (this.motion.pull) found.add(this.motion.pull.body);
+    if (this.mouse && this.mouse.grip) found.add(this.data.hand.handle.body);
     return found;
   }
 
@@ -301,16 +306,17 @@ class Page {
   // What the arrows stand for now: where, force and torque.
   actingNow(poses) {
     if (this.mode === "live") return this.motion.acting(this.data.exerted).map((a) => ({ ...a, from: V.add(this.scene.place(poses, a.body, a.at), a.arm) }));
+    if (this.mode === "stream") return (this.acted || []).filter((a) => Number.isFinite(a.from[0]));
     if (this.mode !== "run") return [];
     const run = this.runs[0], { low, high, share } = this.stateAt(run, this.cursor);
     const between = (list) => (list ? [0, 1, 2].map((i) => (1 - share) * list[3 * low + i] + share * list[3 * high + i]) : [0, 0, 0]);
     return run.arrows.map((a) => ({ name: a.name, from: V.add(this.scene.place(poses, a.body, a.at), between(a.arm)), force: between(a.force), torque: between(a.torque) }));
   }
 
-  // Metres for a newton, or a newton metre; a live page lets the greatest that it has seen fill a part of the scene.
+  // Metres for a newton, or a newton metre; a page that does not know them all lets the greatest that it has seen fill a part of the scene.
   lengthOf(word, vector) {
     const length = V.length(vector), whole = (word === "force" ? 1 / 2 : 1 / 3) * this.data.scene.size;
-    if (this.mode === "live" && length && !(length * this.scales[word] <= whole && this.scales[word])) this.scales[word] = whole / length;
+    if (this.mode !== "run" && length && !(length * this.scales[word] <= whole && this.scales[word])) this.scales[word] = whole / length;
     return this.scales[word] * this.stretched[word];
   }
 
@@ -357,6 +363,7 @@ class Page {
       if (!before) return;
       const [dx, dy] = [e.clientX - before[0], e.clientY - before[1]], others = [...fingers].filter(([id]) => id !== e.pointerId);
       if (this.motion.pull) this.drag(...place(e));
+      else if (this.mouse && this.mouse.grip) this.dragHand(...place(e));
       else if (others.length) {
         const other = others[0][1], span = (p) => Math.hypot(p[0] - other[0], p[1] - other[1]);
         this.camera.zoom(span(before) / Math.max(1, span([e.clientX, e.clientY])));
@@ -400,6 +407,7 @@ class Page {
 
   // A body under the pointer is held by a spring, where equations are at hand; elsewhere the camera turns.
   grab(px, py, aspect) {
+    if (this.mouse) this.grasp(px, py, aspect);
     if (this.mode !== "live") return;
     const found = this.scene.hit(this.posesNow(), this.camera.ray(px, py, aspect));
     if (!found || !found.body) return;
@@ -414,6 +422,7 @@ class Page {
   }
 
   release() {
+    if (this.mouse && this.mouse.grip) { this.mouse.grip = null; this.sayHand(); }
     if (!this.motion.pull) return;
     this.motion.pull = null;
     this.energyAtStart = this.energy();

@@ -19,17 +19,21 @@ function connect() {
   };
   socket.onopen = () => socket.send(location.hash.slice(1));
   socket.onclose = (e) => alert(e.code === 1008 ? `The server refused: ${e.reason}.` : "The server has closed this view.");
+  const take = (numbers) => {
+    const { motion } = window.kane, end = 1 + motion.nq + motion.n;
+    motion.time = numbers[0];
+    motion.x = numbers.slice(1, end);
+    window.kane.heard(numbers.subarray(end));
+    window.kane.remember();
+  };
+  let early = null;  // the state that came before the page was there
   socket.onmessage = ({ data }) => {
     if (typeof data === "string") {
       const { page, source } = JSON.parse(data);
       const script = element("script", { src: URL.createObjectURL(new Blob([source], { type: "text/javascript" })) });
-      script.onload = () => { begin(page, window.kane_programs()); if (page.control) window.kane.socket = socket; };
+      script.onload = () => { begin(page, window.kane_programs()); if (page.control || page.hand && page.hand.mouse) window.kane.socket = socket; if (early && window.kane) take(early); };
       document.head.append(script);
-    } else if (window.kane) {
-      const numbers = new Float64Array(data), { motion } = window.kane;
-      motion.time = numbers[0];
-      motion.x = numbers.slice(1);
-      window.kane.remember();
-    }
+    } else if (window.kane) take(new Float64Array(data));
+    else early = new Float64Array(data);
   };
 }

@@ -10,10 +10,12 @@ import numpy as np
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute
+from kane.formulation.constraints.integrals import integral
 from kane.formulation.constraints.rows import ROUNDING, Equation, row_equation
 from kane.formulation.recursive.measures import images
 from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.system import System
+from kane.model.constraints import Row
 from kane.model.contacts import Candidate
 
 
@@ -42,6 +44,12 @@ class CandidateEquations:
     def rows(self) -> tuple[Equation, ...]:
         """The normal row, where there is one, then the tangents."""
         return self.tangents if self.normal is None else (self.normal, *self.tangents)
+
+    @property
+    def declared(self) -> tuple[Row, ...]:
+        """What the rows were made of: tangents along which nothing can move have none."""
+        names = {row.name for row in self.rows}
+        return tuple(row for row in self.candidate.rows if f"{self.name}: {row.name}" in names)
 
     def __repr__(self) -> str:
         return f"<Candidate {self.name!r}: {', '.join(row.name for row in self.rows)}>"
@@ -79,6 +87,9 @@ def _equations(c: Candidate, system: System, probe: Probe) -> CandidateEquations
     for row in (*moving, *(() if normal is None else (normal,))):
         if not row.linear:
             raise ModelError(f"{row.name!r} is not linear in the speeds; what comes and goes must be")
+    if c.bilateral:
+        declared = {f"{c.name}: {row.name}": row for row in c.tangents}
+        moving = tuple(replace(x, integral=integral(declared[x.name], x, system, probe)) for x in moving)
     friction = (0.0, 0.0) if c.friction is None else (c.friction.static, c.friction.kinetic)
     lift = system.arena.lift
     given = [lift(0.0 if x is None else x) for x in (c.gap, c.on, c.off, *friction, c.restitution.coefficient)]

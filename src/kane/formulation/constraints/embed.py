@@ -6,20 +6,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kane.errors import ModelError
-from kane.expression.derivative import total_time_derivative
+from kane.expression.derivative import linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute
+from kane.formulation.constraints.base_velocity import Based, least_base
 from kane.formulation.constraints.elimination import Elimination, LinearRow, eliminate
 from kane.formulation.constraints.embedding import Embedding, InNumbers, NoConstraints, OnGraph, weighted_sum
 from kane.formulation.constraints.near_state import NearState
 from kane.formulation.constraints.rows import ROUNDING, Equation, shortest
 from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.speeds import Speeds
+from kane.formulation.tree.system import System
 from kane.model.checks import near
 from kane.model.model import Model
 
 
-def embed(constraints: Sequence[Equation], speeds: Speeds, model: Model, probe: Probe, t: Expr) -> Embedding:
+def embed(constraints: Sequence[Equation], system: System, model: Model, probe: Probe, t: Expr) -> Embedding:
     """Embed constraints on the graph, if named dependent speeds or a state ask for it or no state-dependent divisor is
     needed, and else in numbers.
 
@@ -29,7 +31,7 @@ def embed(constraints: Sequence[Equation], speeds: Speeds, model: Model, probe: 
     """
     if not constraints:
         return NoConstraints()
-    choice = model.speed_choice
+    choice, speeds = model.speed_choice, system.speeds
     dependent = choice.dependent
     names = [leaf.name for leaf in speeds.u]
     for name in dependent:
@@ -49,7 +51,7 @@ def embed(constraints: Sequence[Equation], speeds: Speeds, model: Model, probe: 
         if redundant is not None:
             return _on_graph(found, redundant, speeds, t)
     if choice.near is not None:
-        return _near(NearState([shortest(c, speeds, probe) for c in constraints], speeds, choice, probe, t))
+        return _near(constraints, system, model, probe, t)
     if not dependent:
         return InNumbers(model.name)
     found = eliminate(rows, [names.index(name) for name in dependent], probe)
@@ -58,23 +60,76 @@ def embed(constraints: Sequence[Equation], speeds: Speeds, model: Model, probe: 
     return _on_graph(found, redundant or [], speeds, t)
 
 
-def _near(state: NearState) -> OnGraph:
-    """The embedding by the dependent speeds and the rows that are chosen at a state.
+def _near(constraints: Sequence[Equation], system: System, model: Model, probe: Probe, t: Expr) -> OnGraph:
+    """The embedding by the dependent speeds and the rows that are chosen at a state."""
+    rows = [shortest(c, system.speeds, probe) for c in constraints]
+    state = NearState(rows, system.speeds, model.speed_choice, probe, t)
+    chosen, there = state.choose(), state.at(state.q)
+    kept = [rows[i] for i in chosen.rows]
+    left_out = tuple(row.name for row in rows if row not in kept)
+    based = least_base(kept, chosen.columns, system, model, probe)
+    if based is None:
+        found = _by_remainders(kept, chosen.columns, system.speeds, there, t)
+    else:
+        found = _by_base(based, chosen.columns, system.speeds, there, t)
+    return replace(found, redundant=left_out, divisors=tuple(there(found.fails_where).tolist()))
+
+
+def _by_base(based: Based, dependent: Sequence[int], speeds: Speeds, probe: Probe, t: Expr) -> OnGraph:
+    """The embedding in the joints' own speeds that follows from the one in a system with a base velocity."""
+    its = based.system.speeds
+    inner = _by_remainders(based.rows, dependent, its, probe, t)
+    changes = [weighted_sum(row, its.udot, rest) for row, rest in zip(its.C, its.a_t, strict=True)]
+    own = [next(iter(row)) for row in speeds.C]
+    values = dict(zip(own, substitute(its.natural, inner.u), strict=True))
+    rates = dict(zip(own, substitute(changes, {**inner.u, **inner.udot}), strict=True))
+    u, udot = ({leaves[p]: found[p] for p in inner.D} for leaves, found in ((speeds.u, values), (speeds.udot, rates)))
+    rows, _ = linear_coefficients(list(u.values()), speeds.u)
+    _, e_t = linear_coefficients(list(udot.values()), speeds.udot)
+    zero = t.arena.zero
+    D = {p: {j: c for j, c in enumerate(row) if c is not zero} for p, row in zip(inner.D, rows, strict=True)}
+    remainders = dict(zip(inner.D, e_t, strict=True))
+    names = tuple(leaf.name for leaf in speeds.u)
+    return OnGraph(names, D, u, udot, remainders, (), inner.fails_where, based=(based.system, inner))
+
+
+def embed_dependent(constraints: Sequence[Equation], system: System, model: Model, probe: Probe, t: Expr) -> OnGraph:
+    """Embed constraints that are linear in the speeds by the dependent ones that the model names.
+
+    Where some rows imply the others, the state near which the model's choice is says which are left out.
+
+    Raises:
+        ModelError: there is no such state, or as ``NearState.choose``.
+    """
+    choice, speeds = model.speed_choice, system.speeds
+    if choice.near is not None:
+        return _near(constraints, system, model, probe, t)
+    rows = [shortest(c, speeds, probe) for c in constraints]
+    if len(rows) != len(choice.dependent):
+        raise ModelError(
+            f"{len(choice.dependent)} speeds of {model.name!r} are dependent by {len(rows)} constraint equations, of "
+            "which some imply the others; give near=kane.assemble(equations, ...), a state that says which"
+        )
+    names = [leaf.name for leaf in speeds.u]
+    columns = [names.index(name) for name in choice.dependent]
+    found = _by_remainders(rows, columns, speeds, probe, t)
+    _require_all(choice.dependent, [names[p] for p in found.D])
+    return found
+
+
+def _by_remainders(
+    kept: Sequence[Equation], dependent: Sequence[int], speeds: Speeds, probe: Probe, t: Expr
+) -> OnGraph:
+    """The embedding by dependent speeds that these rows give.
 
     The rows' remainders go through the same elimination, as a column of their own: shorter than the derivatives of its
     quotients.
     """
-    chosen, speeds = state.choose(), state.speeds
     last = len(speeds.u)
-    kept = [state.constraints[i] for i in chosen.rows]
     rows = [_row(c, speeds) for c in kept]
     for row, c in zip(rows, kept, strict=True):
         row.coefficients[last] = c.remainder
-    there = state.at(state.q)
-    found = eliminate(rows, chosen.columns, there)
-    left_out = [c.name for c in state.constraints if c not in kept]
-    embedding = _on_graph(found, left_out, speeds, state.t, remainder=last)
-    return replace(embedding, divisors=tuple(there(embedding.fails_where).tolist()))
+    return _on_graph(eliminate(rows, dependent, probe), [], speeds, t, remainder=last)
 
 
 def _on_graph(

@@ -16,6 +16,7 @@ from kane.expression.traverse import count
 from kane.formulation.recursive.coriolis import Entries, both_triangles, congruent
 from kane.formulation.route import Route
 from kane.formulation.tree.sparse import Sparse, solve
+from kane.formulation.tree.system import System
 from kane.geometry.scalars import is_zero
 from kane.native.header import AFRESH, FIXED, KEPT, UNCHOSEN
 
@@ -139,7 +140,10 @@ class OnGraph(Embedding):
     Attributes:
         speeds: names of all speeds.
         D, u, udot, redundant, fails_where: as of every Embedding.
+        remainders: e_t by dependent column.
         divisors: values of ``fails_where`` at the state near which the choice was made.
+        based: a system with other dependent speeds under the same columns, and the same embedding in it, where M and
+            bias take fewer operations so.
     """
 
     speeds: tuple[str, ...]
@@ -150,6 +154,7 @@ class OnGraph(Embedding):
     redundant: tuple[str, ...]
     fails_where: tuple[Expr, ...]
     divisors: tuple[float, ...] = ()
+    based: tuple[System, OnGraph] | None = None
 
     in_numbers = ()
     evaluated, counted, remark = EVALUATED, COUNTED, ""
@@ -245,7 +250,7 @@ class InNumbers(Embedding):
     choice = Choice(AFRESH, KEPT, UNCHOSEN)
     D, u, udot = (MappingProxyType[Any, Any]({}) for _ in range(3))
     redundant, fails_where = (), ()
-    in_numbers = ("rhs", *COUNTED, "input_matrix", "energy", "momentum")
+    in_numbers = ("rhs", *COUNTED, "whole_mass_matrix", "input_matrix", "energy", "momentum")
     evaluated, counted = (
         ("constraints", "unconstrained"),
         ("unconstrained", "constraints", "configuration", "kinematics"),

@@ -33,7 +33,7 @@ ASIDE, SETTLED, IMPLIED = 1e-3, 1e-12, 1e-4
 NEIGHBOURS, ITERATIONS = 3, 20
 
 
-class Chosen(NamedTuple):
+class Pivots(NamedTuple):
     """Columns of the dependent speeds, and as many rows that give them; the other rows hold with these."""
 
     columns: list[int]
@@ -96,7 +96,7 @@ class NearState:
             A[place] = value
         return A
 
-    def choose(self) -> Chosen:
+    def choose(self) -> Pivots:
         """The choice.
 
         Of the speeds that are not to stay independent the columns of A that the embedding in numbers takes, of all
@@ -123,7 +123,7 @@ class NearState:
                 f"{rank} constraint equations count at the state given, and {len(columns)} of the speeds "
                 f"{', '.join(dependent)} can be dependent there; name as many others, or leave the choice to kane"
             )
-        return Chosen(columns, sorted(pivot_columns(A[:, columns].T)))
+        return Pivots(columns, sorted(pivot_columns(A[:, columns].T)))
 
     def _require_closed(self) -> None:
         closing, phi = self._residuals(self.q)

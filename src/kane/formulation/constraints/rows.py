@@ -36,6 +36,8 @@ class Equation:
         configuration: the residual of the configuration; None for a motion constraint.
         linear: whether the motion constraint is linear in u.
         instead: A u + b of a row that may stand for this one where speeds are eliminated; None where there is none.
+        integral: of a row that comes and goes, what its motion is the time derivative of, and which it therefore holds
+            at the value that it had when it was imposed; None where the configuration says more, or nothing is known.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Equation:
     configuration: Expr | None
     linear: bool
     instead: Expr | None = None
+    integral: Expr | None = None
 
     def __repr__(self) -> str:
         rest = "" if self.configuration is None else f", derivative of {self.configuration!r} = 0"
@@ -85,7 +88,7 @@ def shortest(equation: Equation, speeds: Speeds, probe: Probe) -> Equation:
     """
     if equation.instead is not None:
         other = _equation(equation.name, equation.instead, equation.configuration, speeds)
-        return other if _operations(other) < _operations(equation) else equation
+        return other if operations([other]) < operations([equation]) else equation
     if equation.configuration is None:
         return equation
     rates = dict(zip(speeds.q, speeds.kinematics, strict=True))
@@ -96,7 +99,7 @@ def shortest(equation: Equation, speeds: Speeds, probe: Probe) -> Equation:
     same = abs(values[0] - values[1]) <= ROUNDING * max(1.0, abs(values[1]))
     return (
         replace(found, configuration=equation.configuration)
-        if same and _operations(found) < _operations(equation)
+        if same and operations([found]) < operations([equation])
         else equation
     )
 
@@ -109,8 +112,9 @@ def _written(equation: Equation, images: Mapping[Expr, Expr]) -> Equation:
     return replace(equation, coefficients=columns, motion=motion, remainder=remainder)
 
 
-def _operations(equation: Equation) -> int:
-    return sum(count([*equation.coefficients.values(), equation.remainder]).values())
+def operations(equations: Sequence[Equation]) -> int:
+    """That coefficients and remainders of rows take together."""
+    return sum(count([x for e in equations for x in (*e.coefficients.values(), e.remainder)]).values())
 
 
 def row_equation(row: Row, name: str, system: System) -> Equation:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import jacobian
@@ -79,8 +80,8 @@ def constrained_terms(equations: Equations, of: Derivable, wrt: Sequence[str]) -
         multipliers = tuple(free.t.arena.leaf(INPUT, f"multiplier {k + 1}") for k in range(len(motion)))
         forces, rows = [], [*motion]
         if name in MOVING:
-            forces = _forces(equations, multipliers, inputs=name in DRIVEN)
-            rows += [_acceleration(equations, k) for k in range(len(motion))]
+            forces = [free.t.arena.lift(x) for x in constrained_forces(equations, multipliers, inputs=name in DRIVEN)]
+            rows += [row_acceleration(equations, k) for k in range(len(motion))]
         values = tuple(free.baked_in([*forces, *found, *rows]))
         directions = [d for x in varied if x.word not in ("u", "udot") for d in x.directions]
         speeds = Variable("u", tuple(leaf.name for leaf in free.u), tuple({leaf: leaf.arena.one} for leaf in free.u))
@@ -116,16 +117,18 @@ def _outputs(
     return name, found.outputs, tuple(found.names), tuple(found.rest), single
 
 
-def _forces(equations: Equations, multipliers: Sequence[Expr], *, inputs: bool) -> list[Expr]:
+def constrained_forces(equations: Equations, multipliers: Sequence[Expr], *, inputs: bool) -> list[Any]:
+    """M udot + bias - A^T lambda, less B inputs where they act, for all speeds."""
     free = equations.unconstrained
-    needed = (free.route.loaded if inputs else free.route.passive)(free.udot)
+    needed = list((free.route.loaded if inputs else free.route.passive)(free.udot))
     for row, force in zip(equations.constraints, multipliers, strict=True):
         for j, c in row.coefficients.items():
             needed[j] = needed[j] - c * force
-    return [free.t.arena.lift(x) for x in needed]
+    return needed
 
 
-def _acceleration(equations: Equations, k: int) -> Expr:
+def row_acceleration(equations: Equations, k: int) -> Expr:
+    """A udot + remainder of a row."""
     row = equations.constraints[k]
     terms = (c * equations.udot[j] for j, c in row.coefficients.items())
     return sum(terms, row.remainder)

@@ -102,7 +102,8 @@ def derivative(equations: Equations, of: Derivable, wrt: Sequence[str]) -> Deriv
             values, entries = _with_accelerations(equations, found.outputs, varied)
         elif isinstance(of, str) and of == "inverse":
             values = tuple(found.outputs)
-            entries = force_entries(equations, values, varied, inputs=False) | _masses(equations, directions)
+            masses = _masses(equations, directions)
+            entries = force_entries(equations, values, varied, inputs=False, beside=[*masses.values()]) | masses
         else:
             values, entries = tuple(found.outputs), jacobian(found.outputs, directions)
     return Derivative(name, tuple(found.names), values, single, varied, entries, tuple(found.rest))
@@ -121,14 +122,6 @@ def _at_accelerations(
     at = dict(zip(equations.udot, udot, strict=True))
     values = substitute([*outputs, *entries.values()], at)
     return tuple(values[: len(outputs)]), dict(zip(entries, values[len(outputs) :], strict=True))
-
-
-def rhs_along(
-    equations: Equations, directions: Sequence[Direction]
-) -> tuple[tuple[Expr, ...], dict[tuple[int, int], Expr]]:
-    """x' = [qdot, udot], and its derivatives along directions, under (output, direction)."""
-    along = Variable("x", tuple(f"direction {k + 1}" for k in range(len(directions))), tuple(directions))
-    return _with_accelerations(equations, quantity(equations, "rhs").outputs, (along,))
 
 
 def _with_accelerations(
@@ -157,6 +150,7 @@ def derivative_program(equations: Equations, found: Derivative) -> Program:
     """The straight-line program of values and entries."""
     state = (equations.t, *equations.q, *equations.u)
     with collector_paused():
-        outputs = factor(found.quantity.outputs)
+        # The second time takes apart what the first one left with a single use.
+        outputs = factor(factor(found.quantity.outputs))
         name = f"derivatives of {found.name} by {', '.join(variable.word for variable in found.variables)}"
         return Program(name, outputs, state=state, rest=found.rest, parameters=equations.parameters)

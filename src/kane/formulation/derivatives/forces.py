@@ -1,8 +1,9 @@
-"""Derivatives of the forces that a motion needs: by the graph, or by recursions of their own where that is shorter."""
+"""Derivatives of the forces that a motion needs: each column by the graph, or by recursions where that is shorter."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 from kane.expression.derivative import jacobian
@@ -12,14 +13,23 @@ from kane.formulation.derivatives.variables import Variable
 from kane.formulation.equations import Equations
 from kane.formulation.recursive.coriolis import inverse_derivatives, moves_evenly
 from kane.formulation.recursive.route import RecursiveRoute
-from kane.formulation.tree.cost import cost
+from kane.formulation.tree.cost import cheapest
 
 # With more speeds than this recursions are taken untried: the graph's derivatives cost O(n d) passes over whole links.
 MANY_SPEEDS = 16
+# What recursions vary.
+INERTIAL = ("q", "u")
 Entries = dict[tuple[int, int], Expr]
 
 
-def force_entries(equations: Equations, needed: Sequence[Expr], varied: Sequence[Variable], *, inputs: bool) -> Entries:
+def force_entries(
+    equations: Equations,
+    needed: Sequence[Expr],
+    varied: Sequence[Variable],
+    *,
+    inputs: bool,
+    beside: Sequence[Expr] = (),
+) -> Entries:
     """The derivatives of the forces at udot, which are leaves, that are not zero, under (speed, column).
 
     Args:
@@ -27,15 +37,27 @@ def force_entries(equations: Equations, needed: Sequence[Expr], varied: Sequence
         needed: M udot + bias, less B inputs where ``inputs`` says so.
         varied: whose columns stand side by side.
         inputs: whether the inputs act.
+        beside: what else is found with them.
     """
     directions = [d for variable in varied for d in variable.directions]
     recursive = _recursive(equations, varied, inputs=inputs)
     if recursive is not None and len(equations.u) > MANY_SPEEDS:
         return recursive
     graph = jacobian(needed, directions)
-    if recursive is None:
-        return graph
-    return min((graph, recursive), key=lambda entries: cost([*needed, *entries.values()]))
+    return graph if recursive is None else _cheapest([*needed, *beside], graph, recursive, varied)
+
+
+def _cheapest(given: Sequence[Expr], graph: Entries, recursive: Entries, varied: Sequence[Variable]) -> Entries:
+    """Each column by the graph or by the recursion, so that all cost least beside what is given."""
+    lengths = [len(variable.labels) for variable in varied]
+    columns: list[tuple[Entries, Entries]] = [({}, {}) for _ in range(sum(lengths))]
+    for way, entries in enumerate((graph, recursive)):
+        for place, x in entries.items():
+            columns[place[1]][way][place] = x
+    ways = product(*((0, 1) if variable.word in INERTIAL else (0,) for variable in varied))
+    starts = [[k for k, length in zip(way, lengths, strict=True) for _ in range(length)] for way in ways]
+    chosen = cheapest(given, [[[*e.values()] for e in column] for column in columns], starts)
+    return {place: x for k, column in zip(chosen, columns, strict=True) for place, x in column[k].items()}
 
 
 def _recursive(equations: Equations, varied: Sequence[Variable], *, inputs: bool) -> Entries | None:
@@ -43,12 +65,12 @@ def _recursive(equations: Equations, varied: Sequence[Variable], *, inputs: bool
     route, speeds = equations.route, equations.system.speeds
     if not (isinstance(route, RecursiveRoute) and isinstance(equations.embedding, NoConstraints)):
         return None
-    if not (speeds.are_natural and moves_evenly(route.system)) or not {"q", "u"} & {x.word for x in varied}:
+    if not (speeds.are_natural and moves_evenly(route.system)) or not {*INERTIAL} & {x.word for x in varied}:
         return None
     zero = equations.system.arena.zero
     columns = [next(iter(row)) for row in speeds.C]
     found = inverse_derivatives(route.system, [equations.udot[j] for j in columns])
-    inertial = dict(zip(("q", "u"), found, strict=True))
+    inertial = dict(zip(INERTIAL, found, strict=True))
     loads = [equations.system.arena.lift(x) for x in route.resisted(inputs=inputs)]
     entries: dict[tuple[int, int], Any] = {}
     start = 0

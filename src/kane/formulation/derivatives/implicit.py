@@ -61,7 +61,8 @@ def acceleration_entries(
     order, embedding, lift = independent_speeds(equations), equations.embedding, equations.system.arena.lift
     at = dict(zip(equations.udot, udot, strict=True))
     needed = needed_forces(equations, equations.udot)
-    moved = force_entries(equations, needed, varied, inputs=True)
+    M = [x for row in equations.mass_matrix for x in row]
+    moved = force_entries(equations, needed, varied, inputs=True, beside=M)
     there = dict(zip(moved, substitute(list(moved.values()), at), strict=True))
     factor = mass_factor(equations)
     dependent = list(embedding.udot)

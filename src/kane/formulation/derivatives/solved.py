@@ -39,7 +39,7 @@ class SolvedTerms:
         entries: (unknown, column) of the entries of df.
         outputs: how many values stand before udot.
         slopes: (output, column) of their derivatives that are not zero.
-        program: of [inputs, udot]: the factor of M, df, outputs, slopes.
+        program: of [inputs, udot]: the factor of M, df, outputs, slopes, udot.
         solution: the unknowns of right-hand sides, the factor its parameters.
     """
 
@@ -80,9 +80,11 @@ def solved_terms(equations: Equations, of: str, wrt: Sequence[str]) -> SolvedTer
         solution, used = _solution(M)
         lift = equations.system.arena.lift
         kept = [*(lift(x) for row in M[0] for x in row.values()), *(lift(x) for x in M[1])]
-        forces = force_entries(equations, needed_forces(equations, equations.udot), varied, inputs=True)
+        needed = needed_forces(equations, equations.udot)
+        forces = force_entries(equations, needed, varied, inputs=True, beside=kept)
         slopes = jacobian(asked.outputs[:first], directions)
         roots = [*(kept[k] for k in used), *forces.values(), *asked.outputs[:first], *slopes.values()]
+        roots += equations.udot
         state, rest = (equations.t, *equations.q, *equations.u), (*equations.inputs, *equations.udot)
         name = f"terms of derivatives of {of} by {', '.join(x.word for x in varied)}"
         program = Program(name, factor(roots), state=state, rest=rest, parameters=equations.parameters)

@@ -94,6 +94,9 @@ class Derived(Protocol):
     def closing(self) -> tuple[Equation, ...]: ...
 
     @property
+    def held(self) -> tuple[Equation, ...]: ...
+
+    @property
     def candidates(self) -> tuple[CandidateEquations, ...]: ...
 
     @property
@@ -124,8 +127,16 @@ def _forces(eqs: Derived) -> list[str]:
 
 
 def _mass_matrix(eqs: Derived) -> Quantity:
+    """One triangle: what is printed, counted and exported."""
     places = lower_triangle(len(eqs.u))
     return Quantity([f"M_{i + 1}_{j + 1}" for i, j in places], [eqs.mass_matrix[i][j] for i, j in places])
+
+
+def _whole_mass_matrix(eqs: Derived) -> Quantity:
+    """By rows: what users of numbers want."""
+    n = len(eqs.u)
+    names = [f"M_{i + 1}_{j + 1}" for i in range(n) for j in range(n)]
+    return Quantity(names, [eqs.mass_matrix[max(i, j)][min(i, j)] for i in range(n) for j in range(n)])
 
 
 def _input_matrix(eqs: Derived) -> Quantity:
@@ -169,6 +180,13 @@ def _configuration(eqs: Derived) -> Quantity:
     return Quantity([row.name for row in rows], eqs.unconstrained.baked_in([row.configuration for row in rows]))
 
 
+def _configuration_found(eqs: Derived) -> Quantity:
+    """The same, then what rows that come and go hold at the value found."""
+    closing, held = _configuration(eqs), eqs.held
+    found = eqs.unconstrained.baked_in([row.integral for row in held])
+    return Quantity([*closing.names, *(row.name for row in held)], [*closing.outputs, *found])
+
+
 def _closure(eqs: Derived) -> Quantity:
     """phi of every row of these equations that restricts the configuration, then J by rows, with dphi/dt = J u + ..."""
     free, rows = eqs.unconstrained, [row for row in eqs.constraints if row.configuration is not None]
@@ -205,6 +223,7 @@ PROGRAMS: dict[str, Callable[[Derived], Quantity]] = {
     "inverse": lambda eqs: Quantity(_forces(eqs), eqs.inverse, eqs.udot),
     "bias": lambda eqs: Quantity(_forces(eqs), eqs.bias),
     "mass_matrix": _mass_matrix,
+    "whole_mass_matrix": _whole_mass_matrix,
     "input_matrix": _input_matrix,
     "coriolis_matrix": _coriolis_matrix,
     "gravity_vector": lambda eqs: Quantity(_forces(eqs), eqs.gravity_vector),
@@ -213,6 +232,7 @@ PROGRAMS: dict[str, Callable[[Derived], Quantity]] = {
     "poses": _poses,
     "constraints": _constraints,
     "configuration": _configuration,
+    "configuration found": _configuration_found,
     "closure": _closure,
     "unconstrained": _unconstrained,
     "gaps": _gaps,

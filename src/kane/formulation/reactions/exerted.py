@@ -18,7 +18,6 @@ from kane.expression.derivative import gradient
 from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE, MEASURE, RATE, SPEED
 from kane.expression.traverse import leaves, substitute
-from kane.formulation.constraints.candidates import CandidateEquations
 from kane.formulation.constraints.elimination import NEGLIGIBLE
 from kane.formulation.equations import Equations
 from kane.formulation.read_model import probe_of
@@ -69,7 +68,7 @@ class Exerted:
     source: str
 
 
-class _Part(NamedTuple):
+class _Share(NamedTuple):
     """A force at a point of a body in N, or a torque on it, in one row."""
 
     row: int
@@ -89,7 +88,7 @@ def exerted(equations: Equations, name: str) -> Exerted:
     model, system = equations.model, equations.system
     joints = {c.name: c for c in model.connections}
     rows = {c.name: (c.rows, "reaction") for c in model.constraints}
-    rows |= {c.name: (_in_equations(c), "contact") for c in equations.candidates}
+    rows |= {c.name: (c.declared, "contact") for c in equations.candidates}
     loads = dict(equations.tree.loads)
     with collector_paused():
         if name in joints:
@@ -104,30 +103,24 @@ def exerted(equations: Equations, name: str) -> Exerted:
     raise ModelError(f"there is no joint, constraint, contact or load {shown(name)} to be drawn; {near(name, known)}")
 
 
-def _in_equations(c: CandidateEquations) -> tuple[Row, ...]:
-    """The rows of a candidate that have a multiplier: tangents along which nothing can move have none."""
-    names = {row.name for row in c.rows}
-    return tuple(row for row in c.candidate.rows if f"{c.name}: {row.name}" in names)
-
-
-def _of_joint(system: System, c: Connection) -> list[_Part]:
+def _of_joint(system: System, c: Connection) -> list[_Share]:
     """Force and torque along the axes of M, in the order in which reactions are given."""
     axes = [from_body(system, c.child.index, 0, tuple(c.R_CM.apply(e))) for e in AXES]
-    forces = [_Part(k, c.child.index, c.p_CM, e) for k, e in enumerate(axes)]
-    return [*forces, *(_Part(3 + k, c.child.index, None, e) for k, e in enumerate(axes))]
+    forces = [_Share(k, c.child.index, c.p_CM, e) for k, e in enumerate(axes)]
+    return [*forces, *(_Share(3 + k, c.child.index, None, e) for k, e in enumerate(axes))]
 
 
-def _of_load(system: System, effect: Effect) -> Iterator[list[_Part]]:
+def _of_load(system: System, effect: Effect) -> Iterator[list[_Share]]:
     """Each force and effort by itself."""
     for along, effort in effect.efforts:
         yield _along(system, along.connection, along.place, (0, effort))
     for wrench in effect.wrenches:
         E, body = wrench.expressed_in.index, wrench.point.body.index
-        force = _Part(0, body, wrench.point.position_in_body, from_body(system, E, 0, wrench.force))
-        yield [force, _Part(0, body, None, from_body(system, E, 0, wrench.torque))]
+        force = _Share(0, body, wrench.point.position_in_body, from_body(system, E, 0, wrench.force))
+        yield [force, _Share(0, body, None, from_body(system, E, 0, wrench.torque))]
 
 
-def _along(system: System, c: Connection, place: int, term: tuple[int, Any]) -> list[_Part]:
+def _along(system: System, c: Connection, place: int, term: tuple[int, Any]) -> list[_Share]:
     """An effort along a natural speed of a joint: the least wrench with its power, and none along the other speeds."""
     row, effort = term
     arena = system.arena
@@ -140,10 +133,10 @@ def _along(system: System, c: Connection, place: int, term: tuple[int, Any]) -> 
     torque, force = (
         from_body(system, c.child.index, 0, tuple(c.R_CM.apply(times(share, v)))) for v in (own[:3], own[3:])
     )
-    return [_Part(row, c.child.index, c.p_CM, force), _Part(row, c.child.index, None, torque)]
+    return [_Share(row, c.child.index, c.p_CM, force), _Share(row, c.child.index, None, torque)]
 
 
-def _of_row(system: System, model: Model, k: int, row: Row) -> Iterator[_Part]:
+def _of_row(system: System, model: Model, k: int, row: Row) -> Iterator[_Share]:
     """What the multiplier of a constraint equation does work with: the derivatives of its rate by velocities."""
     rate = row.configuration if row.motion is None else row.motion
     assert rate is not None
@@ -163,7 +156,7 @@ def _of_row(system: System, model: Model, k: int, row: Row) -> Iterator[_Part]:
             yield from _of_measure(system, leaf.data, k, share)
 
 
-def _outward(system: System, model: Model, parts: list[_Part]) -> list[_Part]:
+def _outward(system: System, model: Model, parts: list[_Share]) -> list[_Share]:
     """What is written in a body that carries a wheel, as if the wheel did not turn, as what it is: on the wheel."""
     inboard = {c.child.index: c for c in model.connections}
     held = {part.body for part in parts if part.point is not None} - {0}
@@ -179,7 +172,7 @@ def _outward(system: System, model: Model, parts: list[_Part]) -> list[_Part]:
     return parts
 
 
-def _turns(system: System, bodies: tuple[Body, Body], parts: Sequence[_Part]) -> bool:
+def _turns(system: System, bodies: tuple[Body, Body], parts: Sequence[_Share]) -> bool:
     """Whether torques on the first body would have another power on the second, which turns against it."""
     w = angular_velocity_in(*bodies, bodies[0].model.ground)
     rows: dict[int, Any] = {}
@@ -201,7 +194,7 @@ def _through(way: Sequence[Connection], place: Triple) -> Triple | None:
     return place
 
 
-def _of_measure(system: System, measure: Measure, k: int, share: Expr) -> Iterator[_Part]:
+def _of_measure(system: System, measure: Measure, k: int, share: Expr) -> Iterator[_Share]:
     """Of a measure number along d, fixed in D:
 
     d/dt (p . d) = v . d + w_D . (d x p),  d/dt (e . d) = (w_A - w_D) . (e x d).
@@ -209,19 +202,19 @@ def _of_measure(system: System, measure: Measure, k: int, share: Expr) -> Iterat
     body, D = measure.body, measure.direction_body
     d = times(share, from_body(system, D, 0, measure.direction))
     if measure.kind in (VELOCITY, POSITION):
-        yield _Part(k, body, measure.point, d)
+        yield _Share(k, body, measure.point, d)
     if measure.kind == ANGULAR_VELOCITY:
-        yield _Part(k, body, None, d)
+        yield _Share(k, body, None, d)
     if measure.kind == POSITION and D:
         place = [system.arena.leaf(MEASURE, replace(measure, direction_body=0, direction=e)) for e in AXES]
-        yield _Part(k, D, None, cross(d, tuple(place)))
+        yield _Share(k, D, None, cross(d, tuple(place)))
     if measure.kind == DIRECTION:
         turn = cross(from_body(system, body, 0, measure.point), d)
-        yield _Part(k, body, None, turn)
-        yield _Part(k, D, None, times(-1.0, turn))
+        yield _Share(k, body, None, turn)
+        yield _Share(k, D, None, times(-1.0, turn))
 
 
-def _resolved(equations: Equations, name: str, groups: Iterable[list[_Part]], rows: tuple[str, int]) -> Exerted:
+def _resolved(equations: Equations, name: str, groups: Iterable[list[_Share]], rows: tuple[str, int]) -> Exerted:
     """Parts by body, in q, u, t, parameters and inputs; ``rows`` says whose multipliers they have, and how many."""
     system, found, (source, count) = equations.system, [], rows
     for parts in groups:
@@ -237,7 +230,7 @@ def _resolved(equations: Equations, name: str, groups: Iterable[list[_Part]], ro
     )
 
 
-def _joined(system: System, parts: Sequence[_Part], body: int, count: int) -> OnBody:
+def _joined(system: System, parts: Sequence[_Share], body: int, count: int) -> OnBody:
     """The forces and torques on one body, about the first point of it that is named."""
     own = [part for part in parts if part.body == body]
     at = next((part.point for part in own if part.point is not None), ZERO)

@@ -28,7 +28,7 @@ from kane.expression.node import Expr
 from kane.expression.operations import ACCELERATION, SPEED
 from kane.expression.traverse import substitute
 from kane.formulation.constraints.elimination import NEGLIGIBLE, Elimination, LinearRow, eliminate
-from kane.formulation.constraints.rows import every_equation
+from kane.formulation.constraints.rows import Equation, every_equation, row_equation
 from kane.formulation.equations import Equations
 from kane.formulation.read_model import natural_system, probe_of
 from kane.formulation.recursive.applied import applied_loads
@@ -84,6 +84,7 @@ class Reactions:
         needed: -(F_r + F*_r) of the joints' own speeds and of the auxiliary ones, in q, u, udot, t and inputs.
         rows: the constraints in the joints' own speeds, then the auxiliary ones: A by rows, sparse; ``row_names`` their
             names.
+        touching: the same of the rows of all constraints that come and go, whose forces are loads here.
         own: number of the joints' own speeds.
     """
 
@@ -93,6 +94,7 @@ class Reactions:
     needed: tuple[Expr, ...]
     rows: tuple[dict[int, Expr], ...]
     row_names: tuple[str, ...]
+    touching: tuple[dict[int, Expr], ...]
     own: int
 
     def __repr__(self) -> str:
@@ -153,13 +155,16 @@ class Reactions:
                 raise ModelError(f"there is no reaction {shown(name)}; {near(name, self.names)}")
         weights = [[terms.get(name, 0.0) for name in self.names] for terms in sums.values()]
         needed = [dot(row, self.needed[n:]) for row in weights]
-        rows = []
-        for row in self.rows:
-            mixed = {n + i: dot(w, [row.get(n + j, 0.0) for j in range(k)]) for i, w in enumerate(weights)}
-            rows.append({j: c for j, c in row.items() if j < n} | {j: c for j, c in mixed.items() if not is_zero(c)})
+
+        def mixed(row: Mapping[int, Expr]) -> dict[int, Expr]:
+            found = {n + i: dot(w, [row.get(n + j, 0.0) for j in range(k)]) for i, w in enumerate(weights)}
+            return {j: c for j, c in row.items() if j < n} | {j: c for j, c in found.items() if not is_zero(c)}
+
         units = tuple(self.units[self.names.index(next(iter(terms)))] for terms in sums.values())
         lifted = tuple(self.equations.system.arena.lift(x) for x in needed)
-        return replace(self, names=tuple(sums), units=units, needed=(*self.needed[:n], *lifted), rows=tuple(rows))
+        rows, touching = (tuple(map(mixed, given)) for given in (self.rows, self.touching))
+        whole = (*self.needed[:n], *lifted)
+        return replace(self, names=tuple(sums), units=units, needed=whole, rows=rows, touching=touching)
 
     @cached_property
     def _elimination(self) -> Elimination:
@@ -179,10 +184,10 @@ class Reactions:
         return dict(zip(self.expressions, found, strict=True))
 
     def program(self) -> Program:
-        """The program of ``needed`` and A, from t, q and u, and udot and inputs."""
+        """The program of ``needed``, A and ``touching``, from t, q and u, and udot and inputs."""
         eqs, zero = self.equations, self.equations.system.arena.zero
         width = self.own + len(self.names)
-        entries = [row.get(j, zero) for row in self.rows for j in range(width)]
+        entries = [row.get(j, zero) for row in (*self.rows, *self.touching) for j in range(width)]
         outputs = [eqs.system.arena.lift(x) for x in (*self.needed, *entries)]
         state = (eqs.t, *eqs.q, *eqs.u)
         rest = (*eqs.udot, *eqs.inputs)
@@ -222,7 +227,8 @@ def reveal_reactions(equations: Equations, *places: ReactionPlace) -> Reactions:
         inertia = inverse_dynamics(system, udot, applied.wrenches)
         needed = [x - y for x, y in zip(inertia, along_u(system, applied.efforts), strict=True)]
         row_names, rows = _rows(system, equations, auxiliary)
-        flat = _in_chosen_speeds([*needed, *(x for row in rows for x in row.values())], system, equations)
+        touching = [dict(row.coefficients) for row in _touching(system, equations)]
+        flat = _in_chosen_speeds([*needed, *(x for row in (*rows, *touching) for x in row.values())], system, equations)
     entries = iter(flat[len(needed) :])
     return Reactions(
         names=tuple(a.name for a in auxiliary),
@@ -231,6 +237,7 @@ def reveal_reactions(equations: Equations, *places: ReactionPlace) -> Reactions:
         needed=tuple(flat[: len(needed)]),
         rows=tuple({j: next(entries) for j in row} for row in rows),
         row_names=row_names,
+        touching=tuple({j: next(entries) for j in row} for row in touching),
         own=n,
     )
 
@@ -320,6 +327,13 @@ def _rows(
         if a.row:
             rows[a.row][n + k] = -system.arena.one
     return tuple(rows), list(rows.values())
+
+
+def _touching(system: System, equations: Equations) -> Iterator[Equation]:
+    """The rows of the constraints that come and go, in the order of the forces of a run."""
+    for c in equations.candidates:
+        for row in c.declared:
+            yield row_equation(row, f"{c.name}: {row.name}", system)
 
 
 def _in_chosen_speeds(expressions: Sequence[Any], system: System, equations: Equations) -> tuple[Expr, ...]:

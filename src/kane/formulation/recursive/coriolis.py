@@ -14,7 +14,7 @@ the particles beyond joint j accelerate, for a unit change of u_j and of the dis
     (2 S_j V + Sdot_j + psi_j) r   and   (2 psi_j V + chi_j) r,
 
 and generalized forces are what this does along S_i. Of the fields 2 W V only the angular part of W counts: their wrench
-is f = 2 w x p, n = 2 (tr P - P) w.
+is f = 2 w x p, n = 2 (tr P - P) w. P of doubled masses is 2 P, and doubling them costs nothing at run time.
 
 Source: Carpentier & Mansard 2018 and Singh, Russo & Wensing 2022 for the derivatives, Echeandia & Wensing 2021 for the
 Coriolis matrix; here in moments of mass, which need no 6 x 6 matrices.
@@ -66,21 +66,20 @@ class Stirred(NamedTuple):
 
     @property
     def Q(self) -> Matrix:
-        """2 (tr P - P)."""
+        """tr P - P."""
         (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = self.P
-        rows = ((yy + zz, -xy, -xz), (-yx, xx + zz, -yz), (-zx, -zy, xx + yy))
-        return tuple(times(2.0, row) for row in rows)
+        return (yy + zz, -xy, -xz), (-yx, xx + zz, -yz), (-zx, -zy, xx + yy)
 
     def wrench(self, w: Triple) -> LinkWrench:
-        """Of the field 2 W V."""
+        """Of the field W V."""
         Q = self.Q
-        return times(2.0, cross(w, self.p)), (dot(Q[0], w), dot(Q[1], w), dot(Q[2], w))
+        return cross(w, self.p), (dot(Q[0], w), dot(Q[1], w), dot(Q[2], w))
 
     def along(self, S: Twist) -> Triple:
         """b with b . w what the wrench of ``w`` does along S."""
         columns = tuple(zip(*self.Q, strict=True))
         turned = tuple(dot(column, S.w) for column in columns)
-        return plus(turned, times(2.0, cross(self.p, S.v)))
+        return plus(turned, cross(self.p, S.v))
 
 
 @dataclass(frozen=True)
@@ -101,12 +100,12 @@ class Composites:
     stirred: list[Stirred]
 
     @classmethod
-    def of(cls, system: System) -> Composites:
-        """Those of a system at its speeds."""
+    def of(cls, system: System, share: float = 1.0) -> Composites:
+        """Those of a system at its speeds, P of so many times the masses."""
         w = angular_velocities(system)
         V = [Twist(*pair) for pair in zip(w, origin_velocities(system, w), strict=True)]
         S = [[Twist(a, plus(b, cross(a, k.d))) for a, b in zip(k.w_u, k.v_u, strict=True)] for k in system.steps]
-        stirred = [_stirred(m, twist) for m, twist in zip(system.masses, V, strict=True)]
+        stirred = [stirred_by(_multiple(m, share), twist) for m, twist in zip(system.masses, V, strict=True)]
         for index in range(len(V) - 1, 0, -1):
             parent = system.links[index].parent
             if parent:
@@ -133,13 +132,17 @@ def _carried_out(system: System, index: int, twists: Sequence[Twist]) -> Twist:
     return Twist(turned, plus(step.R.apply_inverse(plus(v, cross(w, step.p))), cross(turned, step.d)))
 
 
-def _stirred(mass: MassParameters, V: Twist) -> Stirred:
+def stirred_by(mass: MassParameters, V: Twist) -> Stirred:
     """P = [w x] J + v mc^T, p = w x mc + m v."""
     xx, yy, zz, xy, xz, yz = mass.J
     columns = [cross(V.w, column) for column in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))]
     columns = [plus(column, times(c, V.v)) for column, c in zip(columns, mass.mc, strict=True)]
     p = cross(V.w, mass.mc)
     return Stirred(tuple(zip(*columns, strict=True)), p if is_zero(mass.m) else plus(p, times(mass.m, V.v)))
+
+
+def _multiple(mass: MassParameters, share: float) -> MassParameters:
+    return MassParameters(share * mass.m, times(share, mass.mc), tuple(share * x for x in mass.J))
 
 
 def _seen_from_parent(system: System, index: int, own: Stirred) -> Stirred:
@@ -159,7 +162,8 @@ def _sum(a: Stirred, b: Stirred) -> Stirred:
     return Stirred(tuple(plus(x, y) for x, y in zip(a.P, b.P, strict=True)), plus(a.p, b.p))
 
 
-def _both(a: LinkWrench, b: LinkWrench) -> LinkWrench:
+def both_wrenches(a: LinkWrench, b: LinkWrench) -> LinkWrench:
+    """The sum."""
     return plus(a[0], b[0]), plus(a[1], b[1])
 
 
@@ -174,7 +178,7 @@ def inverse_derivatives(system: System, natural: Sequence[Any]) -> tuple[Entries
         system: a tree whose joints have motions that are constant in K (``moves_evenly``), natural speeds.
         natural: their accelerations.
     """
-    at = Composites.of(system)
+    at = Composites.of(system, 2.0)
     fields = _Fields.of(at, natural)
     by_q: Entries = {}
     by_u: Entries = {}
@@ -215,7 +219,7 @@ class _Fields:
         for index in range(len(V) - 1, 0, -1):
             parent = system.links[index].parent
             if parent:
-                forces[parent] = _both(forces[parent], carried_in(system, index, forces[index]))
+                forces[parent] = both_wrenches(forces[parent], carried_in(system, index, forces[index]))
         found = cls(at, [], [], [], forces)
         for index, row in enumerate(at.S):
             above, pushed = _carried_out(system, index, V), _carried_out(system, index, rates)
@@ -229,11 +233,11 @@ class _Fields:
         """What a unit displacement and a unit change of a speed of the link add to F of its subtree."""
         at = self.at
         S, stirred, sigma = at.S[index][r], at.stirred[index], at.sigma[index]
-        displaced = _both(stirred.wrench(self.psi[index][r].w), unit_wrench(sigma, *self.chi[index][r]))
+        displaced = both_wrenches(stirred.wrench(self.psi[index][r].w), unit_wrench(sigma, *self.chi[index][r]))
         f, n = self.forces[index]
         turned = cross(S.w, f), plus(cross(S.w, n), cross(S.v, f))
-        driven = _both(stirred.wrench(S.w), unit_wrench(sigma, *self.swept[index][r]))
-        return _both(displaced, turned), driven
+        driven = both_wrenches(stirred.wrench(S.w), unit_wrench(sigma, *self.swept[index][r]))
+        return both_wrenches(displaced, turned), driven
 
 
 def moves_evenly(system: System) -> bool:
@@ -253,9 +257,8 @@ def natural_coriolis_matrix(system: System) -> Entries:
     turned = [[_rate(S, V, rates, system) for S in row] for row, V in zip(at.S, at.V, strict=True)]
     for index in range(1, len(system.links)):
         for r, (i, S) in enumerate(at.columns(index)):
-            b, m = times(0.5, at.stirred[index].along(S)), unit_wrench(at.sigma[index], S.w, S.v)
-            f, n = at.stirred[index].wrench(S.w)
-            moved = _both((times(0.5, f), times(0.5, n)), unit_wrench(at.sigma[index], *turned[index][r]))
+            b, m = at.stirred[index].along(S), unit_wrench(at.sigma[index], S.w, S.v)
+            moved = both_wrenches(at.stirred[index].wrench(S.w), unit_wrench(at.sigma[index], *turned[index][r]))
             here = index
             while here:
                 for k, (j, T) in enumerate(at.columns(here)):

@@ -102,7 +102,7 @@ def accelerations(
         alpha = plus(plus(alpha, combined(step.w_u, given)), step.alpha_t)
         if index in system.declared_turns:
             alpha = _declared(system, index, w, alpha, udot)
-        W, squares = _field(w[index], alpha)
+        W, squares = acceleration_field(w[index], alpha)
         a = step.R.apply_inverse(plus(above.a, _times(above.W, step.p)))
         if v_FM is not ZERO:
             carried = minus(w[index], w_FM)
@@ -139,7 +139,8 @@ def _declared(system: System, index: int, w: Sequence[Triple], alpha: Triple, ud
     return system.carried(known.frame, index, plus(known.mixed(ZERO, udot), turn))
 
 
-def _field(w: Triple, alpha: Triple) -> tuple[Matrix, Triple]:
+def acceleration_field(w: Triple, alpha: Triple) -> tuple[Matrix, Triple]:
+    """W = [alpha x] + [w x][w x] by rows, and the squares of w."""
     x, y, z = w
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
     rows = (

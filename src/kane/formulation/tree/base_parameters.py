@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,7 +59,9 @@ def _clean_six(J: Six) -> Six:
     return tuple(0.0 if isinstance(x, float) and abs(x) <= ROUND_OFF * size else x for x in J)
 
 
-def regrouped(parameters: list[MassParameters], links: list[Link], steps: list[Step]) -> list[MassParameters]:
+def regrouped(
+    parameters: list[MassParameters], links: list[Link], steps: list[Step], bases: Collection[int] = ()
+) -> list[MassParameters]:
     """Base inertial parameters: what moves with a link but acts as if it were fixed in the parent is given to the
     parent.
 
@@ -67,12 +70,15 @@ def regrouped(parameters: list[MassParameters], links: list[Link], steps: list[S
     gimbal) it is the mass, at that point. Equations of motion are unchanged; forces in the joints are not those of the
     original links.
 
+    Args:
+        bases: links that keep theirs, for their velocity is known and that of the parent follows.
+
     Source: after Gautier & Khalil 1990, in terms of first and second moments instead of moments of inertia.
     """
     out = list(parameters)
     for index in range(len(links) - 1, 0, -1):
         step, own = steps[index], out[index]
-        shared = _shared(step, own)
+        shared = None if index in bases else _shared(step, own)
         if shared is not None:
             out[index], moved = shared
             above = out[links[index].parent]

@@ -2,18 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kane.expression.node import Expr
-from kane.expression.operations import PARAMETER
-from kane.expression.traverse import count
+from kane.expression.operations import CONSTANT, OPERATIONS, PARAMETER
+from kane.expression.traverse import count, reachable
 
 # A division takes as long as this many multiplications on current processors.
 DIVISION = 8
+PRICES = {"mul": 1, "add": 1, "div": DIVISION}
+# For each thing to be had, what it can be made of: expressions.
+Choices = Sequence[Sequence[Sequence[Expr]]]
 
 
 def cost(expressions: Sequence[Any]) -> int:
     """Run-time cost of expressions, in multiplications; what depends on parameters alone is free."""
     totals = count([x for x in expressions if isinstance(x, Expr)], free=(PARAMETER,))
-    return totals["mul"] + totals["add"] + DIVISION * totals["div"]
+    return sum(totals[word] * price for word, price in PRICES.items())
+
+
+def cheapest(given: Sequence[Expr], choices: Choices, starts: Iterable[Sequence[int]]) -> list[int]:
+    """Which way to take for each of several things, so that they cost least beside what is given.
+
+    From the cheapest of the starts on, one way is exchanged after the other as long as that saves something: what
+    ways have in common is paid for once, so that none can be judged alone.
+
+    Args:
+        given: expressions that are evaluated in any case.
+        choices: of each thing, the ways to have it.
+        starts: numbers of ways, one for each thing.
+    """
+    prices = _prices([*given, *(x for ways in choices for way in ways for x in way)])
+    sets = [[_paid(way, prices) for way in ways] for ways in choices]
+    base = _paid(given, prices)
+
+    def total(chosen: Sequence[int]) -> int:
+        return sum(prices[x] for x in base.union(*(ways[k] for ways, k in zip(sets, chosen, strict=True))))
+
+    start = min(starts, key=total)
+    best = list(start)
+    uses = Counter(base)
+    for ways, k in zip(sets, best, strict=True):
+        uses.update(ways[k])
+    changed = True
+    while changed:
+        changed = False
+        for j, ways in enumerate(sets):
+            uses.subtract(ways[best[j]])
+            k = min(range(len(ways)), key=lambda k: (sum(prices[x] for x in ways[k] if not uses[x]), k != best[j]))
+            changed, best[j] = changed or k != best[j], k
+            uses.update(ways[k])
+    return best
+
+
+def _prices(expressions: Sequence[Expr]) -> dict[Expr, int]:
+    """Of all operations under the expressions that cost something."""
+    free: set[Expr] = set()
+    found = {}
+    for node in reachable(expressions):
+        if free.issuperset(node.args) if node.args else node.op in (PARAMETER, CONSTANT):
+            free.add(node)
+        elif price := PRICES.get(OPERATIONS[node.op].cost or ""):
+            found[node] = price
+    return found
+
+
+def _paid(expressions: Sequence[Expr], prices: dict[Expr, int]) -> set[Expr]:
+    return prices.keys() & set(reachable(expressions))

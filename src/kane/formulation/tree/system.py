@@ -69,4 +69,5 @@ class System:
 
     def regrouped(self) -> System:
         """The same system with base inertial parameters: same equations of motion, other joint reactions."""
-        return replace(self, masses=regrouped(self.masses, self.links, self.steps))
+        bases = [index for index, known in self.declared_points.items() if known.whole]
+        return replace(self, masses=regrouped(self.masses, self.links, self.steps, bases))

@@ -5,15 +5,33 @@ from __future__ import annotations
 import ctypes
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.arguments import number
 from kane.native.arrays import Vector
 from kane.native.haptics.sample import COMMAND, SAMPLE
 
+# What of a device is about turning it; a device that does not turn has none of it.
+TURNING = ("inertia", "turning_damping", "turning_friction", "turning_quantum", "torque")
 _CODE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
+
+
+def require_axes(value: Any, what: str, *, some: bool) -> None:
+    """Refuse what is not some of "xyz", each at most once; ``some``: whether there must be one.
+
+    Raises:
+        ModelError: it is not.
+    """
+    if (
+        not isinstance(value, str)
+        or not set(value) <= set("xyz")
+        or len(set(value)) < len(value)
+        or (some and not value)
+    ):
+        raise ModelError(f"{what} are some of 'xyz', not {shown(value)}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +47,11 @@ class Traits:
         delay: from the position that is read to the force that answers, beyond the hold of one sample [s].
         force: the largest it can give [N].
         reach: no position lies farther than this from the middle of its workspace, on any axis [m].
+        axes: of the ground, along which it can push: some of "xyz".
+        turns: axes of the ground about which it can turn: some of "xyz", none unless given.
+        inertia, turning_damping, turning_friction, turning_quantum, torque: as mass, damping, friction, quantum and
+            force, about each of these axes [kg m^2], [N m s/rad], [N m], [rad], [N m].
+        pushes: whether the hand feels the force; a device that only shows it bears any coupler.
     """
 
     rate: float
@@ -39,14 +62,30 @@ class Traits:
     delay: float = 0.0
     force: float
     reach: float = 1.0
+    axes: str = "xyz"
+    turns: str = ""
+    inertia: float = 0.0
+    turning_damping: float = 0.0
+    turning_friction: float = 0.0
+    turning_quantum: float = 0.0
+    torque: float = 0.0
+    pushes: bool = True
 
     def __post_init__(self) -> None:
         for word in ("rate", "mass", "force", "reach"):
             if not number(getattr(self, word), f"{word} of a device") > 0.0:
                 raise ModelError(f"{word} of a device must be positive, not {getattr(self, word)!r}")
-        for word in ("damping", "friction", "quantum", "delay"):
+        for word in ("damping", "friction", "quantum", "delay", *TURNING):
             if not number(getattr(self, word), f"{word} of a device") >= 0.0:
                 raise ModelError(f"{word} of a device must not be negative: {getattr(self, word)!r}")
+        require_axes(self.axes, "the axes of a device", some=True)
+        require_axes(self.turns, "the turns of a device", some=False)
+        turning = [word for word in TURNING if getattr(self, word)]
+        if not {"inertia", "torque"} <= set(turning) if self.turns else turning:
+            raise ModelError(
+                "a device that turns has turns, such as 'xyz', an inertia and a torque, and one that does not has none "
+                f"of it; this one has turns={self.turns!r} and {', '.join(turning) or 'nothing'}"
+            )
 
     @property
     def period(self) -> float:

@@ -10,11 +10,14 @@ import numpy as np
 
 from kane.errors import ModelError, shown
 from kane.expression.arguments import number, numbers, whole
-from kane.haptics.devices.device import Channel, Device, Traits
+from kane.haptics.devices.device import TURNING, Channel, Device, Traits
 from kane.native.haptics import simulated as native
+from kane.native.haptics.sample import ORIENTATION
 
 # Forces on their way are kept in a ring; so many periods of delay at most.
 LONGEST_DELAY = 200
+# What traits say of how it is pushed.
+PUSHING = ("rate", "mass", "damping", "friction", "quantum", "delay", "force", "reach", "axes")
 
 
 @final
@@ -27,35 +30,41 @@ class Arm:
         damping: c [N s/m].
         stiffness: k [N/m].
         path: the intention xi(t): rows of a time [s] and a position [m], (t, x, y, z), straight in between, constant
-            before and after. At the origin unless given.
+            before and after. At the origin unless given. Of a handle that turns also with three angles [rad],
+            (t, x, y, z, a, b, c), see ``Simulated``.
+        inertia, turning_damping, turning_stiffness: the same of each angle [kg m^2], [N m s/rad], [N m/rad].
     """
 
     mass: float = 0.0
     damping: float = 0.0
     stiffness: float = 0.0
     path: Sequence[Sequence[float]] = ()
+    inertia: float = 0.0
+    turning_damping: float = 0.0
+    turning_stiffness: float = 0.0
 
     def __post_init__(self) -> None:
-        for word in ("mass", "damping", "stiffness"):
+        for word in ("mass", "damping", "stiffness", "inertia", "turning_damping", "turning_stiffness"):
             if not number(getattr(self, word), f"{word} of an arm") >= 0.0:
                 raise ModelError(f"{word} of an arm must not be negative: {getattr(self, word)!r}")
         rows = self.rows
         if not (np.isfinite(rows).all() and (np.diff(rows[:, 0]) > 0.0).all()):
-            raise ModelError("the path of an arm has rows (t, x, y, z) of finite numbers, with times that grow")
+            raise ModelError("the path of an arm has rows of finite numbers, with times that grow")
 
     @property
     def rows(self) -> np.ndarray:
-        """The path, (points, 4)."""
-        rows = numbers(self.path, "the path of an arm has rows (t, x, y, z)") if len(self.path) else np.zeros((0, 4))
-        if rows.ndim != 2 or rows.shape[1] != 4:
-            raise ModelError(f"the path of an arm has rows (t, x, y, z), not {shown(self.path)}")
-        return rows
+        """The path with angles, (points, 7)."""
+        wanted = "the path of an arm has rows (t, x, y, z) or (t, x, y, z, a, b, c)"
+        rows = numbers(self.path, wanted) if len(self.path) else np.zeros((0, 7))
+        if rows.ndim != 2 or rows.shape[1] not in (4, 7):
+            raise ModelError(f"{wanted}, not {shown(self.path)}")
+        return np.hstack([rows, np.zeros((len(rows), 7 - rows.shape[1]))])
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class Simulated(Device):
-    """A handle of three axes, a mass with viscous and dry friction on each, moved by its motors and by a hand.
+    """A handle of up to six axes, a mass with viscous and dry friction on each, moved by its motors and by a hand.
 
     It ticks by its own clock: at each tick its encoders are read, and a force acts when its delay is over. Between
     these it moves as its equations say, to rounding. Whoever reads it at a time t finds it there: in simulated time it
@@ -72,6 +81,11 @@ class Simulated(Device):
         patience: a force that is not renewed for so long ends [s]: the device's own watchdog.
         arm: that holds the handle; none unless given.
         seed: of the samples that get lost.
+        axes: along which it moves: some of "xyz".
+        turns: about which it turns: none unless given; "z" with axes="xy" is a planar handle, "xyz" one of six axes. It
+            turns by a gimbal, R = R_x(a) R_y(b) R_z(c), each of whose angles a, b, c has this
+        inertia, turning_damping, turning_friction, turning_quantum, torque: as the positions have mass, damping,
+            friction, quantum and force [kg m^2], [N m s/rad], [N m], [rad], [N m].
     """
 
     rate: float = 1000.0
@@ -86,6 +100,13 @@ class Simulated(Device):
     patience: float = 0.02
     arm: Arm | None = None
     seed: int = 1
+    axes: str = "xyz"
+    turns: str = ""
+    inertia: float = 2e-4
+    turning_damping: float = 2e-4
+    turning_friction: float = 0.0
+    turning_quantum: float = 0.0
+    torque: float = 0.5
 
     def __post_init__(self) -> None:
         traits = self.traits
@@ -101,30 +122,31 @@ class Simulated(Device):
 
     @property
     def traits(self) -> Traits:
-        return Traits(
-            rate=self.rate,
-            mass=self.mass,
-            damping=self.damping,
-            friction=self.friction,
-            quantum=self.quantum,
-            delay=self.delay,
-            force=self.force,
-            reach=self.reach,
-        )
+        turning = {word: getattr(self, word) for word in TURNING} if self.turns else {}
+        return Traits(**{word: getattr(self, word) for word in PUSHING}, turns=self.turns, **turning)
 
     def open(self) -> Channel:
         arm = self.arm or Arm()
         rows = arm.rows
         settings, memory = np.zeros(native.SETTINGS), np.zeros(native.MEMORY)
-        settings[native.MASS], settings[native.LOSS] = self.mass + arm.mass, self.damping
-        settings[native.SPRING], settings[native.DAMPER] = arm.stiffness, arm.damping
-        settings[native.FRICTION], settings[native.QUANTUM] = self.friction, self.quantum
-        settings[native.TICKS], settings[native.LATE] = 1.0 / self.rate, self.delay
-        settings[native.LIMIT], settings[native.PART] = self.force, self.loss
-        settings[native.PATIENCE], settings[native.POINTS] = self.patience, len(rows)
+        of_forces = (
+            self.mass + arm.mass,
+            self.damping,
+            arm.stiffness,
+            arm.damping,
+            self.friction,
+            self.quantum,
+            self.force,
+        )
+        of_torques = self.inertia + arm.inertia, self.turning_damping, arm.turning_stiffness, arm.turning_damping
+        settings[: native.AXIS] = of_forces
+        settings[native.AXIS : native.TICKS] = *of_torques, self.turning_friction, self.turning_quantum, self.torque
+        settings[native.TICKS : native.AXES] = 1.0 / self.rate, self.delay, self.loss, self.patience, len(rows)
+        settings[native.AXES :] = [axis in self.axes for axis in "xyz"] + [axis in self.turns for axis in "xyz"]
         memory[native.SEED] = 1.0 + self.seed % (native.MODULUS - 1)
+        memory[native.LAST + ORIENTATION] = 1.0
         if len(rows):
-            memory[native.X : native.X + 3] = rows[0, 1:]
+            memory[native.X : native.X + 6] = rows[0, 1:] * settings[native.AXES :]
         return Channel(
             native.read_simulated(), native.write_simulated(), np.ascontiguousarray(rows).ravel(), settings, memory
         )

@@ -12,7 +12,7 @@ from kane.haptics.system_calls import system_calls
 from kane.native.arrays import Vector
 from kane.native.haptics import slot as native
 from kane.native.haptics.loop_arrays import FENCE
-from kane.native.haptics.sample import COMMAND, FORCE, ORIENTATION, POSITION, SAMPLE, SEQUENCE
+from kane.native.haptics.sample import BUTTONS, COMMAND, FORCE, ORIENTATION, POSITION, SAMPLE, SEQUENCE
 
 # A force that the loop has not renewed for so long is not passed on [s].
 PATIENCE = 0.02
@@ -48,11 +48,12 @@ class Slot:
         """Tell whoever speaks to the device to end."""
         self._memory[native.CLOSING] = 1.0
 
-    def put(self, position: Vector, orientation: Vector) -> None:
-        """A new sample: where the handle is [m], and its orientation, a unit quaternion (w, x, y, z)."""
+    def put(self, position: Vector, orientation: Vector, buttons: float = 0.0) -> None:
+        """A new sample: where the handle is [m], its orientation (a unit quaternion w, x, y, z), buttons as bits."""
         sample = np.zeros(SAMPLE)
         sample[SEQUENCE] = self._memory[native.GIVEN + SEQUENCE] + 1.0
         sample[POSITION : POSITION + 3], sample[ORIENTATION : ORIENTATION + 4] = position, orientation
+        sample[BUTTONS] = buttons
         self._guards[native.SAID] += 1
         self._fence()
         self._memory[native.GIVEN : native.GIVEN + SAMPLE] = sample

@@ -19,7 +19,8 @@ class MjcfJoint:
         reference: coordinate in the pose that the file draws [rad or m].
         stiffness, rest: of its spring; ``damping``, ``armature``, ``friction``: per freedom, SI units.
         curved: whether spring or damper is not linear.
-        limited: whether its coordinate or the force of its actuators has limits.
+        limits: of its coordinate [rad or m], of a ball joint the angle from its reference; None without.
+        held_back: whether the force of its actuators has limits.
     """
 
     name: str
@@ -33,7 +34,8 @@ class MjcfJoint:
     armature: float
     friction: float
     curved: bool
-    limited: bool
+    limits: tuple[float, float] | None
+    held_back: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +69,26 @@ class SiteEntry:
 
 @dataclass(frozen=True, slots=True)
 class GeomEntry:
-    """A geom of a simple kind or a mesh, which is shown and nothing else.
+    """A geom of a simple kind or a mesh.
 
     Attributes:
+        name: or nothing.
         kind: "plane", "sphere", "capsule", "ellipsoid", "cylinder", "box" or "mesh".
         size: as MuJoCo has it: radii and halves of lengths [m]; of a mesh, the factors of its lengths.
         body: index of its body.
         orientation, position: in the body; of a mesh, of the axes of its file.
+        shown: whether MuJoCo shows it; ``touches``: whether it can touch something.
         file: of a mesh, its path from the folder of the file; empty where it has none that can be shown.
     """
 
+    name: str
     kind: str
     size: XYZ
     body: int
     orientation: Rotation
     position: XYZ
+    shown: bool
+    touches: bool
     file: str = ""
 
 
@@ -120,7 +127,7 @@ class MjcfDescription:
     Attributes:
         disabled: what it switches off: "SPRING", "DAMPER", "ACTUATION", ...
         fluid: whether bodies move in one.
-        geoms: what bodies look like; ``folder`` where their meshes may lie.
+        geoms: what bodies look like, and touch with; ``folder`` where their meshes may lie.
     """
 
     name: str

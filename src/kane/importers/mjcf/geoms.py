@@ -1,12 +1,15 @@
-"""What bodies of an MJCF file look like: its geoms of simple kinds, and its meshes."""
+"""What bodies of an MJCF file look like, and touch a floor with: its geoms of simple kinds, and its meshes."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import chain, count
 
 from kane.errors import ImportFileError, ModelError
 from kane.importers.mesh_folder import MeshFolder
 from kane.importers.mjcf.description import GeomEntry, MjcfDescription
+from kane.importers.touching import Wanted, hull_of
 from kane.importers.xml_reader import quote
 from kane.model.body import Body
 from kane.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
@@ -17,7 +20,7 @@ SHOWN_GROUPS = 3
 
 def add_geoms(bodies: Sequence[Body], file: MjcfDescription) -> None:
     """Shapes of geoms, ``bodies`` in the order of the file; meshes that cannot be shown are noted."""
-    for geom in file.geoms:
+    for geom in [geom for geom in file.geoms if geom.shown]:
         body = bodies[geom.body]
         if geom.kind in SHAPES:
             body.shape(SHAPES[geom.kind](body, geom))
@@ -28,7 +31,49 @@ def add_geoms(bodies: Sequence[Body], file: MjcfDescription) -> None:
             body.model.notes.append(f"body {quote(body.name)}: {error}; it is not shown")
 
 
-def _mesh(body: Body, geom: GeomEntry, folder: MeshFolder) -> Shape:
+def add_contacts(bodies: Sequence[Body], file: MjcfDescription, wanted: Wanted) -> None:
+    """Contacts of all geoms that can touch something with a level floor, but of those on the ground.
+
+    Raises:
+        ImportFileError: a mesh that is to touch is not there, or cannot be read.
+    """
+    model = bodies[0].model
+    floor, moves = wanted.plane(model), [False]
+    for entry in file.bodies[1:]:
+        moves.append(bool(entry.joints) or moves[entry.parent])
+    touching = [geom for geom in file.geoms if geom.touches and moves[geom.body]]
+    for geom, name in zip(touching, _names(touching, bodies), strict=True):
+        body = bodies[geom.body]
+        shape = SHAPES[geom.kind](body, geom) if geom.kind in SHAPES else None
+        if isinstance(shape, Plane):
+            model.notes.append(f"body {quote(body.name)}: a plane that moves touches nothing")
+            continue
+        if shape is None:
+            try:
+                mesh = None if wanted.hulls is None else _mesh(body, geom, file.folder)
+                shape, said = hull_of(mesh, wanted.hulls)
+            except (ImportFileError, ModelError) as error:
+                raise ImportFileError(f"{file.source}: body {quote(body.name)}: {error}") from None
+            model.notes.append(f"body {quote(body.name)}: {said}")
+        if shape is not None:
+            model.contact(shape, floor, restitution=wanted.restitution, friction=wanted.friction, name=name)
+
+
+def _names(geoms: Sequence[GeomEntry], bodies: Sequence[Body]) -> list[str]:
+    """Names of contacts: those of the geoms, else of their bodies, with a number where a body has several."""
+    taken = {geom.name for geom in geoms}
+    several, met, names = Counter(geom.body for geom in geoms), Counter[int](), []
+    for geom in geoms:
+        body = bodies[geom.body].name
+        met[geom.body] += 1
+        alone = (body,) if several[geom.body] == 1 else ()
+        numbered = (f"{body} {k}" for k in count(met[geom.body]))
+        names.append(geom.name or next(name for name in chain(alone, numbered) if name not in taken))
+        taken.add(names[-1])
+    return names
+
+
+def _mesh(body: Body, geom: GeomEntry, folder: MeshFolder) -> Mesh:
     if not geom.file:
         raise ImportFileError("a mesh that is written in the file, or placed by refpos or refquat, is not modelled")
     return Mesh(folder.resolved(geom.file), geom.size, body.point(geom.position), geom.orientation)

@@ -21,6 +21,8 @@ from kane.importers.mjcf.geoms import SHAPES, SHOWN_GROUPS
 from kane.importers.mjcf.model import model_of
 from kane.importers.mjcf.source import KINDS, SafeText, safe_text
 from kane.importers.pose import XYZ, MassProperties
+from kane.importers.touching import Wanted
+from kane.model.contacts import Coulomb, Newton, Poisson
 from kane.model.model import Model
 
 ESSENTIAL = ("flexible", "pair")
@@ -34,6 +36,11 @@ def load_mjcf(
     *,
     essential: Iterable[str] = ESSENTIAL,
     root: str | os.PathLike[str] | None = None,
+    stops: bool = False,
+    floor: float | None = None,
+    friction: Coulomb | None = None,
+    restitution: float | Poisson | Newton = 0.0,
+    hulls: int | None = None,
 ) -> Model:
     """The model that an MJCF file describes, with MuJoCo's coordinates.
 
@@ -49,8 +56,13 @@ def load_mjcf(
     Meshes lie in the package of the file (its folder, where no package.xml is above) or inside ``root``; they are not
     opened before they are drawn. Those that cannot be shown are listed in ``model.notes``.
 
-    Left out, and listed in ``model.notes``: contacts, equality constraints, tendons and what acts through them, dry
-    friction, limits, muscles, fluids, plugins, flexible bodies, keyframes, sensors.
+    Limits become stops and geoms contacts with a level floor where that is asked for: geoms of any group whose contype
+    or conaffinity is not zero, but for those that stand still. Friction and restitution are those given here; what the
+    file says of its own floor, and of how contacts give way, is not read.
+
+    Left out, and listed in ``model.notes``: contacts between bodies, equality constraints, tendons and what acts
+    through them, dry friction, muscles, fluids, plugins, flexible bodies, keyframes, sensors; and limits and contacts
+    with the floor, unless they are asked for.
 
     Args:
         source: path of the file; or its text, as bytes or as a str that begins with "<".
@@ -59,22 +71,29 @@ def load_mjcf(
             Unless given, contact pairs that the file lists one by one, and flexible bodies.
         root: folder in which the file, what it includes and its meshes must lie, symbolic links followed; the file's
             own folder unless given. Includes are relative to the file's folder, also in included files, as MuJoCo has
-            it. Meshes are opened only where inertia is inferred from them; other files never.
+            it. Meshes are opened only where inertia is inferred from them, or ``hulls`` asks for them; other files
+            never.
+        stops: whether the limits of hinges and slides become stops, without rebound (``Model.stop``).
+        floor: height of a level floor on which geoms come into contact [m], named like them, or after their bodies
+            (``Model.contact``). None for no floor.
+        friction, restitution: of the floor, as ``Model.contact`` takes them.
+        hulls: lets the convex hulls of meshes touch the floor too, with at most so many corners each, 4 or more;
+            ``model.notes`` says how far they are from their meshes. None leaves meshes out.
 
     Raises:
         ImportFileError: MuJoCo is not installed; the file cannot be read, is malformed or hostile, or needs one
             outside ``root``, or its numbers are not physical; or something essential would be left out.
         ModelError: an argument is not what it should be, or names in the file clash.
     """
-    left_out = LeftOut(KINDS, essential)
+    left_out, wanted = LeftOut(KINDS, essential), Wanted(stops, floor, friction, restitution, hulls)
     given = given_source(source, root, "an MJCF file")
-    text = safe_text(given, root, left_out)
+    text = safe_text(given, root, left_out, floor=floor is not None)
     mujoco = _parser(text.name)
     description = _described(text, mujoco, left_out.notes)
-    geoms = _geoms(safe_text(given, root, LeftOut(KINDS, ()), looks=True), mujoco)
+    geoms = _geoms(safe_text(given, root, LeftOut(KINDS, ()), looks=True), mujoco, needed=floor is not None)
     description = replace(description, geoms=geoms, folder=MeshFolder.of(given, root))
     try:
-        return model_of(description, left_out)
+        return model_of(description, left_out, wanted)
     except ModelError as error:
         raise ImportFileError(f"{text.name}: {error}") from None
 
@@ -120,14 +139,19 @@ def _described(text: SafeText, mujoco: Any, notes: list[str]) -> MjcfDescription
     )
 
 
-def _geoms(text: SafeText, mujoco: Any) -> tuple[GeomEntry, ...]:
-    """Geoms that MuJoCo shows; none where the file cannot be read with them: the motion needs none."""
+def _geoms(text: SafeText, mujoco: Any, *, needed: bool) -> tuple[GeomEntry, ...]:
+    """Geoms that are shown or may touch; none where the file cannot be read with them, unless the motion needs them."""
     try:
         with _warnings_noted(mujoco, []):
             m = mujoco.MjModel.from_xml_string(text.text, text.assets)
         reader = _Reader(m, mujoco, text.name)
         return tuple(filter(None, (reader.geom(i, text.meshes) for i in range(m.ngeom))))
-    except (ValueError, RuntimeError, ImportFileError):
+    except (ValueError, RuntimeError, ImportFileError) as error:
+        if needed:
+            words = text.in_the_original(" ".join(str(error).split()))
+            raise ImportFileError(
+                f"{text.name}: its geoms, which are to touch the floor, cannot be read: {words}"
+            ) from None
         return ()
 
 
@@ -206,7 +230,8 @@ class _Reader:
             at=self.vector(m.jnt_pos[j], f"the position of {who}"),
             axis=self.vector(_settled(m.jnt_axis[j]), f"the axis of {who}"),
             curved=self.any("jnt_stiffnesspoly", j) or self.any("dof_dampingpoly", v) or self.any("jnt_springyield", j),
-            limited=bool(m.jnt_limited[j]) or self.any("jnt_actfrclimited", j),
+            limits=self.pair(m.jnt_range[j], f"the range of {who}") if m.jnt_limited[j] else None,
+            held_back=self.any("jnt_actfrclimited", j),
             **{word: self.numbers(value, f"the {word} of {who}")[0] for word, value in numbers.items()},
         )
 
@@ -220,11 +245,14 @@ class _Reader:
         return SiteEntry(name, int(self.m.site_bodyid[i]), *pose)
 
     def geom(self, i: int, files: Mapping[str, str]) -> GeomEntry | None:
-        """A geom that is shown; None for one of another kind, or that is not seen."""
+        """A geom that is shown or may touch; None for one of another kind, or that does neither."""
         m, mesh = self.m, int(self.m.geom_dataid[i])
         kind = self.mujoco.mjtGeom(int(m.geom_type[i])).name.removeprefix("mjGEOM_").lower()
-        if m.geom_group[i] >= SHOWN_GROUPS or not m.geom_rgba[i][3] > 0.0:
+        shown = bool(m.geom_group[i] < SHOWN_GROUPS and m.geom_rgba[i][3] > 0.0)
+        touches = bool(m.geom_contype[i] or m.geom_conaffinity[i])
+        if not (shown or touches):
             return None
+        name, seen = m.geom(i).name, (shown, touches)
         R, p = self.pose(m.geom_pos[i], m.geom_quat[i], "a geom")
         if kind == "mesh":
             # MuJoCo turns and moves a mesh into its principal axes.
@@ -232,10 +260,12 @@ class _Reader:
             R = Rotation.matrix(_settled(R.as_numpy() @ turn.as_numpy().T))
             at = self.vector(_settled(np.array(p) - R.as_numpy() @ away), "the position of a mesh")
             scale = self.vector(m.mesh_scale[mesh], "the scale of a mesh")
-            return GeomEntry(kind, scale, int(m.geom_bodyid[i]), R, at, files.get(m.mesh(mesh).name, ""))
+            return GeomEntry(name, kind, scale, int(m.geom_bodyid[i]), R, at, *seen, files.get(m.mesh(mesh).name, ""))
         if kind not in SHAPES or mesh >= 0:  # simple kinds fitted to meshes are as large as those, which are not read
             return None
-        return GeomEntry(kind, self.vector(m.geom_size[i], "the size of a geom"), int(m.geom_bodyid[i]), R, p)
+        return GeomEntry(
+            name, kind, self.vector(m.geom_size[i], "the size of a geom"), int(m.geom_bodyid[i]), R, p, *seen
+        )
 
     def actuator(self, i: int) -> ActuatorEntry:
         m, name, kinds = self.m, self.m.actuator(i).name, self.mujoco
@@ -260,7 +290,10 @@ class _Reader:
     def range(self, word: str, i: int) -> tuple[float, float] | None:
         if not getattr(self.m, f"actuator_{word}limited")[i]:
             return None
-        low, high = self.numbers(getattr(self.m, f"actuator_{word}range")[i], f"{word}range of an actuator")
+        return self.pair(getattr(self.m, f"actuator_{word}range")[i], f"{word}range of an actuator")
+
+    def pair(self, values: Any, what: str) -> tuple[float, float]:
+        low, high = self.numbers(values, what)
         return low, high
 
 

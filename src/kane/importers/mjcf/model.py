@@ -8,9 +8,10 @@ from kane.geometry.rotation import Rotation
 from kane.importers.left_out import LeftOut
 from kane.importers.mjcf.actuators import add_actuator
 from kane.importers.mjcf.description import BodyEntry, MjcfDescription, MjcfJoint
-from kane.importers.mjcf.geoms import add_geoms
+from kane.importers.mjcf.geoms import add_contacts, add_geoms
 from kane.importers.mjcf.passive import add_passive, compensate_weight
 from kane.importers.pose import ORIGIN, XYZ, FramePose, unit_vector
+from kane.importers.touching import Wanted
 from kane.importers.xml_reader import quote
 from kane.model.body import Body
 from kane.model.connection import Connection
@@ -30,8 +31,8 @@ JOINTS: dict[str, Callable[[str, XYZ], Joint]] = {
 }
 
 
-def model_of(file: MjcfDescription, left_out: LeftOut) -> Model:
-    """The model that a description describes.
+def model_of(file: MjcfDescription, left_out: LeftOut, wanted: Wanted) -> Model:
+    """The model that a description describes, with stops and contacts where they are wanted.
 
     Raises:
         ModelError: names clash or numbers are not physical.
@@ -53,10 +54,12 @@ def model_of(file: MjcfDescription, left_out: LeftOut) -> Model:
             model.frame(name, bodies[site.body], at=site.position, orientation=site.orientation)
     entries = [joint for body in file.bodies for joint in body.joints]
     for connection, joint in zip(connections, entries, strict=True):
-        add_passive(model, connection, joint, file, left_out)
+        add_passive(model, connection, joint, file, left_out, stops=wanted.stops)
     for actuator in file.actuators:
         add_actuator(model, actuator, (connections, bodies), file, left_out)
     add_geoms(bodies, file)
+    if wanted.floor is not None:
+        add_contacts(bodies, file, wanted)
     if file.fluid:
         left_out.add("fluid", file.source, "the bodies move in a fluid (density, viscosity), whose forces are left out")
     model.notes.extend(left_out.notes)

@@ -17,9 +17,9 @@ from kane.model.model import Model
 
 
 def add_passive(
-    model: Model, connection: Connection, joint: MjcfJoint, file: MjcfDescription, left_out: LeftOut
+    model: Model, connection: Connection, joint: MjcfJoint, file: MjcfDescription, left_out: LeftOut, *, stops: bool
 ) -> None:
-    """What acts in a joint by itself, besides actuators."""
+    """What acts in a joint by itself, besides actuators; ``stops`` says whether its limits do."""
     single = connection.joint.one_dof
     who = f"joint {quote(connection.name)}"
     if joint.stiffness > 0.0 and "SPRING" not in file.disabled:
@@ -40,8 +40,14 @@ def add_passive(
         left_out.add("armature", file.source, f"{who}: the armature of a {joint.kind} joint is left out")
     if joint.friction > 0.0 and "FRICTIONLOSS" not in file.disabled:
         left_out.add("friction", file.source, f"{who}: dry friction {joint.friction!r} is left out")
-    if joint.limited and "LIMIT" not in file.disabled:
-        left_out.add("limit", file.source, f"{who}: its limits are left out, it moves beyond them")
+    if joint.held_back and "LIMIT" not in file.disabled:
+        left_out.add("limit", file.source, f"{who}: the limits of its actuators' force are left out")
+    if joint.limits is not None and "LIMIT" not in file.disabled:
+        if stops and single:
+            model.stop(connection, lower=joint.limits[0], upper=joint.limits[1])
+        else:
+            cure = "" if stops else "; stops=True makes stops of them" * single
+            left_out.add("limit", file.source, f"{who}: its limits are left out, it moves beyond them{cure}")
 
 
 def _damp(model: Model, connection: Connection, joint: MjcfJoint) -> None:

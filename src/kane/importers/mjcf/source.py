@@ -87,7 +87,7 @@ class SafeText:
 
 
 def safe_text(
-    source: Source, root: str | os.PathLike[str] | None, left_out: LeftOut, *, looks: bool = False
+    source: Source, root: str | os.PathLike[str] | None, left_out: LeftOut, *, looks: bool = False, floor: bool = False
 ) -> SafeText:
     """What of an MJCF text matters for dynamics, as text that MuJoCo may read.
 
@@ -95,6 +95,7 @@ def safe_text(
         source, root: the text, and the folder of what it includes.
         left_out: takes what is left out.
         looks: keep all geoms, without mass: what bodies look like. No mesh is opened: a small one stands for each.
+        floor: whether geoms will touch a floor.
 
     Raises:
         ImportFileError: the text is not well-formed, has a document type, or needs a file that is not inside ``root``;
@@ -104,7 +105,7 @@ def safe_text(
     require_outermost(top, "mujoco", "an MJCF file")
     top = with_includes(top, source, root)
     _refuse_other_files(top, 1)
-    cleaned = _Cleaner(top, left_out, looks).cleaned()
+    cleaned = _Cleaner(top, left_out, looks, floor).cleaned()
     _require_finite(cleaned)
     folder = Path(source.name).parent if source.name != "<text>" else None
     meshes = _stand_ins(top, cleaned) if looks else {}
@@ -152,8 +153,9 @@ def _whole(element: Element, attribute: str) -> int:
 class _Cleaner:
     """Copies what matters, and says what is left out."""
 
-    def __init__(self, top: Element, left_out: LeftOut, looks: bool) -> None:
+    def __init__(self, top: Element, left_out: LeftOut, looks: bool, floor: bool) -> None:
         self.top = top
+        self.floor = floor
         self.looks = looks
         self.left_out = left_out
         compilers = [e.attributes for e in top.children if e.tag == "compiler"]
@@ -211,7 +213,8 @@ class _Cleaner:
     def world(self, element: Element) -> list[Element]:
         geoms = [e for e in every(element) if e.tag == "geom" and not _touches_nothing(e)]
         if geoms:
-            what = f"contacts are left out (geoms: {len(geoms)}): bodies pass through each other and through the floor"
+            through = "each other" if self.floor else "each other and through the floor; floor=0 makes them touch it"
+            what = f"contacts are left out (geoms: {len(geoms)}): bodies pass through {through}"
             self.left_out.add("contact", geoms[0].place, what)
         return [self.body(element, keeps_geoms=False, moves=False)]
 

@@ -3,46 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
-from kane.errors import ModelError, shown
-from kane.expression.arguments import number, require
+from kane.errors import ModelError
+from kane.importers.mesh_folder import MeshFolder
 from kane.importers.pose import FramePose
+from kane.importers.touching import Wanted, hull_of
 from kane.importers.urdf.description import read_numbers, read_pose, single
 from kane.importers.urdf.tree import Lump
 from kane.importers.xml_reader import Element, quote
 from kane.model.body import Body, Point
-from kane.model.contacts import Coulomb, Newton, Poisson
 from kane.model.model import Model
-from kane.model.shapes import Box, Capsule, Cylinder, Plane, Shape, Sphere
+from kane.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 
 UP = (0.0, 0.0, 1.0)
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What of limits and collision primitives a user asks for.
-
-    Attributes:
-        stops: whether limits become stops.
-        floor: height of a level floor on which collision primitives come into contact [m]; None for none.
-        friction: of the floor.
-        restitution: of the floor.
-    """
-
-    stops: bool = False
-    floor: float | None = None
-    friction: Coulomb | None = None
-    restitution: float | Poisson | Newton = 0.0
-
-    def __post_init__(self) -> None:
-        require(self.stops, bool, "stops= says whether limits become stops, True or False")
-        if self.floor is not None:
-            object.__setattr__(self, "floor", number(self.floor, "floor=", "metres"))
-        elif self.friction is not None or not (isinstance(self.restitution, Real) and self.restitution == 0.0):
-            raise ModelError(f"friction= and restitution= are of a floor, and floor= is {shown(self.floor)}; give it")
 
 
 def add_stops(model: Model, lumps: list[Lump]) -> None:
@@ -59,16 +33,25 @@ def add_stops(model: Model, lumps: list[Lump]) -> None:
             model.notes.append(f"joint {quote(joint.name)}: its limits {lower:g} and {upper:g} leave nothing: no stops")
 
 
-def add_contacts(model: Model, bodies: list[Body], lumps: list[Lump], wanted: Wanted) -> None:
-    """Contacts of all collision primitives with a level floor; meshes are left out, with a note."""
-    assert wanted.floor is not None
-    floor = Plane(model.ground.point((0.0, 0.0, wanted.floor)), model.ground.z)
+def add_contacts(model: Model, bodies: list[Body], lumps: list[Lump], wanted: Wanted, folder: MeshFolder) -> None:
+    """Contacts of all collision primitives with a level floor, and of the hulls of meshes where they are wanted.
+
+    Raises:
+        ImportFileError: a mesh is not there, or cannot be read.
+    """
+    floor = wanted.plane(model)
     for body, part in zip(bodies, lumps, strict=True):
         for link, pose in part.links if body is not model.ground else ():
             for k, element in enumerate(link.collisions, start=1):
                 shape = shape_of(element, body, pose)
                 if shape is None:
-                    model.notes.append(f"link {quote(link.name)}: a collision mesh is left out, it touches nothing")
+                    mesh = mesh_of(element, body, pose, folder) if wanted.hulls is not None else None
+                    try:
+                        shape, said = hull_of(mesh, wanted.hulls)
+                    except ModelError as error:
+                        raise element.fault(f"link {quote(link.name)}: {error}") from None
+                    model.notes.append(f"link {quote(link.name)}: {said}")
+                if shape is None:
                     continue
                 name = link.name if len(link.collisions) == 1 else f"{link.name} {k}"
                 model.contact(shape, floor, restitution=wanted.restitution, friction=wanted.friction, name=name)
@@ -87,6 +70,21 @@ def shape_of(collision: Element, body: Body, link: FramePose) -> Shape | None:
     if found[0].tag == "mesh":
         return None
     return SHAPES[found[0].tag](found[0], body, link.then(read_pose(collision)))
+
+
+def mesh_of(element: Element, body: Body, link: FramePose, folder: MeshFolder) -> Mesh:
+    """The mesh of a <collision> or <visual>.
+
+    Raises:
+        ImportFileError: it is outside of the folder in which it may be, or not there.
+    """
+    geometry = single(element, "geometry")
+    assert geometry is not None
+    mesh = next(e for e in geometry.children if e.tag == "mesh")
+    path = folder.resolved(mesh.attributes.get("filename", ""))
+    scale = read_numbers(mesh, "scale", 3, default=(1.0, 1.0, 1.0))
+    pose = link.then(read_pose(element))
+    return Mesh(path, scale, body.point(pose.position), pose.rotation)
 
 
 def _box(element: Element, body: Body, pose: FramePose) -> Shape:

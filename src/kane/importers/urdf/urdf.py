@@ -12,7 +12,8 @@ from kane.expression.operations import COORDINATE
 from kane.files.source_file import given_source
 from kane.importers.mesh_folder import MeshFolder
 from kane.importers.pose import NO_MASS, MassProperties
-from kane.importers.urdf.collision import Wanted, add_contacts, add_stops
+from kane.importers.touching import Wanted
+from kane.importers.urdf.collision import add_contacts, add_stops
 from kane.importers.urdf.description import Description, UrdfJoint, read_description
 from kane.importers.urdf.joints import JOINT_KINDS
 from kane.importers.urdf.motion import joint_motions, read_lock
@@ -40,6 +41,7 @@ def load_urdf(
     floor: float | None = None,
     friction: Coulomb | None = None,
     restitution: float | Poisson | Newton = 0.0,
+    hulls: int | None = None,
 ) -> Model:
     """The model that a URDF file describes.
 
@@ -66,8 +68,10 @@ def load_urdf(
             of the file (where package.xml is). It does not change what ``source`` is relative to: the working folder.
         stops: whether the limits of joints become stops, without rebound (``Model.stop``).
         floor: height of a level floor on which boxes, spheres, cylinders and capsules that <collision> describes come
-            into contact [m], named after their links (``Model.contact``); meshes are left out. None for no floor.
+            into contact [m], named after their links (``Model.contact``). None for no floor.
         friction, restitution: of the floor, as ``Model.contact`` takes them.
+        hulls: lets the convex hulls of collision meshes touch the floor too, with at most so many corners each, 4 or
+            more; ``model.notes`` says how far they are from their meshes. None leaves meshes out.
 
     Raises:
         ImportFileError: the file cannot be read, is malformed, hostile or not a tree, or its numbers are not physical;
@@ -76,7 +80,7 @@ def load_urdf(
     """
     if base is not None and not isinstance(base, Joint):
         raise ModelError(f"base= is {shown(base)}; give a joint such as kane.Free(), or None to fix the root link")
-    wanted = Wanted(stops, floor, friction, restitution)
+    wanted = Wanted(stops, floor, friction, restitution, hulls)
     text = given_source(source, root, "a URDF file")
     robot = read_description(read_xml(text), text.name, JOINT_KINDS)
     lumps = lump_links(robot, joint_motions(robot, read_lock(robot, lock)))
@@ -86,11 +90,15 @@ def load_urdf(
     else:
         masses = mass_properties(lumps, allowed, robot.notes)
     require_mass(lumps, masses, base.label if base is not None and isinstance(base.label, str) else None)
+    folder = MeshFolder.of(text, root)
     try:
-        model, bodies = _model(robot, lumps, masses, base, wanted)
+        model, bodies = _model(robot, lumps, masses, base)
+        if wanted.floor is not None:
+            add_contacts(model, bodies, lumps, wanted, folder)
     except ModelError as error:
         raise ImportFileError(f"{robot.source}: {error}") from None
-    add_visuals(model, bodies, lumps, MeshFolder.of(text, root))
+    _limit(model, lumps, wanted)
+    add_visuals(model, bodies, lumps, folder)
     return model
 
 
@@ -104,7 +112,7 @@ def _read_repair(robot: Description, repair: Iterable[str]) -> Collection[str]:
 
 
 def _model(
-    robot: Description, lumps: list[Lump], masses: list[MassProperties], base: Joint | None, wanted: Wanted
+    robot: Description, lumps: list[Lump], masses: list[MassProperties], base: Joint | None
 ) -> tuple[Model, list[Body]]:
     model = Model(robot.name)
     model.notes.extend(robot.notes)
@@ -121,16 +129,18 @@ def _model(
         elif base is not None:
             model.connect(model.ground, bodies[0], base)
         _name_frames(model, bodies[-1], part)
-    if wanted.floor is not None:
-        add_contacts(model, bodies, lumps, wanted)
+    return model, bodies
+
+
+def _limit(model: Model, lumps: list[Lump], wanted: Wanted) -> None:
+    """Stops at the limits of joints, or what to say where there are none."""
     if wanted.stops:
         add_stops(model, lumps)
-        return model, bodies
+        return
     joints = [part.joint for part in lumps if part.joint is not None and part.joint.limits]
     model.notes += [
         f"joint {quote(j.name)}: its limits ({j.limits}) are left out, it moves beyond them" for j in joints
     ]
-    return model, bodies
 
 
 def _connect(model: Model, parent: Body, child: Body, part: Lump) -> None:

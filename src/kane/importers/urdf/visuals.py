@@ -5,13 +5,13 @@ from __future__ import annotations
 from kane.errors import ImportFileError, ModelError
 from kane.importers.mesh_folder import MeshFolder
 from kane.importers.pose import FramePose
-from kane.importers.urdf.collision import shape_of
-from kane.importers.urdf.description import read_numbers, read_pose, single
+from kane.importers.urdf.collision import mesh_of, shape_of
+from kane.importers.urdf.description import single
 from kane.importers.urdf.tree import Lump
 from kane.importers.xml_reader import Element, quote
 from kane.model.body import Body
 from kane.model.model import Model
-from kane.model.shapes import Mesh, Shape
+from kane.model.shapes import Shape
 
 
 def add_visuals(model: Model, bodies: list[Body], lumps: list[Lump], folder: MeshFolder) -> None:
@@ -28,12 +28,4 @@ def add_visuals(model: Model, bodies: list[Body], lumps: list[Lump], folder: Mes
 
 def _visual(visual: Element, body: Body, link: FramePose, folder: MeshFolder) -> Shape:
     shape = shape_of(visual, body, link)
-    if shape is not None:
-        return shape
-    geometry = single(visual, "geometry")
-    assert geometry is not None
-    mesh = next(e for e in geometry.children if e.tag == "mesh")
-    path = folder.resolved(mesh.attributes.get("filename", ""))
-    scale = read_numbers(mesh, "scale", 3, default=(1.0, 1.0, 1.0))
-    pose = link.then(read_pose(visual))
-    return Mesh(path, scale, body.point(pose.position), pose.rotation)
+    return mesh_of(visual, body, link, folder) if shape is None else shape

@@ -11,6 +11,7 @@ from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE, MEASURE, PARAMETER, RATE, TIME
 from kane.expression.traverse import leaves
 from kane.model.body import CONFIGURATION_KINDS
+from kane.model.checks import cure_of
 from kane.model.reaction import reaction_leaf
 
 
@@ -81,11 +82,11 @@ def row_of(expression: Expr, name: str) -> Row:
         ModelError: nothing that moves stands in it, or something that a constraint cannot depend on.
     """
     found = leaves([expression])
-    wrong = [repr(leaf) for leaf in found if leaf.op not in (COORDINATE, RATE, TIME, PARAMETER, MEASURE)]
+    wrong = [leaf for leaf in found if leaf.op not in (COORDINATE, RATE, TIME, PARAMETER, MEASURE)]
     if wrong:
         raise ModelError(
-            f"the constraint {name!r} depends on {', '.join(wrong)}; it may depend on coordinates, rates, positions, "
-            "velocities, parameters and time only"
+            f"the constraint {name!r} depends on {', '.join(map(repr, wrong))}; it may depend on coordinates, rates, "
+            f"positions, velocities, parameters and time only{cure_of(wrong)}"
         )
     moving = any(x.op == RATE or (x.op == MEASURE and x.data.kind not in CONFIGURATION_KINDS) for x in found)
     if not moving and not any(x.op in (COORDINATE, MEASURE) for x in found):

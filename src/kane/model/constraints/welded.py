@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kane.expression.node import Expr
+from kane.expression.operations import MEASURE
+from kane.expression.traverse import leaves
+from kane.geometry.factor import General
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple
-from kane.model.body import Body, Direction, Point
+from kane.model.body import POSITION, Body, Direction, Point
 from kane.model.constraints.constraint import Constraint, Row
 
 AXES = "xyz"
@@ -61,3 +65,32 @@ def _twist(a: Sequence[Direction], m: Sequence[Direction], i: int) -> Expr:
     """Component i of the rotation vector from A to M, to first order: (R_kj - R_jk) / 2."""
     j, k = (i + 1) % 3, (i + 2) % 3
     return 0.5 * (a[k].dot(m[j]) - a[j].dot(m[k]))
+
+
+class WeldedPose(NamedTuple):
+    """Where a weld holds frame A: pose of M in a body.
+
+    Attributes:
+        body: its index.
+        at, orientation: p_BoMo_B [m], R_BM.
+    """
+
+    body: int
+    at: Triple
+    orientation: Rotation
+
+
+def welded_pose(rows: Sequence[Row], A: Body) -> WeldedPose:
+    """The pose of M, read off the rows of a weld of body A: models keep, and files have, no more than these."""
+    held = [row.configuration for row in rows if row.configuration is not None]  # which all rows of a weld have
+    measures = [[leaf.data for leaf in leaves([x]) if leaf.op == MEASURE] for x in held]
+    (point,) = (x for x in measures[0] if x.kind == POSITION and x.body != A.index)
+    # Row i of the orientation has a_k . m_j and a_j . m_k.
+    turns = {}
+    for i in range(3):
+        for x in measures[3 + i]:
+            own, other = (x.point, x.direction) if x.body == A.index else (x.direction, x.point)
+            if own == _AXES[(i + 2) % 3]:
+                turns[(i + 1) % 3] = other
+    columns = [turns[k] for k in range(3)]
+    return WeldedPose(point.body, point.point, Rotation((General(tuple(zip(*columns, strict=True))),)))

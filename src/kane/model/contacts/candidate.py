@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kane.expression.node import Expr
 from kane.model.constraints import Row
 from kane.model.contacts.friction import Coulomb, Thresholds
 from kane.model.contacts.restitution import Newton, Poisson
+from kane.model.shapes import Shape
 
 
 @dataclass(frozen=True)
@@ -23,8 +24,10 @@ class Candidate:
         friction: bounds of what the tangents transmit; None where they have none.
         restitution: of the impacts by which the gap closes.
         on: where it becomes positive, what has no gap is imposed; None for what a gap or friction imposes.
-        off: where it becomes positive, what is imposed is deleted; None where nothing but its own reaction does so.
+        off: where it becomes positive, what is imposed is deleted, and a gap imposes nothing where it is; None where
+            nothing but its own reaction deletes it.
         bilateral: whether the rows hold both ways; else the gap may open again, and friction may slip.
+        surfaces: what touches, for pictures.
     """
 
     name: str
@@ -36,6 +39,7 @@ class Candidate:
     on: Expr | None = None
     off: Expr | None = None
     bilateral: bool = False
+    surfaces: tuple[Shape, ...] = field(default=(), compare=False)
 
     @property
     def rows(self) -> tuple[Row, ...]:

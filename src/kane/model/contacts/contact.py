@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from kane.expression.arguments import require
-from kane.expression.node import Scalar
+from kane.expression.node import Expr, Scalar
 from kane.model.arguments import require_two_bodies
 from kane.model.body import Body, Point
 from kane.model.contacts.candidate import Candidate
@@ -52,5 +53,20 @@ class Contact(Intermittent):
         for touch in touches(self.feature, self.surface):
             normal, tangents = touch.rows(tangents=self.friction is not None)
             title = f"{name}: {touch.name}" if touch.name else name
-            made.append(Candidate(title, normal.configuration, normal, tangents, self.friction, law))
+            made.append(
+                Candidate(
+                    title,
+                    normal.configuration,
+                    normal,
+                    tangents,
+                    self.friction,
+                    law,
+                    off=cast("Expr | None", touch.beyond),
+                    surfaces=self._surfaces,
+                )
+            )
         return made
+
+    @property
+    def _surfaces(self) -> tuple[Shape, ...]:
+        return (self.surface,) if isinstance(self.feature, Point) else (self.feature, self.surface)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.arguments import require
 from kane.expression.node import Expr, Scalar
 from kane.model.body import Point
@@ -28,16 +28,37 @@ if TYPE_CHECKING:
     from kane.model.model import Model
 
 
+TOGETHER, IN_TURN = "together", "in turn"
+
+
 class Candidates:
     """What ``Model`` says of contacts, stops, latches, sticking joints and switches.
 
     Attributes:
+        name: of the model.
         candidates: what may be imposed and deleted while a run goes on, in order.
         constraints: of the model; candidates have other names.
     """
 
+    name: str
     candidates: list[Candidate]
     constraints: list[Imposed]
+    _impacts: str = TOGETHER
+
+    @property
+    def impacts(self) -> str:
+        """What is done where several contacts meet in one instant; may be set.
+
+        "together": all of them, and those at rest that feel it, share one impact, a compression and an expansion.
+        "in turn": one impact after the other, in the order of declaration, until nothing approaches.
+        """
+        return self._impacts
+
+    @impacts.setter
+    def impacts(self, value: str) -> None:
+        if value not in (TOGETHER, IN_TURN):
+            raise ModelError(f"impacts of {self.name!r} happen {TOGETHER!r} or {IN_TURN!r}, not {shown(value)}")
+        self._impacts = value
 
     def contact(
         self,
@@ -51,9 +72,12 @@ class Candidates:
         """Let a feature of one body come into contact with a surface of another.
 
         Args:
-            feature: a point, ``kane.Sphere``, ``Disk``, ``Capsule``, ``Ellipsoid``, ``Box`` or ``Cylinder`` with a
-                length. On a plane a box has eight contacts, its corners, a capsule and a cylinder two, their ends.
-            surface: ``kane.Plane``, ``Sphere`` or ``Cylinder`` without a length; the feature is outside.
+            feature: a point, ``kane.Sphere``, ``Disk``, ``Capsule``, ``Ellipsoid``, ``Box``, ``Polyhedron``, convex
+                ``Mesh`` or ``Cylinder`` with a length. On a plane a box has eight contacts, its corners, a capsule and
+                a cylinder two, their ends. A capsule on a capsule or a cylinder touches at ends where it is parallel,
+                or across.
+            surface: ``kane.Plane``, ``Sphere``, ``Cylinder`` without a length, ``Capsule``, ``Box``, ``Polyhedron``,
+                convex ``Mesh`` or ``HeightField``; the feature is outside. Not all pairs have a rule.
             restitution: e of impacts, from 0 to 1: the impulse of expansion is e times that of compression (Poisson).
                 ``kane.Newton(e)`` is for velocities in place of impulses.
             friction: ``kane.Coulomb(static=.5, kinetic=.4)``; None where there is none.
@@ -63,8 +87,9 @@ class Candidates:
             The candidates, several where the feature has corners or ends: "crate: +-+", "rod: start".
 
         Raises:
-            ModelError: there is no rule for this pair of shapes (those for which there is one are named), both are
-                fixed in one body, a coefficient is negative, static friction is less than kinetic, a name is taken.
+            ModelError: there is no rule for this pair of shapes (those for which there is one are named), a mesh is
+                not convex, polyhedra have too many edges for one another, both are fixed in one body, a coefficient is
+                negative, static friction is less than kinetic, a name is taken.
         """
         return self.intermittent(Contact(feature, surface, restitution, friction), name=name)
 
@@ -124,8 +149,8 @@ class Candidates:
         Args:
             gap: not negative while it is open: an expression of coordinates, positions, directions, parameters and time
                 [m or rad].
-            holds: what vanishes besides while it is closed: expressions of rates and velocities, or a constraint, of
-                which the motion counts.
+            holds: what vanishes besides while it is closed: expressions of rates and velocities, or a constraint; the
+                configuration as of a switch.
             off: the latch opens where this becomes positive; None for never.
             name: for events and reactions; unique.
 
@@ -145,8 +170,8 @@ class Candidates:
         """Impose a constraint at times: by an impulse where ``on`` becomes positive, until ``off`` becomes so.
 
         Args:
-            motion: what vanishes while it is on: an expression of rates or velocities, several, or a constraint, of
-                which the motion counts: the configuration stays as it was found.
+            motion: what vanishes while it is on: an expression of rates or velocities, several, or a constraint. The
+                configuration is held as it is found, where the motion is the time derivative of some.
             on, off: expressions of coordinates, speeds, positions, parameters and time; ``on`` must be given, without
                 ``off`` it stays on.
             name: for events and reactions; unique.

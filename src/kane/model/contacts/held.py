@@ -14,26 +14,32 @@ EXPRESSIONS = "expressions of velocities, such as [joint.qdot]"
 
 
 def held_rows(held: Expr | Constraint | Sequence[Expr], who: str) -> tuple[Row, ...]:
-    """The motion that vanishes; of a constraint its motion alone, so that the configuration stays as it was found.
+    """The motion that vanishes; the configuration of a constraint is held as it is found.
 
     Raises:
-        ModelError: an expression of the configuration, or a constraint that has no motion of its own.
+        ModelError: an expression of the configuration.
     """
     if isinstance(held, Constraint):
         rows = tuple(held.rows())
-    else:
-        given = (held,) if isinstance(held, Expr) else listed(held, f"what {who} holds", EXPRESSIONS)
-        for x in given:
-            require_signal(x, f"what {who} holds")
-        rows = tuple(row_of(x, "rate" if len(given) == 1 else f"rate {k}") for k, x in enumerate(given, start=1))
+        for row in rows:
+            require(row, Row, f"what {who} holds is a constraint of kane.Row")
+        return tuple(Row(row.name, row.configuration, row.motion) for row in rows)
+    given = (held,) if isinstance(held, Expr) else listed(held, f"what {who} holds", EXPRESSIONS)
+    for x in given:
+        if not isinstance(x, Expr):
+            raise ModelError(
+                f"{who} holds {shown(x)} among others; a list holds expressions of velocities alone, such as "
+                "[joint.qdot], and a constraint is given by itself, each in a declaration of its own"
+            )
+    rows = tuple(row_of(x, "rate" if len(given) == 1 else f"rate {k}") for k, x in enumerate(given, start=1))
     for row in rows:
-        require(row, Row, f"what {who} holds is a constraint of kane.Row")
         if row.motion is None:
             raise ModelError(
                 f"{who} holds {shown(row.configuration)}, which is of the configuration and would have to jump to "
-                "zero; give the velocity or rate that shall vanish"
+                "zero; give the velocity or rate that shall vanish, or a constraint, such as kane.Prescribed(joint, "
+                "0), whose configuration is held as it is found"
             )
-    return tuple(Row(row.name, motion=row.motion) for row in rows)
+    return rows
 
 
 def require_signal(value: Any, what: str) -> None:

@@ -34,4 +34,5 @@ class Imposition(Intermittent):
 
     def candidates(self, name: str) -> Sequence[Candidate]:
         rows = held_rows(self.motion, "impose()")
-        return [Candidate(name, tangents=rows, on=cast(Expr, rows[0].motion).arena.one, bilateral=True)]
+        said = cast(Expr, rows[0].configuration if rows[0].motion is None else rows[0].motion)
+        return [Candidate(name, tangents=rows, on=said.arena.one, bilateral=True)]

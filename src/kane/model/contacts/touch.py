@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from kane.expression.functions import sqrt
+from kane.expression.functions import absolute, select, sqrt
 from kane.expression.node import Expr, Scalar
 from kane.geometry.scalars import Triple, cross, dot, is_zero
 from kane.model.arguments import at_defaults, normals
 from kane.model.body import Body, Direction, Point
 from kane.model.constraints import Row
 from kane.model.constraints.relative import angular_velocity_in, numbers, velocity_in
+
+# The cosine of the least angle between a normal and the axis that tangents are normal to.
+STEEP = 0.9
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,9 @@ class Touch:
         normal: n, unit vector from the surface to the feature.
         arm: p_CP, from C to the nearest point P of the feature [m].
         flat: the normal as a direction of B, where it is fixed there; None where it moves.
+        first: t1, where features say it.
+        beyond: how far it is beyond the ends of the features, which do not touch any more where this is positive; None
+            where they have no ends.
     """
 
     name: str
@@ -39,6 +45,8 @@ class Touch:
     normal: Triple
     arm: Triple
     flat: Direction | None = None
+    first: Triple | None = None
+    beyond: Scalar | None = None
 
     def rows(self, *, tangents: bool) -> tuple[Row, tuple[Row, ...]]:
         """The normal row, and two rows of the slip velocity where ``tangents`` are wanted.
@@ -62,19 +70,37 @@ class Touch:
     def _tangents(self) -> tuple[Triple, Triple]:
         """t1 and t2 = n x t1, unit vectors along the surface.
 
-        On a plane both are fixed. Else t1 is along e x n with e an axis of B, level or normal to the plane of motion:
-        that with the least share of gravity, z before y before x. Where n is along e, t1 is not defined.
+        Edges say which is the first. On a plane both are fixed. Else t1 is what ``level_tangent`` says.
         """
+        if self.first is not None:
+            return self.first, cross(self.normal, self.first)
         if self.flat is not None:
             first, second = normals(self.flat)
             if self.flat.body is self.E:
                 return first, second
             return numbers(Direction(self.flat.body, first), self.E), numbers(Direction(self.flat.body, second), self.E)
-        B = self.O.body
-        heavy = [abs(at_defaults(B.model, g)) for g in B.model.gravity]
-        axis = max(range(3), key=lambda k: (-heavy[k], k))
-        e = numbers((B.x, B.y, B.z)[axis], self.E)
-        across = cross(e, self.normal)
-        size = sqrt(dot(across, across))
-        first = tuple(0.0 if is_zero(x) else x / size for x in across)
+        first = level_tangent(self.O.body, self.E, self.normal)
         return first, cross(self.normal, first)
+
+
+def level_tangent(B: Body, E: Body, n: Triple) -> Triple:
+    """The unit vector along e x n, e an axis of B, level or normal to the plane of motion.
+
+    That with the least share of gravity, z before y before x; where n is within 26 degrees of it, the next one.
+    """
+    e, other = level_axes(B, E)
+    share = dot(e, n)
+    if not is_zero(share):
+        steep = absolute(share) > STEEP
+        e = tuple(select(steep, q, p) for p, q in zip(e, other, strict=True))
+    across = cross(e, n)
+    size = sqrt(dot(across, across))
+    return tuple(0.0 if is_zero(x) else x / size for x in across)
+
+
+def level_axes(B: Body, E: Body) -> tuple[Triple, Triple]:
+    """The two axes of a body with the least share of gravity, that with the least first, z before y before x."""
+    heavy = [abs(at_defaults(B.model, g)) for g in B.model.gravity]
+    order = sorted(range(3), key=lambda k: (heavy[k], -k))
+    first, second = (numbers((B.x, B.y, B.z)[k], E) for k in order[:2])
+    return first, second

@@ -20,7 +20,8 @@ class Planar(RateJoint):
     """M moves in a plane fixed in F: q = (x [m], y [m], angle [rad]), u = dq/dt.
 
     p_FM = e1 x + e2 y, R_FM = rotation(axis, angle), w_FM = axis u2; a_FMo = e1 udot0 + e2 udot1 has no remainder. The
-    directions e1, e2, axis are right-handed and fixed in F: x, y, z for the axis z; y, z, x for x; z, x, y for y.
+    directions e1, e2, axis are right-handed and fixed in F: x, y, z for the axis z; y, z, x for x; z, x, y for y: a
+    vehicle that pitches in the plane of x and z is on a ``Planar(("z", "x", "pitch"), axis="y")``.
 
     Attributes:
         q: name of the joint (coordinates name_x, name_y, name_angle), or the three names.

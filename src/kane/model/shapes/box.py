@@ -9,11 +9,11 @@ from itertools import product
 from kane.expression.node import Scalar
 from kane.model.body import Point
 from kane.model.shapes.part import BOX, Part
-from kane.model.shapes.placed import Placed
+from kane.model.shapes.placed import Lengths
 
 
 @dataclass(frozen=True)
-class Box(Placed):
+class Box(Lengths):
     """A box fixed in a body A.
 
     Attributes:

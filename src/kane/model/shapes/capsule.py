@@ -44,6 +44,11 @@ class Capsule(Shape):
         """The start."""
         return self.start
 
+    @property
+    def ends(self) -> tuple[tuple[str, Point], ...]:
+        """The centres of the half spheres, each with its name."""
+        return ("start", self.start), ("end", self.end)
+
     def parts(self) -> tuple[Part, ...]:
         """A tube between two balls."""
         start, end, r = self.start.position_in_body, self.end.position_in_body, self.radius

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from kane.expression.node import Scalar
 from kane.model.shapes.part import BALL, Part
-from kane.model.shapes.placed import Placed
+from kane.model.shapes.placed import Lengths
 
 
 @dataclass(frozen=True)
-class Ellipsoid(Placed):
+class Ellipsoid(Lengths):
     """An ellipsoid fixed in a body A.
 
     Attributes:

@@ -14,17 +14,24 @@ BOX, BALL, CYLINDER, TUBE, RING, SQUARE = "box", "ball", "cylinder", "tube", "ri
 ENDLESS = 0.0
 
 
+class Solid(NamedTuple):
+    """A form of one's own: corners [m], and the corners of each triangle, counter-clockwise from outside."""
+
+    corners: tuple[tuple[float, ...], ...]
+    faces: tuple[tuple[int, int, int], ...]
+
+
 class Part(NamedTuple):
     """A form of unit size, stretched, turned and put into a body: p_B = position + R (size * r), r a point of the form.
 
     Attributes:
-        form: one of the forms above, or the path of a mesh.
+        form: one of the forms above, the path of a mesh, or a Solid.
         size: factors along the axes of the form [m]; ENDLESS where it has no end.
         position: p_B of its centre [m].
         orientation: R.
     """
 
-    form: str
+    form: str | Solid
     size: Triple
     position: Triple
     orientation: Rotation

@@ -1,9 +1,9 @@
-"""Shapes of three lengths, placed in a body by their centre and their axes."""
+"""Shapes that are placed in a body by a centre and axes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr, Scalar
@@ -14,32 +14,23 @@ from kane.model.checks import require_fixed
 from kane.model.shapes.shape import Shape
 
 
-@dataclass(frozen=True)
 class Placed(Shape):
-    """Three lengths along three axes at right angles to each other.
+    """A shape that may have a place yet or not.
 
     Attributes:
-        x, y, z: lengths [m], positive: numbers or expressions of parameters.
         centre: C, of a body A; None where it has no place yet.
-        orientation: R_AE of the axes; those of A unless given. A kane.Rotation, a matrix 3 x 3 or a quaternion.
+        orientation: R_AE of its axes; those of A unless given. A kane.Rotation, a matrix 3 x 3 or a quaternion.
     """
 
-    x: Scalar
-    y: Scalar
-    z: Scalar
-    centre: Point | None = None
-    orientation: Any = None
+    centre: Point | None
+    orientation: Any
 
-    def __post_init__(self) -> None:
-        kind, whose = type(self).__name__, f"the orientation of a {type(self).__name__}"
+    def settle_orientation(self) -> None:
+        """Make a rotation of what was given; for ``__post_init__``."""
+        whose = f"the orientation of a {type(self).__name__}"
         rotation = Rotation.identity() if self.orientation is None else Rotation.of(self.orientation, whose)
         object.__setattr__(self, "orientation", rotation)
         require_fixed([x for row in rotation.entries for x in row if isinstance(x, Expr)], whose)
-        if self.centre is None:
-            return
-        require_points(f"a {kind}", self.centre)
-        for x in (self.x, self.y, self.z):
-            require_positive(self.centre.body.model, x, f"a length of a {kind}")
 
     @property
     def origin(self) -> Point:
@@ -62,4 +53,30 @@ class Placed(Shape):
         if self.centre is not None:
             return super().placed(body, at, orientation)
         axes = self.orientation if orientation is None else orientation
-        return replace(self, centre=body.point((0.0, 0.0, 0.0) if at is None else at), orientation=axes)
+        centre = body.point((0.0, 0.0, 0.0) if at is None else at)
+        return replace(cast(Any, self), centre=centre, orientation=axes)
+
+
+@dataclass(frozen=True)
+class Lengths(Placed):
+    """Three lengths along three axes at right angles to each other.
+
+    Attributes:
+        x, y, z: lengths [m], positive: numbers or expressions of parameters.
+        centre, orientation: see ``Placed``.
+    """
+
+    x: Scalar
+    y: Scalar
+    z: Scalar
+    centre: Point | None = None
+    orientation: Any = None
+
+    def __post_init__(self) -> None:
+        self.settle_orientation()
+        if self.centre is None:
+            return
+        kind = type(self).__name__
+        require_points(f"a {kind}", self.centre)
+        for x in (self.x, self.y, self.z):
+            require_positive(self.centre.body.model, x, f"a length of a {kind}")

@@ -9,14 +9,16 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
 
-from kane.machine.processor import own_target, platform_targets
-from kane.native.code import PORTABLE, compile_apart, keep, kept
+from kane.machine.processor import DOUBLES, own_target, platform_targets
+from kane.native.code import PORTABLE, Entry, compile_apart, keep, kept
 from kane.native.compile.entries import entries, text_of
 from kane.native.compile.objects import code_of
+from kane.native.compile.parts import keep_parts
 
 
 def compile_these(titles: Sequence[str], folder: Path, targets: Sequence[str]) -> None:
     """Put the code of entries for these targets into the folder."""
+    keep_parts()
     found = entries()
     for title in titles:
         entry, value = found[title]
@@ -24,11 +26,27 @@ def compile_these(titles: Sequence[str], folder: Path, targets: Sequence[str]) -
             keep(folder, entry, target, code)
 
 
+def missing(folder: Path, targets: Sequence[str]) -> dict[str, Entry]:
+    """The entries, by title, that any of the targets runs without having their code in the folder."""
+    found = {title: entry for title, (entry, _) in entries().items()}
+    return {
+        title: entry
+        for title, entry in found.items()
+        if any(_is_run(entry, target) and kept(folder, entry, target) is None for target in targets)
+    }
+
+
+def _is_run(entry: Entry, target: str) -> bool:
+    """Whether a processor has use for so many lanes: as many as its registers hold, or one where lanes do not pay."""
+    return target == PORTABLE or entry.lanes in (None, 1, DOUBLES.get(target.partition("-")[2]))
+
+
 def compile_all(folder: Path, targets: Sequence[str]) -> None:
     """Put the code of all entries that is missing or older than its sources into the folder."""
-    found = {title: entry for title, (entry, _) in entries().items()}
-    left = [title for title, entry in found.items() if any(kept(folder, entry, target) is None for target in targets)]
-    together = [list(titles) for _, titles in groupby(left, lambda title: found[title].module)]  # they share much
+    left = missing(folder, targets)
+    # What numba makes of a function serves all entries of a process, and those of one package share most of them.
+    groups = [list(titles) for _, titles in groupby(left, lambda title: left[title].module.rpartition(".")[0])]
+    together = sorted(groups, key=len, reverse=True)  # the longest first, so that none is left alone at the end
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # each waits for a process of its own
         list(pool.map(lambda titles: compile_apart(titles, folder, targets), together))
 

@@ -46,7 +46,7 @@ def entries() -> dict[str, tuple[Entry, Any]]:
             seen.add(id(value))
             role = getattr(value, "native_role", None)
             if role in ("inline", "kernel"):
-                register_jitable(forceinline=role == "inline", **OPTIONS)(value)
+                register_jitable(forceinline=role == "inline", no_cfunc_wrapper=True, **OPTIONS)(value)
             if isinstance(value, NativeLoop | NativeProgram):
                 found.update({entry.title: (entry, value) for entry in _of(value)})
     return found

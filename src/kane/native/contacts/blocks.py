@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from kane.native.blocks import constraint_places, scratch_places
-from kane.native.contacts.header import MOST, NUMBERS
+from kane.native.contacts.header import CANDIDATES, CHANGING, ENTRIES, MOST, NUMBERS, ROOM, SCRATCH, SHARED
+from kane.native.contacts.impact import IMPACT
 from kane.native.header import COORDINATES, ROWS, SPEEDS
 
 
 class ChangePlaces(NamedTuple):
     """Outputs of "change": q (nq) and u (n) behind it; how it ended (1), the candidate that caused it (1) and the kind
     of change (1) as ``kane.native.contacts.header`` numbers them; kinetic energy lost [J] (1); the impulse of each row
-    (m), or what is left of it where rows are OPPOSED; the status of each candidate (nc).
+    (m), or what is left of it where rows are OPPOSED; direction of slip (2 nc) and status (nc) of each candidate.
     """
 
     q: int
@@ -22,6 +23,7 @@ class ChangePlaces(NamedTuple):
     kind: int
     energy_lost: int
     impulses: int
+    directions: int
     statuses: int
     end: int
 
@@ -29,7 +31,21 @@ class ChangePlaces(NamedTuple):
 def change_places(nc: int, m: int, n: int, nq: int) -> ChangePlaces:
     """The places for nc candidates, m rows, n speeds and nq coordinates."""
     x = nq + n
-    return ChangePlaces(0, nq, x, x + 1, x + 2, x + 3, x + 4, x + 4 + m, x + 4 + m + nc)
+    statuses = x + 4 + m + 2 * nc
+    return ChangePlaces(0, nq, x, x + 1, x + 2, x + 3, x + 4, x + 4 + m, statuses, statuses + nc)
+
+
+# Integers of a group of rows in ``islands``.
+ITEM = 6
+# Integers of a block of a problem of ``complementarity``: its first row, whether that is a normal one, and how many
+# tangents follow.
+BLOCK = 3
+FIRST, PUSHES, TANGENTS = range(BLOCK)
+
+
+def complementarity_size(m: int, k: int) -> int:
+    """How many doubles a problem of m rows in k blocks takes."""
+    return 3 * m * m + 13 * m + (BLOCK + 2) * k
 
 
 class ContactPlaces(NamedTuple):
@@ -40,9 +56,12 @@ class ContactPlaces(NamedTuple):
     normal forces (nc, nc) and these (nc), l (m); h, friction of given size in it (n); remainders of the rows in force
     (m); udot (n). Of impulses: columns R^T J^T and M~^-1 R^T J^T of every row (m, n each), G (m, m), velocities now and
     when the change began (m each), impulses of the impacts and in all (m each); the speeds before a projection and when
-    the change began (n each); what changes in a run as it was (4 nc); what is undecided (nc); scratch of one impact
-    (24) and of directions of slip (4 nc, and nc, nc); what is noted (3). Of redundant forces:
-    equations (n, m), what adds up to nothing (m, m), second derivatives (m + 1, m + 1), and scratch (6, m + 1).
+    the change began (n each); what changes in a run as it was (5 nc); what is undecided (nc); scratch of one impact
+    (IMPACT) and of directions of slip (4 nc, and nc, nc); what is noted (3). Of redundant forces:
+    equations (n, m), what adds up to nothing (m, m), second derivatives (m + 1, m + 1), and scratch (6, m + 1). Of
+    impacts that meet: groups (nc), members of one (nc), velocities before, impulses and velocities of the
+    compression (m each). Of the search: forces in the present mode (m). Of both: a problem of all rows in blocks of a
+    candidate each.
     """
 
     every: int
@@ -76,6 +95,11 @@ class ContactPlaces(NamedTuple):
     B: int
     H: int
     path: int
+    group: int
+    member: int
+    struck: int
+    present: int
+    complementarity: int
     end: int
 
 
@@ -84,8 +108,7 @@ def contact_places(head: Any, nc: Any) -> ContactPlaces:
     m, n = head[ROWS], head[SPEEDS]
     every = scratch_places(head).end
     active = every + constraint_places(m, n).end
-    counted = active + m
-    gaps = counted + m
+    counted, gaps = active + m, active + 2 * m
     forces = gaps + NUMBERS * nc
     F = forces + m
     Y = F + nc * n
@@ -99,87 +122,127 @@ def contact_places(head: Any, nc: Any) -> ContactPlaces:
     Z = J + m * n
     G = Z + m * n
     v = G + m * m
-    start = v + m
-    impulse = start + m
-    total = impulse + m
-    before = total + m
+    start, impulse, total, before = v + m, v + 2 * m, v + 3 * m, v + 4 * m
     first = before + n
     kept = first + n
-    undecided = kept + 4 * nc
+    undecided = kept + CHANGING * nc
     body = undecided + nc
-    aimed = body + 24
+    aimed = body + IMPACT
     note = aimed + (4 + nc) * nc
     E = note + 3
     B = E + n * m
     H = B + m * m
     path = H + (m + 1) * (m + 1)
-    end = path + 6 * (m + 1)
+    group = path + 6 * (m + 1)
+    member = group + nc
+    struck = member + nc
+    present = struck + 3 * m
+    complementarity = present + m
+    end = complementarity + complementarity_size(m, nc)
     return ContactPlaces(
         every, active, counted, gaps, forces, F, Y, K, N, l, h, remainder, udot, J, Z, G, v, start, impulse, total,
-        before, first, kept, undecided, body, aimed, note, E, B, H, path, end,
+        before, first, kept, undecided, body, aimed, note, E, B, H, path, group, member, struck, present,
+        complementarity, end,
     )  # fmt: skip
 
 
-class AnswerPlaces(NamedTuple):
-    """What the program "factor" gives, and what solutions are given behind it: n speeds, nq coordinates.
+# Behind y and w of a row in its record: b, the square y^T D^-1 y, the largest acceleration that its force can make, the
+# remainder, and the velocity A u + b.
+B, SQUARE, REACH, REMAINDER, MOTION = range(5)
 
-    L below its diagonal by rows (n (n - 1) / 2), 1 / D and z (n each); dq/dt (nq). Of MOST rows the remainders, x and y
-    (n each).
+
+class AnswerPlaces(NamedTuple):
+    """What the program "factor" gives, and what programs of rows and solutions are given behind it: n speeds, nq
+    coordinates.
+
+    L below its diagonal by rows, without what is zero in every state; 1 / D, z / D and z (n each); dq/dt (nq); what
+    rows share. The direction of slip that a candidate had (2). The records of rows, and room for what friction makes of
+    z / D, with the slip and its direction (n + 3).
     """
 
     L: int
     inverse: int
+    scaled: int
     z: int
     rates: int
-    remainder: int
-    x: int
-    y: int
+    along: int
+    records: int
+    friction: int
     end: int
 
 
-def answer_places(n: int, nq: int) -> AnswerPlaces:
-    """The places for n speeds and nq coordinates."""
-    inverse = n * (n - 1) // 2
-    rates = inverse + 2 * n
-    x = rates + nq + MOST
-    return AnswerPlaces(0, inverse, inverse + n, rates, rates + nq, x, x + MOST * n, x + 2 * MOST * n)
+def record_size(columns: Any) -> Any:
+    """How many numbers the record of a row has."""
+    return 2 * columns + 5
+
+
+def answer_places(block: Any, n: Any, nq: Any) -> AnswerPlaces:
+    """The places for a model with this block, n speeds and nq coordinates."""
+    inverse = block[ENTRIES]
+    rates = inverse + 3 * n
+    along = rates + nq + block[SHARED]
+    records = along + 3
+    friction = records + block[ROOM]
+    return AnswerPlaces(0, inverse, inverse + n, inverse + 2 * n, rates, along, records, friction, friction + n + 3)
 
 
 class SolutionPlaces(NamedTuple):
-    """Outputs of a solution for m rows: udot (n), the forces (m); the diagonal of S when it was divided by, and before
-    (m each); what is left of the accelerations of the rows (m); what the forces make of v in udot = L^-1 v (n).
+    """Outputs of a solution for m rows: udot (n), the forces (m); how many rows are independent, or -1 (1); the
+    diagonal of S when it was divided by, and what was then left of b (m each).
     """
 
     force: int
+    good: int
     pivot: int
-    square: int
     left: int
-    pushed: int
     end: int
 
 
 def solution_places(m: int, n: int) -> SolutionPlaces:
     """The places for m rows and n speeds."""
-    return SolutionPlaces(n, n + m, n + 2 * m, n + 3 * m, n + 4 * m, 2 * n + 4 * m)
+    return SolutionPlaces(n, n + m, n + m + 1, n + 2 * m + 1, n + 3 * m + 1)
 
 
 class QuickPlaces(NamedTuple):
     """Scratch of ``kane.native.contacts.quick``, behind that of ``ContactPlaces``.
 
-    What solutions are given, and behind it room for what the program of the rows of one candidate gives: of each y (n),
-    then their remainders, A u + b, and kinetic friction (1). What solutions give. The rows in force (MOST).
+    What solutions are given; what they give; the slip of each candidate along the direction that it had,
+    and the direction that it has (3 nc); the rows in force
+    (m); what ``kane.native.contacts.islands`` has: S (m, m), inverse pivots, b, squares and reach of rows (m each), the
+    owner of each column (n), and six integers and the first row of each candidate and of the permanent rows; where the
+    record of each row has what is behind y and w (m), and which rows repeat others (m); y and w of the rows of an
+    island by its columns (m, n and n, m); the number of each column in its island, and the columns of one (n each).
     """
 
     given: int
     found: int
+    slip: int
     row: int
+    S: int
+    rows: int
+    owner: int
+    items: int
+    slot: int
+    tail: int
+    packed: int
+    number: int
     end: int
 
 
-def quick_places(head: Any, nc: Any) -> QuickPlaces:
-    """The places for a model with this header and so many candidates."""
-    m, n = head[ROWS], head[SPEEDS]
-    given = contact_places(head, nc).end
-    found = given + answer_places(n, head[COORDINATES]).end + m * (n + 2) + 1
-    row = found + solution_places(MOST, n).end
-    return QuickPlaces(given, found, row, row + MOST)
+def quick_places(head: Any, block: Any) -> QuickPlaces:
+    """The places for a model with this header and block, which says where they begin."""
+    n, m, nc, given = head[SPEEDS], head[ROWS], block[CANDIDATES], block[SCRATCH]
+    found = given + answer_places(block, n, head[COORDINATES]).end
+    slip = found + solution_places(MOST, n).end + m
+    row = slip + 3 * nc
+    S = row + m
+    rows = S + m * m
+    owner = rows + 4 * m
+    items = owner + n
+    slot = items + ITEM * (nc + 1)
+    tail = slot + nc + 1
+    packed = tail + 2 * m
+    number = packed + 2 * m * n
+    return QuickPlaces(
+        given, found, slip, row, S, rows, owner, items, slot, tail, packed, number, number + 2 * n
+    )  # fmt: skip

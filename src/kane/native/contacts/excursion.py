@@ -11,6 +11,7 @@ from typing import Any
 from kane.native.blocks import constraint_places
 from kane.native.call import native_inline, native_kernel, native_program, vector_at
 from kane.native.contacts.blocks import change_places
+from kane.native.contacts.collisions import collide
 from kane.native.contacts.header import (
     ADOPTED,
     ALONG,
@@ -19,14 +20,18 @@ from kane.native.contacts.header import (
     BOUNCED,
     CANDIDATES,
     CHANGING,
+    CLOSINGS,
     CONTRADICTED,
     DELETED,
     ENDED,
     GAP,
     HALTED,
     HELD,
+    HOLDING,
+    HOLDS,
     IMPOSED,
     NO_MODE,
+    NO_ROWS,
     NONE,
     NORMAL,
     NOT_FINITE,
@@ -36,19 +41,19 @@ from kane.native.contacts.header import (
     ON,
     OPEN,
     OPPOSED,
-    PRESSED,
     REVERSED,
     SLIDING,
     SLIPPED,
     STATUS,
     STUCK,
     TABLE,
+    TANGENT,
+    TANGENTS,
     TIMED,
 )
 from kane.native.contacts.impulses import (
     TOUCHING,
     add_impulses,
-    collide,
     energy_lost,
     hit,
     impulses_of,
@@ -57,7 +62,6 @@ from kane.native.contacts.impulses import (
     load_velocities,
     opposed,
     project,
-    rounding_of,
     touches,
 )
 from kane.native.contacts.mode import (
@@ -66,13 +70,14 @@ from kane.native.contacts.mode import (
     decide,
     decide_slip,
     is_contradicted,
+    moves,
     row_acceleration,
-    search,
 )
 from kane.native.contacts.motion import contacts_of, copy_state, find_gaps, in_force
 from kane.native.contacts.quick import SLOW
+from kane.native.contacts.search import search
 from kane.native.embedding import call, find_rows
-from kane.native.header import COORDINATES, RANK, SPEEDS, UNCHOSEN, UNCONSTRAINED
+from kane.native.header import CONFIGURATION, COORDINATES, RANK, SPEEDS, UNCHOSEN, UNCONSTRAINED
 from kane.native.settle import choose
 
 # A contact that would hop no higher than this comes to rest [m or rad].
@@ -110,9 +115,16 @@ def change(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     for row in range(m):
         i.start[row] = i.v[row]
     i.note[0], i.note[1], i.note[2] = _switch(c, n), NONE, 0
-    status = _excursion(a, c, i, rest, stage, work)
+    unknown = _without_numbers(c, n)
+    status = ADOPTED if unknown == NONE else NO_ROWS
+    i.note[1] = unknown
+    for _ in range(nc + 1 if status == ADOPTED else 0):
+        status = _excursion(a, c, i, rest, stage, work)
+        if status == ADOPTED:
+            status = _adopt(c, i, result, rest, stage, work)
+        if status != ADOPTED or not _is_slip_ended(c, i):
+            break
     if status == ADOPTED:
-        status = _adopt(c, i, result, rest, stage, work)
         for j in range(at.status):
             if not abs(a.state[1 + j]) < math.inf:
                 status = NOT_FINITE
@@ -124,7 +136,21 @@ def change(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
             result[j] = a.state[1 + j]
         for j in range(c.changing.size):
             c.changing[j] = i.kept[j]
+    else:
+        _hold_configuration(a, c, i, rest, stage, work)
     _describe(c, i, status, result, at)
+
+
+@native_inline
+def _hold_configuration(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> None:
+    """What is imposed from now on holds what its rows are the time derivatives of at the value found."""
+    closings = c.block[CLOSINGS]
+    call(a, CONFIGURATION, rest, stage, work, c.held[closings:])
+    for k in range(c.block[CANDIDATES]):
+        if i.kept[k * CHANGING + STATUS] == OPEN and c.changing[k * CHANGING + STATUS] != OPEN:
+            first = c.table[k * TABLE + HOLDS]
+            for place in range(first, first + c.table[k * TABLE + HOLDING]):
+                c.held[place] = c.held[closings + place]
 
 
 @native_kernel
@@ -137,21 +163,43 @@ def _switch(c: Any, n: int) -> int:
             continue
         status, armed = c.changing[at + STATUS], c.changing[at + ARMED] == 1
         over = c.table[row + ENDED] == 1 and c.gaps[k * NUMBERS + OFF] > 0.0
+        timed = c.table[row + TIMED] == 1
+        says = c.gaps[k * NUMBERS + ON] > 0.0 if timed else c.gaps[k * NUMBERS + GAP] <= TOUCHING
         if status != OPEN:
             if over and armed:
-                c.changing[at + STATUS], c.changing[at + ARMED] = OPEN, 0
+                c.changing[at + STATUS], c.changing[at + ARMED] = OPEN, 0 if says else 1
                 cause = k if cause == NONE else cause
+            elif not over:
+                c.changing[at + ARMED] = 1
             continue
-        if c.table[row + TIMED] == 1:
-            due = c.gaps[k * NUMBERS + ON] > 0.0
-        else:
-            due = c.gaps[k * NUMBERS + GAP] <= TOUCHING and c.every[motion + c.table[row + NORMAL]] <= SLOW
+        due = says and (timed or c.every[motion + c.table[row + NORMAL]] <= SLOW)
         if due and armed:
             c.changing[at + ARMED] = 0 if over else 1
             if not over:
                 c.changing[at + STATUS] = HELD
                 cause = k if cause == NONE else cause
+        elif not says:
+            c.changing[at + ARMED] = 1
     return cause
+
+
+@native_kernel
+def _without_numbers(c: Any, n: int) -> int:
+    """The first candidate that is closed or touches, and whose rows are not finite."""
+    motion = constraint_places(c.counted.size, n).motion
+    for k in range(c.block[CANDIDATES]):
+        row = k * TABLE
+        if c.changing[k * CHANGING + STATUS] == OPEN and not touches(c, k):
+            continue
+        tangent, total = c.table[row + TANGENT], 0.0
+        first = c.table[row + NORMAL] if c.table[row + NORMAL] != NONE else tangent
+        for r in range(first, tangent + c.table[row + TANGENTS]):
+            total += c.every[motion + r] * 0.0
+            for j in range(n):
+                total += c.every[r * n + j] * 0.0
+        if total != 0.0:
+            return k
+    return NONE
 
 
 @native_kernel
@@ -165,14 +213,11 @@ def _excursion(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
         load_impulses(b, c, i, rank)
         ended = ADOPTED if jammed == NONE else hit(c, i, jammed)
         if ended == ADOPTED:
-            ended = collide(c, i)
-        if ended != ADOPTED and ended != PRESSED:
+            ended = collide(b, c, i, work)
+        if ended != ADOPTED:
             return ended
         add_impulses(b, c, i, rank)
         find_rows(b, rest, stage, work)
-        if ended == PRESSED:
-            i.note[2] = 1
-            _press(b, c, i, rest, stage, work)
         call(b, UNCONSTRAINED, rest, stage, work, b.free)
         load_velocities(c, i)
         decide(c, i)
@@ -186,36 +231,6 @@ def _excursion(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
             return CONTRADICTED if is_contradicted(c, i.note[1]) else NO_MODE
         i.note[1] = jammed
     return NO_MODE
-
-
-@native_kernel
-def _press(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> None:
-    """Take away at once the velocities with which contacts still approach, without restitution or friction.
-
-    A projection of the momentum, which takes energy away, whatever it is onto. What approaches because of it is added.
-    """
-    for k in range(c.block[CANDIDATES]):
-        if c.table[k * TABLE + BILATERAL] == 0:
-            c.changing[k * CHANGING + STATUS] = OPEN
-    for _ in range(c.block[CANDIDATES]):
-        load_velocities(c, i)
-        if not _close_what_approaches(c, i):
-            return
-        b = in_force(c, stage, work, False)
-        project(b, c, i, rest, stage, work)
-        find_rows(a, rest, stage, work)
-
-
-@native_kernel
-def _close_what_approaches(c: Any, i: Any) -> bool:
-    found = False
-    for k in range(c.block[CANDIDATES]):
-        if touches(c, k) and c.changing[k * CHANGING + STATUS] == OPEN:
-            normal = c.table[k * TABLE + NORMAL]
-            if i.v[normal] < -rounding_of(c, normal, i.first):
-                c.changing[k * CHANGING + STATUS] = SLIDING
-                found = True
-    return found
 
 
 @native_kernel
@@ -255,11 +270,24 @@ def _adopt(c: Any, i: Any, result: Any, rest: Any, stage: Any, work: Any) -> int
 
 
 @native_kernel
+def _is_slip_ended(c: Any, i: Any) -> bool:
+    """Whether the rows of a mode have ended a slip that went on before: then it is decided anew what is held."""
+    ended = False
+    load_velocities(c, i)
+    for k in range(c.block[CANDIDATES]):
+        if i.undecided[k] == MOVING and c.changing[k * CHANGING + STATUS] == SLIDING:
+            ended = ended or not moves(c, i, k)
+    return ended
+
+
+@native_kernel
 def _describe(c: Any, i: Any, status: int, result: Any, at: Any) -> None:
     """What has happened, and why."""
     cause = i.note[0] if status == ADOPTED else i.note[1]
     for k in range(c.block[CANDIDATES]):
         result[at.statuses + k] = c.changing[k * CHANGING + STATUS]
+        result[at.directions + 2 * k] = c.along[k * CHANGING + ALONG]
+        result[at.directions + 2 * k + 1] = c.along[k * CHANGING + ALONG + 1]
         # What failed first may be as it was in the end, because others have changed.
         if (cause == NONE or (status == ADOPTED and _kind(c, i, cause) == NOTHING)) and _kind(c, i, k) != NOTHING:
             cause = k

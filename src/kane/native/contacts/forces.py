@@ -7,7 +7,7 @@ from typing import Any
 
 from kane.native.algebra import Factors, factor, from_q, solve_lower
 from kane.native.blocks import constraint_places, unconstrained_places
-from kane.native.call import native_kernel
+from kane.native.call import native_inline, native_kernel
 from kane.native.contacts.header import (
     CANDIDATES,
     CHANGING,
@@ -37,7 +37,7 @@ STILL = 1e-10
 SHARED = 1e-6
 
 
-@native_kernel
+@native_inline
 def direction(c: Any, k: int, n: int) -> Any:
     """The direction of slip of a sliding candidate, see ``slip_direction``."""
     t, tangents = c.table[k * TABLE + TANGENT], c.table[k * TABLE + TANGENTS]
@@ -132,16 +132,21 @@ def _mark_contradictions(c: Any, a: Any) -> None:
             c.forces[c.active[k]] = -math.copysign(UNBOUNDED_FORCE, c.remainder[k])
 
 
-@native_kernel
+@native_inline
 def add_friction(c: Any, n: int) -> None:
     """Kinetic friction of what slides into the forces, which have the normal ones."""
     for k in range(c.block[CANDIDATES]):
-        row = k * TABLE
-        if c.changing[k * CHANGING + STATUS] == SLIDING and c.table[row + TANGENTS] > 0:
-            bound = c.gaps[k * NUMBERS + KINETIC]
-            if c.table[row + FRICTION] == COULOMB:
-                bound *= c.forces[c.table[row + NORMAL]]
+        if c.changing[k * CHANGING + STATUS] == SLIDING and c.table[k * TABLE + TANGENTS] > 0:
             x, y = direction(c, k, n)
-            c.forces[c.table[row + TANGENT]] = -bound * x
-            if c.table[row + TANGENTS] == 2:
-                c.forces[c.table[row + TANGENT] + 1] = -bound * y
+            rub(c, k, x, y)
+
+
+@native_inline
+def rub(c: Any, k: int, x: float, y: float) -> None:
+    """Kinetic friction of what slides in this direction into the forces."""
+    row, bound = k * TABLE, c.gaps[k * NUMBERS + KINETIC]
+    if c.table[row + FRICTION] == COULOMB:
+        bound *= c.forces[c.table[row + NORMAL]]
+    c.forces[c.table[row + TANGENT]] = -bound * x
+    if c.table[row + TANGENTS] == 2:
+        c.forces[c.table[row + TANGENT] + 1] = -bound * y

@@ -2,15 +2,17 @@
 
 The velocities (normal, tangents) of the contact change by the impulses, v = v- + G p, with Coulomb's law between the
 increments of the impulses: dp_t = -mu dp_n v_t / |v_t| while it slips; where the slip stops it sticks as long as the
-static bound allows. In the plane the path is made of straight pieces. In space, with v_t = exp(y) (cos phi, sin phi)
-and dp_n = |v_t| ds, the equations of Routh and Keller are
+static bound allows. In the plane the path is made of straight pieces. In space, with v_t = E r, r = (x, y) of length
+one, and dp_n = E ds, the equations of Routh and Keller are
 
-    dy/ds = r . g,   dphi/ds = s . g,   g = G_tn - mu G_tt r,   r = (cos phi, sin phi), s = (-sin phi, cos phi),
+    dE/ds = (r . g) E,   dr/ds = (n . g) n,   g = G_tn - mu G_tt r,   n = (-y, x),
 
-regular as the slip vanishes. Compression ends where the normal velocity vanishes.
+regular as the slip vanishes. They are polynomials, so that the Taylor series of the path in s follow from each other
+term by term; steps are as long as these converge well. Compression ends where the normal velocity vanishes.
 
 Source: Routh, Dynamics of a System of Rigid Bodies, 7th ed., 1905, articles 179-198, 315; Keller, Impact with friction,
-J. Appl. Mech. 53, 1986.
+J. Appl. Mech. 53, 1986; Jorba & Zou, A software package for the numerical integration of ODEs by means of high-order
+Taylor methods, Exp. Math. 14, 2005.
 """
 
 from __future__ import annotations
@@ -22,12 +24,17 @@ from kane.native.call import native_kernel
 from kane.native.contacts.header import NEWTON
 
 # What an impact is made of, in a vector: G (3, 3), v (3), impulse (3), then restitution, friction static and kinetic,
-# the normal velocity and impulse at which it ends (of which one is infinite), scratch.
-G, V, P, STATIC_FRICTION, KINETIC_FRICTION, END_VELOCITY, END_IMPULSE = 0, 9, 12, 15, 16, 17, 18
-IMPACT = 24
-# Pieces of a path, steps of the integration along one, and its tolerance in a step; slip this much slower, as a
-# logarithm, has stopped.
-PIECES, STEPS, TOLERANCE, STOPPED = 12, 20000, 1e-13, 40.0
+# the normal velocity and impulse at which it ends (of which one is infinite), Taylor series.
+G, V, P, STATIC_FRICTION, KINETIC_FRICTION, END_VELOCITY, END_IMPULSE, SERIES = 0, 9, 12, 15, 16, 17, 18, 19
+# Terms of a series. The series: of r, E, E r, r . g and n . g; x x, x y; (n . g) y, (n . g) x and (r . g) E.
+TERMS = 28
+X, Y, SPEED, SLIP_X, SLIP_Y, ALONG, ACROSS = range(SERIES, SERIES + 7 * TERMS, TERMS)
+XX, XY, TURN_X, TURN_Y, FASTER = range(SERIES + 7 * TERMS, SERIES + 12 * TERMS, TERMS)
+IMPACT = SERIES + 12 * TERMS
+# Pieces of a path, steps along one, and the share of the last terms of the series in one; parts of a step in which its
+# end is looked for; slip that has become so many times slower has stopped; one that turns by less than this share of
+# what turns it goes straight on.
+PIECES, STEPS, TOLERANCE, PARTS, STOPPED, STRAIGHT = 12, 1000, 1e-16, 2, 2.0**-52, 1e-13
 # How an impact ended.
 DONE, IMMOVABLE, UNENDING = range(3)
 
@@ -173,106 +180,111 @@ def _invariant(b: Any, phi: float) -> float:
 
 @native_kernel
 def _curved(b: Any) -> int:
-    """Slip in space to the end, or until it stops, by steps of Runge and Kutta that are compared with two halves."""
-    y, phi = math.log(length(b[V + 1], b[V + 2])), math.atan2(b[V + 2], b[V + 1])
-    first, p, px, py, vn = y, b[P], b[P + 1], b[P + 2], b[V]
-    size = abs(b[G + 3]) + abs(b[G + 6]) + b[KINETIC_FRICTION] * (b[G + 4] + b[G + 8])
-    h = 0.05 / size if size > 0.0 else 1.0
+    """Slip in space to the end, or until it stops, by steps of Taylor series."""
+    first, mu = length(b[V + 1], b[V + 2]), b[KINETIC_FRICTION]
+    size = abs(b[G + 3]) + abs(b[G + 6]) + mu * (b[G + 4] + b[G + 8])
     for _ in range(STEPS):
-        if abs(_turning(b, phi)) <= 1e-13 * size:
-            x, z = math.cos(phi), math.sin(phi)
-            return _straight(b, -b[KINETIC_FRICTION] * x, -b[KINETIC_FRICTION] * z, x, z)
-        whole = _step(b, (y, phi, 0.0, 0.0, 0.0), h)
-        half = _step(b, (y, phi, 0.0, 0.0, 0.0), 0.5 * h)
-        found = _step(b, half, 0.5 * h)
-        scale = math.exp(max(y, found[0]))
-        error = max(abs(whole[0] - found[0]), abs(whole[1] - found[1]))
-        error = max(error, abs(whole[2] - found[2]) * size / scale) / 15.0
-        if error > TOLERANCE:
-            h *= max(0.2, 0.9 * (TOLERANCE / error) ** 0.2)
-            continue
-        if _missing(b, p, vn, found) <= 0.0:
-            share = _share(b, (y, phi, 0.0, 0.0, 0.0), h, p, vn)
-            half = _step(b, (y, phi, 0.0, 0.0, 0.0), 0.5 * share * h)
-            found = _step(b, half, 0.5 * share * h)
-            _arrive(b, found, (p, px, py))
+        speed = length(b[V + 1], b[V + 2])
+        if not speed > STOPPED * first:
+            b[V + 1] = b[V + 2] = 0.0
+            return DONE
+        b[X], b[Y], b[SPEED] = b[V + 1] / speed, b[V + 2] / speed, speed
+        _expand(b)
+        if abs(b[ACROSS]) <= STRAIGHT * size:
+            return _straight(b, -mu * b[X], -mu * b[Y], b[X], b[Y])
+        step = _reach(b)
+        start = (b[V], b[P], b[P + 1], b[P + 2])
+        end, share = -1.0, 0.0
+        while share < 1.0:
+            before, share = share, share + 1.0 / PARTS
+            _go(b, start, share * step)
+            if _left(b) <= 0.0:
+                end = _find_end(b, start, before * step, share * step)
+                break
+        if end >= 0.0:
+            _go(b, start, end)
+            # The end is exact: what is left over would be rounding.
             if b[END_IMPULSE] == math.inf:
                 b[V] = b[END_VELOCITY]
             else:
                 b[P] = b[END_IMPULSE]
             return DONE
-        y, phi = found[0], found[1]
-        _arrive(b, found, (p, px, py))
-        p, px, py, vn = b[P], b[P + 1], b[P + 2], b[V]
-        if y < first - STOPPED:
-            b[V + 1] = b[V + 2] = 0.0
-            return DONE
-        h *= min(4.0, 0.9 * (TOLERANCE / max(error, 1e-18)) ** 0.2)
     return UNENDING
 
 
 @native_kernel
-def _arrive(b: Any, found: Any, impulse: Any) -> None:
-    """Velocities and impulses after a step."""
-    y, phi, dp, dx, dy = found
-    p, px, py = impulse
+def _expand(b: Any) -> None:
+    """The series from the first terms of r and E on: each term found is multiplied with those before it."""
+    mu, gxx, gxy, gyy = b[KINETIC_FRICTION], b[G + 4], b[G + 5], b[G + 8]
+    for place in (SLIP_X, SLIP_Y, XX, XY, TURN_X, TURN_Y, FASTER):
+        for k in range(TERMS):
+            b[place + k] = 0.0
+    for k in range(TERMS):
+        x, y, speed = b[X + k], b[Y + k], b[SPEED + k]
+        for j in range(min(k + 1, TERMS - k)):
+            once = 1.0 if j < k else 0.5
+            b[XX + k + j] += once * (2.0 * x * b[X + j])
+            b[XY + k + j] += once * (x * b[Y + j] + y * b[X + j])
+            b[SLIP_X + k + j] += once * (x * b[SPEED + j] + speed * b[X + j])
+            b[SLIP_Y + k + j] += once * (y * b[SPEED + j] + speed * b[Y + j])
+        xx, xy = b[XX + k], b[XY + k]
+        yy = (1.0 if k == 0 else 0.0) - xx
+        along = b[G + 3] * x + b[G + 6] * y - mu * (gxx * xx + 2.0 * gxy * xy + gyy * yy)
+        across = b[G + 6] * x - b[G + 3] * y - mu * (gxy * (xx - yy) + (gyy - gxx) * xy)
+        b[ALONG + k], b[ACROSS + k] = along, across
+        for j in range(min(k + 1, TERMS - k)):
+            once = 1.0 if j < k else 0.5
+            b[TURN_X + k + j] -= once * (across * b[Y + j] + y * b[ACROSS + j])
+            b[TURN_Y + k + j] += once * (across * b[X + j] + x * b[ACROSS + j])
+            b[FASTER + k + j] += once * (along * b[SPEED + j] + speed * b[ALONG + j])
+        if k + 1 < TERMS:
+            for place, change in ((X, TURN_X), (Y, TURN_Y), (SPEED, FASTER)):
+                b[place + k + 1] = b[change + k] / (k + 1)
+
+
+@native_kernel
+def _reach(b: Any) -> float:
+    """How far the series are good: the last two terms of each are rounding of its first one."""
+    reach = math.inf
+    for k in range(TERMS - 2, TERMS):
+        most = max(abs(b[X + k]), abs(b[Y + k]), abs(b[SPEED + k]) / b[SPEED])
+        if most > 0.0:
+            reach = min(reach, math.exp(math.log(TOLERANCE / most) / k))
+    return reach
+
+
+@native_kernel
+def _go(b: Any, start: Any, s: float) -> None:
+    """Velocities and impulses at s, from the normal velocity and the impulses at the start of a step."""
+    vn, p, px, py = start
+    x, y, dp, dx, dy = 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(TERMS - 1, -1, -1):
+        x, y = x * s + b[SLIP_X + k], y * s + b[SLIP_Y + k]
+        dp, dx, dy = dp * s + b[SPEED + k] / (k + 1), dx * s + b[SLIP_X + k] / (k + 1), dy * s + b[SLIP_Y + k] / (k + 1)
+    dp, dx, dy = s * dp, -b[KINETIC_FRICTION] * s * dx, -b[KINETIC_FRICTION] * s * dy
     b[P], b[P + 1], b[P + 2] = p + dp, px + dx, py + dy
-    b[V] += b[G] * dp + b[G + 1] * dx + b[G + 2] * dy
-    b[V + 1], b[V + 2] = math.exp(y) * math.cos(phi), math.exp(y) * math.sin(phi)
+    b[V], b[V + 1], b[V + 2] = vn + b[G] * dp + b[G + 1] * dx + b[G + 2] * dy, x, y
 
 
 @native_kernel
-def _missing(b: Any, p: float, vn: float, found: Any) -> float:
-    """What is missing at the end after a step from the impulse p and the normal velocity vn."""
-    if b[END_IMPULSE] == math.inf:
-        return float(b[END_VELOCITY] - (vn + b[G] * found[2] + b[G + 1] * found[3] + b[G + 2] * found[4]))
-    return float(b[END_IMPULSE] - (p + found[2]))
-
-
-@native_kernel
-def _share(b: Any, start: Any, h: float, p: float, vn: float) -> float:
-    """The part of a step at which the end is reached, by regula falsi (Illinois)."""
-    low, high = 0.0, 1.0
-    below = _missing(b, p, vn, start)
-    above = _missing(b, p, vn, _step(b, _step(b, start, 0.5 * h), 0.5 * h))
-    side = 0
+def _find_end(b: Any, start: Any, low: float, high: float) -> float:
+    """Where between two places of a step the end is reached, by regula falsi (Illinois)."""
+    _go(b, start, low)
+    below = _left(b)
+    _go(b, start, high)
+    above, side = _left(b), 0
     for _ in range(80):
-        if high - low < 1e-16 or above == 0.0:
-            break
-        share = high - above * (high - low) / (above - below) if above != below else 0.5 * (low + high)
-        value = _missing(b, p, vn, _step(b, _step(b, start, 0.5 * share * h), 0.5 * share * h))
+        s = high - above * (high - low) / (above - below) if above != below else 0.5 * (low + high)
+        if not low < s < high:
+            return min(max(s, low), high)
+        _go(b, start, s)
+        value = _left(b)
         if value <= 0.0:
-            high, above = share, value
+            high, above = s, value
             below *= 0.5 if side == 1 else 1.0
             side = 1
         else:
-            low, below = share, value
+            low, below = s, value
             above *= 0.5 if side == -1 else 1.0
             side = -1
     return high
-
-
-@native_kernel
-def _step(b: Any, start: Any, h: float) -> Any:
-    """One step of the classical method of Runge and Kutta of (y, phi, p_n, p_x, p_y)."""
-    y, phi, p, px, py = start
-    k1 = _slopes(b, y, phi)
-    k2 = _slopes(b, y + 0.5 * h * k1[0], phi + 0.5 * h * k1[1])
-    k3 = _slopes(b, y + 0.5 * h * k2[0], phi + 0.5 * h * k2[1])
-    k4 = _slopes(b, y + h * k3[0], phi + h * k3[1])
-    w = h / 6.0
-    return (
-        y + w * (k1[0] + 2.0 * k2[0] + 2.0 * k3[0] + k4[0]),
-        phi + w * (k1[1] + 2.0 * k2[1] + 2.0 * k3[1] + k4[1]),
-        p + w * (k1[2] + 2.0 * k2[2] + 2.0 * k3[2] + k4[2]),
-        px + w * (k1[3] + 2.0 * k2[3] + 2.0 * k3[3] + k4[3]),
-        py + w * (k1[4] + 2.0 * k2[4] + 2.0 * k3[4] + k4[4]),
-    )
-
-
-@native_kernel
-def _slopes(b: Any, y: float, phi: float) -> Any:
-    x, z, mu, speed = math.cos(phi), math.sin(phi), b[KINETIC_FRICTION], math.exp(y)
-    gx = b[G + 3] - mu * (b[G + 4] * x + b[G + 5] * z)
-    gy = b[G + 6] - mu * (b[G + 7] * x + b[G + 8] * z)
-    return x * gx + z * gy, x * gy - z * gx, speed, -mu * x * speed, -mu * z * speed

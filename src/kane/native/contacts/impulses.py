@@ -1,4 +1,4 @@
-"""Impulses at an instant: momentum projected on what holds both ways, impacts one after the other.
+"""Impulses at an instant: momentum projected on what holds both ways, one impact.
 
 With the rows that hold both ways embedded, u = R u_i + e, impulses P of rows J change the independent speeds by
 M~^-1 R^T J^T P, and momentum is projected by M~ w = R^T M (u- - u), where u keeps the rows and u- is given.
@@ -22,6 +22,7 @@ from kane.native.contacts.header import (
     CHANGING,
     CONTRADICTED,
     COULOMB,
+    ENDED,
     ENDLESS,
     ENERGY_GAINED,
     FRICTION,
@@ -32,15 +33,16 @@ from kane.native.contacts.header import (
     NONE,
     NORMAL,
     NUMBERS,
+    OFF,
     OPEN,
     OPPOSED,
-    PRESSED,
     RESTITUTION,
     STATIC,
     STATUS,
     TABLE,
     TANGENT,
     TANGENTS,
+    THRESHOLDS,
 )
 from kane.native.contacts.impact import DONE, IMMOVABLE, IMPACT, KINETIC_FRICTION, STATIC_FRICTION, G, P, V, strike
 from kane.native.contacts.quick import SLOW
@@ -51,9 +53,6 @@ from kane.native.header import ROWS, SPEEDS, UNCHOSEN, UNCONSTRAINED
 TOUCHING = 1e-11
 # Velocities under this share of what they are made of are rounding.
 ROUNDING = 1e-12
-# Passes over all contacts until none approaches; what is left after them has lost all but a share e^PASSES of its
-# velocity to restitution e.
-PASSES = 100
 # Rows that are off by more than this share of what they are made of contradict each other.
 OPPOSED_BY = 1e-8
 
@@ -70,9 +69,11 @@ class Impulses(NamedTuple):
         first: speeds at the beginning, (n,).
         kept: what changes in a run as it was at the beginning.
         undecided: of each candidate, see ``mode``.
+        group: of each candidate, see ``collisions``.
         kept_along: ``kept`` read as doubles.
         body: of one impact.
         aimed, angle, turn, step, turns: of slips that begin in space, see ``mode``.
+        present: forces in the mode that was tried first, (m,).
         note: the candidate that caused the change, and the one that struck last or that an error is about, NONE where
             there is none; whether the impacts were brought to an end.
     """
@@ -89,6 +90,7 @@ class Impulses(NamedTuple):
     kept: Any
     kept_along: Any
     undecided: Any
+    group: Any
     body: Any
     aimed: Any
     angle: Any
@@ -96,6 +98,7 @@ class Impulses(NamedTuple):
     step: Any
     turns: Any
     note: Any
+    present: Any
 
 
 @native_inline
@@ -116,6 +119,7 @@ def impulses_of(a: Any, c: Any, work: Any) -> Any:
         integers_at(work, at.kept, CHANGING * nc),
         vector_at(work, at.kept, CHANGING * nc),
         integers_at(work, at.undecided, nc),
+        integers_at(work, at.group, nc),
         vector_at(work, at.body, IMPACT),
         integers_at(work, at.aimed, nc),
         vector_at(work, at.aimed + nc, nc),
@@ -123,6 +127,7 @@ def impulses_of(a: Any, c: Any, work: Any) -> Any:
         vector_at(work, at.aimed + 3 * nc, nc),
         matrix_at(work, at.aimed + 4 * nc, nc, nc),
         integers_at(work, at.note, 3),
+        vector_at(work, at.present, m),
     )
 
 
@@ -207,16 +212,18 @@ def opposed(a: Any, c: Any, i: Any) -> int:
     return ended
 
 
-@native_kernel
+@native_inline
 def touches(c: Any, k: int) -> bool:
-    """Whether a candidate that pushes only is closed."""
+    """Whether a candidate that pushes only is closed; not beyond the ends of its features."""
     row = k * TABLE
     if c.table[row + NORMAL] == NONE or c.table[row + BILATERAL] == 1:
+        return False
+    if c.table[row + ENDED] == 1 and c.gaps[k * NUMBERS + OFF] > 0.0:
         return False
     return bool(c.changing[k * CHANGING + STATUS] != OPEN or c.gaps[k * NUMBERS + GAP] <= TOUCHING)
 
 
-@native_kernel
+@native_inline
 def rounding_of(c: Any, row: int, u: Any) -> float:
     """How much of the velocity of a row is rounding, with speeds u."""
     n, total = u.size, 0.0
@@ -235,75 +242,82 @@ def load_velocities(c: Any, i: Any) -> None:
 
 @native_kernel
 def load_impulses(a: Any, c: Any, i: Any, rank: int) -> None:
-    """Velocities of all rows, and J, Z and G of those of what touches."""
+    """Velocities of all rows, and J, Z and G of those of what responds."""
     D, order, n = a.f.A, a.f.order, a.f.order.size
     m = c.counted.size
     load_velocities(c, i)
     for row in range(m):
         i.impulse[row] = 0.0
     for k in range(c.block[CANDIDATES]):
-        if touches(c, k):
-            first, last = _rows(c, k)
+        if responds(c, k):
+            first, last = rows_of(c, k)
             for row in range(first, last):
                 for j in range(rank, n):
                     i.J[row, j] = c.every[row * n + order[j]]
                     for d in range(rank):
                         i.J[row, j] += c.every[row * n + order[d]] * D[d, j]
                     i.Z[row, j] = i.J[row, j]
-                solve_factored(a.reduced, n - rank, i.Z[row, rank:])
+                _respond(a.reduced, i.Z[row, rank:])
     for k in range(c.block[CANDIDATES]):
-        for l in range(c.block[CANDIDATES]):
-            if touches(c, k) and touches(c, l):
-                _load_pair(c, i, k, l, rank)
+        if responds(c, k):
+            first, last = rows_of(c, k)
+            for row in range(first, last):
+                _load_row(c, i, row, rank)
 
 
 @native_kernel
-def _load_pair(c: Any, i: Any, k: int, l: int, rank: int) -> None:
-    first, last = _rows(c, k)
-    begin, end = _rows(c, l)
-    for r in range(first, last):
-        for s in range(begin, end):
-            total = 0.0
-            for j in range(rank, i.J.shape[1]):
-                total += i.J[r, j] * i.Z[s, j]
-            i.G[r, s] = total
+def _respond(L: Any, x: Any) -> None:
+    """L L^T y = x, in place, without what is zero: of many bodies a row moves few."""
+    n = x.size
+    for k in range(n):
+        if x[k] != 0.0:
+            x[k] /= L[k, k]
+            for j in range(k + 1, n):
+                x[j] -= L[j, k] * x[k]
+    for k in range(n - 1, -1, -1):
+        if x[k] != 0.0:
+            x[k] /= L[k, k]
+            for j in range(k):
+                x[j] -= L[k, j] * x[k]
 
 
-@native_kernel
-def _rows(c: Any, k: int) -> Any:
-    """The first row of a candidate with a gap, and the one behind its last."""
-    first = c.table[k * TABLE + NORMAL]
-    return first, first + 1 + c.table[k * TABLE + TANGENTS]
+@native_inline
+def _load_row(c: Any, i: Any, row: int, rank: int) -> None:
+    """What impulses of all rows that respond do to one of them, into G; of many bodies it moves few, side by side."""
+    begin, end = rank, i.J.shape[1]
+    while begin < end and i.J[row, begin] == 0.0:
+        begin += 1
+    while begin < end and i.J[row, end - 1] == 0.0:
+        end -= 1
+    for l in range(c.block[CANDIDATES]):
+        if responds(c, l):
+            first, last = rows_of(c, l)
+            for s in range(first, last):
+                total = 0.0
+                for j in range(begin, end):
+                    total += i.J[row, j] * i.Z[s, j]
+                i.G[row, s] = total
 
 
-@native_kernel
-def collide(c: Any, i: Any) -> int:
-    """Impacts, one after the other in the order of declaration, again and again until nothing approaches.
+@native_inline
+def responds(c: Any, k: int) -> bool:
+    """Whether what a candidate does to others may be asked: it touches, or has friction of its own."""
+    return bool(touches(c, k) or c.table[k * TABLE + FRICTION] == THRESHOLDS)
 
-    Returns:
-        ADOPTED; PRESSED where after many of them something still approaches; or the error.
-    """
-    for _ in range(PASSES):
-        struck = False
-        for k in range(c.block[CANDIDATES]):
-            normal = c.table[k * TABLE + NORMAL]
-            if touches(c, k) and i.v[normal] < -rounding_of(c, normal, i.first):
-                struck = True
-                i.note[1] = k
-                i.note[0] = k if i.note[0] == NONE else i.note[0]
-                ended = hit(c, i, k)
-                if ended != ADOPTED:
-                    return ended
-        if not struck:
-            return ADOPTED
-    return PRESSED
+
+@native_inline
+def rows_of(c: Any, k: int) -> Any:
+    """The first row of a candidate, and the one behind its last."""
+    tangent, normal = c.table[k * TABLE + TANGENT], c.table[k * TABLE + NORMAL]
+    tangents = c.table[k * TABLE + TANGENTS]
+    return (tangent, tangent + tangents) if normal == NONE else (normal, normal + 1 + tangents)
 
 
 @native_kernel
 def hit(c: Any, i: Any, k: int) -> int:
     """One impact of a candidate; velocities and impulses of all rows after it."""
     row, b = k * TABLE, i.body
-    first, last = _rows(c, k)
+    first, last = rows_of(c, k)
     size = last - first
     for r in range(3):
         b[V + r] = i.v[first + r] if r < size else 0.0
@@ -326,7 +340,7 @@ def hit(c: Any, i: Any, k: int) -> int:
         i.impulse[first + r] += b[P + r]
     for other in range(c.block[CANDIDATES]):
         if touches(c, other):
-            begin, end = _rows(c, other)
+            begin, end = rows_of(c, other)
             for s in range(begin, end):
                 for r in range(size):
                     i.v[s] += i.G[s, first + r] * b[P + r]
@@ -345,7 +359,7 @@ def add_impulses(a: Any, c: Any, i: Any, rank: int) -> None:
         a.udot[j] = 0.0
     for k in range(c.block[CANDIDATES]):
         if touches(c, k):
-            first, last = _rows(c, k)
+            first, last = rows_of(c, k)
             for row in range(first, last):
                 i.total[row] += i.impulse[row]
                 for j in range(rank, n):

@@ -1,4 +1,4 @@
-"""The mode after a change: the present one, flipped until what pushes pushes and what sticks holds.
+"""What makes a mode a solution: what pushes pushes, what sticks holds, what slips goes on slipping.
 
 Conditions, at given positions and velocities, of what touches and does not depart. Signorini: a closed contact pushes,
 N >= 0, an open one does not accelerate into the surface. Coulomb: what sticks transmits at most the static bound, what
@@ -14,7 +14,7 @@ from typing import Any
 
 from kane.native.algebra import factor, solve_columns
 from kane.native.blocks import unconstrained_places
-from kane.native.call import native_kernel
+from kane.native.call import native_inline, native_kernel
 from kane.native.contacts.forces import UNBOUNDED_FORCE
 from kane.native.contacts.header import (
     ALONG,
@@ -39,19 +39,18 @@ from kane.native.contacts.header import (
 )
 from kane.native.contacts.impact import length
 from kane.native.contacts.impulses import rounding_of, touches
-from kane.native.contacts.motion import accelerate, in_force, move_quickly, solve_square
+from kane.native.contacts.motion import accelerate, count_rows, in_force, move_quickly, take_motion
+from kane.native.contacts.quick import quick_of, rows_in_force
 from kane.native.embedding import gather_rows, load_columns
 from kane.native.header import COORDINATES, ROWS, UNCHOSEN
 
 # Violations below this share are rounding: of guards, and in the search, where what a guard has seen must count.
 EXACT = 1e-12
 SEARCHED = 0.5 * EXACT
+# Of what impulses change a velocity by this share is rounding: a few products and sums.
+LOST = 8 * 2.0**-52
 # What is undecided about a candidate: nothing; all; whether it is open or slides.
 DECIDED, STILL, MOVING = range(3)
-# So many modes are gone through one by one at most.
-MODES = 4096
-# Directions of slip that begins are aimed this often, until they are this close.
-AIMS, AIMED, AIM_STEP = 30, 1e-10, 1e-6
 
 
 @native_kernel
@@ -69,13 +68,13 @@ def force_scale(c: Any, a: Any) -> float:
     return largest + (load / coefficient if coefficient > 0.0 else 0.0)
 
 
-@native_kernel
+@native_inline
 def normal_excess(c: Any, k: int) -> float:
     """The force with which a closed contact pushes [N]."""
     return float(c.forces[c.table[k * TABLE + NORMAL]])
 
 
-@native_kernel
+@native_inline
 def friction_left(c: Any, k: int) -> float:
     """The bound of what sticks, less what it transmits [N or N m]; infinite without a bound."""
     row = k * TABLE
@@ -116,21 +115,31 @@ def decide_slip(c: Any, i: Any, k: int) -> None:
     i.undecided[k] = STILL
     if c.table[row + TANGENTS] == 0 or (status == SLIDING and _has_passed(c, i, k)):
         c.changing[at + STATUS] = HELD
-    elif _moves(c, i, k):
+    elif moves(c, i, k):
         i.undecided[k] = MOVING
         c.changing[at + STATUS] = SLIDING
     else:
         c.changing[at + STATUS] = HELD
 
 
+@native_inline
+def _left_by_impulses(i: Any, row: int) -> float:
+    """How much of the velocity of a row may be rounding of impulses: 1e-16 of them moves a light foot by more."""
+    total = 0.0
+    for s in range(i.impulse.size):
+        if i.impulse[s] != 0.0:
+            total += abs(i.G[row, s] * i.impulse[s])
+    return LOST * total
+
+
 @native_kernel
-def _moves(c: Any, i: Any, k: int) -> bool:
+def moves(c: Any, i: Any, k: int) -> bool:
     """Whether a candidate slips by more than rounding, in a direction that is then written."""
     t, at, y = c.table[k * TABLE + TANGENT], k * CHANGING + ALONG, 0.0
-    x, limit = i.v[t], rounding_of(c, t, i.first)
+    x, limit = i.v[t], rounding_of(c, t, i.first) + _left_by_impulses(i, t)
     if c.table[k * TABLE + TANGENTS] == 2:
         y = i.v[t + 1]
-        limit += rounding_of(c, t + 1, i.first)
+        limit += rounding_of(c, t + 1, i.first) + _left_by_impulses(i, t + 1)
     speed = length(x, y)
     if not speed > limit:
         return False
@@ -149,20 +158,36 @@ def _has_passed(c: Any, i: Any, k: int) -> bool:
     return bool(slip <= 0.0)
 
 
+@native_inline
+def accelerates_quickly(c: Any, a: Any, rest: Any, stage: Any, work: Any) -> bool:
+    """Accelerations and forces in the mode of the statuses where they are found by the factor of M."""
+    count_rows(c, stage, False)  # what ``force_scale`` compares with
+    k = quick_of(stage, work)
+    found = move_quickly(c, k, rows_in_force(k, stage), a.state, rest, stage, work)
+    take_motion(c, k)
+    return bool(found)
+
+
 @native_kernel
 def try_mode(c: Any, a: Any, rest: Any, stage: Any, work: Any) -> None:
     """Accelerations and forces in the mode of the statuses."""
-    if move_quickly(c, a, rest, stage, work):
+    if accelerates_quickly(c, a, rest, stage, work):
         return
     b = in_force(c, stage, work, False)
+    accelerate(c, b, factor_rows(c, b))
+
+
+@native_kernel
+def factor_rows(c: Any, b: Any) -> int:
+    """The rows in force factored, D in the Factors; their rank."""
     gather_rows(c.every, b.active, b.head[ROWS], b.f.order.size, b.rows)
     load_columns(b.rows, b.f, b.kept, UNCHOSEN)
     rank = factor(b.f, UNCHOSEN)
     solve_columns(b.f, rank)
-    accelerate(c, b, rank)
+    return rank
 
 
-@native_kernel
+@native_inline
 def row_acceleration(c: Any, a: Any, row: int) -> Any:
     """A udot + remainder of a row, and what it is made of."""
     n = c.udot.size
@@ -195,7 +220,7 @@ def worst(c: Any, i: Any, a: Any) -> Any:
     return found, most, wanted
 
 
-@native_kernel
+@native_inline
 def is_contradicted(c: Any, k: int) -> bool:
     """Whether a candidate holds both ways, and no force keeps its rows."""
     row, found = k * TABLE, False
@@ -207,7 +232,7 @@ def is_contradicted(c: Any, k: int) -> bool:
     return bool(found)
 
 
-@native_kernel
+@native_inline
 def _failure(c: Any, i: Any, a: Any, k: int, scale: float) -> Any:
     """By which share the conditions of a candidate fail, and the status that this asks for."""
     row, at = k * TABLE, k * CHANGING
@@ -224,7 +249,7 @@ def _failure(c: Any, i: Any, a: Any, k: int, scale: float) -> Any:
         t, tangents = c.table[row + TANGENT], c.table[row + TANGENTS]
         value, size = row_acceleration(c, a, t)
         value *= c.along[at + ALONG]
-        if tangents == 2 and abs(_turn(a, c, k)) > AIMED:
+        if tangents == 2 and abs(turn_left(a, c, k)) > EXACT:
             return 1.0, HELD
         if tangents == 2:
             other, more = row_acceleration(c, a, t + 1)
@@ -236,7 +261,7 @@ def _failure(c: Any, i: Any, a: Any, k: int, scale: float) -> Any:
     return 0.0, status
 
 
-@native_kernel
+@native_inline
 def _mobility(c: Any, t: int) -> float:
     """The largest coefficient of a row, squared: of the order of 1 / mass where masses are of the order of one."""
     n, largest = c.udot.size, 0.0
@@ -254,7 +279,7 @@ def flip(c: Any, i: Any, k: int, wanted: int) -> None:
     row, at = k * TABLE, k * CHANGING
     if wanted == SLIDING and c.changing[at + STATUS] == HELD:
         t = c.table[row + TANGENT]
-        if _moves(c, i, k):
+        if moves(c, i, k):
             i.undecided[k] = MOVING
         elif c.table[row + TANGENTS] == 1:
             c.along[at + ALONG], c.along[at + ALONG + 1] = -math.copysign(1.0, c.forces[t]), 0.0
@@ -265,47 +290,7 @@ def flip(c: Any, i: Any, k: int, wanted: int) -> None:
 
 
 @native_kernel
-def find_accelerations(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> None:
-    """Accelerations in the mode of the statuses; slip that begins in space is aimed where it goes on.
-
-    The angles of all such slips together by Newton's method, with differences for derivatives.
-    """
-    try_mode(c, a, rest, stage, work)
-    aimed = 0
-    for k in range(c.block[CANDIDATES]):
-        if begins_in_space(c, i, k):
-            i.aimed[aimed] = k
-            i.angle[aimed] = math.atan2(c.along[k * CHANGING + ALONG + 1], c.along[k * CHANGING + ALONG])
-            aimed += 1
-    for _ in range(AIMS if aimed > 0 else 0):
-        largest = 0.0
-        for r in range(aimed):
-            i.turn[r] = _turn(a, c, i.aimed[r])
-            largest = max(largest, abs(i.turn[r]))
-        if not largest > AIMED:
-            return
-        for s in range(aimed):
-            _aim(c, i.aimed[s], i.angle[s] + AIM_STEP)
-            try_mode(c, a, rest, stage, work)
-            for r in range(aimed):
-                i.turns[r, s] = (_turn(a, c, i.aimed[r]) - i.turn[r]) / AIM_STEP
-            _aim(c, i.aimed[s], i.angle[s])
-        solve_square(i.turns, aimed, i.turn, i.step)
-        for r in range(aimed):
-            i.angle[r] -= min(max(i.step[r], -0.5), 0.5)
-            _aim(c, i.aimed[r], i.angle[r])
-        try_mode(c, a, rest, stage, work)
-
-
-@native_kernel
-def begins_in_space(c: Any, i: Any, k: int) -> bool:
-    """Whether a candidate with two tangents begins to slip."""
-    sliding = i.undecided[k] == STILL and c.changing[k * CHANGING + STATUS] == SLIDING
-    return bool(sliding and c.table[k * TABLE + TANGENTS] == 2)
-
-
-@native_kernel
-def _turn(a: Any, c: Any, k: int) -> float:
+def turn_left(a: Any, c: Any, k: int) -> float:
     """The angle from the direction of a slip to its acceleration; zero where that is rounding.
 
     Where static friction is no more than kinetic, slip begins with hardly any acceleration, which friction across it
@@ -319,70 +304,3 @@ def _turn(a: Any, c: Any, k: int) -> float:
     if abs(across) <= rounding and along >= -rounding:
         return 0.0
     return math.atan2(across, along)
-
-
-@native_kernel
-def _aim(c: Any, k: int, angle: float) -> None:
-    c.along[k * CHANGING + ALONG], c.along[k * CHANGING + ALONG + 1] = math.cos(angle), math.sin(angle)
-
-
-@native_kernel
-def search(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> bool:
-    """The mode that the conditions hold in, from the present statuses on; whether there is one.
-
-    The candidate that fails most is flipped, again and again; where that goes round in a circle, all modes of what is
-    undecided are gone through in their order.
-    """
-    count = 1
-    for k in range(c.block[CANDIDATES]):
-        if i.undecided[k] != DECIDED:
-            count = min(count * _options(c, i, k), MODES + 1)
-    flips = 3 * c.block[CANDIDATES] + 2
-    for attempt in range(flips + min(count, MODES)):
-        if attempt >= flips:
-            _enumerate(c, i, attempt - flips)
-        find_accelerations(a, c, i, rest, stage, work)
-        k, share, wanted = worst(c, i, a)
-        if k < 0 and share < math.inf:
-            return True
-        if k < 0:
-            i.note[1] = 0
-            continue
-        i.note[1] = k
-        if attempt == 0 and i.note[0] < 0:
-            i.note[0] = k
-        if attempt < flips and i.undecided[k] != DECIDED:
-            flip(c, i, k, wanted)
-    return False
-
-
-@native_kernel
-def _options(c: Any, i: Any, k: int) -> int:
-    """In how many ways a candidate can be."""
-    row = k * TABLE
-    gapped = 1 if c.table[row + FRICTION] != THRESHOLDS else 0
-    if i.undecided[k] == MOVING:
-        return gapped + 1
-    return gapped + 1 + 2 * c.table[row + TANGENTS] * (1 if c.table[row + FRICTION] != UNBOUNDED else 0)
-
-
-@native_kernel
-def _enumerate(c: Any, i: Any, number: int) -> None:
-    """The statuses of the mode with a number: held, open, sliding one way or another."""
-    for k in range(c.block[CANDIDATES]):
-        if i.undecided[k] == DECIDED:
-            continue
-        row, at, options = k * TABLE, k * CHANGING, _options(c, i, k)
-        digit, number = number % options, number // options
-        gapped = 1 if c.table[row + FRICTION] != THRESHOLDS else 0
-        if gapped == 1 and digit == options - 1:
-            c.changing[at + STATUS] = OPEN
-        elif i.undecided[k] == MOVING:
-            c.changing[at + STATUS] = SLIDING
-        elif digit == 0:
-            c.changing[at + STATUS] = HELD
-        else:
-            c.changing[at + STATUS] = SLIDING
-            sign = 1.0 if digit % 2 == 1 else -1.0
-            c.along[at + ALONG] = sign if digit <= 2 else 0.0
-            c.along[at + ALONG + 1] = 0.0 if digit <= 2 else sign

@@ -23,13 +23,14 @@ from kane.native.algebra import (
 )
 from kane.native.blocks import constraint_places, unconstrained_places
 from kane.native.call import call_program, integers_at, matrix_at, native_inline, native_kernel, vector_at
-from kane.native.contacts.blocks import contact_places
-from kane.native.contacts.forces import add_friction, direction, find_forces
+from kane.native.contacts.blocks import complementarity_size, contact_places
+from kane.native.contacts.forces import direction, find_forces, rub
 from kane.native.contacts.header import (
     BILATERAL,
     BLOCK,
     CANDIDATES,
     CHANGING,
+    CLOSINGS,
     COULOMB,
     FRICTION,
     GAPS,
@@ -48,9 +49,12 @@ from kane.native.contacts.header import (
     THRESHOLDS,
     block_at,
     changing_at,
+    held_at,
     table_at,
 )
-from kane.native.contacts.quick import accelerate_quickly, quick_of
+from kane.native.contacts.islands import DETERMINED, REPEATING, UNSOLVED, share_friction
+from kane.native.contacts.quick import LIMITS, accelerate_quickly, name_rows, slips
+from kane.native.contacts.shares import keeps_bounds
 from kane.native.embedding import arrays_among, reduce_mass, remainders
 from kane.native.header import COORDINATES, HEADER, ROWS, SPEEDS
 
@@ -66,6 +70,7 @@ class Contacts(NamedTuple):
         gaps, forces: what the program "gaps" gives; of every row, (m,).
         F, Y, K, N: by sliding contact, (nc, n); equations of normal forces, and these.
         l, h, remainder, udot, E, B, H, path: see ``ContactPlaces``.
+        held: what residuals of the configuration are held at, then what they are.
     """
 
     block: Any
@@ -89,9 +94,10 @@ class Contacts(NamedTuple):
     B: Any
     H: Any
     path: Any
+    held: Any
 
 
-for places in (block_at, changing_at, contact_places):
+for places in (block_at, changing_at, complementarity_size, contact_places, held_at):
     native_inline(places)
 
 
@@ -125,6 +131,7 @@ def contacts_of(stage: Any, work: Any) -> Any:
         matrix_at(work, at.B, m, m),
         matrix_at(work, at.H, m + 1, m + 1),
         matrix_at(work, at.path, 6, m + 1),
+        vector_at(stage, held_at(head, nc), 2 * block[CLOSINGS]),
     )
 
 
@@ -143,20 +150,22 @@ def find_gaps(c: Any, a: Any, rest: Any, stage: Any, work: Any) -> None:
     call_program(c.block[GAPS], a.state, vector_at(rest, 0, 0), part, c.gaps, vector_at(work, 0, 0))
 
 
-@native_kernel
-def count_rows(c: Any, bilateral: bool) -> int:
+@native_inline
+def count_rows(c: Any, stage: Any, bilateral: bool) -> int:
     """Which rows are in force, of those that hold both ways alone where asked; how many."""
+    head, nc = integers_at(stage, 0, HEADER), c.block[CANDIDATES]
     for i in range(c.counted.size):
         c.counted[i] = 1 if i < c.block[PERMANENT] else 0
-    for k in range(c.block[CANDIDATES]):
-        row, status = k * TABLE, c.changing[k * CHANGING + STATUS]
-        if status == OPEN or (bilateral and c.table[row + BILATERAL] == 0):
+    for k in range(nc):
+        row = integers_at(stage, table_at(head) + k * TABLE, TABLE)
+        status = integers_at(stage, changing_at(head, nc) + k * CHANGING, CHANGING)[STATUS]
+        if status == OPEN or (bilateral and row[BILATERAL] == 0):
             continue
-        if c.table[row + NORMAL] != NONE:
-            c.counted[c.table[row + NORMAL]] = 1
+        if row[NORMAL] != NONE:
+            c.counted[row[NORMAL]] = 1
         if status == HELD:
-            for i in range(c.table[row + TANGENTS]):
-                c.counted[c.table[row + TANGENT] + i] = 1
+            for i in range(row[TANGENTS]):
+                c.counted[row[TANGENT] + i] = 1
     m = 0
     for i in range(c.counted.size):
         if c.counted[i] == 1:
@@ -168,7 +177,7 @@ def count_rows(c: Any, bilateral: bool) -> int:
 @native_inline
 def in_force(c: Any, stage: Any, work: Any, bilateral: bool) -> Any:
     """The Arrays of the rows in force; what they hold stays."""
-    m = count_rows(c, bilateral)
+    m = count_rows(c, stage, bilateral)
     return arrays_among(stage, work, c.every, c.active[:m], m)
 
 
@@ -202,52 +211,78 @@ def _load_friction(c: Any, order: Any, rank: int, n: int) -> int:
 
 
 @native_inline
-def move_quickly(c: Any, a: Any, rest: Any, stage: Any, work: Any) -> bool:
-    """udot and the forces of all rows at the state of the arrays, where the rows in force are independent.
+def move_quickly(c: Any, k: Any, counted: Any, state: Any, rest: Any, stage: Any, work: Any) -> bool:
+    """The forces of all rows at a state, where they are found by the factor of M; udot is in ``found`` of the Quick.
 
-    What the program "constraints" gives is there.
+    Redundant forces that have to be moved into their bounds are not found so.
+
+    Args:
+        c: what the program "gaps" gives is there.
+        k: a Quick.
+        counted: what ``rows_in_force`` says.
+        state, rest, stage, work: of the call.
     """
-    k = quick_of(stage, work)
-    m = accelerate_quickly(k, a.state, rest, stage, work, True)
-    if m != NONE:
-        _take(c, k, m)
-    return bool(m != NONE)
+    how = accelerate_quickly(k, counted, state, rest, stage, work, True)
+    if how == UNSOLVED or (how == REPEATING and not share_friction(k, counted[0], c.gaps, LIMITS)):
+        return False
+    _take_forces(c, k, counted, stage, work)
+    return bool(how == DETERMINED or keeps_bounds(c))
 
 
-@native_kernel
-def _take(c: Any, k: Any, m: int) -> None:
-    """What the quick way has found; z in the place of h, whose size it has."""
-    n = c.udot.size
-    for j in range(n):
-        c.udot[j], c.h[j] = k.found[j], k.given[k.at.z + j]
+@native_inline
+def _take_forces(c: Any, k: Any, counted: Any, stage: Any, work: Any) -> None:
+    """What the quick way has found, into the forces of all rows."""
+    m, slides, sticks = counted
+    found = vector_at(work, k.found_at + k.n, m)
+    name_rows(k, stage)
     for row in range(c.forces.size):
         c.forces[row] = 0.0
     for j in range(m):
-        c.forces[k.row[j]] = k.found[n + j]
-    add_friction(c, n)
+        c.forces[k.row[j]] = found[j]
+    for i in range(k.block[CANDIDATES] if slides or sticks else 0):
+        if slips(k, i):
+            rub(c, i, k.slip[3 * i + 1], k.slip[3 * i + 2])
+
+
+@native_inline
+def take_motion(c: Any, k: Any) -> None:
+    """udot that the quick way has found; z in the place of h, whose size it has."""
+    for j in range(k.n):
+        c.udot[j], c.h[j] = k.found[j], k.given[k.at.z + j]
+
+
+@native_inline
+def accelerate(c: Any, a: Any, rank: int) -> None:
+    """udot and forces of all rows, where A is factored, D in the Factors, and the program "unconstrained" called."""
+    positive = reduce_rows(c, a, rank)
+    sliding = accelerate_reduced(c, a, rank, positive)
+    find_forces(c, a, rank, sliding)
 
 
 @native_kernel
-def accelerate(c: Any, a: Any, rank: int) -> bool:
-    """udot in the order of the choice, where A is factored, D in the Factors, and the program "unconstrained" called.
-
-    Returns:
-        Whether there is one solution.
-    """
-    D, order, n, m = a.f.A, a.f.order, a.f.order.size, a.f.A.shape[0]
+def reduce_rows(c: Any, a: Any, rank: int) -> bool:
+    """What rows in force make of M, whatever slips and wherever to; whether M~ is positive."""
+    n, m = a.f.order.size, a.f.A.shape[0]
     at = unconstrained_places(c.counted.size, n, a.head[COORDINATES])
     for k in range(m):
         c.remainder[k] = a.free[at.remainder + c.active[k]]
     remainders(a.f, rank, c.remainder[:m], a.x, a.e)
+    reduce_mass(a.f, rank, a.free, a.M, a.W, a.reduced)
+    return factor_positive(a.reduced, n - rank)
+
+
+@native_kernel
+def accelerate_reduced(c: Any, a: Any, rank: int, positive: bool) -> int:
+    """udot, NaN where there is not one solution, and how many contacts slide with friction of their normal forces."""
+    D, order, n, good = a.f.A, a.f.order, a.f.order.size, positive
+    at = unconstrained_places(c.counted.size, n, a.head[COORDINATES])
     for j in range(n):
         c.h[j] = a.free[at.h + j]
     sliding = _load_friction(c, order, rank, n)
-    reduce_mass(a.f, rank, a.free, a.M, a.W, a.reduced)
     for i in range(n):
         a.z[i] = c.h[order[i]]
         for k in range(rank):
             a.z[i] += a.M[i, k] * a.e[k]
-    good = factor_positive(a.reduced, n - rank)
     for j in range(rank, n):
         a.udot[j] = -a.z[j]
     for k in range(rank):
@@ -265,8 +300,7 @@ def accelerate(c: Any, a: Any, rank: int) -> bool:
             a.udot[k] += D[k, j] * a.udot[j]
     for k in range(n):
         c.udot[order[k]] = a.udot[k] if good else math.nan
-    find_forces(c, a, rank, sliding)
-    return good
+    return sliding
 
 
 @native_kernel
@@ -289,6 +323,10 @@ def _solve_normal(c: Any, a: Any, rank: int, sliding: int) -> bool:
             for j in range(rank, n):
                 c.Y[s, j] += D[k, j] * c.F[s, k]
         solve_factored(a.reduced, n - rank, c.Y[s, rank:])
+        for i in range(rank):
+            c.Y[s, i] = c.F[s, i]
+            for j in range(rank, n):
+                c.Y[s, i] -= a.W[i, j] * c.Y[s, j]
     for s in range(sliding):
         # N_s = l . (M udot + h - F N)_d, with l = R^-1 Q^T of the unit vector of its row.
         place = _place(c, m, int(c.N[s]))
@@ -306,10 +344,7 @@ def _solve_normal(c: Any, a: Any, rank: int, sliding: int) -> bool:
         for other in range(sliding):
             entry = 1.0 if other == s else 0.0
             for i in range(rank):
-                share = c.F[other, i]
-                for j in range(rank, n):
-                    share -= a.W[i, j] * c.Y[other, j]
-                entry += a.x[i] * share
+                entry += a.x[i] * c.Y[other, i]
             c.K[s, other] = entry
     return solve_square(c.K, sliding, c.l, c.N)
 

@@ -1,8 +1,9 @@
 """Accelerations and forces in a mode whose rows are independent: by how the tree responds to forces of the rows.
 
 The programs of ``kane.formulation.quantities.responses``, compiled for the model: one for the tree, one for the rows
-of each candidate, and one that solves for so many rows in force. Rows that are nearly dependent make that lose digits;
-they are left to the embedding of ``kane.native.contacts.motion``.
+of each candidate, one for those of a contact that slides, and one that solves for so many rows in force. Here is only
+who is called; of many rows, or speeds, ``kane.native.contacts.islands`` takes the place of the last. Rows that are
+nearly dependent make that lose digits; they are left to the embedding of ``kane.native.contacts.motion``.
 """
 
 from __future__ import annotations
@@ -10,34 +11,40 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from kane.native.call import call_program, integers_at, native_inline, native_kernel, vector_at
-from kane.native.contacts.blocks import answer_places, quick_places, solution_places
+from kane.native.call import call_program, integers_at, matrix_at, native_inline, native_kernel, vector_at
+from kane.native.contacts.blocks import ITEM, SQUARE, answer_places, quick_places, record_size, solution_places
 from kane.native.contacts.header import (
     ALONG,
     ALWAYS,
     ANSWER,
+    BEGUN,
     BLOCK,
     CANDIDATES,
     CAPACITIES,
     CHANGING,
+    COLUMNS,
     FACTOR,
-    MOST,
+    MANY_SPEEDS,
     NONE,
     NORMAL,
     OPEN,
     PERMANENT,
+    SLIDE,
     SLIDING,
     SOLUTIONS,
     STATUS,
+    SUBSTITUTION,
     TABLE,
     TANGENT,
     TANGENTS,
+    WIDTH,
     block_at,
     changing_at,
     table_at,
 )
 from kane.native.contacts.impact import length
-from kane.native.header import COORDINATES, HEADER, SPEEDS
+from kane.native.contacts.islands import DETERMINED, UNSOLVED, note_group, solve_islands
+from kane.native.header import COORDINATES, HEADER, ROWS, SPEEDS
 
 # A row whose square, without what the rows before it share with it, is less than this share of itself is nearly
 # dependent on them: the digits lost then would be missed. Less than the second share is rounding, by which solutions
@@ -48,8 +55,14 @@ KEPT_TOO = 1e-9
 # Forces that make accelerations so many times larger than there are without them, and than are left, have lost the
 # digits in between: those on what is very light beside the rest.
 AMPLIFIED = 1e4
+LIMITS = (INDEPENDENT, REPEATED, AMPLIFIED, KEPT_TOO)
 # Slip slower than this [m/s or rad/s] is none: rounding of speeds of 1 km/s.
 SLOW = 1e-13
+# Friction turns slip in space the faster the slower it is: no step from rest would be short enough. Of slip that has
+# less than this [m/s or rad/s] along the direction that it had, friction has the direction as if it had this much; the
+# further it has turned back beyond, as at stages of a step that goes past the end of the slip, the less it turns
+# friction. Steps whose errors are allowed to be larger ask for more, in what changes in a run.
+LEAST_BEGUN = 1e-9
 
 
 class Quick(NamedTuple):
@@ -57,9 +70,14 @@ class Quick(NamedTuple):
 
     Attributes:
         block, table, changing, along: of the header; ``along`` is ``changing`` read as doubles.
-        given, found, row: see ``QuickPlaces``.
+        given, found, slip, row, S, pivot, b, square, reach, owner, items, slot, tail, loose, Y, W, number, column: of
+            ``QuickPlaces``.
         at: the AnswerPlaces of ``given``.
         n, nq: sizes.
+        rows_at, changing_at: where the table and what changes begin in the stage.
+        given_at, found_at: where ``given`` and ``found`` begin in the scratch. By the pointer to all, what lies from a
+            place on costs less than a slice, whose ends numba looks at, and constants as indices of it cost nothing: of
+            others numba makes sure, with three instructions each, that they are not negative.
     """
 
     block: Any
@@ -68,13 +86,32 @@ class Quick(NamedTuple):
     along: Any
     given: Any
     found: Any
+    slip: Any
     row: Any
+    S: Any
+    pivot: Any
+    b: Any
+    square: Any
+    reach: Any
+    owner: Any
+    items: Any
+    slot: Any
+    tail: Any
+    loose: Any
+    Y: Any
+    W: Any
+    number: Any
+    column: Any
     at: Any
     n: Any
     nq: Any
+    rows_at: Any
+    changing_at: Any
+    given_at: Any
+    found_at: Any
 
 
-for places in (answer_places, quick_places, solution_places, table_at):
+for places in (answer_places, quick_places, record_size, solution_places, table_at):
     native_inline(places)
 
 
@@ -82,22 +119,47 @@ for places in (answer_places, quick_places, solution_places, table_at):
 def quick_of(stage: Any, work: Any) -> Any:
     """The Quick of a call."""
     head = integers_at(stage, 0, HEADER)
-    n, nq = head[SPEEDS], head[COORDINATES]
+    m, n, nq = head[ROWS], head[SPEEDS], head[COORDINATES]
     block = integers_at(stage, block_at(head), BLOCK)
     nc = block[CANDIDATES]
-    at, changing = quick_places(head, nc), changing_at(head, nc)
+    at, table, changing = quick_places(head, block), table_at(head), changing_at(head, nc)
     return Quick(
         block,
-        integers_at(stage, table_at(head), TABLE * nc),
+        integers_at(stage, table, TABLE * nc),
         integers_at(stage, changing, CHANGING * nc),
         vector_at(stage, changing, CHANGING * nc),
         vector_at(work, at.given, at.found - at.given),
-        vector_at(work, at.found, at.row - at.found),
-        integers_at(work, at.row, MOST),
-        answer_places(n, nq),
+        vector_at(work, at.found, at.slip - at.found),
+        vector_at(work, at.slip, 3 * nc),
+        integers_at(work, at.row, m),
+        matrix_at(work, at.S, m, m),
+        vector_at(work, at.rows, m),
+        vector_at(work, at.rows + m, m),
+        vector_at(work, at.rows + 2 * m, m),
+        vector_at(work, at.rows + 3 * m, m),
+        integers_at(work, at.owner, n),
+        integers_at(work, at.items, ITEM * (nc + 1)),
+        integers_at(work, at.slot, nc + 1),
+        integers_at(work, at.tail, m),
+        integers_at(work, at.tail + m, m),
+        matrix_at(work, at.packed, m, n),
+        matrix_at(work, at.packed + m * n, n, m),
+        integers_at(work, at.number, n),
+        integers_at(work, at.number + n, n),
+        answer_places(block, n, nq),
         n,
         nq,
+        table,
+        changing,
+        at.given,
+        at.found,
     )
+
+
+@native_inline
+def status_of(k: Any, c: int, stage: Any) -> int:
+    """The status of a candidate."""
+    return int(integers_at(stage, k.changing_at + c * CHANGING, CHANGING)[STATUS])
 
 
 @native_inline
@@ -107,128 +169,227 @@ def call_block(k: Any, which: int, state: Any, rest: Any, out: Any, stage: Any, 
 
 
 @native_inline
-def rows_in_force(k: Any) -> Any:
-    """How many rows are in force, and whether contacts slide with friction."""
-    m, slides = k.block[PERMANENT], False
+def rows_in_force(k: Any, stage: Any) -> Any:
+    """How many rows are in force, whether contacts slide with friction, and whether friction slips without any."""
+    m, slides, sticks = k.block[PERMANENT], False, False
     for c in range(k.block[CANDIDATES]):
-        row, status = c * TABLE, k.changing[c * CHANGING + STATUS]
+        status = status_of(k, c, stage)
         if status != OPEN:
-            normals, tangents = 1 if k.table[row + NORMAL] != NONE else 0, k.table[row + TANGENTS]
+            row = integers_at(stage, k.rows_at + c * TABLE, TABLE)
+            normals, tangents = 1 if row[NORMAL] != NONE else 0, row[TANGENTS]
             m += normals if status == SLIDING else normals + tangents
             slides = slides or (status == SLIDING and normals == 1 and tangents > 0)
-    return m, slides
+            sticks = sticks or (status == SLIDING and normals == 0)
+    return m, slides, sticks
 
 
 @native_kernel
 def slip_direction(changing: Any, k: int, tangents: int, vx: float, vy: float) -> Any:
     """The direction of slip of a sliding candidate with this slip velocity; ``changing`` is read as doubles.
 
-    Of one tangent the one it had, beyond the end of the slip too; of two that of the slip, where it goes on as it went.
-    That of the slip where there has been none yet, as in a stage whose statuses are set from outside.
+    Of one tangent the one it had, beyond the end of the slip too; of two that of the slip, see BEGUN. That of the slip
+    where there has been none yet, as in a stage whose statuses are set from outside.
     """
     x, y = changing[k * CHANGING + ALONG], changing[k * CHANGING + ALONG + 1]
-    unknown = x == 0.0 and y == 0.0
-    if unknown or tangents == 2:
-        speed = length(vx, vy)
-        if speed > SLOW and (unknown or vx * x + vy * y > 0.0):
-            return vx / speed, vy / speed
-    return x, y
+    if tangents == 2:
+        along = vx * x + vy * y
+        begun = changing[k * CHANGING + BEGUN]
+        if along < begun:
+            across = begun / (2.0 * begun - along)
+            vx, vy = across * (vx - along * x) + begun * x, across * (vy - along * y) + begun * y
+    elif x != 0.0:
+        return x, y
+    speed = length(vx, vy)
+    return (vx / speed, vy / speed) if speed > SLOW else (x, y)
 
 
 @native_inline
-def accelerate_quickly(k: Any, state: Any, rest: Any, stage: Any, work: Any, forces: bool) -> int:
-    """udot and the forces of the rows in force into ``found``; how many these are.
+def accelerate_quickly(k: Any, counted: Any, state: Any, rest: Any, stage: Any, work: Any, forces: bool) -> int:
+    """udot and the forces of the rows in force into ``found``, those behind the speeds; how they were found.
 
-    NONE where rows are too many or nearly dependent, contradict each other, or repeat each other in a way that makes a
-    difference: to forces that are asked for, or to friction.
+    UNSOLVED where rows are nearly dependent or contradict each other. Where they repeat each other the forces are those
+    of least norm, in each island of rows, if they are asked for or make friction.
+
+    Args:
+        k: a Quick.
+        counted: what ``rows_in_force`` says.
+        state, rest, stage, work: of the call.
+        forces: whether they are asked for.
     """
-    m, slides = rows_in_force(k)
-    kind = 0
-    while kind < len(CAPACITIES) and CAPACITIES[kind] < m:
-        kind += 1
-    which = SOLUTIONS + 4 * kind + (2 if slides else 0)
-    if kind == len(CAPACITIES) or k.block[which] == 0:
-        return NONE
+    m, slides, sticks = counted
+    which, capacity = solution_for(k, m, slides)
+    few = which != NONE
+    if not few and k.block[SUBSTITUTION] == 0:
+        return UNSOLVED
     call_block(k, FACTOR, state, vector_at(rest, 0, 0), k.given, stage, work)
-    count = k.block[PERMANENT]
-    if count > 0:
-        call_block(k, ALWAYS, state, k.given, k.given[k.at.y :], stage, work)
-        for r in range(count):
-            k.row[r], k.given[k.at.remainder + r] = r, k.given[k.at.y + count * k.n + r]
-    for c in range(k.block[CANDIDATES]):
-        if k.changing[c * CHANGING + STATUS] != OPEN:
-            answer = vector_at(stage, k.table[c * TABLE + ANSWER + 1], 0)
-            out = k.given[k.at.y + count * k.n :]
-            call_program(k.table[c * TABLE + ANSWER], state, k.given, answer, out, vector_at(work, 0, 0))
-            count = _take_rows(k, c, count)
-    _fill(k, m, CAPACITIES[kind], slides)
+    if sticks:
+        _load_friction(k, state, stage, work)
+    load_records(k, state, stage, work)
+    found = UNSOLVED
+    if few and _solve_few(k, m, which, capacity, forces or slides, state, stage, work):
+        found = DETERMINED
+    elif k.block[SUBSTITUTION] != 0:
+        found, _ = solve_islands(k, note_groups(k, stage), forces or slides, LIMITS)
+        call_block(k, SUBSTITUTION, state, k.given, k.found, stage, work)
+    return int(found)
+
+
+@native_inline
+def _solve_few(k: Any, m: int, which: int, capacity: int, unique: bool, state: Any, stage: Any, work: Any) -> bool:
+    """Accelerations and forces by a compiled solution; whether they are good."""
+    size = record_size(k.n)
+    clear(vector_at(work, k.given_at + k.at.records + m * size, (capacity - m) * size))
     call_block(k, which, state, k.given, k.found, stage, work)
-    return m if _is_good(k, m, CAPACITIES[kind], forces or slides) else NONE
+    good = k.found[solution_places(capacity, k.n).good] == m and m < k.n
+    return bool(good or _is_good(k, m, capacity, unique))
+
+
+@native_inline
+def clear(x: Any) -> None:
+    """Zero."""
+    for i in range(x.size):
+        x[i] = 0.0
+
+
+@native_inline
+def solution_for(k: Any, m: int, slides: bool) -> Any:
+    """The solution for so many rows, NONE where there is none, and for how many it is."""
+    kind, capacity = 2, CAPACITIES[2]
+    if m <= CAPACITIES[0]:
+        kind, capacity = 0, CAPACITIES[0]
+    elif m <= CAPACITIES[1]:
+        kind, capacity = 1, CAPACITIES[1]
+    which = SOLUTIONS + 4 * kind + (2 if slides else 0)
+    return (which if m <= capacity and k.block[which] != 0 else NONE), capacity
+
+
+@native_inline
+def _load_friction(k: Any, state: Any, stage: Any, work: Any) -> None:
+    """Friction that needs no normal force into z / D, before rows read it."""
+    for c in range(k.block[CANDIDATES]):
+        if slips(k, c) and k.table[c * TABLE + NORMAL] == NONE:
+            out, scaled = (
+                vector_at(work, k.given_at + k.at.friction, k.n + 3),
+                vector_at(work, k.given_at + k.at.scaled, k.n),
+            )
+            _call_slide(k, c, state, out, stage, work)
+            for i in range(k.n):
+                scaled[i] = out[i]
+            _keep_slip(k, c, vector_at(work, k.given_at + k.at.friction + k.n, 3))
+
+
+@native_inline
+def load_records(k: Any, state: Any, stage: Any, work: Any) -> None:
+    """The records of the rows in force, one after the other."""
+    place = k.at.records
+    if k.block[PERMANENT] > 0:
+        call_block(k, ALWAYS, state, k.given, vector_at(work, k.given_at + place, 0), stage, work)
+        place += _length(k, k.block[PERMANENT], k.block[COLUMNS])
+    for c in range(k.block[CANDIDATES]):
+        status = status_of(k, c, stage)
+        if status == OPEN:
+            continue
+        row = integers_at(stage, k.rows_at + c * TABLE, TABLE)
+        normals = 1 if row[NORMAL] != NONE else 0
+        if status != SLIDING or row[TANGENTS] == 0:
+            part = vector_at(stage, row[ANSWER + 1], 0)
+            call_program(
+                row[ANSWER], state, k.given, part, vector_at(work, k.given_at + place, 0), vector_at(work, 0, 0)
+            )
+            place += _length(k, normals + row[TANGENTS], row[WIDTH])
+        elif normals == 1:
+            _call_slide(k, c, state, vector_at(work, k.given_at + place, 0), stage, work)
+            place += _length(k, 1, row[WIDTH])
+            _keep_slip(k, c, vector_at(work, k.given_at + place, 3))
+
+
+@native_inline
+def _length(k: Any, rows: int, width: int) -> int:
+    """Of the records of so many rows, with the list of their columns."""
+    return int(rows * record_size(width) + (width if k.n > MANY_SPEEDS else 0))
 
 
 @native_kernel
-def _take_rows(k: Any, c: int, m: int) -> int:
-    """The rows of a candidate that are in force, whose answers lie behind the first m; how many there are then."""
-    row, n, start = c * TABLE, k.n, k.at.y + m * k.n
-    normals, tangents = 1 if k.table[row + NORMAL] != NONE else 0, k.table[row + TANGENTS]
-    count, slides = normals + tangents, k.changing[c * CHANGING + STATUS] == SLIDING
-    first = k.table[row + NORMAL] if normals == 1 else k.table[row + TANGENT]
-    taken = normals if slides else count
-    for r in range(taken):
-        k.row[m + r], k.given[k.at.remainder + m + r] = first + r, k.given[start + count * n + r]
-    if not slides or tangents == 0:
-        return int(m + taken)
-    slip, friction = start + count * (n + 1) + normals, k.given[start + count * (n + 2)]
-    x, y = slip_direction(k.along, c, tangents, k.given[slip], k.given[slip + 1] if tangents == 2 else 0.0)
-    to = k.at.x + m * n if normals == 1 else k.at.z
-    for i in range(n):
-        value = friction * x * k.given[start + normals * n + i]
-        if tangents == 2:
-            value += friction * y * k.given[start + (normals + 1) * n + i]
-        k.given[to + i] = (k.given[start + i] if normals == 1 else k.given[to + i]) - value
-    if normals == 1:
-        k.row[m] = -1 - first
-    return int(m + taken)
+def note_groups(k: Any, stage: Any) -> int:
+    """The records that are loaded, as items of ``kane.native.contacts.islands``; how many groups they have."""
+    groups, place = 0, k.at.records
+    if k.block[PERMANENT] > 0:
+        place = note_group(k, 0, NONE, place, k.block[PERMANENT], k.block[COLUMNS])
+        groups = 1
+    for c in range(k.block[CANDIDATES]):
+        row, status = integers_at(stage, k.rows_at + c * TABLE, TABLE), status_of(k, c, stage)
+        normals, tangents = 1 if row[NORMAL] != NONE else 0, row[TANGENTS]
+        rows = normals if status == SLIDING else normals + tangents
+        if status != OPEN and rows > 0:
+            place = note_group(k, groups, c, place, rows, row[WIDTH])
+            groups += 1
+    return groups
 
 
-@native_kernel
-def _fill(k: Any, m: int, capacity: int, slides: bool) -> None:
-    """Rows beyond the m-th are zero; the force of what does not slide acts along its row."""
-    n = k.n
-    for r in range(m, capacity):
-        k.given[k.at.remainder + r] = 0.0
-    for i in range(m * n, capacity * n):
-        k.given[k.at.y + i] = 0.0
-    if not slides:
-        return
-    for r in range(capacity):
-        if r < m and k.row[r] < 0:
-            k.row[r] = -1 - k.row[r]
-        else:
-            for i in range(r * n, (r + 1) * n):
-                k.given[k.at.x + i] = k.given[k.at.y + i]
+@native_inline
+def _keep_slip(k: Any, c: int, found: Any) -> None:
+    k.slip[3 * c], k.slip[3 * c + 1], k.slip[3 * c + 2] = found[0], found[1], found[2]
 
 
-@native_kernel
+@native_inline
+def slips(k: Any, c: int) -> bool:
+    """Whether friction of a candidate slips."""
+    return bool(k.changing[c * CHANGING + STATUS] == SLIDING and k.table[c * TABLE + TANGENTS] > 0)
+
+
+@native_inline
+def _call_slide(k: Any, c: int, state: Any, out: Any, stage: Any, work: Any) -> None:
+    """Call the program of friction that slips, which reads what the factor gives, the direction that there was, and
+    BEGUN.
+    """
+    row, to = integers_at(stage, k.rows_at + c * TABLE, TABLE), vector_at(work, k.given_at + k.at.along, 3)
+    along = vector_at(stage, k.changing_at + c * CHANGING + ALONG, 3)
+    to[0], to[1], to[2] = along[0], along[1], along[2]
+    call_program(row[SLIDE], state, k.given, vector_at(stage, row[SLIDE + 1], 0), out, vector_at(work, 0, 0))
+
+
+@native_inline
+def name_rows(k: Any, stage: Any) -> None:
+    """The rows in force, in the order of their records."""
+    m = k.block[PERMANENT]
+    for r in range(m):
+        k.row[r] = r
+    for c in range(k.block[CANDIDATES]):
+        status = status_of(k, c, stage)
+        if status != OPEN:
+            row = integers_at(stage, k.rows_at + c * TABLE, TABLE)
+            normals = 1 if row[NORMAL] != NONE else 0
+            first = row[NORMAL] if normals == 1 else row[TANGENT]
+            for r in range(normals if status == SLIDING else normals + row[TANGENTS]):
+                k.row[m] = first + r
+                m += 1
+
+
+@native_inline
 def _is_good(k: Any, m: int, capacity: int, unique: bool) -> bool:
     """Whether rows were independent or, where it makes no difference, repeated others.
 
     Where rows leave nothing free, embedding gives zero where there is no motion, and no difference of large forces.
     """
-    at, largest, repeated, rank = solution_places(capacity, k.n), 0.0, 0.0, 0
+    at, size, rank = solution_places(capacity, k.n), record_size(k.n), 0
+    largest, repeated = 0.0, 0.0
     for r in range(m):
-        pivot, square = k.found[at.pivot + r], k.found[at.square + r]
+        pivot, square = k.found[at.pivot + r], k.given[k.at.records + r * size + 2 * k.n + SQUARE]
+        left = k.found[at.left + r] * k.found[at.left + r] / square
         if pivot > INDEPENDENT * square:
             rank += 1
-            largest = max(largest, k.found[at.left + r] * k.found[at.left + r] / square)
+            largest = max(largest, left)
         elif not abs(pivot) <= REPEATED * square or unique:
             return False
         else:
-            repeated = max(repeated, k.found[at.left + r] * k.found[at.left + r] / square)
+            repeated = max(repeated, left)
     if rank == k.n or not repeated <= KEPT_TOO * KEPT_TOO * largest or not math.isfinite(largest):
         return False
     pushed, others = 0.0, 0.0
     for i in range(k.n):
-        pushed = max(pushed, abs(k.found[at.pushed + i]))
-        others = max(others, max(abs(k.found[i]), abs(k.given[k.at.z + i] * k.given[k.at.inverse + i])))
+        total = 0.0
+        for r in range(m):
+            total += abs(k.given[k.at.records + r * size + k.n + i] * k.found[at.force + r])
+        pushed = max(pushed, total)
+        others = max(others, max(abs(k.found[i]), abs(k.given[k.at.scaled + i])))
     return bool(pushed <= AMPLIFIED * others)

@@ -17,7 +17,7 @@ import math
 from typing import Any
 
 from kane.native.algebra import RANK_TOLERANCE, factor_positive, solve_factored
-from kane.native.call import native_kernel
+from kane.native.call import native_inline, native_kernel
 from kane.native.contacts.header import (
     BILATERAL,
     CANDIDATES,
@@ -40,11 +40,13 @@ from kane.native.contacts.header import (
 # No greater margin is looked for than this share of the largest force. Of such forces those of least norm are taken:
 # the weight of the norm is small beside that of the margin, whose exactness on circles it limits to its square.
 ENOUGH, WEIGHT = 0.1, 1e-7
-# The weight of the margin on the central path: factor from one to the next, and the last but one. The end of the path
-# is extrapolated from two points, with an error of the order of 1 / LAST^2.
-FASTER, LAST = 10.0, 1e8
-# Newton's steps for one point at most, and the decrement at which it is found.
-STEPS, FOUND = 50, 1e-9
+# The weight of the margin on the central path: the first, the factor from one to the next, and the last but one. Less
+# than the first would lead far away from all bounds and back again. The end of the path is extrapolated from two
+# points, with an error of the order of 1 / LAST^2.
+SLIGHT, FASTER, LAST = 100.0, 10.0, 1e8
+# Newton's steps for one point at most; the decrement at which it is found, and at which it is near enough to go on to
+# the next from, since Newton's method converges from there without damping.
+STEPS, FOUND, NEAR = 50, 1e-9, 0.25
 # Rows of Contacts.path: unknowns (x, then t), the step, slopes of a bound and of two tangents, the point before.
 X, STEP, BOUND, FIRST, SECOND, BEFORE = range(6)
 
@@ -52,33 +54,43 @@ X, STEP, BOUND, FIRST, SECOND, BEFORE = range(6)
 @native_kernel
 def share_within_bounds(c: Any) -> None:
     """Redundant forces of what is held moved into their bounds where they are outside: the greatest least margin."""
-    scale, d, margin = 0.0, 0, 0.0
-    for row in range(c.forces.size):
-        scale = max(scale, abs(c.forces[row]))
-        c.path[X, row] = 0.0
-    if scale == 0.0 or not scale < math.inf:
+    if keeps_bounds(c):
         return
+    scale = _largest_force(c)
     margin = _least_margin(c, 0, scale)
-    if margin >= 0.0:
-        return
     d = _find_null_space(c)
     if d == 0:
         return
     for j in range(d):
         c.path[X, j] = 0.0
     c.path[X, d] = margin - 1.0
-    weight = 1.0
+    weight = SLIGHT
     while weight < LAST:
-        _find_center(c, d, scale, weight)
+        _find_center(c, d, scale, weight, NEAR)
         weight *= FASTER
-    _find_center(c, d, scale, LAST)
+    _find_center(c, d, scale, LAST, FOUND)
     for j in range(d + 1):
         c.path[BEFORE, j] = c.path[X, j]
-    _find_center(c, d, scale, 2.0 * LAST)
+    _find_center(c, d, scale, 2.0 * LAST, FOUND)
     for j in range(d):
         x = 2.0 * c.path[X, j] - c.path[BEFORE, j]
         for row in range(c.forces.size):
             c.forces[row] += scale * c.B[row, j] * x
+
+
+@native_kernel
+def keeps_bounds(c: Any) -> bool:
+    """Whether what is held pushes, and transmits no more than its bounds; forces without bound are within none."""
+    scale = _largest_force(c)
+    return bool(scale == 0.0 or not scale < math.inf or _least_margin(c, 0, scale) >= 0.0)
+
+
+@native_inline
+def _largest_force(c: Any) -> float:
+    scale = 0.0
+    for row in range(c.forces.size):
+        scale = max(scale, abs(c.forces[row]))
+    return scale
 
 
 @native_kernel
@@ -192,8 +204,9 @@ def _least_margin(c: Any, d: int, scale: float) -> float:
 
 
 @native_kernel
-def _find_center(c: Any, d: int, scale: float, weight: float) -> None:
+def _find_center(c: Any, d: int, scale: float, weight: float, found: float) -> None:
     """The point of the central path with a weight of the margin, by Newton's method with damped steps."""
+    before = math.inf
     for _ in range(STEPS):
         left = ENOUGH - c.path[X, d]
         for i in range(d):
@@ -216,11 +229,12 @@ def _find_center(c: Any, d: int, scale: float, weight: float) -> None:
         decrement = math.sqrt(max(decrement, 0.0))
         if not decrement < math.inf:
             return
-        share = 1.0 / (1.0 + decrement) if decrement > 0.25 else 1.0
+        share = 1.0 / (1.0 + decrement) if decrement > NEAR else 1.0
         for j in range(d + 1):
             c.path[X, j] += share * c.path[STEP, j]
-        if decrement < FOUND:
-            return
+        if decrement < found or (decrement < NEAR and not decrement < 0.5 * before):
+            return  # where it falls no longer, what is left is rounding
+        before = decrement
 
 
 @native_kernel

@@ -7,11 +7,20 @@ With M = L L^T and w = L^T u the kinetic energy is |w|^2/2 and the equations of 
 Q skew because C + C^T is the rate of M: it does no work. One step takes L, C, J, tau and g where half a step leads at
 the speeds of its start, and w in the middle between its ends, which one linear system determines:
 
-    (2/T + Q + L^-1 J^T (K T/2 + B) J L^-T) w_mid = 2/T w_0 + L^-1 (J^T (K (x_h - p_0) + B v_h) + tau - g).
+    (2/T + Q + L^-1 J^T (K T/2 + B) J L^-T) w_mid = 2/T w_0 + L^-1 (J^T (K (x_h - p_0) + B v_h) + tau - g),
 
-So |w_1|^2/2 - |w_0|^2/2 = T u_mid . (J^T f + tau - g), with f = K (x_h - p_0 - T/2 v_mid) + B (v_h - v_mid). What the
-potential energy gains differs from T u_mid . g by the third power of T: that difference is taken off |w_1|^2/2, or owed
-where it is not there, as at a turning point.
+with the velocity and the angular velocity of the handle in J; of the spring between orientations K (x_h - p_0) is its
+torque at the start of the step.
+
+So |w_1|^2/2 - |w_0|^2/2 = T u_mid . (J^T f + tau - g), with f = K (x_h - p_0 - T/2 v_mid) + B (v_h - v_mid).
+
+Constraints in force, A u = 0, permanent ones and those of the mode, restrict w_mid to the motions that they leave,
+P w = w with the orthogonal projector P: the system is P (...) P w_mid + Q^T Q w_mid = P (...), and their forces do no
+work. Dry friction of what slides is a load, by the normal forces at the start of the step; it only takes. At the end
+coordinates are put onto the constraints and w onto the motions that are left there.
+
+What energy there is at the end beyond the work of coupler and loads, of the third power of T where nothing slides, is
+taken off w_1 or given to it, all speeds in one proportion; where there is no motion, as at a turning point, it is owed.
 
 Source: Kim et al. 2017, doi 10.1177/0278364917731821, passive midpoint integration; its potential is another.
 """
@@ -22,26 +31,36 @@ import math
 from typing import Any, NamedTuple
 
 from kane.native.arrays import (
-    DONE,
+    CHANGED,
     GOING,
     NOT_FINITE,
     STUCK,
     TIME,
     Course,
     Indices,
+    InputTables,
     Matrix,
     StateEquation,
     Store,
     Vector,
+    Watch,
 )
 from kane.native.call import call_program, native_inline, native_loop
 from kane.native.explicit import fixed_step
-from kane.native.state import is_finite, normalise, write_row
+from kane.native.haptics.factors import factor, lower, solve, upper
+from kane.native.haptics.tangent import find_rows, friction, project, restrict
+from kane.native.haptics.turning import quaternion_of, spring_torque, turn_between
+from kane.native.modes import AGAIN, STANDS, cut_step, has_guards, is_full, look_at_end
+from kane.native.state import is_finite, normalise
+from kane.native.step import begin_step, end_step, settle_end
 
 # Places in the ledger [J]: work of the coupler, work of all loads that have no potential, what is owed to the
-# potential, kinetic energy and potential energy; and whether the last two are those of the state.
-PORT, OTHER, OWED, KINETIC, POTENTIAL, KNOWN = range(6)
-LEDGER = 6
+# potential, kinetic energy and potential energy; whether the last two are those of the state; what
+# changes of modes took.
+PORT, OTHER, OWED, KINETIC, POTENTIAL, KNOWN, LOST = range(7)
+LEDGER = 7
+# Numbers that say where a handle is: its position and rotation matrix.
+PLACE = 12
 # Less kinetic energy than this is rest [J].
 TINY = 1e-30
 
@@ -51,16 +70,27 @@ class Passive(NamedTuple):
 
     Attributes:
         programs: addresses, with state [t, q, u] and rest = inputs: "ahead" with out = [M, C, h, g, J, v_t] where M is
-            one triangle, C and J (3, n) go by rows, h = C u + g less all other forces, and v = J u + v_t is that of the
-            handle; "behind" with out = [M, V, p]; "kinematics" with out = dq/dt.
+            one triangle, C and J (6, n) go by rows, h = C u + g less all other forces, and v = J u + v_t is that of the
+            handle; "behind" with out = [M, V, p, R]; "kinematics" with out = dq/dt.
         stages: of the programs, one after the other, and where each begins.
         places: where in ``stages`` each program's begins.
         ahead, behind, rates, work: outputs and scratch.
         L, A: (n, n).
         w, middle, force: (n,).
-        coupling: J L^-T by rows, (3, n).
+        coupling: J L^-T by rows, (6, n).
+        push: force and torque of the coupler if the handle did not move in the step, (6,).
+        turns: scratch for two quaternions.
+        axes: about which of its axes the coupler turns, as 0 and 1, (3,).
         ledger: see PORT.
+        trial, end: the ledger and w at the end of a step that is tried.
+        place: the position of the handle and its rotation matrix, at the start of the step.
+        rubbing: generalized forces of dry friction.
+        rows: orthonormal rows of the constraints in force, see ``kane.native.haptics.tangent``, (n, n).
+        forces: of all rows of constraints.
+        parabola: the interpolant of a step, see ``_leave_slopes``.
         inputs: where among the inputs those of the coupler begin.
+        permanent: how many rows are always in force.
+        reactions: the address of the program of the forces of rows; zero where none come and go.
     """
 
     programs: Indices
@@ -76,8 +106,20 @@ class Passive(NamedTuple):
     middle: Vector
     force: Vector
     coupling: Matrix
+    push: Vector
+    turns: Vector
+    axes: Vector
     ledger: Vector
+    trial: Vector
+    end: Vector
+    place: Vector
+    rubbing: Vector
+    rows: Matrix
+    forces: Vector
+    parabola: Matrix
     inputs: int
+    permanent: int
+    reactions: int
 
 
 @native_inline
@@ -87,58 +129,6 @@ def _call(p: Any, system: Any, which: int, t: float, x: Any, out: Any) -> None:
     for i in range(x.size):
         state[1 + i] = x[i]
     call_program(p.programs[which], state, system.inputs, p.stages[p.places[which] :], out, p.work)
-
-
-@native_inline
-def _factor(L: Any, triangle: Any) -> bool:
-    """L with M = L L^T from the lower triangle of M by rows; whether M is positive."""
-    n = L.shape[0]
-    for i in range(n):
-        for j in range(i + 1):
-            total = triangle[i * (i + 1) // 2 + j]
-            for k in range(j):
-                total -= L[i, k] * L[j, k]
-            if i == j:
-                if not total > 0.0:
-                    return False
-                L[i, i] = math.sqrt(total)
-            else:
-                L[i, j] = total / L[j, j]
-    return True
-
-
-@native_inline
-def _lower(L: Any, x: Any) -> None:
-    """x = L^-1 x."""
-    for i in range(x.size):
-        for k in range(i):
-            x[i] -= L[i, k] * x[k]
-        x[i] /= L[i, i]
-
-
-@native_inline
-def _upper(L: Any, x: Any) -> None:
-    """x = L^-T x."""
-    for i in range(x.size - 1, -1, -1):
-        for k in range(i + 1, x.size):
-            x[i] -= L[k, i] * x[k]
-        x[i] /= L[i, i]
-
-
-@native_inline
-def _solve(A: Any, x: Any) -> None:
-    """x = A^-1 x by elimination, in place; A is positive definite but for a skew part, and needs no pivoting."""
-    n = x.size
-    for k in range(n):
-        for i in range(k + 1, n):
-            part = A[i, k] / A[k, k]
-            for j in range(k, n):
-                A[i, j] -= part * A[k, j]
-            x[i] -= part * x[k]
-    for k in range(n - 1, -1, -1):
-        for j in range(k + 1, n):
-            x[k] -= A[k, j] * x[j]
-        x[k] /= A[k, k]
 
 
 @native_inline
@@ -153,7 +143,7 @@ def _skew(p: Any, C: Any) -> None:
                 A[i, j] -= L[i, k] * A[k, j]
             A[i, j] /= L[i, i]
     for i in range(n):  # rows of (L^-1 C) L^-T
-        _lower(L, A[i])
+        lower(L, A[i])
     for i in range(n):
         A[i, i] = 0.0
         for j in range(i):
@@ -161,20 +151,29 @@ def _skew(p: Any, C: Any) -> None:
 
 
 @native_inline
-def _behind(p: Any, system: Any, t: float, x: Any) -> bool:
-    """L, the potential energy and the place of the handle at a state; whether M is positive there."""
+def _look_behind(p: Any, system: Any, t: float, x: Any, ledger: Any) -> bool:
+    """L and the potential energy at a state; whether M is positive there."""
     n = p.w.size
     _call(p, system, 1, t, x, p.behind)
-    p.ledger[POTENTIAL] = p.behind[n * (n + 1) // 2]
-    return _factor(p.L, p.behind)
+    ledger[POTENTIAL] = p.behind[n * (n + 1) // 2]
+    return factor(p.L, p.behind)
+
+
+@native_inline
+def _keep_place(p: Any) -> None:
+    """Where the handle is, at the state that was looked at."""
+    n = p.w.size
+    for i in range(PLACE):
+        p.place[i] = p.behind[n * (n + 1) // 2 + 1 + i]
 
 
 @native_inline
 def _begin(p: Any, system: Any, t: float, x: Any) -> bool:
-    """w and the energies at the state from which the first step goes."""
+    """w and the energies at the state from which a step goes that no step has led to."""
     n = p.w.size
-    if not _behind(p, system, t, x):
+    if not _look_behind(p, system, t, x, p.ledger):
         return False
+    _keep_place(p)
     nq, p.ledger[KINETIC] = x.size - n, 0.0
     for i in range(n):
         p.w[i] = 0.0
@@ -186,127 +185,216 @@ def _begin(p: Any, system: Any, t: float, x: Any) -> bool:
 
 
 @native_inline
+def _changed(p: Any, system: Any, t: float, x: Any) -> bool:
+    """After a change of the mode: what it took of the energy is lost."""
+    had = p.ledger[KINETIC] + p.ledger[POTENTIAL]
+    found = _begin(p, system, t, x)
+    p.ledger[LOST] += had - p.ledger[KINETIC] - p.ledger[POTENTIAL]
+    return found
+
+
+@native_inline
+def _push(p: Any, system: Any, T: float, v_t: Any) -> None:
+    """Force and torque of the coupler at a handle whose velocities are v_t, those that are there without any speeds."""
+    given, place, own, e = system.inputs[p.inputs :], p.place, p.turns[:4], p.turns[4:8]
+    quaternion_of(place[3:], own)
+    turn_between(given[3:], own, e)
+    for r in range(6):
+        p.push[r] = given[15 + r // 3] * given[7 + r] - _yield(p, system, T, r) * v_t[r]
+    for i in range(3):
+        p.push[i] += given[13] * (given[i] - place[i])
+        p.push[3 + i] += given[14] * spring_torque(e, p.axes, i, -1.0)
+
+
+@native_inline
+def _yield(p: Any, system: Any, T: float, r: int) -> float:
+    """By how much force or torque r falls where the handle goes faster: K T/2 + B."""
+    given = system.inputs[p.inputs :]
+    return float(0.5 * T * given[13 + r // 3] + given[15 + r // 3])
+
+
+@native_inline
 def _forces(p: Any, system: Any, u: Any, T: float) -> None:
     """The equations for w_mid: their matrix in A, their right-hand side in ``middle``, other loads in ``force``."""
     n, at = p.w.size, p.w.size * (p.w.size + 1) // 2
     C, h, g = p.ahead[at:], p.ahead[at + n * n :], p.ahead[at + n * n + n :]
-    J, v_t, given = p.ahead[at + n * n + 2 * n :], p.ahead[at + n * n + 5 * n :], system.inputs[p.inputs :]
-    K, B = given[6], given[7]
+    J, v_t = p.ahead[at + n * n + 2 * n :], p.ahead[at + n * n + 8 * n :]
     for i in range(n):
         p.force[i] = g[i] - h[i]
         for j in range(n):
             p.force[i] += C[i * n + j] * u[j]
         p.middle[i] = p.force[i] - g[i]
+    friction(p, system, p.ahead[at + n * n + 8 * n + 6 :], p.rubbing)
     _skew(p, C)
-    for r in range(3):
-        push = K * (given[r] - p.behind[at + 1 + r] - 0.5 * T * v_t[r]) + B * (given[3 + r] - v_t[r])
+    _push(p, system, T, v_t)
+    for r in range(6):
         for j in range(n):
             p.coupling[r, j] = J[r * n + j]
-            p.middle[j] += p.coupling[r, j] * push
-        _lower(p.L, p.coupling[r])
-    _lower(p.L, p.middle)
+            p.middle[j] += p.coupling[r, j] * p.push[r]
+        lower(p.L, p.coupling[r])
+    for i in range(n):
+        p.middle[i] += p.rubbing[i]
+    lower(p.L, p.middle)
     for i in range(n):
         p.middle[i] += 2.0 / T * p.w[i]
         p.A[i, i] += 2.0 / T
         for j in range(n):
-            for r in range(3):
-                p.A[i, j] += (0.5 * K * T + B) * p.coupling[r, i] * p.coupling[r, j]
+            for r in range(6):
+                p.A[i, j] += _yield(p, system, T, r) * p.coupling[r, i] * p.coupling[r, j]
+    count = find_rows(p, system, p.ahead[at + n * n + 8 * n + 6 :])
+    if count > 0:
+        restrict(p, count, 2.0 / T)
 
 
 @native_inline
 def _account(p: Any, system: Any, u: Any, T: float) -> None:
-    """Work within the step, at the speeds u in its middle; what the loads without potential do is theirs."""
-    n, at, given = u.size, u.size * (u.size + 1) // 2, system.inputs[p.inputs :]
-    J, v_t = p.ahead[at + n * n + 2 * n :], p.ahead[at + n * n + 5 * n :]
+    """Work within the step, at the speeds u in its middle; what the loads without potential do is theirs.
+
+    Friction takes: where the slip turned round within the step, what its force would have given is not taken for work.
+    """
+    n, at, rubbed = u.size, u.size * (u.size + 1) // 2, 0.0
+    J, v_t = p.ahead[at + n * n + 2 * n :], p.ahead[at + n * n + 8 * n :]
     for i in range(n):
-        p.ledger[OTHER] += T * u[i] * p.force[i]
-    for r in range(3):
-        v = v_t[r]
+        p.trial[OTHER] += T * u[i] * p.force[i]
+        rubbed += T * u[i] * p.rubbing[i]
+    p.trial[OTHER] += min(rubbed, 0.0)
+    for r in range(6):
+        v = 0.0
         for j in range(n):
             v += J[r * n + j] * u[j]
-        f = given[6] * (given[r] - p.behind[at + 1 + r] - 0.5 * T * v) + given[7] * (given[3 + r] - v)
-        p.ledger[PORT] += T * f * v
+        p.trial[PORT] += T * (p.push[r] - _yield(p, system, T, r) * v) * (v_t[r] + v)
 
 
 @native_inline
-def _pay(p: Any, before: float, gained: float) -> None:
-    """Take off w what the potential has gained beyond the work against it, as far as it is there; the rest is owed."""
-    kinetic = 0.0
-    for i in range(p.w.size):
-        kinetic += 0.5 * p.w[i] * p.w[i]
-    owed = p.ledger[OWED] + p.ledger[POTENTIAL] - before - gained
+def _pay(p: Any) -> None:
+    """Take off w_1 what there is of energy beyond what was done as work, as far as it can be; the rest is owed."""
+    kinetic, had, has = 0.0, p.ledger, p.trial
+    for i in range(p.end.size):
+        kinetic += 0.5 * p.end[i] * p.end[i]
+    owed = had[OWED] + (kinetic - had[KINETIC]) + (has[POTENTIAL] - had[POTENTIAL])
+    owed -= has[PORT] - had[PORT] + has[OTHER] - had[OTHER]
     if kinetic > abs(owed) + TINY:
         share = math.sqrt(1.0 - owed / kinetic)
-        for i in range(p.w.size):
-            p.w[i] *= share
+        for i in range(p.end.size):
+            p.end[i] *= share
         kinetic, owed = kinetic - owed, 0.0
-    p.ledger[OWED], p.ledger[KINETIC] = owed, kinetic
+    has[OWED], has[KINETIC] = owed, kinetic
 
 
 @native_inline
-def _passive_step(p: Any, system: Any, store: Any, t: float, T: float, t1: float) -> int:
-    """From store.x to store.y."""
+def _try_step(p: Any, system: Any, store: Any, t: float, T: float, t1: float) -> int:
+    """From store.x to store.y, with w_1 in ``end`` and the ledger in ``trial``, as it may be taken again, shorter."""
     x, y, z, n = store.x, store.y, store.z, p.w.size
-    nq = x.size - n
-    if p.ledger[KNOWN] == 0.0 and not _begin(p, system, t, x):
-        return STUCK
-    before, gained = p.ledger[POTENTIAL], 0.0
+    nq, at = x.size - n, p.w.size * (p.w.size + 1) // 2
+    for i in range(LEDGER):
+        p.trial[i] = p.ledger[i]
     _call(p, system, 2, t, x, p.rates)
     for i in range(nq):
+        store.slopes[0, i] = p.rates[i]
         z[i] = x[i] + 0.5 * T * p.rates[i]
     for i in range(n):
         z[nq + i] = x[nq + i]
     normalise(z, system.quaternions)
     _call(p, system, 0, t + 0.5 * T, z, p.ahead)
-    if not _factor(p.L, p.ahead):
+    if not factor(p.L, p.ahead):
         return STUCK
     _forces(p, system, x[nq:], T)
-    _solve(p.A, p.middle)
+    solve(p.A, p.middle)
     for i in range(n):
-        p.w[i] = 2.0 * p.middle[i] - p.w[i]
-    _upper(p.L, p.middle)
+        p.end[i] = 2.0 * p.middle[i] - p.w[i]
+    upper(p.L, p.middle)
     _account(p, system, p.middle, T)
-    at = n * (n + 1) // 2 + n * n + n
     for i in range(n):
-        gained += T * p.ahead[at + i] * p.middle[i]
         z[nq + i] = p.middle[i]
+        y[nq + i] = p.middle[i]
     _call(p, system, 2, t + 0.5 * T, z, p.rates)
     for i in range(nq):
         y[i] = x[i] + T * p.rates[i]
-    normalise(y, system.quaternions)
-    if not (_behind(p, system, t1, y) and is_finite(p.w)):
+    if not (is_finite(y) and is_finite(p.end)):
         return NOT_FINITE
-    _pay(p, before, gained)
+    settle_end(system, t1, y)
+    if not _look_behind(p, system, t1, y, p.trial):
+        return STUCK
+    project(p, find_rows(p, system, p.behind[at + 1 + PLACE :]), p.end)
+    _pay(p)
     u = y[nq:]
     for i in range(n):
-        u[i] = p.w[i]
-    _upper(p.L, u)
+        u[i] = p.end[i]
+    upper(p.L, u)
     return GOING if is_finite(y) else NOT_FINITE
 
 
+@native_inline
+def _leave_slopes(p: Any, store: Any, T: float) -> None:
+    """What ``parabola`` makes the way within the step of, as steps of other lengths from here would make it nearly:
+    speeds go along a straight line, coordinates begin with dq/dt, which is there already.
+    """
+    x, y, slopes = store.x, store.y, store.slopes
+    for i in range(x.size):
+        slopes[1, i] = (y[i] - x[i]) / T
+        if i >= x.size - p.w.size:
+            slopes[0, i] = slopes[1, i]
+
+
+@native_inline
+def _adopt(p: Any) -> None:
+    """The step stands."""
+    for i in range(p.w.size):
+        p.w[i] = p.end[i]
+    for i in range(LEDGER):
+        p.ledger[i] = p.trial[i]
+    _keep_place(p)
+
+
 @native_loop
-def march_passive(system: StateEquation, course: Course, store: Store, passive: Passive, steps: int) -> int:
-    """Take so many steps.
+def march_passive(
+    system: StateEquation,
+    tables: InputTables,
+    course: Course,
+    watch: Watch,
+    store: Store,
+    passive: Passive,
+    steps: int,
+) -> int:
+    """Take up to so many steps; see ``march_explicit``.
 
     Args:
-        system: a StateEquation without constraints, in one mode.
-        course: of fixed steps, each of which is recorded.
-        store: with room for the records.
+        system: a StateEquation.
+        tables: the sampled inputs.
+        course: of fixed steps.
+        watch: a Watch.
+        store: with room for the records and two slopes.
         passive: a Passive.
         steps: how many.
 
     Returns:
-        GOING, NOT_FINITE, or STUCK where the mass matrix is not positive.
+        GOING, NOT_FINITE, STUCK where the mass matrix is not positive, or why a mode cannot change.
     """
+    p, clock, counts = passive, store.clock, store.counts
     for _ in range(steps):
-        t = store.clock[TIME]
-        T, t1 = fixed_step(course, store.clock, store.counts)
-        status = _passive_step(passive, system, store, t, T, t1)
+        if clock[TIME] == course.until or is_full(system, store):
+            break
+        t, changes = clock[TIME], counts[CHANGED]
+        status = begin_step(system, tables, watch, store, 0.5 * (t + fixed_step(course, clock, counts)[1]))
         if status != GOING:
             return status
-        for i in range(store.x.size):
-            store.x[i] = store.y[i]
-        store.clock[TIME] = t1
-        store.counts[DONE] += 1
-        write_row(store, t1, store.y, system.settling.notes)
+        fresh = p.ledger[KNOWN] == 0.0
+        if (fresh and not _begin(p, system, t, store.x)) or (
+            counts[CHANGED] != changes and not fresh and not _changed(p, system, t, store.x)
+        ):
+            return STUCK
+        T, t1 = fixed_step(course, clock, counts)
+        status = _try_step(p, system, store, t, T, t1)
+        if status != GOING:
+            return status
+        _leave_slopes(p, store, T)
+        if has_guards(system):
+            look_at_end(system, tables[1], t1, store.y)
+            found = cut_step(system, tables[1], course, store, p.parabola, (t, T, t1))
+            if found == AGAIN:
+                continue
+            if found != STANDS:
+                return found
+        _adopt(p)
+        end_step(system, tables[1], course, watch, store, p.parabola, (t, T, t1), 1)
     return GOING

@@ -9,6 +9,7 @@ from kane.native.call import native_inline
 from kane.native.haptics import sample
 from kane.native.haptics.loop_arrays import (
     ARMED,
+    AXES,
     CAP,
     ENDING,
     ENDS,
@@ -37,11 +38,16 @@ from kane.native.haptics.loop_arrays import (
     SPEED,
     STALE,
     STATUS,
+    TURNED,
     WRITTEN,
 )
+from kane.native.haptics.turning import turn_between
 
 # A hand may move this far beyond what its largest speed allows: encoders have steps [m].
 MARGIN = 1e-3
+TURN_MARGIN = 0.02  # rad
+# The length of a unit quaternion that a device says differs from one by no more than half of this.
+UNIT = 1e-3
 # The part of a force that is no more than the rounding of times.
 ROUNDING = 1e-9
 # Whole numbers are told apart up to here.
@@ -55,8 +61,36 @@ def fail(s: Any, fault: int, now: float) -> None:
         return
     s.counts[STATUS], s.counts[FAULT] = ENDING, fault
     s.moving[ENDS] = now
-    for i in range(3):
+    for i in range(6):
         s.moving[FROM + i] = s.moving[WRITTEN + i]
+
+
+@native_inline
+def _turned(s: Any, since: float) -> int:
+    """Take the orientation of a sample for the hand, if it can be believed.
+
+    Args:
+        s: the circuit.
+        since: how long ago the sample before was measured; zero of the first one, which may be anywhere.
+    """
+    got, moving, rules = s.port.sample, s.moving, s.rules
+    turned, size, far = s.calls.doubles[TURNED : TURNED + 4], 0.0, 0.0
+    for i in range(4):
+        size += got[sample.ORIENTATION + i] ** 2
+    if rules[AXES + 3] + rules[AXES + 4] + rules[AXES + 5] == 0.0:
+        return SOUND
+    if abs(size - 1.0) > UNIT:
+        return NO_NUMBER
+    turn_between(got[sample.ORIENTATION :], moving[HAND + 3 :], turned)
+    for i in range(3):
+        far = max(far, abs(2.0 * turned[1 + i]))
+    if since > 0.0 and far > rules[LEAP + 1] * since + TURN_MARGIN:
+        return LEAPED
+    for i in range(3):
+        moving[SPEED + 3 + i] = 2.0 * turned[1 + i] / since if since > 0.0 else 0.0
+    for i in range(4):
+        moving[HAND + 3 + i] = got[sample.ORIENTATION + i] / math.sqrt(size)
+    return SOUND
 
 
 @native_inline
@@ -91,6 +125,9 @@ def examine(s: Any, now: float) -> int:
         far = max(far, abs(x - moving[HAND + i]))
     if not first and far > rules[LEAP] * since + MARGIN:
         return LEAPED
+    found = _turned(s, 0.0 if first else since)
+    if found != SOUND:
+        return found
     for i in range(3):
         x = got[sample.POSITION + i]
         moving[SPEED + i] = 0.0 if first or since <= 0.0 else (x - moving[HAND + i]) / since
@@ -111,34 +148,44 @@ def wanted_end(s: Any, now: float, wanted: Any) -> None:
     left = 1.0 - (now - s.moving[ENDS]) / s.rules[RAMP]
     if s.counts[STATUS] == ENDING and left <= ROUNDING:
         s.counts[STATUS] = IDLE
-    for i in range(3):
+    for i in range(6):
         wanted[i] = s.moving[FROM + i] * left if s.counts[STATUS] == ENDING else 0.0
 
 
 @native_inline
 def clamp(s: Any, now: float, wanted: Any) -> None:
-    """The force that is written: the one wanted, within the limits of change, of size and of power.
+    """What is written: the force and torque wanted, within the limits of change, of size and of power.
 
     A reduction because of power is at once; all other changes are no faster than SLEW. The force before lies within
     CAP, and so does every one between it and one that does.
     """
-    rules, written = s.rules, s.moving[WRITTEN : WRITTEN + 3]
-    size = math.sqrt(wanted[0] * wanted[0] + wanted[1] * wanted[1] + wanted[2] * wanted[2])
+    rules, written, size = s.rules, s.moving[WRITTEN : WRITTEN + 6], 0.0
+    for i in range(6):
+        size += wanted[i] * wanted[i]
     if not size < math.inf:
         fail(s, NO_FORCE, now)
         wanted_end(s, now, wanted)
-        size = 0.0
-    share = rules[CAP] / size if size > rules[CAP] else 1.0
+    power = 0.0
+    for group in range(2):
+        _limit(rules, group, written[3 * group : 3 * group + 3], wanted[3 * group : 3 * group + 3])
+    for i in range(6):
+        power += wanted[i] * s.moving[SPEED + i]
+    share = rules[POWER] / power if power > rules[POWER] else 1.0
+    for i in range(6):
+        written[i] = share * wanted[i]
+
+
+@native_inline
+def _limit(rules: Any, group: int, written: Any, wanted: Any) -> None:
+    """A force or a torque within its size, and no farther from the last one than it may change."""
+    size = math.sqrt(wanted[0] * wanted[0] + wanted[1] * wanted[1] + wanted[2] * wanted[2])
+    share = rules[CAP + group] / size if size > rules[CAP + group] else 1.0
     change = 0.0
     for i in range(3):
         wanted[i] *= share
         change += (wanted[i] - written[i]) ** 2
-    change, most = math.sqrt(change), rules[SLEW] * rules[PERIOD]
-    share, power = min(1.0, most / change) if change > 0.0 else 1.0, 0.0
+    change, most = math.sqrt(change), rules[SLEW + group] * rules[PERIOD]
+    share = min(1.0, most / change) if change > 0.0 else 1.0
     for i in range(3):
         # the wanted one itself where it is within reach: nothing of the old force stays by rounding
         wanted[i] = wanted[i] if share == 1.0 else written[i] + share * (wanted[i] - written[i])
-        power += wanted[i] * s.moving[SPEED + i]
-    share = rules[POWER] / power if power > rules[POWER] else 1.0
-    for i in range(3):
-        written[i] = share * wanted[i]

@@ -1,9 +1,12 @@
 """A simulated device as native programs: a handle in a hand, integrated exactly between its own ticks.
 
-On each of three axes m x'' = f - b x' - k (x - xi(t)) - c (x' - xi'(t)) - friction, with m, b of handle and hand, the
+On each of its axes m x'' = f - b x' - k (x - xi(t)) - c (x' - xi'(t)) - friction, with m, b of handle and hand, the
 motor's force f constant between commands, and the intention xi of the hand linear between the points of its script:
 each piece is a linear equation with constants, of which the power series is summed until rounding. Where the velocity
 changes its sign dry friction turns round, or holds. No integrator of the library is used.
+
+It turns by a gimbal whose three angles, R = R_x(x_4) R_y(x_5) R_z(x_6), obey the same equation with an inertia for the
+mass; a torque t is given to its motors as t . axis of each angle, where the angles are when it is written.
 """
 
 from __future__ import annotations
@@ -12,17 +15,32 @@ import math
 from typing import Any
 
 from kane.native.call import native_inline, native_kernel, native_program, vector_at
-from kane.native.haptics.sample import COMMAND, FORCE, MEASURED, ORIENTATION, POSITION, SAMPLE, SEQUENCE, WRITTEN
+from kane.native.haptics.sample import (
+    COMMAND,
+    FORCE,
+    MEASURED,
+    ORIENTATION,
+    POSITION,
+    SAMPLE,
+    SEQUENCE,
+    TORQUE,
+    WRITTEN,
+)
 
-# Places in the settings: of handle and hand together MASS and LOSS, the viscous one; of the hand SPRING and DAMPER; dry
-# FRICTION; QUANTUM of the encoders; period of its TICKS; LATE, by which forces act; LIMIT of the motor; the PART of
-# samples that get lost; PATIENCE, after which it gives up a force that is not renewed; POINTS of the script.
-MASS, LOSS, SPRING, DAMPER, FRICTION, QUANTUM, TICKS, LATE, LIMIT, PART, PATIENCE, POINTS = range(12)
-SETTINGS = 12
+# Places in the settings, first of forces, then at AXIS of torques: of handle and hand together MASS and LOSS, the
+# viscous one; of the hand SPRING and DAMPER; dry FRICTION; QUANTUM of the encoders; LIMIT of the motors.
+MASS, LOSS, SPRING, DAMPER, FRICTION, QUANTUM, LIMIT = range(7)
+# Then: the period of its TICKS; LATE, by which forces act; the PART of samples that get lost; PATIENCE, after which it
+# gives up a force that is not renewed; POINTS of the script; which of the six AXES it has.
+AXIS = 7
+TICKS, LATE, PART, PATIENCE, POINTS, AXES = range(14, 20)
+SETTINGS = AXES + 6
+# A point of the script: its time and six numbers.
+POINT = 7
 # Places in the memory: the time; the number of the next tick; positions and velocities; the force in force; the last
 # sample; when a force was last written; the random numbers; how many forces wait to act, each with its time.
-NOW, TICK, X, V, PUSH, LAST, RENEWED, SEED, WAITING, QUEUE = 0, 1, 2, 5, 8, 11, 21, 22, 23, 24
-QUEUED, ROOM = 4, 256
+NOW, TICK, X, V, PUSH, LAST, RENEWED, SEED, WAITING, QUEUE = 0, 1, 2, 8, 14, 20, 30, 31, 32, 33
+QUEUED, ROOM = 7, 256
 MEMORY = QUEUE + QUEUED * ROOM
 # A part of a piece is so short that the terms of its series fall quickly.
 SHORT, TERMS = 0.5, 24
@@ -120,17 +138,18 @@ def _axis(x: float, v: float, force: float, intention: tuple[float, float], sett
 def _intention(script: Any, points: int, t: float, axis: int) -> tuple[float, float, float]:
     """Where the hand wants to be, with which speed, and until when that speed stays."""
     k = 0
-    while k < points and script[4 * k] <= t:
+    while k < points and script[POINT * k] <= t:
         k += 1
     if points == 0:
         return 0.0, 0.0, math.inf
     if k == 0:
         return script[1 + axis], 0.0, script[0]
-    last = 4 * (k - 1)
+    last = POINT * (k - 1)
+    at = last + 1 + axis
     if k == points:
-        return script[last + 1 + axis], 0.0, math.inf
-    speed = (script[last + 5 + axis] - script[last + 1 + axis]) / (script[last + 4] - script[last])
-    return script[last + 1 + axis] + speed * (t - script[last]), speed, script[last + 4]
+        return script[at], 0.0, math.inf
+    speed = (script[at + POINT] - script[at]) / (script[last + POINT] - script[last])
+    return script[at] + speed * (t - script[last]), speed, script[last + POINT]
 
 
 @native_inline
@@ -147,10 +166,40 @@ def _measure(memory: Any, settings: Any) -> None:
         return
     memory[LAST + SEQUENCE] = memory[TICK]
     memory[LAST + MEASURED] = memory[NOW]
-    quantum = settings[QUANTUM]
     for i in range(3):
-        x = memory[X + i]
-        memory[LAST + POSITION + i] = quantum * math.floor(x / quantum + 0.5) if quantum > 0.0 else x
+        memory[LAST + POSITION + i] = _counted(memory, settings, i)
+    half = 0.5 * _counted(memory, settings, 3), 0.5 * _counted(memory, settings, 4), 0.5 * _counted(memory, settings, 5)
+    (a, b, c), (d, e, f) = _cosines(half), _sines(half)
+    memory[LAST + ORIENTATION] = a * b * c - d * e * f
+    memory[LAST + ORIENTATION + 1] = d * b * c + a * e * f
+    memory[LAST + ORIENTATION + 2] = a * e * c - d * b * f
+    memory[LAST + ORIENTATION + 3] = a * b * f + d * e * c
+
+
+@native_inline
+def _cosines(angles: Any) -> tuple[float, float, float]:
+    return math.cos(angles[0]), math.cos(angles[1]), math.cos(angles[2])
+
+
+@native_inline
+def _sines(angles: Any) -> tuple[float, float, float]:
+    return math.sin(angles[0]), math.sin(angles[1]), math.sin(angles[2])
+
+
+@native_inline
+def _counted(memory: Any, settings: Any, k: int) -> float:
+    """What the encoder of an axis says."""
+    x, quantum = memory[X + k], settings[QUANTUM + AXIS * (k // 3)]
+    return float(quantum * math.floor(x / quantum + 0.5) if quantum > 0.0 else x)
+
+
+@native_inline
+def _motors(memory: Any, torque: Any, out: Any) -> None:
+    """The torques of the gimbal's motors, along the axes of its angles."""
+    ca, sa, cb, sb = math.cos(memory[X + 3]), math.sin(memory[X + 3]), math.cos(memory[X + 4]), math.sin(memory[X + 4])
+    out[0] = torque[0]
+    out[1] = ca * torque[1] + sa * torque[2]
+    out[2] = sb * torque[0] + cb * (ca * torque[2] - sa * torque[1])
 
 
 @native_kernel
@@ -164,24 +213,28 @@ def advance(memory: Any, settings: Any, script: Any, until: float) -> None:
         at = min(until, due)
         if memory[WAITING] > 0.0:
             at = min(at, memory[QUEUE])
-        pushing = memory[PUSH] != 0.0 or memory[PUSH + 1] != 0.0 or memory[PUSH + 2] != 0.0
+        pushing = False
+        for i in range(6):
+            pushing = pushing or memory[PUSH + i] != 0.0
         if pushing and ends > now:
             at = min(at, ends)
         at = max(at, now)
-        for i in range(3):
+        for i in range(6):
             where, speed, holds = _intention(script, int(settings[POINTS]), now, i)
             at = min(at, max(holds, now))
-        for i in range(3):
-            where, speed, holds = _intention(script, int(settings[POINTS]), now, i)
-            memory[X + i], memory[V + i] = _axis(
-                memory[X + i], memory[V + i], memory[PUSH + i], (where, speed), settings, at - now
-            )
+        for i in range(6):
+            if settings[AXES + i] > 0.0:
+                where, speed, holds = _intention(script, int(settings[POINTS]), now, i)
+                own = settings[AXIS * (i // 3) :]
+                memory[X + i], memory[V + i] = _axis(
+                    memory[X + i], memory[V + i], memory[PUSH + i], (where, speed), own, at - now
+                )
         memory[NOW] = at
         if pushing and at >= ends:
-            for i in range(3):
+            for i in range(6):
                 memory[PUSH + i] = 0.0
         while memory[WAITING] > 0.0 and memory[QUEUE] <= at:
-            for i in range(3):
+            for i in range(6):
                 memory[PUSH + i] = memory[QUEUE + 1 + i]
             memory[WAITING] -= 1.0
             for k in range(int(memory[WAITING]) * QUEUED):
@@ -201,7 +254,6 @@ def read_simulated(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> No
     sample = vector_at(out, 0, SAMPLE)
     for i in range(SAMPLE):
         sample[i] = memory[LAST + i]
-    sample[ORIENTATION] = 1.0
 
 
 @native_program
@@ -210,21 +262,34 @@ def write_simulated(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> N
     memory, settings, script = arrays_of(rest, stage, work)
     given = vector_at(state, 0, COMMAND)
     advance(memory, settings, script, given[WRITTEN])
-    size = math.sqrt(given[FORCE] ** 2 + given[FORCE + 1] ** 2 + given[FORCE + 2] ** 2)
+    size = 0.0
+    for i in range(6):
+        size += given[FORCE + i] ** 2
     if memory[WAITING] >= ROOM or not size < math.inf:
         return
     memory[RENEWED] = given[WRITTEN]
-    share = settings[LIMIT] / size if size > settings[LIMIT] else 1.0
     at = QUEUE + QUEUED * int(memory[WAITING])
     memory[at] = given[WRITTEN] + settings[LATE]
     for i in range(3):
-        memory[at + 1 + i] = share * given[FORCE + i]
+        memory[at + 1 + i] = given[FORCE + i]
+    _motors(memory, given[TORQUE:], memory[at + 4 :])
+    for group in range(2):
+        _limit(memory[at + 1 + 3 * group :], settings[LIMIT + AXIS * group])
     memory[WAITING] += 1.0
     advance(memory, settings, script, given[WRITTEN])
+
+
+@native_inline
+def _limit(push: Any, most: float) -> None:
+    """Three numbers, made no longer than the motors can."""
+    size = math.sqrt(push[0] ** 2 + push[1] ** 2 + push[2] ** 2)
+    if size > most:
+        for i in range(3):
+            push[i] *= most / size
 
 
 @native_kernel
 def arrays_of(rest: Any, stage: Any, work: Any) -> Any:
     """Memory, settings and script of a device."""
     settings = vector_at(stage, 0, SETTINGS)
-    return vector_at(work, 0, MEMORY), settings, vector_at(rest, 0, 4 * int(settings[POINTS]))
+    return vector_at(work, 0, MEMORY), settings, vector_at(rest, 0, POINT * int(settings[POINTS]))

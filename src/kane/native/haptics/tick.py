@@ -11,9 +11,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from kane.native.arrays import DONE, GOING, KNOWN, TIME, StateEquation, Store
+from kane.native.arrays import DONE, GOING, TIME, StateEquation, Store
 from kane.native.call import call_program, native_inline, native_loop
 from kane.native.haptics import sample
+from kane.native.haptics.ahead import PARTS, adopt, drive, try_tick
+from kane.native.haptics.coupling import (
+    account_for_hand,
+    account_for_mechanism,
+    be_at_handle,
+    couple,
+    foresee,
+    look_ahead,
+    take_together,
+)
 from kane.native.haptics.loop_arrays import (
     AGE,
     ARM,
@@ -21,20 +31,19 @@ from kane.native.haptics.loop_arrays import (
     ARMED_BY,
     AS_RECORDED,
     AT,
-    AXES,
+    BEFORE,
+    BEHIND,
     BETWEEN,
     BY_CLOCK,
     CLUTCH,
-    CRAWL,
     DAMPER,
-    DAMPING,
     DISARM,
     DISARMED_BY,
+    EARLY,
     ENDING,
     EVERY,
-    FAST,
     FAULT,
-    FORCE_SCALE,
+    FORCED,
     FULL,
     GIVEN,
     GIVEN_IN,
@@ -49,11 +58,12 @@ from kane.native.haptics.loop_arrays import (
     LATE,
     LEVEL,
     LOST,
-    MADE,
     MARCHED,
+    MATRIX,
     MEASURED,
     MISSED,
     NO_STEP,
+    NOW,
     OF_ENERGIES,
     OF_FAULT,
     OF_FORCE,
@@ -65,28 +75,27 @@ from kane.native.haptics.loop_arrays import (
     OF_SAMPLE,
     OF_SETTINGS,
     OF_STATUS,
-    OFFSET,
     OVERRUN,
     OWN,
     PERIOD,
     PUBLISHED,
     PULL,
     RAMP,
-    SCALE,
+    RATE,
     SEIZED,
     SLEEP,
     SOUND,
-    SPEED,
     SPIN,
     SPRING,
     STATUS,
     STEP,
-    STIFFNESS,
     STOP,
-    STORED,
-    TAKE,
     TAKEN,
     TICKS,
+    TOO_MANY,
+    TRIED,
+    UNTRIED,
+    WANTED,
     WATCHED,
     WORKED,
     WRITTEN,
@@ -95,21 +104,30 @@ from kane.native.haptics.loop_arrays import (
     Indices,
 )
 from kane.native.haptics.machine import clock, exchange, fence, write_alone
-from kane.native.haptics.safety import clamp, examine, fail, rise, wanted_end
+from kane.native.haptics.passing import pass_over
+from kane.native.haptics.safety import clamp, examine, fail, rise
+from kane.native.haptics.turning import quaternion_of
 
-# Parts into which changes of modes may cut one step.
-PARTS = 200
 # What ends a loop of ticks: all are done; it was told to stop; the simulation cannot go on.
 ALL, STOPPED, BROKEN = range(3)
 
 
 @native_inline
-def _wait(calls: Any, due: int, spin: int) -> int:
-    """Sleep until shortly before a time, then look at the clock until it has come; how late it is then [ns]."""
-    left = due - clock(calls) - spin
+def _sleep(calls: Any, until: int) -> None:
+    """Sleep until a time; not at all where it has come."""
+    left = until - clock(calls)
     if left > 0:
         calls.words[0] = left
         call_program(calls.addresses[SLEEP], calls.doubles, calls.doubles, calls.doubles, calls.doubles, calls.doubles)
+
+
+@native_inline
+def _wait(s: Any, system: Any, store: Any, pace: Any, due: int) -> int:
+    """Until a time: asleep, then trying the tick that is due, then looking at the clock; how late it is then [ns]."""
+    calls, spin, early = s.calls, pace[SPIN], pace[EARLY]
+    _sleep(calls, due - spin - early)
+    if early > 0:
+        try_tick(s, system, store, due - spin)
     late = clock(calls) - due
     while late < 0:
         late = clock(calls) - due
@@ -160,79 +178,26 @@ def _obey(s: Any, command: Any, found: int, now: float) -> None:
     together = together or (counts[HELD] == 1 and not held)
     counts[HELD] = 1 if held else 0
     if together:
-        for i in range(3):
-            moving[OFFSET + i] = s.grip.out[i] - s.rules[SCALE] * moving[HAND + i]
+        take_together(s)
 
 
 @native_inline
 def _look(s: Any, system: Any, store: Any) -> None:
-    """Where the handle is, how fast, and the energies."""
+    """Where the handle is, how it is turned, how fast, and the energies."""
     state = system.state
     state[0] = store.clock[TIME]
     for i in range(store.x.size):
         state[1 + i] = store.x[i]
     grip = s.grip
     call_program(grip.programs[0], state, system.inputs, grip.stage, grip.out, grip.work)
+    quaternion_of(grip.out[MATRIX:], grip.turn)
     call_program(grip.programs[1], state, system.inputs, grip.stage_of_energy, grip.energy, grip.work)
 
 
 @native_inline
-def _stored(s: Any) -> float:
-    """The energy in the spring between the image of the hand, as it is now, and the handle."""
-    moving, rules, energy = s.moving, s.rules, 0.0
-    for i in range(3):
-        stretch = moving[OFFSET + i] + rules[SCALE] * moving[HAND + i] - s.grip.out[i]
-        energy += 0.5 * rules[AXES + i] * moving[SPRING] * stretch * stretch
-    return energy
-
-
-@native_inline
-def _take_away(s: Any, wanted: Any) -> None:
-    """Brake the hand as far as the coupler has made energy since it last took some (passivity controller).
-
-    Source: Hannaford & Ryu 2002.
-    """
-    moving, rules, fast = s.moving, s.rules, 0.0
-    for i in range(3):
-        fast += rules[AXES + i] * moving[SPEED + i] ** 2
-    if moving[MADE] > 0.0 and fast > rules[CRAWL] ** 2:
-        made = moving[MADE] * rules[FORCE_SCALE] / rules[SCALE]
-        damping = min(rules[TAKE], made / (fast * rules[PERIOD]))
-        for i in range(3):
-            wanted[i] -= rules[AXES + i] * damping * moving[SPEED + i]
-
-
-@native_inline
-def _couple(s: Any, command: Any, now: float, wanted: Any) -> None:
-    """The force of the coupler on the mechanism, and the one that the hand is to feel."""
-    moving, rules, out = s.moving, s.rules, s.grip.out
-    active = s.counts[STATUS] == ARMED and s.counts[HELD] == 0
-    moving[SPRING] = moving[LEVEL] * command[STIFFNESS] if active else 0.0
-    moving[DAMPER] = moving[LEVEL] * command[DAMPING] if active else 0.0
-    fast = 0.0
-    for i in range(3):
-        fast += moving[SPEED + i] ** 2
-    felt = rules[SCALE] * rules[FORCE_SCALE] * moving[DAMPER]
-    for i in range(3):
-        axis, speed = rules[AXES + i], rules[SCALE] * moving[SPEED + i]
-        moving[IMAGE + i] = moving[OFFSET + i] + rules[SCALE] * moving[HAND + i] if axis > 0.0 else out[i]
-        stretch = moving[IMAGE + i] - out[i]
-        moving[PULL + i] = axis * (moving[SPRING] * stretch + moving[DAMPER] * (speed - out[3 + i]))
-        wanted[i] = -rules[FORCE_SCALE] * moving[PULL + i]
-        if fast > rules[FAST] ** 2:
-            wanted[i] = -axis * felt * moving[SPEED + i]
-    moving[STORED] = _stored(s)
-    if not active:
-        moving[MADE] = 0.0
-        wanted_end(s, now, wanted)
-    elif rules[TAKE] > 0.0 and not fast > rules[FAST] ** 2:
-        _take_away(s, wanted)
-
-
-@native_inline
 def _write(s: Any, now: float) -> None:
-    """Write the force, or zero where the watchdog has stepped in."""
-    for i in range(3):
+    """Write force and torque, or zero where the watchdog has stepped in."""
+    for i in range(6):
         s.port.command[sample.FORCE + i] = 0.0 if s.counts[SEIZED] == 1 else s.moving[WRITTEN + i]
     if not write_alone(s, now):
         fail(s, WATCHED, now)
@@ -241,53 +206,42 @@ def _write(s: Any, now: float) -> None:
 @native_inline
 def _step(s: Any, system: Any, store: Any) -> int:
     """One step of the mechanism under the coupler, in as many parts as changes of modes cut it into."""
-    at, moving, rules = s.grip.inputs, s.moving, s.rules
-    for i in range(3):
-        system.inputs[at + i] = moving[IMAGE + i]
-        system.inputs[at + 3 + i] = rules[SCALE] * moving[SPEED + i]
-    system.inputs[at + 6], system.inputs[at + 7] = moving[SPRING], moving[DAMPER]
-    store.counts[KNOWN] = 0
-    before, calls = store.counts[DONE], s.calls
+    drive(s, system, store)
+    if adopt(s, system, store):
+        return GOING
+    before, calls, status = store.counts[DONE], s.calls, TOO_MANY
     for _ in range(PARTS):
         call_program(calls.addresses[STEP], calls.step, calls.step, calls.step, calls.doubles, calls.doubles)
-        status = calls.words[0]
-        if status != GOING:
-            return int(status)
+        if calls.words[0] != GOING:
+            status = int(calls.words[0])
+            break
         if store.counts[DONE] != before:
             return GOING
-    return -1
-
-
-@native_inline
-def _account(s: Any, before: Any, force: Any) -> None:
-    """The work on the mechanism since the last tick, by the coupler's mean force; on the hand by the force held."""
-    moving, rules, out = s.moving, s.rules, s.grip.out
-    to_hand, to_mechanism = moving[GIVEN_OUT], moving[GIVEN_IN]
-    for i in range(3):
-        after = moving[SPRING] * (moving[IMAGE + i] - out[i])
-        after += moving[DAMPER] * (rules[SCALE] * moving[SPEED + i] - out[3 + i])
-        mean = 0.5 * (moving[PULL + i] + rules[AXES + i] * after)
-        moving[GIVEN_IN] += mean * (out[i] - moving[HANDLE + i])
-        moving[HANDLE + i] = out[i]
-        moving[GIVEN_OUT] += force[i] * (moving[HAND + i] - before[i])
-    made = rules[SCALE] / rules[FORCE_SCALE] * (moving[GIVEN_OUT] - to_hand) + moving[GIVEN_IN] - to_mechanism
-    moving[MADE] = max(0.0, moving[MADE] + made + _stored(s) - moving[STORED])
+    return pass_over(s, system, store, status)
 
 
 @native_inline
 def _log(s: Any, row: Any, now: float, late: float) -> None:
     moving, counts = s.moving, s.counts
-    row[AT], row[LATE], row[AGE] = now, late, now - moving[MEASURED]
+    row[AT], row[LATE], row[AGE] = now, late, now - moving[MEASURED] + s.rules[BEHIND]
     row[OF_STATUS], row[OF_FAULT], row[OF_LEVEL] = counts[STATUS], counts[FAULT], moving[LEVEL]
-    for i in range(3):
+    for i in range(6):
         row[OF_FORCE + i], row[OF_PULL + i] = s.port.command[sample.FORCE + i], moving[PULL + i]
-        row[OF_IMAGE + i], row[OF_HANDLE + i] = moving[IMAGE + i], s.grip.out[i]
-        row[OF_HAND + i] = s.rules[SCALE] * moving[SPEED + i]
-    row[OF_ENERGIES], row[OF_ENERGIES + 1] = moving[GIVEN_OUT], moving[GIVEN_IN]
-    row[OF_ENERGIES + 2], row[OF_ENERGIES + 3] = s.grip.energy[0], s.grip.energy[1]
-    row[OF_SETTINGS], row[OF_SETTINGS + 1] = moving[SPRING], moving[DAMPER]
+        row[OF_HAND + i] = moving[RATE + i]
+    for i in range(7):
+        row[OF_IMAGE + i] = moving[IMAGE + i]
+    for group in range(2):
+        row[OF_SETTINGS + group], row[OF_SETTINGS + 2 + group] = moving[SPRING + group], moving[DAMPER + group]
     for i in range(sample.SAMPLE):
         row[OF_SAMPLE + i] = s.port.sample[i]
+
+
+@native_inline
+def _note_energies(s: Any, at: Any) -> None:
+    """Given to the hand by forces and to the mechanism, kinetic, potential, given to the hand by torques."""
+    moving = s.moving
+    at[0], at[1], at[4] = moving[GIVEN_OUT], moving[GIVEN_IN], moving[GIVEN_OUT + 1]
+    at[2], at[3] = s.grip.energy[0], s.grip.energy[1]
 
 
 @native_inline
@@ -297,48 +251,65 @@ def _publish(s: Any, store: Any, now: float) -> None:
     counts[PUBLISHED] += 1
     fence(s.calls)
     shown[0], shown[1], shown[2], shown[3] = counts[TICKS], now, counts[STATUS], counts[FAULT]
-    for i in range(3):
+    for i in range(6):
         shown[4 + i] = s.port.command[sample.FORCE + i]
-    shown[7] = store.clock[TIME]
+    _note_energies(s, shown[10:])
+    shown[15] = store.clock[TIME]
     for i in range(store.x.size):
-        shown[8 + i] = store.x[i]
+        shown[16 + i] = store.x[i]
     fence(s.calls)
     counts[PUBLISHED] += 1
+
+
+@native_inline
+def _begin_account(s: Any) -> None:
+    """At the first tick neither hand nor handle has come from anywhere."""
+    for i in range(7):
+        s.calls.doubles[BEFORE + i] = s.moving[HAND + i]
+    be_at_handle(s)
 
 
 @native_inline
 def _tick(s: Any, system: Any, store: Any, now: float, late: float, row: Any) -> int:
     """One tick; STOPPED where the command says so, BROKEN where the simulation stands and no force is left."""
     counts, moving, port = s.counts, s.moving, s.port
-    before, force, wanted = s.calls.doubles[1:4], s.calls.doubles[4:7], s.calls.doubles[7:10]
-    for i in range(3):
-        before[i], force[i] = moving[HAND + i], port.command[sample.FORCE + i]
-    s.calls.doubles[10] = now
-    call_program(port.programs[0], s.calls.doubles[10:11], port.table, port.settings, port.sample, port.memory)
-    first = counts[TICKS] == 0
+    scratch = s.calls.doubles
+    for i in range(7):
+        scratch[BEFORE + i] = moving[HAND + i]
+    for i in range(6):
+        scratch[FORCED + i] = port.command[sample.FORCE + i]
+    scratch[NOW] = now
+    call_program(port.programs[0], scratch[NOW : NOW + 1], port.table, port.settings, port.sample, port.memory)
     found = examine(s, now)
+    look_ahead(s, now)
     if found != SOUND:
         fail(s, found, now)
     if late > s.rules[MISSED] * s.rules[PERIOD]:
         fail(s, OVERRUN, now)
     if counts[SEIZED] == 1:
         fail(s, WATCHED, now)
-    _look(s, system, store)
-    if first:
-        for i in range(3):
-            before[i], moving[HANDLE + i] = moving[HAND + i], s.grip.out[i]
-    _account(s, before, force)
+    if counts[TICKS] == 0:
+        _look(s, system, store)
+        _begin_account(s)
+    account_for_hand(s)
+    _note_energies(s, row[OF_ENERGIES:])
+    for i in range(7):
+        row[OF_HANDLE + i] = moving[HANDLE + i]
     _take_command(s, system)
     command = s.desk.slots[counts[OWN]]
     _obey(s, command, found, now)
     rise(s)
-    _couple(s, command, now, wanted)
-    clamp(s, now, wanted)
+    couple(s, command, now)
+    clamp(s, now, scratch[WANTED : WANTED + 6])
     _write(s, now)
+    foresee(s, command)
     if counts[MARCHED] == GOING:
         counts[MARCHED] = _step(s, system, store)
         if counts[MARCHED] != GOING:
             fail(s, NO_STEP, now)
+    counts[TRIED] = UNTRIED
+    _look(s, system, store)
+    account_for_mechanism(s)
     _log(s, row, now, late)
     counts[TICKS] += 1
     _publish(s, store, now)
@@ -369,7 +340,7 @@ def run_ticks(circuit: Circuit, system: StateEquation, store: Store, pace: Indic
         now, late, began = k * rules[PERIOD] + pace[GONE] * 1e-9, 0.0, 0
         if pace[HOW] == BY_CLOCK:
             due = pace[ZERO] + k * pace[EVERY]
-            behind = _wait(s.calls, due, pace[SPIN])
+            behind = _wait(s, system, store, pace, due)
             began = due + behind
             late = behind * 1e-9
             now += late

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
@@ -18,10 +17,6 @@ from kane.expression.node import Expr
 from kane.model.checks import require_word
 from kane.native.arrays import EVENTS, Vector, Watch
 from kane.simulation.asked.in_state import known_in_state
-
-# So many occurrences of one event in a row, within this share of the run, are an accumulation that will not end.
-IN_A_ROW = 100
-CROWDED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +59,8 @@ class Event:
 class Occurrence(NamedTuple):
     """What happened in a run: an event of the user's, or the change of a constraint that comes and goes.
 
+    Two are equal if all their values are.
+
     Attributes:
         name: of the event, or of the constraint.
         time: when [s].
@@ -80,6 +77,21 @@ class Occurrence(NamedTuple):
     cause: str = ""
     impulse: Vector = np.zeros(0)
     energy_lost: float = 0.0
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Occurrence):
+            return False
+        said = (self.name, self.time, self.cause, self.energy_lost)
+        if said != (other.name, other.time, other.cause, other.energy_lost):
+            return False
+        pairs = ((self.q, other.q), (self.u, other.u), (self.impulse, other.impulse))
+        return all(np.array_equal(a, b) for a, b in pairs)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.time, self.cause))
 
 
 def event_names(events: Sequence[Event]) -> tuple[str, ...]:
@@ -127,17 +139,3 @@ def watch_for(events: Sequence[Event]) -> Watch:
     directions = np.array([float(event.direction) for event in events])
     terminal = np.array([float(event.terminal) for event in events])
     return Watch(EVENTS, np.zeros(n), np.zeros(n), directions, terminal, np.zeros(n))
-
-
-def crowded(found: NDArray[np.float64], span: float) -> int | None:
-    """The number of an event that happens again and again within almost no time; None where there is none."""
-    for number in np.unique(found[:, 0]):
-        if is_crowded(found[found[:, 0] == number, 1], span):
-            return int(number)
-    return None
-
-
-def is_crowded(times: Vector, span: float) -> bool:
-    """Whether the last of these times lie so close together that no end is in sight."""
-    last = times[-IN_A_ROW:]
-    return len(last) == IN_A_ROW and bool(abs(last[-1] - last[0]) < CROWDED * span)

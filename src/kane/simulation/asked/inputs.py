@@ -149,6 +149,12 @@ class InputPlan:
             values[:, column] = samples.at(t, middle)
         return values
 
+    def slopes(self, t: float) -> Vector:
+        """The rates of constants and samples just before a time, (inputs,)."""
+        before = t - SAME_TIME**0.5 * max(1.0, abs(t))
+        values = self.sampled(np.array([before, t]), np.full(2, 0.5 * (before + t)))
+        return np.asarray((values[1] - values[0]) / (t - before))
+
 
 def plan_inputs(inputs: Any, names: Sequence[str], defaults: Sequence[float]) -> InputPlan:
     """Sort out what the user gave.

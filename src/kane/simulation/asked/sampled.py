@@ -39,10 +39,14 @@ class Sampled:
         seed: of the numbers r_k; the same seed gives the same ticks.
         state: what a Python law remembers, at first: the law is then a function of (t, q, u, state) that returns the
             input and the next state. Each run begins with this one.
+        derivative: of a Python law, for ``kane.sensitivities``: a function of (t, q, u) that returns the derivatives
+            of the input by q and by u, (nq,) and (n,), or of all inputs, (inputs, nq) and (inputs, n). Each coordinate
+            is varied by itself, those of a quaternion too.
 
     Raises:
         ModelError: a law that is none, a period that is not positive, a negative delay, a jitter that is not less than
-            the period, a state for an expression.
+            the period, a state for an expression; a derivative that is no function, of an expression, which has its
+            own, or of a law with a state.
     """
 
     law: Expr | Callable[..., Any]
@@ -51,6 +55,7 @@ class Sampled:
     jitter: float = 0.0
     seed: int = 0
     state: Any = None
+    derivative: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.law, Expr) and not callable(self.law):
@@ -73,6 +78,14 @@ class Sampled:
             raise ModelError(
                 "a law that is an expression has no state; declare an input for it and give that as another Sampled"
             )
+
+        if self.derivative is not None and (isinstance(self.law, Expr) or self.state is not None):
+            raise ModelError(
+                "derivative= is that of a law in Python without a state; an expression has its own, and what a law "
+                "remembers can be an input of the model, whose law is another Sampled"
+            )
+        if self.derivative is not None and not callable(self.derivative):
+            raise ModelError(f"the derivative of Sampled is {shown(self.derivative)}; give a function of (t, q, u)")
 
     def ticks(self, start: float, first: int, last: int) -> Vector:
         """The times of the ticks first <= k < last of a run that begins at ``start`` [s]."""

@@ -7,7 +7,7 @@ import ctypes
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,28 @@ class SampledLaw:
     columns: tuple[int, ...]
     sampled: Sampled
     function: ArrayFunction | None = None
+
+    @property
+    def who(self) -> str:
+        """As messages name it."""
+        inputs = ", ".join(map(repr, self.names))
+        return f"the sampled law of the input{'s' * (len(self.names) > 1)} {inputs}"
+
+
+class Answers(NamedTuple):
+    """What a law has said in a run.
+
+    Attributes:
+        sampled, columns: the law as it was given, and the inputs that it drives.
+        ticks, begins: when it was asked, and from when each answer is the input, (ticks,) [s].
+        values: what was held before the first answer, then the answers, (1 + ticks, columns).
+    """
+
+    sampled: Sampled
+    columns: tuple[int, ...]
+    ticks: Vector
+    begins: Vector
+    values: NDArray[np.float64]
 
 
 @dataclass
@@ -129,6 +151,15 @@ class Sampler:
             k = np.searchsorted(log.times, middle, side="right") - 1
             given[:, list(law.columns)] = log.values[k]
 
+    def answers(self) -> list[Answers]:
+        """What each law has said in a run that was planned once and is over."""
+        self._read_back()
+        ticks = [self.native.times[self.native.law == i] for i in range(len(self.laws))]
+        return [
+            Answers(law.sampled, law.columns, asked, log.times[1:], log.values)
+            for law, log, asked in zip(self.laws, self._logs, ticks, strict=True)
+        ]
+
     def raise_kept(self) -> None:
         """Raise what a Python law raised.
 
@@ -138,15 +169,15 @@ class Sampler:
         kept, self._kept = self._kept, None
         if kept is None:
             return
-        error, t, name = kept
+        error, t, who = kept
         if not isinstance(error, Exception):
             raise error
         said = f"{type(error).__name__}: {error}" if not isinstance(error, ModelError) else str(error)
-        raise SimulationError(f"the sampled law of the input {name!r} failed at t = {t:.9g} s: {said}") from error
+        raise SimulationError(f"{who} failed at t = {t:.9g} s: {said}") from error
 
-    def keep(self, error: BaseException, t: float, name: str) -> None:
+    def keep(self, error: BaseException, t: float, who: str) -> None:
         """Keep what a Python law raised, which cannot pass through a native loop."""
-        self._kept = self._kept or (error, t, name)
+        self._kept = self._kept or (error, t, who)
 
     def _read_back(self) -> None:
         """Take over the answers that native loops have put into the tables."""
@@ -246,7 +277,7 @@ def compile_laws(
     for columns, sampled in plan.sampled_laws.items():
         names, function = tuple(plan.names[c] for c in columns), None
         if isinstance(sampled.law, Expr):
-            who = f"the sampled law of the input {names[0]!r}"
+            who = f"the sampled law of the input {names[0]!r}"  # an expression is that of one
             outputs = known_in_state(e, {who: sampled.law}, controls, unknown)
             state = (e.t, *e.q, *e.u)
             function = dyn.compile(Program(who, outputs, state=state, rest=e.inputs, parameters=e.parameters))
@@ -302,7 +333,7 @@ class _PythonLaw:
                 seen = sampler.switching.seen(key, x[1:])
                 answers[:] = self._asked(float(x[0]), seen[:nq], seen[nq:])
         except BaseException as error:  # Ctrl-C among them
-            sampler.keep(error, float(x[0]), self._law.names[0])
+            sampler.keep(error, float(x[0]), self._law.who)
             answers[:] = math.nan
 
     def _asked(self, t: float, q: Vector, u: Vector) -> Vector:

@@ -16,7 +16,7 @@ from kane.codegen.jit.compiled import CompiledFunction
 from kane.errors import ModelError, shown
 from kane.expression.arguments import positive
 from kane.native.arrays import CONFIGURATION, EVALUATIONS, KEY, KNOWN, MISSED, MOTION, RHS, STOP, SWITCHES, Vector
-from kane.native.modes import is_full, shortest_cut
+from kane.native.modes import MANY, is_full, shortest_cut
 from kane.native.state import interpolate
 from kane.native.step import begin_external, end_external, guard_external
 from kane.simulation.asked.closed_loop import with_laws
@@ -181,16 +181,19 @@ class _Session:
         march, counts = self._march, self._march.store.counts
         if not len(march.system.automaton.guards.out):
             return t1, False
-        part = guard_external(march.system, march.tables, march.store, DENSE, (t, t1 - t, t1))
-        if part > 1.0:
-            counts[MISSED] = 0
-            return t1, False
-        length = part * abs(t1 - t) + shortest_cut(march.course, counts)
-        counts[MISSED] += 1
-        if length < abs(t1 - t):
-            t1 = t + math.copysign(length, t1 - t)
-            march.store.y[:] = self._look(t, t1)
-        return t1 if part == part else math.nan, True
+        end, found = t1, False
+        for _ in range(MANY):  # what is cut is looked at again: its looks lie closer to each other
+            part = guard_external(march.system, march.tables, march.store, DENSE, (t, end - t, end))
+            if part > 1.0:
+                break
+            found, length = True, part * abs(end - t) + shortest_cut(march.course, counts)
+            if not length < abs(end - t):
+                end = end if part == part else math.nan
+                break
+            end = t + math.copysign(length, end - t)
+            march.store.y[:] = self._look(t, end)
+        counts[MISSED] = counts[MISSED] + 1 if found else 0
+        return end, found
 
     def _rates(self, t: float, y: Vector, yp: Vector) -> None:
         self._march.store.counts[EVALUATIONS] += 1

@@ -19,6 +19,10 @@ from kane.model.connection import Connection
 from kane.model.joints.chart import Chart
 from kane.native.arrays import Vector
 
+# Charts in which a run begins are regular by this share more than those in which it goes on: no guard is negative there
+# by rounding.
+CLEARLY = 1e-9
+
 
 @dataclass(frozen=True)
 class Place:
@@ -62,11 +66,14 @@ class Atlas:
     def dynamics(self, key: int) -> Dynamics:
         """The system in these charts."""
         dyn = self._declared
-        return build(self._equations(dyn.equations, key), target=dyn) if key else dyn
+        elsewhere = tuple(place.connection.name for place in self.places if place.is_elsewhere(key))
+        if not elsewhere:
+            return dyn
+        return dyn.derived(("charts", elsewhere), lambda: build(self._equations(dyn.equations, key), target=dyn))
 
     def regular(self, x: Vector) -> int:
         """The charts in which a state in declared coordinates should go on: others where it is near a singularity."""
-        near = (place.chart(False).distance(x[place.q]) <= self.within for place in self.places)
+        near = (place.chart(False).distance(x[place.q]) <= (1.0 + CLEARLY) * self.within for place in self.places)
         return sum(place.bit for place, switches in zip(self.places, near, strict=True) if switches)
 
     def carried(self, x: Vector, key: int) -> Vector:

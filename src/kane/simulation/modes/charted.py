@@ -43,45 +43,46 @@ class ChartSwitching(Switching):
         equations, layout = dyn.equations, Layout.of(dyn.equations)
         switching = charts.switching(equations)
         refuse_references(equations, switching, plan_inputs(inputs, layout.inputs, layout.input_defaults), events)
-        self._atlas, self._posed = Atlas(dyn, switching, charts.within), (inputs, parameters, events)
+        self.atlas, self._posed = Atlas(dyn, switching, charts.within), (inputs, parameters, events)
         self._problems: dict[int, Problem] = {}
         # The last state in declared coordinates, and whether the run has left them; the same for what laws have seen.
         self._last, self._changed = np.zeros(0), False
+        # What was there before ``declared`` was called last, and what it was given.
+        self._before: tuple[Vector, bool, list[Rows]] = self._last, self._changed, []
         self._seen, self._left = np.zeros(0), False
         self._laws: dict[int, list[tuple[ArrayFunction, Vector] | None]] = {}
 
     @property
     def attributes(self) -> Mapping[str, Any]:
-        return {"charts_within": self._atlas.within}
+        return {"charts_within": self.atlas.within}
 
     def problem(self, key: int) -> Problem:
         if key not in self._problems:
-            dyn = self._atlas.dynamics(key)
-            guards, change = self._programs(dyn, key)
-            posed = Problem.of(dyn, *self._posed)
-            functions = [law.function for law in posed.laws]
-            self._laws[key] = [(f, f.stage(posed.parameters)) if f else None for f in functions]
+            posed = self.posed(key)
+            guards, change = self.programs(posed.dyn, key)
             self._problems[key] = replace(
-                posed,
-                laws=tuple(replace(law, function=None) for law in posed.laws),
-                guards=dyn.compile(guards),
-                change=dyn.compile(change),
-                key=key,
-                switching=self,
+                posed, guards=posed.dyn.compile(guards), change=posed.dyn.compile(change), switching=self
             )
         return self._problems[key]
 
+    def posed(self, key: int) -> Problem:
+        """The problem in the charts of a key, which knows of no others."""
+        posed = Problem.of(self.atlas.dynamics(key), *self._posed)
+        functions = [law.function for law in posed.laws]
+        self._laws[key] = [(f, f.stage(posed.parameters)) if f else None for f in functions]
+        return replace(posed, laws=tuple(replace(law, function=None) for law in posed.laws), key=key)
+
     def start(self, problem: Problem, t: float, q: Any, u: Any) -> tuple[Problem, Vector]:
-        x = problem.named_state(t, q, u)
-        key, self._last, self._seen = self._atlas.regular(x), x, x
-        problem, x = self.problem(key), self._atlas.carried(x, key)
+        switching, x = problem.switching, problem.named_state(t, q, u)
+        key, self._last, self._seen = self.atlas.regular(x), x, x
+        problem, x = switching.problem(key), self.atlas.carried(x, key)
         problem.layout.require_regular(x)
         return problem, x
 
     def seen(self, key: int, x: Vector) -> Vector:
         """See ``Switching``: angles next to those that were seen before."""
         self._left = self._left or key != 0
-        self._seen = self._atlas.declared(x[None], key, self._seen)[0] if self._left else x
+        self._seen = self.atlas.declared(x[None], key, self._seen)[0] if self._left else x
         return self._seen.copy()
 
     def answer(self, law: int, key: int, state: Vector, inputs: Vector) -> Vector:
@@ -92,23 +93,43 @@ class ChartSwitching(Switching):
 
     def declared(self, march: March, states: Rows, found: Rows) -> tuple[Rows, Rows, Vector]:
         """See ``Switching``: every angle next to that of the state before; those before the first change stay."""
+        stretches = march.stretches()
+        courses = [np.vstack([states[s.rows], found[s.found]]) for s in stretches]
+        self._before = self._last, self._changed, courses
+        converted, self._last = self._converted(march, courses)
+        self._changed = self._changed or any(s.key != 0 for s in stretches)
         states, found = states.copy(), found.copy()
-        for stretch in march.stretches():
-            rows, events, n = stretch.rows, stretch.found, len(states[stretch.rows])
-            course = np.vstack([stretch.begin, states[rows], found[events], stretch.end])
-            order = np.argsort(course[:, 0] * march.way, kind="stable")
-            self._changed = self._changed or stretch.key != 0
-            if self._changed:
-                course[order, 1:] = self._atlas.declared(course[order, 1:], stretch.key, self._last)
-            states[rows], found[events], self._last = course[1 : 1 + n], course[1 + n : -1], course[-1, 1:]
+        for stretch, course in zip(stretches, converted, strict=True):
+            n = len(states[stretch.rows])
+            states[stretch.rows], found[stretch.found] = course[:n], course[n:]
         return states, found, self._last
+
+    def beside(self, march: March, states: Sequence[Rows]) -> list[Rows]:
+        """Further states [t, q, u] of each stretch of a march, which ``declared`` was given last, as it gives them."""
+        known = self._before[2]
+        converted, _ = self._converted(march, [np.vstack(both) for both in zip(known, states, strict=True)])
+        return [course[len(before) :] for before, course in zip(known, converted, strict=True)]
+
+    def _converted(self, march: March, courses: Sequence[Rows]) -> tuple[list[Rows], Vector]:
+        """States [t, q, u] of each stretch of a march, in any order, in declared coordinates, and its last state."""
+        converted, (last, changed, _) = [], self._before
+        for stretch, given in zip(march.stretches(), courses, strict=True):
+            course = np.vstack([stretch.begin, given, stretch.end])
+            order = np.argsort(course[:, 0] * march.way, kind="stable")
+            changed = changed or stretch.key != 0
+            if changed:
+                course[order, 1:] = self.atlas.declared(course[order, 1:], stretch.key, last)
+            converted.append(course[1:-1])
+            last = course[-1, 1:]
+        return converted, last
 
     def told(self, march: March, record: Record) -> Record:
         names, found = record.events
         states, at_events, _ = self.declared(march, record.states, found[:, 1:])
+        self._last, self._changed, _ = self._before  # a run that fails is told again, of fewer records
         return replace(
             record,
-            layout=self.problem(0).layout,
+            layout=Layout.of(self.atlas.dynamics(0).equations),
             states=states,
             events=(names, np.column_stack([found[:, :1], at_events])),
             switches=tuple(self._switches(march)),
@@ -117,15 +138,15 @@ class ChartSwitching(Switching):
     def _switches(self, march: March) -> Iterator[ChartSwitch]:
         before = 0
         for stretch in march.stretches():
-            for place in self._atlas.places:
+            for place in self.atlas.places:
                 if place.is_elsewhere(before) != place.is_elsewhere(stretch.key):
                     title = place.chart(not place.is_elsewhere(stretch.key)).title
                     yield ChartSwitch(float(stretch.begin[0]), place.connection.name, title)
             before = stretch.key
 
-    def _programs(self, dyn: Dynamics, key: int) -> tuple[Program, Program]:
+    def programs(self, dyn: Dynamics, key: int) -> tuple[Program, Program]:
         """The guard of each joint, and the change: those that are near a singularity go to their other chart."""
-        e, atlas = dyn.equations, self._atlas
+        e, atlas = dyn.equations, self.atlas
         x, following, guards = [*e.q, *e.u], [*e.q, *e.u], []
         next_key: Any = e.t.arena.constant(float(key))
         for place in atlas.places:

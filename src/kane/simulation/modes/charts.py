@@ -138,10 +138,15 @@ def _uses(equations: Equations, plan: InputPlan, events: Sequence[Event]) -> Ite
     for imposed in model.constraints:
         who = f"the constraint {imposed.name!r}"
         yield from ((who, x) for row in imposed.rows for x in (row.configuration, row.motion))
+    for c in model.candidates:
+        friction = () if c.friction is None else (c.friction.static, c.friction.kinetic)
+        rows = (x for row in c.rows for x in (row.configuration, row.motion))
+        parts = (*rows, c.gap, c.on, c.off, *friction, c.restitution.coefficient)
+        yield from ((f"{c.name!r}", x) for x in parts)
     yield from ((f"the speed {name!r}", x) for name, x in model.speed_choice.definitions.items())
-    for c in model.connections:
-        if not c.coordinate_names:
-            yield from ((f"the coordinate of joint {c.name!r}", x) for x in c.coordinates)
+    for joint in model.connections:
+        if not joint.coordinate_names:
+            yield from ((f"the coordinate of joint {joint.name!r}", x) for x in joint.coordinates)
     for leaf, x in equations.controllers.items():
         if not leaf.name.startswith(PREFIX):
             yield f"what kane.substitute put in place of {leaf.name!r} (give it as inputs= of simulate instead)", x

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError
 from kane.simulation.asked.events import Event
 from kane.simulation.modes.charted import ChartSwitching
+from kane.simulation.modes.charted_contacts import ChartedContactSwitching
 from kane.simulation.modes.charts import Charts
+from kane.simulation.modes.choosing import ChoiceSwitching
 from kane.simulation.modes.contacting import ContactSwitching
 from kane.simulation.problem import Problem
 
@@ -18,16 +19,13 @@ def pose(dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event], c
     """The problem in the coordinates that were declared; ``Switching.start`` says in which mode a run begins.
 
     Raises:
-        ModelError: as of ``Problem.of``, ``Charts.switching`` and ``refuse_references``; charts of a model whose
-            constraints come and go.
+        ModelError: as of ``Problem.of``, ``Charts.switching`` and ``refuse_references``.
     """
+    if charts is not None:
+        charted = ChartSwitching(dyn, charts, inputs, parameters, events)
+        return ChartedContactSwitching(charted).problem(0) if dyn.equations.candidates else charted.problem(0)
     if dyn.equations.candidates:
-        if charts is not None:
-            raise ModelError(
-                f"charts cannot be switched in {dyn.equations.name!r}, whose constraints come and go; leave charts "
-                "out, or use kane.Spherical"
-            )
         return ContactSwitching(dyn, inputs, parameters, events).problem(0)
-    if charts is None:
-        return Problem.of(dyn, inputs, parameters, events)
-    return ChartSwitching(dyn, charts, inputs, parameters, events).problem(0)
+    if dyn.modes.met:
+        return ChoiceSwitching(dyn, inputs, parameters, events).problem(0)
+    return Problem.of(dyn, inputs, parameters, events)

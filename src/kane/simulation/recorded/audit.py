@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -40,7 +41,8 @@ class Constant(NamedTuple):
         name: energy, a component of linear momentum P or of angular momentum H about the origin of N.
         unit: of the values.
         initial: its first value.
-        drift: the largest distance from the first value.
+        drift: the largest distance from the first value; where constraints come and go, from the first value since one
+            of them was in force.
         size: what of it is round-off can be seen beside this: the largest sum, along the run, of the magnitudes of what
             it is the sum of: kinetic and potential energy, or the momenta of all bodies.
     """
@@ -63,15 +65,25 @@ class Constant(NamedTuple):
 
 
 class Audit(tuple[Constant, ...]):
-    """The constants of motion of a run; prints to how many digits each was kept."""
+    """The constants of motion of a run; prints to how many digits each was kept.
 
-    __slots__ = ()
+    Attributes:
+        apart: whether constraints came and went, and all of this is said of the times when none was in force.
+    """
+
+    apart: bool
+
+    def __new__(cls, constants: Iterable[Constant], *, apart: bool = False) -> Audit:
+        self = super().__new__(cls, constants)
+        self.apart = apart
+        return self
 
     def __repr__(self) -> str:
+        when = " while no contact, stop, stick, latch or switch is in force" if self.apart else ""
         if not self:
-            return "no constant of motion among energy, linear and angular momentum"
+            return f"no constant of motion among energy, linear and angular momentum{when}"
         worst = min(self, key=lambda c: c.digits)
-        head = f"constants of motion, kept to at least {int(worst.digits)} digits"
+        head = f"constants of motion{when}, kept to at least {int(worst.digits)} digits"
         lines = [f"{c.name:8}{_rounded(c):16.9g} {c.unit:10}{int(c.digits):4d} digits" for c in self]
         return "\n".join([head, *lines])
 
@@ -92,6 +104,7 @@ def audit(run: Trajectory, dyn: Dynamics) -> Audit:
 
     A quantity is a constant of motion if its exact time derivative vanishes at random states, with the run's inputs at
     random strengths: an input that is zero all along stays zero. That is Kane & Levinson's check of H.n2 with tau1 = 0.
+    What comes and goes (a floor that is hit) changes all of them: they are watched while nothing of it is in force.
 
     Source: Kane & Levinson 1983, Eqs. 134-138.
     """
@@ -101,7 +114,7 @@ def audit(run: Trajectory, dyn: Dynamics) -> Audit:
     stage = function.stage(parameters)
     states = np.column_stack([run.time, run.q, run.u])
     along = function(states, np.zeros((len(run), function.n_rest)), stage)
-    found = []
+    found, stretches = [], _stretches(run)
     states, inputs = _perturbed(run, dyn, parameters)
     forward = dyn.function("forward")
     trials = function(states, forward(states, inputs, forward.stage(parameters)), stage)
@@ -111,9 +124,21 @@ def audit(run: Trajectory, dyn: Dynamics) -> Audit:
         natural = np.abs(trials[:, kind]).max() + np.abs(trials[:, 14:16]).max()
         for k in kind:
             if np.abs(trials[:, 7 + k : 8 + k] / speed).max() <= ROUND_OFF * natural:
-                drift = float(np.abs(along[:, k] - along[0, k]).max())
+                drift = max((float(np.abs(along[rows, k] - along[rows[0], k]).max()) for rows in stretches), default=0)
                 found.append(Constant(NAMES[k], UNITS[k], float(along[0, k]), drift, size))
-    return Audit(found)
+    return Audit(found if stretches else (), apart="status" in run.to_xarray())
+
+
+def _stretches(run: Trajectory) -> list[np.ndarray]:
+    """The records between changes of what comes and goes, by number, of the times when nothing of it is in force."""
+    data = run.to_xarray()
+    if "status" not in data:
+        return [np.arange(len(run))]
+    changes = data["change_time"].to_numpy() if "change_time" in data else np.zeros(0)
+    # At the time of a change itself a record may be of either side.
+    free = ~data["status"].to_numpy().any(axis=1) & ~np.isin(run.time, changes)
+    before = np.searchsorted(changes, run.time)
+    return [np.flatnonzero(free & (before == count)) for count in np.unique(before[free])]
 
 
 def _constants(equations: Equations) -> Program:

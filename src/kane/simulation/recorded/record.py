@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.native.arrays import Vector
+from kane.simulation.beginning_slip import DIRECTED, begun
 from kane.simulation.layout import Layout
 from kane.simulation.recorded.story import Story
 from kane.simulation.settling import FAR
@@ -18,10 +20,17 @@ from kane.simulation.settling import FAR
 if TYPE_CHECKING:
     import xarray
 
+# Slip in space lingers that three records in a row have slower than so many errors of steps, each in another direction
+# than the one before by a twentieth of a radian, where errors are more than a share of the speed from which on slip
+# has a direction of its own.
+LINGERS, TURNED, NOISY = 30.0, math.cos(0.05), 30.0
 # What marks a dataset, and a file, as a trajectory; the number changes when a reader has to know.
 FORMAT = "kane trajectory"
 FORMAT_VERSION = 1
 
+
+# Attributes of a dataset that list modes of closed loops, and what stands between these.
+MODES, IN_NUMBERS, SEPARATOR = "modes", "modes_in_numbers", "; "
 
 # Dimensions (one alone as a word), values, attributes: as xarray takes them.
 Variable = tuple[Any, NDArray[Any], Mapping[str, Any]]
@@ -108,6 +117,9 @@ class Record:
             conditioning and switches, (times, 6); (times, 0) without constraints.
         switches: of charts.
         story: of constraints that come and go; None where there are none.
+        slips: slip of each of them in space, NaN where it does not slip with friction, (times, candidates, 2).
+        modes: the choices of independent speeds that were met, in words.
+        in_numbers: those of them that had no compiled equations in a run where others had.
     """
 
     layout: Layout
@@ -119,12 +131,16 @@ class Record:
     constraints: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
     switches: tuple[ChartSwitch, ...] = ()
     story: Story | None = None
+    slips: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0, 2)))
+    modes: tuple[str, ...] = ()
+    in_numbers: tuple[str, ...] = ()
 
     def labelled(self, attributes: Mapping[str, Any]) -> Labelled:
         """Everything under its name, with units; ``attributes`` say how the run was made."""
         layout, states = self.layout, self.states
         nq = len(layout.coordinates)
         joules = {"units": "J"}
+        met = {name: SEPARATOR.join(x) for name, x in ((MODES, self.modes), (IN_NUMBERS, self.in_numbers)) if x}
         told = ({}, {}) if self.story is None else (self.story.variables(), self.story.coordinates())
         return Labelled(
             variables=self._events()
@@ -149,11 +165,37 @@ class Record:
                 "speed_units": ("speed", _words(layout.speed_units), {}),
                 **told[1],
             },
-            attributes={"format": FORMAT, "format_version": FORMAT_VERSION, "model": layout.model, **attributes},
+            attributes={"format": FORMAT, "format_version": FORMAT_VERSION, "model": layout.model, **met, **attributes},
         )
 
     def doubt(self, rtol: float, atol: float) -> str:
-        """Where settling moved a state by far more than the tolerances allow, in words; nothing where it did not.
+        """Where settling moved a state by far more than the tolerances allow, or slip lingered, in words; nothing where
+        they did not.
+        """
+        return self._lost(rtol, atol) or self._lingers(rtol, atol)
+
+    def _lingers(self, rtol: float, atol: float) -> str:
+        """Where slip in space stayed slower than errors of steps may be, by which its direction is noise."""
+        if self.story is None:
+            return ""
+        errors = atol + rtol * np.abs(self.states[:, 1 + len(self.layout.coordinates) :]).max(axis=1)
+        noise, speeds = np.where(NOISY * errors > begun(atol), LINGERS * errors, 0.0), np.hypot(*self.slips.T).T
+        turns = (self.slips[1:] * self.slips[:-1]).sum(axis=2) < TURNED * speeds[1:] * speeds[:-1]
+        slow = speeds < noise[:, None]
+        rows, found = np.nonzero(slow[2:] & slow[1:-1] & slow[:-2] & turns[1:] & turns[:-1])
+        if not len(rows):
+            return ""
+        first, name = rows[0], self.story.candidates[found[0]]
+        enough = rtol * begun(atol) / (DIRECTED * errors[first])
+        return (
+            f"{name!r} of {self.layout.model!r} slips at t = {self.states[first, 0]:.9g} s no faster than steps err "
+            f"(atol + rtol |u| = {errors[first]:.2g}), and goes on so: the direction of its friction is noise, which "
+            f"may hold it back; give rtol={enough:.0e} or less, or some per cent more static than "
+            "kinetic friction"
+        )
+
+    def _lost(self, rtol: float, atol: float) -> str:
+        """Where settling moved a state by far more than the tolerances allow.
 
         A state that is off by a residual r moves by up to r over the conditioning when it is put onto the constraints.
         """

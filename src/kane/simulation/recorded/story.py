@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.dynamics.ahead import STATUSES
 from kane.errors import ModelError, shown
 from kane.model.checks import near
 from kane.model.contacts.candidate import parts_named
+from kane.model.named_vector import position
 from kane.native.arrays import Vector
 from kane.simulation.asked.events import Occurrence
 
-# What a constraint may be, by the number in ``Story.statuses``.
-STATUSES = ("open", "held", "sliding")
 COMES_AND_GOES = "contact, stop, stick, latch or switch"
 EFFORT, IMPULSE = "N or N m", "N s or N m s"
 # Impulses and losses below this, and below this share of the largest of a run, are written as zero.
@@ -138,10 +138,14 @@ def active_bands(dataset: Any) -> dict[str, list[ActiveBand]]:
     return found
 
 
-def in_words(statuses: NDArray[Any], names: NDArray[Any]) -> str:
-    """One mode: the constraints in force, or that there are none."""
-    active = [f"{names[k]} {STATUSES[status]}" for k, status in enumerate(statuses.tolist()) if status]
-    return ", ".join(active) or "free"
+def places_named(name: Any, names: Sequence[str]) -> list[int]:
+    """Where among the candidates stand those that a name means.
+
+    Raises:
+        ModelError: there is none of this name.
+    """
+    parts = parts_named(name, names) if isinstance(name, str) else []
+    return [position(x, names, COMES_AND_GOES) for x in parts or [name]]
 
 
 def table(events: Sequence[Occurrence], first: int = 30, last: int = 10) -> str:

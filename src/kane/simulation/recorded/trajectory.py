@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from kane.dynamics.ahead import statuses_in_words
 from kane.errors import ModelError
-from kane.model.contacts.candidate import parts_named
 from kane.model.named_vector import position
 from kane.native.arrays import Vector
 from kane.simulation.asked.events import Occurrence
-from kane.simulation.recorded.record import RESIDUALS, ChartSwitch, Labelled
+from kane.simulation.recorded.record import IN_NUMBERS, MODES, RESIDUALS, SEPARATOR, ChartSwitch, Labelled
 from kane.simulation.recorded.replayed import Replayed
-from kane.simulation.recorded.story import COMES_AND_GOES, ForcesByName, in_words, occurrences, table
+from kane.simulation.recorded.story import ForcesByName, occurrences, places_named, table
 
 if TYPE_CHECKING:
     import xarray
@@ -112,12 +112,18 @@ class Trajectory(Replayed):
     def modes(self) -> tuple[str, ...]:
         """The modes met, in words: which constraints that come and go were in force, "left held, right sliding".
 
+        Where none come and go, the choices of dependent speeds of closed loops, "u2, u3 dependent": those at the first
+        record, and at each before which speeds were chosen anew.
+
         Raises:
-            ModelError: the model has none.
+            ModelError: the model has neither.
         """
+        if MODES in self._run.attributes:
+            return tuple(str(self._run.attributes[MODES]).split(SEPARATOR))
         self._require_story()
         met = [*self._values("status")[:1], *(self._values("change_status") if "change_time" in self._run else [])]
-        return tuple(dict.fromkeys(in_words(statuses, self._values("candidate")) for statuses in met))
+        names = self._values("candidate").tolist()
+        return tuple(dict.fromkeys(statuses_in_words(statuses.tolist(), names) for statuses in met))
 
     @property
     def reactions(self) -> dict[str, NDArray[Any]]:
@@ -140,9 +146,7 @@ class Trajectory(Replayed):
             ModelError: there is none of this name.
         """
         self._require_story()
-        names = [str(word) for word in self._values("candidate")]
-        parts = parts_named(name, names) if isinstance(name, str) else []
-        places = [position(x, names, COMES_AND_GOES) for x in parts or [name]]
+        places = places_named(name, [str(word) for word in self._values("candidate")])
         return np.asarray((self._values("status")[:, places] > 0).any(axis=1))
 
     def _require_story(self) -> None:
@@ -203,6 +207,9 @@ class Trajectory(Replayed):
     def audit(self, dyn: Dynamics | None = None) -> Audit:
         """Constants of motion, found from the equations, and how well this run kept them.
 
+        Contacts, stops, sticks, latches and switches change energy and momentum: what is said is said of the times when
+        none of them is in force.
+
         Args:
             dyn: what was simulated; known unless the trajectory was loaded from a file.
 
@@ -219,8 +226,11 @@ class Trajectory(Replayed):
     def save(self, path: str | PathLike[str]) -> None:
         """Write a NetCDF file, readable by ``Trajectory.load`` and by anything that reads HDF5.
 
+        Args:
+            path: of the file, which ends with .nc, .nc4, .h5 or .hdf5; replaced if it is there.
+
         Raises:
-            FileError: the file cannot be written; the message names it and the cure.
+            FileError: the path ends otherwise, or the file cannot be written; the message names it and the cure.
         """
         from kane.simulation.recorded.trajectory_file import save  # imports xarray
 
@@ -245,7 +255,9 @@ class Trajectory(Replayed):
         return self._run.values(name)
 
     def __str__(self) -> str:
-        return "\n".join([repr(self), *([table(self.events)] if self.events else [])])
+        lines, slow = [repr(self)], self._run.attributes.get(IN_NUMBERS)
+        lines += [f"modes that are not compiled, embedded in numbers: {slow}"] if slow else []
+        return "\n".join([*lines, *([table(self.events)] if self.events else [])])
 
     def __repr__(self) -> str:
         times, sizes = self.time, {"state": len(self), "coordinate": self.q.shape[1], "speed": self.u.shape[1]}

@@ -9,13 +9,15 @@ from typing import Any, Literal
 import numpy as np
 import xarray
 
-from kane.errors import ImportFileError
+from kane.errors import FileError, ImportFileError
 from kane.files.given_path import given_path, readable_path
 from kane.files.write_file import write_whole
 from kane.simulation.recorded.hdf5_trial import problem_of_reading
 from kane.simulation.recorded.record import FORMAT, FORMAT_VERSION, RESIDUALS
 
 ENGINE: Literal["h5netcdf"] = "h5netcdf"
+# How the name of such a file may end; another ending would promise another content.
+ENDINGS = (".nc", ".nc4", ".h5", ".hdf5")
 # Variable to its dimensions; words first, numbers after.
 WORDS = {
     "coordinate": ("coordinate",),
@@ -46,8 +48,14 @@ def save(dataset: xarray.Dataset, path: str | PathLike[str], *, form: str = "") 
     The file appears whole or not at all: an earlier one is replaced only when the new one is complete.
 
     Raises:
-        FileError: the file cannot be written; the message names it and the cure.
+        FileError: the name ends as that of another kind of file, or it cannot be written.
     """
+    target = given_path(path, "the file of a trajectory")
+    if target.suffix.lower() not in ENDINGS:
+        raise FileError(
+            f"{str(path)!r} does not end as the file of a trajectory, which is NetCDF: end it with "
+            f"{', '.join(ENDINGS)}; for other files take run.dataset, an xarray.Dataset"
+        )
     if form:
         dataset = dataset.assign(
             {MODEL: ((), np.array(form, dtype=object), {"long_name": "the model, as kane saves it"})}
@@ -56,7 +64,7 @@ def save(dataset: xarray.Dataset, path: str | PathLike[str], *, form: str = "") 
     numbers = [word for word, values in dataset.variables.items() if values.dtype == np.float64]
     encoding = {word: {"_FillValue": None} for word in numbers}
     write_whole(
-        given_path(path, "the file of a trajectory"),
+        target,
         lambda draft: dataset.to_netcdf(draft, engine=ENGINE, encoding=encoding),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kane.expression.functions import sqrt
-from kane.geometry.scalars import cross
+from kane.geometry.scalars import cross, settled
 from kane.model.constraints.constraint import Row
 from kane.model.constraints.relative import angular_velocity_in, dot, numbers, position, velocity_in
 from kane.model.constraints.rolling.carrier import carried
@@ -22,10 +22,11 @@ def disk_on_plane(disk: Disk, plane: Plane) -> Sequence[Row]:
         no skid   v_BC . l + r s w_BA . h = 0
         touch     p_PC . n - r s = 0, and its rate v_BC . n + r (a . n) w_BA . h = 0
 
-    Across and upright make one along the axle, a = s l + (a . n) n, whose measure numbers are fixed: where speeds are
-    eliminated "no skid" is v_BC . a + r w_BA . h = 0.
+    Across and upright make one along the axle, a = s l + (a . n) n, whose measure numbers are fixed, and one upright in
+    the plane of the wheel, along which the lowest point has no velocity but that of C. Where speeds are eliminated "no
+    skid" is v_BC . a + r w_BA . h = 0, and "touch" v_BC . (n - (a . n) a) = 0.
 
-    A disk that lies flat, s = 0, has no lowest point: the equations are not finite there.
+    A disk that lies flat, s = 0, has no lowest point: the equations are singular there.
 
     Source: v_C' = v_C + w x p_CC' for the point C' in contact; Gillespie 2003, Eqs. 38-42, for an upright disk.
     """
@@ -39,8 +40,9 @@ def disk_on_plane(disk: Disk, plane: Plane) -> Sequence[Row]:
     tilting = dot(angular_velocity_in(B, E, E), h)  # w_BE . h = w_BA . h, as the wheel turns in E about a
     spin = A.angular_velocity.dot(disk.unit_axle) - B.angular_velocity.dot(disk.unit_axle)
     height = dot(position(plane.point, C, E), n) - r * s
+    upright = spin.arena.lift(dot(v, settled(x - lean * y for x, y in zip(n, a, strict=True))))
     return [
         Row("no slip", motion=dot(v, h) - r * spin),
         Row("no skid", motion=dot(v, cross(n, h)) + r * s * tilting, instead=dot(v, a) + r * tilting),
-        Row("touch", configuration=height, motion=dot(v, n) + r * lean * tilting),
+        Row("touch", configuration=height, motion=dot(v, n) + r * lean * tilting, instead=upright),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kane.errors import ModelError, shown
 from kane.model.arguments import require_two_bodies
@@ -49,7 +49,7 @@ class Rolling(Touching):
     The rows of a sphere on a plane are "no slip 1", "no slip 2" and "touch"; of a disk on a plane "no slip" along its
     heading, "no skid" across it, and "touch"; of a disk on a disk or in a ring "no slip" and "touch". Their equations
     are in docs/notation.md, and in a file for each pair beside this one. A disk that lies flat has no lowest point:
-    its equations are not finite there.
+    its equations are singular there.
 
     Attributes:
         roller: ``kane.Disk(centre, axle, radius)`` or ``kane.Sphere(centre, radius)``.
@@ -70,5 +70,6 @@ class Sliding(Touching):
     """
 
     def rows(self) -> Sequence[Row]:
-        """One equation."""
-        return [row for row in rolling_rows(self.roller, self.surface) if row.configuration is not None]
+        """One equation, which has to say all by itself."""
+        rows = rolling_rows(self.roller, self.surface)
+        return [replace(row, instead=None) for row in rows if row.configuration is not None]

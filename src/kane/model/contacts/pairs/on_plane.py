@@ -26,8 +26,7 @@ def sphere_on_plane(sphere: Sphere, plane: Plane) -> Sequence[Touch]:
 
 def capsule_on_plane(capsule: Capsule, plane: Plane) -> Sequence[Touch]:
     """Each of the two half spheres; what is between them is never lower than both."""
-    ends = (("start", capsule.start), ("end", capsule.end))
-    return [_ball(name, C, capsule.radius, plane) for name, C in ends]
+    return [_ball(name, C, capsule.radius, plane) for name, C in capsule.ends]
 
 
 def box_on_plane(box: Box, plane: Plane) -> Sequence[Touch]:

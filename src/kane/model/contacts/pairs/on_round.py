@@ -14,8 +14,9 @@ from kane.geometry.scalars import Triple, cross, dot, is_zero
 from kane.model.body import Body, Point
 from kane.model.constraints.relative import numbers, position
 from kane.model.constraints.rolling.carrier import carried
+from kane.model.contacts.pairs.polyhedra import nearest_point
 from kane.model.contacts.touch import Touch
-from kane.model.shapes import Box, Capsule, Cylinder, Disk, Sphere
+from kane.model.shapes import Box, Capsule, Cylinder, Disk, Polyhedron, Sphere
 
 Round = Sphere | Cylinder
 Projection = Callable[[Triple], Triple]
@@ -38,18 +39,13 @@ def _ball(C: Point, r: Scalar, surface: Round) -> Touch:
     return Touch("", C.body, C, surface.origin, E, distance - surface.radius - r, n, scaled(-r, n))
 
 
-def capsule_on_round(capsule: Capsule, surface: Round) -> Sequence[Touch]:
-    """gap = |p_OS + s d| - R - r, S the start and d the line to the end, s in [0, 1] where that is least.
-
-    A capsule that is parallel to a cylinder touches it along its length; its start is then taken.
-    """
+def capsule_on_sphere(capsule: Capsule, surface: Sphere) -> Sequence[Touch]:
+    """gap = |p_OS + s d| - R - r, S the start and d the line to the end, s in [0, 1] where that is least."""
     S, r, E = capsule.start, capsule.radius, surface.origin.body
-    project = projection(surface, E)
-    line = position(S, capsule.end, E)
-    start, d = project(position(surface.origin, S, E)), project(line)
-    s = minimum(maximum(-dot(start, d) / maximum(dot(d, d), NO_LENGTH), 0.0), 1.0)
+    start, d = position(surface.origin, S, E), position(S, capsule.end, E)
+    s = minimum(maximum(-dot(start, d) / dot(d, d), 0.0), 1.0)
     distance, n = length_and_direction(tuple(x + s * y for x, y in zip(start, d, strict=True)))
-    arm = tuple(s * x - r * y for x, y in zip(line, n, strict=True))
+    arm = tuple(s * x - r * y for x, y in zip(d, n, strict=True))
     return [Touch("", S.body, S, surface.origin, E, distance - surface.radius - r, n, arm)]
 
 
@@ -69,14 +65,31 @@ def disk_on_sphere(disk: Disk, sphere: Sphere) -> Sequence[Touch]:
     return [_nearest(disk.centre.body, C, sphere, (x, y))]
 
 
-def box_on_sphere(box: Box, sphere: Sphere) -> Sequence[Touch]:
-    """The nearest point of the box, at a corner, on an edge or on a face: the centre of the sphere, each measure number
-    along the edges cut to half their length.
-    """
-    C, R = box.origin, box.rotation
+Solid = Box | Polyhedron
+
+
+def solid_on_sphere(solid: Solid, sphere: Sphere) -> Sequence[Touch]:
+    """The nearest point of a box or polyhedron to the centre of the sphere, at a corner, on an edge or on a face."""
+    C, R = solid.origin, solid.rotation
     x = R.apply_inverse(position(C, sphere.centre, C.body))
-    y = tuple(minimum(maximum(p, -0.5 * side), 0.5 * side) for p, side in zip(x, box.sides, strict=True))
-    return [_nearest(C.body, C, sphere, (R.apply(x), R.apply(y)))]
+    return [_nearest(C.body, C, sphere, (R.apply(x), R.apply(_within(solid, x))))]
+
+
+def sphere_on_solid(sphere: Sphere, solid: Solid) -> Sequence[Touch]:
+    """The same seen from the solid: gap = |p_YC| - r, Y its nearest point."""
+    O, R, C = solid.origin, solid.rotation, sphere.centre
+    away = position(O, C, O.body)
+    y = R.apply(_within(solid, R.apply_inverse(away)))
+    distance, n = length_and_direction(tuple(p - q for p, q in zip(away, y, strict=True)))
+    arm = scaled(-sphere.radius, n)
+    return [Touch("", C.body, C, O, O.body, distance - sphere.radius, n, arm)]
+
+
+def _within(solid: Solid, x: Triple) -> Triple:
+    """The nearest point to x, both along the axes of the solid; of a box, x with each number cut to half an edge."""
+    if isinstance(solid, Polyhedron):
+        return nearest_point(solid, x)
+    return tuple(minimum(maximum(p, -0.5 * side), 0.5 * side) for p, side in zip(x, solid.sides, strict=True))
 
 
 def box_on_cylinder(box: Box, cylinder: Cylinder) -> Sequence[Touch]:

@@ -7,10 +7,26 @@ from typing import Any
 
 from kane.errors import ModelError, shown
 from kane.model.body import Point
-from kane.model.contacts.pairs import on_plane, on_round
+from kane.model.contacts.pairs import on_capsule, on_height_field, on_plane, on_round
+from kane.model.contacts.pairs.boxes import box_on_box
+from kane.model.contacts.pairs.capsule_on_polyhedron import capsule_on_solid
 from kane.model.contacts.pairs.ellipsoids import disk_on_cylinder, ellipsoid_on_round
+from kane.model.contacts.pairs.on_polyhedron import solid_on_solid
+from kane.model.contacts.pairs.polyhedra import polyhedron_on_plane
 from kane.model.contacts.touch import Touch
-from kane.model.shapes import Box, Capsule, Cylinder, Disk, Ellipsoid, Plane, Shape, Sphere
+from kane.model.shapes import (
+    Box,
+    Capsule,
+    Cylinder,
+    Disk,
+    Ellipsoid,
+    HeightField,
+    Mesh,
+    Plane,
+    Polyhedron,
+    Shape,
+    Sphere,
+)
 
 # What touches what, and the function that finds where.
 PAIRS: dict[tuple[type, type], Callable[[Any, Any], Sequence[Touch]]] = {
@@ -21,18 +37,36 @@ PAIRS: dict[tuple[type, type], Callable[[Any, Any], Sequence[Touch]]] = {
     (Ellipsoid, Plane): on_plane.ellipsoid_on_plane,
     (Box, Plane): on_plane.box_on_plane,
     (Cylinder, Plane): on_plane.cylinder_on_plane,
+    (Polyhedron, Plane): polyhedron_on_plane,
     (Point, Sphere): on_round.point_on_round,
     (Sphere, Sphere): on_round.sphere_on_round,
     (Disk, Sphere): on_round.disk_on_sphere,
-    (Capsule, Sphere): on_round.capsule_on_round,
+    (Capsule, Sphere): on_round.capsule_on_sphere,
     (Ellipsoid, Sphere): ellipsoid_on_round,
-    (Box, Sphere): on_round.box_on_sphere,
+    (Box, Sphere): on_round.solid_on_sphere,
+    (Polyhedron, Sphere): on_round.solid_on_sphere,
     (Point, Cylinder): on_round.point_on_round,
     (Sphere, Cylinder): on_round.sphere_on_round,
     (Disk, Cylinder): disk_on_cylinder,
-    (Capsule, Cylinder): on_round.capsule_on_round,
+    (Capsule, Cylinder): on_capsule.capsule_on_cylinder,
     (Box, Cylinder): on_round.box_on_cylinder,
     (Ellipsoid, Cylinder): ellipsoid_on_round,
+    (Point, Capsule): on_capsule.point_on_capsule,
+    (Sphere, Capsule): on_capsule.sphere_on_capsule,
+    (Capsule, Capsule): on_capsule.capsule_on_capsule,
+    (Sphere, Box): on_round.sphere_on_solid,
+    (Sphere, Polyhedron): on_round.sphere_on_solid,
+    (Capsule, Box): capsule_on_solid,
+    (Capsule, Polyhedron): capsule_on_solid,
+    (Box, Box): box_on_box,
+    (Polyhedron, Box): solid_on_solid,
+    (Box, Polyhedron): solid_on_solid,
+    (Polyhedron, Polyhedron): solid_on_solid,
+    (Point, HeightField): on_height_field.point_on_height_field,
+    (Sphere, HeightField): on_height_field.sphere_on_height_field,
+    (Capsule, HeightField): on_height_field.capsule_on_height_field,
+    (Box, HeightField): on_height_field.solid_on_height_field,
+    (Polyhedron, HeightField): on_height_field.solid_on_height_field,
 }
 
 
@@ -40,12 +74,14 @@ def touches(feature: Point | Shape, surface: Shape) -> Sequence[Touch]:
     """Where a feature and a surface are nearest; several for one with corners or ends.
 
     Raises:
-        ModelError: there is no rule for the pair.
+        ModelError: there is no rule for the pair, or a mesh is not convex.
     """
+    feature, surface = _solid(feature), _solid(surface)
     rule = PAIRS.get((type(feature), type(surface)))
     if rule is None:
         raise ModelError(
-            f"there is no contact of {_called(feature)} with {_called(surface)}; there is one of {_known()}"
+            f"there is no contact of {_called(feature)} with {_called(surface)}; there is one of {_known()}; "
+            f"{_instead(feature, surface)}"
         )
     if isinstance(surface, Cylinder) and surface.length is not None:
         raise ModelError(
@@ -57,8 +93,21 @@ def touches(feature: Point | Shape, surface: Shape) -> Sequence[Touch]:
     return rule(feature, surface)
 
 
+def _solid(shape: Any) -> Any:
+    """What a mesh is, if it is convex."""
+    return shape.polyhedron if isinstance(shape, Mesh) else shape
+
+
 def _called(what: Any) -> str:
     return f"a {type(what).__name__}" if isinstance(what, Point | Shape) else shown(what)
+
+
+def _instead(feature: Any, surface: Any) -> str:
+    """What else can be declared."""
+    simpler = "give a simpler shape in the place of one, such as a kane.Sphere, kane.Capsule or corners as points"
+    if (type(surface), type(feature)) in PAIRS:
+        return f"exchange feature and surface, contact(surface, feature), or {simpler}"
+    return simpler
 
 
 def _known() -> str:

@@ -7,8 +7,8 @@ from io import BytesIO
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kane.display.forms import Triangles
 from kane.errors import ImportFileError, ModelError
 from kane.files.source_file import read_source
 
@@ -18,8 +18,13 @@ MOST_TRIANGLES = 1_000_000
 HOSTILE = (b"<!DOCTYPE", b"<!ENTITY")
 
 
-def read_mesh(path: str) -> Triangles:
-    """The triangles of a mesh, in metres as the file has them; no other file is opened, whatever it refers to.
+Read = tuple[NDArray[np.float64], NDArray[np.int64]]
+
+
+def read_mesh(path: str) -> Read:
+    """Points of a mesh (n, 3), as long as the file has them, and the three of each triangle (m, 3).
+
+    No other file is opened, whatever it refers to.
 
     Raises:
         ModelError: trimesh is not installed.
@@ -39,19 +44,23 @@ def read_mesh(path: str) -> Triangles:
         points, faces = np.asarray(found.vertices, float), np.asarray(found.faces, np.int64)
         if kind == "dae" and not len(faces):
             return _nothing(path)
-        sound = points.ndim == 2 and faces.ndim == 2 and np.isfinite(points).all() and faces.max() < len(points)
+        sound = (
+            points.ndim == 2 and faces.ndim == 2 and np.isfinite(points).all() and faces.max(initial=0) < len(points)
+        )
     except Exception as error:  # trimesh raises whatever a damaged file makes it
         reason = str(error) or type(error).__name__
         raise ImportFileError(f"{path} cannot be read as a mesh: {reason}; correct it, or take it out") from error
+    if not faces.size:
+        raise ImportFileError(f"{path} has no triangles; give the file of a mesh, or take it out")
     if not sound or not 0 < len(faces) <= MOST_TRIANGLES:
         what = f"{len(faces)} triangles" if sound else "corners that are no numbers"
         raise ImportFileError(f"{path} has {what}; give a mesh of 1 to {MOST_TRIANGLES} triangles")
-    return Triangles(points, np.zeros_like(points), faces)
+    return points, faces
 
 
-def _nothing(path: str) -> Triangles:
+def _nothing(path: str) -> Read:
     """What is drawn of a scene whose geometry hangs on references that lead nowhere, such as a missing texture."""
     warnings.warn(
         f"{path} has nothing that can be drawn: what it refers to is not in it; it is not shown", stacklevel=2
     )
-    return Triangles(np.zeros((1, 3)), np.zeros((1, 3)), np.zeros((1, 3), np.int64))
+    return np.zeros((1, 3)), np.zeros((1, 3), np.int64)

@@ -1,0 +1,5 @@
+"""``python -m kane`` is the command line."""
+
+from kane.cli.main import app
+
+app(prog_name="kane")

@@ -1,0 +1,135 @@
+"""Derivatives through changes of charts: gimbals that take other angles near their singularities.
+
+The motion goes on as it was, in other coordinates x' = C(x), so that S' = C_x S whenever they change. What is recorded
+is in the coordinates that were declared, and so are the first and the last state. Of two families of angles, a, b, c
+and a + pi, -b or pi - b, c + pi, records and runs have the one that is next to what was before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from kane.analysis.variations import Affine, Array, Leg, ModeSlopes
+from kane.simulation.march import March
+from kane.simulation.modes.atlas import Atlas
+from kane.simulation.modes.charted import ChartSwitching
+from kane.simulation.modes.charts import Charts
+from kane.simulation.recorded.trajectory import Trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class ChartChange:
+    """The state of one combination of charts in those of another.
+
+    Attributes:
+        motion: in the charts before.
+        atlas: of the charts.
+        before, after: keys of both.
+        t, x, x_after: when, and the states on both sides.
+    """
+
+    motion: ModeSlopes
+    atlas: Atlas
+    before: int
+    after: int
+    t: float
+    x: Array
+    x_after: Array
+
+    def derived(self) -> Affine:
+        """S' from S."""
+        keys, t = (self.before, self.after), np.array([self.t])
+        by_x = chart_slopes(self.motion, self.atlas, keys, (t, self.x[None]), self.x_after[None])[0]
+        return Affine(by_x, np.zeros((len(self.x), self.motion.widths[2])))
+
+
+@dataclass(frozen=True, eq=False)
+class ChartedLeg(Leg):
+    """Steps in the charts of a key."""
+
+    atlas: Atlas
+    key: int
+
+    def declared(self, t: Array, x: Array, S: Array, last: Array) -> tuple[Array, Array]:
+        """States (times, nx) and derivatives (times, nx, columns) in declared coordinates, beginning at ``last``."""
+        found = self.atlas.declared(x, self.key, last)
+        return found, chart_slopes(self.motion, self.atlas, (self.key, 0), (t, x), found) @ S
+
+
+def chart_slopes(
+    motion: ModeSlopes, atlas: Atlas, keys: tuple[int, int], at: tuple[Array, Array], after: Array
+) -> Array:
+    """C_x of the way from the charts of one key to those of another, (times, nx, nx).
+
+    Args:
+        motion: in the charts of the first.
+        atlas: of the charts.
+        keys: of both.
+        at: times, and states in the first.
+        after: the same states in the second, whose family of angles they have.
+    """
+    e, (nq, _, _), (t, x) = motion.dyn.equations, motion.widths, at
+    leaves = [*e.q, *e.u]
+    found = list(leaves)
+    for place in atlas.places:
+        elsewhere = place.is_elsewhere(keys[0])
+        if elsewhere != place.is_elsewhere(keys[1]):
+            q, u = place.chart(elsewhere).carry(leaves[place.q], [] if place.u is None else leaves[place.u])
+            found[place.q] = [e.t.arena.lift(value) for value in q]
+            if place.u is not None:
+                found[place.u] = [e.t.arena.lift(value) for value in u]
+    J = motion.dyn.derivatives(found, wrt=("coordinates", "u"))(
+        x[:, :nq], x[:, nq:], motion.inputs(t, t), t, parameters=motion.values
+    )
+    by_x = np.concatenate([J["coordinates"], J["u"]], axis=2)
+    for place in atlas.places:
+        first = place.q.start
+        other = np.cos(after[:, first] - J.value[:, first]) < 0.0
+        for middle in (first + 1, *(() if place.u is None else (place.u.start + 1,))):
+            by_x[other, middle] *= -1.0
+    return by_x
+
+
+def charts_of(run: Trajectory) -> Charts | None:
+    """The charts of a run that changed them, for the joints that did; None where it did not."""
+    joints = tuple(dict.fromkeys(joint for _, joint, _ in run.chart_switches))
+    within = run.to_xarray().attrs.get("charts_within")
+    return None if within is None or not joints else Charts(within=float(within), joints=joints)
+
+
+def charted_pieces(
+    run: Trajectory, march: March, switching: ChartSwitching, motion: Callable[[int], ModeSlopes]
+) -> tuple[list[Leg], list[ChartChange]]:
+    """The steps of a march in the charts of each stretch, and the changes between; it begins and ends as declared.
+
+    Args:
+        run: as it was recorded.
+        march: the same again, all of its steps.
+        switching: of its charts.
+        motion: in the charts of a key.
+    """
+    atlas, states, stretches = switching.atlas, march.states(), march.stretches()
+    pieces, keys = list[Leg](), list[int]()
+
+    def declared(k: int) -> None:
+        """The state alone, as it was recorded."""
+        x = np.concatenate([run.q[k], run.u[k]])
+        pieces.append(Leg(motion(0), np.array([float(run.time[k])]), x[None]))
+        keys.append(0)
+
+    if stretches[0].key:
+        declared(0)
+    for stretch in stretches:
+        inside = states[stretch.rows]
+        within = (inside[:, 0] - stretch.begin[0]) * (stretch.end[0] - inside[:, 0]) > 0.0
+        whole = np.concatenate([stretch.begin[None], inside[within], stretch.end[None]])
+        steps = motion(stretch.key), whole[:, 0], whole[:, 1:]
+        pieces.append(ChartedLeg(*steps, atlas, stretch.key))
+        keys.append(stretch.key)
+    declared(-1)
+    pairs = zip(pairwise(pieces), pairwise(keys), strict=True)
+    return pieces, [ChartChange(a.motion, atlas, *of, float(a.t[-1]), a.x[-1], b.x[0]) for (a, b), of in pairs]

@@ -1,0 +1,173 @@
+"""Sampled laws that have derivatives: their answers y = g(x, p) at ticks are inputs with derivatives of their own,
+
+    dy = g_x S + g_p  at a tick,
+
+and y is the input from where it takes effect until the next answer does. Other inputs are among p.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from kane.analysis.variations import Array, ModeSlopes
+from kane.errors import ModelError, shown
+from kane.expression.arguments import numbers
+from kane.expression.node import Expr
+from kane.simulation.asked.inputs import Held, InputPlan
+from kane.simulation.asked.sampler import ON_GRID, Answers, SampledLaw
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """One answer of a law.
+
+    Attributes:
+        column: of the input that it is.
+        tick, begin: when the law was asked, and from when the answer is the input [s].
+        by_x, by_p: its derivatives by the state at the tick, and by what is varied directly.
+    """
+
+    column: int
+    tick: float
+    begin: float
+    by_x: Array
+    by_p: Array
+
+
+@dataclass(frozen=True, eq=False)
+class HeldAnswers:
+    """The answers of a run as they are passed, forwards or backwards once.
+
+    Attributes:
+        asked, begun: by the times of states.
+        kept: derivatives of answers that do not act yet, or weights of those whose tick is still to come.
+    """
+
+    asked: Mapping[float, Sequence[Answer]]
+    begun: Mapping[float, Sequence[Answer]]
+    kept: dict[Answer, Array] = field(default_factory=dict)
+
+    @cached_property
+    def times(self) -> frozenset[float]:
+        """At which something happens."""
+        return frozenset((*self.asked, *self.begun))
+
+    @classmethod
+    def of(cls, answers: Iterable[Answer]) -> HeldAnswers:
+        """Those answers, none of them passed."""
+        asked, begun = defaultdict(list), defaultdict(list)
+        for answer in answers:
+            asked[answer.tick].append(answer)
+            begun[answer.begin].append(answer)
+        return cls(dict(asked), dict(begun))
+
+    def anew(self) -> HeldAnswers:
+        """For another pass."""
+        return HeldAnswers(self.asked, self.begun)
+
+    def pass_forwards(self, t: float, S: Array, chosen: Array) -> None:
+        """What a time changes of ``chosen``, the derivatives of what is varied directly, (direct, columns)."""
+        for answer in self.asked.get(t, ()):
+            self.kept[answer] = answer.by_x @ S + answer.by_p @ chosen
+        for answer in self.begun.get(t, ()):
+            chosen[answer.column] = self.kept.pop(answer)
+
+    def pass_backwards(self, t: float, weight: Array, direct: Array) -> Array:
+        """The weight of the state before what a time changes; ``direct``, of what is varied directly, is changed."""
+        for answer in self.begun.get(t, ()):
+            self.kept[answer] = np.array(direct[answer.column])
+            direct[answer.column] = 0.0
+        for answer in self.asked.get(t, ()):
+            if answer in self.kept:
+                share = self.kept.pop(answer)
+                weight = weight + share * answer.by_x
+                direct += share * answer.by_p
+        return weight
+
+
+def require_derivatives(laws: Sequence[SampledLaw]) -> None:
+    """Refuse laws in Python that come without derivatives.
+
+    Raises:
+        ModelError: a law has none.
+    """
+    for law in laws:
+        if not isinstance(law.sampled.law, Expr) and law.sampled.derivative is None:
+            raise ModelError(
+                f"the sampled law of {law.names[0]!r} is a function of Python, which has no derivatives; give "
+                "kane.Sampled an expression, or with the function derivative=, a function of (t, q, u) that returns "
+                "the derivatives by q and by u (of a law without state=)"
+            )
+
+
+def with_answers(plan: InputPlan, found: Sequence[Answers], start: float) -> InputPlan:
+    """A plan in which what laws have said is held."""
+    samples = dict(plan.samples)
+    for law in found:
+        for column, values in zip(law.columns, law.values.T, strict=True):
+            samples[column] = Held(np.concatenate([[start - 1.0], law.begins]), values)
+    return replace(plan, samples=samples, sampled_laws={})
+
+
+def answers_of(motion: ModeSlopes, found: Sequence[Answers], states: Array) -> Iterator[Answer]:
+    """The answers with their derivatives, from the states [t, x] at the ends of all steps."""
+    width = motion.widths[2]
+    for law in found:
+        places = np.searchsorted(states[:, 0], law.ticks - _slack(states))
+        t, x = states[places, 0], states[places, 1:]
+        ends = np.append(states[:, 0], np.inf)
+        begins = ends[np.searchsorted(states[:, 0], law.begins - _slack(states))]
+        if isinstance(law.sampled.law, Expr):
+            by_x, by_p = _of_expression(motion, law.sampled.law, t, x)
+        else:
+            by_x, by_p = _as_given(motion, law, t, x), np.zeros((len(t), len(law.columns), width))
+        for k in range(len(t)):
+            for column, along, direct in zip(law.columns, by_x[k], by_p[k], strict=True):
+                yield Answer(column, float(t[k]), float(begins[k]), along, direct)
+
+
+def _of_expression(motion: ModeSlopes, law: Expr, t: Array, x: Array) -> tuple[Array, Array]:
+    """Derivatives of a law at ticks, by the state (ticks, 1, nx) and by what is varied directly (ticks, 1, direct)."""
+    nq, _, width = motion.widths
+    d = motion.dyn.derivatives([law], wrt=("coordinates", "u", "inputs", *motion.direct))
+    before = motion.inputs(t, np.nextafter(t, -np.inf))
+    J = d(x[:, :nq], x[:, nq:], before, t, parameters=motion.values)
+    by_p = np.empty((len(t), 1, width))
+    by_p[..., : before.shape[1]] = J["inputs"]
+    for k, name in enumerate(motion.direct):
+        by_p[..., before.shape[1] + k] = J[name]
+    return np.concatenate([J["coordinates"], J["u"]], axis=2), by_p
+
+
+def _as_given(motion: ModeSlopes, law: Answers, t: Array, x: Array) -> Array:
+    """Derivatives that the user's function returns, (ticks, columns, nx).
+
+    Raises:
+        ModelError: they have another shape, or are no finite numbers.
+    """
+    (nq, nx, _), function = motion.widths, law.sampled.derivative
+    assert function is not None
+    shapes, found = ((len(law.columns), nq), (len(law.columns), nx - nq)), []
+    for time, state in zip(t.tolist(), x, strict=True):
+        said = function(time, state[:nq].copy(), state[nq:].copy())
+        who = f"the derivative of the sampled law of {motion.plan.names[law.columns[0]]!r} at t = {time:.9g} s"
+        if not isinstance(said, tuple) or len(said) != 2:
+            raise ModelError(f"{who} is {shown(said)}; return two arrays, the derivatives by q and by u")
+        parts = [np.atleast_2d(numbers(part, f"{who} must be numbers")) for part in said]
+        if tuple(part.shape for part in parts) != shapes or not all(np.isfinite(part).all() for part in parts):
+            got = " and ".join(str(part.shape) for part in parts)
+            raise ModelError(
+                f"{who} must be finite numbers of shapes {shapes[0]} and {shapes[1]}, by q and by u, got {got}"
+            )
+        found.append(np.hstack(parts))
+    return np.array(found).reshape(len(t), len(law.columns), nx)
+
+
+def _slack(states: Array) -> float:
+    """By how much the end of a step may miss a tick, from rounding [s]."""
+    return ON_GRID * float(np.diff(states[:, 0]).max(initial=0.0))

@@ -1,0 +1,74 @@
+"""What of two states is compared: coordinates and speeds, and of quaternions the small rotation between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.analysis.small_motions import displacement_names
+from kane.dynamics.dynamics import Dynamics
+from kane.formulation.derivatives.variables import displacements
+
+Array = NDArray[np.float64]
+# Twice the vector part of a conjugate times another: the part and sign of the first that multiplies each of the other.
+ROTATION = (((1, -1), (0, 1), (3, 1), (2, -1)), ((2, -1), (3, -1), (0, 1), (1, 1)), ((3, -1), (2, 1), (1, -1), (0, 1)))
+
+
+@dataclass(frozen=True)
+class Channels:
+    """The numbers in which states differ.
+
+    Attributes:
+        names: of coordinates and speeds; of a quaternion those of the three small rotations.
+        quaternions: where they begin among the coordinates.
+        width: how many coordinates and speeds there are.
+    """
+
+    names: tuple[str, ...]
+    quaternions: tuple[int, ...]
+    width: int
+
+    @classmethod
+    def of(cls, dyn: Dynamics) -> Channels:
+        """Of the states of a model."""
+        e = dyn.equations
+        parts = {e.q[start + k]: start for start in e.quaternions for k in range(4)}
+        turns: dict[int, list[str]] = {start: [] for start in e.quaternions}
+        for name, direction in zip(displacement_names(dyn), displacements(e).directions, strict=True):
+            for start in {parts[leaf] for leaf in direction if leaf in parts}:
+                turns[start].append(name)
+        names: list[str] = []
+        for k, leaf in enumerate((*e.q, *e.u)):
+            names += turns.get(k, [] if leaf in parts else [leaf.name])
+        return cls(tuple(names), tuple(e.quaternions), len(e.q) + len(e.u))
+
+    def slopes(self, about: Array) -> Array:
+        """C of differences C (x - about) from states near those given, (states, channels, width)."""
+        found = np.zeros((len(about), len(self.names), self.width))
+        row = column = 0
+        while column < self.width:
+            if column in self.quaternions:
+                for i, parts in enumerate(ROTATION):
+                    for j, (part, sign) in enumerate(parts):
+                        found[:, row + i, column + j] = 2.0 * sign * about[:, column + part]
+                row, column = row + 3, column + 4
+            else:
+                found[:, row, column] = 1.0
+                row, column = row + 1, column + 1
+        return found
+
+    def continued(self, x: Array) -> Array:
+        """States one after the other, each quaternion of the sign that is next to the one before."""
+        found = np.array(x)
+        for start in self.quaternions:
+            part = found[:, start : start + 4]
+            turned = np.where((part[1:] * part[:-1]).sum(axis=1) < 0.0, -1.0, 1.0)
+            part[1:] *= np.cumprod(turned)[:, None]
+        return found
+
+    def series(self, x: Array) -> Array:
+        """The channels over time, (states, channels): rotations are those since the first state."""
+        moved = (self.slopes(x[:-1]) @ np.diff(x, axis=0)[..., None])[..., 0]
+        return np.cumsum(np.concatenate([self.slopes(x[:1])[0] @ x[:1].T, moved.T], axis=1), axis=1).T

@@ -1,0 +1,178 @@
+"""A motion with contacts and its derivatives, which pass what strikes, slips and lets go by saltation matrices.
+
+Next to an impact a row was measured on one side of it, and the motion may be on the other by the error of its time.
+Such a row can be compared with the motion of its own side, which goes on as if there was no impact: then residuals are
+continuous in parameters, and so are their derivatives.
+
+Source: Saccon, van de Wouw & Nijmeijer 2014, for motions that are extended beyond their impacts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kane.analysis.held_laws import HeldAnswers
+from kane.analysis.identification.variational import Array, Instead, Stretches, Variational, tangents
+from kane.analysis.retrace import Cutter, first_statuses, require_no_step_over
+from kane.analysis.saltation import AT_ONCE, held
+from kane.analysis.switches import require_smooth
+from kane.analysis.variations import Leg, ModeSlopes, Passed, forward
+from kane.dynamics.dynamics import Dynamics
+from kane.errors import ModelError, SimulationError
+from kane.formulation.constraints.rows import Equation
+from kane.native.contacts.header import HELD
+from kane.simulation.integrators.explicit import Explicit, scheme
+from kane.simulation.march import March
+from kane.simulation.modes.pose import pose
+
+# Rows on either side of an impact that may be on the other side of it in the data.
+BEYOND = 4
+
+
+@dataclass(frozen=True, eq=False)
+class ContactVariational(Variational):
+    """The problem of a motion with contacts.
+
+    Attributes:
+        closed: rows of what is closed or sticks where stretches begin, by the time of that.
+    """
+
+    closed: Mapping[float, tuple[Equation, ...]]
+
+    @classmethod
+    def among(
+        cls,
+        dyn: Dynamics,
+        inputs: Any,
+        parameters: Array,
+        names: Sequence[str],
+        closed: Mapping[float, tuple[Equation, ...]],
+    ) -> ContactVariational:
+        """The motion with the derivatives by parameters of these names."""
+        return cls(pose(dyn, inputs, parameters, (), None), tuple(names), closed)
+
+    def at_begin(self, t: float) -> Dynamics:
+        return held(self.problem.dyn, self.closed[t])
+
+    def run(self, begins: Array, times: Sequence[Array], parameters: Array, method: Explicit) -> Stretches:
+        """See ``Variational``.
+
+        Raises:
+            ModelError: a stretch has no derivative, or begins where it cannot.
+        """
+        found = [self._stretch(x, own, parameters, method) for x, own in zip(begins, times, strict=True)]
+        free = max(own.freedoms for own in found)
+        moves = np.array([np.pad(own.S[0, :, : own.freedoms], ((0, 0), (0, free - own.freedoms))) for own in found])
+        firsts = np.cumsum([0, *(len(own) for own in times)]).tolist()
+        instead = [
+            Instead(first + other.row, other.x, _widened(other.S, own.freedoms, free))
+            for first, own in zip(firsts, found, strict=False)
+            for other in own.instead
+            if other.row > 0
+        ]
+        S = [_widened(own.S, own.freedoms, free) for own in found]
+        return Stretches(np.concatenate([own.x for own in found]), np.concatenate(S), moves, instead)
+
+    def _marched(self, x0: Array, times: Array, parameters: Array, method: Explicit) -> March:
+        try:
+            return super()._marched(x0, times, parameters, method)
+        except ModelError as error:
+            raise SimulationError(f"a stretch that begins at t = {times[0]:.9g} s cannot: {error}") from error
+
+    def _stretch(self, x0: Array, times: Array, parameters: Array, method: Explicit) -> _Stretch:
+        """One stretch by itself."""
+        march = self._marched(x0, times, parameters, method)
+        story = march.problem.record(march).story
+        assert story is not None
+        require_no_step_over(march.problem.layout.model, story.times, story.kinds)
+        motion = self._motion(parameters)
+        pieces, jumps = Cutter(motion.dyn, motion.plan, parameters, self.names, method).cut(march.states(), story)
+        for piece in pieces:
+            require_smooth(piece)
+        first = first_statuses(story, times[0])
+        T = self._begins(motion, first, times[0], x0)
+        chosen = self._chosen(motion, T.shape[1])
+        S, ends = self._starts(T[None])[0], list[_End]()
+        out = Passed(times[1:], [pieces[0].x[0]], [S], HeldAnswers.of(()))
+        for piece, jump in zip(pieces, (*jumps, None), strict=True):
+            begin, S = S, forward(piece, method, S, chosen, out)
+            ends.append(_End(piece, begin, S))
+            if jump is not None:
+                along = jump.derived()
+                S = along.by_x @ S + along.by_p @ chosen
+        instead = list(_beyond_impacts(ends, times, chosen, method))
+        return _Stretch(np.array(out.x), np.array(out.S), T.shape[1], instead)
+
+    def _begins(self, motion: ModeSlopes, statuses: Array, t: float, x: Array) -> Array:
+        """The changes of where a stretch begins that keep what is closed there, and what sticks, (nx, freedoms)."""
+        closed = {row.name for row in self.closed[t]}
+        candidates = motion.dyn.equations.candidates
+        sticking = {
+            row.name for c, status in zip(candidates, statuses, strict=True) if status == HELD for row in c.rows
+        }
+        rows = [row for c in candidates for row in c.rows if row.name in closed | sticking]
+        there = replace(motion, dyn=held(motion.dyn, rows))
+        return tangents(there, np.array([t]), x[None])[0]
+
+
+class _Stretch(NamedTuple):
+    """States of one stretch, their derivatives by its own freedoms and the parameters, and what is beyond impacts."""
+
+    x: Array
+    S: Array
+    freedoms: int
+    instead: list[Instead]
+
+
+class _End(NamedTuple):
+    """Steps in one mode, with the derivatives of the states at their beginning and at their end."""
+
+    leg: Leg
+    before: Array
+    after: Array
+
+
+def _widened(S: Array, own: int, freedoms: int) -> Array:
+    """Derivatives (..., own + names) with zeros by freedoms that are not there."""
+    return np.concatenate([S[..., :own], np.zeros((*S.shape[:-1], freedoms - own)), S[..., own:]], axis=-1)
+
+
+def _beyond_impacts(ends: Sequence[_End], times: Array, chosen: Array, method: Explicit) -> Iterator[Instead]:
+    """For the rows before and behind impacts the motion from the other side of these."""
+    jumps = [(int(np.searchsorted(times, a.leg.t[-1])), k) for k, (a, _) in enumerate(pairwise(ends))]
+    for row, group in groupby(jumps, key=lambda jump: jump[0]):
+        of = [k for _, k in group]
+        a, b = ends[of[0]], ends[of[-1] + 1]
+        if 0 < row < len(times) and any(_jumps(ends[k].leg.x[-1], ends[k + 1].leg.x[0]) for k in of):
+            behind, before = range(row, min(row + BEYOND, len(times))), range(row - 1, max(row - 1 - BEYOND, -1), -1)
+            end, begin = (a.leg.t[-1], a.leg.x[-1], a.after), (b.leg.t[0], b.leg.x[0], b.before)
+            for motion, at, rows in ((a.leg.motion, end, behind), (b.leg.motion, begin, before)):
+                found = _beyond(motion, at, times[list(rows)], chosen, method)
+                yield from (Instead(k, x, S) for k, x, S in zip(rows, *found, strict=True))
+
+
+def _jumps(before: Array, after: Array) -> bool:
+    """Whether a state jumps: where a slip ends or turns, rounding does."""
+    return bool(np.abs(after - before).max() > AT_ONCE * np.abs(before).max(initial=1.0))
+
+
+def _beyond(
+    motion: ModeSlopes, begin: tuple[float, Array, Array], times: Array, chosen: Array, method: Explicit
+) -> tuple[list[Array], list[Array]]:
+    """The motion of a mode from a state with its derivatives at times, whatever its guards say: a step from each to the
+    next.
+    """
+    table, (start, x, S) = scheme(method), begin
+    t, states = np.array([start, *times]), [x]
+    weights = table.coefficients[table.last]
+    for ends in pairwise(t):
+        step = Leg(motion, np.array(ends), np.array([states[-1]] * 2))
+        states.append(states[-1] + (ends[1] - ends[0]) * (weights @ step.values(table)[1][0]))
+    out = Passed(t[1:], [], [], HeldAnswers.of(()))
+    forward(Leg(motion, t, np.array(states)), method, S, chosen, out)
+    return out.x, out.S

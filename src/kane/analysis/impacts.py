@@ -1,0 +1,197 @@
+"""Impacts of a run, of one contact, of several that always meet, and of several that happen to.
+
+Impacts of independent contacts that meet in one instant can be taken one after the other, in any order. With the small
+change S each comes at a time t + dt_i of its own, and S goes through their saltation matrices X_i in the order of these
+times. Where the X_i commute that order is of no account, and X_m ... X_1 is the derivative; where they do not, the
+motion has another derivative for each order, and none at this state.
+
+Impulses that meet are told apart by
+
+    M (v - u) = sum_i A_i^T L_i + C^T L_C,   v_i = u + w_i,   M w_i = A_i^T L_i + C^T m,   C w_i = 0,
+
+C the constraints and contacts that stay closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations, pairwise
+
+import numpy as np
+
+from kane.analysis.saltation import Saltation
+from kane.analysis.sliding import SlidingSlopes
+from kane.analysis.variations import Affine, Array, ModeSlopes
+from kane.dynamics.least_solution import least, least_of_motion
+from kane.errors import ModelError
+from kane.expression.node import Expr
+from kane.formulation.constraints.candidates import CandidateEquations
+from kane.formulation.constraints.rows import Equation
+from kane.native.contacts.header import GAP, HELD, KINETIC, OFF, ON, RESTITUTION
+
+# Derivatives in two orders are the same but for this share: rounding leaves 1e-12.
+COMMUTES = 1e-8
+# By which contacts close.
+STRIKES = ("imposed", "bounces", "halts")
+
+
+@dataclass(frozen=True, eq=False)
+class Strike:
+    """What strikes, and what it does: one of ``STRIKES``, or it is deleted."""
+
+    c: CandidateEquations
+    kind: str
+
+    @property
+    def guard(self) -> Expr | None:
+        """What vanishes; None where a reaction does, at which the accelerations go on as they were."""
+        if self.kind == "deleted":
+            return None if self.c.candidate.off is None else self.c.numbers[OFF]
+        return self.c.numbers[ON] if self.c.normal is None else self.c.numbers[GAP]
+
+    def rows(self, closed: Sequence[Equation], tangents: Sequence[Equation]) -> list[tuple[Equation, Expr | float]]:
+        """On what the impact acts, and the restitution of each: what is closed, tangents and normal of the contact."""
+        if self.kind == "deleted":
+            return []
+        found: list[tuple[Equation, Expr | float]] = [(row, 0.0) for row in (*closed, *tangents)]
+        if self.c.normal is not None:
+            found.append((self.c.normal, self.c.numbers[RESTITUTION] if self.kind == "bounces" else 0.0))
+        return found
+
+    def change(
+        self,
+        motions: tuple[ModeSlopes, ModeSlopes],
+        at: tuple[float, Array, Array],
+        closed: Sequence[Equation],
+        together: Sequence[Expr] = (),
+    ) -> Saltation:
+        """The change, of the law that the run followed: it sticks, has no friction, or slips one way all through."""
+        c, rows = self.c, self.rows(closed, self.c.tangents)
+        before, after = motions
+        t, x, x_after = at
+        jump = Saltation(before, after, t, x, x_after, self.guard, rows, c.name, together=together)
+        if self.kind == "deleted" or jump.lawful or c.normal is None or len(c.tangents) != 1:
+            return jump
+        rows = self.rows(closed, ())
+        bounds = [c.numbers[KINETIC]]
+        if self.kind == "imposed":  # the last of a series rubs as one that bounces, and its rebound is taken away
+            bounds.append(c.numbers[KINETIC] * (1.0 + c.numbers[RESTITUTION]))
+        laws = [(c.tangents[0], sign * bound, len(rows) - 1) for bound in bounds for sign in (-1.0, 1.0)]
+        slipping = (replace(jump, rows=rows, drags=[law]) for law in laws)
+        return next((other for other in slipping if other.lawful), jump)
+
+
+@dataclass(frozen=True, eq=False)
+class Meeting:
+    """Impacts that meet in one instant.
+
+    Attributes:
+        strikes: what strikes.
+        candidates, constraints: of the whole model.
+        before, after: statuses of all candidates.
+        mode: the motion in which these statuses are in force.
+        at: when, and the states on both sides.
+    """
+
+    strikes: Sequence[Strike]
+    candidates: Sequence[CandidateEquations]
+    constraints: Sequence[Equation]
+    before: Array
+    after: Array
+    mode: Callable[[Array], ModeSlopes]
+    at: tuple[float, Array, Array]
+
+    @property
+    def t(self) -> float:
+        """When [s]."""
+        return self.at[0]
+
+    def derived(self) -> Affine:
+        """S+ from S.
+
+        Raises:
+            ModelError: two of the impacts act on each other.
+        """
+        for pair in combinations(range(len(self.strikes)), 2):
+            first, second = (self._one_after_the_other(order) for order in (pair, pair[::-1]))
+            if first is None or second is None or not self._same(first, second):
+                raise self._acting(pair)
+        whole = self._one_after_the_other(range(len(self.strikes)))
+        if whole is None:
+            raise self._acting(range(len(self.strikes)))
+        return whole
+
+    def _same(self, a: Affine, b: Affine) -> bool:
+        """Whether two derivatives are one, column by column: rounding is a share of each, and of the jump as a whole.
+
+        The jump is of the size of a column by a state times that state, and of one by a parameter times its value.
+        """
+        motion = self._motion(self.before, self.at[1])
+        values = np.array([0.0] * (a.by_p.shape[1] - len(motion.direct)) + [motion.values[p] for p in motion.direct])
+        jump = np.abs(self.at[2] - self.at[1]).max()
+        least_of = np.ones(a.by_x.shape[1]), jump / np.where(values == 0.0, 1.0, np.abs(values))
+        return all(
+            bool((np.abs(x - y).max(axis=0) <= COMMUTES * np.maximum(np.abs(x).max(axis=0), least_of_x)).all())
+            for x, y, least_of_x in zip(a, b, least_of, strict=True)
+        )
+
+    def _acting(self, those: Sequence[int]) -> ModelError:
+        """What to say of impacts that act on each other."""
+        names = " and ".join(repr(self.strikes[i].c.name) for i in those)
+        return ModelError(
+            f"{names} strike at once at t = {self.t:.9g} s and act on each other, so that what follows depends on "
+            "which of them comes first, and the motion has no derivative; begin a little apart"
+        )
+
+    def _one_after_the_other(self, order: Sequence[int]) -> Affine | None:
+        """The derivative of the impacts in this order; None where one of them is not that of its contact alone."""
+        t, x, _ = self.at
+        statuses, found = np.array(self.before), list[Affine]()
+        for i in order:
+            strike, then = self.strikes[i], statuses.copy()
+            place = self.candidates.index(strike.c)
+            then[place] = self.after[place]
+            x_then = x.copy()
+            x_then[-len(self._moved[i]) :] += self._moved[i]
+            motions = self._motion(statuses, x), self._motion(then, x_then)
+            jump = strike.change(motions, (t, x, x_then), self._closed(then, strike.c))
+            if not jump.lawful:
+                return None
+            found.append(jump.derived())
+            statuses, x = then, x_then
+        whole = found[0]
+        for step in found[1:]:
+            whole = Affine(step.by_x @ whole.by_x, step.by_x @ whole.by_p + step.by_p)
+        return whole
+
+    def _motion(self, statuses: Array, x: Array) -> ModeSlopes:
+        motion = self.mode(statuses)
+        return motion.directed(np.array([self.t]), x[None]) if isinstance(motion, SlidingSlopes) else motion
+
+    def _closed(self, statuses: Array, beside: CandidateEquations | None = None) -> list[Equation]:
+        """Rows that are in force whatever strikes."""
+        pairs = zip(self.candidates, statuses, strict=True)
+        return [
+            *self.constraints,
+            *(row for c, status in pairs if status == HELD and c is not beside for row in c.rows),
+        ]
+
+    @cached_property
+    def _moved(self) -> list[Array]:
+        """What each impact alone changes of the speeds."""
+        t, x, x_after = self.at
+        closed = self._closed(np.where(np.array(self.before) == HELD, self.after, 0))
+        rows = [
+            [*strike.c.tangents, *([] if strike.c.normal is None else [strike.c.normal])] for strike in self.strikes
+        ]
+        acting = [(row, 0.0) for row in (*closed, *(row for own in rows for row in own))]
+        motion = self._motion(self.before, x)
+        M, A = Saltation(motion, motion, t, x, x_after, None, acting, "several").momenta()
+        n, k = len(M), len(closed)
+        L = least(A.T, (M @ (x_after[-n:] - x[-n:]))[:, None])[:, 0]
+        ends = np.cumsum([k, *map(len, rows)])
+        K = np.block([[M, -A[:k].T], [A[:k], np.zeros((k, k))]])
+        pushed = [np.pad(A[a:b].T @ L[a:b], (0, k))[:, None] for a, b in pairwise(ends.tolist())]
+        return [least_of_motion(K, p, n)[:n, 0] for p in pushed]

@@ -1,0 +1,132 @@
+"""Where a slip in space begins or ends: its direction, and steps that are short where it is slow.
+
+Friction has the direction of the slip v, which turns the faster the slower the slip is: its derivative by v across it
+is 1 / |v|. Both ends are regular all the same. A slip begins along the direction e in which it accelerates, and what is
+small across it vanishes with |v| where it ends. Steps grow with the time from such an end, and the direction is that of
+v + w, w along e and smaller than any v beyond the shortest step.
+
+What the last of a slip does to a small change of the motion is done by impulses along the tangents, whatever their
+direction, and the rows that stick say how large they are: as in an impact, of no impulse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.analysis.sliding import SlidingSlopes
+from kane.analysis.variations import Array, Leg
+from kane.errors import ModelError
+from kane.formulation.constraints.candidates import CandidateEquations
+from kane.native.arrays import Scheme
+from kane.simulation.integrators.explicit import Explicit, scheme
+
+# The shortest step and w, as shares of the piece and of the largest slip; steps are no longer than this share of the
+# time from the end.
+SHORTEST, GROWTH = 1e-9, 1.0 / 16.0
+# The run's direction next to the end is that of a slip of this share of the largest; in the short steps that of one so
+# many times faster than w. The cosine of the angle between them has to be larger than this, after so many turns.
+DIRECTED, FAST, ALONG, TURNS = 1e-3, 10.0, 0.5, 4
+# Newton's steps for directions, their differences in rad, and when they are found.
+STEPS, APART, FOUND = 30, 1e-6, 1e-11
+# A slip that accelerates by less than this share of the acceleration that friction makes begins too slowly.
+SLOW = 1e-3
+
+
+def graded(leg: Leg, method: Explicit, causes: Sequence[CandidateEquations], *, begins: bool) -> Leg:
+    """The steps of a piece in which the slips of some contacts in space begin from rest, or else end.
+
+    Raises:
+        ModelError: a slip begins with next to no acceleration, or its direction is not found.
+    """
+    motion, h = leg.motion, leg.t[-1] - leg.t[0]
+    assert isinstance(motion, SlidingSlopes)
+    slow = np.array([any(drag.tangents[0] is c.tangents[0] for c in causes) for drag in motion.drags])
+    sizes, end = np.linalg.norm(motion.slips(leg.t, leg.x), axis=2)[:, slow].min(axis=1), 0 if begins else -1
+    w = SHORTEST * sizes.max()
+    e = _directions(motion, leg, _next_to(end, sizes > DIRECTED * sizes.max(), leg))
+    if begins:
+        e = _accelerating(replace(motion, offsets=w * e), leg, slow, w)
+    near = h * (1.0 + GROWTH) ** -np.arange(1.0, -np.log(SHORTEST) / np.log1p(GROWTH))
+    times = np.union1d(leg.t, leg.t[0] + near if begins else leg.t[-1] - near)[:: 1 if h > 0.0 else -1]
+    for _ in range(TURNS):
+        motion = replace(motion, offsets=np.where(slow[:, None], w * e, 0.0))
+        found = _marched(Leg(motion, leg.t, leg.x), times, scheme(method))
+        speeds = np.linalg.norm(motion.slips(found.t, found.x), axis=2)[:, slow].min(axis=1)
+        there = _directions(motion, found, _next_to(end, speeds > FAST * w, leg))
+        if ((there * e).sum(axis=1)[slow] > ALONG).all():
+            return found
+        e = there
+    raise ModelError(
+        f"a slip in space {'begins' if begins else 'ends'} at t = {leg.t[end]:.9g} s along a direction that is not "
+        "found; give the run smaller tolerances"
+    )
+
+
+def _next_to(end: int, fast: NDArray[np.bool_], leg: Leg) -> int:
+    """The state next to an end at which slips are fast enough to have directions."""
+    if not fast.any():
+        raise ModelError(
+            f"contacts that slip in space at t = {leg.t[end]:.9g} s hardly move; such slips are not derived"
+        )
+    return int(np.flatnonzero(fast)[end])
+
+
+def _directions(motion: SlidingSlopes, leg: Leg, place: int) -> Array:
+    """Of the slips at a state, (drags, 2)."""
+    v = motion.slips(leg.t[place][None], leg.x[place][None])[0]
+    return v / np.maximum(np.linalg.norm(v, axis=1), np.finfo(float).tiny)[:, None]
+
+
+def _accelerating(motion: SlidingSlopes, leg: Leg, slow: Array, w: float) -> Array:
+    """The directions of slips from rest that accelerate along them, from those that they have a step later."""
+    t, x = leg.t[:1], leg.x[:1]
+    inputs = motion.inputs(t, t)
+    assert motion.offsets is not None
+    angles = np.arctan2(motion.offsets[:, 1], motion.offsets[:, 0])
+
+    def turned(angles: Array) -> tuple[Array, Array, Array]:
+        """Directions, and accelerations across and along them."""
+        e = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        a = _slip_rates(replace(motion, offsets=w * e), t, x, inputs)
+        return e, np.where(slow, e[:, 0] * a[:, 1] - e[:, 1] * a[:, 0], 0.0), (e * a).sum(axis=1)
+
+    for _ in range(STEPS):
+        e, across, along = turned(angles)
+        J = np.array([(turned(angles + APART * unit)[1] - across) / APART for unit in np.eye(len(angles))]).T
+        step = np.linalg.lstsq(J, across, rcond=1e-9)[0]
+        angles = angles - step
+        if np.abs(step).max() < FOUND:
+            break
+    e, across, along = turned(angles)
+    friction = np.abs(_slip_rates(replace(motion, offsets=-w * e), t, x, inputs)).max()
+    if not (along[slow] > SLOW * friction).all():
+        raise ModelError(
+            f"a slip in space begins at t = {t[0]:.9g} s with no acceleration to speak of, and has no direction that "
+            "can be derived; give static friction some per cent more than kinetic"
+        )
+    return e
+
+
+def _slip_rates(motion: SlidingSlopes, t: Array, x: Array, inputs: Array) -> Array:
+    """Accelerations of the slips, (drags, 2)."""
+    f = motion.rates(t, x, inputs)
+    h = APART / max(1.0, float(np.abs(f).max()))
+    ends = [motion.slips(t + sign * h, x + sign * h * f)[0] for sign in (1.0, -1.0)]
+    return (ends[0] - ends[1]) / (2.0 * h)
+
+
+def _marched(leg: Leg, times: Array, table: Scheme) -> Leg:
+    """The piece with more steps; where the run has states they stay."""
+    known, states = dict(zip(leg.t.tolist(), leg.x, strict=True)), [leg.x[0]]
+    for t, end in pairwise(times.tolist()):
+        if end in known:
+            states.append(known[end])
+        else:
+            slopes = Leg(leg.motion, np.array([t, end]), np.array([states[-1]] * 2)).values(table)[1][0]
+            states.append(states[-1] + (end - t) * table.coefficients[table.last] @ slopes)
+    return Leg(leg.motion, times, np.array(states))

@@ -1,0 +1,68 @@
+"""Why a change found no mode to go on in, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kane.formulation.equations import Equations
+from kane.native.contacts.blocks import change_places
+from kane.native.contacts.header import (
+    CONTRADICTED,
+    ENDLESS,
+    ENERGY_GAINED,
+    NO_MODE,
+    NO_ROWS,
+    NOT_FINITE,
+    OPEN,
+    OPPOSED,
+)
+
+
+def refusal(equations: Equations, out: np.ndarray) -> str:
+    """Why a change found no mode to go on in, from what "change" gave for equations with the rows of all candidates."""
+    rows = equations.constraints
+    at = change_places(len(equations.candidates), len(rows), len(equations.u), len(equations.q))
+    names = [repr(c.name) for c in equations.candidates]
+    touching, status = ", ".join(names), int(out[at.status])
+    cause = int(out[at.cause])
+    who = names[cause] if cause >= 0 else touching
+    if status == OPPOSED:
+        left = np.abs(out[at.impulses : at.impulses + len(rows)])
+        shares = [(row.name, x) for row, x in zip(rows, left, strict=True) if x > OPPOSING * left.max()]
+        who = ", ".join(f"{name!r} (off by {x:.6g})" for name, x in shares)
+    in_force = out[at.statuses : at.end] != OPEN
+    both_ways = [c.candidate.bilateral and k != cause for k, c in enumerate(equations.candidates)]
+    held = [name for name, on, both in zip(names, in_force, both_ways, strict=True) if on and both]
+    holding = ", ".join([*(repr(c.name) for c in equations.model.constraints), *held])
+    return REFUSALS[status].format(who=who, touching=touching, holding=f", {holding}" if holding else "")
+
+
+# Rows that are off by less than this share of the worst are not named beside it.
+OPPOSING = 0.1
+REFUSALS = {
+    NO_MODE: (
+        "no mode was found in which what is closed pushes and what sticks holds, last looked at was {who}, among "
+        "{touching}; friction of this size has no solution with rigid bodies there: less friction has"
+    ),
+    ENERGY_GAINED: (
+        "the impact of {who} with Newton's restitution and friction would make energy (Kane's paradox); give the "
+        "restitution as a number or kane.Poisson, which does not"
+    ),
+    ENDLESS: (
+        "impacts that meet in one instant do not come to an end, the last one was of {who}; give some of the contacts "
+        "less restitution"
+    ),
+    CONTRADICTED: (
+        "{who} contradicts other constraints that hold both ways{holding}: no forces keep them together; take one of "
+        "them out"
+    ),
+    OPPOSED: (
+        "constraints that are in force at once there contradict each other, no speeds keep all of {who}; delete one "
+        "before the other is imposed"
+    ),
+    NO_ROWS: (
+        "what constrains the speeds in {who} is not finite at this state, so that no forces can be found; see that its "
+        "expression and the time derivative of that are numbers there: roots of zero and quotients by zero are none"
+    ),
+    NOT_FINITE: "the change that {who} causes ends in a state that is not finite",
+}

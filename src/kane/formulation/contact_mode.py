@@ -1,0 +1,348 @@
+"""One mode of constraints that come and go as expressions: accelerations, what its guards watch, what it can lose.
+
+With M = L^T D L of the equations before constraints are embedded, z = -L^-T h, y = L^-T a of each row a in force, and x
+what L^-T makes of the generalized forces of a unit force of the row, which is y but for kinetic friction,
+
+    udot = L^-1 D^-1 (z + sum_k x_k lambda_k),   S lambda = -(remainder + Y^T D^-1 z),   S = Y^T D^-1 X,
+
+as in ``kane.formulation.quantities.responses``. Which rows are in force is known here, so that what vanishes, and
+bodies that no force couples, leave nothing behind.
+
+Source: Gillespie 2003, section 4; Eqs. 43-46.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from typing import Any, NamedTuple
+
+from kane.errors import ModelError
+from kane.expression.collector import collector_paused
+from kane.expression.construct import absolute, less, maximum, minimum, select, sqrt
+from kane.expression.node import Expr
+from kane.expression.operations import INPUT
+from kane.formulation.constraints.candidates import CandidateEquations
+from kane.formulation.constraints.near_state import NearState, pivot_columns
+from kane.formulation.constraints.rows import Equation
+from kane.formulation.equations import Equations
+from kane.formulation.quantities.programs import Quantity
+from kane.formulation.quantities.responses import Responses
+from kane.formulation.read_model import probe_of
+from kane.formulation.settling import SettledChoice
+from kane.formulation.tree.sparse import eliminated
+from kane.geometry.scalars import is_zero
+from kane.model.contacts import Coulomb
+from kane.model.speed_choice import Near
+from kane.native.contacts.header import GAP, HELD, KINETIC, OFF, ON, OPEN, SLIDING, STATIC
+from kane.native.contacts.quick import SLOW
+
+# Vectors over the speeds by places in the order of elimination, without what is zero.
+Vector = dict[int, Any]
+# A pivot that is not positive: as bad as can be.
+LOST = 1e300
+
+
+class Accelerated(NamedTuple):
+    """What a mode makes of a state.
+
+    Attributes:
+        z, v: by places; udot = L^-1 v.
+        forces: of the rows in force.
+        pushed: what these make of v, by the size of each.
+        dependence: of each row its square y^T D^-1 y over its pivot.
+    """
+
+    z: list[Any]
+    v: list[Any]
+    forces: list[Any]
+    pushed: list[Any]
+    dependence: list[Any]
+
+
+@dataclass(frozen=True)
+class ContactMode:
+    """Equations with some of their candidates in force.
+
+    Attributes:
+        open: with the rows of all candidates behind those of the permanent constraints.
+        tree: how it responds to forces.
+        statuses: of the candidates.
+    """
+
+    open: Equations
+    tree: Responses
+    statuses: tuple[int, ...]
+
+    @cached_property
+    def directions(self) -> dict[str, tuple[Expr, Expr, Expr]]:
+        """Leaves of the direction of slip of each candidate that slides, by its name: it began in that direction; and
+        of BEGUN.
+        """
+        leaf, names = self.open.t.arena.leaf, [c.name for c, status in self._candidates if status == SLIDING]
+        along = {name: (leaf(INPUT, f"{name} along 1"), leaf(INPUT, f"{name} along 2")) for name in names}
+        return {name: (*pair, leaf(INPUT, f"{name} begun")) for name, pair in along.items()}
+
+    @property
+    def rest(self) -> tuple[Expr, ...]:
+        """What programs read besides t, q and u: inputs, then directions of slip, each with its BEGUN."""
+        return (*self.open.inputs, *(leaf for each in self.directions.values() for leaf in each))
+
+    @property
+    def rows(self) -> tuple[Equation, ...]:
+        """The rows in force."""
+        first = len(self.open.constraints) - sum(len(c.rows) for c in self.open.candidates)
+        return (*self.open.constraints[:first], *(row for c, status in self._candidates for row in _rows(c, status)))
+
+    @property
+    def _candidates(self) -> list[tuple[CandidateEquations, int]]:
+        return list(zip(self.open.candidates, self.statuses, strict=True))
+
+    def require_independent(self) -> None:
+        """Refuse a mode whose rows leave nothing free, or repeat each other in every state: forces have no expressions.
+
+        Raises:
+            ModelError: it is one.
+        """
+        if len(self.rows) >= len(self.open.u):
+            raise ModelError("the rows in force leave nothing free")
+        _ = self._motion
+
+    def accelerations(self) -> Quantity:
+        """dq/dt and udot."""
+        with collector_paused():
+            free = self.open.unconstrained
+            if not any(self.statuses) and not self.rows:
+                return self._quantity("slope", [*free.kinematics, *free.forward])
+            v, udot = list(self._motion.v), [0.0] * len(self.open.u)
+            for k, (unknown, row) in enumerate(zip(self.tree.order, self.tree.factors[0], strict=True)):
+                for i, x in row.items():
+                    v[k] = v[k] - x * v[i]
+                udot[unknown] = v[k]
+            return self._quantity("slope", [*free.kinematics, *udot])
+
+    def guards(self) -> Quantity:
+        """Two numbers for each candidate, of its normal row and of its tangents, negative where the mode may end.
+
+        They are those of ``kane.native.contacts.programs.guards`` but for rounding: that of gaps that close, and the
+        side on which what slips begins, are left to it. Then the forces of all rows, zero where they are not in force.
+        """
+        with collector_paused():
+            forces, found, first = self._motion.forces, [], len(self.rows) - len(self._counted)
+            at = dict(zip(self._counted, forces[first:], strict=True))
+            for c, status in self._candidates:
+                found += [self._normal_guard(c, status, at), self._tangent_guard(c, status, at)]
+            return self._quantity("guard", [*found, *forces[:first], *self._reactions(at)])
+
+    def sight(self) -> Quantity:
+        """What is seen at a state, see ``kane.native.contacts.ahead``.
+
+        Whether digits are lost: the largest square of a row over its pivot; the largest acceleration that forces make
+        by themselves, and the largest that there is without them or with all. Slips.
+        """
+        with collector_paused():
+            m, inverses = self._motion, self.tree.factors[1]
+            without = [absolute(self._lift(a * b)) for a, b in zip(m.z, inverses, strict=True)]
+            others = _largest([*without, *(absolute(self._lift(x)) for x in m.v)])
+            found = [_largest(m.dependence), _largest(m.pushed), others]
+            for c, status in self._candidates:
+                if status == SLIDING:
+                    found += [*(row.motion for row in c.tangents), 0.0][:2]
+            return self._quantity("sight", found)
+
+    def settled(self, near: Near | None) -> SettledChoice | None:
+        """The choice of dependent speeds by which states are settled: the one that embedding in numbers takes near a
+        state, in the middle of all joints unless given. None where there is none, or where coordinates are settled by
+        other speeds or held as they were found: that is left to numbers.
+        """
+        eqs = self.open
+        rows = self.rows
+        if eqs.system.own is not None or any(row.integral is not None for row in rows):
+            return None
+        near = near or Near(dict(zip((leaf.name for leaf in eqs.q), eqs.neutral, strict=True)), ())
+        choice = replace(eqs.model.speed_choice, near=near, dependent=())
+        there = NearState(rows, eqs.system.speeds, choice, probe_of(eqs.model), eqs.t)
+        columns = pivot_columns(there.rows(there.q)) if rows else []
+        if len(columns) < len(rows):
+            return None
+        names = tuple(leaf.name for j, leaf in enumerate(eqs.u) if j in columns)
+        return SettledChoice(replace(eqs, constraints=rows, candidates=(), touching=False), names)
+
+    @property
+    def _counted(self) -> list[str]:
+        """Names of the rows of candidates in force."""
+        return [row.name for c, status in self._candidates for row in _rows(c, status)]
+
+    def _reactions(self, at: dict[str, Any]) -> list[Any]:
+        """The forces of the rows of all candidates, from those in force; friction against the slip."""
+        found = []
+        for c, status in self._candidates:
+            pair = self._slip(c) if status == SLIDING and c.tangents else ()
+            bound = c.numbers[KINETIC] * (at[c.normal.name] if pair and c.normal is not None else 1.0)
+            sliding = dict(zip((row.name for row in c.tangents), (-bound * x for x in pair), strict=False))
+            found += [{**sliding, **at}.get(row.name, 0.0) for row in c.rows]
+        return found
+
+    def _normal_guard(self, c: CandidateEquations, status: int, at: dict[str, Any]) -> Any:
+        gap, on, off = (c.numbers[k] for k in (GAP, ON, OFF))
+        if status == OPEN and c.candidate.on is not None:
+            return -on
+        if status == OPEN and c.normal is not None:
+            return gap
+        if c.candidate.bilateral:
+            return 1.0 if c.candidate.off is None else -off
+        if c.normal is None:
+            return 1.0
+        pushes = self._lift(at[c.normal.name])
+        return pushes if c.candidate.off is None else minimum(pushes, -off)
+
+    def _tangent_guard(self, c: CandidateEquations, status: int, at: dict[str, Any]) -> Any:
+        if status == OPEN or not c.tangents or c.candidate.bilateral:
+            return 1.0
+        if status == SLIDING:
+            pairs = zip(self.directions[c.name], c.tangents, strict=False)
+            return sum((x * row.motion for x, row in pairs), 0.0)
+        if c.candidate.friction is None:
+            return 1.0
+        bound, transmitted = c.numbers[STATIC], [self._lift(at[row.name]) for row in c.tangents]
+        if c.normal is not None and isinstance(c.candidate.friction, Coulomb):
+            bound = bound * maximum(self._lift(at[c.normal.name]), self._lift(0.0))
+        return bound - (absolute(transmitted[0]) if len(transmitted) == 1 else _length(transmitted))
+
+    @cached_property
+    def _motion(self) -> Accelerated:
+        with collector_paused():
+            (L, inverses), free = self.tree.factors, self.open.unconstrained
+            z = eliminated(L, [-x for x in free.route.loaded([0.0] * len(self.open.u))], self.tree.order)
+            Y = [self._response(row) for row in self.rows]
+            X, slides = self._pushes(Y, z)
+            scaled = [{i: x * inverses[i] for i, x in y.items()} for y in Y]
+            b = [-(row.remainder + _dot(y, dict(enumerate(z)))) for row, y in zip(self.rows, scaled, strict=True)]
+            forces, pivots = _solved(_matrix(scaled, X, not slides), b, symmetric=not slides)
+            shares: list[list[Any]] = [[] for _ in z]
+            for x, force in zip(X, forces, strict=True):
+                for i, entry in x.items():
+                    shares[i].append(entry * force)
+            v = [(a + sum(own, 0.0)) * d for a, own, d in zip(z, shares, inverses, strict=True)]
+            sizes = [sum((absolute(self._lift(x)) for x in own), 0.0) for own in shares]
+            pushed = [size * d for size, d in zip(sizes, inverses, strict=True)]
+            squares = [_dot(y, own) for y, own in zip(scaled, Y, strict=True)]
+            return Accelerated(z, v, forces, pushed, [self._over(a, b) for a, b in zip(squares, pivots, strict=True)])
+
+    def _pushes(self, Y: Sequence[Vector], z: list[Any]) -> tuple[list[Vector], bool]:
+        """What unit forces of the rows push, kinetic friction with its normal force; whether that is not Y.
+
+        Friction that depends on no normal force is added to z.
+        """
+        place = len(Y) - len(self._counted)
+        X, slides = list(Y[:place]), False
+        for c, status in self._candidates:
+            count = len(_rows(c, status))
+            own = list(Y[place : place + count])
+            if status == SLIDING and c.tangents:
+                friction = self._friction(c)
+                if c.normal is None:
+                    for i, x in friction.items():
+                        z[i] = z[i] + x
+                else:
+                    own, slides = [_sum(own[0], friction)], True
+            X, place = [*X, *own], place + count
+        return X, slides
+
+    def _over(self, square: Any, inverse: Any) -> Expr:
+        """A square times the inverse of its pivot; LOST where the pivot is not positive."""
+        inverse = self._lift(inverse)
+        return select(less(self._lift(0.0), inverse), square * inverse, self._lift(LOST))
+
+    def _response(self, row: Equation) -> Vector:
+        """y of a row."""
+        n = len(self.open.u)
+        y = eliminated(self.tree.factors[0], [row.coefficients.get(j, 0.0) for j in range(n)], self.tree.order)
+        return {i: x for i, x in enumerate(y) if not is_zero(x)}
+
+    def _friction(self, c: CandidateEquations) -> Vector:
+        """What L^-T makes of kinetic friction against the slip, for a normal force of 1 N where it depends on one."""
+        x, y = self._slip(c)
+        found: Vector = {}
+        for share, row in zip((x, y), c.tangents, strict=False):
+            found = _sum(found, {i: -c.numbers[KINETIC] * share * a for i, a in self._response(row).items()})
+        return found
+
+    def _slip(self, c: CandidateEquations) -> tuple[Any, Any]:
+        """The direction of slip of a candidate, as ``kane.native.contacts.quick.slip_direction`` finds it."""
+        x, y, begun = self.directions[c.name]
+        if len(c.tangents) < 2:
+            return x, y
+        a, b = (row.motion for row in c.tangents)
+        along = a * x + b * y
+        across, ahead = begun / (begun + maximum(begun - along, self._lift(0.0))), maximum(along, begun)
+        a, b = (across * (v - along * e) + ahead * e for v, e in ((a, x), (b, y)))
+        speed = _length([a, b])
+        moves = less(self._lift(SLOW), speed)
+        return select(moves, a / speed, x), select(moves, b / speed, y)
+
+    def _lift(self, x: Any) -> Expr:
+        return self.open.t.arena.lift(x)
+
+    def _quantity(self, word: str, found: Sequence[Any]) -> Quantity:
+        outputs = self.open.unconstrained.baked_in([self._lift(x) for x in found])
+        return Quantity([f"{word} {k + 1}" for k in range(len(found))], outputs, self.rest)
+
+
+def _rows(c: CandidateEquations, status: int) -> tuple[Equation, ...]:
+    """Of a candidate those that are in force."""
+    if status == SLIDING:
+        return () if c.normal is None else (c.normal,)
+    return c.rows if status == HELD else ()
+
+
+def _length(vector: Sequence[Any]) -> Expr:
+    a, b = vector
+    return sqrt(a * a + b * b)
+
+
+def _largest(values: Sequence[Any]) -> Any:
+    return reduce(maximum, values) if values else 0.0
+
+
+def _sum(a: Vector, b: Vector) -> Vector:
+    return {i: a.get(i, 0.0) + b.get(i, 0.0) for i in sorted({*a, *b})}
+
+
+def _dot(a: Vector, b: Vector) -> Any:
+    return sum((x * b[i] for i, x in a.items() if i in b), 0.0)
+
+
+def _matrix(rows: Sequence[Vector], columns: Sequence[Vector], symmetric: bool) -> list[Vector]:
+    """Products by rows, without what is zero; of a symmetric matrix the upper triangle."""
+    found: list[Vector] = []
+    for i, row in enumerate(rows):
+        products = {j: _dot(row, columns[j]) for j in range(i if symmetric else 0, len(columns))}
+        found.append({j: x for j, x in products.items() if not is_zero(x)})
+    return found
+
+
+def _solved(S: list[Vector], b: list[Any], *, symmetric: bool) -> tuple[list[Any], list[Any]]:
+    """x with S x = b by elimination without exchanges, and the inverse of each pivot.
+
+    Raises:
+        ModelError: a pivot vanishes in every state.
+    """
+    m, inverses, x = len(b), [], [0.0] * len(b)
+    for k in range(m):
+        if k not in S[k]:
+            raise ModelError("rows in force repeat each other")
+        inverses.append(1.0 / S[k][k])
+        for i in range(k + 1, m):
+            entry = S[k].get(i) if symmetric else S[i].get(k)
+            if entry is None:
+                continue
+            share = entry * inverses[k]
+            for j, value in S[k].items():
+                if j >= (i if symmetric else k + 1):
+                    S[i][j] = S[i].get(j, 0.0) - share * value
+            b[i] = b[i] - share * b[k]
+    for k in range(m - 1, -1, -1):
+        x[k] = (b[k] - sum((entry * x[j] for j, entry in S[k].items() if j > k), 0.0)) * inverses[k]
+    return x, inverses

@@ -1,0 +1,63 @@
+"""Loops closed by a joint: the body that is welded at the cut has no inertia of its own, and is given a share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kane.formulation.tree.base_parameters import mass_parameters
+from kane.formulation.tree.links import Link
+from kane.formulation.tree.spatial import ZERO, ZERO_SIX, minus, plus, shifted_moment
+from kane.formulation.tree.system import System
+from kane.geometry.scalars import is_zero
+from kane.model.connection import Connection
+from kane.model.constraints.welded import WeldedPose, welded_pose
+from kane.model.model import Model
+
+SHARE = 0.5
+
+
+def sharing_inertia(system: System, model: Model) -> System:
+    """The system in which the frame M of each joint that closes a loop has a half of the body to which it is welded.
+
+    The two move as one where the loop is closed, so that the motion is the same, and only forces in the weld differ.
+    Without it the mass matrix of all speeds, those of open loops, is singular: nothing that has inertia moves with M.
+    """
+    if not model.cuts:
+        return system
+    links, closures = [*system.links], {imposed.name: imposed.rows for imposed in model.constraints}
+    for cut in model.cuts:
+        if cut.joint.nu and (rows := closures.get(f"closure of {cut.name}")):
+            _share(cut, welded_pose(rows, cut.child), links, system)
+    own = None if system.own is None else sharing_inertia(system.own, model)
+    return replace(system, links=links, masses=mass_parameters(links, system.steps), own=own)
+
+
+def _share(cut: Connection, weld: WeldedPose, links: list[Link], system: System) -> None:
+    frame, on = system.places[cut.child.index].link, system.places[weld.body]
+    given, carrier = links[on.link], links[system.places[cut.parent.index].link]
+    if _turns(on.link, system):
+        R, p = on.R_LB @ weld.orientation, plus(on.p_LB, on.R_LB.apply(weld.at))
+        mc, J = shifted_moment(given.mass, given.mc, given.J, minus(ZERO, p))
+        mc, J = R.apply_inverse(mc), R.inverse().rotate_symmetric(J)
+    else:  # second moments do nothing in what does not turn, as a piston, which may have none: those of the rod do
+        mc, J = ZERO, (*(carrier.J[0] + carrier.J[1] + carrier.J[2],) * 3, *ZERO_SIX[3:])
+    if on.link:
+        links[on.link] = _part(given, given)
+    else:  # welded to the ground M is at rest: nor does mass
+        given = carrier
+    links[frame] = _part(links[frame], replace(given, mc=mc, J=J))
+
+
+def _turns(index: int, system: System) -> bool:
+    """Whether some speed turns a link."""
+    while index:
+        if any(not is_zero(x) for w in system.steps[index].w_u for x in w):
+            return True
+        index = system.links[index].parent
+    return False
+
+
+def _part(link: Link, of: Link) -> Link:
+    """A link with a share of the moments of another."""
+    mc, J = (tuple(SHARE * x for x in moment) for moment in (of.mc, of.J))
+    return replace(link, mass=SHARE * of.mass, mc=mc, J=J)

@@ -1,0 +1,196 @@
+"""Boxes on boxes: corners of the one on a face of the other, and edges across edges.
+
+What touches is found by the axes along which two boxes may be apart: the normals of their faces and the cross products
+of their edges. Along an axis n from the one to the other they are apart by
+
+    p . n - sum h |b . n| - sum H |B . n|
+
+with p the line between the centres, h, H half the edges and b, B their directions; the greatest of these is positive as
+long as the boxes do not touch, and says which features are next to each other.
+
+Source: Gottschalk, Lin & Manocha, OBBTree, Proc. SIGGRAPH 1996, section 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+
+from kane.expression.functions import absolute, maximum, select, sqrt
+from kane.expression.node import Scalar
+from kane.geometry.scalars import Triple, cross, dot, is_zero
+from kane.model.constraints.relative import numbers, position
+from kane.model.contacts.pairs.on_round import scaled
+from kane.model.contacts.touch import Touch
+from kane.model.shapes import Box
+
+# m: so far beside a face a corner still lies on it, and so far within its ends an edge crosses another one, so that the
+# corners and edges of boxes that stand flush are not on and off by rounding.
+FLUSH = 1e-9
+# Edges at a smaller angle have no cross product [rad^2]; what does not count is so far off [m].
+PARALLEL, FAR = 1e-10, 1e3
+AXES = range(3)
+SIGNS = (1.0, -1.0)
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """A box along the axes of a body E: its centre, directions of its edges and half their lengths."""
+
+    centre: Triple
+    edges: tuple[Triple, ...]
+    halves: tuple[Scalar, ...]
+
+    def reach(self, n: Triple) -> Scalar:
+        """How far it reaches along n from its centre."""
+        return sum(h * absolute(dot(b, n)) for h, b in zip(self.halves, self.edges, strict=True))
+
+    def point(self, along: Sequence[Scalar]) -> Triple:
+        """Centre + sum of half edges, each by its share."""
+        parts = [scaled(s * h, b) for s, h, b in zip(along, self.halves, self.edges, strict=True)]
+        return _sum(self.centre, *parts)
+
+
+def box_on_box(box: Box, surface: Box) -> Sequence[Touch]:
+    """Four corners of each on the face of the other that is nearest, and edges of each across those of the other."""
+    pair = _Pair(box, surface)
+    return [*pair.corners_on_faces(), *pair.edges_across()]
+
+
+class _Pair:
+    """Two boxes along the axes of the body of the surface."""
+
+    def __init__(self, box: Box, surface: Box) -> None:
+        self.box, self.surface, self.E = box, surface, surface.origin.body
+        feature = box.origin.body
+        away = position(surface.origin, box.origin, self.E)
+        edges = [numbers(feature.direction(box.rotation.apply(unit)), self.E) for unit in UNITS]
+        self.a = _Sides(away, tuple(edges), tuple(0.5 * x for x in box.sides))
+        still = tuple(surface.rotation.apply(unit) for unit in UNITS)
+        self.b = _Sides((0.0, 0.0, 0.0), still, tuple(0.5 * x for x in surface.sides))
+        self.crossed = {(i, j): n for i in AXES for j in AXES if (n := self._across(i, j)) is not None}
+        self.on_surface, self.on_feature = self._facing(self.b), self._facing(self.a)
+        self.apart = reduce(maximum, [self.on_surface[1], self.on_feature[1], *(s for _, s in self.crossed.values())])
+
+    def outwards(self, n: Triple) -> Triple:
+        """n or -n, which points from the surface to the feature."""
+        way = select(dot(n, self.a.centre) < 0.0, -1.0, 1.0)
+        return scaled(way, n)
+
+    def separation(self, n: Triple) -> Scalar:
+        """How far the boxes are apart along n."""
+        return absolute(dot(n, self.a.centre)) - self.a.reach(n) - self.b.reach(n)
+
+    def _across(self, i: int, j: int) -> tuple[Triple, Scalar] | None:
+        """The unit vector across edges i of the feature and j of the surface, and how far they are apart along it."""
+        n = cross(self.a.edges[i], self.b.edges[j])
+        if all(is_zero(x) for x in n):
+            return None
+        square = dot(n, n)
+        size = sqrt(maximum(square, PARALLEL))
+        unit = self.outwards(tuple(0.0 if is_zero(x) else x / size for x in n))
+        return unit, select(square < PARALLEL, -FAR, self.separation(unit))
+
+    def _facing(self, sides: _Sides) -> tuple[tuple[Scalar, ...], Scalar]:
+        """Which face is towards the other box, as shares that are one or zero; how far that is apart."""
+        return _greatest([self.separation(b) for b in sides.edges])
+
+    def touch(self, name: str, place: Triple, n: Triple, first: Triple, reach: tuple[Scalar, Scalar]) -> Touch:
+        """One candidate: the place, the normal, the first tangent; the gap there, and how far it is beyond its ends."""
+        gap, beyond = reach
+        left = maximum(maximum(beyond, self.apart - gap - FLUSH), 0.0)
+        arm = _sum(place, scaled(-1.0, self.a.centre))
+        C, O = self.box.origin, self.surface.origin
+        return Touch(name, C.body, C, O, self.E, gap + 2 * left, n, arm, first=first, beyond=beyond)
+
+    def corners_on_faces(self) -> Sequence[Touch]:
+        """Of the feature on the surface, then of the surface on the feature."""
+        made = []
+        for name, tips, sides, facing in (
+            ("corner", self.a, self.b, self.on_surface[0]),
+            ("surface's corner", self.b, self.a, self.on_feature[0]),
+        ):
+            n = self.outwards(_chosen(facing, sides.edges))
+            first = _chosen(facing, (*sides.edges[1:], sides.edges[0]))
+            below = scaled(-1.0 if tips is self.a else 1.0, n)
+            level = dot(_sum(sides.centre, scaled(_share(facing, sides.halves), scaled(-1.0, below))), n)
+            for k, corner in enumerate(_corners(tips, below), start=1):
+                away = _sum(corner, scaled(-1.0, sides.centre))
+                beside = [absolute(dot(away, b)) - h - FAR * s for b, h, s in zip(sides.edges, sides.halves, facing)]
+                height = dot(corner, n) - level
+                reach = (height if tips is self.a else -height, reduce(maximum, beside) - FLUSH)
+                made.append(self.touch(f"{name} {k}", corner, n, first, reach))
+        return made
+
+    def edges_across(self) -> Sequence[Touch]:
+        """Two edges of each box for each pair of directions, those at either side of the face that is nearest."""
+        made = []
+        for (i, j), (n, _) in self.crossed.items():
+            a, b = self.a.edges[i], self.b.edges[j]
+            lean = dot(a, b)
+            for one, other in product(SIGNS, SIGNS):
+                e, f = _edge(self.a, i, scaled(-1.0, n), one), _edge(self.b, j, n, other)
+                D = _sum(e, scaled(-1.0, f))
+                s = (lean * dot(D, b) - dot(D, a)) / maximum(1.0 - lean * lean, PARALLEL)
+                t = dot(D, b) + s * lean
+                beyond = maximum(absolute(s) - self.a.halves[i], absolute(t) - self.b.halves[j]) + 0.5 * FLUSH
+                beyond = select(1.0 - lean * lean < PARALLEL, FAR, beyond)
+                name = f"edge {'xyz'[i]}{_SIGN[one]} across {'xyz'[j]}{_SIGN[other]}"
+                made.append(self.touch(name, _sum(e, scaled(s, a)), n, b, (dot(D, n), beyond)))
+        return made
+
+
+UNITS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+_SIGN = {1.0: "+", -1.0: "-"}
+
+
+def _greatest(values: Sequence[Scalar]) -> tuple[tuple[Scalar, ...], Scalar]:
+    """Shares that are one for the greatest of three values and zero for the others; that value."""
+    x, y, z = values
+    first = select(x < maximum(y, z), 0.0, 1.0)
+    second = select(y < z, 0.0, 1.0 - first)
+    return (first, second, 1.0 - first - second), reduce(maximum, values)
+
+
+def _corners(tips: _Sides, n: Triple) -> Iterable[Triple]:
+    """The four corners of the face that looks along n most.
+
+    Corners that are opposite to each other share a number, so that each face has every number once, and a corner keeps
+    its own when a neighbouring face takes over.
+    """
+    along = [dot(b, n) for b in tips.edges]
+    most, _ = _greatest([absolute(x) for x in along])
+    for second, third in product(SIGNS, SIGNS):
+        signs = (1.0, second, third)
+        way = _share(most, [s * select(x < 0.0, -1.0, 1.0) for s, x in zip(signs, along, strict=True)])
+        yield tips.point([way * s for s in signs])
+
+
+def _edge(sides: _Sides, i: int, n: Triple, parity: float) -> Triple:
+    """The middle of one of the edges i of the face that looks along n most.
+
+    Of the four edges with one direction those whose signs have one product are opposite to each other: each face has
+    one of either product, and an edge keeps its own when the neighbouring face takes over.
+    """
+    k, m = (i + 1) % 3, (i + 2) % 3
+    along = {axis: dot(sides.edges[axis], n) for axis in (k, m)}
+    way = {axis: select(x < 0.0, -1.0, 1.0) for axis, x in along.items()}
+    steeper = absolute(along[k]) < absolute(along[m])
+    signs: list[Scalar] = [0.0, 0.0, 0.0]
+    signs[k] = select(steeper, parity * way[m], way[k])
+    signs[m] = select(steeper, way[m], parity * way[k])
+    return sides.point(signs)
+
+
+def _share(shares: Iterable[Scalar], values: Iterable[Scalar]) -> Scalar:
+    return sum(s * x for s, x in zip(shares, values, strict=True))
+
+
+def _chosen(shares: Iterable[Scalar], vectors: Iterable[Triple]) -> Triple:
+    return _sum(*(scaled(s, v) for s, v in zip(shares, vectors, strict=True)))
+
+
+def _sum(*vectors: Triple) -> Triple:
+    return tuple(sum(column) for column in zip(*vectors, strict=True))

@@ -1,0 +1,110 @@
+"""Capsules on boxes and convex polyhedra: their ends, their line across edges, and corners beside their line.
+
+Whatever of these is nearest is as far off as the two are. A capsule that lies on a face is held at its ends, or where
+it crosses the edges of the face; one that lies along an edge at its ends or at those of the edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from kane.expression.functions import maximum, sqrt
+from kane.expression.node import Scalar
+from kane.geometry.scalars import Triple, cross, dot
+from kane.model.constraints.relative import difference, position
+from kane.model.contacts.pairs.choice import least, row_of
+from kane.model.contacts.pairs.on_capsule import FLUSH, LENGTH, NO_ANGLE, PARALLEL, outside
+from kane.model.contacts.pairs.on_round import NO_LENGTH, scaled, sphere_on_solid
+from kane.model.contacts.pairs.polyhedra import polyhedron_of
+from kane.model.contacts.touch import Touch
+from kane.model.shapes import Box, Capsule, Polyhedron, Sphere
+
+
+def capsule_on_solid(capsule: Capsule, surface: Box | Polyhedron) -> Sequence[Touch]:
+    """The ends, as spheres; then the nearest of each class of corners and of edges, of which no face has two.
+
+    Raises:
+        ModelError: a box has sides that are no numbers.
+    """
+    ends = []
+    for name, C in capsule.ends:
+        ends += [replace(x, name=name) for x in sphere_on_solid(Sphere(C, capsule.radius), surface)]
+    line = _AxisOfCapsule(capsule, polyhedron_of(surface))
+    return [*ends, *line.corners(), *line.edges()]
+
+
+class _Near(NamedTuple):
+    """A place of the line, S + s d, the way to it from the surface, and how far beyond an end that is."""
+
+    s: Scalar
+    away: Triple
+    beyond: Scalar
+
+    @property
+    def distance(self) -> Scalar:
+        """Of lines that meet it is no number that rates could be found of: what is beyond its ends may do so."""
+        return sqrt(maximum(dot(self.away, self.away), NO_LENGTH))
+
+    @property
+    def far(self) -> Scalar:
+        """The distance, more where it is beyond."""
+        return self.distance + 2 * maximum(self.beyond, 0.0)
+
+
+class _AxisOfCapsule:
+    """The line S + s d of a capsule, s from 0 to 1, along the axes of the surface."""
+
+    def __init__(self, capsule: Capsule, surface: Polyhedron) -> None:
+        self.capsule, self.surface, self.hull = capsule, surface, surface.hull
+        E, seen = surface.origin.body, surface.rotation.apply_inverse
+        self.start = seen(position(surface.origin, capsule.start, E))
+        self.d = seen(position(capsule.start, capsule.end, E))
+        own = position(capsule.start, capsule.end, capsule.start.body)
+        self.dd = dot(own, own)
+
+    def corners(self) -> Iterator[Touch]:
+        """Corners beside the line."""
+        for k, members in enumerate(self.hull.corner_classes, start=1):
+            corners = self.hull.corners[members].tolist()
+            number, _ = least([self._beside(corner).far for corner in corners])
+            yield self._touch(f"surface's corner {k}", self._beside(row_of(number, corners)))
+
+    def edges(self) -> Iterator[Touch]:
+        """Edges that the line crosses."""
+        for k, members in enumerate(self.hull.edge_classes, start=1):
+            ends = [[self.hull.corners[end].tolist() for end in self.hull.edges[i].corners] for i in members]
+            number, _ = least([self._across(*edge).far for edge in ends])
+            chosen = [row_of(number, places) for places in zip(*ends, strict=True)]
+            yield self._touch(f"across {k}", self._across(*chosen))
+
+    def _beside(self, corner: Triple) -> _Near:
+        s = dot(difference(corner, self.start), self.d) / self.dd
+        return _Near(s, difference(self._at(s), corner), outside(s, self.dd) + FLUSH)
+
+    def _across(self, a: Triple, b: Triple) -> _Near:
+        """The nearest places of the line and of that through two corners."""
+        e, away = difference(b, a), difference(self.start, a)
+        c, ee = cross(self.d, e), dot(e, e)
+        square = maximum(dot(c, c), PARALLEL * self.dd * ee)
+        s, t = (-dot(away, cross(x, c)) / square for x in (e, self.d))
+        turned = sqrt(dot(c, c) / (self.dd * ee) + NO_ANGLE)
+        beyond = maximum(outside(s, self.dd), outside(t, ee)) + 0.5 * FLUSH
+        place = tuple(x + t * y for x, y in zip(a, e, strict=True))
+        return _Near(s, difference(self._at(s), place), maximum(LENGTH * (sqrt(PARALLEL) - turned), beyond))
+
+    def _at(self, s: Scalar) -> Triple:
+        return tuple(x + s * y for x, y in zip(self.start, self.d, strict=True))
+
+    def _touch(self, name: str, near: _Near) -> Touch:
+        S, r, O = self.capsule.start, self.capsule.radius, self.surface.origin
+        n = scaled(1.0 / near.distance, near.away)
+        arm = tuple(near.s * x - r * y for x, y in zip(self.d, n, strict=True))
+        n, arm, first = (self.surface.rotation.apply(v) for v in (n, arm, self._along(n)))
+        return Touch(name, S.body, S, O, O.body, near.far - r, n, arm, first=first, beyond=near.beyond)
+
+    def _along(self, n: Triple) -> Triple:
+        """A tangent along the line: it is at a right angle to the normal wherever this counts."""
+        rest = difference(self.d, scaled(dot(self.d, n), n))
+        return scaled(1.0 / sqrt(maximum(dot(rest, rest), NO_LENGTH)), rest)

@@ -1,0 +1,148 @@
+"""Features on a capsule, and capsules on cylinders: ends on lines, and a line across another one.
+
+Capsules that cross touch at one place, where the common perpendicular of their lines is. Capsules that are parallel
+touch along a length, at whose two ends they are held: an end of the one on the other, like a capsule on a plane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kane.expression.functions import absolute, maximum, minimum, sqrt
+from kane.expression.node import Scalar
+from kane.geometry.scalars import Triple, cross, dot, is_zero
+from kane.model.body import Point
+from kane.model.constraints.relative import numbers, position
+from kane.model.contacts.pairs.on_round import NO_LENGTH, length_and_direction, scaled
+from kane.model.contacts.touch import Touch
+from kane.model.shapes import Capsule, Cylinder, Sphere
+
+# m: what is within its ends by less counts as an end, so that capsules that lie flush are not on and off by rounding.
+FLUSH = 1e-9
+# Lines at a smaller angle have no common perpendicular [rad^2]; how far off it counts then, by what is left [m/rad].
+PARALLEL, NO_ANGLE, LENGTH = 1e-10, 1e-30, 1e3
+
+
+def point_on_capsule(point: Point, surface: Capsule) -> Sequence[Touch]:
+    """gap = |p_SP - t e| - R, S the start and e the line to the end, t in [0, 1] where that is least."""
+    return [_ball(point, 0.0, surface)]
+
+
+def sphere_on_capsule(sphere: Sphere, surface: Capsule) -> Sequence[Touch]:
+    """gap = |p_SC - t e| - R - r, t as for a point."""
+    return [_ball(sphere.centre, sphere.radius, surface)]
+
+
+def _ball(C: Point, r: Scalar, surface: Capsule) -> Touch:
+    S, E = surface.start, surface.start.body
+    away, e = position(S, C, E), position(S, surface.end, E)
+    t = _within(dot(away, e) / dot(e, e))
+    distance, n = length_and_direction(_less(away, scaled(t, e)))
+    return Touch("", C.body, C, S, E, distance - surface.radius - r, n, scaled(-r, n))
+
+
+def capsule_on_capsule(capsule: Capsule, surface: Capsule) -> Sequence[Touch]:
+    """The ends of the feature on the surface, the ends of the surface on the feature, and the one across the other.
+
+    An end touches as a ball does. Where two ends touch each other, that of the feature counts.
+    """
+    S = surface.start
+    lines = _Lines(capsule, surface, S, position(S, surface.end, S.body))
+    return [*lines.ends(), *lines.ends_of_surface(), *lines.across()]
+
+
+def capsule_on_cylinder(capsule: Capsule, surface: Cylinder) -> Sequence[Touch]:
+    """The ends of the capsule on the cylinder, which has none, and the one across the other."""
+    lines = _Lines(capsule, surface, surface.origin, numbers(surface.unit_axle, surface.origin.body))
+    return [*lines.ends(), *lines.across()]
+
+
+class _Lines:
+    """The lines A + s d of a capsule and O + t e of a surface, along the axes of the body of the surface.
+
+    With c = d x e the common perpendicular is at s = -p_OA . (e x c) / c . c and t = -p_OA . (d x c) / c . c.
+    """
+
+    def __init__(self, capsule: Capsule, surface: Capsule | Cylinder, O: Point, e: Triple) -> None:
+        self.A, self.O, self.e = capsule.start, O, e
+        self.r, self.R = capsule.radius, surface.radius
+        self.endless = isinstance(surface, Cylinder)
+        self.away, self.d = position(O, self.A, O.body), position(self.A, capsule.end, O.body)
+        own = position(self.A, capsule.end, self.A.body)
+        self.dd, self.ee = dot(own, own), dot(e, e)
+        self.crossed = self._crossed()
+
+    def _crossed(self) -> tuple[Scalar, Scalar, Scalar] | None:
+        """s and t of the common perpendicular, and how far it is outside the ends; None in a plane, where is none."""
+        c = cross(self.d, self.e)
+        if is_zero(dot(c, self.away)):
+            return None
+        least = PARALLEL * self.dd * self.ee
+        square = maximum(dot(c, c), least)
+        s, t = (-dot(self.away, cross(x, c)) / square for x in (self.e, self.d))
+        past = outside(s, self.dd)
+        if not self.endless:
+            past = maximum(past, outside(t, self.ee))
+        # At the angle where they cease to be parallel the gap falls to what it is steeply: a jump no look could see.
+        turned = sqrt(dot(c, c) / (self.dd * self.ee) + NO_ANGLE)
+        return s, t, maximum(LENGTH * (sqrt(PARALLEL) - turned), past + 0.5 * FLUSH)
+
+    def ends(self) -> Sequence[Touch]:
+        """Of the capsule; one that is past an end of the surface counts unless that end is beside the capsule."""
+        made = []
+        for name, s in (("start", 0.0), ("end", 1.0)):
+            tip = tuple(x + s * y for x, y in zip(self.away, self.d, strict=True))
+            t = dot(tip, self.e) / self.ee
+            beyond = None
+            if not self.endless:
+                nearest = _within(t)
+                beside = outside(self._opposite(nearest), self.dd)
+                beyond = minimum(outside(t, self.ee), -beside) - FLUSH
+                t = nearest
+            made.append(self._touch(name, s, t, beyond))
+        return made
+
+    def ends_of_surface(self) -> Sequence[Touch]:
+        """Those that are beside the capsule."""
+        made = []
+        for name, t in (("surface's start", 0.0), ("surface's end", 1.0)):
+            s = self._opposite(t)
+            made.append(self._touch(name, _within(s), t, outside(s, self.dd) + FLUSH))
+        return made
+
+    def across(self) -> Sequence[Touch]:
+        """The one on the other where the common perpendicular is within the ends, which are further off then."""
+        if self.crossed is None:
+            return []
+        s, t, past = self.crossed
+        return [self._touch("across", s, t, past)]
+
+    def _opposite(self, t: Scalar) -> Scalar:
+        """s of the point of the line of the capsule that is nearest to t."""
+        return dot(_less(scaled(t, self.e), self.away), self.d) / self.dd
+
+    def _touch(self, name: str, s: Scalar, t: Scalar, beyond: Scalar | None) -> Touch:
+        """Twice what it is beyond keeps the gap of what does not count positive: by so much its ends are nearer."""
+        point = tuple(x + s * y for x, y in zip(self.away, self.d, strict=True))
+        v = _less(point, scaled(t, self.e))
+        distance = sqrt(maximum(dot(v, v), NO_LENGTH))  # lines that meet are outside their ends
+        n = tuple(0.0 if is_zero(x) else x / distance for x in v)
+        left = 0.0 if beyond is None else 2 * maximum(beyond, 0.0)
+        arm = tuple(s * x - self.r * y for x, y in zip(self.d, n, strict=True))
+        return Touch(
+            name, self.A.body, self.A, self.O, self.O.body, distance - self.R - self.r + left, n, arm, beyond=beyond
+        )
+
+
+def outside(share: Scalar, square: Scalar) -> Scalar:
+    """How far a point is past the ends of a line whose squared length is given [m]."""
+    return (absolute(share - 0.5) - 0.5) * sqrt(square)
+
+
+def _within(share: Scalar) -> Scalar:
+    """Cut to [0, 1]."""
+    return minimum(maximum(share, 0.0), 1.0)
+
+
+def _less(a: Triple, b: Triple) -> Triple:
+    return tuple(x - y for x, y in zip(a, b, strict=True))

@@ -1,0 +1,74 @@
+"""Points, spheres, capsules, and corners of boxes and polyhedra on ground of given heights.
+
+The centres of spheres of radius r that touch a surface z = h(x, y) lie on one parallel to it: above (a, b) at
+
+    (a, b, h) + r n,  n = (-h_x, -h_y, 1) / w,  w = sqrt(1 + h_x^2 + h_y^2)
+
+with the same normal, as long as r is less than the radius of curvature of each hollow. The gap is the height of the
+centre above that surface, over w: where it is small, the distance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kane.expression.functions import sqrt
+from kane.expression.node import Expr, Scalar
+from kane.model.body import Point
+from kane.model.constraints.relative import position
+from kane.model.contacts.pairs.on_round import scaled
+from kane.model.contacts.touch import Touch
+from kane.model.shapes import Box, Capsule, HeightField, Polyhedron, Sphere
+from kane.model.shapes.height_field import Level
+
+# Steps of Newton's method from the place below the centre.
+STEPS = 5
+
+
+def point_on_height_field(point: Point, field: HeightField) -> Sequence[Touch]:
+    """gap = (z - h) / w."""
+    return [_ball("", point, 0.0, field)]
+
+
+def sphere_on_height_field(sphere: Sphere, field: HeightField) -> Sequence[Touch]:
+    """gap = (z - h - r / w) / w at (a, b), found by iteration."""
+    return [_ball("", sphere.centre, sphere.radius, field)]
+
+
+def capsule_on_height_field(capsule: Capsule, field: HeightField) -> Sequence[Touch]:
+    """Each of the two half spheres; the ground is to be no more curved than that nothing between them touches it."""
+    return [_ball(name, C, capsule.radius, field) for name, C in capsule.ends]
+
+
+def solid_on_height_field(solid: Box | Polyhedron, field: HeightField) -> Sequence[Touch]:
+    """Each of the corners; the ground is to be no more curved than that no edge or face touches it."""
+    return [_ball(name, corner, 0.0, field) for name, corner in solid.corners]
+
+
+def _ball(name: str, C: Point, r: Scalar, field: HeightField) -> Touch:
+    B = field.point.body
+    x, y, z = (B.model.arena.lift(v) for v in position(field.point, C, B))
+    a, b = x, y
+    at = field.level(a, b)
+    for _ in range(STEPS if r != 0.0 else 0):
+        a, b = _nearer((a, b), (x, y), r, at)
+        at = field.level(a, b)
+    w = sqrt(1 + at.hx * at.hx + at.hy * at.hy)
+    n = (-at.hx / w, -at.hy / w, 1 / w)
+    return Touch(name, C.body, C, field.point, B, (z - at.h - r / w) / w, n, scaled(-r, n))
+
+
+def _nearer(place: tuple[Expr, Expr], wanted: tuple[Expr, Expr], r: Scalar, at: Level) -> tuple[Expr, Expr]:
+    """A step of Newton's method for (a, b) - r (h_x, h_y) / w = (x, y)."""
+    (a, b), (x, y) = place, wanted
+    square = 1 + at.hx * at.hx + at.hy * at.hy
+    w = sqrt(square)
+    off = (a - r * at.hx / w - x, b - r * at.hy / w - y)
+    leans = (at.hx * at.hxx + at.hy * at.hxy, at.hx * at.hxy + at.hy * at.hyy)  # half the derivatives of w^2
+    curves = ((at.hxx, at.hxy), (at.hxy, at.hyy))
+    slopes = (at.hx, at.hy)
+    (p, q), (s, t) = (
+        [(i == j) - r / w * (curves[i][j] - slopes[i] * leans[j] / square) for j in range(2)] for i in range(2)
+    )
+    determinant = p * t - q * s
+    return a - (t * off[0] - q * off[1]) / determinant, b - (p * off[1] - s * off[0]) / determinant

@@ -1,0 +1,268 @@
+"""Convex polyhedra on convex polyhedra: corners of the one on a face of the other, and edges across edges.
+
+Two of them are apart along the normal of a face, or along the cross product n of two edges between whose faces n lies.
+The greatest distance along one of these directions says which features are next to each other: it is positive as long
+as they do not touch.
+
+Which corners, faces and edges they are is chosen by number at each state. Corners that can touch at once, those of a
+face, are of different classes, and so are its edges: each class, or pair of classes, is one candidate, which is its
+nearest member.
+
+Source: Gottschalk, Lin & Manocha, OBBTree, Proc. SIGGRAPH 1996, section 5, for boxes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+
+import numpy as np
+
+from kane.errors import ModelError
+from kane.expression.functions import absolute, maximum, minimum, select, sqrt
+from kane.expression.node import Scalar
+from kane.geometry.scalars import Triple, cross, dot
+from kane.model.constraints.relative import difference, numbers, position
+from kane.model.contacts.pairs.boxes import FAR, FLUSH, PARALLEL, UNITS
+from kane.model.contacts.pairs.choice import least, looked_up, row_of
+from kane.model.contacts.pairs.on_round import scaled
+from kane.model.contacts.pairs.polyhedra import polyhedron_of
+from kane.model.contacts.touch import Touch
+from kane.model.shapes import Box, Polyhedron
+from kane.model.shapes.hull import Hull
+
+# Pairs of edges of two polyhedra: with more the equations are too long to be compiled in a minute.
+MOST_PAIRS = 2000
+# rad: by how little a direction may miss the faces beside an edge.
+ASIDE = 1e-10
+
+
+def solid_on_solid(feature: Box | Polyhedron, surface: Box | Polyhedron) -> Sequence[Touch]:
+    """Corners of each on the face of the other that is nearest, and edges of each across those of the other.
+
+    Raises:
+        ModelError: a box has sides that are no numbers, or there are too many edges.
+    """
+    pair = _TwoPolyhedra(polyhedron_of(feature), polyhedron_of(surface))
+    return [*pair.corners_on_faces(), *pair.edges_across()]
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One of the two: where it is along the axes of the surface, and the corners of the other along its own.
+
+    Attributes:
+        hull: in numbers along its own axes.
+        origin, axes: from which and along which these are, along the axes of the surface.
+    """
+
+    hull: Hull
+    origin: Triple
+    axes: tuple[Triple, ...]
+
+    def direction(self, v: Triple) -> Triple:
+        """A vector along its own axes along those of the surface."""
+        return tuple(dot(v, column) for column in zip(*self.axes, strict=True))
+
+    def point(self, v: Triple) -> Triple:
+        """A place measured along its own axes along those of the surface."""
+        return _sum(self.origin, self.direction(v))
+
+    def seen(self, p: Triple) -> Triple:
+        """A place along the axes of the surface, along its own."""
+        away = difference(p, self.origin)
+        return tuple(dot(axis, away) for axis in self.axes)
+
+    @property
+    def middle(self) -> Triple:
+        """The mean of its corners, along the axes of the surface."""
+        return self.point(tuple(map(float, self.hull.corners.mean(axis=0))))
+
+    def edge(self, middle: Triple, along: Triple, half: Scalar) -> _EdgeLine:
+        """An edge given along its own axes."""
+        return _EdgeLine(self.point(middle), self.direction(along), half)
+
+    def facing(self, corners: Sequence[Triple]) -> tuple[Scalar, Scalar]:
+        """The number of the face farthest from all corners of the other, and how far that is."""
+        levels = _levels(self.hull)
+        lowest = [reduce(minimum, [dot(n, p) for p in corners]) for n in self.hull.normals.tolist()]
+        number, nearest = least([level - x for x, level in zip(lowest, levels, strict=True)])
+        return number, -nearest
+
+
+@dataclass(frozen=True)
+class _EdgeLine:
+    """An edge along the axes of the surface: its middle, its unit vector and half its length."""
+
+    middle: Triple
+    along: Triple
+    half: Scalar
+
+
+@dataclass(frozen=True)
+class _Crossing:
+    """Two edges across each other: the normal, the gap along it, the place on the first, how far beyond an end."""
+
+    n: Triple
+    gap: Scalar
+    place: Triple
+    beyond: Scalar
+    sine: Scalar
+    sign: Scalar
+
+
+class _TwoPolyhedra:
+    """Two polyhedra along the axes of the surface."""
+
+    def __init__(self, feature: Polyhedron, surface: Polyhedron) -> None:
+        self.feature, self.surface, E = feature, surface, surface.origin.body
+        self.back = surface.rotation
+        seen = self.back.apply_inverse
+        away = seen(position(surface.origin, feature.origin, E))
+        turned = (feature.origin.body.direction(feature.rotation.apply(unit)) for unit in UNITS)
+        self.a = _Side(feature.hull, away, tuple(seen(numbers(axis, E)) for axis in turned))
+        self.b = _Side(surface.hull, (0.0, 0.0, 0.0), UNITS)
+        count = len(self.a.hull.edges) * len(self.b.hull.edges)
+        if count > MOST_PAIRS:
+            raise ModelError(
+                f"polyhedra with {len(self.a.hull.edges)} and {len(self.b.hull.edges)} edges have {count} pairs of "
+                f"them, of {MOST_PAIRS} at most; give fewer corners, such as mesh.hull(corners=12)"
+            )
+        self.corners_of_a = [self.a.point(v) for v in self.a.hull.corners.tolist()]
+        self.corners_of_b = [self.a.seen(v) for v in self.b.hull.corners.tolist()]
+        self.middle = difference(self.a.middle, self.b.middle)
+        self.on_surface, self.on_feature = self.b.facing(self.corners_of_a), self.a.facing(self.corners_of_b)
+        self.lines = [[side.edge(*edge) for edge in _edges(side.hull)] for side in (self.a, self.b)]
+        self.crossings = {
+            (i, j): self.crossing(e, f) for i, e in enumerate(self.lines[0]) for j, f in enumerate(self.lines[1])
+        }
+        apart = [self.on_surface[1], self.on_feature[1], *self._apart()]
+        self.apart = reduce(maximum, apart)
+
+    def crossing(self, e: _EdgeLine, f: _EdgeLine) -> _Crossing:
+        """Where the line of an edge of the feature is nearest to one of the surface."""
+        n = cross(e.along, f.along)
+        square = dot(n, n)
+        sine = sqrt(maximum(square, PARALLEL))
+        sign = select(dot(n, self.middle) < 0.0, -1.0, 1.0)
+        n = scaled(sign / sine, n)
+        lean, D = dot(e.along, f.along), difference(e.middle, f.middle)
+        s = (lean * dot(D, f.along) - dot(D, e.along)) / (sine * sine)
+        t = dot(D, f.along) + s * lean
+        beyond = maximum(absolute(s) - e.half, absolute(t) - f.half) + 0.5 * FLUSH
+        beyond = select(square < PARALLEL, FAR, beyond)
+        return _Crossing(n, dot(D, n), _sum(e.middle, scaled(s, e.along)), beyond, sine, sign)
+
+    def _apart(self) -> Iterator[Scalar]:
+        """How far they are apart across edges, between whose faces the common normal lies."""
+        A, B = self.a.hull, self.b.hull
+        of_a = [self.a.direction(n) for n in A.normals.tolist()]
+        of_b = B.normals.tolist()
+        for (i, j), x in self.crossings.items():
+            e, f = self.lines[0][i].along, self.lines[1][j].along
+            (left, right), (below, above) = A.edges[i].faces, B.edges[j].faces
+            aside = [dot(f, of_a[left]), -dot(f, of_a[right]), dot(e, of_b[below]), -dot(e, of_b[above])]
+            excess = reduce(maximum, [x.sign * y for y in aside])
+            yield select(ASIDE * x.sine < excess, -FAR, select(x.sine * x.sine <= PARALLEL, -FAR, x.gap))
+
+    def counted(self, gap: Scalar, beyond: Scalar) -> Scalar:
+        """The gap of features, more where they do not reach or are not the nearest."""
+        return gap + 2 * maximum(maximum(beyond, self.apart - gap - FLUSH), 0.0)
+
+    def touch(self, name: str, arm: Triple, n: Triple, first: Triple, reach: tuple[Scalar, Scalar]) -> Touch:
+        """One candidate: the place from the centre of the feature, the normal, a tangent, the gap, how far beyond."""
+        gap, beyond = reach
+        C, O = self.feature.origin, self.surface.origin
+        n, first, arm = (self.back.apply(v) for v in (n, first, arm))
+        return Touch(name, C.body, C, O, O.body, gap, n, arm, first=first, beyond=beyond)
+
+    def corners_on_faces(self) -> Iterator[Touch]:
+        """Of the feature on the surface, then of the surface on the feature."""
+        face = _Face(self.b.hull, self.on_surface[0])
+        for k, members in enumerate(self.a.hull.corner_classes, start=1):
+            lowest, _ = least([dot(face.n, self.corners_of_a[i]) for i in members])
+            corner = row_of(lowest, self.a.hull.corners[members].tolist())
+            place = self.a.point(corner)
+            arm = self.a.direction(corner)
+            yield self.touch(f"corner {k}", arm, face.n, face.first, self._on(face, place))
+        face = _Face(self.a.hull, self.on_feature[0])
+        for k, members in enumerate(self.b.hull.corner_classes, start=1):
+            lowest, _ = least([dot(face.n, self.corners_of_b[i]) for i in members])
+            place = self.a.seen(row_of(lowest, self.b.hull.corners[members].tolist()))
+            n, first = scaled(-1.0, self.a.direction(face.n)), self.a.direction(face.first)
+            yield self.touch(f"surface's corner {k}", self.a.direction(place), n, first, self._on(face, place))
+
+    def _on(self, face: _Face, place: Triple) -> tuple[Scalar, Scalar]:
+        height, beside = face.reach(place)
+        return self.counted(height, beside), beside
+
+    def edges_across(self) -> Iterator[Touch]:
+        """One candidate for each pair of classes of edges.
+
+        Its gap is the least of all. Which edges touch is said by the distance alone, so that the rows of what touches
+        do without all others: of those that reach each other it is zero for one pair of a class only.
+        """
+        classes = (self.a.hull.edge_classes, self.b.hull.edge_classes)
+        for (k, mine), (m, others) in product(*(enumerate(x, start=1) for x in classes)):
+            pairs = list(product(mine, others))
+            near = [self.crossings[pair] for pair in pairs]
+            number, _ = least([absolute(x.gap) + 2 * maximum(x.beyond, 0.0) for x in near])
+            gap = reduce(minimum, [self.counted(x.gap, x.beyond) for x in near])
+            e, f = (
+                self._chosen(side, number, of)
+                for side, of in zip((self.a, self.b), zip(*pairs, strict=True), strict=True)
+            )
+            x = self.crossing(e, f)
+            arm = difference(x.place, self.a.origin)
+            yield self.touch(f"edge {k} across {m}", arm, x.n, f.along, (gap, x.beyond))
+
+    def _chosen(self, side: _Side, number: Scalar, of: Sequence[int]) -> _EdgeLine:
+        """The edge of[number]."""
+        middles, along, halves = zip(*(_edges(side.hull)[k] for k in of), strict=True)
+        return side.edge(row_of(number, middles), row_of(number, along), looked_up(number, halves))
+
+
+class _Face:
+    """A face that is chosen by its number, along the axes of its own."""
+
+    def __init__(self, hull: Hull, number: Scalar) -> None:
+        self.n = row_of(number, hull.normals.tolist())
+        self.level = looked_up(number, _levels(hull))
+        most = max(map(len, hull.faces))
+        # One with fewer sides has some of them twice.
+        corners = [hull.corners[[face[k % len(face)] for k in range(most + 1)]] for face in hull.faces]
+        along = [np.diff(x, axis=0) for x in corners]
+        outwards = [np.cross(x, n) for x, n in zip(along, hull.normals, strict=True)]
+        outwards = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in outwards]
+        self.first = row_of(number, [(x[0] / np.linalg.norm(x[0])).tolist() for x in along])
+        self.sides = []
+        for k in range(most):
+            side = row_of(number, [x[k].tolist() for x in outwards])
+            self.sides.append(
+                (side, looked_up(number, [float(x[k] @ y[k]) for x, y in zip(outwards, corners, strict=True)]))
+            )
+
+    def reach(self, place: Triple) -> tuple[Scalar, Scalar]:
+        """How high a place is above it, and how far beside."""
+        beside = [dot(side, place) - level for side, level in self.sides]
+        return dot(self.n, place) - self.level, reduce(maximum, beside) - FLUSH
+
+
+def _edges(hull: Hull) -> list[tuple[Triple, Triple, float]]:
+    """The middle, the unit vector and half the length of each edge."""
+    a, b = (hull.corners[[edge.corners[k] for edge in hull.edges]] for k in (0, 1))
+    half = 0.5 * np.linalg.norm(b - a, axis=1)
+    along = 0.5 * (b - a) / half[:, None]
+    middles, directions = (map(tuple, x.tolist()) for x in (0.5 * (a + b), along))
+    return list(zip(middles, directions, half.tolist(), strict=True))
+
+
+def _levels(hull: Hull) -> list[float]:
+    """How far the planes of its faces are from where it is measured from."""
+    return [float(n @ hull.corners[face[0]]) for n, face in zip(hull.normals, hull.faces, strict=True)]
+
+
+def _sum(a: Triple, b: Triple) -> Triple:
+    return tuple(x + y for x, y in zip(a, b, strict=True))

@@ -1,0 +1,90 @@
+"""Convex polyhedra on planes, on heights and near spheres."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from itertools import product
+
+from kane.errors import ModelError
+from kane.expression.functions import maximum, minimum, select
+from kane.expression.node import Expr, Scalar
+from kane.geometry.scalars import Triple, cross, dot
+from kane.model.constraints.relative import difference, numbers, position
+from kane.model.contacts.pairs.choice import least, row_of
+from kane.model.contacts.touch import Touch
+from kane.model.shapes import Box, Plane, Polyhedron
+
+LARGE = 1e30  # m^2, more than any distance
+
+
+def polyhedron_of(solid: Box | Polyhedron) -> Polyhedron:
+    """A box as the polyhedron that it is.
+
+    Raises:
+        ModelError: its sides are no numbers.
+    """
+    if isinstance(solid, Polyhedron):
+        return solid
+    if any(isinstance(x, Expr) for x in solid.sides):
+        raise ModelError(
+            f"the sides of the Box of body {solid.origin.body.name!r} depend on parameters; what touches it by its "
+            "corners and edges needs numbers"
+        )
+    ends = ((-0.5 * x, 0.5 * x) for x in solid.sides)
+    return Polyhedron(list(product(*ends)), solid.centre, solid.orientation)
+
+
+def polyhedron_on_plane(polyhedron: Polyhedron, plane: Plane) -> Sequence[Touch]:
+    """The lowest corner of each class of which no face has two.
+
+    A plane touches a corner, an edge or a face: as many classes as the largest face has corners are enough for all
+    corners that can touch it at once.
+    """
+    C, R, hull = polyhedron.origin, polyhedron.rotation, polyhedron.hull
+    E = C.body
+    n = numbers(plane.unit_normal, E)
+    along = R.apply_inverse(n)
+    away = dot(position(plane.point, C, E), n)
+    made = []
+    for k, members in enumerate(hull.corner_classes, start=1):
+        corners = hull.corners[members].tolist()
+        lowest, _ = least([dot(corner, along) for corner in corners])
+        arm = row_of(lowest, corners)
+        gap = away + dot(arm, along)
+        made.append(Touch(f"corner {k}", E, C, plane.point, E, gap, n, R.apply(arm), plane.normal))
+    return made
+
+
+def nearest_point(polyhedron: Polyhedron, x: Triple) -> Triple:
+    """The point of a polyhedron that is nearest to x, both measured along its axes; x itself if it is inside."""
+    hull = polyhedron.hull
+    corners = hull.corners.tolist()
+    triangles = [[corners[k] for k in triangle] for triangle in hull.triangles]
+    off = [difference(_on_triangle(x, triangle), x) for triangle in triangles]
+    number, _ = least([dot(v, v) for v in off])
+    chosen = [row_of(number, places) for places in zip(*triangles, strict=True)]
+    depths = [
+        dot(n, difference(corners[face[0]], x)) for n, face in zip(hull.normals.tolist(), hull.faces, strict=True)
+    ]
+    outside = reduce(minimum, depths) < 0.0
+    return tuple(select(outside, y, p) for y, p in zip(_on_triangle(x, chosen), x, strict=True))
+
+
+def _on_triangle(x: Triple, corners: Sequence[Triple]) -> Triple:
+    """The point of a triangle that is nearest to x: below it, or else on one of its sides."""
+    a, b, c = corners
+    n = cross(difference(b, a), difference(c, a))
+    size = dot(n, n)
+    within: Scalar = LARGE
+    nearest, shortest = x, LARGE
+    for p, q in ((a, b), (b, c), (c, a)):
+        side, away = difference(q, p), difference(x, p)
+        within = minimum(within, dot(away, cross(n, side)))
+        share = minimum(maximum(dot(away, side) / dot(side, side), 0.0), 1.0)
+        y = tuple(u + share * v for u, v in zip(p, side, strict=True))
+        square = dot(difference(y, x), difference(y, x))
+        nearest = tuple(select(square < shortest, u, v) for u, v in zip(y, nearest, strict=True))
+        shortest = minimum(square, shortest)
+    height = dot(difference(x, a), n) / size
+    return tuple(select(within < 0.0, u, v - height * w) for u, v, w in zip(nearest, x, n, strict=True))

@@ -1,0 +1,123 @@
+"""Ground of given heights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kane.errors import ModelError, shown
+from kane.expression.arguments import numbers
+from kane.expression.construct import spline
+from kane.expression.node import Expr, Scalar
+from kane.expression.spline import PiecewiseCubic
+from kane.geometry.scalars import Triple, dot
+from kane.model.arguments import require_points, upright
+from kane.model.body import Point
+from kane.model.shapes.part import TUBE, Part
+from kane.model.shapes.shape import Shape
+
+FEWEST = 4  # of abscissae: below, a cubic spline has no end conditions of its own
+THIN = 0.002  # of drawn lines, as a share of the longer side
+
+
+class Level(NamedTuple):
+    """The height and its first and second derivatives at one place."""
+
+    h: Scalar
+    hx: Scalar
+    hy: Scalar
+    hxx: Scalar
+    hxy: Scalar
+    hyy: Scalar
+
+
+@dataclass(frozen=True)
+class HeightField(Shape):
+    """The surface z = h(x, y) over a grid, along the axes of a body B; what touches it is above.
+
+    h is the tensor product of cubic splines through the heights, twice continuously differentiable. Beyond the grid it
+    goes on along its edges' tangents.
+
+    Attributes:
+        point: O, of B, from which x, y and z are measured.
+        x, y: of the grid lines, increasing, at least four each [m].
+        heights: a row for each x, with a number for each y [m].
+    """
+
+    point: Point
+    x: Sequence[float]
+    y: Sequence[float]
+    heights: Any
+
+    def __post_init__(self) -> None:
+        require_points("a HeightField", self.point)
+        grid = {}
+        for word in ("x", "y"):
+            values = numbers(getattr(self, word), f"{word} of a HeightField are numbers that increase")
+            if values.ndim != 1 or len(values) < FEWEST or not (np.diff(values) > 0).all():
+                raise ModelError(
+                    f"{word} of a HeightField are at least {FEWEST} numbers that increase, not {shown(values)}"
+                )
+            grid[word] = tuple(float(v) for v in values)
+        heights = numbers(self.heights, "heights of a HeightField are numbers")
+        wanted = len(grid["x"]), len(grid["y"])
+        if heights.shape != wanted or not np.isfinite([*heights.flat, *grid["x"], *grid["y"]]).all():
+            raise ModelError(
+                f"heights of a HeightField are finite numbers, {wanted[0]} rows for x of {wanted[1]} for y; these have "
+                f"the shape {heights.shape}"
+            )
+        rows = tuple(tuple(float(v) for v in row) for row in heights)
+        for word, value in (*grid.items(), ("heights", rows)):
+            object.__setattr__(self, word, value)
+
+    @property
+    def origin(self) -> Point:
+        """O."""
+        return self.point
+
+    @cached_property
+    def _splines(self) -> list[tuple[PiecewiseCubic, PiecewiseCubic]]:
+        """For each y_j: the heights over x there, and over y what is 1 at y_j and 0 at the others."""
+        columns = np.array(self.heights).T
+        ones = np.eye(len(self.y))
+        return [
+            (PiecewiseCubic.through(self.x, list(column)), PiecewiseCubic.through(self.y, list(one)))
+            for column, one in zip(columns, ones, strict=True)
+        ]
+
+    def level(self, x: Expr, y: Expr) -> Level:
+        """h and its derivatives at expressions x and y [m]."""
+        along, across = ([orders(table, at) for table in tables] for tables, at in zip(zip(*self._splines), (x, y)))
+        parts = ((0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2))
+        return Level(*(sum(a[i] * b[j] for a, b in zip(along, across, strict=True)) for i, j in parts))
+
+    def parts(self) -> tuple[Part, ...]:
+        """The lines of the grid."""
+        places = [
+            [
+                tuple(o + v for o, v in zip(self.point.position_in_body, (x, y, z), strict=True))
+                for y, z in zip(self.y, row)
+            ]
+            for x, row in zip(self.x, self.heights, strict=True)
+        ]
+        thick = THIN * max(self.x[-1] - self.x[0], self.y[-1] - self.y[0])
+        lines = [*places, *(list(column) for column in zip(*places, strict=True))]
+        return tuple(part for line in lines for part in self._rods(line, thick))
+
+    def _rods(self, line: Sequence[Triple], thick: float) -> Iterator[Part]:
+        for a, b in pairwise(line):
+            along = tuple(q - p for p, q in zip(a, b, strict=True))
+            middle = tuple(0.5 * (p + q) for p, q in zip(a, b, strict=True))
+            turn = upright(self.point.body.direction(along))
+            yield Part(TUBE, (thick, thick, float(dot(along, along)) ** 0.5), middle, turn)
+
+
+def orders(table: PiecewiseCubic, at: Expr) -> tuple[Expr, Expr, Expr]:
+    """A piecewise polynomial and its first two derivatives at a place."""
+    first = table.derivative()
+    return spline(at, table), spline(at, first), spline(at, first.derivative())

@@ -1,0 +1,65 @@
+"""A convex polyhedron."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kane.errors import ModelError, shown
+from kane.expression.arguments import numbers
+from kane.model.arguments import require_points
+from kane.model.body import Point
+from kane.model.shapes.hull import Hull
+from kane.model.shapes.part import Part, Solid
+from kane.model.shapes.placed import Placed
+
+
+@dataclass(frozen=True)
+class Polyhedron(Placed):
+    """The convex hull of points fixed in a body A.
+
+    Attributes:
+        points: numbers, a row (x, y, z) for each [m]; those within the hull of the others do not matter.
+        centre: of A, where they are measured from; None where it has no place yet.
+        orientation: R_AE of the axes along which they are measured; those of A unless given. A kane.Rotation, a matrix
+            3 x 3 or a quaternion.
+    """
+
+    points: Any
+    centre: Point | None = None
+    orientation: Any = None
+
+    def __post_init__(self) -> None:
+        self.settle_orientation()
+        if self.centre is not None:
+            require_points("a Polyhedron", self.centre)
+        rows = numbers(self.points, "the points of a Polyhedron are numbers")
+        if rows.ndim != 2 or rows.shape[1] != 3 or len(rows) < 4 or not np.isfinite(rows).all():
+            raise ModelError(
+                f"the points of a Polyhedron are four or more rows of three finite numbers, not {shown(self.points)}"
+            )
+        object.__setattr__(self, "points", tuple(tuple(map(float, row)) for row in rows))
+        _ = self.hull  # refuses points in a plane
+
+    @cached_property
+    def hull(self) -> Hull:
+        """Its corners, faces and edges, in numbers along its axes."""
+        return Hull.of(np.array(self.points))
+
+    @property
+    def corners(self) -> Iterator[tuple[str, Point]]:
+        """Its corners in their order, each with its name: "corner 1" and so on."""
+        C = self.origin
+        for k, corner in enumerate(self.hull.corners.tolist(), start=1):
+            away = self.rotation.apply(tuple(corner))
+            yield f"corner {k}", C.body.point(tuple(c + x for c, x in zip(C.position_in_body, away, strict=True)))
+
+    def parts(self) -> tuple[Part, ...]:
+        """It is one form, of its own."""
+        corners = tuple(tuple(map(float, corner)) for corner in self.hull.corners)
+        form = Solid(corners, self.hull.triangles)
+        return (Part(form, (1.0, 1.0, 1.0), self.origin.position_in_body, self.rotation),)

@@ -1,0 +1,316 @@
+"""Impacts that meet in one instant: together, as one complementarity problem in two phases, or in turn.
+
+Together, of all contacts that feel each other's impulses: in the compression the impulses p_c take the approach away,
+0 <= v_n, p_n >= 0, one of them zero, with Coulomb's law between the friction impulses and the slips behind it. In the
+expansion each contact gives back e of its impulse (Poisson), p_n >= s e p_c, or of its approach (Newton),
+v_n >= -s e v-, and more where it would approach else. With s = 1 that may make energy, where several contacts have
+friction or their e differ; then s is the largest that does not. With s = 0 it never does.
+
+A contact that no other one feels is followed through its impact, see ``impact``.
+
+Source: Glocker & Pfeiffer, Multiple impacts with friction in rigid multibody systems, Nonlinear Dyn. 7, 1995; Glocker,
+Energetic consistency conditions for standard impacts II, Multibody Syst. Dyn. 32, 2014.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from kane.native.call import integers_at, native_inline, native_kernel, vector_at
+from kane.native.contacts.blocks import contact_places
+from kane.native.contacts.complementarity import (
+    ADOPTABLE,
+    BLOCK,
+    FIRST,
+    PUSHES,
+    complementarity_at,
+    share_of,
+    solve_complementarity,
+)
+from kane.native.contacts.complementarity import TANGENTS as FOLLOWING
+from kane.native.contacts.header import (
+    ADOPTED,
+    CANDIDATES,
+    COULOMB,
+    ENDLESS,
+    FRICTION,
+    IN_TURN,
+    KINETIC,
+    LAW,
+    NEWTON,
+    NONE,
+    NORMAL,
+    NUMBERS,
+    RESTITUTION,
+    TABLE,
+)
+from kane.native.contacts.impulses import hit, rounding_of, rows_of, touches
+
+# Passes over all contacts until none approaches. What comes one after the other has lost all but a share e^PASSES of
+# its velocity to restitution e by then; what still approaches is taken together, without restitution.
+PASSES = 100
+# Contacts feel each other where an impulse of one moves the other by more than this share of what it moves itself.
+FELT = 1e-14
+# The share s of the expansion is tried so often at most, until it is known so well; energy below the last share of
+# what impulses do is rounding.
+TRIALS, NARROW, ROUNDING = 60, 1e-15, 1e-14
+
+for places in (contact_places,):
+    native_inline(places)
+
+
+class Struck(NamedTuple):
+    """Contacts struck together.
+
+    Attributes:
+        member: which candidates they are, (k,).
+        before: velocities before the impact, (m,).
+        total, squeezed: impulses of the compression, velocities behind it, (m,).
+    """
+
+    member: Any
+    before: Any
+    total: Any
+    squeezed: Any
+
+
+@native_inline
+def group_at(work: Any, at: Any, m: Any, k: Any) -> Any:
+    """What is struck, of m rows and k contacts."""
+    before, total, squeezed = at.struck, at.struck + m, at.struck + 2 * m
+    members = integers_at(work, at.member, k)
+    return Struck(members, vector_at(work, before, m), vector_at(work, total, m), vector_at(work, squeezed, m))
+
+
+@native_kernel
+def _solve(p: Any) -> bool:
+    """Impulses and velocities that keep all laws, found from no impulses; whether there are any."""
+    for j in range(p.f.size):
+        p.f[j] = 0.0
+    if not solve_complementarity(p) <= ADOPTABLE:
+        return False
+    settle_velocities(p)
+    return True
+
+
+@native_kernel
+def settle_velocities(p: Any) -> None:
+    """Of a problem solved: a that vanishes is zero, and normal forces that are the least exactly that."""
+    for k in range(p.bound.size):
+        row, tangents, bound = p.blocks[BLOCK * k + FIRST], p.blocks[BLOCK * k + FOLLOWING], p.bound[k]
+        if p.blocks[BLOCK * k + PUSHES] == 1:
+            if p.shift[row] > p.least[k]:
+                p.a[row] = 0.0
+            else:
+                p.f[row] = p.least[k]
+            bound *= max(p.f[row], 0.0)
+            row += 1
+        if share_of(p.shift, row, tangents, bound) == 1.0:
+            for r in range(row, row + tangents):
+                p.a[r] = 0.0
+
+
+@native_kernel
+def collide(a: Any, c: Any, i: Any, work: Any) -> int:
+    """Impacts until nothing approaches: of each contact that no other feels, and of all that do together.
+
+    Returns:
+        ADOPTED, or the error.
+    """
+    find_groups(c, i)
+    for attempt in range(2 * PASSES):
+        struck = False
+        for k in range(c.block[CANDIDATES]):
+            if not approaches(c, i, k):
+                continue
+            struck = True
+            i.note[1] = k
+            i.note[0] = k if i.note[0] == NONE else i.note[0]
+            if attempt >= PASSES:
+                i.note[2] = 1
+                if not strike_together(a, c, i, k, False, work):
+                    return ENDLESS
+            elif c.block[IN_TURN] == 1 or _is_alone(c, i, k) or not strike_together(a, c, i, k, True, work):
+                ended = hit(c, i, k)
+                if ended != ADOPTED:
+                    return ended
+        if not struck:
+            return ADOPTED
+    return ENDLESS
+
+
+@native_inline
+def approaches(c: Any, i: Any, k: int) -> bool:
+    """Whether a candidate is closed and approaches by more than rounding."""
+    normal = c.table[k * TABLE + NORMAL]
+    return bool(touches(c, k) and i.v[normal] < -rounding_of(c, normal, i.first))
+
+
+@native_kernel
+def find_groups(c: Any, i: Any) -> None:
+    """Of each candidate that touches the least one that feels it, or whose impulses it feels over others."""
+    nc = c.block[CANDIDATES]
+    for k in range(nc):
+        i.group[k] = k if touches(c, k) else NONE
+    for k in range(nc):
+        for l in range(k):
+            if i.group[k] != NONE and i.group[l] != NONE and i.group[k] != i.group[l] and _feels(c, i, k, l):
+                old, new = max(i.group[k], i.group[l]), min(i.group[k], i.group[l])
+                for other in range(nc):
+                    if i.group[other] == old:
+                        i.group[other] = new
+
+
+@native_inline
+def _feels(c: Any, i: Any, k: int, l: int) -> bool:
+    first, last = rows_of(c, k)
+    begin, end = rows_of(c, l)
+    for r in range(first, last):
+        for s in range(begin, end):
+            if i.G[r, s] != 0.0 and abs(i.G[r, s]) > FELT * math.sqrt(i.G[r, r] * i.G[s, s]):
+                return True
+    return False
+
+
+@native_inline
+def _is_alone(c: Any, i: Any, k: int) -> bool:
+    count = 0
+    for other in range(c.block[CANDIDATES]):
+        count += 1 if i.group[other] == i.group[k] else 0
+    return count == 1
+
+
+@native_kernel
+def strike_together(a: Any, c: Any, i: Any, k: int, expands: bool, work: Any) -> bool:
+    """One impact of the group of a candidate; velocities and impulses of its rows after it.
+
+    Returns:
+        Whether a solution was found; else nothing has changed.
+    """
+    m, count = 0, 0
+    for other in range(c.block[CANDIDATES]):
+        if i.group[other] == i.group[k]:
+            m += _size(c, other)
+            count += 1
+    at = contact_places(a.head, c.block[CANDIDATES])
+    p, g = complementarity_at(work, at.complementarity, m, count), group_at(work, at, m, count)
+    _gather(c, i, p, g, i.group[k])
+    for j in range(m):
+        p.b[j] = g.before[j]
+    if not _solve(p):
+        return False
+    for j in range(m):
+        g.total[j], g.squeezed[j] = p.f[j], p.a[j]
+    if expands:
+        _expand(c, p, g)
+    else:
+        for j in range(m):
+            p.f[j] = 0.0
+    for j in range(count):
+        row, first = c.table[g.member[j] * TABLE + NORMAL], p.blocks[BLOCK * j + FIRST]
+        for r in range(1 + p.blocks[BLOCK * j + FOLLOWING]):
+            i.impulse[row + r] += g.total[first + r] + p.f[first + r]
+            i.v[row + r] = p.a[first + r]
+    return True
+
+
+@native_inline
+def _size(c: Any, k: int) -> int:
+    """How many rows of a candidate take impulses."""
+    first, last = rows_of(c, k)
+    return last - first if c.table[k * TABLE + FRICTION] == COULOMB else 1
+
+
+@native_kernel
+def _gather(c: Any, i: Any, p: Any, g: Any, group: int) -> None:
+    """The problem of a group: who belongs to it, W, and the velocities before."""
+    j, row = 0, 0
+    for k in range(c.block[CANDIDATES]):
+        if i.group[k] == group:
+            g.member[j], p.blocks[BLOCK * j + FIRST], p.blocks[BLOCK * j + PUSHES] = k, row, 1
+            p.blocks[BLOCK * j + FOLLOWING] = _size(c, k) - 1
+            p.bound[j] = c.gaps[k * NUMBERS + KINETIC] if c.table[k * TABLE + FRICTION] == COULOMB else 0.0
+            p.least[j] = 0.0
+            for r in range(_size(c, k)):
+                p.place[row + r] = c.table[k * TABLE + NORMAL] + r
+            row += _size(c, k)
+            j += 1
+    for r in range(row):
+        g.before[r] = i.v[p.place[r]]
+        for s in range(row):
+            p.W[r, s] = i.G[p.place[r], p.place[s]]
+
+
+@native_kernel
+def _expand(c: Any, p: Any, g: Any) -> None:
+    """The expansion with the largest share that makes no energy: its impulses in f, the velocities behind it in a.
+
+    Impulses are linear in the share as long as the same contacts part, stick and slip, so that what they make is
+    quadratic: its zero is looked for on the parabola through the ends of a bracket and the end before, which is exact
+    there; each third trial halves the bracket.
+    """
+    low, high, before, made_before = 0.0, 1.0, math.nan, math.nan
+    below, (above, size) = 0.0, _try_expansion(c, p, g, high)
+    if above <= ROUNDING * size:
+        return
+    for j in range(p.f.size):
+        below += g.total[j] * (g.before[j] + g.squeezed[j])
+    for trial in range(TRIALS):
+        share = _find_zero(low, below, high, above, before, made_before)
+        if trial % 3 == 2 or not low < share < high:
+            share = 0.5 * (low + high)
+        made, size = _try_expansion(c, p, g, share)
+        if abs(made) <= ROUNDING * size:
+            return
+        if made < 0.0:
+            before, made_before, low, below = low, below, share, made
+        else:
+            before, made_before, high, above = high, above, share, made
+        if not high - low > NARROW:
+            break
+    made, size = _try_expansion(c, p, g, low)
+    if low == 0.0 or not made <= ROUNDING * size:
+        for j in range(p.f.size):
+            p.f[j], p.a[j] = 0.0, g.squeezed[j]
+
+
+@native_inline
+def _find_zero(low: float, below: float, high: float, above: float, other: float, there: float) -> float:
+    """Where the parabola through three points, of the first two one below and one above zero, is zero between these.
+
+    The straight line, where the third is none; not a number, or the end, where a value is infinite.
+    """
+    width, rise = high - low, (above - below) / (high - low)
+    bend = ((there - below) / (other - low) - rise) / (other - high) if there < math.inf else 0.0
+    slope = rise - bend * width
+    return float(low - 2.0 * below / (slope + math.sqrt(max(slope * slope - 4.0 * bend * below, 0.0))))
+
+
+@native_kernel
+def _try_expansion(c: Any, p: Any, g: Any, share: float) -> Any:
+    """The expansion with a share of the restitution: twice the energy that the impact makes, and what it is made of.
+
+    Infinite energy where no impulses keep all laws.
+    """
+    for j in range(p.f.size):
+        p.b[j] = g.squeezed[j]
+    for j in range(p.bound.size):
+        k, n = g.member[j], p.blocks[BLOCK * j + FIRST]
+        e = share * c.gaps[k * NUMBERS + RESTITUTION]
+        if c.table[k * TABLE + LAW] == NEWTON:
+            p.least[j] = 0.0
+            p.b[n] += e * min(g.before[n], 0.0)
+        else:
+            p.least[j] = e * g.total[n]
+    if not _solve(p):
+        return math.inf, 1.0
+    made, size = 0.0, 0.0
+    for j in range(p.bound.size):
+        k, n = g.member[j], p.blocks[BLOCK * j + FIRST]
+        if c.table[k * TABLE + LAW] == NEWTON:
+            p.a[n] -= share * c.gaps[k * NUMBERS + RESTITUTION] * min(g.before[n], 0.0)
+    for j in range(p.f.size):
+        done = (g.total[j] + p.f[j]) * (g.before[j] + p.a[j])
+        made, size = made + done, size + abs(done)
+    return made, size

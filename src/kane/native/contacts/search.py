@@ -1,0 +1,307 @@
+"""The mode after a change: the present one, with flips of what fails, or what all laws at once ask for.
+
+A mode is adopted where the conditions of ``mode`` hold, whoever has proposed it. Where there is more than one, that is
+the first that is met on the way from the present one: with friction the next mode depends on the one before.
+
+Source: Gillespie 2003, section 4 and Fig. 2; Glocker & Pfeiffer, Multibody Dynamics with Unilateral Contacts, 1996.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from kane.native.call import native_inline, native_kernel
+from kane.native.contacts.blocks import contact_places
+from kane.native.contacts.complementarity import (
+    BLOCK,
+    FIRST,
+    PUSHES,
+    complementarity_at,
+    share_of,
+    solve_complementarity,
+)
+from kane.native.contacts.complementarity import TANGENTS as FOLLOWING
+from kane.native.contacts.forces import find_forces
+from kane.native.contacts.header import (
+    ALONG,
+    CANDIDATES,
+    CHANGING,
+    FRICTION,
+    HELD,
+    KINETIC,
+    NORMAL,
+    NUMBERS,
+    OPEN,
+    SLIDING,
+    STATIC,
+    STATUS,
+    TABLE,
+    TANGENT,
+    TANGENTS,
+    THRESHOLDS,
+)
+from kane.native.contacts.impact import length
+from kane.native.contacts.mode import (
+    DECIDED,
+    EXACT,
+    MOVING,
+    SEARCHED,
+    STILL,
+    accelerates_quickly,
+    factor_rows,
+    flip,
+    row_acceleration,
+    try_mode,
+    turn_left,
+    worst,
+)
+from kane.native.contacts.motion import accelerate_reduced, in_force, reduce_rows, solve_square
+
+# What fails most is flipped so often at most from the present mode; so often a candidate from the one that all laws
+# at once ask for, whose reactions may be others where rows repeat others.
+FLIPS = 4
+# Directions of slip that begin are aimed this often, with differences of this angle and steps of no more than that.
+AIMS, AIM_STEP, LONGEST = 12, 1e-6, 0.5
+# Forces from here on are none to start from.
+ENORMOUS = 1e20
+
+
+@native_kernel
+def search(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> bool:
+    """The mode that the conditions hold in, from the present statuses on; whether there is one."""
+    if _flip_what_fails(a, c, i, rest, stage, work, True):
+        return True
+    _ask_all_laws(a, c, i, rest, stage, work)
+    return bool(_flip_what_fails(a, c, i, rest, stage, work, False))
+
+
+@native_kernel
+def _flip_what_fails(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any, present: bool) -> bool:
+    """Flip the candidate that fails most, again and again; whether a mode is met in which none does."""
+    flips = FLIPS if present else FLIPS * c.block[CANDIDATES]
+    for attempt in range(flips + 1):
+        find_accelerations(a, c, i, rest, stage, work)
+        if present and attempt == 0:
+            for row in range(c.forces.size):
+                i.present[row] = c.forces[row]
+        k, share, wanted = worst(c, i, a)
+        if k < 0 and share < math.inf:
+            return True
+        i.note[1] = max(k, 0)
+        if k < 0 or i.undecided[k] == DECIDED:
+            return False
+        if present and attempt == 0 and i.note[0] < 0:
+            i.note[0] = k
+        if attempt < flips:
+            flip(c, i, k, wanted)
+    return False
+
+
+@native_kernel
+def _ask_all_laws(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> None:
+    """Statuses and directions of slip of the reactions that Signorini's and Coulomb's laws ask for all at once.
+
+    What has to slip with its static friction then does so with its kinetic one, and all are asked again.
+    """
+    m, blocks = _measure(c, i)
+    p = complementarity_at(work, contact_places(a.head, c.block[CANDIDATES]).complementarity, m, blocks)
+    for k in range(c.block[CANDIDATES]):
+        if i.undecided[k] != DECIDED and has_block(c, i, k):
+            c.changing[k * CHANGING + STATUS] = OPEN
+    try_mode(c, a, rest, stage, work)
+    _load_blocks(a, c, i, p)
+    for r in range(m):
+        for s in range(m):
+            p.W[r, s] = i.G[p.place[r], p.place[s]]
+    _load_slips(c, i, p)
+    for _ in range(blocks + 1):
+        solve_complementarity(p)
+        if not _loosen(c, i, p):
+            break
+    _read_statuses(c, i, p)
+
+
+@native_inline
+def has_block(c: Any, i: Any, k: int) -> bool:
+    """Whether the reaction of what is undecided is unknown: not where friction of a given size slips."""
+    return bool(i.undecided[k] == STILL or c.table[k * TABLE + FRICTION] != THRESHOLDS)
+
+
+@native_kernel
+def _measure(c: Any, i: Any) -> Any:
+    """How many rows and blocks the problem has."""
+    m, blocks = 0, 0
+    for k in range(c.block[CANDIDATES]):
+        if i.undecided[k] != DECIDED and has_block(c, i, k):
+            blocks += 1
+            m += 1 if c.table[k * TABLE + FRICTION] != THRESHOLDS else 0
+            m += c.table[k * TABLE + TANGENTS] if i.undecided[k] == STILL else 0
+    return m, blocks
+
+
+@native_kernel
+def _load_blocks(a: Any, c: Any, i: Any, p: Any) -> None:
+    """Blocks with their bounds, forces to start from, accelerations without them; which rows they are of."""
+    m, block = 0, 0
+    for k in range(c.block[CANDIDATES]):
+        if i.undecided[k] == DECIDED or not has_block(c, i, k):
+            continue
+        row = k * TABLE
+        pushes = 1 if c.table[row + FRICTION] != THRESHOLDS else 0
+        tangents = c.table[row + TANGENTS] if i.undecided[k] == STILL else 0
+        first = c.table[row + NORMAL] if pushes == 1 else c.table[row + TANGENT]
+        p.blocks[BLOCK * block + FIRST], p.blocks[BLOCK * block + PUSHES] = m, pushes
+        p.blocks[BLOCK * block + FOLLOWING] = tangents
+        p.bound[block], p.least[block] = c.gaps[k * NUMBERS + STATIC], 0.0
+        for r in range(pushes + tangents):
+            p.place[m + r] = first + r
+            p.f[m + r] = i.present[first + r] if abs(i.present[first + r]) < ENORMOUS else 0.0
+            p.b[m + r], _ = row_acceleration(c, a, first + r)
+        m += pushes + tangents
+        block += 1
+
+
+@native_kernel
+def _load_slips(c: Any, i: Any, p: Any) -> None:
+    """What slips rubs as it pushes: its friction into the column of its normal force."""
+    block = 0
+    for k in range(c.block[CANDIDATES]):
+        if i.undecided[k] == DECIDED or not has_block(c, i, k):
+            continue
+        at, column = k * CHANGING + ALONG, p.blocks[BLOCK * block + FIRST]
+        block += 1
+        if i.undecided[k] == MOVING:
+            for t in range(c.table[k * TABLE + TANGENTS]):
+                share = c.gaps[k * NUMBERS + KINETIC] * c.along[at + t]
+                for r in range(p.f.size):
+                    p.W[r, column] -= share * i.G[p.place[r], c.table[k * TABLE + TANGENT] + t]
+
+
+@native_kernel
+def _loosen(c: Any, i: Any, p: Any) -> bool:
+    """Whether anything slips with static friction that is more than kinetic, which it then has."""
+    block, found = 0, False
+    for k in range(c.block[CANDIDATES]):
+        if i.undecided[k] != DECIDED and has_block(c, i, k):
+            kinetic = c.gaps[k * NUMBERS + KINETIC]
+            if i.undecided[k] == STILL and p.bound[block] > kinetic and _slips(p, block):
+                p.bound[block], found = kinetic, True
+            block += 1
+    return found
+
+
+@native_kernel
+def _slips(p: Any, block: int) -> bool:
+    row, bound = p.blocks[BLOCK * block + FIRST], p.bound[block]
+    if p.blocks[BLOCK * block + PUSHES] == 1:
+        if not p.shift[row] > 0.0:
+            return False
+        bound *= max(p.f[row], 0.0)
+        row += 1
+    return bool(share_of(p.shift, row, p.blocks[BLOCK * block + FOLLOWING], bound) < 1.0 - SEARCHED)
+
+
+@native_kernel
+def _read_statuses(c: Any, i: Any, p: Any) -> None:
+    """The mode of the reactions."""
+    block = 0
+    for k in range(c.block[CANDIDATES]):
+        if i.undecided[k] == DECIDED or not has_block(c, i, k):
+            continue
+        at, row, pushes = k * CHANGING, p.blocks[BLOCK * block + FIRST], p.blocks[BLOCK * block + PUSHES]
+        if pushes == 1 and not p.shift[row] > 0.0:
+            c.changing[at + STATUS] = OPEN
+        elif i.undecided[k] == MOVING:
+            c.changing[at + STATUS] = SLIDING
+        elif not _slips(p, block):
+            c.changing[at + STATUS] = HELD
+        else:
+            c.changing[at + STATUS] = SLIDING
+            x = p.shift[row + pushes]
+            y = p.shift[row + pushes + 1] if p.blocks[BLOCK * block + FOLLOWING] == 2 else 0.0
+            c.along[at + ALONG], c.along[at + ALONG + 1] = -x / length(x, y), -y / length(x, y)
+        block += 1
+
+
+@native_kernel
+def find_accelerations(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> None:
+    """Accelerations in the mode of the statuses; slip that begins in space is aimed where it goes on."""
+    aimed = 0
+    for k in range(c.block[CANDIDATES]):
+        if begins_in_space(c, i, k):
+            i.aimed[aimed] = k
+            i.angle[aimed] = math.atan2(c.along[k * CHANGING + ALONG + 1], c.along[k * CHANGING + ALONG])
+            aimed += 1
+    if aimed == 0:
+        try_mode(c, a, rest, stage, work)
+        return
+    if accelerates_quickly(c, a, rest, stage, work):
+        _aim_slips(a, c, i, aimed, (False, 0, True), rest, stage, work)
+        return
+    # Where rows repeat others, they are factored once: they are the same whatever the directions, and forces are shared
+    # out when these are known.
+    b = in_force(c, stage, work, False)
+    rank = factor_rows(c, b)
+    positive = reduce_rows(c, b, rank)
+    for row in range(c.forces.size):
+        c.forces[row] = 0.0
+    accelerate_reduced(c, b, rank, positive)
+    _aim_slips(b, c, i, aimed, (True, rank, positive), rest, stage, work)
+    find_forces(c, b, rank, accelerate_reduced(c, b, rank, positive))
+
+
+@native_kernel
+def _aim_slips(a: Any, c: Any, i: Any, aimed: int, rows: Any, rest: Any, stage: Any, work: Any) -> None:
+    """The angles of all slips that begin together by Newton's method, with differences for derivatives.
+
+    Args:
+        a, c, i, rest, stage, work: as of ``search``; accelerations are those in the directions of now.
+        aimed: how many begin.
+        rows: whether rows in force are factored and reduced, their rank, and whether M~ is positive.
+    """
+    before = 0.0
+    for aim in range(AIMS):
+        largest = 0.0
+        for r in range(aimed):
+            i.turn[r] = turn_left(a, c, i.aimed[r])
+            largest = max(largest, abs(i.turn[r]))
+        if not largest > EXACT:
+            return
+        if aim > 0 and aimed == 1:
+            # Of one slip the last step says the derivative.
+            i.turns[0, 0] = -(i.turn[0] - before) / min(max(i.step[0], -LONGEST), LONGEST)
+        for s in range(aimed if aim == 0 or aimed > 1 else 0):
+            _aim(c, i.aimed[s], i.angle[s] + AIM_STEP)
+            _try_again(c, a, rows, rest, stage, work)
+            for r in range(aimed):
+                i.turns[r, s] = (turn_left(a, c, i.aimed[r]) - i.turn[r]) / AIM_STEP
+            _aim(c, i.aimed[s], i.angle[s])
+        before = i.turn[0]
+        solve_square(i.turns, aimed, i.turn, i.step)
+        for r in range(aimed):
+            i.angle[r] -= min(max(i.step[r], -LONGEST), LONGEST)
+            _aim(c, i.aimed[r], i.angle[r])
+        _try_again(c, a, rows, rest, stage, work)
+
+
+@native_kernel
+def _try_again(c: Any, a: Any, rows: Any, rest: Any, stage: Any, work: Any) -> None:
+    """Accelerations with other directions of slip."""
+    reduced, rank, positive = rows
+    if reduced:
+        accelerate_reduced(c, a, rank, positive)
+    else:
+        try_mode(c, a, rest, stage, work)
+
+
+@native_inline
+def begins_in_space(c: Any, i: Any, k: int) -> bool:
+    """Whether a candidate with two tangents begins to slip."""
+    sliding = i.undecided[k] == STILL and c.changing[k * CHANGING + STATUS] == SLIDING
+    return bool(sliding and c.table[k * TABLE + TANGENTS] == 2)
+
+
+@native_kernel
+def _aim(c: Any, k: int, angle: float) -> None:
+    c.along[k * CHANGING + ALONG], c.along[k * CHANGING + ALONG + 1] = math.cos(angle), math.sin(angle)

@@ -1,0 +1,80 @@
+"""Events and changes of the mode that accumulate: ever more of them in ever less time, and no end in sight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from kane.errors import SimulationError
+from kane.native.arrays import CHANGE_TIME, CHANGED, FOUND, STATE_BEFORE, Vector
+from kane.simulation.march import March, Status
+
+# So many in a row, events of one name or changes of the mode, within this share of the run will not end.
+IN_A_ROW, CROWDED = 100, 1e-9
+# So many changes of the mode, anywhere within this part of a run, lead nowhere either.
+MANY, LITTLE = 50_000, 1e-4
+
+
+def require_end(march: March, names: Sequence[str], before: tuple[int, int], *, fixed: bool, status: Status) -> None:
+    """Refuse what happens again and again, by the first of it that is new.
+
+    A run pauses by the clock. What is refused does not depend on when: all that is new is looked at, one by one.
+
+    Args:
+        march: which has been advanced.
+        names: of the events.
+        before: how many events and changes of the mode there were.
+        fixed: whether steps are given. A run that chooses them and gets nowhere is seen by its pace, unless it creeps.
+        status: with which the march pauses; changes without end in one instant may be stepped over.
+
+    Raises:
+        SimulationError: events or changes of the mode accumulate.
+    """
+    events, changes = before
+    found = [*_of_events(march, names, events), *_of_modes(march, changes, fixed=fixed, status=status)]
+    if found:
+        raise SimulationError(min(found)[1])
+
+
+def _of_events(march: March, names: Sequence[str], before: int) -> Iterator[tuple[float, str]]:
+    """How far into the run an event accumulates, and what to say of it."""
+    found = march.store.found[: march.store.counts[FOUND]]
+    for number in np.unique(found[before:, 0]).astype(int).tolist():
+        places = np.flatnonzero(found[:, 0] == number)
+        own = found[places[max(int(np.searchsorted(places, before)) - IN_A_ROW + 1, 0) :]]
+        k = first_of_many(own[:, 1], IN_A_ROW - 1, CROWDED * _span(march))
+        if k is not None:
+            said = f"the event {names[number]!r} of {march.problem.layout.model!r} happens again and again "
+            said += f"{_where(march, own[k, 1], own[k, 2:])}; make it terminal, or give it a direction"
+            yield march.way * own[k, 1], said
+
+
+def _of_modes(march: March, before: int, *, fixed: bool, status: Status) -> Iterator[tuple[float, str]]:
+    """How far into the run changes of the mode accumulate, and what to say of it."""
+    changes, nx = march.store.changes[: march.store.counts[CHANGED]], len(march.x)
+    cure = f": {MANY:,} times within {LITTLE:g} of the run; give less restitution or friction, or end the run before"
+    limits = [(MANY, LITTLE, cure)] + ([(IN_A_ROW - 1, CROWDED, "")] if fixed else [])
+    for many, share, more in limits:
+        new = changes[max(before - many, 0) :]
+        if status is Status.ENDLESS and more == "":
+            new = new[new[:, CHANGE_TIME] != march.time]
+        k = first_of_many(new[:, CHANGE_TIME], many, share * _span(march))
+        if k is not None:
+            t, x = new[k, CHANGE_TIME], new[k, STATE_BEFORE + nx : STATE_BEFORE + 2 * nx]
+            said = f"the mode of {march.problem.layout.model!r} changes again and again {_where(march, t, x)}{more}"
+            yield march.way * t, said
+
+
+def first_of_many(times: Vector, many: int, within: float) -> int | None:
+    """The place of the first of these times that follows so many within so short a time; None where there is none."""
+    follow = np.flatnonzero(abs(times[many:] - times[:-many]) < within)
+    return many + int(follow[0]) if follow.size else None
+
+
+def _span(march: March) -> float:
+    return abs(march.course.until - march.course.start)
+
+
+def _where(march: March, t: float, x: Vector) -> str:
+    return f"at t = {t:.9g} s, {march.problem.layout.describe(x)}"

@@ -1,0 +1,94 @@
+"""Constraints that come and go in charts: a mode is what is in force, and in which angles the gimbals are.
+
+The key says the charts; what is in force lies in the stage of these. A row of other charts is put aside when they are
+left, so that native loops ask for it again and Python can carry over what is in force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.dynamics.charted_contacts import ChartPrograms
+from kane.native.arrays import CHANGE_TIME, KEY, KEY_AFTER, KEY_BEFORE, SETTLE, STATE_BEFORE, Vector
+from kane.simulation.march import March
+from kane.simulation.modes.charted import ChartSwitching
+from kane.simulation.modes.contacting import ContactSwitching
+from kane.simulation.modes.posed_contacts import PosedContacts
+from kane.simulation.problem import Problem
+from kane.simulation.recorded.record import Record
+from kane.simulation.switching import Rows
+
+# Rows that are put aside have this less their key: a negative one, which is no mode's.
+ASIDE = -2
+
+
+class ChartedContactSwitching(ContactSwitching):
+    """A run of a model with constraints that come and go, which changes charts."""
+
+    def __init__(self, charts: ChartSwitching) -> None:
+        """The run that changes charts, with what comes and goes."""
+        self._charts = charts
+        self._each: dict[int, PosedContacts] = {}
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        return self._charts.attributes
+
+    def _at(self, key: int) -> PosedContacts:
+        if key not in self._each:
+            posed = self._charts.posed(key)
+            near, carry = map(posed.dyn.compile, self._charts.programs(posed.dyn, key))
+            self._each[key] = PosedContacts(posed, ChartPrograms(near, carry, key))
+        return self._each[key]
+
+    def start(self, problem: Problem, t: float, q: Any, u: Any) -> tuple[Problem, Vector]:
+        return self._charts.start(problem, t, q, u)
+
+    def admit(self, march: March, key: int) -> None:
+        """See ``Switching``: what is in force goes on as it is; the speeds that depend on others are chosen anew."""
+        before, problem, automaton = march.problem, self.problem(key), march.system.automaton
+        parts = self._at(before.key).functions.parts
+        kept = self._stage(march)[parts.moving].copy()
+        keys = automaton.table[:, KEY]
+        keys[keys == before.key] = ASIDE - before.key
+        known = np.flatnonzero(keys == ASIDE - key)
+        row, stages = problem.row(int(automaton.table[known[-1], SETTLE + 1]) if len(known) else 0)
+        if len(known) and np.array_equal(row[1:], automaton.table[known[-1], 1:]):
+            automaton.table[known[-1]] = row
+            march.system.stages[row[SETTLE + 1] :][: len(stages)] = stages
+        else:
+            problem.join(march)
+            row = march.system.automaton.table[-1]
+        moving = self._at(key).functions.parts.moving
+        march.system.stages[row[SETTLE + 1] :][moving] = kept
+
+    def seen(self, key: int, x: Vector) -> Vector:
+        return self._charts.seen(key, x)
+
+    def answer(self, law: int, key: int, state: Vector, inputs: Vector) -> Vector:
+        return self._charts.answer(law, key, state, inputs)
+
+    def declared(self, march: March, states: Rows, found: Rows) -> tuple[Rows, Rows, Vector]:
+        return self._charts.declared(march, states, found)
+
+    def told(self, march: March, record: Record) -> Record:
+        declared, found = self._charts.told(march, record), super().told(march, record)
+        own = {word: getattr(found, word) for word in ("constraints", "story", "slips", "in_numbers")}
+        return replace(declared, **own)
+
+    def _in_declared(self, march: March, changes: NDArray[np.float64]) -> NDArray[np.float64]:
+        nx, times = len(march.x), changes[:, CHANGE_TIME]
+        states = changes[:, STATE_BEFORE : STATE_BEFORE + 2 * nx].copy()
+        carried = np.flatnonzero(changes[:, KEY_BEFORE] != changes[:, KEY_AFTER])
+        own = np.split(np.arange(len(changes)), carried)
+        own = [own[0], *(rows[1:] for rows in own[1:])]  # each but the first begins with a change of charts
+        both = [np.column_stack([times, x]) for x in (states[:, :nx], states[:, nx:])]
+        courses = [np.vstack([x[rows] for x in both]) for rows in own]
+        for rows, course in zip(own, self._charts.beside(march, courses), strict=True):
+            states[rows, :nx], states[rows, nx:] = course[: len(rows), 1:], course[len(rows) :, 1:]
+        return states

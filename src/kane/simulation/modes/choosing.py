@@ -1,0 +1,88 @@
+"""Choices of dependent speeds that are compiled as runs meet them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kane.dynamics.ahead import DEPENDENT
+from kane.dynamics.compiled_choices import ChoiceFunctions, ChoiceParts
+from kane.dynamics.dynamics import Dynamics
+from kane.dynamics.met_modes import MetModes
+from kane.native.arrays import SETTLE
+from kane.native.header import HEADER, RANK, UNCHOSEN
+from kane.native.modes import enter
+from kane.simulation.asked.closed_loop import with_laws
+from kane.simulation.asked.events import Event
+from kane.simulation.march import March
+from kane.simulation.mode_table import stage_in_force
+from kane.simulation.problem import Problem
+from kane.simulation.recorded.record import Record
+from kane.simulation.switching import Switching
+
+
+class ChoiceSwitching(Switching):
+    """A run whose choices of dependent speeds a thread compiles while it goes on in numbers."""
+
+    def __init__(self, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> None:
+        """The run of Dynamics with inputs, parameters and events, as ``simulate`` takes them."""
+        self._posed = Problem.of(dyn, inputs, parameters, events)
+        laws = self._posed.plan.expressions
+        own = with_laws(dyn, laws) if laws else dyn
+        # Equations with laws in them are those of this run alone.
+        self._met = MetModes(_functions(own)) if laws else dyn.derived("met modes", lambda: MetModes(_functions(own)))
+        self._functions: ChoiceFunctions = self._met.functions
+
+    def problem(self, key: int) -> Problem:
+        rhs, settle = self._functions.pair
+        return replace(self._posed, rhs=rhs, settle=settle, switching=self)
+
+    def renew(self, march: March) -> None:
+        if march.slow is not None:
+            return
+        parts, order = self._functions.parts, self._order
+        before = stage_in_force(march.system, SETTLE, self._functions.pair[1]).copy()
+        rank, columns = int(before.view(np.int64)[RANK]), before.view(np.int64)[order].copy()
+        if rank != UNCHOSEN:
+            u = self._functions.equations.u
+            self.meet([tuple(u[j].name for j in sorted(columns[:rank].tolist()))])
+        newest = self._met.functions
+        if newest is not self._functions:
+            self._functions = newest
+            self.problem(march.problem.key).join(march)
+            enter(march.system, len(march.system.automaton.table) - 1)
+            # The choice in force goes on in numbers, until the next state that is settled finds its expressions.
+            stage = stage_in_force(march.system, SETTLE, newest.pair[1])
+            stage.view(np.int64)[RANK], stage.view(np.int64)[order] = rank, columns
+            stage[newest.parts.in_numbers] = before[parts.in_numbers]
+            enter(march.system, len(march.system.automaton.table) - 1)
+
+    @property
+    def _order(self) -> slice:
+        """Where in a stage the columns of u stand, dependent ones first."""
+        return slice(HEADER, HEADER + len(self._functions.equations.u))
+
+    def met(self, march: March, record: Record) -> Collection[tuple[str, ...]]:
+        return [tuple(mode.removesuffix(DEPENDENT).split(", ")) for mode in record.modes]
+
+    def meet(self, modes: Iterable[tuple[str, ...]]) -> None:
+        self._met.meet(modes)
+        for failure in self._met.failures():
+            warnings.warn(failure, stacklevel=5)
+
+    def told(self, march: March, record: Record) -> Record:
+        met, known = self.met(march, record), self._functions.known
+        self.meet(met)
+        slow = tuple(mode for names, mode in zip(met, record.modes, strict=True) if names not in known)
+        return replace(record, in_numbers=slow)
+
+
+def _functions(dyn: Dynamics) -> ChoiceFunctions:
+    """Those of Dynamics, with none of the choices compiled."""
+    parts = getattr(dyn.settle, "parts", None)
+    assert isinstance(parts, ChoiceParts)
+    return ChoiceFunctions(parts, dyn.modes.near, dyn.compile)

@@ -1,0 +1,152 @@
+"""What constraints that come and go have done in a march: statuses, forces and residuals at its records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.dynamics.contact_functions import ContactFunctions
+from kane.errors import SimulationError
+from kane.native.arrays import CHANGE_ROWS, CHANGE_TIME, CHANGED, KEY_BEFORE, STATE_BEFORE
+from kane.native.batches import each_state
+from kane.native.contacts.header import ALONG, CHANGING, KINETIC, OPEN, SLIDING, STATUS
+from kane.simulation.layout import Layout
+from kane.simulation.march import March
+from kane.simulation.modes.rows_at import RowsAt
+from kane.simulation.recorded.record import Record
+from kane.simulation.settling import UNSETTLED
+
+# Records whose forces are found with one call; each has a stage of its own.
+TOGETHER = 64
+Array = NDArray[np.float64]
+
+
+class ContactHistory:
+    """The changes of a march, and what follows from them at its records, whose states are those of each mode."""
+
+    def __init__(self, march: March, functions: Callable[[int], ContactFunctions]) -> None:
+        """Of a march, with the functions of the charts of a key."""
+        self._march, self._functions = march, functions
+        self._candidates = functions(0).equations.candidates
+
+    @cached_property
+    def changes(self) -> Array:
+        """All changes as the store has them."""
+        store = self._march.store
+        return store.changes[: store.counts[CHANGED]]
+
+    @property
+    def notes(self) -> Array:
+        """What ``change`` has noted of each."""
+        return self.changes[:, STATE_BEFORE + 2 * len(self._march.x) :]
+
+    @property
+    def after(self) -> NDArray[np.int8]:
+        """The status of each candidate behind each change."""
+        return self.notes[:, self.notes.shape[1] - len(self._candidates) :].astype(np.int8)
+
+    @property
+    def _began(self) -> Array:
+        """The direction of slip of each candidate behind each change, and none, (1 + changes, candidates, 2)."""
+        nc = len(self._candidates)
+        found = self.notes[:, self.notes.shape[1] - 3 * nc : self.notes.shape[1] - nc].reshape(-1, nc, 2)
+        return np.concatenate([found, np.zeros((1, nc, 2))])
+
+    def statuses(self, count: int) -> NDArray[np.int8]:
+        """The status of each candidate at each of so many records: that behind the last change before it."""
+        fresh = np.zeros((1, len(self._candidates)), np.int8)
+        return np.concatenate([self.after, fresh])[self._changed(count)]
+
+    def _changed(self, count: int) -> NDArray[np.int64]:
+        """The last change before each record, -1 where there is none."""
+        # What happens at the very start of a run is seen at its first record.
+        begin = self._march.store.rows[0, 0]
+        made = np.where(self.changes[:, CHANGE_TIME] == begin, 0, self.changes[:, CHANGE_ROWS])
+        return np.asarray(np.searchsorted(made, np.arange(count), side="right") - 1)
+
+    def reactions(self, record: Record, statuses: NDArray[np.int8]) -> Array:
+        """The forces of all rows at each record, zero where nothing is in force."""
+        forces = np.zeros((len(record.states), len(self._functions(0).equations.constraints)))
+        began = self._began[self._changed(len(statuses))]
+        for stretch in self._march.stretches():
+            active = stretch.rows.start + np.flatnonzero(statuses[stretch.rows].any(axis=1))
+            for rows in np.array_split(active, -(-len(active) // TOGETHER)) if len(active) else []:
+                forces[rows] = _forces(self._functions(stretch.key), record, rows, (statuses[rows], began[rows]))
+        return forces
+
+    def kept(self, record: Record, statuses: NDArray[np.int8]) -> tuple[Array, Array]:
+        """Of the candidates in force at each record, the largest residuals of configuration and motion, (records, 2);
+        the slip of each in space, NaN where it does not slip with friction, (records, candidates, 2).
+
+        Raises:
+            SimulationError: they were not kept.
+        """
+        behind = np.where(np.arange(len(statuses))[:, None] > 0, statuses, OPEN)  # a run begins with the first change
+        found, worst = self._found(record, statuses), np.zeros((len(statuses), 2))
+        slips = np.full((*statuses.shape, 2), np.nan)
+        for stretch in self._march.stretches():
+            rows, functions = stretch.rows, self._functions(stretch.key)
+            at = RowsAt(functions, record.states[rows], record.parameters)
+            residuals = at.residuals(behind[rows], found[rows])
+            require_kept(functions, record.states[rows], np.maximum(*residuals))
+            worst[rows] = np.column_stack([x.max(axis=1, initial=0.0) for x in residuals])
+            rubs = (behind[rows] == SLIDING) & (at.numbers[..., KINETIC] > 0.0)
+            slips[rows] = np.where(rubs[..., None], at.slips, np.nan)
+        return worst, slips
+
+    def _found(self, record: Record, statuses: NDArray[np.int8]) -> Array:
+        """At which values rows are held at each record, NaN where they are not, (times, held)."""
+        candidates = self._functions(0).equations.own.candidates
+        of = [k for k, c in enumerate(candidates) for row in c.rows if row.integral is not None]
+        if not of or not len(self.changes):
+            return np.full((len(statuses), len(of)), np.nan)
+        nx, values = len(self._march.x), np.zeros((len(self.changes), len(of)))
+        states = np.column_stack([self.changes[:, CHANGE_TIME], self.changes[:, STATE_BEFORE : STATE_BEFORE + nx]])
+        keys = self.changes[:, KEY_BEFORE].astype(int)
+        for key in np.unique(keys).tolist():
+            values[keys == key] = RowsAt(self._functions(key), states[keys == key], record.parameters).held
+        after = self.after != OPEN
+        imposed = after & ~np.vstack([np.zeros_like(after[:1]), after[:-1]])
+        last = np.maximum.accumulate(np.where(imposed, np.arange(len(after))[:, None], -1))
+        which = np.vstack([last, np.full_like(last[:1], -1)])[self._changed(len(statuses))][:, of]
+        return np.where(which >= 0, values[which, np.arange(len(of))], np.nan)
+
+
+def _forces(
+    f: ContactFunctions, record: Record, rows: NDArray[np.int64], mode: tuple[NDArray[np.int8], Array]
+) -> Array:
+    """The forces of all rows at some records, with statuses and the directions in which slip began there."""
+    statuses, began = mode
+    places = f.changing.start + CHANGING * np.arange(statuses.shape[1])
+    along, work = places[:, None] + [ALONG, ALONG + 1], np.zeros(max(f.settle.n_work, f.reactions.n_work))
+    stages = np.tile(f.settle.stage(record.parameters), (len(rows), 1))
+    stages.view(np.int64)[:, places + STATUS], stages[:, along] = statuses, 0.0
+    given = record.states[rows], np.ascontiguousarray(record.inputs[rows, : f.settle.n_rest]), stages
+    # Finds directions of slip and independent speeds, which reactions then read in the same stages.
+    each_state(f.settle.address, *given, np.zeros((len(rows), f.settle.n_out)), work)
+    known = stages[:, along].any(axis=2, keepdims=True)
+    stages[:, along] = np.where(known, stages[:, along], began)
+    found = np.zeros((len(rows), f.reactions.n_out))
+    each_state(f.reactions.address, *given, found, work)
+    return found
+
+
+def require_kept(functions: ContactFunctions, states: Array, off: Array) -> None:
+    """Refuse states [t, q, u] by which a candidate in force is off, (states, candidates).
+
+    Raises:
+        SimulationError: the worst of them is named.
+    """
+    size = np.maximum(1.0, np.abs(states[:, 1:]).max(axis=1))
+    lost = np.flatnonzero(off.max(axis=1, initial=0.0) > UNSETTLED * size)
+    if len(lost):
+        t, k, equations = states[lost[0], 0], int(np.argmax(off[lost[0]])), functions.equations
+        raise SimulationError(
+            f"a constraint of {equations.name!r} that comes and goes is lost at t = {t:.9g} s, "
+            f"{Layout.of(equations).describe(states[lost[0], 1:])}: {equations.candidates[k].name!r} is off by "
+            f"{off[lost[0], k]:.6g}, as where what is in force contradicts itself as "
+            "time goes on; delete one before the other is imposed"
+        )

@@ -1,0 +1,61 @@
+"""A problem whose constraints come and go, in the coordinates of its equations."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.dynamics.charted_contacts import ChartPrograms
+from kane.dynamics.contact_functions import ContactFunctions, contact_functions
+from kane.dynamics.met_modes import MetModes
+from kane.simulation.asked.closed_loop import with_laws
+from kane.simulation.problem import Problem
+
+
+class PosedContacts:
+    """A problem, and the native functions of its equations, of which more and more modes are compiled.
+
+    Attributes:
+        posed: the problem without what comes and goes.
+        functions: as they are in force.
+    """
+
+    def __init__(self, posed: Problem, charts: ChartPrograms | None = None) -> None:
+        """Of a problem; with what changes its charts, where something does."""
+        dyn, laws = posed.dyn, posed.plan.expressions
+        functions = contact_functions(with_laws(dyn, laws) if laws else dyn)
+        assert functions is not None
+        # Equations with laws in them are those of this run alone.
+        self._met = MetModes(functions) if laws else dyn.derived("met modes", lambda: MetModes(functions))
+        self.posed, self._charts = posed, charts
+        self._taken, self.functions = functions, functions
+        self._take(self._met.functions)
+
+    def _take(self, functions: ContactFunctions) -> None:
+        self._taken = functions
+        self.functions = functions.in_charts(self._charts) if self._charts else functions
+
+    def renewed(self) -> bool:
+        """Whether there are newer functions, which are then in force."""
+        newest = self._met.functions
+        if newest is self._taken:
+            return False
+        self._take(newest)
+        return True
+
+    def meet(self, modes: Iterable[tuple[int, ...]]) -> None:
+        """Have modes compiled that were met, and warn of those that could not be."""
+        self._met.meet(modes)
+        for failure in self._met.failures():
+            warnings.warn(failure, stacklevel=5)
+
+    def begun(
+        self, states: NDArray[np.float64], inputs: NDArray[np.float64], parameters: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """States x = [q, u] on the permanent constraints, from [t, q, u]."""
+        permanent = self.posed.settle
+        assert permanent is not None
+        return np.array(permanent(states, inputs, permanent.stage(parameters))[..., : states.shape[-1] - 1])

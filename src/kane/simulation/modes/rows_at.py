@@ -1,0 +1,98 @@
+"""Rows of constraints that come and go, at states: what is left of them, and what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.dynamics.contact_functions import ContactFunctions
+from kane.native.arrays import Vector
+from kane.native.blocks import constraint_places
+from kane.native.contacts.header import HELD, NUMBERS, OPEN
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RowsAt:
+    """The rows of candidates at states [t, q, u], (states, 1 + nq + n).
+
+    Attributes:
+        functions: of the model.
+        states: at which.
+        parameters: values.
+    """
+
+    functions: ContactFunctions
+    states: Array
+    parameters: Vector
+
+    @cached_property
+    def numbers(self) -> Array:
+        """Gap, signs and coefficients of each candidate, (states, candidates, NUMBERS)."""
+        program = self.functions.parts.gaps
+        found = program(self.states, np.zeros(program.n_rest), program.stage(self.parameters))
+        return found.reshape(len(self.states), -1, NUMBERS)
+
+    @cached_property
+    def configuration(self) -> Array:
+        """Residuals of the configuration, then what rows hold at the value found, (states, closing + held)."""
+        program = self.functions.parts.programs[1]
+        return np.asarray(program(self.states, np.zeros(program.n_rest), program.stage(self.parameters)))
+
+    @cached_property
+    def motion(self) -> Array:
+        """A u + b of all rows, (states, rows)."""
+        eqs, program = self.functions.equations, self.functions.parts.programs[0]
+        values = program(self.states, np.zeros(program.n_rest), program.stage(self.parameters))
+        return np.asarray(values[:, constraint_places(len(eqs.constraints), len(eqs.u)).motion :])
+
+    @property
+    def held(self) -> Array:
+        """What rows hold at the value found, (states, held)."""
+        return self.configuration[:, len(self.functions.equations.closing) :]
+
+    @property
+    def slips(self) -> Array:
+        """The slip of each candidate that has two tangents, (states, candidates, 2); NaN of others."""
+        eqs = self.functions.equations
+        found = np.full((len(self.states), len(eqs.candidates), 2), np.nan)
+        row = len(eqs.constraints) - sum(len(c.rows) for c in eqs.candidates)
+        for k, c in enumerate(eqs.candidates):
+            row += len(c.rows)
+            if len(c.tangents) == 2:
+                found[:, k] = self.motion[:, row - 2 : row]
+        return found
+
+    def residuals(self, statuses: NDArray[np.int8], found: Array) -> tuple[Array, Array]:
+        """The largest residuals of configuration and motion of each candidate in force, (states, candidates) each.
+
+        Args:
+            statuses: (states, candidates).
+            found: at which values rows are held, (states, held); NaN where they are not.
+        """
+        eqs, motion, left = self.functions.equations, np.abs(self.motion), np.abs(self.configuration)
+        closing, held = [x.name for x in eqs.closing], [x.name for x in eqs.held]
+        off = np.nan_to_num(np.abs(self.held - found))
+        closed, moved = np.zeros(statuses.shape), np.zeros(statuses.shape)
+        row = len(eqs.constraints) - sum(len(c.rows) for c in eqs.candidates)
+        for k, c in enumerate(eqs.candidates):
+            end, imposed = row + len(c.rows), statuses[:, k] == HELD
+            moved[:, k] = np.where(imposed, motion[:, row:end].max(axis=1), 0.0)
+            integrals = _places([x.name for x in c.tangents], held)
+            closed[:, k] = np.where(imposed, off[:, integrals].max(axis=1, initial=0.0), 0.0)
+            if c.normal is not None:
+                touches = statuses[:, k] != OPEN
+                gap = np.where(touches, left[:, closing.index(c.normal.name)], 0.0)
+                closed[:, k] = np.maximum(closed[:, k], gap)
+                moved[:, k] = np.where(touches, np.maximum(moved[:, k], motion[:, row]), 0.0)
+            row = end
+        return closed, moved
+
+
+def _places(names: Sequence[str], among: Sequence[str]) -> list[int]:
+    return [among.index(name) for name in names if name in among]

@@ -1,0 +1,107 @@
+"""Sessions of haptics in pages while they run: the mechanism, where the hand is, and the forces between them."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kane.display.motion import LEDGER, page, posed_form
+from kane.display.replay import trace_form
+from kane.display.scene import scene_of
+from kane.haptics.devices.pointer import Pointer
+from kane.haptics.played import COUPLER, HAND, form_of, parameters_of
+from kane.haptics.report import FAULTS
+from kane.haptics.rigid_coupler import AnyCoupler
+from kane.haptics.session import Session
+from kane.haptics.snapshot import Snapshot
+from kane.viewer.websockets import Listener, Served
+
+# Courses of a stream.
+COURSES = (*LEDGER, "kinetic_energy", "potential_energy")
+
+
+def served_hand(session: Session, traces: Sequence[Any]) -> Served:
+    """A session while it runs: nobody waits, neither the loop nor the page."""
+    coupling = session.coupling
+    dyn, _, hand, coupler = coupling
+    eqs, mouse, parameters = dyn.equations, isinstance(hand, Pointer), parameters_of(coupling)
+    hand_form = form_of(coupling)
+    scene = scene_of(eqs, parameters=parameters, q=session.snapshot().q)
+    traced = [trace_form(trace, eqs, (eqs.bodies[0], *eqs.posed)) for trace in traces]
+    words = _words(mouse)
+
+    def message() -> str:
+        now = session.snapshot()
+        extra = {
+            "traces": traced,
+            "arrows": [COUPLER, HAND],
+            "stream": {"values": COURSES, "words": list(words.values())},
+            "hand": {**hand_form, "mouse": mouse, "scale": coupler.scale},
+        }
+        start = now.time, [*now.q, *now.u]
+        return page("stream", eqs, scene, posed_form(eqs, parameters), start=start, programs=(), extra=extra).message()
+
+    def frame() -> bytes:
+        now = session.snapshot()
+        place = list(words).index((now.status, now.fault))
+        held = [*_held(now, coupler), *now.energies]
+        numbers = [now.time, *now.q, *now.u, *held, place]
+        return struct.pack(f"<{len(numbers)}d", *numbers)
+
+    taken: list[_Mouse] = []
+    listener = (lambda: _Mouse(session, hand, taken)) if isinstance(hand, Pointer) else None
+    return Served(f"{eqs.name} - kane", message, frame, listener)
+
+
+def _words(mouse: bool) -> dict[tuple[str, str], str]:
+    """What a page says of each status and fault."""
+    how = "; press on the mechanism and drag" if mouse else ""
+    found = {}
+    for fault in FAULTS.values():
+        why = f": {fault}" if fault else ""
+        found["idle", fault] = f"no force{why}{how}"
+        found["armed", fault], found["ending", fault] = "in the hand", f"the force ends{why}"
+    return found
+
+
+def _held(now: Snapshot, coupler: AnyCoupler) -> list[float]:
+    """Where the arrows of COUPLER and HAND stand, and how long they are; no numbers where nothing is held."""
+    if now.status == "idle":
+        return [math.nan] * 18
+    felt = *(now.force / coupler.force_scale), *(now.torque / coupler.torque_scale)
+    return [*now.handle, *now.pull, *now.image, *felt]
+
+
+class _Mouse(Listener):
+    """Moves a Pointer as one page says; arms the session where its button goes down, and disarms where it goes up."""
+
+    def __init__(self, session: Session, hand: Pointer, taken: list[_Mouse]) -> None:
+        self._session, self._hand, self._taken, self._pressed = session, hand, taken, False
+
+    def hear(self, said: Mapping[str, Any]) -> str:
+        x, y, z = map(float, said["hand"])
+        pressed = said["pressed"]
+        if not (isinstance(pressed, bool) and math.isfinite(x + y + z)):
+            return "the mouse is nowhere"
+        if not self._taken:
+            self._taken.append(self)
+        if self._taken[0] is not self:
+            return "another page has the mechanism in its hand" if pressed else ""
+        self._hand.move(np.array([x, y, z]), pressed)
+        if pressed and self._session.is_closed:
+            return "the session is closed"
+        if pressed and not self._pressed:
+            self._session.arm()
+        if self._pressed and not pressed:
+            self._session.disarm()
+        self._pressed = pressed
+        return ""
+
+    def leave(self) -> None:
+        if self in self._taken:
+            self._hand.leave()
+            self._taken.remove(self)

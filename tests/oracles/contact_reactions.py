@@ -1,0 +1,115 @@
+"""Reactions of contacts by other means: all modes gone through in the plane, Pinocchio's ADMM solver in space."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from kane.native.contacts.complementarity import Complementarity, solve_complementarity
+
+OPEN, STUCK, FORTH, BACK = range(4)
+# Of reactions and accelerations of the order of one.
+ROUNDING = 1e-10
+
+
+class Contacts(NamedTuple):
+    """Contacts with accelerations W f + b; of each its normal row, then its tangents.
+
+    Attributes:
+        W, b: (m, m), (m,).
+        friction: coefficients, one a contact.
+        tangents: 1 or 2 of each.
+    """
+
+    W: np.ndarray
+    b: np.ndarray
+    friction: np.ndarray
+    tangents: int
+
+
+def by_lot(rng: np.random.Generator, contacts: int, tangents: int, speeds: int, rank: int | None = None) -> Contacts:
+    """Contacts of a system of so many speeds; of rows that leave no more than a rank where one is given."""
+    A, m = rng.normal(size=(speeds, speeds)), contacts * (1 + tangents)
+    J = rng.normal(size=(m, speeds))
+    if rank is not None:
+        J = rng.normal(size=(m, rank)) @ rng.normal(size=(rank, speeds))
+    W = J @ np.linalg.solve(A @ A.T + 0.1 * np.eye(speeds), J.T)
+    return Contacts(0.5 * (W + W.T), J @ rng.normal(size=speeds), rng.uniform(0, 0.8, contacts), tangents)
+
+
+def problem(W: np.ndarray, b: np.ndarray, rows: list[int], friction: np.ndarray) -> Complementarity:
+    """For kane, from no reactions on; of each contact how many rows it has, the normal one first."""
+    m, z = len(b), np.zeros((10, len(b)))
+    blocks = np.array([[sum(rows[:i]), 1, size - 1] for i, size in enumerate(rows)], np.int64).reshape(-1)
+    K, S = np.zeros((2, m, m))
+    scratch = (z[0], z[1], K, S, z[2], z[3], z[4], z[5], z[6], z[8], np.zeros(3 * m, np.int64))
+    return Complementarity(W, b, z[7], blocks, friction, np.zeros(len(rows)), *scratch)
+
+
+def solved(c: Contacts, start: np.ndarray | None = None) -> tuple[np.ndarray, float]:
+    """The reactions that kane finds, and the residual that it says."""
+    p = problem(c.W.copy(), c.b.copy(), [1 + c.tangents] * len(c.friction), c.friction.copy())
+    p.f[:] = 0.0 if start is None else start
+    with np.errstate(all="ignore"):
+        residual = solve_complementarity(p)
+    return p.f, residual
+
+
+def violation(c: Contacts, f: np.ndarray) -> float:
+    """By how much reactions break Signorini's law, Coulomb's or that of greatest dissipation, over the largest.
+
+    Friction that dissipates most is opposite to the acceleration a_t: f_t . a_t = -mu f_n |a_t|.
+    """
+    a = (c.W @ f + c.b).reshape(len(c.friction), -1)
+    g, unit = f.reshape(len(c.friction), -1), np.abs(np.diag(c.W)).max()
+    force = max(np.abs(f).max(), np.abs(c.b).max() / unit)
+    normal = np.maximum.reduce([-g[:, 0], -a[:, 0] / unit, np.minimum(np.abs(g[:, 0]), np.abs(a[:, 0]) / unit)])
+    bound, size = c.friction * g[:, 0], np.linalg.norm(g[:, 1:], axis=1)
+    speed = np.linalg.norm(a[:, 1:], axis=1)
+    dissipated = (np.sum(g[:, 1:] * a[:, 1:], axis=1) + bound * speed) / (unit * force)
+    return float(max(normal.max(), (size - bound).max(), np.abs(dissipated).max()) / force)
+
+
+def by_enumeration(c: Contacts) -> list[np.ndarray]:
+    """The reactions of all modes of contacts in the plane that the laws hold in."""
+    found: list[np.ndarray] = []
+    for mode in product((OPEN, STUCK, FORTH, BACK), repeat=len(c.friction)):
+        K, right = np.eye(len(c.b)), np.zeros(len(c.b))
+        for k, status in enumerate(mode):
+            n, t = 2 * k, 2 * k + 1
+            if status != OPEN:
+                K[n], right[n] = c.W[n], -c.b[n]
+            if status == STUCK:
+                K[t], right[t] = c.W[t], -c.b[t]
+            elif status != OPEN:
+                K[t, n] = c.friction[k] * (1 if status == FORTH else -1)
+        f = np.linalg.solve(K, right) if abs(np.linalg.det(K)) > 1e-12 else np.full(len(c.b), np.nan)
+        if violation(c, f) < ROUNDING and not any(np.allclose(f, other, atol=1e-8) for other in found):
+            found.append(f)
+    return found
+
+
+def by_pinocchio(c: Contacts) -> np.ndarray:
+    """The reactions of Pinocchio's ADMM solver, with the law of Coulomb as it is, not relaxed."""
+    import pinocchio as pin
+
+    contacts = len(c.friction)
+    order = np.concatenate([[3 * k + 1, 3 * k + 2, 3 * k] for k in range(contacts)])
+    models, datas = pin.StdVec_ConstraintModel(), pin.StdVec_ConstraintData()
+    anything = pin.buildSampleModelManipulator()
+    for friction in c.friction:
+        contact = pin.PointContactConstraintModel(anything, 1)
+        contact.setFriction(friction)
+        models.append(pin.ConstraintModel(contact))
+        datas.append(models[-1].createData())
+    settings, result = pin.ADMMSolverSettings(), pin.ADMMSolverResult()
+    settings.solve_ncp, settings.max_iterations = True, 100_000
+    settings.absolute_feasibility_tol = settings.absolute_complementarity_tol = 1e-10
+    settings.relative_feasibility_tol = settings.relative_complementarity_tol = 1e-10
+    W = pin.DelassusOperatorDense(c.W[np.ix_(order, order)])
+    assert pin.ADMMConstraintSolver(len(order)).solve(W, c.b[order], models, datas, settings, result)
+    f = np.empty(len(order))
+    f[order] = result.retrieveConstraintImpulses()
+    return f

@@ -1,0 +1,144 @@
+"""Reactions of several rough contacts at once.
+
+Going through all modes vouches for them in the plane, Pinocchio's ADMM solver in space, fifty digits for a ball in a
+groove, and the laws themselves, evaluated by NumPy, everywhere.
+"""
+
+import mpmath
+import numpy as np
+import pytest
+from oracles.contact_reactions import Contacts, by_enumeration, by_lot, by_pinocchio, problem, solved, violation
+
+from kane.native.contacts.interior import approach_inside
+
+# A residual that counts as solved.
+EXACT = 1e-12
+
+
+@pytest.mark.parametrize(("contacts", "speeds"), [(1, 3), (2, 4), (3, 7)])
+def test_reactions_in_the_plane_are_those_of_a_mode_that_going_through_all_of_them_finds(contacts, speeds):
+    rng = np.random.default_rng(contacts)
+    for _ in range(12):
+        c = by_lot(rng, contacts, 1, speeds)
+        f, residual = solved(c)
+        assert residual < EXACT
+        assert min(np.abs(f - other).max() for other in by_enumeration(c)) < 1e-9 * np.abs(f).max(initial=1.0)
+
+
+@pytest.mark.parametrize(("contacts", "speeds"), [(1, 6), (3, 12)])
+def test_reactions_in_space_are_those_of_pinocchio(contacts, speeds):
+    """To 1e-5: what its solver is asked for is 1e-10 of the residual, which contacts of little weight enlarge."""
+    pytest.importorskip("pinocchio")
+    rng = np.random.default_rng(speeds)
+    for _ in range(6):
+        c = by_lot(rng, contacts, 2, speeds)
+        f, residual = solved(c)
+        assert residual < EXACT
+        np.testing.assert_allclose(f, by_pinocchio(c), atol=1e-5 * max(1.0, np.abs(f).max()))
+
+
+@pytest.mark.parametrize(
+    ("contacts", "tangents", "speeds", "rank"), [(6, 2, 24, None), (4, 2, 6, 6), (3, 1, 3, 3), (4, 2, 9, 5)]
+)
+def test_reactions_keep_the_laws_also_where_rows_repeat_others(contacts, tangents, speeds, rank):
+    rng = np.random.default_rng(speeds)
+    for _ in range(5):
+        c = by_lot(rng, contacts, tangents, speeds, rank)
+        f, residual = solved(c)
+        assert residual < EXACT
+        assert violation(c, f) < 10 * EXACT
+
+
+def test_reactions_of_a_ball_turned_in_a_groove_are_those_of_fifty_digits():
+    """A torque beyond what both walls hold: both slip, and friction and normal forces hold the centre."""
+    mpmath.mp.dps = 50
+    c, mu, mass, inertia, radius, torque = np.sqrt(0.5), 0.5, 1.0, 0.004, 0.1, 2.0
+    normals, tangents = [(c, c), (-c, c)], [(c, -c), (c, c)]
+    J = np.array([[*normals[0], 0], [*tangents[0], radius], [*normals[1], 0], [*tangents[1], radius]])
+    inverse = np.diag([1 / mass, 1 / mass, 1 / inertia])
+    free = np.array([0.0, -9.81, torque / inertia])
+    f, residual = solved(Contacts(J @ inverse @ J.T, J @ free, np.array([mu, mu]), 1))
+    assert residual < EXACT
+    # Friction is -mu N along the tangents.
+    exact = mpmath.mpf(mu)
+    A = mpmath.matrix(2, 2)
+    for k in range(2):
+        for j in range(2):
+            A[j, k] = mpmath.mpf(J[2 * k, j]) - exact * mpmath.mpf(J[2 * k + 1, j])
+    N = mpmath.lu_solve(A, mpmath.matrix([0, mpmath.mpf("9.81")]))
+    expected = [float(N[0]), -mu * float(N[0]), float(N[1]), -mu * float(N[1])]
+    np.testing.assert_allclose(f, expected, rtol=1e-12)
+
+
+def test_a_box_on_four_corners_has_reactions_though_the_fourth_repeats_the_others():
+    corners = np.array([(x, z) for x in (-0.1, 0.1) for z in (-0.1, 0.1)])
+    rows = []
+    for x, z in corners:
+        # Normal y, tangents z and x, of velocity and turning rate about the centre, at height 0.1.
+        r = np.array([x, -0.1, z])
+        rows += [[*axis, *np.cross(r, axis)] for axis in np.eye(3)[[1, 2, 0]]]
+    J, inverse = np.array(rows), np.diag(1 / np.array([2, 2, 2, 0.02, 0.02, 0.02]))
+    push = 5.0
+    c = Contacts(J @ inverse @ J.T, J @ inverse @ [push, -2 * 9.81, 0, 0, 0, 0], np.full(4, 0.5), 2)
+    f, residual = solved(c)
+    assert residual < EXACT
+    assert violation(c, f) < EXACT
+    np.testing.assert_allclose(J.T @ f, [-push, 2 * 9.81, 0, 0, 0, 0], atol=1e-10)
+
+
+def test_where_there_are_two_solutions_the_one_that_it_starts_at_is_kept():
+    """A contact whose slip jams it: with the friction either it sticks, or it slips away; each is found from itself."""
+    rng, seen = np.random.default_rng(7), 0
+    for _ in range(200):
+        c = by_lot(rng, 2, 1, 3)._replace(friction=np.array([3.0, 3.0]))
+        found = by_enumeration(c)
+        if len(found) > 1:
+            seen += 1
+            for f in found:
+                kept, residual = solved(c, f)
+                assert residual < EXACT
+                np.testing.assert_allclose(kept, f, atol=1e-8 * np.abs(f).max())
+    assert seen > 0
+
+
+def test_the_same_problem_gives_the_same_bits():
+    c = by_lot(np.random.default_rng(0), 4, 2, 9)
+    first, _ = solved(c)
+    again, _ = solved(c)
+    assert first.tobytes() == again.tobytes()
+
+
+def test_what_has_no_solution_is_not_called_solved():
+    """A push that accelerates what it pushes into the surface: W < 0, b < 0."""
+    _, residual = solved(Contacts(np.array([[-1.0, 0.2], [0.2, 1.0]]), np.array([-1.0, 0.0]), np.array([0.0]), 1))
+    assert residual > 1e-3
+
+
+@pytest.mark.parametrize(("tangents", "speeds", "seed"), [(2, 6, 66), (2, 6, 106), (1, 3, 149)])
+def test_contacts_of_one_body_that_relaxation_comes_nowhere_near_have_reactions_found_from_inside(
+    tangents, speeds, seed
+):
+    """Six contacts with no more rows of rank than one body has speeds; what relaxation left here was 1e-6 and more."""
+    c = by_lot(np.random.default_rng(seed), 6, tangents, speeds, speeds)
+    f, residual = solved(c)
+    assert residual < EXACT
+    assert violation(c, f) < 10 * EXACT
+
+
+@pytest.mark.parametrize("tangents", [0, 1, 2])
+def test_inner_points_lead_near_reactions_of_cones_of_any_kind(tangents):
+    """Without tangents, with one and with two; the first contact is smooth. Residuals are of the laws themselves."""
+    rng = np.random.default_rng(tangents)
+    c = by_lot(rng, 4, tangents, 9)
+    c.friction[0] = 0.0
+    p = problem(c.W.copy(), c.b.copy(), [1 + tangents] * 4, c.friction.copy())
+    assert approach_inside(p, 1.0)
+    assert violation(c, p.f) < 1e-4
+    assert p.f.reshape(4, -1)[0, 1:] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_inner_points_are_none_where_a_force_has_a_least_size():
+    c = by_lot(np.random.default_rng(0), 2, 2, 6)
+    p = problem(c.W, c.b, [3, 3], c.friction)
+    p.least[1] = 0.5
+    assert not approach_inside(p, 1.0)

@@ -1,0 +1,163 @@
+"""Forces of rows in islands, kernels called as they are written: NumPy says which forces are the shortest."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from kane.native.contacts.blocks import ITEM, record_size
+from kane.native.contacts.header import CHANGING, COULOMB, FRICTION, HELD, MANY_SPEEDS, NUMBERS, SLIDING, STATIC, STATUS
+from kane.native.contacts.header import TABLE as CANDIDATE
+from kane.native.contacts.islands import DETERMINED, REPEATING, UNSOLVED, note_group, share_friction, solve_islands
+from kane.native.contacts.quick import LIMITS
+
+CORNERS = [(0.1, 0.1), (-0.1, 0.1), (-0.1, -0.1), (0.1, -0.1)]
+STATIC_FRICTION = 0.5
+# What scratch may hold before it is written: an index that there is none of.
+RUBBISH = 10**9
+
+
+class Boxes:
+    """Boxes in random metrics on corners that stick, or slip with friction: rows of each corner, and M and h.
+
+    Attributes:
+        quick: what the kernels are given.
+        A, AF: rows, without and with the friction of what slips.
+        M, h: of the boxes.
+        box, sticks: of each row its box, and whether it is of friction that sticks.
+    """
+
+    def __init__(self, rng, slips, corners=4, least_speeds=0):
+        n = max(6 * len(slips), least_speeds)
+        self.M, self.h = np.eye(n), rng.normal(size=n)
+        rows, self.box, self.sticks, groups = [], [], [], []
+        for k, slip in enumerate(slips):
+            own, T = slice(6 * k, 6 * k + 6), rng.normal(size=(6, 6))
+            self.M[own, own] = 3 * np.eye(6) + (0.1 if slip else 1.0) * T @ T.T
+            way = rng.uniform(0, 6)
+            for x, y in CORNERS[:corners]:
+                A = np.zeros((3, n))
+                for row, axis in zip(A, np.eye(3)[[2, 0, 1]], strict=True):
+                    row[own] = [*axis, *np.cross([x, y, -0.05], axis)]
+                friction = -0.3 * (np.cos(way) * A[1] + np.sin(way) * A[2])
+                found = [(A[0], A[0] + friction)] if slip else [(row, row) for row in A]
+                groups.append((own, len(found), slip))
+                rows += found
+                self.box += [k] * len(found)
+                self.sticks += [False] if slip else [False, True, True]
+        self.A, self.AF = (np.array(x) for x in zip(*rows, strict=True))
+        self._load(groups)
+
+    def _load(self, groups):
+        """Records: y = L^-1 a, w = D^-1 L^-1 of the row with friction, b, square, reach, remainder, velocity."""
+        n, m, G = len(self.h), len(self.A), len(groups)
+        C = np.linalg.cholesky(self.M)
+        L, D = C / np.diag(C), np.diag(C) ** 2
+        self.Y, self.W = np.linalg.solve(L, self.A.T).T, np.linalg.solve(L, self.AF.T).T / D
+        self.L, self.scaled = L, -np.linalg.solve(L, self.h) / D
+        self.b = -self.Y @ self.scaled
+        integers = {"owner": n, "items": ITEM * G, "slot": G, "tail": m, "loose": m, "number": n, "column": n}
+        numbers = {"found": n + m, "pivot": m, "b": m, "square": m, "reach": m}
+        numbers["given"] = n + (m + 2 * G) * record_size(n)
+        vectors = {name: np.full(size, RUBBISH) for name, size in integers.items()}
+        vectors |= {name: np.full(size, np.nan) for name, size in numbers.items()}
+        table, changing = np.zeros(CANDIDATE * G, int), np.zeros(CHANGING * G, int)
+        k = SimpleNamespace(
+            n=n,
+            S=np.full((m, m), np.nan),
+            Y=np.full((m, n), np.nan),
+            W=np.full((n, m), np.nan),
+            at=SimpleNamespace(scaled=0),
+            table=table,
+            changing=changing,
+        )
+        vars(k).update(vectors)
+        k.given[:n] = self.scaled
+        table[FRICTION::CANDIDATE] = COULOMB
+        changing[STATUS::CHANGING] = [SLIDING if slip else HELD for _, _, slip in groups]
+        place, row = n, 0
+        for group, (own, count, _) in enumerate(groups):
+            columns = np.arange(n)[own] if n > MANY_SPEEDS else np.arange(n)
+            first, width = (place + len(columns) if n > MANY_SPEEDS else place), len(columns)
+            k.given[place : place + width] = columns
+            for r in range(row, row + count):
+                y, w = self.Y[r, columns], self.W[r, columns]
+                record = [*y, *w, self.b[r], self.Y[r] ** 2 @ (1 / D), np.abs(self.W[r]).max(), 1.0, 0.0]
+                at = first + (r - row) * record_size(width)
+                k.given[at : at + len(record)] = record
+            place, row = note_group(k, group, group, place, count, width), row + count
+        self.quick, self.groups = k, G
+
+    def forces(self):
+        """Those in the range of the rows, which hold these."""
+        U, values, _ = np.linalg.svd(self.A, full_matrices=False)
+        Q = U[:, values > 1e-9 * values[0]]
+        S = self.Y @ self.W.T
+        return Q @ np.linalg.solve(Q.T @ S @ Q, Q.T @ self.b)
+
+
+@pytest.mark.parametrize("least_speeds", [0, MANY_SPEEDS + 1])
+@pytest.mark.parametrize("slips", [[False], [True], [False, True, False]])
+def test_forces_of_rows_that_repeat_others_are_the_shortest_and_hold_all_rows(slips, least_speeds):
+    """Four corners of each box: 12 rows of rank 6 that stick, 4 of rank 3 that slip."""
+    boxes = Boxes(np.random.default_rng(len(slips)), slips, least_speeds=least_speeds)
+    k, n = boxes.quick, len(boxes.h)
+    how, least = solve_islands(k, boxes.groups, True, LIMITS)
+    assert how == REPEATING
+    assert 1e-3 < least < 1
+    expected = boxes.forces()
+    assert k.found[n:] == pytest.approx(expected, rel=1e-10, abs=1e-10)
+    accelerations = np.linalg.solve(boxes.L.T, k.given[:n])
+    assert accelerations == pytest.approx(np.linalg.solve(boxes.M, boxes.AF.T @ expected - boxes.h), abs=1e-10)
+    assert boxes.A @ accelerations == pytest.approx(0, abs=1e-10)
+    if not any(slips):
+        again = Boxes(np.random.default_rng(len(slips)), slips, least_speeds=least_speeds).quick
+        assert solve_islands(again, boxes.groups, False, LIMITS) == (how, least)
+        assert again.given[:n] == pytest.approx(k.given[:n], abs=1e-10)
+
+
+def test_boxes_side_by_side_have_the_forces_that_each_has_alone_to_the_last_bit():
+    rng = np.random.default_rng(0)
+    together = Boxes(rng, [False] * 6)
+    assert len(together.h) > MANY_SPEEDS
+    solve_islands(together.quick, together.groups, True, LIMITS)
+    first = together.quick.found[36:].reshape(6, 12)
+    for k in range(6):
+        alone = Boxes(np.random.default_rng(0), [False] * 6)
+        others = np.arange(36) // 6 != k
+        alone.h[others] = 0.0
+        alone._load([(slice(6 * (g // 4), 6 * (g // 4) + 6), 3, False) for g in range(24)])
+        solve_islands(alone.quick, alone.groups, True, LIMITS)
+        assert alone.quick.found[36:].reshape(6, 12)[k].tobytes() == first[k].tobytes()
+
+
+def test_friction_that_is_redundant_is_shared_out_as_its_bounds():
+    """The least sum of f^2 / (mu N) of what makes the same, by the pseudoinverse; normal forces stay."""
+    boxes = Boxes(np.random.default_rng(4), [False, True, False])
+    k, n = boxes.quick, len(boxes.h)
+    solve_islands(k, boxes.groups, True, LIMITS)
+    before, gaps = k.found[n:].copy(), np.zeros(NUMBERS * boxes.groups)
+    gaps[STATIC::NUMBERS] = STATIC_FRICTION
+    assert share_friction(k, len(before), gaps, LIMITS)
+    sticks, box = np.array(boxes.sticks), np.array(boxes.box)
+    normal = np.repeat(before[~sticks], np.where([g < 4 or g > 7 for g in range(12)], 3, 1))
+    least = np.array([1e-6 * np.abs(before[box == i]).max() for i in box])
+    weight = np.sqrt(np.maximum(STATIC_FRICTION * normal, least))[sticks]
+    B, made = boxes.A[sticks].T * weight, boxes.A[sticks].T @ before[sticks]
+    expected = before.copy()
+    expected[sticks] = weight * (np.linalg.pinv(B, rcond=1e-10) @ made)
+    assert np.abs(expected - before).max() > 0.1
+    assert k.found[n:] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_three_corners_that_slip_have_forces_that_are_determined():
+    boxes = Boxes(np.random.default_rng(2), [True, True], corners=3)
+    how, _ = solve_islands(boxes.quick, boxes.groups, True, LIMITS)
+    assert how == DETERMINED
+    assert boxes.quick.found[12:] == pytest.approx(boxes.forces(), abs=1e-10)
+
+
+def test_rows_that_contradict_those_they_repeat_are_not_solved():
+    boxes = Boxes(np.random.default_rng(3), [False])
+    boxes.quick.given[boxes.quick.tail[-1]] += 1.0
+    assert solve_islands(boxes.quick, boxes.groups, True, LIMITS) == (UNSOLVED, 0.0)

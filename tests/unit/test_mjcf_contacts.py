@@ -1,0 +1,167 @@
+"""Geoms of MJCF files that touch a floor, and limits that become stops, where that is asked for.
+
+What vouches: MuJoCo's own distances between geoms, and the contacts that it finds in the pose in which a run ends.
+"""
+
+import math
+import struct
+
+import numpy as np
+import pytest
+
+import kane
+from kane.dynamics.contact_functions import contact_functions
+from kane.errors import ImportFileError, ModelError
+from kane.native.contacts.header import GAP
+from kane.simulation.modes.rows_at import RowsAt
+
+mujoco = pytest.importorskip("mujoco")
+
+SHAPES = """<mujoco model="shapes">
+<default><default class="hidden"><geom group="3"/></default></default>
+<worldbody><geom name="floor" type="plane" size="1 1 .1" pos="0 0 .2"/><geom name="post" type="box" size="1 1 1"/>
+<body name="plinth" pos="3 0 0"><geom name="stone" type="sphere" size=".1"/></body>
+<body name="a" pos="0 0 1"><freejoint name="a"/>
+ <geom name="box" type="box" size=".1 .2 .3" pos=".1 0 0" euler="0 0 30"/>
+ <geom name="ball" type="sphere" size=".1" class="hidden"/>
+ <geom name="rod" type="capsule" size=".05" fromto="0 0 0 .5 .2 0"/>
+ <geom name="egg" type="ellipsoid" size=".1 .2 .3" pos="0 .3 0"/>
+ <geom name="look" type="sphere" size=".9" contype="0" conaffinity="0"/>
+ <body name="b" pos="0 0 .5"><joint name="q2" axis="1 0 0" range="-30 45" limited="true"/>
+  <geom name="inner" type="box" size=".1 .1 .4" pos="0 0 .2"/></body>
+</body></worldbody></mujoco>"""
+
+
+def test_what_touches_is_as_far_from_the_floor_as_mujoco_has_it():
+    model = kane.load_mjcf(SHAPES, floor=0.2, friction=kane.Coulomb(0.5))
+    dyn = kane.build(kane.formulate(model))
+    names = [c.name for c in dyn.equations.candidates]
+    assert {name.split(":")[0] for name in names} == {"box", "ball", "rod", "egg", "inner"}
+    m = mujoco.MjModel.from_xml_string(SHAPES)
+    data, floor = mujoco.MjData(m), m.geom("floor").id
+    random = np.random.default_rng(7)
+    for _ in range(5):
+        turn = random.normal(size=4)
+        turn /= np.linalg.norm(turn)
+        place, q2 = [0.3, -0.2, 2.0 + random.random()], random.uniform(-0.5, 0.7)
+        data.qpos[:] = [*place, *turn, q2]
+        mujoco.mj_forward(m, data)
+        q = [*turn, *place, q2]
+        found = {}
+        for name, gap in zip(names, _gaps(dyn, q), strict=True):
+            of = name.split(":")[0]
+            found[of] = min(found.get(of, math.inf), gap)
+        for name, gap in found.items():
+            wanted = mujoco.mj_geomDistance(m, data, floor, m.geom(name).id, 10.0, None)
+            assert gap == pytest.approx(wanted, abs=1e-9), name
+
+
+def _gaps(dyn, q):
+    """The gap of each candidate at coordinates."""
+    state = np.array([[0.0, *q, *np.zeros(len(dyn.equations.u))]])
+    return RowsAt(contact_functions(dyn), state, dyn.parameters).numbers[0, :, GAP]
+
+
+STOOL = """<mujoco model="stool"><option gravity="0 0 -9.81"/>
+<worldbody><geom name="floor" type="plane" size="2 2 .1"/>
+<body name="seat" pos="0 0 .8"><freejoint name="seat"/>
+ <geom name="top" type="cylinder" size=".2 .02" mass="2"/>
+ <geom name="left" type="sphere" size=".03" pos=".15 .1 -.4" mass=".3"/>
+ <geom name="right" type="sphere" size=".03" pos=".15 -.1 -.4" mass=".3"/>
+ <geom name="back" type="sphere" size=".03" pos="-.15 0 -.4" mass=".3"/>
+</body></worldbody></mujoco>"""
+
+
+NAMELESS = """<mujoco><worldbody>
+<body name="foot" pos="0 0 1"><freejoint/><geom type="sphere" size=".1"/></body>
+<body name="arm" pos="0 1 1"><freejoint/><geom name="foot" type="sphere" size=".1"/><geom type="sphere" size=".2"/>
+ <geom type="sphere" size=".2"/><geom name="arm 4" type="sphere" size=".1"/><geom type="box" size=".1 .1 .1"/></body>
+</worldbody></mujoco>"""
+
+
+def test_geoms_without_names_are_called_by_their_bodies_and_none_twice():
+    names = [c.name.split(":")[0] for c in kane.load_mjcf(NAMELESS, floor=0.0).candidates]
+    assert list(dict.fromkeys(names)) == ["foot 1", "foot", "arm 2", "arm 3", "arm 4", "arm 5"]
+
+
+def test_what_comes_to_rest_touches_where_mujoco_finds_contacts():
+    dyn = kane.build(kane.formulate(kane.load_mjcf(STOOL, floor=0.0, friction=kane.Coulomb(0.6))))
+    run = kane.simulate(dyn, until=2.0, q={"seat_x": 0.1, "seat_z": 0.5}, u={"seat_vx": 0.2})
+    assert np.abs(run.u[-1]).max() < 1e-9
+    active = {c.name for c in dyn.equations.candidates if run.active(c.name)[-1]}
+    m = mujoco.MjModel.from_xml_string(STOOL)
+    data = mujoco.MjData(m)
+    data.qpos[:] = [run[f"seat_{name}"][-1] for name in ("x", "y", "z", "qw", "qx", "qy", "qz")]
+    data.qpos[2] -= 1e-7  # MuJoCo lists what is inside
+    mujoco.mj_forward(m, data)
+    found = {m.geom(c.geom2).name: c for c in data.contact}
+    assert set(found) == active == {"left", "right", "back"}
+    for c in found.values():
+        assert c.dist == pytest.approx(-1e-7, abs=1e-9)
+
+
+def test_limits_become_stops_where_they_are_asked_for():
+    model = kane.load_mjcf(SHAPES, stops=True)
+    assert [c.name for c in model.candidates] == ["stop of q2: lower", "stop of q2: upper"]
+    dyn = kane.build(kane.formulate(model))
+    low, high = (_gaps(dyn, [1, 0, 0, 0, 0, 0, 3, x]) for x in (math.radians(-30), math.radians(45)))
+    assert low == pytest.approx([0.0, math.radians(75)], abs=1e-15)
+    assert high == pytest.approx([math.radians(75), 0.0], abs=1e-15)
+    assert not [note for note in model.notes if "limits" in note]
+    assert any(
+        "'q2': its limits are left out" in note and "stops=True" in note for note in kane.load_mjcf(SHAPES).notes
+    )
+
+
+def test_contacts_that_are_left_out_are_told():
+    without, floor = kane.load_mjcf(SHAPES), kane.load_mjcf(SHAPES, floor=0.0)
+    assert any("each other and through the floor; floor=0" in note for note in without.notes)
+    assert any(note.endswith("bodies pass through each other") for note in floor.notes)
+    assert not without.candidates
+
+
+def test_hulls_of_meshes_touch_where_they_are_asked_for(tmp_path):
+    corners = 0.1 * np.array([[-1, -1, -1], [1, -1, -1], [0, 1, -1], [0, 0, 1]], float)
+    faces = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]
+    data = b"\0" * 80 + struct.pack("<I", len(faces))
+    for face in faces:
+        data += struct.pack("<12fH", 0, 0, 0, *np.ravel(corners[face]), 0)
+    (tmp_path / "part.stl").write_bytes(data)
+    text = """<mujoco><asset><mesh name="part" file="part.stl" scale="2 2 2"/></asset><worldbody>
+    <body name="a" pos="0 0 1"><freejoint name="a"/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>
+    <geom type="mesh" mesh="part" pos="0 0 .3"/></body></worldbody></mujoco>"""
+    (tmp_path / "m.xml").write_text(text)
+    model = kane.load_mjcf(tmp_path / "m.xml", floor=0.0, hulls=8)
+    dyn = kane.build(kane.formulate(model))
+    assert min(_gaps(dyn, [1, 0, 0, 0, 0, 0, 1])) == pytest.approx(1.0 + 0.3 - 0.2, abs=1e-6)  # floats in the file
+    assert any("touches by a hull of 4 corners" in note for note in model.notes)
+    left = kane.load_mjcf(tmp_path / "m.xml", floor=0.0)
+    assert not left.candidates
+    assert any("hulls=20 lets a hull" in note for note in left.notes)
+    (tmp_path / "part.stl").unlink()
+    with pytest.raises(ImportFileError, match=r"body 'a'.*part\.stl"):
+        kane.load_mjcf(tmp_path / "m.xml", floor=0.0, hulls=8)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"floor": math.nan}, "floor= is nan"),
+        ({"hulls": 20}, "floor= is None"),
+        ({"friction": kane.Coulomb(0.5)}, "floor= is None"),
+        ({"floor": 0.0, "hulls": 3}, "hulls="),
+        ({"stops": 1}, "stops="),
+    ],
+)
+def test_what_is_asked_for_in_a_wrong_way_is_refused(options, words):
+    with pytest.raises(ModelError, match=words):
+        kane.load_mjcf(SHAPES, **options)
+
+
+def test_geoms_that_cannot_be_read_are_an_error_where_they_are_to_touch():
+    text = STOOL.replace('type="sphere" size=".03" pos="-.15', 'type="mesh" mesh="nowhere" pos="-.15').replace(
+        '<geom name="top"', '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><geom name="top"'
+    )
+    assert kane.load_mjcf(text).bodies
+    with pytest.raises(ImportFileError, match="its geoms, which are to touch the floor, cannot be read"):
+        kane.load_mjcf(text, floor=0.0)
