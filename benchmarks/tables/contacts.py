@@ -115,11 +115,15 @@ def table(mode: Mode) -> Table:
 
 def steps(mode: Mode) -> Table:
     """An ordinary step with six rows in force beside one of the same machine without contacts."""
-    runs = {}
-    for name, contacts in (("six rows in force", True), ("without contacts", False)):
-        dyn = kane.build(kane.formulate(ten_speeds(contacts=contacts, pressed=60.0, static=5.0)))
-        runs[name] = partial(_march, dyn)
-        runs[name](1)
+    dyn, free = (
+        kane.build(kane.formulate(ten_speeds(contacts=contacts, pressed=60.0, static=5.0))) for contacts in (True, False)
+    )
+    standing = ", ".join(f"c{k} held" for k in STANDING)
+    machines = {"six rows in force": dyn, "six rows in force, mode compiled": kane.compile_modes(dyn, [standing])}
+    machines["without contacts"] = free
+    runs = {name: partial(_march, each) for name, each in machines.items()}
+    for run in runs.values():
+        run(1)
     figures = interleaved(runs, batches=mode.batches)
     result = Table("Contacts: a step with 10 speeds and 6 rows in force", ("machine", "us a step", "x"))
     for name, figure in figures.items():

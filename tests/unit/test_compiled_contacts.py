@@ -21,8 +21,6 @@ G = 9.81
 FRICTION = kane.Coulomb(static=0.5, kinetic=0.4)
 # Rounding of some hundred operations, forces divided by pivots of 1e-3 and more.
 ROUNDING = 1e-11
-# How much farther from a state one way onto the rows may lead than another, as speeds are chosen.
-NEAR = 1e3
 
 
 def crate():
@@ -107,10 +105,14 @@ def in_mode(functions, dyn, statuses, along, state):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_accelerations_guards_and_settled_states_are_those_found_in_numbers(name):
-    """At states by lot, on the rows in force and off them by what a step leaves."""
+    """At states by lot, on the rows in force and off them by what a step leaves.
+
+    That states are settled by programs of the mode is seen by their last bits: they are not those found in numbers, but
+    where nothing is to be settled, or something is held as it was found, which is left to numbers.
+    """
     dyn, fast = built(name)
     numeric, own, rng = contact_functions(dyn), contact_functions(fast), np.random.default_rng(0)
-    place, looked_at = own.parts.held.stop + CHOSEN, set()
+    place, looked_at, in_programs = own.parts.held.stop + CHOSEN, set(), set()
     for k, statuses in [(k, s) for k, s in enumerate(fast.modes.statuses) for _ in range(8)]:
         q, u = 0.4 * rng.normal(size=len(dyn.equations.q)), rng.normal(size=len(dyn.equations.u))
         for start in dyn.equations.quaternions:
@@ -134,12 +136,10 @@ def test_accelerations_guards_and_settled_states_are_those_found_in_numbers(name
                 pair = (
                     getattr(f, what)(there, inputs[0], s.copy()) for f, s in zip((numeric, own), stages, strict=True)
                 )
-                expected, found = (x[: len(state) - 1] if what == "settle" else x for x in pair)
-                if what == "settle":  # another way onto the rows: what is on them by the one is so by the other
-                    assert np.abs(found - expected).max() < NEAR * (off + ROUNDING)
-                    again = np.concatenate([there[:1], found])
-                    expected = numeric.settle(again, inputs[0], stages[0].copy())[: len(found)]
+                expected, found = pair
                 assert np.abs(found - expected).max() < ROUNDING * (1.0 + np.abs(expected[expected < 1e99]).max()), what
+                if what == "settle" and not np.array_equal(found, expected):
+                    in_programs.add(k)
         again = [s.copy() for s in stages]
         for f, s in zip((numeric, own), again, strict=True):
             f.settle(states[0], inputs[0], s)
@@ -147,6 +147,8 @@ def test_accelerations_guards_and_settled_states_are_those_found_in_numbers(name
         assert ways[1] == pytest.approx(ways[0], abs=1e-12)
         assert np.array_equal(*(changing(f, s)[:, :ALONG] for f, s in zip((numeric, own), again, strict=True)))
     assert looked_at == {*range(len(fast.modes.statuses))}
+    in_force = [(fast.modes.words[k], k) for k in looked_at]
+    assert in_programs == {k for word, k in in_force if "lock held" not in word and (word != "free" or name == "slider")}
 
 
 def pushed():
@@ -231,21 +233,6 @@ def test_steppers_ensembles_and_controllers_take_compiled_modes():
     assert np.array_equal(stepper.q, alone.q[-1])
     copied = copy.deepcopy(fast)
     assert copied.modes == fast.modes
-
-
-def test_speeds_for_settling_are_chosen_near_a_state_that_is_given():
-    """An arm that hangs in the middle of its joints: no speed lifts its tip there."""
-    m = kane.Model("arm", gravity=(0, -G, 0))
-    last = m.ground
-    for k, at in ((1, (0, 0, 0)), (2, (0, -1, 0))):
-        link = m.body(f"link {k}", mass=1.0, inertia=(0.1,) * 3, com=(0, -0.5, 0))
-        m.connect(last, link, kane.Revolute(f"q{k}", axis="z"), at=at)
-        last = link
-    m.contact(last.point((0, -1, 0)), kane.Plane(m.ground.point((0, -1.5, 0)), m.ground.y), name="tip")
-    dyn = kane.build(kane.formulate(m))
-    chosen = [kane.compile_modes(dyn, ["tip held"], near=near) for near in (None, {"q1": 1.2, "q2": -1.0})]
-    modes = [contact_functions(d).parts.modes.modes[0] for d in chosen]
-    assert [mode.dependent for mode in modes] == [None, (0,)]
 
 
 def test_the_direction_of_slip_in_space_is_not_a_mode_of_its_own():

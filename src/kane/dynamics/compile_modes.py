@@ -54,8 +54,8 @@ def compile_modes(dyn: Dynamics, modes: Sequence[str] | None = None, *, near: An
             the last digits of results, then depends on the clock. ``simulate_many`` takes what is there when it begins,
             and where that is none has what it met compiled when it is done (of choices, what it met at ``times``).
         near: a state that satisfies the constraints, as ``kane.formulate`` takes it; needed where some constraint
-            equations imply the others, of which it says which are left out. Where constraints come and go, dependent
-            speeds for settling are chosen there, in place of the middle of all joints.
+            equations imply the others, of which it says which are left out. Where constraints come and go nothing is left
+            out, and it is not needed.
 
     Raises:
         ModelError: the model's constraints are not embedded in numbers, or some are not linear in the speeds; a mode is
@@ -73,7 +73,7 @@ def compile_modes(dyn: Dynamics, modes: Sequence[str] | None = None, *, near: An
     _require_several(eqs)
     at = None if near is None else Near(read_near(eqs.model, near).q, ())
     if eqs.candidates:
-        return _of_contacts(dyn, modes, at)
+        return _of_contacts(dyn, modes)
     if modes is None:
         dependent: Sequence[tuple[str, ...]] = ()
     else:
@@ -131,7 +131,7 @@ def _in_memory(eqs: Equations, count: int) -> Iterator[None]:
         ) from None
 
 
-def _of_contacts(dyn: Dynamics, modes: Any, near: Near | None) -> Dynamics:
+def _of_contacts(dyn: Dynamics, modes: Any) -> Dynamics:
     """``compile_modes`` of constraints that come and go."""
     eqs = dyn.equations
     if modes is None:
@@ -139,7 +139,7 @@ def _of_contacts(dyn: Dynamics, modes: Any, near: Near | None) -> Dynamics:
     else:
         statuses = _all(eqs) if modes == ALL else [_statuses(mode, eqs) for mode in _given(modes, eqs)]
     names = tuple(c.name for c in eqs.candidates)
-    fast = Dynamics(eqs, dyn.compile, AheadOfTime((), near, tuple(dict.fromkeys(statuses)), names, met=modes is None))
+    fast = Dynamics(eqs, dyn.compile, AheadOfTime((), None, tuple(dict.fromkeys(statuses)), names, met=modes is None))
     with _in_memory(eqs, len(statuses)):
         functions = contact_functions(fast)  # compiles them all
     assert functions is not None

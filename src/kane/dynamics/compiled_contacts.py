@@ -14,26 +14,26 @@ from kane.dynamics.lane_modes import LaneModes
 from kane.formulation.contact_mode import ContactMode
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import scheduled
-from kane.model.speed_choice import Near
-from kane.native.choices import CONSEQUENCES, DEPENDENT, MASK, STEP
 from kane.native.contacts import ahead, programs
 from kane.native.contacts.ahead import (
     AHEAD,
     CHOSEN,
     GUARDS,
-    IN_NUMBERS,
     INPUTS,
     MODES,
     NONE,
     OWN_GUARDS,
+    OWN_MISSED,
     OWN_RHS,
-    OWN_SIGHT,
+    OWN_SETTLED,
+    OWN_STEP,
     REACTIONS,
     RHS,
     SETTLE,
     STATUSES,
     row_length,
 )
+from kane.native.contacts.blocks import quick_places
 from kane.native.contacts.header import ALONG, BEGUN, CHANGING, SLIDING
 
 # What programs read of what slides: the direction of slip, and from which speed on that is one of its own.
@@ -46,36 +46,29 @@ class CompiledMode:
 
     Attributes:
         statuses: of the candidates.
-        programs: the right-hand side, guards, and what is seen at a state; where settling is compiled, a step of
-            Newton's method and what follows.
-        dependent: columns of u by which states are settled; None where that is left to numbers.
+        programs: the right-hand side and guards; where settling is compiled, what a state misses, a step of Newton's
+            method, and what is settled.
     """
 
     statuses: tuple[int, ...]
     programs: tuple[CompiledFunction, ...]
-    dependent: tuple[int, ...] | None
 
     @classmethod
-    def of(cls, mode: ContactMode, near: Near | None, code_of: Callable[[Program], CompiledFunction]) -> CompiledMode:
+    def of(cls, mode: ContactMode, code_of: Callable[[Program], CompiledFunction]) -> CompiledMode:
         """The code of a mode."""
-        found = {"slopes": mode.accelerations(), "guards": mode.guards(), "sight": mode.sight()}
-        settled = mode.settled(near)
-        if settled is not None and settled.dependent:
-            found |= {"step": settled.step(), "consequences": settled.consequences()}
-        programs = tuple(code_of(scheduled(mode.open, name, x)) for name, x in found.items())
-        return cls(mode.statuses, programs, None if settled is None else settled.columns)
+        found = {"slopes": mode.accelerations(), "guards": mode.guards()}
+        if mode.settles:
+            found |= {"missed": mode.missed(), "step": mode.step(), "settled": mode.settled()}
+        return cls(mode.statuses, tuple(code_of(scheduled(mode.open, name, x)) for name, x in found.items()))
 
-    def row(self, speeds: int, starts: Iterator[int]) -> np.ndarray:
+    def row(self, starts: Iterator[int]) -> np.ndarray:
         """As native code reads it, the stages of the programs at these places."""
         nc = len(self.statuses)
-        row = np.zeros(row_length(nc, speeds), np.int64)
+        row = np.zeros(row_length(nc), np.int64)
         row[STATUSES : STATUSES + nc] = self.statuses
-        choice = STATUSES + nc
-        places = (OWN_RHS, OWN_GUARDS, OWN_SIGHT, choice + STEP, choice + CONSEQUENCES)
+        places = (OWN_RHS, OWN_GUARDS, OWN_MISSED, OWN_STEP, OWN_SETTLED)
         for place, compiled in zip(places, self.programs, strict=False):
             row[place : place + 2] = compiled.address, next(starts)
-        row[choice + DEPENDENT] = IN_NUMBERS if self.dependent is None else len(self.dependent)
-        row[[choice + MASK + j for j in self.dependent or ()]] = 1
         return row
 
 
@@ -85,22 +78,19 @@ class ContactModes:
 
     Attributes:
         modes: by now.
-        inputs, speeds, candidates, rows: how many the model has.
+        inputs, candidates: how many the model has.
         expected: whether there are any, or may be some later in a run.
     """
 
     modes: tuple[CompiledMode, ...] = ()
     inputs: int = 0
-    speeds: int = 0
     candidates: int = 0
-    rows: int = 0
     expected: bool = False
 
     @classmethod
     def of(cls, equations: Equations, given: AheadOfTime) -> ContactModes:
         """None as yet, of equations with the rows of all candidates."""
-        eqs = equations
-        sizes = len(eqs.inputs), len(eqs.u), len(eqs.candidates), len(eqs.constraints)
+        sizes = len(equations.inputs), len(equations.candidates)
         return cls((), *sizes, expected=bool(given.statuses) or given.met)
 
     @property
@@ -116,7 +106,7 @@ class ContactModes:
     @property
     def length(self) -> int:
         """Of the block that native code reads."""
-        return AHEAD + len(self.modes) * int(row_length(self.candidates, self.speeds)) if self.expected else 0
+        return AHEAD + len(self.modes) * int(row_length(self.candidates)) if self.expected else 0
 
     def block(self, starts: Iterable[int]) -> np.ndarray:
         """What native code reads, int64, none of the modes in force; the stages of the programs at these places."""
@@ -127,12 +117,12 @@ class ContactModes:
         numeric = {which: program() for which, program in each.items()}
         for which, value in {**numeric, MODES: len(self.modes), CHOSEN: NONE, INPUTS: self.inputs}.items():
             own[which] = value
-        return np.concatenate([own, *(mode.row(self.speeds, places) for mode in self.modes)])
+        return np.concatenate([own, *(mode.row(places) for mode in self.modes)])
 
     def in_lanes(self, header: np.ndarray, changing: int) -> LaneModes:
         """What trajectories side by side call, from the header of a stage and where in it begins what changes."""
         first = len(header) - self.length
-        rows = header[first + AHEAD :].reshape(-1, int(row_length(self.candidates, self.speeds)))
+        rows = header[first + AHEAD :].reshape(-1, int(row_length(self.candidates)))
         places = (rows[:, OWN_RHS + 1].tolist(), rows[:, OWN_GUARDS + 1].tolist())
         along = [
             [changing + k * CHANGING + i for k, status in enumerate(mode) if status == SLIDING for i in READ]
@@ -145,7 +135,7 @@ class ContactModes:
         """Whether a block may name this mode as the one in force."""
         return not self.expected or NONE <= int(block[CHOSEN]) < len(self.modes)
 
-    @property
-    def room(self) -> int:
-        """How many doubles of scratch they need."""
-        return int(ahead.room(self.inputs, self.candidates, self.rows)) if self.expected else 0
+    def scratch(self, head: np.ndarray, block: np.ndarray) -> int:
+        """How many doubles native code needs in all, with this header and block."""
+        places = ahead.ahead_places(head, block, self.inputs) if self.expected else quick_places(head, block)
+        return int(places.end)

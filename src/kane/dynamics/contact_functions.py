@@ -31,7 +31,7 @@ from kane.native.blocks import settled_places
 from kane.native.contacts import ahead, charted, passing
 from kane.native.contacts import programs as native
 from kane.native.contacts.ahead import CHOSEN
-from kane.native.contacts.blocks import change_places, contact_places, quick_places, record_size
+from kane.native.contacts.blocks import change_places, contact_places, record_size
 from kane.native.contacts.charted import CHARTED
 from kane.native.contacts.excursion import change
 from kane.native.contacts.header import (
@@ -263,7 +263,7 @@ class ContactFunctions:
         mode = ContactMode(self.equations, self.tree, statuses)
         mode.require_independent()
         known = self.parts.modes
-        modes = replace(known, modes=(*known.modes, CompiledMode.of(mode, self.modes.near, self.code_of)))
+        modes = replace(known, modes=(*known.modes, CompiledMode.of(mode, self.code_of)))
         return self._over(replace(self.parts, modes=modes), self.tree, self.modes, self.code_of)
 
     def in_charts(self, charts: ChartPrograms) -> ContactFunctions:
@@ -305,8 +305,7 @@ class ContactFunction(ConstrainedFunction):
     parts: ContactParts
 
     def scratch(self, head: np.ndarray) -> int:
-        parts = self.parts
-        return int(quick_places(head, head[block_at(head) :]).end) + parts.modes.room
+        return self.parts.modes.scratch(head, head[block_at(head) :])
 
 
 class StepOver(ContactFunction):

@@ -28,6 +28,7 @@ from kane.native.arrays import (
     Vector,
 )
 from kane.native.choices import FOLLOWING, STEPPED
+from kane.native.contacts.ahead import DIGITS
 from kane.native.settled_lanes import NONE, LaneChoices, LanePrograms, LaneSettling
 from kane.simulation.integrators.explicit import Adaptive
 from kane.simulation.problem import Problem
@@ -191,7 +192,7 @@ class SettledLanes:
             settling=_room_to_settle(steps, consequences, width, n),
             stage=aligned(width * sum(int(each.places[2].sum()) for each in programs)),
             scratch=aligned(width * max([n, *(program.n_out for program in modes.programs[GUARDS])])),
-            seen=aligned(width * guards),
+            seen=aligned(width * (guards + n + DIGITS)),
             at=np.array(LOOKS),
             looks=np.zeros((width, len(LOOKS) * guards)),
             quiet=np.zeros(width, np.int64),

@@ -14,7 +14,7 @@ Source: Gillespie 2003, section 4; Eqs. 43-46.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
@@ -23,20 +23,18 @@ from kane.expression.collector import collector_paused
 from kane.expression.construct import absolute, less, maximum, minimum, select, sqrt
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT
+from kane.expression.traverse import substitute
 from kane.formulation.constraints.candidates import CandidateEquations
-from kane.formulation.constraints.near_state import NearState, pivot_columns
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import Quantity
 from kane.formulation.quantities.responses import Responses
-from kane.formulation.read_model import probe_of
-from kane.formulation.settling import SettledChoice
 from kane.formulation.tree.sparse import eliminated
 from kane.geometry.scalars import is_zero
 from kane.model.contacts import Coulomb
-from kane.model.speed_choice import Near
 from kane.native.contacts.header import GAP, HELD, KINETIC, OFF, ON, OPEN, SLIDING, STATIC
 from kane.native.contacts.quick import SLOW
+from kane.native.settle import ROUNDED
 
 # Vectors over the speeds by places in the order of elimination, without what is zero.
 Vector = dict[int, Any]
@@ -112,62 +110,101 @@ class ContactMode:
     def accelerations(self) -> Quantity:
         """dq/dt and udot."""
         with collector_paused():
-            free = self.open.unconstrained
-            if not any(self.statuses) and not self.rows:
-                return self._quantity("slope", [*free.kinematics, *free.forward])
-            v, udot = list(self._motion.v), [0.0] * len(self.open.u)
-            for k, (unknown, row) in enumerate(zip(self.tree.order, self.tree.factors[0], strict=True)):
-                for i, x in row.items():
-                    v[k] = v[k] - x * v[i]
-                udot[unknown] = v[k]
-            return self._quantity("slope", [*free.kinematics, *udot])
+            return self._quantity("slope", self._slopes)
 
     def guards(self) -> Quantity:
         """Two numbers for each candidate, of its normal row and of its tangents, negative where the mode may end.
 
         They are those of ``kane.native.contacts.programs.guards`` but for rounding: that of gaps that close, and the
-        side on which what slips begins, are left to it. Then the forces of all rows, zero where they are not in force.
+        side on which what slips begins, are left to it. Then dq/dt and udot, which are made of the same forces; whether
+        digits are lost; the forces of all rows, zero where they are not in force.
         """
         with collector_paused():
             forces, found, first = self._motion.forces, [], len(self.rows) - len(self._counted)
             at = dict(zip(self._counted, forces[first:], strict=True))
             for c, status in self._candidates:
                 found += [self._normal_guard(c, status, at), self._tangent_guard(c, status, at)]
+            found += [*self._slopes, *self._digits]
             return self._quantity("guard", [*found, *forces[:first], *self._reactions(at)])
 
-    def sight(self) -> Quantity:
-        """What is seen at a state, see ``kane.native.contacts.ahead``.
+    @property
+    def settles(self) -> bool:
+        """Whether states are settled by expressions: not where coordinates are settled by other speeds, or held as they
+        were found.
+        """
+        return self.open.system.own is None and all(row.integral is None for row in self.rows)
 
-        Whether digits are lost: the largest square of a row over its pivot; the largest acceleration that forces make
-        by themselves, and the largest that there is without them or with all. Slips.
+    def missed(self) -> Quantity:
+        """The largest residual of the configuration, and of the motion, of the rows in force."""
+        residuals = [row.configuration for row in self.rows if row.configuration is not None]
+        with collector_paused():
+            found = [self._size(residuals), self._size([row.motion for row in self.rows])]
+            return self._quantity("missed", found)
+
+    def step(self) -> Quantity:
+        """The largest square of a row over its pivot, and q one step of Newton's method nearer to the rows."""
+        eqs, residuals = self.open, [row.configuration for row in self.rows]
+        with collector_paused():
+            change, dependence = self._least_change([0.0 if x is None else -x for x in residuals])
+            rates = substitute(eqs.unconstrained.kinematics, dict(zip(eqs.u, map(self._lift, change), strict=True)))
+            return self._quantity("step", [dependence, *(q + x for q, x in zip(eqs.q, rates, strict=True))])
+
+    def settled(self) -> Quantity:
+        """The largest square of a row over its pivot, u on the rows, and the slips along both tangents of what slides.
+
+        A speed of which rounding is left is zero, as in numbers.
         """
         with collector_paused():
-            m, inverses = self._motion, self.tree.factors[1]
-            without = [absolute(self._lift(a * b)) for a, b in zip(m.z, inverses, strict=True)]
-            others = _largest([*without, *(absolute(self._lift(x)) for x in m.v)])
-            found = [_largest(m.dependence), _largest(m.pushed), others]
+            change, dependence = self._least_change([-row.motion for row in self.rows])
+            found = [dependence]
+            for u, x in zip(self.open.u, change, strict=True):
+                left = u + x
+                rounding = ROUNDED * absolute(u)
+                found.append(u if is_zero(x) else select(less(rounding, absolute(left)), left, self._lift(0.0)))
             for c, status in self._candidates:
                 if status == SLIDING:
                     found += [*(row.motion for row in c.tangents), 0.0][:2]
-            return self._quantity("sight", found)
+            return self._quantity("settled", found)
 
-    def settled(self, near: Near | None) -> SettledChoice | None:
-        """The choice of dependent speeds by which states are settled: the one that embedding in numbers takes near a
-        state, in the middle of all joints unless given. None where there is none, or where coordinates are settled by
-        other speeds or held as they were found: that is left to numbers.
+    def _least_change(self, b: Sequence[Any]) -> tuple[list[Any], Any]:
+        """s = M^-1 A^T lambda with A s = b, the least in kinetic energy; the largest square of a row over its pivot."""
+        Y, scaled = self._responses
+        forces, pivots = _solved(_matrix(scaled, Y, True), list(b), symmetric=True)
+        squares = [_dot(y, own) for y, own in zip(scaled, Y, strict=True)]
+        v = [sum(own, 0.0) * d for own, d in zip(self._shares(Y, forces), self.tree.factors[1], strict=True)]
+        return self._risen(v), _largest([self._over(a, b) for a, b in zip(squares, pivots, strict=True)])
+
+    @cached_property
+    def _slopes(self) -> list[Any]:
+        """dq/dt and udot."""
+        free = self.open.unconstrained
+        if not any(self.statuses) and not self.rows:
+            return [*free.kinematics, *free.forward]
+        return [*free.kinematics, *self._risen(self._motion.v)]
+
+    @property
+    def _digits(self) -> list[Any]:
+        """The largest square of a row over its pivot; the largest acceleration that forces make by themselves, and the
+        largest that there is without them or with all.
         """
-        eqs = self.open
-        rows = self.rows
-        if eqs.system.own is not None or any(row.integral is not None for row in rows):
-            return None
-        near = near or Near(dict(zip((leaf.name for leaf in eqs.q), eqs.neutral, strict=True)), ())
-        choice = replace(eqs.model.speed_choice, near=near, dependent=())
-        there = NearState(rows, eqs.system.speeds, choice, probe_of(eqs.model), eqs.t)
-        columns = pivot_columns(there.rows(there.q)) if rows else []
-        if len(columns) < len(rows):
-            return None
-        names = tuple(leaf.name for j, leaf in enumerate(eqs.u) if j in columns)
-        return SettledChoice(replace(eqs, constraints=rows, candidates=(), touching=False), names)
+        if not self.rows:
+            return [0.0, 0.0, 0.0]
+        m, inverses = self._motion, self.tree.factors[1]
+        without = [a * b for a, b in zip(m.z, inverses, strict=True)]
+        return [_largest(m.dependence), _largest(m.pushed), self._size([*without, *m.v])]
+
+    def _risen(self, v: Sequence[Any]) -> list[Any]:
+        """L^-1 v, by speeds."""
+        left, found = list(v), [0.0] * len(v)
+        for k, (unknown, row) in enumerate(zip(self.tree.order, self.tree.factors[0], strict=True)):
+            for i, x in row.items():
+                left[k] = left[k] - x * left[i]
+            found[unknown] = left[k]
+        return found
+
+    def _size(self, values: Sequence[Any]) -> Any:
+        """max |x|."""
+        return _largest([absolute(self._lift(x)) for x in values])
 
     @property
     def _counted(self) -> list[str]:
@@ -215,20 +252,30 @@ class ContactMode:
         with collector_paused():
             (L, inverses), free = self.tree.factors, self.open.unconstrained
             z = eliminated(L, [-x for x in free.route.loaded([0.0] * len(self.open.u))], self.tree.order)
-            Y = [self._response(row) for row in self.rows]
+            Y, scaled = self._responses
             X, slides = self._pushes(Y, z)
-            scaled = [{i: x * inverses[i] for i, x in y.items()} for y in Y]
             b = [-(row.remainder + _dot(y, dict(enumerate(z)))) for row, y in zip(self.rows, scaled, strict=True)]
             forces, pivots = _solved(_matrix(scaled, X, not slides), b, symmetric=not slides)
-            shares: list[list[Any]] = [[] for _ in z]
-            for x, force in zip(X, forces, strict=True):
-                for i, entry in x.items():
-                    shares[i].append(entry * force)
+            shares = self._shares(X, forces)
             v = [(a + sum(own, 0.0)) * d for a, own, d in zip(z, shares, inverses, strict=True)]
             sizes = [sum((absolute(self._lift(x)) for x in own), 0.0) for own in shares]
             pushed = [size * d for size, d in zip(sizes, inverses, strict=True)]
             squares = [_dot(y, own) for y, own in zip(scaled, Y, strict=True)]
             return Accelerated(z, v, forces, pushed, [self._over(a, b) for a, b in zip(squares, pivots, strict=True)])
+
+    @cached_property
+    def _responses(self) -> tuple[list[Vector], list[Vector]]:
+        """y of the rows in force, and D^-1 y."""
+        Y, inverses = [self._response(row) for row in self.rows], self.tree.factors[1]
+        return Y, [{i: x * inverses[i] for i, x in y.items()} for y in Y]
+
+    def _shares(self, X: Sequence[Vector], forces: Sequence[Any]) -> list[list[Any]]:
+        """What each force pushes, by places."""
+        found: list[list[Any]] = [[] for _ in self.open.u]
+        for x, force in zip(X, forces, strict=True):
+            for i, entry in x.items():
+                found[i].append(entry * force)
+        return found
 
     def _pushes(self, Y: Sequence[Vector], z: list[Any]) -> tuple[list[Vector], bool]:
         """What unit forces of the rows push, kinetic friction with its normal force; whether that is not Y.
@@ -303,7 +350,11 @@ def _length(vector: Sequence[Any]) -> Expr:
 
 
 def _largest(values: Sequence[Any]) -> Any:
-    return reduce(maximum, values) if values else 0.0
+    """By pairs of pairs, which a processor finds side by side."""
+    left = list(values) or [0.0]
+    while len(left) > 1:
+        left = [reduce(maximum, left[k : k + 2]) for k in range(0, len(left), 2)]
+    return left[0]
 
 
 def _sum(a: Vector, b: Vector) -> Vector:

@@ -107,7 +107,7 @@ def rhs(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
 def settle(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     """As ``kane.native.settle``: q, u, residuals of configuration and motion before, conditioning of the choice."""
     head = integers_at(stage, 0, HEADER)
-    if head[CHOSEN] != NONE and settle_by_choice(_settled_of(head, state, stage, work), rest, stage, out, work):
+    if head[CHOSEN] != NONE and _settle_by_choice(_settled_of(head, state, stage, work), rest, stage, out, work):
         return
     _call(head[SETTLE], head[NUMERIC], state, rest, stage, out, work)
     n, nq = head[SPEEDS], head[COORDINATES]
@@ -129,12 +129,12 @@ def _take_over(head: Any, own: Any, numeric: Any, stage: Any) -> None:
         own[HEADER + k] = numeric[HEADER + k]
     head[CHOSEN] = NONE
     for k in range(head[CHOICES]):
-        if is_choice(integers_at(stage, row_at(head, k), MASK + head[SPEEDS]), own):
+        if _is_choice(integers_at(stage, row_at(head, k), MASK + head[SPEEDS]), own):
             head[CHOSEN] = k
 
 
 @native_kernel
-def is_choice(row: Any, own: Any) -> bool:
+def _is_choice(row: Any, own: Any) -> bool:
     """Whether a row is of the choice in a header."""
     found = row[DEPENDENT] == own[RANK]
     for k in range(own[RANK]):
@@ -144,21 +144,22 @@ def is_choice(row: Any, own: Any) -> bool:
 
 @native_inline
 def _settled_of(head: Any, state: Any, stage: Any, work: Any) -> Any:
-    """The Settled of a call."""
+    """The Settled of a call, the state copied."""
     n = head[SPEEDS]
-    row = integers_at(stage, row_at(head, head[CHOSEN]), MASK + n)
-    return settled_by(row, head, integers_at(stage, HEADER + n, head[QUATERNIONS]), state, work)
-
-
-@native_inline
-def settled_by(row: Any, head: Any, quaternions: Any, state: Any, work: Any) -> Any:
-    """The Settled of a row, the state copied."""
-    at, length = choice_places(head), 1 + head[COORDINATES] + head[SPEEDS]
+    row, quaternions = integers_at(stage, row_at(head, head[CHOSEN]), MASK + n), HEADER + n
+    at, length = choice_places(head), 1 + head[COORDINATES] + n
     x, given = vector_at(work, at.state, length), vector_at(state, 0, length)
     for i in range(length):
         x[i] = given[i]
-    found, following = vector_at(work, at.found, STEPPED + length), vector_at(work, at.next, STEPPED + length)
-    return Settled(head, quaternions, row, x, found, following, vector_at(work, at.follows, FOLLOWING + length - 1))
+    return Settled(
+        head,
+        integers_at(stage, quaternions, head[QUATERNIONS]),
+        row,
+        x,
+        vector_at(work, at.found, STEPPED + length),
+        vector_at(work, at.next, STEPPED + length),
+        vector_at(work, at.follows, FOLLOWING + length - 1),
+    )
 
 
 @native_inline
@@ -176,7 +177,7 @@ def _call_own(s: Any, which: int, x: Any, rest: Any, stage: Any, out: Any, work:
 
 
 @native_inline
-def settle_by_choice(s: Any, rest: Any, stage: Any, out: Any, work: Any) -> bool:
+def _settle_by_choice(s: Any, rest: Any, stage: Any, out: Any, work: Any) -> bool:
     """Settle by the choice in force; whether that serves."""
     n, nq = s.head[SPEEDS], s.head[COORDINATES]
     normalise(s.state, s.quaternions)

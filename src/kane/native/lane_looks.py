@@ -6,7 +6,7 @@ from typing import Any
 
 from kane.native.arrays import AT_END, IDLE, SETTLE
 from kane.native.call import native_inline
-from kane.native.contacts.ahead import goes_on
+from kane.native.contacts.ahead import goes_on, keeps_digits
 from kane.native.contacts.header import block_at, changing_at, table_at
 from kane.native.modes import is_steady, land
 from kane.native.settled_lanes import (
@@ -15,7 +15,6 @@ from kane.native.settled_lanes import (
     chosen_in,
     lane_system,
     normalise_in_lanes,
-    slope_in_lanes,
 )
 from kane.native.state import is_finite
 from kane.native.vectors import add_slopes
@@ -25,12 +24,11 @@ from kane.native.vectors import add_slopes
 def land_in_lanes(single: Any, block: Any, out: Any) -> None:
     """The slope and the guards at the end of the step in all lanes, as ``modes.land`` has them of each alone.
 
-    Where a guard is negative or no number, or the mode is not compiled, they are found there.
+    Where a guard is negative or no number, digits are lost, or the mode is not compiled, they are found there.
     """
     own, lanes = single[4], len(block.lanes)
     guards = single[0].automaton.guards
     n = guards.out.size
-    slope_in_lanes(single, block, out)
     call_compiled(single, block, own.guards_of, own.seen)
     for lane in range(lanes):
         own.quiet[lane] = 0
@@ -38,6 +36,8 @@ def land_in_lanes(single: Any, block: Any, out: Any) -> None:
             continue
         if chosen_in(single, lane) != NONE and _sees_nothing(single, block, lane, AT_END):
             own.quiet[lane] = 1
+            for i in range(own.f.size):
+                out[i * lanes + lane] = own.seen[(n + i) * lanes + lane]
             continue
         for i in range(own.x.size):
             own.x[i] = block.state[(1 + i) * lanes + lane]
@@ -100,7 +100,7 @@ def _between_in_lanes(block: Any, dense: Any, quaternions: Any, theta: float) ->
 
 @native_inline
 def _sees_nothing(single: Any, block: Any, lane: int, look: int) -> bool:
-    """Keep the guards of a lane at a look; whether all are numbers, and none is negative."""
+    """Keep the guards of a lane at a look; whether all are numbers, none is negative, and digits are kept."""
     system, own, lanes = single[0], single[4], len(block.lanes)
     n = system.automaton.guards.out.size
     seen = own.looks[lane, look * n : (look + 1) * n]
@@ -109,7 +109,7 @@ def _sees_nothing(single: Any, block: Any, lane: int, look: int) -> bool:
     head = system.headers[own.modes[lane, SETTLE + 1] :]
     candidates, changing = head[block_at(head) :], head[changing_at(head, n // 2) :]
     goes = goes_on(candidates, head[table_at(head) :], changing, seen)
-    return bool(is_finite(seen) and goes)
+    return bool(is_finite(seen) and goes and keeps_digits(own.seen, (n + own.f.size) * lanes + lane, lanes))
 
 
 @native_inline

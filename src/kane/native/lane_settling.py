@@ -61,7 +61,7 @@ def _find_lanes(single: Any, block: Any, k: int) -> bool:
 
 @native_inline
 def _settle_in_choice(single: Any, block: Any, k: int) -> None:
-    """Settle the lanes that are marked, as ``choices.settle_by_choice`` does each alone.
+    """Settle the lanes that are marked, as ``choices.settle`` does each alone.
 
     A lane whose state has come as close as it can waits for the others, as it is.
     """

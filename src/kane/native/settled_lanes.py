@@ -83,11 +83,11 @@ class LaneChoices(NamedTuple):
         read: where in the stage of SETTLE stands what the programs of each mode read behind the inputs, and NONE behind
             all of it; (modes, as many as any reads).
         slopes_of: the right-hand sides.
-        guards_of: guards and forces; of no modes where the mode never ends.
+        guards_of: guards, slopes, whether digits are lost, and forces; of no modes where the mode never ends.
         settling: what settles.
         stage: the stages of all of them, value by value.
         scratch: what a program gives in all lanes.
-        seen: guards in all lanes.
+        seen: what of these is read, in all lanes.
         at: where in a step LOOKS are, as an array, which a loop may read at any place.
         looks: guards at each of LOOKS, (lanes, looks guards).
         quiet: of each lane, whether no guard was negative where it was looked at.
