@@ -116,7 +116,8 @@ def table(mode: Mode) -> Table:
 def steps(mode: Mode) -> Table:
     """An ordinary step with six rows in force beside one of the same machine without contacts."""
     dyn, free = (
-        kane.build(kane.formulate(ten_speeds(contacts=contacts, pressed=60.0, static=5.0))) for contacts in (True, False)
+        kane.build(kane.formulate(ten_speeds(contacts=contacts, pressed=60.0, static=5.0)))
+        for contacts in (True, False)
     )
     standing = ", ".join(f"c{k} held" for k in STANDING)
     machines = {"six rows in force": dyn, "six rows in force, mode compiled": kane.compile_modes(dyn, [standing])}

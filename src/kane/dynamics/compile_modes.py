@@ -54,8 +54,8 @@ def compile_modes(dyn: Dynamics, modes: Sequence[str] | None = None, *, near: An
             the last digits of results, then depends on the clock. ``simulate_many`` takes what is there when it begins,
             and where that is none has what it met compiled when it is done (of choices, what it met at ``times``).
         near: a state that satisfies the constraints, as ``kane.formulate`` takes it; needed where some constraint
-            equations imply the others, of which it says which are left out. Where constraints come and go nothing is left
-            out, and it is not needed.
+            equations imply the others, of which it says which are left out. Where constraints come and go it is not
+            needed: nothing is left out there.
 
     Raises:
         ModelError: the model's constraints are not embedded in numbers, or some are not linear in the speeds; a mode is

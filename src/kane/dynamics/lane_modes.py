@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kane.codegen.jit.compiled import CompiledFunction
 
-# What there is of each mode: its right-hand side; guards, slopes and forces; a step that settles, and what follows from it.
+# What there is of each mode: its right-hand side; guards, slopes and forces; a step that settles, and what follows.
 SLOPES, GUARDS, STEPS, CONSEQUENCES = range(4)
 
 
