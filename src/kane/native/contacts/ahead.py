@@ -290,7 +290,7 @@ def goes_on(block: Any, table: Any, changing: Any, result: Any) -> bool:
 
 @native_program
 def settle(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
-    """As ``kane.native.contacts.programs.settle``; where that settles, the mode is looked for among the compiled ones."""
+    """As ``kane.native.contacts.programs.settle``; where that settles, the mode is looked for among those compiled."""
     c = ahead_of(stage, work)
     if _is_in_force(c):
         _give(c, rest)
