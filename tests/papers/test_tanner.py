@@ -506,7 +506,7 @@ def test_margins_refuse_a_tilted_axle_a_raised_wheel_and_a_motor_on_the_ground()
         kane.wheel_forces(*vehicle(tilt=0.1))
     with pytest.raises(ModelError, match=r"wheel 'w2' stands 0\.01 m above"):
         kane.wheel_forces(*vehicle(raised=0.01))
-    with pytest.raises(ModelError, match="three contacts are on one line"):
+    with pytest.raises(ModelError, match="three wheels touch the ground on one line"):
         kane.wheel_forces(*vehicle(places=[(0.3, 0.1), (0.0, 0.0), (0.0, 0.0)]))
     with pytest.raises(ModelError, match="a load acts along joint"):
         kane.tip_over(*vehicle(motor=True), carriage=[])

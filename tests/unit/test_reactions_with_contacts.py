@@ -107,7 +107,7 @@ def test_forces_that_are_no_forces_of_contacts_are_refused(crate):
         revealed(q, u, contacts={"lef": [1.0, 0.0]})
     with pytest.raises(kane.ModelError, match="one number for each of its rows, normal, "):
         revealed(q, u, contacts={"left": [1.0]})
-    with pytest.raises(kane.ModelError, match="contacts are forces by names"):
+    with pytest.raises(kane.ModelError, match="contacts= is a dict from names to forces"):
         revealed(q, u, contacts=[1.0, 0.0])
     held = revealed(q, u, contacts={"left": [2.0, 0.0]}) - revealed(q, u)
     assert np.abs(held).max() > 0.1

@@ -117,7 +117,7 @@ def certify(
     for name, value, least in (("states", states, 1), ("seed", seed, 0)):
         whole(value, f"{name} of a certificate", least)
     if states > MOST_STATES:
-        raise ModelError(f"states of a certificate is {shown(states)}; more than {MOST_STATES} say no more")
+        raise ModelError(f"states of a certificate is {shown(states)}; give {MOST_STATES} at most: more say no more")
     asked = words(sensitivities, "sensitivities", "names")
     equations = formulate(model, near=near)
     model = equations.model

@@ -56,7 +56,7 @@ class ModeMotion:
             traces: points, bodies or names of frames whose paths are drawn.
 
         Raises:
-            ModelError: nothing to see, or a trace that is none.
+            ModelError: there is nothing to see, or a trace is neither a point nor a body or frame.
             FileError: the file cannot be written.
         """
         equations, value = self._dyn.equations, self.mode.eigenvalue

@@ -305,8 +305,8 @@ class Cutter:
         c, kind, (t, x, x_after) = causes[0], story.kinds[group[0]], at
         if any(len(other.tangents) != len(c.tangents) for other in causes):
             raise ModelError(
-                f"{c.name!r} {kind} at t = {t:.9g} s together with another that has more tangents or fewer; such "
-                "changes are not derived"
+                f"{c.name!r} {kind} at t = {t:.9g} s together with another contact, one of the two in a plane and "
+                "one in space; such changes are not derived: end the run before that time"
             )
         if kind == "slips":
             bounds = tuple(StaticBound(other.normal, other.tangents, other.numbers[STATIC]) for other in causes)

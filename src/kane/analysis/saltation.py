@@ -82,7 +82,7 @@ class Saltation:
         if not self.lawful:
             raise ModelError(
                 f"the impact of {self.cause!r} at t = {self.t:.9g} s is not that of this contact alone, or its slip "
-                "begins, ends or turns in it; such impacts are not derived"
+                "begins, ends or turns in it; such impacts are not derived: end the run before that time"
             )
         by_x, by_t, by_p, guard = self._map()
         f, f_after = self._rates(self.before, self.x), self._rates(self.after, self.x_after)
@@ -93,7 +93,8 @@ class Saltation:
         if not self.always_together:
             raise ModelError(
                 f"{self.cause!r} and another contact strike at once at t = {self.t:.9g} s, and would not from another "
-                "start; such impacts are not derived where something else changes with them"
+                "start; where something else changes with them, such impacts are not derived: end the run before "
+                "that time"
             )
         dt_x, dt_p = self._moved(guard, f)
         return Affine(by_x + np.outer(lost, dt_x), by_p + np.outer(lost, dt_p))
@@ -129,7 +130,7 @@ class Saltation:
         if np.abs(lost).max() > AT_ONCE * max(1.0, np.abs(f).max()):
             raise ModelError(
                 f"accelerations jump where {self.cause!r} lets go at t = {self.t:.9g} s, as something else changes in "
-                "the same instant; such changes are not derived"
+                "the same instant; such changes are not derived: end the run before that time"
             )
 
     def _rates(self, motion: ModeSlopes, x: Array) -> Array:

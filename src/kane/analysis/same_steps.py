@@ -57,8 +57,8 @@ def require_same_steps(leg: Leg, method: Explicit, mode: str) -> None:
             raise ModelError(
                 f"the equations derived here are not those of the run at t = {part.t[k]:.9g} s{mode}: they change "
                 f"{name} by {ends[k, nq + speed] - part.x[k, nq + speed]:.6g} in a step, and the run changed it by "
-                f"{part.x[k + 1, nq + speed] - part.x[k, nq + speed]:.6g}; such a motion is not derived, end the run "
-                "before it (and tell us: it should be)"
+                f"{part.x[k + 1, nq + speed] - part.x[k, nq + speed]:.6g}; kane does not derive such a "
+                "motion, though it should: end the run before that time, and report it"
             )
 
 

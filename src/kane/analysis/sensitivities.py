@@ -302,7 +302,10 @@ def sensitivities(
         if name not in leaves:
             raise ModelError(f"there is no parameter, coordinate, speed or input {name!r}; {near(name, list(leaves))}")
         if leaves[name] in parts:
-            raise ModelError(f"{name!r} is a part of a quaternion and cannot be varied by itself")
+            raise ModelError(
+                f"{name!r} is a part of a quaternion and cannot be varied by itself; vary an angle of a "
+                "kane.Gimbal in its place"
+            )
     parameters = [p.name for p in e.parameters]
     found = retraced(run, inputs, integrator, [name for name in names if name in parameters])
     layout = found.problem.layout
@@ -339,5 +342,8 @@ def _carried(motion: ModeSlopes, state: tuple[Array, ...], place: int, name: str
     wanted[-1] = 1.0
     s = np.linalg.pinv(rows) @ wanted
     if np.abs(rows @ s - wanted).max() > IMMOVABLE:
-        raise ModelError(f"the constraints hold {name!r}: it cannot be varied by itself")
+        raise ModelError(
+            f"the constraints hold {name!r}, so that it cannot be varied by itself; vary a coordinate that they "
+            "leave free"
+        )
     return np.asarray(Y @ s)

@@ -252,8 +252,9 @@ class BeginOfSlip(Saltation):
         friction, bound = found.rest[0, -2:]
         if not abs(friction - bound) <= AT_THE_BOUND * bound:
             raise ModelError(
-                f"{self.cause!r} slips at t = {self.t:.9g} s while its friction is not at its bound: forces of "
-                "redundant contacts are shared out, which is not derived"
+                f"{self.cause!r} slips at t = {self.t:.9g} s while its friction is below its bound, since "
+                "redundant contacts share their forces anew there, which is not derived; end the run before that "
+                "time, or take a contact out"
             )
         by, inputs = found.by_rest[0, -2] - found.by_rest[0, -1], len(self.before.dyn.equations.inputs)
         direct = by[nx + 1 :]

@@ -187,16 +187,22 @@ def require_level(equations: Equations, wheels: Sequence[Wheel], stands: Sequenc
     heights = probe([s.contact[2] for s in stands])
     for wheel, stand, height in zip(wheels, stands, heights, strict=True):
         if abs(height - heights[0]) > ROUND_OFF:
-            raise ModelError(f"wheel {wheel.name!r} stands {height - heights[0]:.6g} m above {wheels[0].name!r}")
+            raise ModelError(
+                f"wheel {wheel.name!r} stands {height - heights[0]:.6g} m above {wheels[0].name!r}; correct radii and "
+                "axles so that all wheels stand on one plane"
+            )
         upright = probe([dot(stand.heading, stand.heading)])[0]
         if abs(upright - 1.0) > ROUND_OFF:
-            raise ModelError(f"the axle of wheel {wheel.name!r} is not level; these are forces on upright wheels")
+            raise ModelError(f"the axle of wheel {wheel.name!r} is not level; forces are known of upright wheels only")
 
 
 def _require_triangle(equations: Equations, stands: Sequence[Stand]) -> None:
     a, b = (minus(s.contact, stands[2].contact) for s in stands[:2])
     if abs(probe_of(equations.model)([cross(a, b)[2]])[0]) < ROUND_OFF:
-        raise ModelError("the three contacts are on one line, so that the ground cannot hold moments about it")
+        raise ModelError(
+            "the three wheels touch the ground on one line, about which it holds no moment; give wheels that "
+            "span a triangle"
+        )
 
 
 def _axle_lines(wheels: Sequence[Wheel]) -> list[list[Wheel]]:

@@ -71,7 +71,8 @@ def _next_to(end: int, fast: NDArray[np.bool_], leg: Leg) -> int:
     """The state next to an end at which slips are fast enough to have directions."""
     if not fast.any():
         raise ModelError(
-            f"contacts that slip in space at t = {leg.t[end]:.9g} s hardly move; such slips are not derived"
+            f"contacts that slip in space at t = {leg.t[end]:.9g} s hardly move, and such slips are "
+            "not derived; end the run before that time"
         )
     return int(np.flatnonzero(fast)[end])
 

@@ -52,5 +52,8 @@ def _reactions(equations: Equations, found: Sequence[Exerted]) -> tuple[dict[str
     made = reveal_reactions(equations, *(one.name for one in found))
     if made.indeterminate:
         shared = ", ".join(made.indeterminate)
-        raise ModelError(f"redundant constraints share {shared}: these reactions have no value to be drawn")
+        raise ModelError(
+            f"redundant constraints share {shared}: these reactions have no value to be drawn; leave them out of "
+            "arrows="
+        )
     return {"own": made.own, "count": len(made.names), "rows": len(made.rows)}, [made.program()]

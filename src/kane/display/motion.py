@@ -121,7 +121,7 @@ def sliders(equations: Equations, asked: Any, values: Mapping[str, float]) -> li
     """The sliders that a user asks for: names of inputs and parameters, or a dict from names to (low, high).
 
     Raises:
-        ModelError: there is no such input or parameter, or a range is none.
+        ModelError: there is no such input or parameter, or a range is not two numbers, the lower first.
     """
     given = asked if isinstance(asked, Mapping) else dict.fromkeys(words(asked, "sliders=", "names"))
     found = []

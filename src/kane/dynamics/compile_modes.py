@@ -58,9 +58,9 @@ def compile_modes(dyn: Dynamics, modes: Sequence[str] | None = None, *, near: An
             needed: nothing is left out there.
 
     Raises:
-        ModelError: the model's constraints are not embedded in numbers, or some are not linear in the speeds; a mode is
-            none, the constraints do not determine its speeds, or none of the modes can be compiled; there are too many
-            in all, or the equations do not fit in memory.
+        ModelError: the model's constraints are not embedded in numbers, or some are not linear in the speeds; a name
+            is that of no mode; the constraints do not determine the speeds of a mode, or none of the modes can be
+            compiled; there are too many in all, or the equations do not fit in memory.
         CompileError: there may be no memory for the code.
 
     Warns:

@@ -227,7 +227,10 @@ class Dynamics(Displayed):
         rows = np.broadcast_to(np.argsort(~independent, axis=-1, kind="stable")[..., :m], (*known.shape, m))
         square = np.where(known[..., None, None], np.take_along_axis(B, rows[..., None], axis=-2), np.eye(m))
         if np.any(np.linalg.matrix_rank(square) < m):
-            raise ModelError("the input matrix is singular at this state: some input moves nothing")
+            raise ModelError(
+                "the input matrix is singular at this state: some input moves nothing, or two move the same; inverse() "
+                "gives the generalized forces themselves"
+            )
         rows = np.broadcast_to(rows, (*needed.shape[:-1], m))
         found = np.linalg.solve(square, np.take_along_axis(needed, rows, axis=-1)[..., None])[..., 0]
         return np.where(known[..., None], found, np.nan)

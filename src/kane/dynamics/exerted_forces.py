@@ -103,18 +103,21 @@ def _multipliers(dyn: Dynamics, found: Exerted, states: StatesOfArrows) -> Array
         return np.ones((len(states.q), 1))
     if found.source == "contact":
         if contacts is None:
-            raise ModelError(f"the force of {found.name!r} is known of a run only; give kane.simulate's")
+            raise ModelError(f"the force of {found.name!r} is known along a run only; give a run of kane.simulate")
         return np.asarray(contacts[found.name])
     if eqs.candidates and contacts is None:
         raise ModelError(
-            f"the reaction of {found.name!r} depends on constraints that come and go, which are known of a run only; "
-            "give kane.simulate's"
+            f"the reaction of {found.name!r} depends on contacts and what else comes and goes, whose forces are known "
+            "along a run only; give a run of kane.simulate"
         )
     revealed = RevealedReactions(dyn, reveal_reactions(eqs, found.name))
     given = {"parameters": states.parameters, "contacts": contacts}
     values = np.asarray(revealed(states.q, states.u, states.inputs, states.t, **given))
     if np.isnan(values).any(axis=1).all():
-        raise ModelError(f"redundant constraints share the reaction of {found.name!r}: it has no value to be drawn")
+        raise ModelError(
+            f"redundant constraints share the reaction of {found.name!r}, which so has no value to be drawn; "
+            "leave it out of arrows="
+        )
     return np.nan_to_num(values)
 
 

@@ -227,7 +227,7 @@ class RevealedReactions:
         candidates = self._dyn.equations.candidates
         if contacts is None:
             return None
-        require(contacts, Mapping, "contacts are forces by names of constraints that come and go, as run.reactions")
+        require(contacts, Mapping, "contacts= is a dict from names to forces, such as run.reactions")
         for name in contacts:
             if name not in (known := [c.name for c in candidates]):
                 raise ModelError(

@@ -67,8 +67,8 @@ def require_axes_of(hand: Device, coupler: AnyCoupler) -> None:
         wanted, there = getattr(coupler, word), getattr(traits, word)
         if not set(wanted) <= set(there):
             raise ModelError(
-                f"the coupler has {word}={wanted!r}, and this {type(hand).__name__} has {word}={there!r}; give a "
-                "coupler no others"
+                f"the coupler has {word}={wanted!r}, and this {type(hand).__name__} has {word}={there!r}; give the "
+                "coupler none that the device lacks"
             )
 
 

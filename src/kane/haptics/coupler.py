@@ -72,7 +72,7 @@ class Coupler:
             if number(getattr(self, word), f"the {word} of a coupler", unit) < 0.0:
                 raise ModelError(f"the {word} of a coupler must not be negative: {getattr(self, word)!r}")
         if not 0.0 <= number(self.lead, "lead of a coupler") <= 1.0:
-            raise ModelError(f"lead of a coupler is a part from 0 to 1, not {self.lead!r}")
+            raise ModelError(f"the lead of a coupler is {self.lead!r}; give a number from 0 to 1")
         require_axes(self.axes, "the axes of a coupler", some=True)
         require_axes(self.turns, "the turns of a coupler", some=False)
         if bool(self.turns) != bool(self.turning_stiffness or self.turning_damping):

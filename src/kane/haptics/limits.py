@@ -116,7 +116,7 @@ def coupler_limits(
     if not isinstance(t, Traits):
         raise ModelError(f"coupler_limits takes a device such as kane.haptics.Simulated(...), not {shown(device)}")
     if not 0.0 <= number(lead, "lead") <= 1.0:
-        raise ModelError(f"lead is a part from 0 to 1, not {lead!r}")
+        raise ModelError(f"lead is {lead!r}; give a number from 0 to 1")
     t = t if age is None else replace(t, delay=age)
     felt = positive(scale, "scale") * positive(force_scale, "force_scale")
     pushed = Axis(t, t.mass, t.damping, t.friction, t.quantum, min(t.force, CAP), "N", "m", lead)

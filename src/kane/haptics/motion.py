@@ -61,10 +61,16 @@ def recording_of(loop: Loop, start: Vector, settings: tuple[AnyCoupler, Safety, 
     coupler, safety, traits = settings
     plan, layout, place = loop.problem.plan, loop.problem.layout, coupler.handle.position_in_body
     if plan.samples or plan.expressions or not all(isinstance(x, int | float) for x in place):
-        raise ModelError("a session is saved with a handle and inputs that are numbers; this one has other ones")
+        raise ModelError(
+            "the handle or an input of this session is an expression or samples, which its file cannot hold; to save a "
+            "session give both as numbers"
+        )
     taken, count = _taken(loop), int(loop.circuit.counts[at.TAKEN])
     if count > len(taken):
-        raise ModelError(f"the session had {count} commands, of which {len(taken)} are kept; it cannot be saved")
+        raise ModelError(
+            f"the session had {count} commands, of which {len(taken)} are kept, so that it cannot be saved; "
+            "save a session before it has had more"
+        )
     nq = len(layout.coordinates)
     head: Mapping[str, Any] = {
         "model": layout.model,

@@ -71,8 +71,8 @@ def rigid_steps(coupled: Coupled, coupler: RigidCoupler, x: Vector, parameters: 
     e = coupled.dyn.equations
     if e.candidates or any(row.configuration is None for row in e.constraints):
         raise ModelError(
-            f"of {e.name!r} constraints come and go, or depend on the way and not on the place; a rigid coupler is for "
-            "what the place of the handle determines: use kane.haptics.Coupler"
+            f"{e.name!r} has constraints that come and go, or that hold a velocity and no configuration, such as "
+            "rolling, and a rigid coupler is for what the place of the handle determines; use kane.haptics.Coupler"
         )
     axes = [k for k, on in enumerate(coupler.coupled_axes[:3]) if on]
     rows = _chosen(coupled, axes, (np.concatenate([[0.0], x]), parameters, inputs))

@@ -42,9 +42,11 @@ class MeshFolder:
         allowed, path = self._place(name)
         real = Path(os.path.realpath(path))
         if not real.is_relative_to(os.path.realpath(allowed)):
-            raise ImportFileError(f"the mesh {quote(name)} lies outside of {allowed}")
+            raise ImportFileError(
+                f"the mesh {quote(name)} lies outside of {allowed}; give root= a folder that holds it"
+            )
         if not real.is_file():
-            raise ImportFileError(f"the mesh {quote(name)} is not there: {real}")
+            raise ImportFileError(f"the mesh {quote(name)} is not there: {real}; put it there, or correct the path")
         return str(real)
 
     def _place(self, name: str) -> tuple[Path, Path]:
@@ -58,7 +60,7 @@ class MeshFolder:
             found = self._package(folder, package)
             return self.root or found, found / rest
         if "://" in name:
-            raise ImportFileError(f"the mesh {quote(name)} is no file")
+            raise ImportFileError(f"the mesh {quote(name)} is no path of a file; give one, or package://...")
         return self.root or self._own_package(folder), folder / name
 
     def _package(self, folder: Path, package: str) -> Path:
@@ -67,7 +69,9 @@ class MeshFolder:
             for place in (above, above / package):
                 if place.name == package and package not in ("", ".", "..") and place.is_dir():
                     return place
-        raise ImportFileError(f"the package {quote(package)} of a mesh is in no folder above {folder}")
+        raise ImportFileError(
+            f"the package {quote(package)} of a mesh is in no folder above {folder}; give root= its folder"
+        )
 
     def _own_package(self, folder: Path) -> Path:
         """The nearest folder above a file that is a package; the file's own where there is none."""

@@ -130,7 +130,7 @@ class VectorMeasure:
         """
         if not isinstance(other, VectorMeasure) or other.kind != self.kind:
             kind = f", a {other.kind}" if isinstance(other, VectorMeasure) else ""
-            raise ModelError(f"from {self!r}, a {self.kind}, another is taken, not {shown(other)}{kind}")
+            raise ModelError(f"{self!r} is a {self.kind}; take another one from it, not {shown(other)}{kind}")
         return VectorDifference(self, other)
 
     def __repr__(self) -> str:

@@ -53,7 +53,7 @@ def save_model(model: Model, path: str | PathLike[str]) -> None:
     The file holds joints, loads and constraints of kane, expressions of all kinds, and the poses of custom joints.
 
     Raises:
-        ModelError: ``model`` is none.
+        ModelError: ``model`` is no ``kane.Model``.
         FileError: the file cannot be written, or the model has a joint or load of a class that is not kane's; the
             message says what to do.
     """
@@ -219,7 +219,7 @@ def declare(model: Model, content: Mapping[str, Any], read: Reader) -> None:
     model.impacts = content.get("impacts", model.impacts)  # which older files do not have
     for raw in content.get("candidates", ()):  # which older files do not have
         candidate = read(raw)
-        require(candidate, Candidate, "a candidate in a file is one")
+        require(candidate, Candidate, "the candidates of the file are kane.Candidate")
         model.intermittent(Told(candidate), name=candidate.name)
     (choice,) = (read(raw) for raw in taken(content, "speeds", list))
     model.speeds(dependent=choice.dependent, **choice.definitions)  # refuses what cannot be meant
@@ -229,7 +229,7 @@ def declare(model: Model, content: Mapping[str, Any], read: Reader) -> None:
     model.coordinates(*taken(content, "coordinates", list))
     model.notes += [str(note) for note in taken(content, "notes", list)]
     for shape in (read(raw) for raw in content.get("shapes", ())):  # files of earlier versions have none
-        require(shape, Shape, "a shape of the file")
+        require(shape, Shape, "the shapes of the file are shapes such as kane.Box")
         require_points("a shape of the file", shape.origin)
         model.shapes.append(shape)
 
@@ -262,7 +262,7 @@ class Stated(Constraint):
         for row in self.equations:
             given = [x for x in (row.configuration, row.motion) if x is not None]
             if not given or not all(isinstance(x, Expr) for x in given) or not isinstance(row.name, str):
-                raise ImportFileError(f"the constraint {self.title!r} has an equation that is none")
+                raise ImportFileError(f"the constraint {self.title!r} has an equation without an expression or a name")
         return self.equations
 
 

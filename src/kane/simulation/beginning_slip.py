@@ -1,8 +1,9 @@
-"""How slow slip in space may be before friction has its direction: not much slower than the errors that steps may make.
+"""From which speed on friction acts against the direction that a slip in space has: not below the errors of steps.
 
-Friction turns slip v towards what pushes by mu N / (m |v|) a second, so that explicit steps of a given error leave of
-slow slip a direction that is noise, and friction against it is not what Coulomb's law has: slip that begins with no
-acceleration never does, ``slip_direction`` says what takes its place.
+Friction turns the slip v towards what pushes by mu N / (m |v|) a second, ever faster where v is slow. Where |v| is as
+small as the errors that steps may make, its direction is noise, and friction in a noisy direction holds the slip back:
+a slip that begins with no acceleration would never begin. So slower slip keeps the direction that it had, and turns
+only slowly: ``slip_direction`` in ``kane.native.contacts.quick``.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from kane.native.contacts.header import BEGUN, CHANGING
 from kane.native.contacts.quick import LEAST_BEGUN
 from kane.simulation.integrators.integrator import Integrator
 
-# Slip in space has a direction of its own from so many absolute tolerances on: the error of the direction is then a
-# thousandth, and what friction loses by it a millionth. With a hundred, slip that begins with no acceleration is 80
-# tolerances off a tenth of a second later, with ten it does not begin.
+# From so many absolute tolerances on. There the error of the direction is a few thousandths, and what friction loses by
+# it is of the second order, millionths. With a hundred, slip that begins with no acceleration is 80 tolerances off a
+# tenth of a second later; with ten it does not begin.
 DIRECTED = 300.0
 
 

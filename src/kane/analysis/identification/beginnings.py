@@ -50,8 +50,8 @@ class Beginnings(NamedTuple):
             there = {leaf.name for leaf in leaves([c.numbers[GAP], *_motions(rows)])} if rows else set()
             for name in sorted(there & set(names)):
                 raise ModelError(
-                    f"{name!r} stands in {c.name!r}, which is closed where stretches of this motion begin; what is "
-                    "closed is taken as known there, measure it"
+                    f"{name!r} stands in {c.name!r}, which is closed where stretches of this motion begin, and what "
+                    "is closed is taken as known; measure the parameter, and leave it out of the names"
                 )
 
 

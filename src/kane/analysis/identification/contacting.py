@@ -82,7 +82,7 @@ class ContactVariational(Variational):
         try:
             return super()._marched(x0, times, parameters, method)
         except ModelError as error:
-            raise SimulationError(f"a stretch that begins at t = {times[0]:.9g} s cannot: {error}") from error
+            raise SimulationError(f"the stretch from t = {times[0]:.9g} s on cannot be simulated: {error}") from error
 
     def _stretch(self, x0: Array, times: Array, parameters: Array, method: Explicit) -> _Stretch:
         """One stretch by itself."""

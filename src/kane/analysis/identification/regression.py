@@ -144,5 +144,6 @@ def _require_no_parameters(equations: Equations, names: set[str]) -> None:
         held = sorted(names & {leaf.name for leaf in leaves(given)})
         if held:
             raise ModelError(
-                f"{held[0]!r} stands in the constraint {row.name!r}; constraints are taken as known, measure it"
+                f"{held[0]!r} stands in the constraint {row.name!r}, and constraints are taken as known; measure the "
+                "parameter, and leave it out of the names"
             )

@@ -86,7 +86,10 @@ def _equations(c: Candidate, system: System, probe: Probe) -> CandidateEquations
         raise ModelError(f"{c.name!r} restricts nothing: no speed changes what it shall hold; take it out")
     for row in (*moving, *(() if normal is None else (normal,))):
         if not row.linear:
-            raise ModelError(f"{row.name!r} is not linear in the speeds; what comes and goes must be")
+            raise ModelError(
+                f"{row.name!r} is not linear in the speeds, as what comes and goes must be; declare it by "
+                "Model.constrain, where it holds for good"
+            )
     if c.bilateral:
         declared = {f"{c.name}: {row.name}": row for row in c.tangents}
         moving = tuple(replace(x, integral=integral(declared[x.name], x, system, probe)) for x in moving)

@@ -133,7 +133,8 @@ def resolved(motion: Velocities, tree: BodyTree) -> BodyTree:
         elif leaf not in known and leaf.op not in (PARAMETER, INPUT, TIME, RATE):
             kind = OPERATIONS[leaf.op].name
             raise ModelError(
-                f"a load depends on the {kind} {leaf.name!r}, which has no value in this model's equations"
+                f"a load depends on the {kind} {leaf.name!r}, which has no value in this model's equations; "
+                "give loads of coordinates, rates, measures, time, parameters and inputs of this model"
             )
     return tree.replaced(values)
 

@@ -128,7 +128,10 @@ def _along(system: System, c: Connection, place: int, term: tuple[int, Any]) -> 
     columns = [(*w, *v) for w, v in zip(moving.w_FM_u, moving.v_FM_u, strict=True)]
     own = columns[place]
     if any(not is_zero(dot(own, other)) for k, other in enumerate(columns) if k != place):
-        raise ModelError(f"what acts along {c.name!r} acts along one of several angles: no arrow shows it")
+        raise ModelError(
+            f"what acts along {c.name!r} acts along one of several angles, and no arrow shows that; leave it out "
+            "of arrows="
+        )
     share = effort / dot(own, own)
     torque, force = (
         from_body(system, c.child.index, 0, tuple(c.R_CM.apply(times(share, v)))) for v in (own[:3], own[3:])

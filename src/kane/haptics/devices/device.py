@@ -83,8 +83,9 @@ class Traits:
         turning = [word for word in TURNING if getattr(self, word)]
         if not {"inertia", "torque"} <= set(turning) if self.turns else turning:
             raise ModelError(
-                "a device that turns has turns, such as 'xyz', an inertia and a torque, and one that does not has none "
-                f"of it; this one has turns={self.turns!r} and {', '.join(turning) or 'nothing'}"
+                f"a device has turns={self.turns!r} and {', '.join(turning) or 'neither inertia nor torque'}; one that "
+                "turns needs turns=, such as 'xyz', inertia= and torque=, and one that does not turn takes none "
+                "of these"
             )
 
     @property

@@ -75,7 +75,10 @@ def _names(geoms: Sequence[GeomEntry], bodies: Sequence[Body]) -> list[str]:
 
 def _mesh(body: Body, geom: GeomEntry, folder: MeshFolder) -> Mesh:
     if not geom.file:
-        raise ImportFileError("a mesh that is written in the file, or placed by refpos or refquat, is not modelled")
+        raise ImportFileError(
+            "a mesh that is written in the file, or placed by refpos or refquat, is not read; give it as a file of its "
+            "own, in its place, or leave hulls= out"
+        )
     return Mesh(folder.resolved(geom.file), geom.size, body.point(geom.position), geom.orientation)
 
 

@@ -111,7 +111,8 @@ class Candidates:
             name: for events and reactions; unique. The ends are called "name: lower" and "name: upper".
 
         Raises:
-            ModelError: no end, ends exchanged, a restitution that is none, a name that is taken.
+            ModelError: neither end is given, the lower end is above the upper one, a restitution is not from 0 to 1, a
+                name is taken.
         """
         return self.intermittent(Stop(joint, lower, upper, restitution), name=name)
 
@@ -185,9 +186,9 @@ class Candidates:
         """Declare a constraint that comes and goes; ``contact`` and the others are shorter ways to say so.
 
         Raises:
-            ModelError: it is none, or its name is taken.
+            ModelError: the member is no ``kane.Intermittent``, or a name is taken.
         """
-        require(member, Intermittent, "intermittent() takes what kane.contact and the like are made of")
+        require(member, Intermittent, "intermittent() takes a kane.Contact, or a kane.Intermittent of your own")
         title = self._free_title(member.title) if name is None else name
         require_word(title)
         made = tuple(_checked(cast("Model", self), candidate) for candidate in member.candidates(title))
@@ -210,7 +211,7 @@ def _checked(model: Model, given: Candidate) -> Candidate:
     """A candidate of this model, its coefficients numbers or expressions of parameters.
 
     Raises:
-        ModelError: it is none, or what it says cannot be meant.
+        ModelError: it has no rows, rows of other things than expressions, or impossible coefficients.
     """
     who = f"the candidate {given.name!r}"
     for row in given.rows:

@@ -140,7 +140,10 @@ def speeds_along(equations: Equations, q: Motion, times: Array, parameters: Mapp
     y_t = _evaluated(rest, values, len(times))
     if not (np.isfinite(Y).all() and np.isfinite(y_t).all()):
         k = int(np.argmin(np.isfinite(Y).all(axis=(1, 2)) & np.isfinite(y_t).all(axis=1)))
-        raise ModelError(f"the kinematics of {e.name!r} are singular at t = {times[k]:.9g} s; give another chart")
+        raise ModelError(
+            f"the kinematics of {e.name!r} are singular at t = {times[k]:.9g} s; give a motion that does not pass "
+            "there, or kane.Spherical in the place of a gimbal"
+        )
     inverse = np.asarray(np.linalg.pinv(Y), dtype=np.float64)
     u = _times(inverse, q.rate - y_t)
     _require_possible(e, q, times, _times(Y, u) + y_t - q.rate)

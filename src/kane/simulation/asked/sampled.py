@@ -44,9 +44,9 @@ class Sampled:
             is varied by itself, those of a quaternion too.
 
     Raises:
-        ModelError: a law that is none, a period that is not positive, a negative delay, a jitter that is not less than
-            the period, a state for an expression; a derivative that is no function, of an expression, which has its
-            own, or of a law with a state.
+        ModelError: a law that is neither an expression nor a function; a period that is not positive, a negative delay,
+            a jitter that is not less than the period; a state for an expression; a derivative that is no function, or
+            one of an expression, which has its own, or of a law with a state.
     """
 
     law: Expr | Callable[..., Any]

@@ -147,7 +147,8 @@ class ContactSwitching(Switching):
         """See ``Switching``.
 
         Raises:
-            ModelError: the run goes back in time, something begins inside, or a coefficient is none at the parameters.
+            ModelError: the run goes back in time, something begins inside, or a coefficient is
+                impossible at these parameters.
         """
         model = problem.layout.model
         if course.until < course.start:

@@ -20,9 +20,9 @@ from kane.simulation.settling import FAR
 if TYPE_CHECKING:
     import xarray
 
-# Slip in space lingers that three records in a row have slower than so many errors of steps, each in another direction
-# than the one before by a twentieth of a radian, where errors are more than a share of the speed from which on slip
-# has a direction of its own.
+# When to warn that a slip in space lingers where errors of steps decide its direction: in three records in a row it is
+# slower than LINGERS errors of steps, and has turned by a twentieth of a radian since the record before. Errors count
+# from one NOISYth of the speed on from which slip has a direction of its own (``simulation.beginning_slip``).
 LINGERS, TURNED, NOISY = 30.0, math.cos(0.05), 30.0
 # What marks a dataset, and a file, as a trajectory; the number changes when a reader has to know.
 FORMAT = "kane trajectory"
