@@ -56,10 +56,7 @@ def with_reaction_loads(equations: Equations, reactions: Sequence[Expr]) -> Equa
         )
     solved = eliminate(rows, range(len(names)), probe_of(model)).values()
     if len(solved) < len(names):
-        raise ModelError(
-            f"the reactions {', '.join(names)} have no value: the loads that depend on them are such that any "
-            "would do; correct the factors by which these loads grow with the reactions"
-        )
+        raise ModelError(f"loads that depend on the reactions {', '.join(names)} cancel them; correct those loads")
     values = {leaf: solved[i].rest for i, leaf in enumerate(reactions)}
     given = equations.controllers
     controllers = dict(zip(given, substitute(list(given.values()), values), strict=True))
