@@ -90,11 +90,14 @@ class Residuals(NamedTuple):
 class Dynamics(Displayed):
     """Native code of equations. Every argument may be a batch (..., n); batches broadcast.
 
-    q is always the full set of coordinates (nq) and u the full set of speeds (n), in the order of ``equations.q`` and
-    ``.u``. ``parameters``, where a method takes it, is a dict of values by name that replaces defaults for this call;
-    a value may be an array (...), one for each state of the batch. ``out``, where a method takes it, is filled and
-    returned: contiguous, of double precision, of the shape of the result; it may be an argument. For large batches it
-    saves the page faults of fresh memory.
+    q is always the full set of coordinates, (..., nq) [rad or m], and u the full set of speeds, (..., n) [rad/s or
+    m/s], in the order of ``equations.q`` and ``.u``; udot are their derivatives [rad/s^2 or m/s^2]. ``inputs``,
+    (..., inputs) in the order of ``equations.inputs``, and the time ``t``, (...) [s], may be left out where the result
+    does not depend on them. ``parameters``, where a method takes it, is a dict of values by name that replaces defaults
+    for this call; a value may be an array (...), one for each state of the batch. ``out``, where a method takes it, is
+    filled and returned: contiguous, of double precision, of the shape of the result; it may be an argument. For large
+    batches it saves the page faults of fresh memory.
+
     Quaternions in q must be of unit length, to 1e-6; ``rhs`` takes the stages of your own integrator, which are not
     quite: divide by the length when a step is done. Any number of threads may call at once.
 
@@ -196,7 +199,7 @@ class Dynamics(Displayed):
     def forward(
         self, q: Any, u: Any, inputs: Any = None, t: Any = None, *, parameters: Any = None, out: Any = None
     ) -> np.ndarray:
-        """udot from M udot + bias = B inputs, shape (..., n)."""
+        """Forward dynamics: udot from M(q) udot + bias(q, u) = B inputs, shape (..., n)."""
         return self._call("forward", (q, u), inputs, t, parameters, out=out)
 
     def inverse(
