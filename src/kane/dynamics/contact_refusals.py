@@ -41,8 +41,8 @@ def refusal(equations: Equations, out: np.ndarray) -> str:
 OPPOSING = 0.1
 REFUSALS = {
     NO_MODE: (
-        "no mode was found in which what is closed pushes and what sticks holds, last looked at was {who}, among "
-        "{touching}; friction of this size has no solution with rigid bodies there: less friction has"
+        "no mode was found in which what is closed pushes and what sticks holds ({who} was looked at last, among "
+        "{touching}): with friction of this size rigid bodies have no solution there; give less friction"
     ),
     ENERGY_GAINED: (
         "the impact of {who} with Newton's restitution and friction would make energy (Kane's paradox); give the "
@@ -57,12 +57,16 @@ REFUSALS = {
         "them out"
     ),
     OPPOSED: (
-        "constraints that are in force at once there contradict each other, no speeds keep all of {who}; delete one "
+        "constraints that are in force at once there contradict each other: no speeds keep all of {who}; delete one "
         "before the other is imposed"
     ),
     NO_ROWS: (
         "what constrains the speeds in {who} is not finite at this state, so that no forces can be found; see that its "
-        "expression and the time derivative of that are numbers there: roots of zero and quotients by zero are none"
+        "expression and the time derivative of that are numbers there, as those of the root of zero and of x / 0 are "
+        "not"
     ),
-    NOT_FINITE: "the change that {who} causes ends in a state that is not finite",
+    NOT_FINITE: (
+        "the change that {who} causes ends in a state that is not finite; correct masses, coefficients or expressions, "
+        "or end the run before"
+    ),
 }
