@@ -29,7 +29,10 @@ def view(
     The page is served to this machine alone until Ctrl-C; its address holds a token. With --save a model becomes a page
     that simulates its equations, a run one that plays: files that open anywhere and ask no network.
     """
-    made: Any = kane.Trajectory.load(source) if Path(source).suffix.lower() == RUN else _built(source, base)
+    if Path(source).suffix.lower() == RUN:
+        made: Any = kane.Trajectory.load(source)
+    else:
+        made = kane.build(kane.formulate(read_model(source, base)))
     if save is not None:
         start = {} if isinstance(made, kane.Trajectory) else initial_state(made)
         typer.echo(made.save_html(save, **start))
@@ -50,7 +53,3 @@ def shown_at(url: str, browser: bool) -> None:
     if browser and not webbrowser.open(url):
         typer.echo("note: no browser was found here; open the address in one on this machine", err=True)
     typer.echo("Ctrl-C ends it.", err=True)
-
-
-def _built(source: str, base: Base) -> kane.Dynamics:
-    return kane.build(kane.formulate(read_model(source, base)))

@@ -8,7 +8,6 @@ from kane.errors import ModelError
 from kane.expression.arguments import require
 from kane.expression.functions import cos, sin
 from kane.expression.node import Expr
-from kane.model.connection import Connection
 from kane.model.joints import Prismatic, Revolute
 from kane.model.loads import Motor
 from kane.model.model import Model
@@ -53,14 +52,11 @@ def stanford_arm() -> Model:
         model.connect(E, F, Revolute("q5", axis="y")),
     )
     model.coordinates("q1", "q2", "q3", "q4", "q5", "q6")
-    efforts = {c.name: model.input("sigma" if c.name == "q6" else f"tau{c.name[1]}") for c in _in_order(joints)}
+    names = sorted(c.name for c in joints)
+    efforts = {name: model.input("sigma" if name == "q6" else f"tau{name[1]}") for name in names}
     for c in joints:
         model.load(Motor(c, efforts[c.name]))
     return model
-
-
-def _in_order(joints: tuple[Connection, ...]) -> list[Connection]:
-    return sorted(joints, key=lambda c: c.name)
 
 
 def stanford_arm_feedback(model: Model, **gains: float) -> dict[str, Expr]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kane.errors import ModelError, shown
@@ -35,7 +34,8 @@ def mass_properties(
     """
     m = model.scalar(mass, f"the mass of {who}")
     if moments is None:
-        centre, rows, given = _com(model, central[1], who), _inertia(model, central[0], who), None
+        centre = triple(model, central[1], f"the mass centre of {who}")
+        rows, given = _inertia(model, central[0], who), None
     else:
         if any(x is not ORIGIN for x in central):
             raise ModelError(f"{who} is given by moments= and by com= or inertia=; give one or the other")
@@ -44,10 +44,6 @@ def mass_properties(
     rows = checked_inertia(who, m, rows)
     require_fixed([m, *centre, *(x for row in rows for x in row)], f"the mass, mass centre or inertia of {who}")
     return m, centre, rows, given
-
-
-def _com(model: Model, com: Sequence[Scalar], who: str) -> Triple:
-    return triple(model, com, f"the mass centre of {who}")
 
 
 def _inertia(model: Model, inertia: Any, who: str) -> Matrix:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -336,8 +336,4 @@ def _depends_on_state(node: Expr) -> bool:
 
 def _short(node: Expr) -> str:
     text = repr(node)
-    return f"an operation of {_names(leaves([node]))}" if "..." in text else text
-
-
-def _names(nodes: Sequence[Expr]) -> str:
-    return ", ".join(str(leaf.name) for leaf in nodes)
+    return f"an operation of {', '.join(str(leaf.name) for leaf in leaves([node]))}" if "..." in text else text

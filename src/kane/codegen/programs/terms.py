@@ -56,11 +56,7 @@ def term_of(parts: Iterable[Expr], is_free: Callable[[Expr], bool], one: Expr) -
             coefficient = mul(coefficient, part)
         else:
             factors.append(part)
-    return Term(subtracted, coefficient, tuple(sorted(factors, key=_age)))
-
-
-def _age(node: Expr) -> int:
-    return node.id
+    return Term(subtracted, coefficient, tuple(sorted(factors, key=lambda node: node.id)))
 
 
 def collected(terms: Sequence[Term], is_free: Callable[[Expr], bool]) -> list[Term]:
