@@ -24,20 +24,20 @@ from kane.expression.construct import absolute, less, maximum, minimum, select, 
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT
 from kane.expression.traverse import substitute
+from kane.formulation.constraints.body_axes import SolvedRows
 from kane.formulation.constraints.candidates import CandidateEquations
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import Quantity
 from kane.formulation.quantities.responses import Responses
 from kane.formulation.tree.sparse import eliminated
+from kane.formulation.tree.sparse_vectors import Vector, added, eliminated_system, inner, products
 from kane.geometry.scalars import is_zero
 from kane.model.contacts import Coulomb
 from kane.native.contacts.header import GAP, HELD, KINETIC, OFF, ON, OPEN, SLIDING, STATIC
 from kane.native.contacts.quick import SLOW
 from kane.native.settle import ROUNDED
 
-# Vectors over the speeds by places in the order of elimination, without what is zero.
-Vector = dict[int, Any]
 # A pivot that is not positive: as bad as can be.
 LOST = 1e300
 
@@ -145,7 +145,9 @@ class ContactMode:
         """The largest square of a row over its pivot, and q one step of Newton's method nearer to the rows."""
         eqs, residuals = self.open, [row.configuration for row in self.rows]
         with collector_paused():
-            change, dependence = self._least_change([0.0 if x is None else -x for x in residuals])
+            change, dependence = self._least_change(
+                self._solved.along_axes([0.0 if x is None else -x for x in residuals])
+            )
             rates = substitute(eqs.unconstrained.kinematics, dict(zip(eqs.u, map(self._lift, change), strict=True)))
             return self._quantity("step", [dependence, *(q + x for q, x in zip(eqs.q, rates, strict=True))])
 
@@ -155,7 +157,7 @@ class ContactMode:
         A speed of which rounding is left is zero, as in numbers.
         """
         with collector_paused():
-            change, dependence = self._least_change([-row.motion for row in self.rows])
+            change, dependence = self._least_change([-row.motion for row in self._solved.rows])
             found = [dependence]
             for u, x in zip(self.open.u, change, strict=True):
                 left = u + x
@@ -169,8 +171,8 @@ class ContactMode:
     def _least_change(self, b: Sequence[Any]) -> tuple[list[Any], Any]:
         """s = M^-1 A^T lambda with A s = b, the least in kinetic energy; the largest square of a row over its pivot."""
         Y, scaled = self._responses
-        forces, pivots = _solved(_matrix(scaled, Y, True), list(b), symmetric=True)
-        squares = [_dot(y, own) for y, own in zip(scaled, Y, strict=True)]
+        forces, pivots = eliminated_system(products(scaled, Y, True), list(b), symmetric=True)
+        squares = [inner(y, own) for y, own in zip(scaled, Y, strict=True)]
         v = [sum(own, 0.0) * d for own, d in zip(self._shares(Y, forces), self.tree.factors[1], strict=True)]
         return self._risen(v), _largest([self._over(a, b) for a, b in zip(squares, pivots, strict=True)])
 
@@ -205,6 +207,16 @@ class ContactMode:
     def _size(self, values: Sequence[Any]) -> Any:
         """max |x|."""
         return _largest([absolute(self._lift(x)) for x in values])
+
+    @cached_property
+    def _solved(self) -> SolvedRows:
+        """The rows in force as they are solved for."""
+        held, place = {}, len(self.rows) - len(self._counted)
+        for c, status in self._candidates:
+            if status == HELD:
+                held[place] = c
+            place += len(_rows(c, status))
+        return SolvedRows.of(self.rows, held, self.open.system)
 
     @property
     def _counted(self) -> list[str]:
@@ -254,19 +266,28 @@ class ContactMode:
             z = eliminated(L, [-x for x in free.route.loaded([0.0] * len(self.open.u))], self.tree.order)
             Y, scaled = self._responses
             X, slides = self._pushes(Y, z)
-            b = [-(row.remainder + _dot(y, dict(enumerate(z)))) for row, y in zip(self.rows, scaled, strict=True)]
-            forces, pivots = _solved(_matrix(scaled, X, not slides), b, symmetric=not slides)
+            b = [
+                -(row.remainder + inner(y, dict(enumerate(z))))
+                for row, y in zip(self._solved.rows, scaled, strict=True)
+            ]
+            forces, pivots = eliminated_system(products(scaled, X, not slides), b, symmetric=not slides)
             shares = self._shares(X, forces)
             v = [(a + sum(own, 0.0)) * d for a, own, d in zip(z, shares, inverses, strict=True)]
             sizes = [sum((absolute(self._lift(x)) for x in own), 0.0) for own in shares]
             pushed = [size * d for size, d in zip(sizes, inverses, strict=True)]
-            squares = [_dot(y, own) for y, own in zip(scaled, Y, strict=True)]
-            return Accelerated(z, v, forces, pushed, [self._over(a, b) for a, b in zip(squares, pivots, strict=True)])
+            squares = [inner(y, own) for y, own in zip(scaled, Y, strict=True)]
+            return Accelerated(
+                z,
+                v,
+                self._solved.back(forces),
+                pushed,
+                [self._over(a, b) for a, b in zip(squares, pivots, strict=True)],
+            )
 
     @cached_property
     def _responses(self) -> tuple[list[Vector], list[Vector]]:
         """y of the rows in force, and D^-1 y."""
-        Y, inverses = [self._response(row) for row in self.rows], self.tree.factors[1]
+        Y, inverses = [self._response(row) for row in self._solved.rows], self.tree.factors[1]
         return Y, [{i: x * inverses[i] for i, x in y.items()} for y in Y]
 
     def _shares(self, X: Sequence[Vector], forces: Sequence[Any]) -> list[list[Any]]:
@@ -293,7 +314,7 @@ class ContactMode:
                     for i, x in friction.items():
                         z[i] = z[i] + x
                 else:
-                    own, slides = [_sum(own[0], friction)], True
+                    own, slides = [added(own[0], friction)], True
             X, place = [*X, *own], place + count
         return X, slides
 
@@ -313,7 +334,7 @@ class ContactMode:
         x, y = self._slip(c)
         found: Vector = {}
         for share, row in zip((x, y), c.tangents, strict=False):
-            found = _sum(found, {i: -c.numbers[KINETIC] * share * a for i, a in self._response(row).items()})
+            found = added(found, {i: -c.numbers[KINETIC] * share * a for i, a in self._response(row).items()})
         return found
 
     def _slip(self, c: CandidateEquations) -> tuple[Any, Any]:
@@ -355,45 +376,3 @@ def _largest(values: Sequence[Any]) -> Any:
     while len(left) > 1:
         left = [reduce(maximum, left[k : k + 2]) for k in range(0, len(left), 2)]
     return left[0]
-
-
-def _sum(a: Vector, b: Vector) -> Vector:
-    return {i: a.get(i, 0.0) + b.get(i, 0.0) for i in sorted({*a, *b})}
-
-
-def _dot(a: Vector, b: Vector) -> Any:
-    return sum((x * b[i] for i, x in a.items() if i in b), 0.0)
-
-
-def _matrix(rows: Sequence[Vector], columns: Sequence[Vector], symmetric: bool) -> list[Vector]:
-    """Products by rows, without what is zero; of a symmetric matrix the upper triangle."""
-    found: list[Vector] = []
-    for i, row in enumerate(rows):
-        products = {j: _dot(row, columns[j]) for j in range(i if symmetric else 0, len(columns))}
-        found.append({j: x for j, x in products.items() if not is_zero(x)})
-    return found
-
-
-def _solved(S: list[Vector], b: list[Any], *, symmetric: bool) -> tuple[list[Any], list[Any]]:
-    """x with S x = b by elimination without exchanges, and the inverse of each pivot.
-
-    Raises:
-        ModelError: a pivot vanishes in every state.
-    """
-    m, inverses, x = len(b), [], [0.0] * len(b)
-    for k in range(m):
-        if k not in S[k]:
-            raise ModelError("rows in force repeat each other")
-        inverses.append(1.0 / S[k][k])
-        for i in range(k + 1, m):
-            entry = S[k].get(i) if symmetric else S[i].get(k)
-            if entry is None:
-                continue
-            share = entry * inverses[k]
-            for j, value in S[k].items():
-                if j >= (i if symmetric else k + 1):
-                    S[i][j] = S[i].get(j, 0.0) - share * value
-            b[i] = b[i] - share * b[k]
-    for k in range(m - 1, -1, -1):
-        x[k] = (b[k] - sum((entry * x[j] for j, entry in S[k].items() if j > k), 0.0)) * inverses[k]
-    return x, inverses

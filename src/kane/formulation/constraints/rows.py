@@ -87,14 +87,14 @@ def shortest(equation: Equation, speeds: Speeds, probe: Probe) -> Equation:
     Velocities are found from body to body, coordinate by coordinate derivatives are: in the plane these are shorter.
     """
     if equation.instead is not None:
-        other = _equation(equation.name, equation.instead, equation.configuration, speeds)
+        other = equation_of(equation.name, equation.instead, equation.configuration, speeds)
         return other if operations([other]) < operations([equation]) else equation
     if equation.configuration is None:
         return equation
     rates = dict(zip(speeds.q, speeds.kinematics, strict=True))
     (configuration,), products = gathered([equation.configuration])
     motion = total_time_derivative([configuration], rates)[0]
-    found = _written(_equation(equation.name, motion, configuration, speeds), products)
+    found = _written(equation_of(equation.name, motion, configuration, speeds), products)
     values = probe.anywhere([found.motion, equation.motion])
     same = abs(values[0] - values[1]) <= ROUNDING * max(1.0, abs(values[1]))
     return (
@@ -120,13 +120,14 @@ def operations(equations: Sequence[Equation]) -> int:
 def row_equation(row: Row, name: str, system: System) -> Equation:
     """The equation of one row, in the speeds of a system."""
     configuration, motion = _substituted(row, name, system)
-    found = _equation(name, motion, configuration, system.speeds)
+    found = equation_of(name, motion, configuration, system.speeds)
     if row.instead is None:
         return found
     return replace(found, instead=_substituted(Row(name, motion=row.instead), name, system)[1])
 
 
-def _equation(name: str, motion: Expr, configuration: Expr | None, speeds: Speeds) -> Equation:
+def equation_of(name: str, motion: Expr, configuration: Expr | None, speeds: Speeds) -> Equation:
+    """The equation of a motion in q, u and t."""
     rates = dict(zip(speeds.q, speeds.kinematics, strict=True))
     linear = True
     try:

@@ -1,0 +1,121 @@
+"""Rows of a point that a contact holds, along the axes of its body: fewer operations than along those of the ground.
+
+Three rows d_i . v = 0, with d_1, d_2, d_3 unit vectors at right angles fixed in the ground, hold the velocity v of a
+point. So do its measure numbers V along the axes of the frame K of the link that the point is fixed in. With d_i along
+these axes
+
+    d_i . v = d_i . V,   d(d_i . v)/dt = d_i . (dV/dt + w x V),
+
+so that the forces of the rows are d_i . f, with f those of the rows V. There the inertia of the link itself is
+constant, and the velocities are those of the recursion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kane.errors import ExpressionError
+from kane.expression.derivative import linear_coefficients
+from kane.expression.node import Expr
+from kane.expression.operations import MEASURE
+from kane.expression.traverse import leaves
+from kane.formulation.constraints.candidates import CandidateEquations
+from kane.formulation.constraints.rows import ROUNDING, Equation, equation_of, operations
+from kane.formulation.recursive.kinematics import angular_velocities, origin_velocities
+from kane.formulation.recursive.measures import from_body, position_in_K
+from kane.formulation.tree.spatial import plus
+from kane.formulation.tree.system import System
+from kane.geometry.scalars import Triple, cross, dot, is_zero
+from kane.model.body import VELOCITY, Measure
+
+
+class Turned(NamedTuple):
+    """Rows along other axes.
+
+    Attributes:
+        rows: along these.
+        directions: d_i along these axes, of each row that they stand for.
+    """
+
+    rows: tuple[Equation, ...]
+    directions: tuple[Triple, ...]
+
+
+class SolvedRows(NamedTuple):
+    """Rows as they are solved for, in place of others.
+
+    Attributes:
+        rows: all of them.
+        turned: those along other axes, by the places where they begin.
+    """
+
+    rows: list[Equation]
+    turned: dict[int, Turned]
+
+    @classmethod
+    def of(cls, rows: Sequence[Equation], held: Mapping[int, CandidateEquations], system: System) -> SolvedRows:
+        """In place of these rows, among which those of candidates that are held begin at these places."""
+        found, turned = list(rows), {}
+        for place, c in held.items():
+            own = in_body_axes(c, system)
+            if own is not None:
+                turned[place], found[place : place + 3] = own, own.rows
+        return cls(found, turned)
+
+    def along_axes(self, values: Sequence[Any]) -> list[Any]:
+        """What these rows say, of what those say that they stand for."""
+        found = list(values)
+        for place, own in self.turned.items():
+            given = tuple(values[place : place + 3])
+            found[place : place + 3] = [dot(given, column) for column in zip(*own.directions, strict=True)]
+        return found
+
+    def back(self, forces: Sequence[Any]) -> list[Any]:
+        """The forces of the rows that they stand for, of those of these rows."""
+        found = list(forces)
+        for place, own in self.turned.items():
+            given = tuple(forces[place : place + 3])
+            found[place : place + 3] = [dot(given, d) for d in own.directions]
+        return found
+
+
+def in_body_axes(c: CandidateEquations, system: System) -> Turned | None:
+    """The rows of a candidate that is held; None where they hold no point, or are shorter as they are."""
+    motions = [row.motion for row in c.declared if row.motion is not None]
+    measures = [leaf for leaf in leaves(motions) if leaf.op == MEASURE]
+    points = {(x.data.kind, x.data.body, x.data.point, x.data.direction_body) for x in measures}
+    if not len(c.rows) == len(motions) == 3 or len(points) != 1:
+        return None
+    point: Measure = measures[0].data
+    directions = _directions(motions, measures)
+    if point.kind != VELOCITY or point.direction_body != 0 or directions is None:
+        return None
+    link = system.places[point.body].link
+    w = angular_velocities(system)
+    V = plus(origin_velocities(system, w)[link], cross(w[link], position_in_K(system, point.body, point.point)))
+    own = [equation_of(row.name, system.arena.lift(x), None, system.speeds) for row, x in zip(c.rows, V, strict=True)]
+    turns = cross(w[link], V)
+    rows = tuple(replace(x, remainder=x.remainder + t) for x, t in zip(own, turns, strict=True))
+    if operations(rows) >= operations(c.rows):
+        return None
+    return Turned(rows, tuple(from_body(system, 0, link, tuple(map(float, d))) for d in directions))
+
+
+def _directions(motions: Sequence[Expr], measures: Sequence[Expr]) -> Any:
+    """Of three motions that are velocities of one point, each along a direction, these directions as they are fixed in
+    the ground; None where they are not at right angles, or the motions are more than that.
+    """
+    try:
+        shares, rest = linear_coefficients(motions, measures)
+    except ExpressionError:
+        return None
+    if not all(is_zero(x) for x in rest) or not all(x.is_constant for row in shares for x in row):
+        return None
+    if not all(isinstance(x, float) for leaf in measures for x in leaf.data.direction):
+        return None
+    D = np.array([[float(x) for x in row] for row in shares]) @ np.array([leaf.data.direction for leaf in measures])
+    return D if np.abs(D @ D.T - np.eye(3)).max() <= ROUNDING else None
