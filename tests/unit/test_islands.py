@@ -27,7 +27,7 @@ class Boxes:
         box, sticks: of each row its box, and whether it is of friction that sticks.
     """
 
-    def __init__(self, rng, slips, corners=4, least_speeds=0):
+    def __init__(self, rng, slips, corners=CORNERS, least_speeds=0):
         n = max(6 * len(slips), least_speeds)
         self.M, self.h = np.eye(n), rng.normal(size=n)
         rows, self.box, self.sticks, groups = [], [], [], []
@@ -35,7 +35,7 @@ class Boxes:
             own, T = slice(6 * k, 6 * k + 6), rng.normal(size=(6, 6))
             self.M[own, own] = 3 * np.eye(6) + (0.1 if slip else 1.0) * T @ T.T
             way = rng.uniform(0, 6)
-            for x, y in CORNERS[:corners]:
+            for x, y in corners:
                 A = np.zeros((3, n))
                 for row, axis in zip(A, np.eye(3)[[2, 0, 1]], strict=True):
                     row[own] = [*axis, *np.cross([x, y, -0.05], axis)]
@@ -116,6 +116,27 @@ def test_forces_of_rows_that_repeat_others_are_the_shortest_and_hold_all_rows(sl
         assert again.given[:n] == pytest.approx(k.given[:n], abs=1e-10)
 
 
+@pytest.mark.parametrize("slips", [[False], [True], [False, True]])
+@pytest.mark.parametrize("angle", [3e-10, 1e-7, 1e-4, 3e-3])
+def test_corners_turned_by_a_hair_are_solved_as_well_as_corners_that_are_not(slips, angle):
+    """Row by row, the second corner along the first tangent would hardly differ from the first one, by the angle."""
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    assert_solved(Boxes(np.random.default_rng(7), slips, corners=(turn @ np.transpose(CORNERS)).T))
+
+
+@pytest.mark.parametrize("slips", [[False], [True]])
+def test_thirty_feet_side_by_side_are_solved_as_well_as_three(slips):
+    """Three that are 12 degrees apart say little of a plate, whose other feet would be solved for by them."""
+    turns = 2 * np.pi * np.arange(30) / 30
+    assert_solved(Boxes(np.random.default_rng(8), slips, corners=np.column_stack([np.cos(turns), np.sin(turns)]) / 5))
+
+
+def assert_solved(boxes):
+    """Forces of rows that repeat others are those of least norm, by NumPy's singular values."""
+    assert solve_islands(boxes.quick, boxes.groups, True, LIMITS)[0] == REPEATING
+    assert boxes.quick.found[len(boxes.h) :] == pytest.approx(boxes.forces(), rel=1e-10, abs=1e-10)
+
+
 def test_boxes_side_by_side_have_the_forces_that_each_has_alone_to_the_last_bit():
     rng = np.random.default_rng(0)
     together = Boxes(rng, [False] * 6)
@@ -151,7 +172,7 @@ def test_friction_that_is_redundant_is_shared_out_as_its_bounds():
 
 
 def test_three_corners_that_slip_have_forces_that_are_determined():
-    boxes = Boxes(np.random.default_rng(2), [True, True], corners=3)
+    boxes = Boxes(np.random.default_rng(2), [True, True], corners=CORNERS[:3])
     how, _ = solve_islands(boxes.quick, boxes.groups, True, LIMITS)
     assert how == DETERMINED
     assert boxes.quick.found[12:] == pytest.approx(boxes.forces(), abs=1e-10)

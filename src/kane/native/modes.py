@@ -41,6 +41,7 @@ from kane.native.arrays import (
     WANTED,
 )
 from kane.native.call import native_inline
+from kane.native.contacts.directions import restore_directions
 from kane.native.events import NONE, locate, look_at, probe_at, watched
 from kane.native.state import call_mode, interpolate, is_finite, keep_choice, settle, slope
 
@@ -158,7 +159,7 @@ def first_guard(system: Any, interpolated: Any, store: Any, dense: Any, span: An
     if is_steady(store.clock, guards.roots[AT_END * n :], span):
         return NONE
     for probe in range(1, PROBES + 1):
-        theta, first = probe / PROBES, NONE
+        theta = probe / PROBES
         look = AT_END if probe == PROBES else FIRST_PROBE + probe - 1
         if probe < PROBES:
             look_at(guards, context, store, dense, span, theta)
@@ -170,12 +171,29 @@ def first_guard(system: Any, interpolated: Any, store: Any, dense: Any, span: An
             for e in range(n):
                 guards.out[e] = seen[e]
             return math.nan
-        for e in range(n):
-            if guards.roots[look * n + e] < 0.0:
-                first = min(first, locate(guards, context, store, dense, span, (e, -1.0, theta - 1.0 / PROBES, theta)))
+        first = _first_root(guards, context, store, dense, span, (look, theta - 1.0 / PROBES, theta))
         if first < NONE and probe < PROBES:
             return first  # the step is cut there, and looked at again
     return min(first, _first_dip(guards, context, store, dense, span))
+
+
+@native_inline
+def _first_root(guards: Any, context: Any, store: Any, dense: Any, span: Any, bracket: Any) -> float:
+    """Where the first guard becomes negative that is negative at the end of a bracket; NONE where none is.
+
+    Of feet that stop together one after the other is looked for only as long as it is negative where the first is.
+    """
+    look, low, high = bracket
+    n, first, looked = guards.out.size, NONE, False
+    for e in range(n):
+        if guards.roots[look * n + e] < 0.0:
+            if first < NONE and not looked:
+                probe_at(guards, context, store, dense, span, first)
+                looked = True
+            if first == NONE or guards.out[e] < 0.0:
+                first = locate(guards, context, store, dense, span, (e, -1.0, low, min(first, high)))
+                looked = False
+    return first
 
 
 @native_inline
@@ -263,6 +281,7 @@ def cut_step(system: Any, interpolated: Any, course: Any, store: Any, dense: Any
     if wanted < h - shortest and counts[CUTS] < MANY:
         store.clock[CUT_STEP] = math.copysign(wanted, span[1])
         counts[CUTS] += 1
+        restore_directions(system)
         return AGAIN
     counts[KNOWN], counts[MISSED] = 0, counts[MISSED] + 1
     return STANDS

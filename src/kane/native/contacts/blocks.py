@@ -60,8 +60,8 @@ class ContactPlaces(NamedTuple):
     (IMPACT) and of directions of slip (4 nc, and nc, nc); what is noted (3). Of redundant forces:
     equations (n, m), what adds up to nothing (m, m), second derivatives (m + 1, m + 1), and scratch (6, m + 1). Of
     impacts that meet: groups (nc), members of one (nc), velocities before, impulses and velocities of the
-    compression (m each). Of the search: forces in the present mode (m). Of both: a problem of all rows in blocks of a
-    candidate each.
+    compression (m each). Of the search: forces in the present mode (m), whether an island is without a mode (nc). Of
+    both: a problem of all rows in blocks of a candidate each.
     """
 
     every: int
@@ -99,6 +99,7 @@ class ContactPlaces(NamedTuple):
     member: int
     struck: int
     present: int
+    lost: int
     complementarity: int
     end: int
 
@@ -137,12 +138,13 @@ def contact_places(head: Any, nc: Any) -> ContactPlaces:
     member = group + nc
     struck = member + nc
     present = struck + 3 * m
-    complementarity = present + m
+    lost = present + m
+    complementarity = lost + nc
     end = complementarity + complementarity_size(m, nc)
     return ContactPlaces(
         every, active, counted, gaps, forces, F, Y, K, N, l, h, remainder, udot, J, Z, G, v, start, impulse, total,
         before, first, kept, undecided, body, aimed, note, E, B, H, path, group, member, struck, present,
-        complementarity, end,
+        lost, complementarity, end,
     )  # fmt: skip
 
 

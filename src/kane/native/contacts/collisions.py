@@ -150,9 +150,15 @@ def approaches(c: Any, i: Any, k: int) -> bool:
 @native_kernel
 def find_groups(c: Any, i: Any) -> None:
     """Of each candidate that touches the least one that feels it, or whose impulses it feels over others."""
-    nc = c.block[CANDIDATES]
-    for k in range(nc):
+    for k in range(c.block[CANDIDATES]):
         i.group[k] = k if touches(c, k) else NONE
+    tie_groups(c, i)
+
+
+@native_kernel
+def tie_groups(c: Any, i: Any) -> None:
+    """Of each candidate that is in a group of its own the least one that feels it, over others too."""
+    nc = c.block[CANDIDATES]
     for k in range(nc):
         for l in range(k):
             if i.group[k] != NONE and i.group[l] != NONE and i.group[k] != i.group[l] and _feels(c, i, k, l):
@@ -175,10 +181,16 @@ def _feels(c: Any, i: Any, k: int, l: int) -> bool:
 
 @native_inline
 def _is_alone(c: Any, i: Any, k: int) -> bool:
+    return count_members(c, i, i.group[k]) == 1
+
+
+@native_inline
+def count_members(c: Any, i: Any, group: int) -> int:
+    """How many candidates belong to a group."""
     count = 0
-    for other in range(c.block[CANDIDATES]):
-        count += 1 if i.group[other] == i.group[k] else 0
-    return count == 1
+    for k in range(c.block[CANDIDATES]):
+        count += 1 if i.group[k] == group else 0
+    return count
 
 
 @native_kernel

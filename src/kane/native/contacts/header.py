@@ -1,7 +1,7 @@
 """The block of candidates in the stage of native functions, behind the header of ``kane.native.header`` and its lists.
 
 64-bit integers: first the block's own, then a row of a table for each candidate, then a row each of what changes in a
-run, of which the last three entries are doubles: the direction of slip and BEGUN. Behind it two doubles for each
+run, of which the last five entries are doubles: from the direction of slip on. Behind it two doubles for each
 residual of the configuration: first of all of them the value that is held, zero but for what is held as it was found,
 and NaN where nothing was found yet; then of all of them room for what the program "configuration" gives.
 """
@@ -40,9 +40,10 @@ NONE = -1
 UNBOUNDED, COULOMB, THRESHOLDS = range(3)
 POISSON, NEWTON = range(2)
 # What changes: the status; whether the sign of `on` (open) or `off` (imposed) counts; the direction of slip; how fast
-# slip in space is before friction has its direction alone, see ``slip_direction``.
-STATUS, ARMED, ALONG, BEGUN = 0, 1, 2, 4
-CHANGING = 5
+# slip in space is before friction has its direction alone, see ``slip_direction``; the direction before the end of the
+# last step was settled, see ``kane.native.contacts.directions``.
+STATUS, ARMED, ALONG, BEGUN, BEFORE = 0, 1, 2, 4, 5
+CHANGING = 7
 # Statuses: no row in force; all rows; the normal row and kinetic friction against the slip.
 OPEN, HELD, SLIDING = range(3)
 # What the program "gaps" gives of each candidate.

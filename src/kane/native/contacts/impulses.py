@@ -74,6 +74,7 @@ class Impulses(NamedTuple):
         body: of one impact.
         aimed, angle, turn, step, turns: of slips that begin in space, see ``mode``.
         present: forces in the mode that was tried first, (m,).
+        lost: of the first candidate of each island, whether no mode of it was found, see ``search``.
         note: the candidate that caused the change, and the one that struck last or that an error is about, NONE where
             there is none; whether the impacts were brought to an end.
     """
@@ -99,6 +100,7 @@ class Impulses(NamedTuple):
     turns: Any
     note: Any
     present: Any
+    lost: Any
 
 
 @native_inline
@@ -128,6 +130,7 @@ def impulses_of(a: Any, c: Any, work: Any) -> Any:
         matrix_at(work, at.aimed + 4 * nc, nc, nc),
         integers_at(work, at.note, 3),
         vector_at(work, at.present, m),
+        integers_at(work, at.lost, nc),
     )
 
 

@@ -74,11 +74,12 @@ def share_friction(k: Any, rows: int, gaps: Any, limits: Any) -> bool:
         if k.items[first * ITEM + TIED] != first:
             continue
         m = _fill_friction(k, first, gaps)
-        loose = eliminate(k.S, k.pivot, k.square, k.loose, m, limits)
-        if loose == NONE or (loose > 0 and not shorten(k.S, k.pivot, k.loose, loose, k.b, m, limits)):
+        rank = eliminate(k.S, k.pivot, k.square, k.b, k.loose, m, limits)
+        if rank == NONE or (rank < m and not shorten(k.S, k.pivot, rank, k.b, m, limits)):
             return False
+        _bring_back(k, m)
         i, r = first, 0
-        while i != NONE and loose > 0:
+        while i != NONE and rank < m:
             for own in range(_first_row(k, i, True), k.items[i * ITEM + ROWS]):
                 k.found[k.n + k.slot[i] + own] = k.b[r] * k.reach[r]
                 r += 1
@@ -171,31 +172,41 @@ def _solve_island(k: Any, first: int, shortest: bool, limits: Any) -> Any:
     others = 0.0
     for j in range(columns):
         others = max(others, abs(k.given[k.at.scaled + k.column[j]]))
-    loose = eliminate(k.S, k.pivot, k.square, k.loose, m, limits)
-    if loose == NONE:
+    rank = eliminate(k.S, k.pivot, k.square, k.b, k.loose, m, limits)
+    if rank == NONE:
         return UNSOLVED, 0.0
     largest, left_over, pushed, least = 0.0, 0.0, 0.0, 1.0
     for r in range(m):
-        for i in range(r):
+        for i in range(min(r, rank)):
             k.b[r] -= k.S[r, i] * k.pivot[i] * k.b[i]
         size = k.b[r] * k.b[r] / k.square[r]
-        if k.pivot[r] != 0.0:
+        if r < rank:
             largest, least = max(largest, size), min(least, 1.0 / (k.pivot[r] * k.square[r]))
         else:
             left_over = max(left_over, size)
     for r in range(m - 1, -1, -1):
         total = k.b[r]
-        for j in range(r + 1, m):
+        for j in range(r + 1, rank):
             total -= k.S[r, j] * k.b[j]
         k.b[r] = total * k.pivot[r]
-    if shortest and loose > 0 and not shorten(k.S, k.pivot, k.loose, loose, k.b, m, limits):
+    if shortest and rank < m and not shorten(k.S, k.pivot, rank, k.b, m, limits):
         return UNSOLVED, 0.0
+    _bring_back(k, m)
     for r in range(m):
         pushed += abs(k.b[r]) * k.reach[r]
-    _push(k, first, columns, m - loose == columns and not moving and others > 0.0)
+    _push(k, first, columns, rank == columns and not moving and others > 0.0)
     if pushed > amplified * others or left_over > kept * kept * largest or not math.isfinite(largest + pushed):
         return UNSOLVED, 0.0
-    return (DETERMINED if loose == 0 else REPEATING), least
+    return (DETERMINED if rank == m else REPEATING), least
+
+
+@native_inline
+def _bring_back(k: Any, m: int) -> None:
+    """b in the order of the rows, out of that of elimination."""
+    for r in range(m):
+        k.pivot[k.loose[r]] = k.b[r]
+    for r in range(m):
+        k.b[r] = k.pivot[r]
 
 
 @native_inline

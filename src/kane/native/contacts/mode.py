@@ -25,6 +25,7 @@ from kane.native.contacts.header import (
     FRICTION,
     HELD,
     KINETIC,
+    NONE,
     NORMAL,
     NUMBERS,
     OPEN,
@@ -40,7 +41,7 @@ from kane.native.contacts.header import (
 from kane.native.contacts.impact import length
 from kane.native.contacts.impulses import rounding_of, touches
 from kane.native.contacts.motion import accelerate, count_rows, in_force, move_quickly, take_motion
-from kane.native.contacts.quick import quick_of, rows_in_force
+from kane.native.contacts.quick import LEAST_BEGUN, quick_of, rows_in_force
 from kane.native.embedding import gather_rows, load_columns
 from kane.native.header import COORDINATES, ROWS, UNCHOSEN
 
@@ -134,12 +135,16 @@ def _left_by_impulses(i: Any, row: int) -> float:
 
 @native_kernel
 def moves(c: Any, i: Any, k: int) -> bool:
-    """Whether a candidate slips by more than rounding, in a direction that is then written."""
+    """Whether a candidate slips by more than rounding, in a direction that is then written.
+
+    Slip in space has a direction of its own from LEAST_BEGUN on. What is slower where a mode ends is mostly rounding of
+    slips that end together, grown by friction of a direction that is noise; if nothing holds it, it begins anew.
+    """
     t, at, y = c.table[k * TABLE + TANGENT], k * CHANGING + ALONG, 0.0
     x, limit = i.v[t], rounding_of(c, t, i.first) + _left_by_impulses(i, t)
     if c.table[k * TABLE + TANGENTS] == 2:
         y = i.v[t + 1]
-        limit += rounding_of(c, t + 1, i.first) + _left_by_impulses(i, t + 1)
+        limit += LEAST_BEGUN + rounding_of(c, t + 1, i.first) + _left_by_impulses(i, t + 1)
     speed = length(x, y)
     if not speed > limit:
         return False
@@ -200,24 +205,28 @@ def row_acceleration(c: Any, a: Any, row: int) -> Any:
 
 
 @native_kernel
-def worst(c: Any, i: Any, a: Any) -> Any:
-    """The candidate whose condition fails most, the share by which it fails, and the status that this asks for.
+def worst(c: Any, i: Any, a: Any, island: int, scale: float) -> Any:
+    """The candidate of an island whose condition fails most, by which share, and the status that this asks for.
 
-    The direction of slip is written where slip begins. No candidate (-1) where all conditions hold.
+    The direction of slip is written where slip begins. No candidate (NONE) where all conditions hold.
     """
-    scale, found, most, wanted = force_scale(c, a), -1, SEARCHED, OPEN
+    found, most, wanted = NONE, SEARCHED, OPEN
     for k in range(c.block[CANDIDATES]):
-        if i.undecided[k] == DECIDED:
-            if is_contradicted(c, k):
-                found, most = k, math.inf
-            continue
-        share, asked = _failure(c, i, a, k, scale)
-        if not share <= most:
-            found, most, wanted = k, share, asked
-    for j in range(c.udot.size):
-        if not abs(c.udot[j]) < math.inf:
-            most = math.inf
+        if i.group[k] == island:
+            share, asked = _failure(c, i, a, k, scale)
+            if not share <= most:
+                found, most, wanted = k, share, asked
     return found, most, wanted
+
+
+@native_kernel
+def contradicted(c: Any, i: Any) -> int:
+    """The last candidate that holds both ways, and whose rows no force keeps; NONE where there is none."""
+    found = NONE
+    for k in range(c.block[CANDIDATES]):
+        if i.undecided[k] == DECIDED and is_contradicted(c, k):
+            found = k
+    return found
 
 
 @native_inline

@@ -1,7 +1,8 @@
 """The mode after a change: the present one, with flips of what fails, or what all laws at once ask for.
 
 A mode is adopted where the conditions of ``mode`` hold, whoever has proposed it. Where there is more than one, that is
-the first that is met on the way from the present one: with friction the next mode depends on the one before.
+the first that is met on the way from the present one: with friction the next mode depends on the one before. Contacts
+that do not feel each other are islands: each goes its way as it would without the others.
 
 Source: Gillespie 2003, section 4 and Fig. 2; Glocker & Pfeiffer, Multibody Dynamics with Unilateral Contacts, 1996.
 """
@@ -13,6 +14,7 @@ from typing import Any
 
 from kane.native.call import native_inline, native_kernel
 from kane.native.contacts.blocks import contact_places
+from kane.native.contacts.collisions import count_members, tie_groups
 from kane.native.contacts.complementarity import (
     BLOCK,
     FIRST,
@@ -30,6 +32,7 @@ from kane.native.contacts.header import (
     FRICTION,
     HELD,
     KINETIC,
+    NONE,
     NORMAL,
     NUMBERS,
     OPEN,
@@ -49,17 +52,20 @@ from kane.native.contacts.mode import (
     SEARCHED,
     STILL,
     accelerates_quickly,
+    contradicted,
     factor_rows,
     flip,
+    force_scale,
     row_acceleration,
     try_mode,
     turn_left,
     worst,
 )
 from kane.native.contacts.motion import accelerate_reduced, in_force, reduce_rows, solve_square
+from kane.native.state import is_finite
 
-# What fails most is flipped so often at most from the present mode; so often a candidate from the one that all laws
-# at once ask for, whose reactions may be others where rows repeat others.
+# What fails most in an island is flipped so often at most from the present mode; so often a candidate from the one that
+# all laws at once ask for, whose reactions may be others where rows repeat others.
 FLIPS = 4
 # Directions of slip that begin are aimed this often, with differences of this angle and steps of no more than that.
 AIMS, AIM_STEP, LONGEST = 12, 1e-6, 0.5
@@ -70,6 +76,7 @@ ENORMOUS = 1e20
 @native_kernel
 def search(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> bool:
     """The mode that the conditions hold in, from the present statuses on; whether there is one."""
+    find_islands(c, i)
     if _flip_what_fails(a, c, i, rest, stage, work, True):
         return True
     _ask_all_laws(a, c, i, rest, stage, work)
@@ -77,49 +84,85 @@ def search(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> bool:
 
 
 @native_kernel
+def find_islands(c: Any, i: Any) -> None:
+    """Groups of what is undecided: what forces of one island do, no other one feels."""
+    for k in range(c.block[CANDIDATES]):
+        i.group[k] = k if i.undecided[k] != DECIDED else NONE
+        i.lost[k] = 1
+    tie_groups(c, i)
+
+
+@native_kernel
 def _flip_what_fails(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any, present: bool) -> bool:
-    """Flip the candidate that fails most, again and again; whether a mode is met in which none does."""
-    flips = FLIPS if present else FLIPS * c.block[CANDIDATES]
-    for attempt in range(flips + 1):
+    """Flip in each island the candidate that fails most, again and again; whether a mode is met in which none does."""
+    for attempt in range(FLIPS * (1 if present else c.block[CANDIDATES]) + 1):
         find_accelerations(a, c, i, rest, stage, work)
         if present and attempt == 0:
             for row in range(c.forces.size):
                 i.present[row] = c.forces[row]
-        k, share, wanted = worst(c, i, a)
-        if k < 0 and share < math.inf:
-            return True
-        i.note[1] = max(k, 0)
-        if k < 0 or i.undecided[k] == DECIDED:
+        held = contradicted(c, i)
+        if held != NONE:
+            i.note[1] = held
+            for k in range(c.block[CANDIDATES]):
+                i.lost[k] = 1
             return False
-        if present and attempt == 0 and i.note[0] < 0:
-            i.note[0] = k
-        if attempt < flips:
-            flip(c, i, k, wanted)
+        failed, flipped = _flip_in_islands(a, c, i, attempt, present)
+        if failed == NONE and is_finite(c.udot):
+            return True
+        i.note[1] = max(failed, 0)
+        if present and attempt == 0 and i.note[0] == NONE:
+            i.note[0] = failed
+        if not flipped:
+            return False
     return False
 
 
 @native_kernel
+def _flip_in_islands(a: Any, c: Any, i: Any, attempt: int, present: bool) -> Any:
+    """What fails most of all, NONE where nothing does; whether an island had a flip left for what fails most there."""
+    failed, most, flipped, scale = NONE, 0.0, False, force_scale(c, a)
+    for island in range(c.block[CANDIDATES]):
+        if i.group[island] != island:
+            continue
+        k, share, wanted = worst(c, i, a, island, scale)
+        i.lost[island] = 1 if k != NONE else 0
+        if k == NONE:
+            continue
+        if not share <= most:
+            failed, most = k, share
+        if attempt < FLIPS * (1 if present else count_members(c, i, island)):
+            flip(c, i, k, wanted)
+            flipped = True
+    return failed, flipped
+
+
+@native_kernel
 def _ask_all_laws(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> None:
-    """Statuses and directions of slip of the reactions that Signorini's and Coulomb's laws ask for all at once.
+    """Statuses and directions of slip of the reactions that Signorini's and Coulomb's laws ask for all at once, in each
+    island without a mode.
 
     What has to slip with its static friction then does so with its kinetic one, and all are asked again.
     """
-    m, blocks = _measure(c, i)
-    p = complementarity_at(work, contact_places(a.head, c.block[CANDIDATES]).complementarity, m, blocks)
-    for k in range(c.block[CANDIDATES]):
-        if i.undecided[k] != DECIDED and has_block(c, i, k):
+    nc = c.block[CANDIDATES]
+    for k in range(nc):
+        if i.group[k] != NONE and i.lost[i.group[k]] == 1 and has_block(c, i, k):
             c.changing[k * CHANGING + STATUS] = OPEN
     try_mode(c, a, rest, stage, work)
-    _load_blocks(a, c, i, p)
-    for r in range(m):
-        for s in range(m):
-            p.W[r, s] = i.G[p.place[r], p.place[s]]
-    _load_slips(c, i, p)
-    for _ in range(blocks + 1):
-        solve_complementarity(p)
-        if not _loosen(c, i, p):
-            break
-    _read_statuses(c, i, p)
+    for island in range(nc):
+        if i.group[island] != island or i.lost[island] == 0:
+            continue
+        m, blocks = _measure(c, i, island)
+        p = complementarity_at(work, contact_places(a.head, nc).complementarity, m, blocks)
+        _load_blocks(a, c, i, p, island)
+        for r in range(m):
+            for s in range(m):
+                p.W[r, s] = i.G[p.place[r], p.place[s]]
+        _load_slips(c, i, p, island)
+        for _ in range(blocks + 1):
+            solve_complementarity(p)
+            if not _loosen(c, i, p, island):
+                break
+        _read_statuses(c, i, p, island)
 
 
 @native_inline
@@ -129,11 +172,11 @@ def has_block(c: Any, i: Any, k: int) -> bool:
 
 
 @native_kernel
-def _measure(c: Any, i: Any) -> Any:
-    """How many rows and blocks the problem has."""
+def _measure(c: Any, i: Any, island: int) -> Any:
+    """How many rows and blocks the problem of an island has."""
     m, blocks = 0, 0
     for k in range(c.block[CANDIDATES]):
-        if i.undecided[k] != DECIDED and has_block(c, i, k):
+        if i.group[k] == island and has_block(c, i, k):
             blocks += 1
             m += 1 if c.table[k * TABLE + FRICTION] != THRESHOLDS else 0
             m += c.table[k * TABLE + TANGENTS] if i.undecided[k] == STILL else 0
@@ -141,11 +184,11 @@ def _measure(c: Any, i: Any) -> Any:
 
 
 @native_kernel
-def _load_blocks(a: Any, c: Any, i: Any, p: Any) -> None:
+def _load_blocks(a: Any, c: Any, i: Any, p: Any, island: int) -> None:
     """Blocks with their bounds, forces to start from, accelerations without them; which rows they are of."""
     m, block = 0, 0
     for k in range(c.block[CANDIDATES]):
-        if i.undecided[k] == DECIDED or not has_block(c, i, k):
+        if i.group[k] != island or not has_block(c, i, k):
             continue
         row = k * TABLE
         pushes = 1 if c.table[row + FRICTION] != THRESHOLDS else 0
@@ -163,11 +206,11 @@ def _load_blocks(a: Any, c: Any, i: Any, p: Any) -> None:
 
 
 @native_kernel
-def _load_slips(c: Any, i: Any, p: Any) -> None:
+def _load_slips(c: Any, i: Any, p: Any, island: int) -> None:
     """What slips rubs as it pushes: its friction into the column of its normal force."""
     block = 0
     for k in range(c.block[CANDIDATES]):
-        if i.undecided[k] == DECIDED or not has_block(c, i, k):
+        if i.group[k] != island or not has_block(c, i, k):
             continue
         at, column = k * CHANGING + ALONG, p.blocks[BLOCK * block + FIRST]
         block += 1
@@ -179,11 +222,11 @@ def _load_slips(c: Any, i: Any, p: Any) -> None:
 
 
 @native_kernel
-def _loosen(c: Any, i: Any, p: Any) -> bool:
+def _loosen(c: Any, i: Any, p: Any, island: int) -> bool:
     """Whether anything slips with static friction that is more than kinetic, which it then has."""
     block, found = 0, False
     for k in range(c.block[CANDIDATES]):
-        if i.undecided[k] != DECIDED and has_block(c, i, k):
+        if i.group[k] == island and has_block(c, i, k):
             kinetic = c.gaps[k * NUMBERS + KINETIC]
             if i.undecided[k] == STILL and p.bound[block] > kinetic and _slips(p, block):
                 p.bound[block], found = kinetic, True
@@ -203,11 +246,11 @@ def _slips(p: Any, block: int) -> bool:
 
 
 @native_kernel
-def _read_statuses(c: Any, i: Any, p: Any) -> None:
+def _read_statuses(c: Any, i: Any, p: Any, island: int) -> None:
     """The mode of the reactions."""
     block = 0
     for k in range(c.block[CANDIDATES]):
-        if i.undecided[k] == DECIDED or not has_block(c, i, k):
+        if i.group[k] != island or not has_block(c, i, k):
             continue
         at, row, pushes = k * CHANGING, p.blocks[BLOCK * block + FIRST], p.blocks[BLOCK * block + PUSHES]
         if pushes == 1 and not p.shift[row] > 0.0:
