@@ -103,12 +103,12 @@ def _multipliers(dyn: Dynamics, found: Exerted, states: StatesOfArrows) -> Array
         return np.ones((len(states.q), 1))
     if found.source == "contact":
         if contacts is None:
-            raise ModelError(f"the force of {found.name!r} is known along a run only; give a run of kane.simulate")
+            raise ModelError(f"the force of {found.name!r} is known along a run only; draw it with run.save_html")
         return np.asarray(contacts[found.name])
     if eqs.candidates and contacts is None:
         raise ModelError(
             f"the reaction of {found.name!r} depends on contacts and what else comes and goes, whose forces are known "
-            "along a run only; give a run of kane.simulate"
+            "along a run only; draw it with run.save_html or run.save_video"
         )
     revealed = RevealedReactions(dyn, reveal_reactions(eqs, found.name))
     given = {"parameters": states.parameters, "contacts": contacts}

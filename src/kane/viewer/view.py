@@ -149,7 +149,10 @@ def equations_of(source: Any) -> Equations:
         return source
     if isinstance(source, Dynamics):
         return source.equations
-    raise ModelError(f"{shown(source)} cannot be viewed; give a model, a run, an ensemble, a stepper or a session")
+    raise ModelError(
+        f"{shown(source)} cannot be viewed; kane.view takes a model, a run, an ensemble, a stepper or a session, "
+        "kane.draw3d a model, at q= and u= of a moment"
+    )
 
 
 def _ensemble_page(many: Ensemble, equations: Equations, options: dict[str, Any]) -> Page:
