@@ -138,8 +138,7 @@ def contact_places(head: Any, nc: Any) -> ContactPlaces:
     member = group + nc
     struck = member + nc
     present = struck + 3 * m
-    lost = present + m
-    complementarity = lost + nc
+    lost, complementarity = present + m, present + m + nc
     end = complementarity + complementarity_size(m, nc)
     return ContactPlaces(
         every, active, counted, gaps, forces, F, Y, K, N, l, h, remainder, udot, J, Z, G, v, start, impulse, total,
