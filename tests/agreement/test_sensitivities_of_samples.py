@@ -49,6 +49,46 @@ def test_under_sampled_laws_a_motion_has_the_derivatives_of_whole_runs(delay, ji
         assert back[name] == pytest.approx(value, abs=1e-13)
 
 
+def jumping(kind):
+    """Masses that an input which jumps sets free: from dry friction, at two contacts at once, from the floor."""
+    m = kane.Model(kind, gravity=(0, -9.81, 0))
+    k = m.parameter("k", 30.0)
+    rail, B = m.body("rail", mass=0.0), m.body("B", mass=1.0)
+    x = m.connect(m.ground, rail, kane.Prismatic("x", axis="x"))
+    y = m.connect(rail, B, kane.Prismatic("y", axis="y"))
+    m.load(kane.PointSpring(m.ground.point((0, 1, 0)), B.point(), k, 0.9))
+    rough = None if kind == "lifted" else kane.Coulomb(0.5, 0.4)
+    m.contact(B.point(), kane.Plane(m.ground.point(), m.ground.y), friction=rough, name="floor")
+    if kind == "pulled from both":
+        m.stick(x, static=0.6, kinetic=0.5)
+    m.load(kane.Motor(y if kind == "lifted" else x, m.input("f")))
+    answer = kane.Sampled(kane.select(m.time > 0.25, k * (0.45 - 0.2 * x.q), 0.0), period=0.1, delay=0.04)
+    return kane.build(kane.formulate(m)), {"f": kane.Held([0.0, 0.5], [0.0, 12.0])}, {"f": answer}
+
+
+@pytest.mark.parametrize("kind", ["pulled", "pulled from both", "lifted"])
+@pytest.mark.parametrize("sampled", [False, True])
+def test_what_an_input_that_jumps_sets_free_has_the_derivatives_of_whole_runs(kind, sampled):
+    """Friction jumps over its bound, and a floor that pushed lets go: at the time of the input, which nothing moves."""
+    dyn, held, answered = jumping(kind)
+    inputs = answered if sampled else held
+    begin = {"u": [0.3, 0.0]} if kind == "lifted" else {}
+
+    def end(x=0.0, k=0.0):
+        given = {"q": [0.2 + x, 0.0], "parameters": {"k": 30.0 + k}, **begin}
+        return kane.simulate(dyn, until=0.7, inputs=inputs, integrator=FINE, **given)
+
+    run = end()
+    free = [e for e in run.events if e.cause in ("slips", "deleted") and e.time > 0.0]
+    assert [e.time for e in free] == pytest.approx([0.34 if sampled else 0.5] * len(free), abs=1e-12)
+    assert len(free) == (2 if kind == "pulled from both" else 1)
+    s = kane.sensitivities(run, wrt=["x", "k"], inputs=inputs)
+    for name in ("x", "k"):
+        ends = [np.concatenate([at.q[-1], at.u[-1]]) for at in (end(**{name: STEP}), end(**{name: -STEP}))]
+        assert np.abs(s.final[name]).max() > 1e-3
+        np.testing.assert_allclose(s.final[name], (ends[0] - ends[1]) / (2 * STEP), rtol=0, atol=DIFFERENCES)
+
+
 def in_python(derivative):
     """The controller as a function of Python, with its derivative."""
     dyn, laws = controlled(0.013)

@@ -303,6 +303,8 @@ class Cutter:
         """What friction does between sticking and sliding, at several contacts of a body together."""
         causes = [self.dyn.equations.candidates[story.causes[i]] for i in group]
         c, kind, (t, x, x_after) = causes[0], story.kinds[group[0]], at
+        if kind == "slips" and self.plan.jumps(t):
+            return Saltation(*motions, t, x, x_after, None, (), c.name)
         if any(len(other.tangents) != len(c.tangents) for other in causes):
             raise ModelError(
                 f"{c.name!r} {kind} at t = {t:.9g} s together with another contact, one of the two in a plane and "

@@ -53,7 +53,8 @@ class Saltation:
         before, after: the motions on both sides.
         t: when [s].
         x, x_after: the states on both sides.
-        guard: what vanishes there; None where f goes on as it was, so that the time of the change is of no account.
+        guard: what vanishes there; None where f goes on as it was, so that the time of the change is of no account, and
+            where an input that jumps brings the change about, so that its time is that of the input.
         rows: on which impulses act, and the restitution of each; none where the state does not jump.
         drags: friction that slips all through the jump: its row, and its impulse per unit of that of the row of
             ``rows`` with this number, which is along the normal.
@@ -88,7 +89,8 @@ class Saltation:
         f, f_after = self._rates(self.before, self.x), self._rates(self.after, self.x_after)
         lost = by_x @ f + by_t - f_after
         if guard is None:
-            self._require_continuous(lost, f)
+            if not self.before.plan.jumps(self.t):
+                self._require_continuous(lost, f)
             return Affine(by_x, by_p)
         if not self.always_together:
             raise ModelError(

@@ -16,7 +16,9 @@ Array = NDArray[np.float64]
 def random_motion(dyn: Dynamics, count: int, values: Array, like: Measurements) -> Measurements:
     """States at random with the accelerations that random inputs give them, or that random forces do.
 
-    Under constraints the configurations are those that were measured, settled, for others need not be possible.
+    Where a motion is compared and contacts may push and rub in it, what they do is among these accelerations: a mass, a
+    spring and an inertia that turns on the floor by friction are told apart by that alone. Under constraints the
+    configurations are those that were measured, settled, for others need not be possible.
 
     Args:
         dyn: native code of the equations.
@@ -42,6 +44,8 @@ def random_motion(dyn: Dynamics, count: int, values: Array, like: Measurements) 
     else:
         given = dict(zip((leaf.name for leaf in e.parameters), values.tolist(), strict=True))
         udot = dyn.forward(q, u, inputs, t, parameters=given)
+        if like.udot is None and e.candidates:  # along speeds that constraints allow
+            udot = udot + random.normal(size=(count, 1)) * u
     found = np.isfinite(udot).all(axis=1)
     if found.sum() < 2:
         given = {leaf.name: float(x) for leaf, x in zip(e.parameters, values, strict=True)}

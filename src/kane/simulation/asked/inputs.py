@@ -149,6 +149,12 @@ class InputPlan:
             values[:, column] = samples.at(t, middle)
         return values
 
+    def jumps(self, t: float) -> bool:
+        """Whether held samples change at a time: then what they bring about comes at that time, whatever is varied."""
+        apart = SAME_TIME * max(1.0, abs(t))
+        before, after = self.sampled(np.full(2, t), np.array([t - apart, t + apart]))
+        return bool((before != after).any())
+
     def slopes(self, t: float) -> Vector:
         """The rates of constants and samples just before a time, (inputs,)."""
         before = t - SAME_TIME**0.5 * max(1.0, abs(t))
