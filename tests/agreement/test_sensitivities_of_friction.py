@@ -259,7 +259,7 @@ def test_in_space_a_slip_that_begins_with_no_acceleration_is_refused():
 def test_a_box_that_falls_flat_is_refused_for_any_turn_of_it_would_part_its_impacts():
     run = kane.simulate(planar_box(0.35, 0.3), until=0.5, q={"p_y": 0.3})
     with pytest.raises(ModelError, match=r"strike at once at t = 0\.2019\d+ s and act on each other"):
-        kane.sensitivities(run, wrt=["p_y"]).final["p_y"]
+        kane.sensitivities(run, wrt=["p_y"])
 
 
 @pytest.mark.parametrize("restitution", [0.0, 0.3])

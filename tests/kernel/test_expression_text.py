@@ -71,6 +71,9 @@ def test_values_are_given_by_the_names_that_are_printed():
     assert evaluate(q1 + 10 * rate + 100 * speed + 1000 * acceleration, values) == 7532.0
     with pytest.raises(ExpressionError, match="no value was given for the rate q1'"):
         evaluate(q1 + rate, {"q1": 1.0})
+    ground = kane.Model().ground
+    with pytest.raises(ExpressionError, match=r"measures have values in dyn\.derivatives\(expression, wrt=\(\)\)"):
+        evaluate(ground.point((0, 0, 1)).position.dot(ground.z), {"q1": 1.0})
 
 
 def test_a_long_expression_prints_its_outermost_operations():

@@ -215,9 +215,14 @@ def ends_exchanged(m, body, hinge, floor):
     m.stop(hinge, lower=2, upper=1)
 
 
-@refused("with 3 coordinates; give one of them")
+@refused(r'with 3 coordinates; give one of them, such as joint\["x"\]')
 def a_stop_of_three_coordinates(m, body, hinge, floor):
     m.stop(m.connections[0], lower=0)
+
+
+@refused("is Weld with 0 coordinates; give a joint that moves by itself")
+def a_stop_of_a_weld(m, body, hinge, floor):
+    m.stop(m.connect(body, m.body("lamp", mass=1), kane.Weld()), lower=0)
 
 
 @refused("the static friction of 'c' is -1")

@@ -277,6 +277,8 @@ def test_a_newer_version_another_format_and_other_content_are_refused_with_the_c
     assert "version is 2, and this kane reads up to 1; use a newer kane" in refused(
         tmp_path, text.replace(b'"version": 1', b'"version": 2')
     )
+    older = refused(tmp_path, text.replace(b'"version": 1', b'"version": 0'))
+    assert "version is 0, and this kane reads up to 1; take another copy, or save it again" in older
     assert "format is 'kane model'" in refused(tmp_path, text, kane.load_equations)
     assert "damaged, or edited" in refused(tmp_path, text.replace(b'"push"', b'"pull"'))
     assert "format is 'list'" in refused(tmp_path, b"[1, 2]")

@@ -160,16 +160,20 @@ class Sensitivities:
         out = Weights(np.zeros_like(direct), [], [], [], found.answers.anew())
         last = found.pieces[-1].t[-1:]
         out.add(last, np.nextafter(last[0], -np.inf), direct[None, :])
-        for piece, jump in zip(reversed(found.pieces), (*reversed(found.jumps), None), strict=True):
+        for piece, along in zip(reversed(found.pieces), (*reversed(self._jumps), None), strict=True):
             weight = backward(piece, found.method, weight, out)
-            if jump is not None:
-                along = jump.derived()
+            if along is not None:
                 share = along.by_p.T @ weight
-                out.add(np.array([jump.t]), np.nextafter(jump.t, -np.inf), share[None, :])
+                out.add(piece.t[:1], np.nextafter(piece.t[0], -np.inf), share[None, :])
                 weight = along.by_x.T @ weight
         total = self._start.by_x.T @ weight + self._chosen.T @ (out.direct + self._start.by_p.T @ weight)
         values = dict(zip(self.names, total.tolist(), strict=True))
         return Adjoint(_profile(out, len(found.problem.plan.names)), values, found)
+
+    @cached_property
+    def _jumps(self) -> list[Affine]:
+        """What each change of the mode or of charts makes of S."""
+        return [jump.derived() for jump in self._retraced.jumps]
 
     @cached_property
     def _chosen(self) -> Array:
@@ -181,15 +185,14 @@ class Sensitivities:
         found, chosen = self._retraced, self._chosen.copy()
         S = self._start.by_x + self._start.by_p @ chosen
         out = Passed(found.times[1:], [found.pieces[0].x[0]], [S], found.answers.anew())
-        for piece, jump in zip(found.pieces, (*found.jumps, None), strict=True):
+        for piece, along in zip(found.pieces, (*self._jumps, None), strict=True):
             first = len(out.x)
             S = forward(piece, found.method, S, chosen, out)
             if isinstance(piece, ChartedLeg) and len(out.x) > first:
                 own = np.array(out.x[first:]), np.array(out.S[first:])
                 times = found.times[first : len(out.x)]
                 out.x[first:], out.S[first:] = map(list, piece.declared(times, *own, out.x[first - 1]))
-            if jump is not None:
-                along = jump.derived()
+            if along is not None:
                 S = along.by_x @ S + along.by_p @ chosen
         return np.array(out.x), np.array(out.S), chosen
 
@@ -240,8 +243,9 @@ class Sensitivities:
             )
         return found
 
-    def require_event(self) -> None:
-        """Refuse a run that did not end at the event in ``ends``, where one is given."""
+    def require_derived(self) -> None:
+        """Refuse a run with changes that have no derivative, or that did not end at the event in ``ends``."""
+        _ = self._jumps
         if self._ends is not None:
             _ = self._event
 
@@ -311,7 +315,7 @@ def sensitivities(
     layout = found.problem.layout
     start = _started(found.pieces[0].motion, found.pieces[0].t[:1], found.pieces[0].x[:1], names)
     made = Sensitivities(found.times, tuple(names), (*layout.coordinates, *layout.speeds), found, start, ends)
-    made.require_event()
+    made.require_derived()
     return made
 
 
@@ -329,7 +333,11 @@ def _started(motion: ModeSlopes, t: Array, x: Array, names: Sequence[str]) -> Af
         if place < nq and e.closing:
             moved[:nq, k] = _carried(motion, state, place, name)
         elif nq <= place < nx and not np.isclose(after.by_x[0, place, place], 1.0, rtol=0.0, atol=IMMOVABLE):
-            raise ModelError(f"{name!r} is a dependent speed here, which follows from the others; vary one of these")
+            free = np.isclose(np.diagonal(after.by_x[0])[nq:], 1.0, rtol=0.0, atol=IMMOVABLE)
+            others = ", ".join(speed for speed, own in zip(states[nq:], free, strict=True) if own)
+            raise ModelError(
+                f"{name!r} is a dependent speed where this run begins, which follows from {others}; vary one of these"
+            )
     moved[nq:] = (after.by_x[0] @ moved)[nq:]
     return Affine(moved, after.by_p[0])
 

@@ -10,7 +10,7 @@ import numpy as np
 from kane.errors import ExpressionError, KaneError, shown
 from kane.expression.arguments import numbers, require
 from kane.expression.node import Expr
-from kane.expression.operations import CONSTANT, OPERATIONS, SPLINE
+from kane.expression.operations import CONSTANT, MEASURE, OPERATIONS, SPLINE
 from kane.expression.text import name_of
 from kane.expression.traverse import leaves, reachable
 
@@ -72,8 +72,10 @@ def evaluate(expression: Expr, values: Mapping[str, Any]) -> Any:
     found = {name_of(leaf): leaf for leaf in leaves([expression])}
     unknown = [shown(name) for name in values if name not in found]
     if unknown:
+        measured = any(leaf.op == MEASURE for leaf in found.values())
+        cure = "; measures have values in dyn.derivatives(expression, wrt=())(q, u).value" if measured else ""
         raise ExpressionError(
-            f"the expression does not depend on {', '.join(unknown)}; it depends on {', '.join(found)}"
+            f"the expression does not depend on {', '.join(unknown)}; it depends on {', '.join(found)}{cure}"
         )
     given = {
         found[name]: numbers(value, f"the value of {name!r} must be a number")[()] for name, value in values.items()

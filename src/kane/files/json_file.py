@@ -99,9 +99,9 @@ class Format:
             raise ImportFileError(f"its format is {found!r}; give a file that kane wrote for a {self.name}")
         version = content.get("version")
         if type(version) is not int or not 1 <= version <= self.version:
-            raise ImportFileError(
-                f"its version is {version!r}, and this kane reads up to {self.version}; use a newer kane"
-            )
+            newer = type(version) is int and version > self.version
+            cure = "use a newer kane" if newer else "take another copy, or save it again"
+            raise ImportFileError(f"its version is {version!r}, and this kane reads up to {self.version}; {cure}")
 
 
 def _checksum(content: Mapping[str, Any]) -> str:

@@ -83,9 +83,11 @@ def coordinate(who: str, target: Any) -> JointCoordinate:
     """The coordinate of a joint that has one, or ``joint["name"]``."""
     if isinstance(target, Connection):
         if len(target.coordinates) != 1:
+            count, names = len(target.coordinates), target.coordinate_names
+            cure = f'give one of them, such as joint["{names[0]}"]' if names else "give a joint that moves by itself"
             raise ModelError(
                 f"{who} takes one coordinate, but joint {target.name!r} is {type(target.joint).__name__} with "
-                f'{len(target.coordinates)} coordinates; give one of them, such as {target.name}["..."]'
+                f"{count} coordinates; {cure}"
             )
         target = JointCoordinate(target)
     if not isinstance(target, JointCoordinate):
