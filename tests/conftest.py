@@ -2,6 +2,7 @@
 processes of a run of tests, and hypothesis set for a shared machine.
 """
 
+import gc
 import os
 import signal
 import tempfile
@@ -14,6 +15,8 @@ from oracles.unwritten import begin_arrays_without_numbers
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 begin_arrays_without_numbers()
+# Hundreds of thousands of objects live as long as the run: visiting them as often as usual takes a tenth of its time.
+gc.set_threshold(50_000, 20, 10)
 
 # No deadlines: native code is compiled on first use, on machines shared with others. A failure prints its seed.
 # Continuous integration judges a change, and tries the same examples whenever it runs; new ones are hunted elsewhere.

@@ -77,16 +77,22 @@ WEDGE = [(x, y, z) for y in (-0.4, 0.4) for x, z in ((0.0, 0.0), (2.0, 0.0), (0.
 PRISM = [(x, y, z) for y in (-0.1, 0.1) for x, z in ((-0.15, -0.05), (0.15, -0.05), (0.0, 0.16))]
 
 
-@pytest.mark.parametrize(("static", "kinetic"), [(0.2, 0.2), (0.6, 0.5)])
-def test_a_prism_on_a_wedge_slides_as_an_inclined_plane_has_it_or_sticks(static, kinetic):
-    slope = np.arctan2(1.0, 2.0)
+@pytest.fixture(scope="module")
+def prism_on_wedge():
     m, prism = free("prism", PRISM)
-    m.contact(prism, kane.Polyhedron(WEDGE, m.ground.point()), friction=kane.Coulomb(static, kinetic), name="wedge")
+    friction = kane.Coulomb(m.parameter("static", 0.6), m.parameter("kinetic", 0.5))
+    m.contact(prism, kane.Polyhedron(WEDGE, m.ground.point()), friction=friction, name="wedge")
+    return kane.build(kane.formulate(m))
+
+
+@pytest.mark.parametrize(("static", "kinetic"), [(0.2, 0.2), (0.6, 0.5)])
+def test_a_prism_on_a_wedge_slides_as_an_inclined_plane_has_it_or_sticks(prism_on_wedge, static, kinetic):
+    slope = np.arctan2(1.0, 2.0)
     along, n = np.array([np.cos(slope), 0, -np.sin(slope)]), np.array([np.sin(slope), 0, np.cos(slope)])
     start = np.array([0.4, 0.05, 0.8]) + 0.05 * n
     q = dict(zip(("part_x", "part_y", "part_z"), start, strict=True))
     q |= {"part_qw": np.cos(slope / 2), "part_qy": np.sin(slope / 2)}
-    run = kane.simulate(kane.build(kane.formulate(m)), until=0.3, q=q)
+    run = kane.simulate(prism_on_wedge, until=0.3, q=q, parameters={"static": static, "kinetic": kinetic})
     moved = np.array([run[x] for x in ("part_x", "part_y", "part_z")]).T - start
     a = 0.0 if static > np.tan(slope) else G * (np.sin(slope) - kinetic * np.cos(slope))
     assert moved @ along == pytest.approx(0.5 * a * run.time**2, abs=1e-9)

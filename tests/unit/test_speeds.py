@@ -56,9 +56,11 @@ MODELS = {
 def test_the_best_speeds_are_never_worse_than_the_joints_own(name):
     """The joints' own are declared like the others: sums are collected in the order of the nodes, which declaring alone
     may change by an operation."""
-    best = kane.best_speeds(MODELS[name]())
+    m = MODELS[name]()
+    best = kane.best_speeds(m)
     assert best.table[0].operations <= best.own.operations
-    assert total(in_choice(MODELS[name], lambda m: kane.best_speeds(m).choice)) <= best.own.operations
+    m.speeds(**best.choice)
+    assert total(kane.formulate(m)) <= best.own.operations
 
 
 def test_the_best_speeds_of_a_wrist_are_measure_numbers_of_its_body():
