@@ -49,7 +49,7 @@ class Boxes:
         self._load(groups)
 
     def _load(self, groups):
-        """Records: y = L^-1 a, w = D^-1 L^-1 of the row with friction, b, square, reach, remainder, velocity."""
+        """Records: y = L^-1 a, w = D^-1 L^-1 of the row with friction, b, square, reach, remainder."""
         n, m, G = len(self.h), len(self.A), len(groups)
         C = np.linalg.cholesky(self.M)
         L, D = C / np.diag(C), np.diag(C) ** 2
@@ -82,7 +82,7 @@ class Boxes:
             k.given[place : place + width] = columns
             for r in range(row, row + count):
                 y, w = self.Y[r, columns], self.W[r, columns]
-                record = [*y, *w, self.b[r], self.Y[r] ** 2 @ (1 / D), np.abs(self.W[r]).max(), 1.0, 0.0]
+                record = [*y, *w, self.b[r], self.Y[r] ** 2 @ (1 / D), np.abs(self.W[r]).max(), 1.0]
                 at = first + (r - row) * record_size(width)
                 k.given[at : at + len(record)] = record
             place, row = note_group(k, group, group, place, count, width), row + count

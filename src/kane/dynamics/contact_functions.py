@@ -53,6 +53,8 @@ from kane.native.contacts.header import (
     IN_TURN,
     MANY_SPEEDS,
     MOST,
+    MOVES,
+    MOVING,
     OPEN,
     PERMANENT,
     ROOM,
@@ -204,6 +206,7 @@ class ContactFunctions:
         parts: the programs called.
         rhs: [qdot, udot] in the mode of the stage.
         settle: the state on the rows in force, as ``Dynamics.settle``.
+        settle_end: the same for the end of a step of a run, whose last slope it may make use of.
         guards: those of charts, then two numbers for each candidate, negative where the mode ends; behind them what rhs
             gives.
         change: an excursion, see ``kane.native.contacts.blocks.ChangePlaces``.
@@ -216,6 +219,7 @@ class ContactFunctions:
     parts: ContactParts
     rhs: ConstrainedFunction
     settle: ConstrainedFunction
+    settle_end: ConstrainedFunction
     guards: ConstrainedFunction
     change: ConstrainedFunction
     tree: Responses
@@ -241,6 +245,7 @@ class ContactFunctions:
         eqs, charts = parts.equations, parts.charts
         n, nq, m, nc = len(eqs.u), len(eqs.q), len(eqs.constraints), len(eqs.candidates)
         programs = ahead if parts.modes.expected else native
+        ends = ahead.settle if parts.modes.expected else native.settle_end
         guards, changes = (charted.guards, charted.change) if charts else (programs.guards, change)
         numbers = 2 * nc + (charts.near.n_out if charts else 0)
         return cls(
@@ -248,6 +253,7 @@ class ContactFunctions:
             parts,
             _function("rhs", programs.rhs, parts, nq + n),
             _function("settle", programs.settle, parts, settled_places(n, nq).end),
+            _function("settle", ends, parts, settled_places(n, nq).end),
             _function("guards", guards, parts, numbers + nq + n),
             _function("change", changes, parts, change_places(nc, m, n, nq).end),
             tree,
@@ -362,6 +368,7 @@ def _quick_programs(eqs: Equations, responses: Responses) -> dict[int, Program]:
     found[SUBSTITUTION] = responses.substitution()
     if permanent:
         found[ALWAYS] = responses.held("permanent rows", permanent)
+        found[MOVING] = responses.velocities("velocities of permanent rows", permanent)
     if len(eqs.u) <= MANY_SPEEDS:
         below = (0, *CAPACITIES)
         for k, capacity in enumerate(CAPACITIES):
@@ -371,6 +378,7 @@ def _quick_programs(eqs: Equations, responses: Responses) -> dict[int, Program]:
     for k, c in enumerate(eqs.candidates):
         at = BLOCK + TABLE * k
         found[at + ANSWER] = responses.held(f"rows of {c.name}", c.rows)
+        found[at + MOVES] = responses.velocities(f"velocities of {c.name}", c.rows)
         if c.candidate.friction is not None and c.tangents:
             found[at + SLIDE] = responses.sliding(f"friction of {c.name}", c)
     return found

@@ -22,7 +22,7 @@ def contact_table(equations: Equations, widths: Sequence[int]) -> np.ndarray:
         law = NEWTON if isinstance(of.restitution, Newton) else POISSON
         normal = NONE if c.normal is None else first
         own_laws = [bounds_of(c), law, of.bilateral, of.on is not None, of.off is not None]
-        rows.append([normal, tangent, len(c.tangents), *own_laws, 0, 0, place, holding, 0, 0, width])
+        rows.append([normal, tangent, len(c.tangents), *own_laws, 0, 0, place, holding, 0, 0, width, 0, 0])
         first += len(c.rows)
         place += holding
     return np.array(rows, np.int64).reshape(-1, TABLE)

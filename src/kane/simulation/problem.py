@@ -75,6 +75,7 @@ class Problem:
         constraints: in numbers; None without constraints.
         guards: what is negative where the mode ends; None where there is one mode for all states.
         change: what leads to the next mode there.
+        settle_end: ``settle`` for the ends of steps, where that is a program of its own.
         laws: those that are sampled.
         key: of the mode that this problem stands for.
         switching: what runs in several modes ask Python for.
@@ -93,6 +94,7 @@ class Problem:
     constraints: Constraints | None
     guards: ArrayFunction | None = None
     change: ArrayFunction | None = None
+    settle_end: ArrayFunction | None = None
     laws: tuple[SampledLaw, ...] = ()
     key: int = 0
     switching: Switching = ONE_MODE
@@ -193,7 +195,7 @@ class Problem:
     @property
     def programs(self) -> Programs:
         """What native loops call."""
-        found = {RHS: self.rhs, SETTLE: self.settle, ASIDE: self.settle, EVENTS: self.signals}
+        found = {RHS: self.rhs, SETTLE: self.settle_end or self.settle, ASIDE: self.settle, EVENTS: self.signals}
         found |= {GUARDS: self.guards, CHANGE: self.change}
         return {program: function for program, function in found.items() if function is not None}
 

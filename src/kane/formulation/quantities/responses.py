@@ -71,7 +71,10 @@ class Responses:
         part that the rows of all candidates have in common.
         """
         eqs = self._equations
-        own = [[x for row in c.rows for x in _entries(row)] + [c.numbers[KINETIC]] for c in eqs.candidates]
+        own = [
+            [x for row in c.rows for x in _entries(row)] + [c.numbers[KINETIC], *(row.motion for row in c.tangents)]
+            for c in eqs.candidates
+        ]
         first = len(eqs.constraints) - sum(len(c.rows) for c in eqs.candidates)
         own.append([x for row in eqs.constraints[:first] for x in _entries(row)])
         with collector_paused():
@@ -119,6 +122,15 @@ class Responses:
             outputs.extend([*direction, 0.0][:2])
         return self._scheduled(name, outputs, self._given)
 
+    def velocities(self, name: str, rows: Sequence[Equation]) -> Program:
+        """A u + b of each row, and the sum of its terms |A_j u_j|, which its rounding is a share of."""
+        u = self._equations.u
+        with collector_paused():
+            sizes = [sum((absolute(a * u[j]) for j, a in row.coefficients.items()), 0.0) for row in rows]
+            outputs = [x for row, size in zip(rows, sizes, strict=True) for x in (row.motion, self._lift(size))]
+            baked = self._free.baked_in(outputs)
+        return self._scheduled(name, baked, self._equations.inputs)
+
     def solution(self, capacity: int, *, slides: bool) -> Program:
         """udot; the forces of at most so many rows; how many rows are independent, or -1; pivots; what was left of b.
 
@@ -162,16 +174,16 @@ class Responses:
     def _list(self, columns: Sequence[int]) -> list[Any]:
         return [float(k) for k in columns] if len(self.order) > MANY_SPEEDS else []
 
-    def _record(self, y: Sequence[Any], x: Sequence[Any], rest: Sequence[Any], columns: Sequence[int]) -> list[Any]:
+    def _record(self, y: Sequence[Any], x: Sequence[Any], rest: Expr, columns: Sequence[int]) -> list[Any]:
         """y and D^-1 x; b; y^T D^-1 y; the largest acceleration that a unit force can make, or more: of what it pushes
         by x, no D^-1 x is larger than the root of x^T D^-1 x times the largest 1 / D, which their sum is no less than;
-        the rest, which is the remainder and the velocity.
+        the rest, which is the remainder.
         """
         w = [a * d for a, d in zip(x, self._inverses, strict=True)]
         own = [a * d for a, d in zip(y, self._inverses, strict=True)]
         inverses = [d for a, d in zip(x, self._inverses, strict=True) if not is_zero(a)]
         reach = sqrt(self._lift(_dot(x, w) * sum(inverses, 0.0)))
-        numbers = -(rest[0] + _dot(y, self._scaled)), _dot(y, own), reach, *rest
+        numbers = -(rest + _dot(y, self._scaled)), _dot(y, own), reach, rest
         return [*(y[k] for k in columns), *(w[k] for k in columns), *numbers]
 
     def _substituted(self, v: list[Any]) -> list[Any]:
@@ -187,10 +199,10 @@ class Responses:
         """L^-T a, by places in the order."""
         return eliminated(self._L, [a.get(j, 0.0) for j in range(len(self.order))], self.order)
 
-    def _read(self, row: Equation) -> tuple[dict[int, Any], list[Expr]]:
-        """A row's coefficients, and its remainder and velocity, by what it shares with the factor."""
-        *entries, remainder, motion = self._cut([*row.coefficients.values(), row.remainder, row.motion])
-        return dict(zip(row.coefficients, entries, strict=True)), [remainder, motion]
+    def _read(self, row: Equation) -> tuple[dict[int, Any], Expr]:
+        """A row's coefficients, and its remainder, by what it shares with the factor."""
+        *entries, remainder = self._cut([*row.coefficients.values(), row.remainder])
+        return dict(zip(row.coefficients, entries, strict=True)), remainder
 
     def _cut(self, expressions: Sequence[Any]) -> list[Expr]:
         """Expressions with leaves for what is found with the factor."""
@@ -242,7 +254,7 @@ class Responses:
 
 
 def _entries(row: Equation) -> list[Expr]:
-    return [*row.coefficients.values(), row.remainder, row.motion]
+    return [*row.coefficients.values(), row.remainder]
 
 
 def _met(outputs: Sequence[Expr], made: Set[Expr]) -> list[Expr]:

@@ -147,9 +147,9 @@ def contact_places(head: Any, nc: Any) -> ContactPlaces:
     )  # fmt: skip
 
 
-# Behind y and w of a row in its record: b, the square y^T D^-1 y, the largest acceleration that its force can make, the
-# remainder, and the velocity A u + b.
-B, SQUARE, REACH, REMAINDER, MOTION = range(5)
+# Behind y and w of a row in its record: b, the square y^T D^-1 y, the largest acceleration that its force can make, and
+# the remainder.
+B, SQUARE, REACH, REMAINDER = range(4)
 
 
 class AnswerPlaces(NamedTuple):
@@ -174,7 +174,7 @@ class AnswerPlaces(NamedTuple):
 
 def record_size(columns: Any) -> Any:
     """How many numbers the record of a row has."""
-    return 2 * columns + 5
+    return 2 * columns + 4
 
 
 def answer_places(block: Any, n: Any, nq: Any) -> AnswerPlaces:
@@ -213,6 +213,8 @@ class QuickPlaces(NamedTuple):
     owner of each column (n), and six integers and the first row of each candidate and of the permanent rows; where the
     record of each row has what is behind y and w (m), and which rows repeat others (m); y and w of the rows of an
     island by its columns (m, n and n, m); the number of each column in its island, and the columns of one (n each).
+    The key of the mode whose records are there and were solved for, zero where there are none (1); of each row the
+    velocity and what its rounding is compared with (2 m).
     """
 
     given: int
@@ -227,6 +229,8 @@ class QuickPlaces(NamedTuple):
     tail: int
     packed: int
     number: int
+    mode: int
+    velocity: int
     end: int
 
 
@@ -244,6 +248,7 @@ def quick_places(head: Any, block: Any) -> QuickPlaces:
     tail = slot + nc + 1
     packed = tail + 2 * m
     number = packed + 2 * m * n
+    mode = number + 2 * n
     return QuickPlaces(
-        given, found, slip, row, S, rows, owner, items, slot, tail, packed, number, number + 2 * n
+        given, found, slip, row, S, rows, owner, items, slot, tail, packed, number, mode, mode + 1, mode + 1 + 2 * m
     )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 from kane.native.algebra import Factors, factor, from_q, solve_lower
 from kane.native.blocks import constraint_places, unconstrained_places
-from kane.native.call import native_inline, native_kernel
+from kane.native.call import integers_at, native_inline, native_kernel
 from kane.native.contacts.header import (
     CANDIDATES,
     CHANGING,
@@ -15,8 +15,11 @@ from kane.native.contacts.header import (
     FRICTION,
     HELD,
     KINETIC,
+    NONE,
     NORMAL,
     NUMBERS,
+    OPEN,
+    PERMANENT,
     SLIDING,
     STATIC,
     STATUS,
@@ -24,7 +27,7 @@ from kane.native.contacts.header import (
     TANGENT,
     TANGENTS,
 )
-from kane.native.contacts.quick import slip_direction
+from kane.native.contacts.quick import slip_direction, status_of
 from kane.native.contacts.shares import share_within_bounds
 from kane.native.header import COORDINATES, UNCHOSEN
 
@@ -43,6 +46,23 @@ def direction(c: Any, k: int, n: int) -> Any:
     t, tangents = c.table[k * TABLE + TANGENT], c.table[k * TABLE + TANGENTS]
     at = constraint_places(c.counted.size, n).motion + t
     return slip_direction(c.along, k, tangents, c.every[at], c.every[at + 1] if tangents == 2 else 0.0)
+
+
+@native_inline
+def name_rows(k: Any, stage: Any) -> None:
+    """The rows in force, in the order of their records."""
+    m = k.block[PERMANENT]
+    for r in range(m):
+        k.row[r] = r
+    for c in range(k.block[CANDIDATES]):
+        status = status_of(k, c, stage)
+        if status != OPEN:
+            row = integers_at(stage, k.rows_at + c * TABLE, TABLE)
+            normals = 1 if row[NORMAL] != NONE else 0
+            first = row[NORMAL] if normals == 1 else row[TANGENT]
+            for r in range(normals if status == SLIDING else normals + row[TANGENTS]):
+                k.row[m] = first + r
+                m += 1
 
 
 @native_kernel

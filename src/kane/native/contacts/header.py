@@ -13,13 +13,13 @@ from typing import Any
 from kane.native.header import HEADER, QUATERNIONS, RESIDUALS, SPEEDS
 
 # The block's own: addresses and places of the stages of the programs "gaps", of the factor of M, of qdot and udot
-# without any rows, of the permanent rows, of udot from what is divided by D, and of the solutions for as many rows as
-# CAPACITIES says, without and with contacts that slide; how many candidates there are, how many rows are permanent, how
-# many residuals the configuration has, whether impacts that meet come in turn; how many numbers rows share with the
-# factor of M, how many columns the records of permanent rows have, how many numbers all records, how many entries L has
-# below its diagonal, and where in the scratch of a call ``kane.native.contacts.quick`` has its own. The table is behind
-# it.
-GAPS, FACTOR, FREE, ALWAYS, SUBSTITUTION, SOLUTIONS = range(0, 12, 2)
+# without any rows, of the permanent rows and of their velocities, of udot from what is divided by D, and of the
+# solutions for as many rows as CAPACITIES says, without and with contacts that slide; how many candidates there are,
+# how many rows are permanent, how many residuals the configuration has, whether impacts that meet come in turn; how
+# many numbers rows share with the factor of M, how many columns the records of permanent rows have, how many numbers
+# all records, how many entries L has below its diagonal, and where in the scratch of a call
+# ``kane.native.contacts.quick`` has its own. The table is behind it.
+GAPS, FACTOR, FREE, ALWAYS, MOVING, SUBSTITUTION, SOLUTIONS = range(0, 14, 2)
 CAPACITIES = (3, 6, 9)
 MOST = max(CAPACITIES)
 CANDIDATES = SOLUTIONS + 4 * len(CAPACITIES)
@@ -31,10 +31,11 @@ MANY_SPEEDS = 24
 # The table. The row along the gap, or NONE; the first of the tangents and how many there are; what bounds them; the
 # law of restitution; whether the rows hold both ways; whether `on` and `off` are given; address and place
 # of the stage of the program of its rows; the first residual that it holds as it was found, and how many there are;
-# address and place of the stage of the program of its friction where that slips; how many columns its records have.
+# address and place of the stage of the program of its friction where that slips; how many columns its records have;
+# address and place of the stage of the program of the velocities of its rows.
 NORMAL, TANGENT, TANGENTS, FRICTION, LAW, BILATERAL, TIMED, ENDED, ANSWER = range(9)
-HOLDS, HOLDING, SLIDE, WIDTH = 10, 11, 12, 14
-TABLE = 15
+HOLDS, HOLDING, SLIDE, WIDTH, MOVES = 10, 11, 12, 14, 15
+TABLE = 17
 NONE = -1
 # Bounds: none, a share of the normal force, a force of its own.
 UNBOUNDED, COULOMB, THRESHOLDS = range(3)

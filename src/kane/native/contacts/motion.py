@@ -24,7 +24,7 @@ from kane.native.algebra import (
 from kane.native.blocks import constraint_places, unconstrained_places
 from kane.native.call import call_program, integers_at, matrix_at, native_inline, native_kernel, vector_at
 from kane.native.contacts.blocks import complementarity_size, contact_places
-from kane.native.contacts.forces import direction, find_forces, rub
+from kane.native.contacts.forces import direction, find_forces, name_rows, rub
 from kane.native.contacts.header import (
     BILATERAL,
     BLOCK,
@@ -53,7 +53,7 @@ from kane.native.contacts.header import (
     table_at,
 )
 from kane.native.contacts.islands import DETERMINED, REPEATING, UNSOLVED, share_friction
-from kane.native.contacts.quick import LIMITS, accelerate_quickly, name_rows, slips
+from kane.native.contacts.quick import LIMITS, accelerate_quickly, slips
 from kane.native.contacts.shares import keeps_bounds
 from kane.native.embedding import arrays_among, reduce_mass, remainders
 from kane.native.header import COORDINATES, HEADER, ROWS, SPEEDS
@@ -151,8 +151,8 @@ def find_gaps(c: Any, a: Any, rest: Any, stage: Any, work: Any) -> None:
 
 
 @native_inline
-def count_rows(c: Any, stage: Any, bilateral: bool) -> int:
-    """Which rows are in force, of those that hold both ways alone where asked; how many."""
+def mark_rows(c: Any, stage: Any, bilateral: bool) -> None:
+    """Which rows are in force, of those that hold both ways alone where asked."""
     head, nc = integers_at(stage, 0, HEADER), c.block[CANDIDATES]
     for i in range(c.counted.size):
         c.counted[i] = 1 if i < c.block[PERMANENT] else 0
@@ -166,6 +166,12 @@ def count_rows(c: Any, stage: Any, bilateral: bool) -> int:
         if status == HELD:
             for i in range(row[TANGENTS]):
                 c.counted[row[TANGENT] + i] = 1
+
+
+@native_inline
+def count_rows(c: Any, stage: Any, bilateral: bool) -> int:
+    """The same, and a list of these rows; how many."""
+    mark_rows(c, stage, bilateral)
     m = 0
     for i in range(c.counted.size):
         if c.counted[i] == 1:
@@ -232,7 +238,7 @@ def move_quickly(c: Any, k: Any, counted: Any, state: Any, rest: Any, stage: Any
 @native_inline
 def _take_forces(c: Any, k: Any, counted: Any, stage: Any, work: Any) -> None:
     """What the quick way has found, into the forces of all rows."""
-    m, slides, sticks = counted
+    m, slides, sticks, _ = counted
     found = vector_at(work, k.found_at + k.n, m)
     name_rows(k, stage)
     for row in range(c.forces.size):

@@ -63,8 +63,8 @@ from kane.native.contacts.quick import (
     quick_of,
     rows_in_force,
 )
-from kane.native.contacts.settling import settle_quickly
-from kane.native.embedding import call, correct_speeds, find_rows, load_columns
+from kane.native.contacts.settling import settle_nearby, settle_quickly
+from kane.native.embedding import arrays_among, call, correct_speeds, find_rows, load_columns
 from kane.native.header import HEADER, OWN, RANK, SPEEDS, STAGES, UNCHOSEN, UNCONSTRAINED
 from kane.native.settle import settle_among
 
@@ -157,7 +157,21 @@ def reactions(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
 def settle(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     """As ``kane.native.settle``, onto the rows in force; directions of slip go along."""
     c = contacts_of(stage, work)
-    a = in_force(c, stage, work, False)
+    _settle(c, in_force(c, stage, work, False), state, rest, stage, out, work)
+
+
+@native_program
+def settle_end(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+    """As ``settle``, in a run whose calls have one scratch: what the last slope has left there serves where it can."""
+    c = contacts_of(stage, work)
+    a = arrays_among(stage, work, c.every, c.active[:0], 0)
+    copy_state(a, state)
+    if not settle_nearby(c, a, rest, stage, out, work):
+        _settle(c, in_force(c, stage, work, False), state, rest, stage, out, work)
+
+
+@native_inline
+def _settle(c: Any, a: Any, state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     copy_state(a, state)
     if settle_quickly(c, a, rest, stage, out, work):
         return

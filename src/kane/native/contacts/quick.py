@@ -35,7 +35,6 @@ from kane.native.contacts.header import (
     STATUS,
     SUBSTITUTION,
     TABLE,
-    TANGENT,
     TANGENTS,
     WIDTH,
     block_at,
@@ -70,13 +69,13 @@ class Quick(NamedTuple):
 
     Attributes:
         block, table, changing, along: of the header; ``along`` is ``changing`` read as doubles.
-        given, found, slip, row, S, pivot, b, square, reach, owner, items, slot, tail, loose, Y, W, number, column: of
-            ``QuickPlaces``.
+        given, found, slip, row, S, pivot, b, square, reach, owner, items, slot, tail, loose, Y, W, number, column,
+            mode, velocity: of ``QuickPlaces``.
         at: the AnswerPlaces of ``given``.
         n, nq: sizes.
         rows_at, changing_at: where the table and what changes begin in the stage.
-        given_at, found_at: where ``given`` and ``found`` begin in the scratch. By the pointer to all, what lies from a
-            place on costs less than a slice, whose ends numba looks at, and constants as indices of it cost nothing: of
+        given_at, found_at, velocity_at: where these begin in the scratch. By the pointer to all, what lies from a place
+            on costs less than a slice, whose ends numba looks at, and constants as indices of it cost nothing: of
             others numba makes sure, with three instructions each, that they are not negative.
     """
 
@@ -102,6 +101,8 @@ class Quick(NamedTuple):
     W: Any
     number: Any
     column: Any
+    mode: Any
+    velocity: Any
     at: Any
     n: Any
     nq: Any
@@ -109,6 +110,7 @@ class Quick(NamedTuple):
     changing_at: Any
     given_at: Any
     found_at: Any
+    velocity_at: Any
 
 
 for places in (answer_places, quick_places, record_size, solution_places, table_at):
@@ -146,6 +148,8 @@ def quick_of(stage: Any, work: Any) -> Any:
         matrix_at(work, at.packed + m * n, n, m),
         integers_at(work, at.number, n),
         integers_at(work, at.number + n, n),
+        integers_at(work, at.mode, 1),
+        vector_at(work, at.velocity, 2 * m),
         answer_places(block, n, nq),
         n,
         nq,
@@ -153,6 +157,7 @@ def quick_of(stage: Any, work: Any) -> Any:
         changing,
         at.given,
         at.found,
+        at.velocity,
     )
 
 
@@ -170,17 +175,20 @@ def call_block(k: Any, which: int, state: Any, rest: Any, out: Any, stage: Any, 
 
 @native_inline
 def rows_in_force(k: Any, stage: Any) -> Any:
-    """How many rows are in force, whether contacts slide with friction, and whether friction slips without any."""
-    m, slides, sticks = k.block[PERMANENT], False, False
+    """How many rows are in force, whether contacts slide with friction, whether friction slips without any, and a key
+    of the model and its mode.
+    """
+    m, slides, sticks, key = k.block[PERMANENT], False, False, k.block[FACTOR]
     for c in range(k.block[CANDIDATES]):
         status = status_of(k, c, stage)
+        key = 3 * key + status
         if status != OPEN:
             row = integers_at(stage, k.rows_at + c * TABLE, TABLE)
             normals, tangents = 1 if row[NORMAL] != NONE else 0, row[TANGENTS]
             m += normals if status == SLIDING else normals + tangents
             slides = slides or (status == SLIDING and normals == 1 and tangents > 0)
             sticks = sticks or (status == SLIDING and normals == 0)
-    return m, slides, sticks
+    return m, slides, sticks, key
 
 
 @native_kernel
@@ -216,7 +224,7 @@ def accelerate_quickly(k: Any, counted: Any, state: Any, rest: Any, stage: Any, 
         state, rest, stage, work: of the call.
         forces: whether they are asked for.
     """
-    m, slides, sticks = counted
+    m, slides, sticks, key = counted
     which, capacity = solution_for(k, m, slides)
     few = which != NONE
     if not few and k.block[SUBSTITUTION] == 0:
@@ -225,9 +233,10 @@ def accelerate_quickly(k: Any, counted: Any, state: Any, rest: Any, stage: Any, 
     if sticks:
         _load_friction(k, state, stage, work)
     load_records(k, state, stage, work)
-    found = UNSOLVED
+    k.mode[0], found = 0, UNSOLVED
     if few and _solve_few(k, m, which, capacity, forces or slides, state, stage, work):
         found = DETERMINED
+        k.mode[0] = 0 if slides or sticks else key
     elif k.block[SUBSTITUTION] != 0:
         found, _ = solve_islands(k, note_groups(k, stage), forces or slides, LIMITS)
         call_block(k, SUBSTITUTION, state, k.given, k.found, stage, work)
@@ -346,23 +355,6 @@ def _call_slide(k: Any, c: int, state: Any, out: Any, stage: Any, work: Any) -> 
     along = vector_at(stage, k.changing_at + c * CHANGING + ALONG, 3)
     to[0], to[1], to[2] = along[0], along[1], along[2]
     call_program(row[SLIDE], state, k.given, vector_at(stage, row[SLIDE + 1], 0), out, vector_at(work, 0, 0))
-
-
-@native_inline
-def name_rows(k: Any, stage: Any) -> None:
-    """The rows in force, in the order of their records."""
-    m = k.block[PERMANENT]
-    for r in range(m):
-        k.row[r] = r
-    for c in range(k.block[CANDIDATES]):
-        status = status_of(k, c, stage)
-        if status != OPEN:
-            row = integers_at(stage, k.rows_at + c * TABLE, TABLE)
-            normals = 1 if row[NORMAL] != NONE else 0
-            first = row[NORMAL] if normals == 1 else row[TANGENT]
-            for r in range(normals if status == SLIDING else normals + row[TANGENTS]):
-                k.row[m] = first + r
-                m += 1
 
 
 @native_inline

@@ -92,7 +92,8 @@ class ContactSwitching(Switching):
 
     def problem(self, key: int) -> Problem:
         here, f = self._at(key), self._at(key).functions
-        return replace(here.posed, rhs=f.rhs, settle=f.settle, guards=f.guards, change=f.change, switching=self)
+        posed = replace(here.posed, rhs=f.rhs, settle=f.settle, settle_end=f.settle_end)
+        return replace(posed, guards=f.guards, change=f.change, switching=self)
 
     def settled(self, problem: Problem, system: StateEquation, state: Vector) -> Vector:
         """See ``Switching``: what sticks at rest, and is in force in a fresh stage, takes no velocity away here."""
