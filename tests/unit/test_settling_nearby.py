@@ -139,3 +139,21 @@ def test_a_slope_far_away_does_not_keep_a_state_off_its_rows(machine):
         end = moved(rng, q, u, 1e-3, 1e-1)
         found = call("settle_end", *end)
         require_kept(machine, found[: machine.nq], found[machine.nq : machine.nq + machine.n], end[1])
+
+
+def test_rows_that_repeat_others_are_settled_as_from_the_beginning():
+    """Two points of one body: the distance between them is held twice, whose share of its square is zero."""
+    m = kane.Model("crate", gravity=(0, -9.81, 0))
+    crate = m.body("crate", mass=2, inertia=(0.02, 0.03, 0.025))
+    lid = m.body("lid", mass=0.3, inertia=(1e-3,) * 3, com=(0.1, 0.02, 0.01))
+    m.connect(m.ground, crate, kane.Free("f"))
+    m.connect(crate, lid, kane.Revolute("q1", axis="z"), at=(-0.1, 0.1, 0))
+    floor, friction = kane.Plane(m.ground.point(), m.ground.y), kane.Coulomb(static=0.5, kinetic=0.4)
+    for name, x in (("left", -0.1), ("right", 0.1)):
+        m.contact(crate.point((x, -0.1, 0.02)), floor, friction=friction, name=name)
+    machine = ContactMachine(m)
+    machine.status[:] = HELD
+    q, u = machine.settled([1.0, 0, 0, 0, 0, 0.1, 0, 0.3], [0.1, 0, 0, 0, 0, 0, 0.2])
+    call = Calls(machine)
+    call("rhs", q, u)
+    assert call("settle_end", q, u).tolist() == Calls(machine)("settle", q, u).tolist()
