@@ -29,7 +29,6 @@ from kane.native.arrays import (
     Watch,
 )
 from kane.native.call import native_inline, native_loop
-from kane.native.contacts.directions import restore_directions
 from kane.native.modes import AGAIN, STANDS, cut_step, has_guards, is_full, land
 from kane.native.state import is_finite, slope, wants_rows_within
 from kane.native.step import begin_step, end_step, settle_end
@@ -87,7 +86,6 @@ def march_explicit(
         if free:
             error = _error(store, scheme, h, system.quaternions)
             if not error <= 1.0:
-                restore_directions(system)
                 if not reject_step(course, clock, counts, scheme, h, error):
                     return STUCK
                 continue

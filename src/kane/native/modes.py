@@ -281,7 +281,8 @@ def cut_step(system: Any, interpolated: Any, course: Any, store: Any, dense: Any
     if wanted < h - shortest and counts[CUTS] < MANY:
         store.clock[CUT_STEP] = math.copysign(wanted, span[1])
         counts[CUTS] += 1
-        restore_directions(system)
+        if course.step != 0.0:
+            restore_directions(system)
         return AGAIN
     counts[KNOWN], counts[MISSED] = 0, counts[MISSED] + 1
     return STANDS

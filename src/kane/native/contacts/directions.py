@@ -1,8 +1,9 @@
-"""Directions of slip, which settling the end of a step turns, as they were where that step does not stand.
+"""Directions of slip, which settling the end of a step turns, as they were where a fixed step is cut.
 
-Friction of slow slip reads the direction of the last step (``slip_direction``). Where a step is taken again, shorter,
-that is the one at its start: with that of the end which has been given up, what slips by rounding there would make
-friction of the next try, and its rounding friction of the one behind it.
+Friction of slow slip reads the direction of the last step (``slip_direction``). Where a fixed step is cut and taken
+again, shorter, that is the one at its start: with that of the end which has been given up, what slips by rounding there
+would make friction of the next try, and its rounding friction of the one behind it. Steps that adapt keep the direction
+that a try has found: where a slip begins and turns at once, tries with the old one reverse it where it does not reverse.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def keep_directions(system: Any) -> None:
 
 @native_inline
 def restore_directions(system: Any) -> None:
-    """Bring them back: the step does not stand."""
+    """Bring them back: the step is cut."""
     _copy(system, BEFORE, ALONG)
 
 
