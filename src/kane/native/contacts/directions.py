@@ -3,7 +3,7 @@
 Friction of slow slip reads the direction of the last step (``slip_direction``). Where a fixed step is cut and taken
 again, shorter, that is the one at its start: with that of the end which has been given up, what slips by rounding there
 would make friction of the next try, and its rounding friction of the one behind it. Steps that adapt keep the direction
-that a try has found: where a slip begins and turns at once, tries with the old one reverse it where it does not reverse.
+that a try has found: where slip begins and turns at once, tries with the old one reverse what does not reverse.
 """
 
 from __future__ import annotations
