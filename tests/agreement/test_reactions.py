@@ -210,6 +210,8 @@ def test_sums_of_shared_reactions_have_the_value_that_balance_gives_them():
         ([[1.0, 2.0, 0.5, 1.0], [0.5, 1.0, 1.0, 2.0]], [[1.0, -0.5, 0.0, 0.0], [0.0, 0.0, 1.0, -0.5]]),
         ([[1e6, 0.0], [0.0, 1e-6]], [[0.0, 1.0]]),
         ([[0.0, 0.0, 1.0]], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
+        # So many rows that in some column the largest entry of those left is not in the first, whatever the SVD gives.
+        ([np.arange(1.0, 9.0)], np.hstack([np.eye(7), -np.arange(1.0, 8.0)[:, None] / 8.0])),
     ],
 )
 def test_combinations_that_vanish_are_in_reduced_form(matrix, expected):
@@ -240,6 +242,20 @@ def test_what_has_no_reaction_is_refused(places, message):
     model = four_bar()
     with pytest.raises(kane.ModelError, match=message):
         kane.reveal_reactions(kane.formulate(model), *places(model))
+
+
+@pytest.mark.parametrize(
+    ("terms", "message"),
+    [
+        ([("q1", 1.0)], "the sum 'a' is a dict of factors by names of reactions, not"),
+        ({}, "the sum 'a' is empty; give factors by names of reactions"),
+        ({"q9": 1.0}, "there is no reaction 'q9'; "),
+    ],
+)
+def test_what_is_no_sum_of_reactions_is_refused(terms, message):
+    revealed = kane.reveal_reactions(kane.formulate(four_bar()), "q1")
+    with pytest.raises(kane.ModelError, match=message):
+        revealed.summed(a=terms)
 
 
 def test_reactions_of_other_equations_are_refused(bar):

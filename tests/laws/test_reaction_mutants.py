@@ -12,6 +12,7 @@ import pytest
 from agreement import test_reaction_loads, test_reactions
 from laws.test_certificate_embedding import loop, sleigh
 from oracles.source_mutants import mutants, survivors
+from unit import test_reactions_with_contacts
 
 import kane
 from kane.analysis.certificate_embedding import Declared
@@ -30,6 +31,7 @@ EQUIVALENT = {
 }
 NULL_ROWS = test_reactions.test_combinations_that_vanish_are_in_reduced_form
 REFUSED = test_reactions.test_what_has_no_reaction_is_refused
+NO_SUMS = test_reactions.test_what_is_no_sum_of_reactions_is_refused
 
 
 def welded():
@@ -104,10 +106,12 @@ TESTS = (
     test_reactions.test_the_wrench_on_a_point_of_a_body_is_that_of_its_joint_moved_there,
     test_reactions.test_sums_of_shared_reactions_have_the_value_that_balance_gives_them,
     *(partial(test_reactions.test_combinations_that_vanish_are_in_reduced_form, *p) for p in parameters_of(NULL_ROWS)),
-    *(partial(test_reactions.test_what_has_no_reaction_is_refused, *p) for p in parameters_of(REFUSED)),
+    *(partial(REFUSED, *p) for p in parameters_of(REFUSED)),
+    *(partial(NO_SUMS, *p) for p in parameters_of(NO_SUMS)),
     test_reactions.test_reactions_of_turns_are_torques,
     lambda: test_reaction_loads.test_a_rod_that_slides_with_coulomb_friction_moves_as_newton_and_euler_say(1.2, 0.3),
     test_reaction_loads.test_a_load_that_depends_on_what_redundant_constraints_share_is_refused,
+    test_reactions_with_contacts.test_beside_permanent_constraints_reactions_are_those_with_a_lock_for_what_was_imposed,
 )
 
 

@@ -75,7 +75,7 @@ def linkage(declare):
     return kane.build(kane.formulate(m))
 
 
-def test_beside_permanent_constraints_reactions_are_those_with_a_permanent_lock_in_place_of_what_was_imposed():
+def test_beside_permanent_constraints_reactions_are_those_with_a_lock_for_what_was_imposed():
     start = kane.assemble(linkage(lambda m, crank: None), q={"q1": 0.5}, u={"u1": 7.0}, fixed=["q1", "u1"])
     switched = linkage(lambda m, crank: m.switch(crank.qdot, on=m.time - 0.1, name="brake"))
     locked = linkage(lambda m, crank: m.constrain(kane.Prescribed(crank, m.parameter("stop", 0.5)), name="brake"))
