@@ -12,18 +12,25 @@ from kane.native.contacts.header import HELD, OPEN
 ROUNDING = 2.0**-49
 
 
-@pytest.fixture(scope="module")
-def machine():
-    """A crate with a lid: two corners and a tip that may stick to a floor."""
+def crate_with_a_lid(points):
+    """Points of a crate and of its lid, of which each may stick to a floor; as a machine of contacts."""
     m = kane.Model("crate with a lid", gravity=(0, -9.81, 0))
     crate = m.body("crate", mass=2, inertia=(0.02, 0.03, 0.025))
     lid = m.body("lid", mass=0.3, inertia=(1e-3,) * 3, com=(0.1, 0.02, 0.01))
     m.connect(m.ground, crate, kane.Free("f"))
     m.connect(crate, lid, kane.Revolute("q1", axis="z"), at=(-0.1, 0.1, 0))
     floor, friction = kane.Plane(m.ground.point(), m.ground.y), kane.Coulomb(static=0.5, kinetic=0.4)
-    for name, point in (("left", crate.point((-0.1, -0.1, 0.02))), ("tip", lid.point((0.3, 0, 0.05)))):
+    for name, point in points(crate, lid).items():
         m.contact(point, floor, friction=friction, name=name)
     return ContactMachine(m)
+
+
+@pytest.fixture(scope="module")
+def machine():
+    """A corner of the crate and a tip of the lid."""
+    return crate_with_a_lid(
+        lambda crate, lid: {"left": crate.point((-0.1, -0.1, 0.02)), "tip": lid.point((0.3, 0, 0.05))}
+    )
 
 
 class Calls:
@@ -143,15 +150,9 @@ def test_a_slope_far_away_does_not_keep_a_state_off_its_rows(machine):
 
 def test_rows_that_repeat_others_are_settled_as_from_the_beginning():
     """Two points of one body: the distance between them is held twice, whose share of its square is zero."""
-    m = kane.Model("crate", gravity=(0, -9.81, 0))
-    crate = m.body("crate", mass=2, inertia=(0.02, 0.03, 0.025))
-    lid = m.body("lid", mass=0.3, inertia=(1e-3,) * 3, com=(0.1, 0.02, 0.01))
-    m.connect(m.ground, crate, kane.Free("f"))
-    m.connect(crate, lid, kane.Revolute("q1", axis="z"), at=(-0.1, 0.1, 0))
-    floor, friction = kane.Plane(m.ground.point(), m.ground.y), kane.Coulomb(static=0.5, kinetic=0.4)
-    for name, x in (("left", -0.1), ("right", 0.1)):
-        m.contact(crate.point((x, -0.1, 0.02)), floor, friction=friction, name=name)
-    machine = ContactMachine(m)
+    machine = crate_with_a_lid(
+        lambda crate, lid: {"left": crate.point((-0.1, -0.1, 0.02)), "right": crate.point((0.1, -0.1, 0.02))}
+    )
     machine.status[:] = HELD
     q, u = machine.settled([1.0, 0, 0, 0, 0, 0.1, 0, 0.3], [0.1, 0, 0, 0, 0, 0, 0.2])
     call = Calls(machine)
