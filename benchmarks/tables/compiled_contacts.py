@@ -14,7 +14,7 @@ from benchmarks.tables.contacts import ten_speeds
 from benchmarks.tables.many_contacts import blocks
 from benchmarks.timing import interleaved
 from kane.dynamics.ahead import statuses_of
-from kane.dynamics.contact_functions import contact_functions
+from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.native.contacts.header import CHANGING, STATUS
 
 TITLE = "Contacts: modes compiled ahead"

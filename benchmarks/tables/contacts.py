@@ -16,7 +16,7 @@ from benchmarks.kane_loop import KaneLoop, _call
 from benchmarks.mode import Mode
 from benchmarks.report import Table, nanoseconds
 from benchmarks.timing import interleaved
-from kane.dynamics.contact_functions import ContactFunctions, contact_functions
+from kane.dynamics.contacts.contact_functions import ContactFunctions, contact_functions
 from kane.native.contacts.header import CHANGING, HELD, OPEN, SLIDING, STATUS
 
 Array = npt.NDArray[np.float64]

@@ -20,9 +20,9 @@ from kane.analysis.tip_over import TipOver, tip_over
 from kane.analysis.trim import Trim, trim
 from kane.dynamics.build import LLVM, build
 from kane.dynamics.compile_modes import compile_modes
-from kane.dynamics.derivatives import Blocks, Derivatives
+from kane.dynamics.derivatives.derivatives import Blocks, Derivatives
 from kane.dynamics.dynamics import Dynamics
-from kane.dynamics.revealed import AuxiliarySpeeds, Multipliers, OrthogonalComplement, RevealedReactions
+from kane.dynamics.reactions.revealed import AuxiliarySpeeds, Multipliers, OrthogonalComplement, RevealedReactions
 from kane.ensembles.ensemble import Ensemble
 from kane.ensembles.simulate_many import simulate_many
 from kane.errors import (

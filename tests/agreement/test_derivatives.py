@@ -16,7 +16,7 @@ from oracles.programs import loaded
 import kane
 from kane.codegen.emit.jax import emit_jax
 from kane.dynamics.constraint_terms import ConstraintTerms
-from kane.dynamics.embedded_quantity import Embedded
+from kane.dynamics.embedded.embedded_quantity import Embedded
 from kane.formulation.constraints.embedding import InNumbers
 from kane.formulation.derivatives.solved import is_long
 from kane.formulation.quantities.programs import program, quantity

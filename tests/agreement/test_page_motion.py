@@ -10,7 +10,7 @@ import kane
 from kane.cli.run import initial_state
 from kane.display.motion import live_page
 from kane.display.page import asset
-from kane.dynamics.exerted_forces import StatesOfArrows, acting
+from kane.dynamics.reactions.exerted_forces import StatesOfArrows, acting
 from kane.simulation.integrators.rk5 import TABLEAU
 
 # A page integrates with errors of 1e-11 of the state a step, native code with 1e-12; in a second of these motions, and

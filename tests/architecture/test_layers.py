@@ -95,6 +95,15 @@ ROOMS = {
         ("formulate", "settling"),
         ("equations_form", "search", "contact_mode"),
     ),
+    "dynamics": (
+        ("ahead", "displayed", "lane_modes", "least_solution", "met_modes", "recorded", "unit_quaternions"),
+        ("embedded", "state_function"),
+        ("derivatives",),
+        ("dynamics",),
+        ("build", "contacts"),
+        ("compile_modes", "constraint_terms"),
+        ("reactions",),
+    ),
     "codegen": (("programs",), ("emit",), ("jit",)),
     "importers": (("left_out", "xml_reader"), ("mesh_folder", "pose"), ("dh", "mjcf", "urdf"), ("example_robot_data",)),
 }

@@ -8,7 +8,7 @@ import numpy as np
 
 import kane
 from kane.dynamics.constraint_terms import ConstraintTerms
-from kane.dynamics.contact_functions import contact_functions
+from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.native.contacts.blocks import change_places
 from kane.native.contacts.header import ALONG, BEGUN, CHANGING, HELD, OPEN, SLIDING
 from kane.native.contacts.quick import LEAST_BEGUN

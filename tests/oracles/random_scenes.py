@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 import kane
-from kane.dynamics.contact_functions import contact_functions
+from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.native.contacts.header import GAP, NUMBERS
 from oracles import varied_scenes
 

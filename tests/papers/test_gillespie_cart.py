@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kane
-from kane.dynamics.revealed import AuxiliarySpeeds, Multipliers, OrthogonalComplement
+from kane.dynamics.reactions.revealed import AuxiliarySpeeds, Multipliers, OrthogonalComplement
 from kane.library import shopping_cart, stuck_shopping_cart
 
 SETS = [

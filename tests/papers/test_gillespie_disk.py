@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kane
-from kane.dynamics.revealed import AuxiliarySpeeds, Multipliers, OrthogonalComplement
+from kane.dynamics.reactions.revealed import AuxiliarySpeeds, Multipliers, OrthogonalComplement
 from kane.library import rolling_disk, sliding_disk
 
 # A dozen operations on numbers of order ten.

@@ -11,7 +11,7 @@ import pytest
 
 import kane
 from kane import ModelError
-from kane.dynamics.contact_functions import contact_functions
+from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.native.arrays import SETTLE
 from kane.native.contacts.ahead import CHOSEN, NONE
 from kane.native.contacts.header import ALONG, BEGUN, CHANGING, STATUS
@@ -334,7 +334,7 @@ def test_a_mode_that_cannot_be_compiled_is_told_and_the_run_goes_on_in_numbers(m
     def broken(*_):
         raise MemoryError("no room")
 
-    monkeypatch.setattr("kane.dynamics.contact_functions.CompiledMode.of", broken)
+    monkeypatch.setattr("kane.dynamics.contacts.contact_functions.CompiledMode.of", broken)
     with pytest.warns(UserWarning, match="held' of 'block' could not be compiled, .* in numbers: .* no room"):
         own = stepped(fast, how, lambda: fast.derived("met modes", lambda: None).wait())
     assert np.array_equal(own.q, stepped(dyn, how).q)

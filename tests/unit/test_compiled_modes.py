@@ -401,7 +401,7 @@ def test_a_choice_that_cannot_be_compiled_is_told_and_the_run_goes_on_in_numbers
     def broken(*_):
         raise OSError("no space left")
 
-    monkeypatch.setattr("kane.dynamics.compiled_choices.CompiledChoice.of", broken)
+    monkeypatch.setattr("kane.dynamics.embedded.compiled_choices.CompiledChoice.of", broken)
     with warnings.catch_warnings(record=True) as told:  # by whichever run ends after the thread has failed
         warnings.simplefilter("always")
         first = kane.simulate(fast, **how)
@@ -435,7 +435,7 @@ def test_equations_that_do_not_fit_in_memory_are_an_error_of_this_library(monkey
     def full(*_):
         raise MemoryError
 
-    monkeypatch.setattr("kane.dynamics.embedded_functions.CompiledChoice.of", full)
+    monkeypatch.setattr("kane.dynamics.embedded.embedded_functions.CompiledChoice.of", full)
     with pytest.raises(ModelError, match="do not fit in memory; give fewer"):
         kane.compile_modes(dyn, ["u2, u3 dependent"])
     with warnings.catch_warnings():

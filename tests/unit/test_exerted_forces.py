@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kane
-from kane.dynamics.exerted_forces import StatesOfArrows, acting
+from kane.dynamics.reactions.exerted_forces import StatesOfArrows, acting
 from kane.expression.interpret import interpret
 from kane.formulation.reactions.exerted import exerted
 

@@ -9,10 +9,10 @@ import pytest
 
 import kane
 from kane import library
-from kane.dynamics import front_plan as planning
-from kane.dynamics.constrained_function import each_state
 from kane.dynamics.constraint_terms import ConstraintTerms
-from kane.dynamics.front_plan import plan_of
+from kane.dynamics.embedded import front_plan as planning
+from kane.dynamics.embedded.constrained_function import each_state
+from kane.dynamics.embedded.front_plan import plan_of
 from kane.formulation.constraints.fronts import Front, fronts
 from kane.library.andrews_squeezer import ANDREWS_START
 from kane.native import embedding, loops

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kane
-from kane.dynamics.contact_functions import contact_functions
+from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.errors import ImportFileError, ModelError
 from kane.native.contacts.header import GAP
 from kane.simulation.modes.rows_at import RowsAt

@@ -9,7 +9,7 @@ from oracles.browser import Browser
 import kane
 from kane.display.page import document
 from kane.display.replay import Band, ShownRun, replay_page, spans
-from kane.dynamics.exerted_forces import StatesOfArrows, acting
+from kane.dynamics.reactions.exerted_forces import StatesOfArrows, acting
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 
 import kane
 from kane import Model, Revolute
-from kane.dynamics.reaction_values import INDETERMINATE, ReactionValues
+from kane.dynamics.reactions.reaction_values import INDETERMINATE, ReactionValues
 from kane.library import bricard, four_bar
 
 

@@ -9,7 +9,7 @@ import xarray
 
 import kane
 from kane.analysis.certificate_contacts import ContactRun
-from kane.dynamics.contact_functions import contact_functions
+from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.errors import SimulationError
 from kane.native.contacts.blocks import change_places
 from kane.native.contacts.header import ADOPTED, CHANGING, HELD, OPEN, SLIDING, STATUS

@@ -10,7 +10,13 @@ import numpy as np
 from kane.analysis.certificate_claims import Found, digits
 from kane.analysis.certificate_embedding import ClaimOfEmbedding, Declared
 from kane.analysis.random_states import RandomStates
-from kane.dynamics.revealed import AuxiliarySpeeds, Multipliers, OrthogonalComplement, ReactionRoute, RevealedReactions
+from kane.dynamics.reactions.revealed import (
+    AuxiliarySpeeds,
+    Multipliers,
+    OrthogonalComplement,
+    ReactionRoute,
+    RevealedReactions,
+)
 from kane.expression.derivative import total_time_derivative
 from kane.expression.traverse import leaves
 from kane.formulation.reactions.reactions import ReactionPlace, reveal_reactions

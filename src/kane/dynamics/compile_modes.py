@@ -9,7 +9,7 @@ from math import comb, prod
 from typing import Any
 
 from kane.dynamics.ahead import DEPENDENT, FREE, AheadOfTime, statuses_of
-from kane.dynamics.contact_functions import contact_functions
+from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.arguments import require, words

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kane.codegen.jit.function import ArrayFunction
 from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics, Residuals
-from kane.dynamics.embedded_quantity import symmetric
+from kane.dynamics.embedded.embedded_quantity import symmetric
 from kane.dynamics.least_solution import least_of_motion
 from kane.formulation.equations import Equations
 from kane.native.blocks import UnconstrainedPlaces, constraint_places, unconstrained_places

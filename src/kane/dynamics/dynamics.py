@@ -14,8 +14,8 @@ from kane.codegen.programs.composed import Composed
 from kane.codegen.programs.program import Program
 from kane.dynamics.ahead import IN_NUMBERS, AheadOfTime
 from kane.dynamics.displayed import Displayed
-from kane.dynamics.embedded_functions import EmbeddedFunctions
-from kane.dynamics.embedded_quantity import Embedded
+from kane.dynamics.embedded.embedded_functions import EmbeddedFunctions
+from kane.dynamics.embedded.embedded_quantity import Embedded
 from kane.dynamics.state_function import NOTHING, StateFunction, checked_array
 from kane.dynamics.unit_quaternions import OF_A_STAGE, UNIT
 from kane.errors import ModelError, shown
@@ -27,8 +27,8 @@ from kane.model.named_vector import position
 from kane.native.blocks import constraint_places
 
 if TYPE_CHECKING:
-    from kane.dynamics.constrained_function import ConstrainedFunction
-    from kane.dynamics.derivatives import Derivatives
+    from kane.dynamics.derivatives.derivatives import Derivatives
+    from kane.dynamics.embedded.constrained_function import ConstrainedFunction
     from kane.formulation.derivatives.derivative import Derivable
 
 T = TypeVar("T")
@@ -306,7 +306,7 @@ class Dynamics(Displayed):
 
     def derivatives(self, of: Derivable, *, wrt: Sequence[str]) -> Derivatives:
         """Exact derivatives of a program ("forward", ...), of an expression or a list of them: see ``Derivatives``."""
-        from kane.dynamics.derivatives import derivatives_of  # which reads many parts of these equations
+        from kane.dynamics.derivatives.derivatives import derivatives_of  # which reads many parts of these equations
 
         return derivatives_of(self, of, wrt)
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kane.codegen.jit.batches import LaneCode
-from kane.dynamics.compiled_choices import ChoiceParts
-from kane.dynamics.contact_functions import ContactParts
+from kane.dynamics.contacts.contact_functions import ContactParts
+from kane.dynamics.embedded.compiled_choices import ChoiceParts
 from kane.dynamics.lane_modes import GUARDS, SLOPES, LaneModes
 from kane.ensembles.conditions import Conditions
 from kane.errors import ModelError, SimulationError

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kane.dynamics.contact_functions import contact_functions
+from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.dynamics.dynamics import Dynamics
 from kane.haptics.passive import PassiveSteps
 from kane.haptics.rigid import RigidSteps

@@ -10,7 +10,7 @@ import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
-from kane.dynamics.contact_functions import contact_functions
+from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.errors import ModelError
 from kane.expression.derivative import gradient, linear_coefficients
 from kane.expression.node import Expr

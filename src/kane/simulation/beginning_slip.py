@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.codegen.jit.function import ArrayFunction
-from kane.dynamics.contact_functions import ContactParts
+from kane.dynamics.contacts.contact_functions import ContactParts
 from kane.native.contacts.header import BEGUN, CHANGING
 from kane.native.contacts.quick import LEAST_BEGUN
 from kane.simulation.integrators.integrator import Integrator

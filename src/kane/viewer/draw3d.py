@@ -12,7 +12,7 @@ from kane.display.motion import looked_at
 from kane.display.scene import Numbers, poses_at, scene_of
 from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics
-from kane.dynamics.exerted_forces import StatesOfArrows, acting
+from kane.dynamics.reactions.exerted_forces import StatesOfArrows, acting
 from kane.errors import ModelError, shown
 from kane.expression.arguments import number, words
 from kane.model.named_vector import named_vector

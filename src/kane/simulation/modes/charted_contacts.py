@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.dynamics.charted_contacts import ChartPrograms
+from kane.dynamics.contacts.charted_contacts import ChartPrograms
 from kane.native.arrays import CHANGE_TIME, KEY, KEY_AFTER, KEY_BEFORE, SETTLE, STATE_BEFORE, Vector
 from kane.simulation.march import March
 from kane.simulation.modes.charted import ChartSwitching

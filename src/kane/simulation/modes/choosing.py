@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from kane.dynamics.ahead import DEPENDENT
-from kane.dynamics.compiled_choices import ChoiceFunctions, ChoiceParts
 from kane.dynamics.dynamics import Dynamics
+from kane.dynamics.embedded.compiled_choices import ChoiceFunctions, ChoiceParts
 from kane.dynamics.met_modes import MetModes
 from kane.native.arrays import SETTLE
 from kane.native.header import HEADER, RANK, UNCHOSEN

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.dynamics.contact_functions import ContactFunctions
+from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.errors import SimulationError
 from kane.native.arrays import CHANGE_ROWS, CHANGE_TIME, CHANGED, KEY_BEFORE, STATE_BEFORE
 from kane.native.batches import each_state

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.dynamics.ahead import statuses_in_words
-from kane.dynamics.contact_functions import ContactFunctions
-from kane.dynamics.contact_refusals import refusal
+from kane.dynamics.contacts.contact_functions import ContactFunctions
+from kane.dynamics.contacts.contact_refusals import refusal
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
 from kane.native.arrays import (

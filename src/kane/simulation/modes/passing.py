@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.dynamics.contact_functions import ContactFunctions
+from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.native.arrays import (
     CHANGE_FOUND,
     CHANGE_ROWS,

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.dynamics.charted_contacts import ChartPrograms
-from kane.dynamics.contact_functions import ContactFunctions, contact_functions
+from kane.dynamics.contacts.charted_contacts import ChartPrograms
+from kane.dynamics.contacts.contact_functions import ContactFunctions, contact_functions
 from kane.dynamics.met_modes import MetModes
 from kane.simulation.asked.closed_loop import with_laws
 from kane.simulation.problem import Problem

@@ -7,7 +7,7 @@ from typing import Any
 
 from kane.display.arrows import Arrow
 from kane.dynamics.dynamics import Dynamics
-from kane.dynamics.exerted_forces import StatesOfArrows, acting
+from kane.dynamics.reactions.exerted_forces import StatesOfArrows, acting
 from kane.simulation.recorded.run_model import parameters_of
 
 

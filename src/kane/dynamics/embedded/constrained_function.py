@@ -12,7 +12,7 @@ import numpy as np
 from kane.codegen.jit.batches import Columns, Range, in_chunks, processors
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
-from kane.dynamics.front_plan import FrontPlan, front_plan
+from kane.dynamics.embedded.front_plan import FrontPlan, front_plan
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations

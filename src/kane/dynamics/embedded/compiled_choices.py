@@ -12,7 +12,7 @@ from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.ahead import in_words
-from kane.dynamics.constrained_function import ConstrainedFunction
+from kane.dynamics.embedded.constrained_function import ConstrainedFunction
 from kane.dynamics.lane_modes import LaneModes
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program, scheduled

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kane.codegen.programs.factor import factor
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
-from kane.dynamics.revealed import RevealedReactions
+from kane.dynamics.reactions.revealed import RevealedReactions
 from kane.errors import ModelError
 from kane.expression.collector import collector_paused
 from kane.expression.interpret import interpret

@@ -14,9 +14,9 @@ from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.compiler import lane_width
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
-from kane.dynamics.acceleration_derivatives import AccelerationDerivatives
-from kane.dynamics.constrained_derivatives import ConstrainedColumns
-from kane.dynamics.constrained_second import ConstrainedHessian
+from kane.dynamics.derivatives.acceleration_derivatives import AccelerationDerivatives
+from kane.dynamics.derivatives.constrained_derivatives import ConstrainedColumns
+from kane.dynamics.derivatives.constrained_second import ConstrainedHessian
 from kane.dynamics.state_function import StateFunction, checked_array
 from kane.dynamics.unit_quaternions import OF_A_STAGE, UNIT
 from kane.errors import ModelError, shown

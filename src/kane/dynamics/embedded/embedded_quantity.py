@@ -50,7 +50,7 @@ class Embedded(NamedTuple):
 
 
 if TYPE_CHECKING:
-    from kane.dynamics.constrained_function import ConstrainedFunction
+    from kane.dynamics.embedded.constrained_function import ConstrainedFunction
 
 
 def symmetric(lower: np.ndarray, n: int) -> np.ndarray:

@@ -10,9 +10,9 @@ from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.ahead import IN_NUMBERS, AheadOfTime
-from kane.dynamics.compiled_choices import CompiledChoice, with_choices
-from kane.dynamics.constrained_function import ConstrainedFunction, Parts
-from kane.dynamics.embedded_quantity import RULES, EmbeddedQuantity
+from kane.dynamics.embedded.compiled_choices import CompiledChoice, with_choices
+from kane.dynamics.embedded.constrained_function import ConstrainedFunction, Parts
+from kane.dynamics.embedded.embedded_quantity import RULES, EmbeddedQuantity
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program
 from kane.native import embedding, loops

@@ -10,7 +10,7 @@ import numpy as np
 
 from kane.codegen.jit.batches import Columns, Range, in_chunks
 from kane.codegen.jit.function import ArrayFunction
-from kane.dynamics.constrained_function import ConstrainedFunction
+from kane.dynamics.embedded.constrained_function import ConstrainedFunction
 from kane.formulation.derivatives.solved import SolvedTerms
 from kane.native import accelerations as native
 from kane.native.batches import each_state

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.dynamics.embedded_quantity import Embedded, symmetric
+from kane.dynamics.embedded.embedded_quantity import Embedded, symmetric
 from kane.dynamics.least_solution import least
 from kane.errors import ModelError
 from kane.formulation.derivatives.constrained import DRIVEN, OF_SPEEDS, ConstrainedTerms

@@ -14,12 +14,12 @@ from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.ahead import IN_NUMBERS, AheadOfTime, statuses_in_words
-from kane.dynamics.charted_contacts import ChartPrograms
-from kane.dynamics.compiled_contacts import CompiledMode, ContactModes
-from kane.dynamics.constrained_function import ConstrainedFunction, Parts
-from kane.dynamics.contact_table import contact_table, sticks
+from kane.dynamics.contacts.charted_contacts import ChartPrograms
+from kane.dynamics.contacts.compiled_contacts import CompiledMode, ContactModes
+from kane.dynamics.contacts.contact_table import contact_table, sticks
 from kane.dynamics.dynamics import Dynamics
-from kane.dynamics.front_plan import FrontPlan
+from kane.dynamics.embedded.constrained_function import ConstrainedFunction, Parts
+from kane.dynamics.embedded.front_plan import FrontPlan
 from kane.dynamics.lane_modes import LaneModes
 from kane.errors import ModelError
 from kane.formulation.constraints.rows import Equation

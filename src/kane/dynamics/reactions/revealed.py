@@ -16,7 +16,7 @@ from kane.dynamics.build import build
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.least_solution import RANK, least
-from kane.dynamics.reaction_values import INDETERMINATE, ReactionValues
+from kane.dynamics.reactions.reaction_values import INDETERMINATE, ReactionValues
 from kane.dynamics.recorded import Recorded, recorded_parameters
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers, require

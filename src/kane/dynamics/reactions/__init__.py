@@ -1,0 +1,1 @@
+"""Reactions, and what acts on bodies, in numbers."""
