@@ -1,23 +1,23 @@
 """Multibody dynamics by Kane's method: describe a mechanism, read its equations, run them as native code."""
 
 from kane import haptics, library
-from kane.analysis.assemble import Assembly, assemble
-from kane.analysis.certificate import Certificate, certify
+from kane.analysis.assembly.assemble import Assembly, assemble
+from kane.analysis.certificate.certificate import Certificate, certify
 from kane.analysis.identification.consistent import Consistent
 from kane.analysis.identification.excitation import Excitation, excitation
 from kane.analysis.identification.identification import Combination, Identification, Undetermined, Unidentifiable
 from kane.analysis.identification.identify import identify
 from kane.analysis.identification.measurements import Measurements
 from kane.analysis.inverse_kinematics import inverse_kinematics
-from kane.analysis.linearization import Linearization, Mode
-from kane.analysis.linearize import linearize
-from kane.analysis.mode_motion import ModeMotion, mode_motion
+from kane.analysis.linear.linearization import Linearization, Mode
+from kane.analysis.linear.linearize import linearize
+from kane.analysis.linear.mode_motion import ModeMotion, mode_motion
+from kane.analysis.linear.root_locus import RootLocus, root_locus
+from kane.analysis.linear.trim import Trim, trim
+from kane.analysis.margins.slip import WheelForces, wheel_forces
+from kane.analysis.margins.tip_over import TipOver, tip_over
 from kane.analysis.power_ledger import PowerLedger, power_ledger
-from kane.analysis.root_locus import RootLocus, root_locus
-from kane.analysis.sensitivities import Sensitivities, sensitivities
-from kane.analysis.slip import WheelForces, wheel_forces
-from kane.analysis.tip_over import TipOver, tip_over
-from kane.analysis.trim import Trim, trim
+from kane.analysis.sensitivities.sensitivities import Sensitivities, sensitivities
 from kane.dynamics.build import LLVM, build
 from kane.dynamics.compile_modes import compile_modes
 from kane.dynamics.derivatives.derivatives import Blocks, Derivatives

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import kane
-import kane.analysis.retrace as retrace_file
-import kane.analysis.sliding as sliding_file
+import kane.analysis.sensitivities.retrace as retrace_file
+import kane.analysis.sensitivities.sliding as sliding_file
 from kane.errors import ModelError
 
 FINE = kane.RK8(rtol=1e-12, atol=1e-12)

@@ -104,6 +104,12 @@ ROOMS = {
         ("compile_modes", "constraint_terms"),
         ("reactions",),
     ),
+    "analysis": (
+        ("laws", "random_states", "small_motions", "margins", "inverse_kinematics"),
+        ("power_ledger", "assembly"),
+        ("linear", "sensitivities"),
+        ("identification", "certificate"),
+    ),
     "codegen": (("programs",), ("emit",), ("jit",)),
     "importers": (("left_out", "xml_reader"), ("mesh_folder", "pose"), ("dh", "mjcf", "urdf"), ("example_robot_data",)),
 }

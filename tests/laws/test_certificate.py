@@ -10,7 +10,7 @@ import pytest
 from oracles.loaded_tree import EVERY_JOINT, loaded_tree
 
 import kane
-from kane.analysis.certificate_claims import CLAIMS, digits
+from kane.analysis.certificate.claims import CLAIMS, digits
 from kane.analysis.random_states import AWAY, RandomStates
 from kane.library import random_tree
 from kane.library.random_tree import JOINTS

@@ -3,7 +3,7 @@
 import pytest
 
 import kane
-from kane.analysis.certificate_embedding import OF_CONSTRAINTS, OF_SPEEDS
+from kane.analysis.certificate.embedding import OF_CONSTRAINTS, OF_SPEEDS
 from kane.formulation.constraints.embedding import OnGraph
 from kane.formulation.tree.declared_velocity import DeclaredVelocity
 

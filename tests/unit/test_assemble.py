@@ -9,7 +9,7 @@ import pytest
 from scipy.linalg import qr
 
 import kane
-from kane.analysis.assemble import _best_rows
+from kane.analysis.assembly.assemble import _best_rows
 
 CRANK, COUPLER, ROCKER, GROUND = 0.3, 1.0, 0.8, 1.0
 # Newton ends at rounding of sums of a few numbers of order one.

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import kane
-from kane.analysis.certificate import Finding
+from kane.analysis.certificate.certificate import Finding
 from kane.cli.check import exit_status
 from kane.cli.main import app
 from kane.cli.run import file_name

@@ -8,7 +8,7 @@ import pytest
 import xarray
 
 import kane
-from kane.analysis.certificate_contacts import ContactRun
+from kane.analysis.certificate.contacts import ContactRun
 from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.errors import SimulationError
 from kane.native.contacts.blocks import change_places

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kane.analysis.held_laws import HeldAnswers
 from kane.analysis.identification.variational import Array, Instead, Stretches, Variational, tangents
-from kane.analysis.retrace import Cutter, first_statuses, require_no_step_over
-from kane.analysis.saltation import AT_ONCE, held
-from kane.analysis.switches import require_smooth
-from kane.analysis.variations import Leg, ModeSlopes, Passed, forward
+from kane.analysis.sensitivities.held_laws import HeldAnswers
+from kane.analysis.sensitivities.retrace import Cutter, first_statuses, require_no_step_over
+from kane.analysis.sensitivities.saltation import AT_ONCE, held
+from kane.analysis.sensitivities.switches import require_smooth
+from kane.analysis.sensitivities.variations import Leg, ModeSlopes, Passed, forward
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError
 from kane.formulation.constraints.rows import Equation

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.analysis.assembly.outside import TOUCHING, gaps_at
 from kane.analysis.identification.channels import Channels
 from kane.analysis.identification.combinations import Combinations, combinations_of, terms_of, triangle, triangles
 from kane.analysis.identification.estimate import Estimate, estimate_by_forces
@@ -19,7 +20,6 @@ from kane.analysis.identification.no_effect import no_effect
 from kane.analysis.identification.random_motion import random_motion
 from kane.analysis.identification.regression import Regression
 from kane.analysis.identification.shooting import estimate_by_motions
-from kane.analysis.outside import TOUCHING, gaps_at
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers, require, words

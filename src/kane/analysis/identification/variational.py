@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.analysis.held_laws import HeldAnswers
-from kane.analysis.variations import Leg, ModeSlopes, Passed, spanned
+from kane.analysis.sensitivities.held_laws import HeldAnswers
+from kane.analysis.sensitivities.variations import Leg, ModeSlopes, Passed, spanned
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError
 from kane.native.arrays import DONE

@@ -16,9 +16,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.analysis.changed_charts import ChartedLeg
-from kane.analysis.retrace import Retraced, retraced
-from kane.analysis.variations import Affine, ModeSlopes, Passed, Weights, backward, direct_columns, forward
+from kane.analysis.sensitivities.changed_charts import ChartedLeg
+from kane.analysis.sensitivities.retrace import Retraced, retraced
+from kane.analysis.sensitivities.variations import (
+    Affine,
+    ModeSlopes,
+    Passed,
+    Weights,
+    backward,
+    direct_columns,
+    forward,
+)
 from kane.errors import ModelError, shown
 from kane.expression.arguments import require, words
 from kane.expression.node import Expr

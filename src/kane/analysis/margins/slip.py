@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kane.analysis.along import along
-from kane.analysis.ground_wrench import ground_wrench, motion, moved_moment
+from kane.analysis.margins.along import along
+from kane.analysis.margins.ground_wrench import ground_wrench, motion, moved_moment
 from kane.errors import ModelError, shown
 from kane.expression.arguments import listed, require
 from kane.expression.collector import collector_paused

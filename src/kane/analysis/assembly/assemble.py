@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from kane.analysis.closing import CLOSED, close_loops, null_space, require_closed
-from kane.analysis.integrability import integrable_rows
-from kane.analysis.outside import outside
+from kane.analysis.assembly.closing import CLOSED, close_loops, null_space, require_closed
+from kane.analysis.assembly.integrability import integrable_rows
+from kane.analysis.assembly.outside import outside
 from kane.dynamics.build import build
 from kane.dynamics.constraint_terms import Array, ConstraintTerms
 from kane.dynamics.dynamics import Dynamics

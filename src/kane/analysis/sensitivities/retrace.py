@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from kane.analysis.changed_charts import ChartChange, ChartedLeg, charted_pieces, charts_of
-from kane.analysis.held_laws import HeldAnswers, answers_of, require_derivatives, with_answers
-from kane.analysis.impacts import STRIKES, Meeting, Strike
-from kane.analysis.saltation import Saltation, held
-from kane.analysis.same_steps import require_same_steps
-from kane.analysis.sliding import BeginOfSlip, Drag, SlidingSlopes, StaticBound, sliding
-from kane.analysis.slow_slip import graded
-from kane.analysis.switches import require_smooth
-from kane.analysis.variations import Array, Leg, ModeSlopes
+from kane.analysis.sensitivities.changed_charts import ChartChange, ChartedLeg, charted_pieces, charts_of
+from kane.analysis.sensitivities.held_laws import HeldAnswers, answers_of, require_derivatives, with_answers
+from kane.analysis.sensitivities.impacts import STRIKES, Meeting, Strike
+from kane.analysis.sensitivities.saltation import Saltation, held
+from kane.analysis.sensitivities.same_steps import require_same_steps
+from kane.analysis.sensitivities.sliding import BeginOfSlip, Drag, SlidingSlopes, StaticBound, sliding
+from kane.analysis.sensitivities.slow_slip import graded
+from kane.analysis.sensitivities.switches import require_smooth
+from kane.analysis.sensitivities.variations import Array, Leg, ModeSlopes
 from kane.dynamics.ahead import statuses_in_words
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.recorded import recorded_parameters

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.analysis.assemble import assemble
-from kane.analysis.linearization import Linearization, Mode
+from kane.analysis.assembly.assemble import assemble
+from kane.analysis.linear.linearization import Linearization, Mode
 from kane.analysis.small_motions import SmallMotions, displacement_names
 from kane.display.replay import ShownRun, replay_page
 from kane.dynamics.dynamics import Dynamics

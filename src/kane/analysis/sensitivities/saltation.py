@@ -25,7 +25,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.analysis.variations import Affine, Array, ModeSlopes
+from kane.analysis.sensitivities.variations import Affine, Array, ModeSlopes
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.least_solution import least, least_of_motion, outside_column_space

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kane.analysis.certificate_claims import CLAIMS, OF_REGULAR_MASS, Found
-from kane.analysis.certificate_contacts import OF_CONTACTS, ContactRuns
-from kane.analysis.certificate_embedding import OF_A_STATE, OF_CONSTRAINTS, OF_SPEEDS, Declared
-from kane.analysis.certificate_reactions import OF_JOINTS, OF_REACTIONS
-from kane.analysis.certificate_sensitivities import OF_SENSITIVITIES, Directions
+from kane.analysis.certificate.claims import CLAIMS, OF_REGULAR_MASS, Found
+from kane.analysis.certificate.contacts import OF_CONTACTS, ContactRuns
+from kane.analysis.certificate.embedding import OF_A_STATE, OF_CONSTRAINTS, OF_SPEEDS, Declared
+from kane.analysis.certificate.reactions import OF_JOINTS, OF_REACTIONS
+from kane.analysis.certificate.sensitivities import OF_SENSITIVITIES, Directions
 from kane.analysis.random_states import RandomStates
 from kane.errors import ModelError, shown
 from kane.expression.arguments import require, whole, words

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from kane.analysis.assemble import assemble
-from kane.analysis.certificate_claims import Found, digits
+from kane.analysis.assembly.assemble import assemble
+from kane.analysis.certificate.claims import Found, digits
 from kane.analysis.random_states import RandomStates
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program

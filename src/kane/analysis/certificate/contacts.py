@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from kane.analysis.assemble import assemble
-from kane.analysis.certificate_claims import Found, digits
-from kane.analysis.certificate_embedding import GUESSES, Declared
-from kane.analysis.closing import null_space
+from kane.analysis.assembly.assemble import assemble
+from kane.analysis.assembly.closing import null_space
+from kane.analysis.certificate.claims import Found, digits
+from kane.analysis.certificate.embedding import GUESSES, Declared
 from kane.analysis.laws import power, prescribes_motion
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program

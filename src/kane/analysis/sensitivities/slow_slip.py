@@ -18,8 +18,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.analysis.sliding import SlidingSlopes
-from kane.analysis.variations import Array, Leg
+from kane.analysis.sensitivities.sliding import SlidingSlopes
+from kane.analysis.sensitivities.variations import Array, Leg
 from kane.errors import ModelError
 from kane.formulation.constraints.candidates import CandidateEquations
 from kane.native.arrays import Scheme

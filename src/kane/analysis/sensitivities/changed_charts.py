@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from kane.analysis.variations import Affine, Array, Leg, ModeSlopes
+from kane.analysis.sensitivities.variations import Affine, Array, Leg, ModeSlopes
 from kane.simulation.march import March
 from kane.simulation.modes.atlas import Atlas
 from kane.simulation.modes.charted import ChartSwitching

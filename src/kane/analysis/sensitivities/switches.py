@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.analysis.variations import Array, Leg
+from kane.analysis.sensitivities.variations import Array, Leg
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
 from kane.errors import ModelError

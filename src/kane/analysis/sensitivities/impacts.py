@@ -21,9 +21,9 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from kane.analysis.saltation import Saltation
-from kane.analysis.sliding import SlidingSlopes
-from kane.analysis.variations import Affine, Array, ModeSlopes
+from kane.analysis.sensitivities.saltation import Saltation
+from kane.analysis.sensitivities.sliding import SlidingSlopes
+from kane.analysis.sensitivities.variations import Affine, Array, ModeSlopes
 from kane.dynamics.least_solution import least, least_of_motion
 from kane.errors import ModelError
 from kane.expression.node import Expr

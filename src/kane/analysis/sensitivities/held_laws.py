@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kane.analysis.variations import Array, ModeSlopes
+from kane.analysis.sensitivities.variations import Array, ModeSlopes
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers
 from kane.expression.node import Expr

@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.analysis.saltation import Saltation
-from kane.analysis.variations import Array, ModeSlopes
+from kane.analysis.sensitivities.saltation import Saltation
+from kane.analysis.sensitivities.variations import Array, ModeSlopes
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.least_solution import least, least_of_motion, outside_column_space

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kane.analysis.certificate_claims import Found, digits
-from kane.analysis.certificate_embedding import ClaimOfEmbedding, Declared
+from kane.analysis.certificate.claims import Found, digits
+from kane.analysis.certificate.embedding import ClaimOfEmbedding, Declared
 from kane.analysis.random_states import RandomStates
 from kane.dynamics.reactions.revealed import (
     AuxiliarySpeeds,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kane.analysis.outside import not_in_force, require_apart
+from kane.analysis.assembly.outside import not_in_force, require_apart
 from kane.analysis.small_motions import SmallMotions
 from kane.dynamics.constraint_terms import Array
 from kane.dynamics.dynamics import Dynamics

@@ -126,7 +126,7 @@ class Linearization:
         Raises:
             ModelError: python-control is not installed.
         """
-        from kane.analysis.control import state_space
+        from kane.analysis.linear.control import state_space
 
         names = {"states": self.states, "inputs": self.inputs, "outputs": self.outputs}
         return state_space((self.A, self.B, self.C, self.D), names)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.analysis.linearization import Linearization
+from kane.analysis.linear.linearization import Linearization
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers, takes, text
 

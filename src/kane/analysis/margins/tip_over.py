@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kane.analysis.along import along
-from kane.analysis.ground_wrench import ground_wrench, moved_moment
-from kane.analysis.slip import Stand, checked_wheels, require_level, stand_of
+from kane.analysis.margins.along import along
+from kane.analysis.margins.ground_wrench import ground_wrench, moved_moment
+from kane.analysis.margins.slip import Stand, checked_wheels, require_level, stand_of
 from kane.errors import ModelError, shown
 from kane.expression.arguments import listed
 from kane.expression.collector import collector_paused

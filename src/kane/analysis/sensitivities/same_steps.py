@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.analysis.sliding import SlidingSlopes
-from kane.analysis.variations import Array, Leg, ModeSlopes
+from kane.analysis.sensitivities.sliding import SlidingSlopes
+from kane.analysis.sensitivities.variations import Array, Leg, ModeSlopes
 from kane.errors import ModelError
 from kane.simulation.beginning_slip import begun
 from kane.simulation.integrators.explicit import Explicit, scheme

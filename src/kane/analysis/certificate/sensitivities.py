@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kane.analysis.certificate_claims import Found, digits
-from kane.analysis.certificate_contacts import LENGTH, METHOD, ContactRuns
-from kane.analysis.certificate_embedding import Declared
-from kane.analysis.sensitivities import sensitivities
+from kane.analysis.certificate.claims import Found, digits
+from kane.analysis.certificate.contacts import LENGTH, METHOD, ContactRuns
+from kane.analysis.certificate.embedding import Declared
+from kane.analysis.sensitivities.sensitivities import sensitivities
 from kane.errors import KaneError, ModelError, SimulationError
 from kane.model.named_vector import position
 from kane.simulation.recorded.trajectory import Trajectory

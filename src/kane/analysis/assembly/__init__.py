@@ -1,0 +1,1 @@
+"""States that satisfy all constraints, and loops closed from a guess."""

@@ -1,0 +1,1 @@
+"""Equilibria and steady motions, and the linear systems of small motions about them."""

@@ -1,0 +1,1 @@
+"""How far a vehicle is from slip, skid and tipping over."""

@@ -1,0 +1,1 @@
+"""Derivatives of a run: of its steps, and of what happens between its modes."""
