@@ -126,3 +126,21 @@ def test_motion_that_is_prescribed_in_time_leaves_the_claims_of_energy_out():
     assert all("prescribed in time" in found[claim].remark for claim in (LOSSES, ENERGY))
     assert found[IMPULSES].digits > 12.0
     assert found[LAWS].holds
+
+
+# A box on a face has its second angle at 0 or 90 deg. With seed 0 two runs began there, took 9 s, and were off by 9
+# digits; with seed 2 one comes there.
+@pytest.mark.parametrize(("seed", "ended"), [(0, False), (2, True)])
+def test_runs_of_a_certificate_keep_away_from_singular_angles(seed, ended):
+    m = kane.Model("box on a gimbal", gravity=(0, 0, -9.81))
+    carriages = [m.body(axis, mass=0.0) for axis in "xyz"]
+    body = m.body("box", mass=1.0, inertia=(0.1,) * 3)
+    for parent, child in zip([m.ground, *carriages], carriages, strict=False):
+        m.connect(parent, child, kane.Prismatic(child.name, axis=child.name))
+    m.connect(carriages[-1], body, kane.Gimbal(("a1", "a2", "a3"), "zyx"), name="gimbal")
+    floor, friction = kane.Plane(m.ground.point(), m.ground.z), kane.Coulomb(0.5, 0.4)
+    m.contact(kane.Box(0.2, 0.2, 0.2, body.point()), floor, restitution=0.3, friction=friction)
+    found = {finding.claim: finding for finding in kane.certify(m, seed=seed)}
+    assert all(finding.holds for finding in found.values()), found
+    near = "1 ended early: the angles of 'gimbal' come near their singularity"
+    assert (near in found[IMPULSES].remark) == ended

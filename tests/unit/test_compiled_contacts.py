@@ -113,7 +113,7 @@ def test_accelerations_guards_and_settled_states_are_those_found_in_numbers(name
     dyn, fast = built(name)
     numeric, own, rng = contact_functions(dyn), contact_functions(fast), np.random.default_rng(0)
     place, looked_at, in_programs = own.parts.held.stop + CHOSEN, set(), set()
-    for k, statuses in [(k, s) for k, s in enumerate(fast.modes.statuses) for _ in range(8)]:
+    for k, statuses in [(k, s) for k, s in enumerate(fast.ahead.statuses) for _ in range(8)]:
         q, u = 0.4 * rng.normal(size=len(dyn.equations.q)), rng.normal(size=len(dyn.equations.u))
         for start in dyn.equations.quaternions:
             q[start : start + 4] = [1.0, *(0.3 * rng.normal(size=3))]
@@ -149,8 +149,8 @@ def test_accelerations_guards_and_settled_states_are_those_found_in_numbers(name
         ways = [changing(f, s).view(np.float64)[:, ALONG:BEGUN] for f, s in zip((numeric, own), again, strict=True)]
         assert ways[1] == pytest.approx(ways[0], abs=1e-12)
         assert np.array_equal(*(changing(f, s)[:, :ALONG] for f, s in zip((numeric, own), again, strict=True)))
-    assert looked_at == {*range(len(fast.modes.statuses))}
-    words = dict(enumerate(fast.modes.words))
+    assert looked_at == {*range(len(fast.ahead.statuses))}
+    words = dict(enumerate(fast.modes))
     assert in_programs == {k for k, mode in words.items() if "lock held" not in mode and (k > 0 or name == "slider")}
 
 
@@ -271,6 +271,13 @@ def test_what_is_no_mode_is_refused_with_those_that_are(words):
     assert str(told.value).endswith(known + "'bearing held' or 'bearing sliding', 'lock held'")
 
 
+def test_a_state_near_which_says_nothing_where_constraints_come_and_go():
+    """It says which rows of closed loops are left out; here none is."""
+    dyn = kane.build(kane.formulate(crate()))
+    with pytest.raises(ModelError, match="near= says which constraint equations of a closed loop are left out"):
+        kane.compile_modes(dyn, ["free"], near=dyn.equations.neutral)
+
+
 def test_modes_in_which_nothing_is_free_are_left_to_numbers():
     """A crate on both corners: four rows for three speeds."""
     dyn = kane.build(kane.formulate(crate()))
@@ -352,7 +359,9 @@ def test_modes_that_the_trajectories_of_an_ensemble_meet_are_compiled_behind_it(
 def test_all_modes_are_compiled_where_these_are_few():
     dyn, how = rocking()
     fast = kane.compile_modes(dyn, "all")
-    assert len(fast.modes.statuses) == 9
+    assert len(fast.modes) == 9
+    assert {"free", "left held, right sliding"} < {*fast.modes}
+    assert dyn.modes == ()
     assert "not compiled" not in str(kane.simulate(fast, **how))
     m = crate()
     floor = kane.Plane(m.ground.point(), m.ground.y)

@@ -181,7 +181,7 @@ def test_expressions_that_lose_digits_are_left_for_numbers():
     start = kane.assemble(dyn)
     run = kane.simulate(dyn, until=0.2, q=start.q, u=start.u, times=np.linspace(0.0, 0.2, 21))
     fast = kane.compile_modes(dyn, run.modes, near=start)
-    eqs, embedding = dyn.equations, fast.modes.chosen(dyn.equations)[0].embedding
+    eqs, embedding = dyn.equations, fast.ahead.chosen(dyn.equations)[0].embedding
     own = {"state": (eqs.t, *eqs.q, *eqs.u), "rest": (), "parameters": eqs.parameters}
     divisors = dyn.compile(Program("divisors", embedding.fails_where, **own))
     values, inputs, stage = divisors.stage(dyn.parameters), np.zeros(len(eqs.inputs)), fast.settle.stage(dyn.parameters)
@@ -417,13 +417,13 @@ def test_a_choice_that_cannot_be_compiled_is_told_and_the_run_goes_on_in_numbers
 def test_all_choices_are_compiled_where_these_are_few(monkeypatch):
     dyn, how = turning()
     fast = kane.compile_modes(dyn, "all")
-    assert fast.modes.words == ("u1, u2 dependent", "u1, u3 dependent", "u2, u3 dependent")
+    assert fast.modes == ("u1, u2 dependent", "u1, u3 dependent", "u2, u3 dependent")
     assert "not compiled" not in str(kane.simulate(fast, **how))
     implied = kane.build(kane.formulate(library.bricard()))
     with pytest.raises(ModelError, match=r"no 6 speeds of 'bricard' .* follow from the others .*; give near="):
         kane.compile_modes(implied, "all")
     near = kane.compile_modes(implied, "all", near=kane.assemble(implied))
-    assert len(near.modes.words) == 6
+    assert len(near.modes) == 6
     monkeypatch.setattr("kane.dynamics.compile_modes.MOST", 2)
     with pytest.raises(ModelError, match=r"has 3 modes, and no more than 2 are compiled ahead; give .*run\.modes"):
         kane.compile_modes(dyn, "all")

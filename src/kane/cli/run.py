@@ -16,7 +16,6 @@ from kane.cli.count import operation_table, operations
 from kane.cli.model_argument import Base, BaseOption, ModelArgument, read_model
 from kane.files.write_file import made_folder
 from kane.simulation.layout import Layout
-from kane.simulation.recorded.story import table
 
 # How near to a singularity of a joint a position counts as singular, and how far beside it a run then starts [rad, m].
 SINGULAR, ASIDE = 1e-6, 0.3
@@ -66,7 +65,7 @@ def run(
         summary.add_row(name, value)
     console.print(summary)
     if trajectory.events:
-        typer.echo(table(trajectory.events))
+        typer.echo(trajectory)
 
 
 def write_files(trajectory: kane.Trajectory, folder: Path, name: str) -> list[Path]:

@@ -54,8 +54,8 @@ def compile_modes(dyn: Dynamics, modes: Sequence[str] | None = None, *, near: An
             the last digits of results, then depends on the clock. ``simulate_many`` takes what is there when it begins,
             and where that is none has what it met compiled when it is done (of choices, what it met at ``times``).
         near: a state that satisfies the constraints, as ``kane.formulate`` takes it; needed where some constraint
-            equations imply the others, of which it says which are left out. Where constraints come and go it is not
-            needed: nothing is left out there.
+            equations imply the others, of which it says which are left out. Nothing is left out, and none is taken,
+            where constraints come and go.
 
     Raises:
         ModelError: the model's constraints are not embedded in numbers, or some are not linear in the speeds; a name
@@ -71,9 +71,10 @@ def compile_modes(dyn: Dynamics, modes: Sequence[str] | None = None, *, near: An
     require(dyn, Dynamics, "compile_modes needs Dynamics, as kane.build(equations) makes them")
     eqs = dyn.equations
     _require_several(eqs)
-    at = None if near is None else Near(read_near(eqs.model, near).q, ())
     if eqs.candidates:
+        _require_no_state(eqs, near)
         return _of_contacts(dyn, modes)
+    at = None if near is None else Near(read_near(eqs.model, near).q, ())
     if modes is None:
         dependent: Sequence[tuple[str, ...]] = ()
     else:
@@ -177,6 +178,14 @@ def _statuses(mode: str, eqs: Equations) -> tuple[int, ...]:
 def _slides(c: CandidateEquations) -> bool:
     """Whether it may be in force and slide: it has friction, and a way along which."""
     return bool(c.tangents) and c.candidate.friction is not None
+
+
+def _require_no_state(eqs: Equations, near: Any) -> None:
+    if near is not None:
+        raise ModelError(
+            f"near= says which constraint equations of a closed loop are left out, and of {eqs.name!r}, whose "
+            "constraints come and go, none is; leave near out"
+        )
 
 
 def _require_several(eqs: Equations) -> None:

@@ -117,11 +117,11 @@ class Dynamics(Displayed):
         self,
         equations: Equations,
         compile: Callable[[Any], Any],
-        modes: AheadOfTime = IN_NUMBERS,
+        ahead: AheadOfTime = IN_NUMBERS,
     ) -> None:
         self._equations = equations
         self._compile = compile
-        self._modes = modes
+        self._ahead = ahead
         self._calls: dict[str, StateFunction] = {}
         self._derived: dict[Hashable, Any] = {}
         self._still = np.zeros(len(equations.u))
@@ -132,7 +132,7 @@ class Dynamics(Displayed):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Sent or copied as equations and target: code comes from the cache on disk when it is asked for."""
-        return Dynamics, (self._equations, self._compile, self._modes)
+        return Dynamics, (self._equations, self._compile, self._ahead)
 
     @property
     def equations(self) -> Equations:
@@ -140,9 +140,14 @@ class Dynamics(Displayed):
         return self._equations
 
     @property
-    def modes(self) -> AheadOfTime:
-        """The modes that have equations of their own, see ``kane.compile_modes``."""
-        return self._modes
+    def ahead(self) -> AheadOfTime:
+        """What ``kane.compile_modes`` was asked to compile."""
+        return self._ahead
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """The modes that ``kane.compile_modes`` was given, as ``Trajectory.modes`` has them; none as it is built."""
+        return self._ahead.words
 
     @property
     def parameters(self) -> np.ndarray:
@@ -194,7 +199,7 @@ class Dynamics(Displayed):
 
     @cached_property
     def _embedded_functions(self) -> EmbeddedFunctions:
-        return EmbeddedFunctions(self._equations, self._compile, self._modes)
+        return EmbeddedFunctions(self._equations, self._compile, self._ahead)
 
     def forward(
         self, q: Any, u: Any, inputs: Any = None, t: Any = None, *, parameters: Any = None, out: Any = None

@@ -321,7 +321,7 @@ class Problem:
         found = (event_names(self.events), march.occurrences())
         each = [march.problems[s.key]._modes(states[s.rows], kept[s.rows]) for s in stretches]
         modes = dict.fromkeys(itertools.chain(*each))
-        compiled = self.dyn.modes.words
+        compiled = self.dyn.modes
         slow = tuple(mode for mode in modes if mode not in compiled) if compiled else ()
         return Record(
             self.layout, states, given, energy, self.parameters, found, kept, modes=tuple(modes), in_numbers=slow

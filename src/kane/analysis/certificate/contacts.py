@@ -18,16 +18,18 @@ from kane.analysis.assembly.closing import null_space
 from kane.analysis.certificate.claims import Found, digits
 from kane.analysis.certificate.embedding import GUESSES, Declared
 from kane.analysis.laws import power, prescribes_motion
+from kane.analysis.random_states import AWAY, joints_of
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.build import build
 from kane.dynamics.constraint_terms import Array, ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import KaneError, SimulationError
+from kane.errors import KaneError, ModelError, SimulationError
 from kane.formulation.constraints.candidates import CandidateEquations
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.energy import energy
 from kane.native.contacts.header import GAP, HELD, KINETIC, NUMBERS, OPEN, SLIDING, STATIC
+from kane.simulation.asked.events import Event
 from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.recorded.trajectory import Trajectory
 from kane.simulation.simulate import simulate
@@ -112,6 +114,27 @@ class ContactRuns:
         """As many as states were asked for."""
         return list(self._made())
 
+    @cached_property
+    def singularities(self) -> tuple[Event, ...]:
+        """Angles of gimbals come near their singularity: there the state loses the digits that are asked.
+
+        A run ends there, as where a box comes to lie on just that face.
+        """
+        charts = ((c.name, c.joint.other_chart, self.equations.q[rows]) for c, rows in joints_of(self.equations))
+        return tuple(
+            Event(chart.beyond(q, AWAY), terminal=True, name=f"the angles of {name!r} come near their singularity")
+            for name, chart, q in charts
+            if chart is not None
+        )
+
+    def _regular(self, q: Array) -> Array:
+        """A configuration, unless it is near a singularity of a joint."""
+        for connection, rows in joints_of(self.equations):
+            singular = connection.joint.singular_at(q[rows], within=AWAY)
+            if singular is not None:
+                raise ModelError(singular)
+        return q
+
     def _made(self) -> Iterator[ContactRun]:
         declared, eqs = self.declared, self.equations
         random = np.random.default_rng([declared.seed, 2])
@@ -122,7 +145,7 @@ class ContactRuns:
                     q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
                 try:
                     state = assemble(declared.dyn, q=q, u=random.normal(size=len(eqs.u)), t=0.0)
-                    yield self._run(state.q, state.u, random.normal(size=len(eqs.inputs)))
+                    yield self._run(self._regular(state.q), state.u, random.normal(size=len(eqs.inputs)))
                 except KaneError:  # no such state was found, or no run begins there
                     if trial == GUESSES - 1:
                         raise
@@ -134,7 +157,9 @@ class ContactRuns:
         asked: dict[str, Any] = {"q": q, "u": u, "inputs": inputs, "integrator": METHOD}
         ended, until = "", LENGTH
         try:
-            run = simulate(self.declared.dyn, until=until, every=1, **asked)
+            run = simulate(self.declared.dyn, until=until, every=1, events=self.singularities, **asked)
+            if run.time[-1] < until:
+                ended, until = run.events[-1].name, float(run.time[-1])
         except SimulationError as error:
             if error.trajectory is None or len(error.trajectory) < 2:
                 raise

@@ -331,7 +331,7 @@ def contact_functions(dyn: Dynamics) -> ContactFunctions | None:
     """The functions of Dynamics whose model has constraints that come and go, made once; None without any."""
     if not dyn.equations.candidates:
         return None
-    return dyn.derived("contacts", lambda: ContactFunctions.of(dyn.equations, dyn.compile, dyn.modes))
+    return dyn.derived("contacts", lambda: ContactFunctions.of(dyn.equations, dyn.compile, dyn.ahead))
 
 
 def _parts(

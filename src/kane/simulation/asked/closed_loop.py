@@ -66,7 +66,7 @@ def close_loop(dyn: Dynamics, expressions: Mapping[str, Expr]) -> ClosedLoop:
 def with_laws(dyn: Dynamics, expressions: Mapping[str, Expr]) -> Dynamics:
     """Dynamics with expressions in place of inputs, which are still there and have no effect."""
     eqs = dyn.equations
-    return Dynamics(replace(substitute_inputs(eqs, **expressions), inputs=eqs.inputs), dyn.compile, dyn.modes)
+    return Dynamics(replace(substitute_inputs(eqs, **expressions), inputs=eqs.inputs), dyn.compile, dyn.ahead)
 
 
 def resolved(equations: Equations, expressions: Mapping[str, Expr]) -> dict[Expr, Expr]:

@@ -85,4 +85,4 @@ def _functions(dyn: Dynamics) -> ChoiceFunctions:
     """Those of Dynamics, with none of the choices compiled."""
     parts = getattr(dyn.settle, "parts", None)
     assert isinstance(parts, ChoiceParts)
-    return ChoiceFunctions(parts, dyn.modes.near, dyn.compile)
+    return ChoiceFunctions(parts, dyn.ahead.near, dyn.compile)

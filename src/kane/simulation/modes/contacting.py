@@ -228,14 +228,14 @@ class ContactSwitching(Switching):
         return replace(record, constraints=kept, story=story, slips=slips, in_numbers=words)
 
     def met(self, march: March, record: Record) -> Collection[tuple[int, ...]]:
-        return self._met_by(march) if self._at(0).posed.dyn.modes.met else ()
+        return self._met_by(march) if self._at(0).posed.dyn.ahead.met else ()
 
     def meet(self, modes: Iterable[tuple[int, ...]]) -> None:
         self._at(0).meet(modes)
 
     def renew(self, march: March) -> None:
         here = self._at(march.problem.key)
-        if not here.posed.dyn.modes.met or march.slow is not None:
+        if not here.posed.dyn.ahead.met or march.slow is not None:
             return
         here.meet(self._met_by(march))
         before = here.functions

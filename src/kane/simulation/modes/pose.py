@@ -26,6 +26,6 @@ def pose(dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event], c
         return ChartedContactSwitching(charted).problem(0) if dyn.equations.candidates else charted.problem(0)
     if dyn.equations.candidates:
         return ContactSwitching(dyn, inputs, parameters, events).problem(0)
-    if dyn.modes.met:
+    if dyn.ahead.met:
         return ChoiceSwitching(dyn, inputs, parameters, events).problem(0)
     return Problem.of(dyn, inputs, parameters, events)

@@ -257,7 +257,10 @@ class Trajectory(Replayed):
     def __str__(self) -> str:
         lines, slow = [repr(self)], self._run.attributes.get(IN_NUMBERS)
         lines += [f"modes that are not compiled, embedded in numbers: {slow}"] if slow else []
-        return "\n".join([*lines, *([table(self.events)] if self.events else [])])
+        if self.events:
+            push = np.abs(self._values("reaction")).max(initial=0.0) if "reaction" in self._run else 0.0
+            lines.append(table(self.events, float(np.ptp(self.time)), float(push)))
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         times, sizes = self.time, {"state": len(self), "coordinate": self.q.shape[1], "speed": self.u.shape[1]}
