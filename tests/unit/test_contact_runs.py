@@ -268,3 +268,28 @@ def test_a_throw_that_only_just_reaches_the_ceiling_strikes_it(above):
     times = [event.time for event in run.events]
     expected = [np.sqrt(2.0 / G) - np.sqrt(2.0 * above / G)] if above > 0 else []
     assert times == pytest.approx(expected, rel=1e-9)
+
+
+def small(size, *, turned):
+    """A run of a cube of water that falls on a floor, its length, speeds and times as the square root of its size."""
+    model = kane.Model("cube", gravity=(0, 0, -G))
+    mass = 1000.0 * (2.0 * size) ** 3
+    body = model.body("cube", mass=mass, inertia=(mass * (2.0 * size) ** 2 / 6.0,) * 3)
+    model.connect(model.ground, body, kane.Free("b"))
+    floor, box = kane.Plane(model.ground.point(), model.ground.z), kane.Box(2 * size, 2 * size, 2 * size, body.point())
+    model.contact(box, floor, restitution=0.3, friction=kane.Coulomb(0.5, 0.4), name="floor")
+    q = {"b_z": 3.0 * size} | (dict(b_qw=0.9, b_qx=0.4, b_qy=0.1, b_qz=0.02**0.5) if turned else {})
+    return kane.simulate(kane.build(kane.formulate(model)), until=0.9 * size**0.5, q=q)
+
+
+@pytest.mark.parametrize("turned", [True, False])
+def test_a_cube_of_a_micrometre_falls_as_one_of_a_metre_does(turned):
+    """Gravity is the same: times are as the roots of sizes. Gaps are closed to 1e-11 m, 1e-5 of this cube."""
+    metre, micro = small(1.0, turned=turned), small(1e-6, turned=turned)
+    assert [(e.name, e.cause) for e in micro.events[:6]] == [(e.name, e.cause) for e in metre.events[:6]]
+    assert [e.time / 1e-3 for e in micro.events[:6]] == pytest.approx([e.time for e in metre.events[:6]], abs=1e-4)
+    for one, other in zip(micro.events[:6], metre.events[:6], strict=True):
+        assert one.impulse / 1e-21 == pytest.approx(other.impulse, rel=1e-3, abs=1e-3 * np.abs(other.impulse).max())
+    lines = str(micro).splitlines()[2:]
+    assert lines[0].split()[0] == f"{micro.events[0].time:.9f}"
+    assert f" {micro.events[0].impulse[0]:.4g} " in lines[0]

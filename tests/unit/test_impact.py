@@ -183,5 +183,17 @@ def test_what_turns_in_space_is_the_plane_turned():
         assert R.T @ v3 == pytest.approx([*v, 0.0], abs=1e-11)
 
 
+@pytest.mark.parametrize("mass", [2.0**-80, 2.0**-47, 2.0**60])
+def test_an_impact_of_what_is_light_or_heavy_has_the_digits_of_one_kilogram(mass):
+    """A cube of a micrometre has 8e-15 kg; powers of two change no digit."""
+    W = np.array([[2.0, 0.5, 0.3], [0.5, 3.0, 0.1], [0.3, 0.1, 1.5]])
+    _, p, v = impact(W, [-1.0, 0.7, -0.4], 0.3, static=0.5, kinetic=0.4)
+    ended, scaled, v_scaled = impact(W / mass, [-1.0, 0.7, -0.4], 0.3, static=0.5, kinetic=0.4)
+    assert ended == DONE
+    assert np.array_equal(v_scaled, v)
+    assert np.array_equal(scaled, mass * p)
+
+
 def test_what_cannot_give_way_is_said():
     assert impact([[0.0]], [-1.0], 0.5)[0] == IMMOVABLE
+    assert impact([[np.inf]], [-1.0], 0.5)[0] == IMMOVABLE

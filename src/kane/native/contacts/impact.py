@@ -58,17 +58,28 @@ def strike(b: Any, tangents: int, law: int, restitution: float) -> int:
     approach = b[V]
     for i in range(3):
         b[P + i] = 0.0
-    if not b[G] > 0.0:
+    if not 0.0 < b[G] < math.inf:
         return IMMOVABLE
+    # In units of mass in which G is of the order of one the many terms of a series neither overflow nor vanish; units
+    # that are powers of two change no digit.
+    mass = 1.0
+    while mass * b[G] < 1.0:
+        mass *= 2.0
+    while mass * b[G] > 2.0:
+        mass *= 0.5
+    for i in range(9):
+        b[G + i] *= mass
     b[END_VELOCITY], b[END_IMPULSE] = 0.0, math.inf
     ended = _follow(b, tangents)
-    if ended != DONE or restitution == 0.0:
-        return ended
-    if law == NEWTON:
-        b[END_VELOCITY] = max(-restitution * approach, 0.0)
-    else:
-        b[END_VELOCITY], b[END_IMPULSE] = math.inf, (1.0 + restitution) * b[P]
-    return _follow(b, tangents)
+    if ended == DONE and restitution > 0.0:
+        if law == NEWTON:
+            b[END_VELOCITY] = max(-restitution * approach, 0.0)
+        else:
+            b[END_VELOCITY], b[END_IMPULSE] = math.inf, (1.0 + restitution) * b[P]
+        ended = _follow(b, tangents)
+    for i in range(3):
+        b[P + i] *= mass
+    return ended
 
 
 @native_kernel
