@@ -13,7 +13,6 @@ constant, and the velocities are those of the recursion.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ from kane.expression.operations import MEASURE
 from kane.expression.traverse import leaves
 from kane.formulation.constraints.candidates import CandidateEquations
 from kane.formulation.constraints.rows import ROUNDING, Equation, equation_of, operations
-from kane.formulation.recursive.kinematics import angular_velocities, origin_velocities
+from kane.formulation.recursive.kinematics import angular_velocities, origin_velocities, remainders
 from kane.formulation.recursive.measures import from_body, position_in_K
 from kane.formulation.tree.spatial import plus
 from kane.formulation.tree.system import System
@@ -95,11 +94,13 @@ def in_body_axes(c: CandidateEquations, system: System) -> Turned | None:
     if point.kind != VELOCITY or point.direction_body != 0 or directions is None:
         return None
     link = system.places[point.body].link
-    w = angular_velocities(system)
-    V = plus(origin_velocities(system, w)[link], cross(w[link], position_in_K(system, point.body, point.point)))
-    own = [equation_of(row.name, system.arena.lift(x), None, system.speeds) for row, x in zip(c.rows, V, strict=True)]
-    turns = cross(w[link], V)
-    rows = tuple(replace(x, remainder=x.remainder + t) for x, t in zip(own, turns, strict=True))
+    w, p, lift = angular_velocities(system), position_in_K(system, point.body, point.point), system.arena.lift
+    V = plus(origin_velocities(system, w)[link], cross(w[link], p))
+    rates = plus(remainders(system)[link].at(p), system.carried(0, link, system.gravity))
+    rows = tuple(
+        equation_of(row.name, lift(x), None, system.speeds, lift(rate))
+        for row, x, rate in zip(c.rows, V, rates, strict=True)
+    )
     if operations(rows) >= operations(c.rows):
         return None
     return Turned(rows, tuple(from_body(system, 0, link, tuple(map(float, d))) for d in directions))

@@ -11,7 +11,8 @@ from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute
 from kane.formulation.constraints.integrals import integral
-from kane.formulation.constraints.rows import ROUNDING, Equation, row_equation
+from kane.formulation.constraints.point_rows import PointRows
+from kane.formulation.constraints.rows import ROUNDING, Equation
 from kane.formulation.recursive.measures import images
 from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.system import System
@@ -65,7 +66,8 @@ def candidate_equations(
     Raises:
         ModelError: no row of a candidate without a gap restricts anything.
     """
-    found = (_equations(c, system, probe) for c in candidates)
+    rows = PointRows(system)
+    found = (_equations(c, rows, probe) for c in candidates)
     return tuple(c for c in found if c is not None)
 
 
@@ -76,11 +78,12 @@ def left_out(candidates: Sequence[Candidate], found: Sequence[CandidateEquations
     return [f"{', '.join(names)} left out: no speed changes the gap, what it is between cannot move"] if names else []
 
 
-def _equations(c: Candidate, system: System, probe: Probe) -> CandidateEquations | None:
-    normal = None if c.normal is None else row_equation(c.normal, f"{c.name}: {c.normal.name}", system)
+def _equations(c: Candidate, rows: PointRows, probe: Probe) -> CandidateEquations | None:
+    system = rows.system
+    normal = None if c.normal is None else rows.equation(c.normal, f"{c.name}: {c.normal.name}")
     if normal is not None and not _moves(normal, probe):
         return None
-    tangents = [row_equation(row, f"{c.name}: {row.name}", system) for row in c.tangents]
+    tangents = [rows.equation(row, f"{c.name}: {row.name}") for row in c.tangents]
     moving = tuple(replace(row, configuration=None) for row in tangents if _moves(row, probe))
     if normal is None and not moving:
         raise ModelError(f"{c.name!r} restricts nothing: no speed changes what it shall hold; take it out")

@@ -126,15 +126,18 @@ def row_equation(row: Row, name: str, system: System) -> Equation:
     return replace(found, instead=_substituted(Row(name, motion=row.instead), name, system)[1])
 
 
-def equation_of(name: str, motion: Expr, configuration: Expr | None, speeds: Speeds) -> Equation:
-    """The equation of a motion in q, u and t."""
-    rates = dict(zip(speeds.q, speeds.kinematics, strict=True))
+def equation_of(
+    name: str, motion: Expr, configuration: Expr | None, speeds: Speeds, remainder: Expr | None = None
+) -> Equation:
+    """The equation of a motion in q, u and t; its remainder by the chain rule unless given."""
     linear = True
     try:
         (coefficients,), _ = linear_coefficients([motion], speeds.u)
     except ExpressionError:
         coefficients, linear = gradient(motion, speeds.u), False
-    remainder = total_time_derivative([motion], rates)[0]
+    if remainder is None:
+        rates = dict(zip(speeds.q, speeds.kinematics, strict=True))
+        remainder = total_time_derivative([motion], rates)[0]
     sparse = {j: c for j, c in enumerate(coefficients) if not (c.is_constant and abs(float(c)) < ROUNDING)}
     return Equation(name, sparse, motion, remainder, configuration, linear)
 

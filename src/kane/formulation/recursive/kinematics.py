@@ -28,6 +28,10 @@ class Acceleration:
     a: Triple
     squares: Triple
 
+    def at(self, p: Triple) -> Triple:
+        """That of the point at p."""
+        return plus(self.a, _times(self.W, p))
+
 
 def combined(columns: Sequence[Triple], speeds: Sequence[Any]) -> Triple:
     """Sum of columns[r] speeds[r]."""
@@ -113,6 +117,12 @@ def accelerations(
             a = minus(_declared_at_point(system, index, (w, v), plus(a, arm), udot), arm)
         fields.append(Acceleration(alpha, W, a, squares))
     return fields
+
+
+def remainders(system: System) -> list[Acceleration]:
+    """The acceleration fields without udot, as h is made of them."""
+    none = [system.arena.zero] * len(system.speeds.u)
+    return accelerations(system, angular_velocities(system), system.speeds.a_t, none)
 
 
 def _declared_at_point(

@@ -1,0 +1,105 @@
+"""Rows made of velocities of one link in the ground, by what the recursions know of it: fewer operations.
+
+The velocity of a point P along a direction d of the ground is the sum over the joints that carry P of
+
+    (w_u . (r x d) + v_u . d) times the natural speed,   r from a point on the joint to P,
+
+so that the entries of the row need no partial velocities that are carried out along the tree and turned back into the
+ground. The acceleration of P free of udot is that of its link, of which h is made as well, less what gravity adds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from kane.expression.derivative import total_time_derivative
+from kane.expression.node import Expr
+from kane.expression.operations import MEASURE, RATE
+from kane.expression.traverse import leaves, substitute
+from kane.formulation.constraints.rows import Equation, equation_of, row_equation
+from kane.formulation.recursive.kinematics import Acceleration, remainders
+from kane.formulation.recursive.measures import from_body, images, measure_rates, position_in_K
+from kane.formulation.tree.spatial import plus
+from kane.formulation.tree.system import System
+from kane.geometry.scalars import cross, dot
+from kane.model.body import ANGULAR_VELOCITY, CONFIGURATION_KINDS, Measure
+from kane.model.constraints import Row
+
+
+@dataclass(frozen=True)
+class PointRows:
+    """The equations of rows of one system.
+
+    Attributes:
+        system: the links.
+    """
+
+    system: System
+
+    def equation(self, row: Row, name: str) -> Equation:
+        """That of a row, in this form where its motion is made of velocities of one link in the ground."""
+        system, link = self.system, self._link(row)
+        if row.motion is None or link is None:
+            return row_equation(row, name, system)
+        given = [row.motion] if row.configuration is None else [row.motion, row.configuration]
+        known, rates = images(system, given, f"the constraint {name!r}"), dict(self._rates)
+        measures = [leaf for leaf in leaves([row.motion]) if leaf.op == MEASURE]
+        rates |= measure_rates(system, [leaf for leaf in measures if leaf.data.kind in CONFIGURATION_KINDS])
+        for leaf in measures:
+            if leaf.data.kind not in CONFIGURATION_KINDS:
+                known[leaf] = system.arena.lift(self._velocity(leaf.data, link))
+                rates[leaf] = system.arena.lift(self._acceleration(leaf.data, link))
+        remainder, motion, *configuration = substitute([total_time_derivative([row.motion], rates)[0], *given], known)
+        return equation_of(name, motion, configuration[0] if configuration else None, system.speeds, remainder)
+
+    @cached_property
+    def _fields(self) -> list[Acceleration]:
+        return remainders(self.system)
+
+    @cached_property
+    def _rates(self) -> dict[Expr, Expr]:
+        return dict(zip(self.system.speeds.q, self.system.speeds.kinematics, strict=True))
+
+    def _link(self, row: Row) -> int | None:
+        """Of the velocities of which a row is made; None where it is made of other rates, too."""
+        system, found = self.system, leaves([] if row.motion is None else [row.motion])
+        if system.declared_turns or system.declared_points or any(leaf.op == RATE for leaf in found):
+            return None
+        moving = [x.data for x in found if x.op == MEASURE and x.data.kind not in CONFIGURATION_KINDS]
+        links = {system.places[x.body].link for x in moving}
+        in_ground = all(system.places[x.direction_body].link == 0 for x in moving)
+        return links.pop() if in_ground and len(links) == 1 else None
+
+    def _velocity(self, measure: Measure, link: int) -> Any:
+        """The velocity of a point, or an angular velocity, joint by joint.
+
+        Along the axes of the parent where those of the joint are constant there, which spares turning d further.
+        """
+        system, turns_only, total = self.system, measure.kind == ANGULAR_VELOCITY, 0.0
+        d = from_body(system, measure.direction_body, 0, measure.direction)
+        arm = position_in_K(system, measure.body, measure.point)
+        while link:
+            step, parent = system.steps[link], system.links[link].parent
+            arm = plus(arm, step.d)
+            beyond = step.R.apply(arm)
+            frame, r, axes = parent, beyond, [[step.R.apply(x) for x in given] for given in (step.w_u, step.v_u)]
+            if any(isinstance(x, Expr) for given in axes for axis in given for x in axis):
+                frame, r, axes = link, arm, [list(step.w_u), list(step.v_u)]
+            along = system.carried(0, frame, d)
+            moment = along if turns_only else cross(r, along)
+            for k, w_u, v_u in zip(system.columns(link), *axes, strict=True):
+                share = dot(w_u, moment) + (0.0 if turns_only else dot(v_u, along))
+                total = total + share * system.speeds.natural[k]
+            arm, link = plus(step.p, beyond), parent
+        return total
+
+    def _acceleration(self, measure: Measure, link: int) -> Any:
+        """The derivative of the same without udot."""
+        system, field = self.system, self._fields[link]
+        d = from_body(system, measure.direction_body, 0, measure.direction)
+        if measure.kind == ANGULAR_VELOCITY:
+            return dot(system.carried(link, 0, field.alpha), d)
+        a = field.at(position_in_K(system, measure.body, measure.point))
+        return dot(system.carried(link, 0, a), d) + dot(system.gravity, d)
