@@ -293,3 +293,23 @@ def test_a_cube_of_a_micrometre_falls_as_one_of_a_metre_does(turned):
     lines = str(micro).splitlines()[2:]
     assert lines[0].split()[0] == f"{micro.events[0].time:.9f}"
     assert f" {micro.events[0].impulse[0]:.4g} " in lines[0]
+
+
+def test_a_record_in_the_instant_in_which_an_input_jumps_has_forces_of_the_mode_behind_it():
+    """A mass is pressed on the floor, and from 0.5 s on pulled off it: no record has a force that holds it back."""
+    model = kane.Model("lifted", gravity=(0, -G, 0))
+    body = model.body("body", mass=MASS)
+    joint = model.connect(model.ground, body, kane.Prismatic("y", axis="y"))
+    model.load(kane.Motor(joint, model.input("lift")))
+    model.contact(body.point(), kane.Plane(model.ground.point(), model.ground.y), name="floor")
+    lift = kane.Held([0.0, 0.5, 1.0], [-5.0, 3.0 * MASS * G, 0.0])
+    times = np.arange(11) / 16
+    run = kane.simulate(
+        kane.build(kane.formulate(model)), until=times[-1], q={"y": 0.0}, inputs={"lift": lift}, times=times
+    )
+    normal, jump = run.reactions["floor"][:, 0], 8
+    assert run.time[jump] == 0.5
+    assert [event.time for event in run.events if event.cause == "deleted"] == [0.5]
+    np.testing.assert_allclose(normal[:jump], MASS * G + 5.0, rtol=1e-12)
+    assert normal[jump:].tolist() == [0.0, 0.0, 0.0]
+    assert run.active("floor").tolist() == [True] * jump + [False] * 3

@@ -129,3 +129,43 @@ def test_heights_that_are_none_are_refused_and_a_field_is_shown_and_survives_a_f
     assert back.shapes[0].heights == m.shapes[0].heights
     lines = [piece for piece in scene_of(kane.formulate(back)).pieces if not piece.body]
     assert len(lines) >= 9 * 6 + 8 * 7  # the grid
+
+
+def wheel(axle, shape=kane.Disk, **length):
+    m = kane.Model("wheel on hills", gravity=(0, 0, -G))
+    body = m.body("wheel", mass=1.0, inertia=(0.25 * R * R, 0.5 * R * R, 0.25 * R * R))
+    m.connect(m.ground, body, kane.Free("wheel"))
+    ground = kane.HeightField(m.ground.point((0.1, 0.2, -0.3)), X, Y, HILLS)
+    m.contact(shape(body.point(), body.direction(axle), R, **length), ground, friction=kane.Coulomb(5.0), name="ground")
+    return m
+
+
+@pytest.mark.parametrize("axle", [(0, 1, 0), (0.3, 1.0, 0.2), (1.0, 0.5, -0.4)])
+@pytest.mark.parametrize("place", [(0.3, -0.4), (-1.1, 0.7), (0.9, -1.1)])
+def test_the_rim_of_a_disk_touches_in_one_place_and_is_above_the_ground_everywhere_else(axle, place):
+    """Also the rate of the gap. Who vouches: SciPy's spline below ten thousand places of the rim."""
+    e = Evaluated(wheel(axle))
+    c, u = e.lowered(*place), np.array([0.3, -0.2, 0.5, 0.4, -0.7, 0.6])
+    k = np.array(axle) / np.linalg.norm(axle)
+    e1 = np.cross(k, [0.3, -0.5, 0.9])
+    e1 /= np.linalg.norm(e1)
+    turns = 2 * np.pi * np.arange(10_000) / 10_000
+    rim = c - (0.1, 0.2, -0.3) + R * (np.cos(turns)[:, None] * e1 + np.sin(turns)[:, None] * np.cross(k, e1))
+    above = rim[:, 2] - PEER(rim[:, 0], rim[:, 1], grid=False)
+    # Of the places the one next to where it touches is half of R 2 pi / 10,000 off, and above it by 1e-8 m.
+    assert -1e-10 < above.min() < 2e-8
+    rates = dict(zip(e.equations.q, e.equations.unconstrained.kinematics, strict=True))
+    (derived,) = total_time_derivative(e.candidate.numbers[:1], rates)
+    found = e.values([e.candidate.rows[0].motion], c, u)
+    assert found == pytest.approx(e.values([derived], c, u), abs=1e-8)
+
+
+def test_a_wheel_that_rolls_over_hills_keeps_its_energy_and_a_cylinder_has_two_rims():
+    dyn = kane.build(kane.formulate(wheel((0, 1, 0))))
+    start = kane.assemble(dyn, q={"wheel_x": -0.4, "wheel_y": 0.3, "wheel_z": 0.0}, fixed=["wheel_x", "wheel_y"])
+    run = kane.simulate(dyn, until=0.5, q=start.q, u={"wheel_vx": 1.0, "wheel_wy": 1.0 / R, "wheel_wz": 0.5})
+    assert run.modes[-1] == "ground held"
+    lost = sum(event.energy_lost for event in run.events)  # what does not roll at first
+    assert run.energy[-1] == pytest.approx(run.energy[0] - lost, abs=1e-8)
+    names = [c.name for c in wheel((0, 1, 0), kane.Cylinder, length=0.2).candidates]
+    assert names == ["ground: start", "ground: end"]

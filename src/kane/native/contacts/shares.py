@@ -72,10 +72,26 @@ def share_within_bounds(c: Any) -> None:
     for j in range(d + 1):
         c.path[BEFORE, j] = c.path[X, j]
     _find_center(c, d, scale, 2.0 * LAST, FOUND)
+    _extrapolate(c, d, scale)
     for j in range(d):
-        x = 2.0 * c.path[X, j] - c.path[BEFORE, j]
         for row in range(c.forces.size):
-            c.forces[row] += scale * c.B[row, j] * x
+            c.forces[row] += scale * c.B[row, j] * c.path[X, j]
+
+
+@native_kernel
+def _extrapolate(c: Any, d: int, scale: float) -> None:
+    """The end of the path from its last two points, unless the margin is less there: then the last point stays.
+
+    Where forces can grow hardly without changing the margin, as of balls pressed between two walls, the last two points
+    still lie far apart.
+    """
+    reached = _least_margin(c, d, scale)
+    for j in range(d):
+        ahead = 2.0 * c.path[X, j] - c.path[BEFORE, j]
+        c.path[BEFORE, j], c.path[X, j] = c.path[X, j], ahead
+    if not _least_margin(c, d, scale) >= reached:
+        for j in range(d):
+            c.path[X, j] = c.path[BEFORE, j]
 
 
 @native_kernel

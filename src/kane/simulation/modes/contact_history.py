@@ -21,6 +21,8 @@ from kane.simulation.settling import UNSETTLED
 
 # Records whose forces are found with one call; each has a stage of its own.
 TOGETHER = 64
+# A change by which coordinates and speeds change by less has only put them onto the rows in force.
+ROUNDING = 1e-12
 Array = NDArray[np.float64]
 
 
@@ -61,11 +63,19 @@ class ContactHistory:
         return np.concatenate([self.after, fresh])[self._changed(count)]
 
     def _changed(self, count: int) -> NDArray[np.int64]:
-        """The last change before each record, -1 where there is none."""
+        """The last change that each record shows, -1 where there is none.
+
+        A record at the very time of a change has the speeds before it. Where it leaves the state as it is, as where an
+        input jumps, the record has the mode behind it: forces of the one before, at inputs behind the jump, might pull.
+        """
+        rows, nx = self.changes[:, CHANGE_ROWS].astype(np.int64), len(self._march.x)
+        before, after = (self.changes[:, at : at + nx] for at in (STATE_BEFORE, STATE_BEFORE + nx))
+        at_record = self._march.store.rows[np.maximum(rows - 1, 0), 0] == self.changes[:, CHANGE_TIME]
+        kept = (np.abs(after - before) <= ROUNDING * (1.0 + np.abs(before))).all(axis=1)
+        shown = np.where(at_record & kept, rows - 1, rows)
         # What happens at the very start of a run is seen at its first record.
-        begin = self._march.store.rows[0, 0]
-        made = np.where(self.changes[:, CHANGE_TIME] == begin, 0, self.changes[:, CHANGE_ROWS])
-        return np.asarray(np.searchsorted(made, np.arange(count), side="right") - 1)
+        shown[self.changes[:, CHANGE_TIME] == self._march.store.rows[0, 0]] = 0
+        return np.asarray(np.searchsorted(np.maximum.accumulate(shown), np.arange(count), side="right") - 1)
 
     def reactions(self, record: Record, statuses: NDArray[np.int8]) -> Array:
         """The forces of all rows at each record, zero where nothing is in force."""

@@ -1,11 +1,12 @@
-"""Points, spheres, capsules, and corners of boxes and polyhedra on ground of given heights.
+"""Points, spheres, capsules, rims, and corners of boxes and polyhedra on ground of given heights.
 
 The centres of spheres of radius r that touch a surface z = h(x, y) lie on one parallel to it: above (a, b) at
 
     (a, b, h) + r n,  n = (-h_x, -h_y, 1) / w,  w = sqrt(1 + h_x^2 + h_y^2)
 
 with the same normal, as long as r is less than the radius of curvature of each hollow. The gap is the height of the
-centre above that surface, over w: where it is small, the distance.
+centre above that surface, over w: where it is small, the distance. Of the rim of a disk with centre C and axle k the
+place -r m, m = (n - (k . n) k) / |k x n|, from C is the lowest along n; it is to be above the (a, b) that n belongs to.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from collections.abc import Sequence
 
 from kane.expression.functions import sqrt
 from kane.expression.node import Expr, Scalar
+from kane.geometry.scalars import Triple, cross, dot
 from kane.model.body import Point
-from kane.model.constraints.relative import position
+from kane.model.constraints.relative import numbers, position
+from kane.model.constraints.rolling.carrier import carried
 from kane.model.contacts.pairs.on_round import scaled
 from kane.model.contacts.touch import Touch
-from kane.model.shapes import Box, Capsule, HeightField, Polyhedron, Sphere
+from kane.model.shapes import Box, Capsule, Cylinder, Disk, HeightField, Polyhedron, Sphere
 from kane.model.shapes.height_field import Level
 
 # Steps of Newton's method from the place below the centre.
@@ -45,6 +48,56 @@ def solid_on_height_field(solid: Box | Polyhedron, field: HeightField) -> Sequen
     return [_ball(name, corner, 0.0, field) for name, corner in solid.corners]
 
 
+def disk_on_height_field(disk: Disk, field: HeightField) -> Sequence[Touch]:
+    """The lowest place of the rim; a disk that lies flat on the ground has none."""
+    return [_rim("", disk, field)]
+
+
+def cylinder_on_height_field(cylinder: Cylinder, field: HeightField) -> Sequence[Touch]:
+    """Each of the rims at its ends; the ground is to be no more curved than that nothing between them touches it."""
+    return [_rim(name, disk, field) for name, disk in cylinder.ends]
+
+
+def _rim(name: str, disk: Disk, field: HeightField) -> Touch:
+    """gap = (z - h) / w of the lowest place P, whose (a, b) is found by iteration.
+
+    With n that place turns by -r / |k x n| t (t . dn) about the axle, t = k x m. So in Newton's method for
+    (a, b) = P a matrix of rank one is added to 1, and its inverse is written down.
+    """
+    B, r = field.point.body, disk.radius
+    C, axle = carried(disk.centre, disk.unit_axle)
+    k = numbers(axle, B)
+    x, y, z = (B.model.arena.lift(v) for v in position(field.point, C, B))
+    a, b = x, y
+    for _ in range(STEPS):
+        at = field.level(a, b)
+        w, n = _upwards(at)
+        s, m = _lowest(k, n)
+        t = cross(k, m)
+        off = (a - x + r * m[0], b - y + r * m[1])
+        bent = (at.hxx * t[0] + at.hxy * t[1], at.hxy * t[0] + at.hyy * t[1])
+        share = r / (s * w)
+        turned = share * (bent[0] * off[0] + bent[1] * off[1]) / (1 - share * (bent[0] * t[0] + bent[1] * t[1]))
+        a, b = a - off[0] - turned * t[0], b - off[1] - turned * t[1]
+    at = field.level(a, b)
+    w, n = _upwards(at)
+    arm = scaled(-r, _lowest(k, n)[1])
+    return Touch(name, disk.centre.body, C, field.point, B, (z + arm[2] - at.h) / w, n, arm)
+
+
+def _upwards(at: Level) -> tuple[Scalar, Triple]:
+    """w and the normal."""
+    w = sqrt(1 + at.hx * at.hx + at.hy * at.hy)
+    return w, (-at.hx / w, -at.hy / w, 1 / w)
+
+
+def _lowest(k: Triple, n: Triple) -> tuple[Scalar, Triple]:
+    """|k x n|, and the direction m normal to the axle k that is nearest to n."""
+    lean = dot(k, n)
+    s = sqrt(1 - lean * lean)
+    return s, tuple((x - lean * y) / s for x, y in zip(n, k, strict=True))
+
+
 def _ball(name: str, C: Point, r: Scalar, field: HeightField) -> Touch:
     B = field.point.body
     x, y, z = (B.model.arena.lift(v) for v in position(field.point, C, B))
@@ -53,8 +106,7 @@ def _ball(name: str, C: Point, r: Scalar, field: HeightField) -> Touch:
     for _ in range(STEPS if r != 0.0 else 0):
         a, b = _nearer((a, b), (x, y), r, at)
         at = field.level(a, b)
-    w = sqrt(1 + at.hx * at.hx + at.hy * at.hy)
-    n = (-at.hx / w, -at.hy / w, 1 / w)
+    w, n = _upwards(at)
     return Touch(name, C.body, C, field.point, B, (z - at.h - r / w) / w, n, scaled(-r, n))
 
 

@@ -64,6 +64,8 @@ PAIRS: dict[tuple[type, type], Callable[[Any, Any], Sequence[Touch]]] = {
     (Polyhedron, Polyhedron): solid_on_solid,
     (Point, HeightField): on_height_field.point_on_height_field,
     (Sphere, HeightField): on_height_field.sphere_on_height_field,
+    (Disk, HeightField): on_height_field.disk_on_height_field,
+    (Cylinder, HeightField): on_height_field.cylinder_on_height_field,
     (Capsule, HeightField): on_height_field.capsule_on_height_field,
     (Box, HeightField): on_height_field.solid_on_height_field,
     (Polyhedron, HeightField): on_height_field.solid_on_height_field,
@@ -80,7 +82,7 @@ def touches(feature: Point | Shape, surface: Shape) -> Sequence[Touch]:
     rule = PAIRS.get((type(feature), type(surface)))
     if rule is None:
         raise ModelError(
-            f"there is no contact of {_called(feature)} with {_called(surface)}; there is one of {_known()}; "
+            f"there is no contact of {_called(feature)} with {_called(surface)}; {_known(feature, surface)}; "
             f"{_instead(feature, surface)}"
         )
     if isinstance(surface, Cylinder) and surface.length is not None:
@@ -110,8 +112,10 @@ def _instead(feature: Any, surface: Any) -> str:
     return simpler
 
 
-def _known() -> str:
-    by_surface: dict[str, list[str]] = {}
-    for feature, surface in PAIRS:
-        by_surface.setdefault(surface.__name__, []).append(feature.__name__)
-    return "; ".join(f"{', '.join(features)} with {surface}" for surface, features in by_surface.items())
+def _known(feature: Any, surface: Any) -> str:
+    """What the feature can touch, and what can touch the surface."""
+    surfaces = " or ".join(b.__name__ for a, b in PAIRS if a is type(feature)) or "nothing"
+    features = " or ".join(a.__name__ for a, b in PAIRS if b is type(surface)) or "nothing"
+    return (
+        f"as a feature {_called(feature)} touches {surfaces}, as a surface {_called(surface)} is touched by {features}"
+    )
