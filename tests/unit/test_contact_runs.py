@@ -201,6 +201,14 @@ def test_a_run_prints_with_the_table_of_its_events(fallen):
     assert len(lines) == 2 + len(fallen.events)
 
 
+def test_rounding_is_not_written_beside_what_a_run_is_made_of(block):
+    """What sticks again and again loses some 1e-25 J at each time."""
+    push = 1.2 * STATIC * MASS * G * kane.sin(3.0 * block.equations.t)
+    run = kane.simulate(block, until=5.0, q={"y": HEIGHT}, inputs={"push": push})
+    assert any(0.0 < event.energy_lost < 1e-20 for event in run.events if event.cause == "sticks")
+    assert {line.split()[-1] for line in str(run).splitlines()[2:] if "more" not in line} == {"0"}
+
+
 def test_of_many_events_the_first_and_the_last_ones_are_printed():
     model = kane.Model("lively", gravity=(0, -G, 0))
     body = model.body("ball", mass=MASS)

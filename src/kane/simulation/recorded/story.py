@@ -21,7 +21,9 @@ from kane.simulation.asked.events import Occurrence
 COMES_AND_GOES = "contact, stop, stick, latch or switch"
 EFFORT, IMPULSE = "N or N m", "N s or N m s"
 # Impulses and losses below this share of what a run is made of are written as zero.
-NOTHING = 1e-12
+NOTHING = 1e-14
+# Of many events so many are written, from the first on and up to the last.
+FIRST, LAST = 30, 10
 
 
 class ActiveBand(NamedTuple):
@@ -149,24 +151,24 @@ def places_named(name: Any, names: Sequence[str]) -> list[int]:
     return [position(x, names, COMES_AND_GOES) for x in parts or [name]]
 
 
-def table(events: Sequence[Occurrence], length: float, push: float, first: int = 30, last: int = 10) -> str:
+def table(events: Sequence[Occurrence], length: float, push: float, speed: float) -> str:
     """Events as text, one a line; of many the first and the last ones.
 
     What is rounding is zero: beside the hardest impulse, or what the reactions come to over the whole run, and beside
-    the energy that this gives to the speeds at hand.
+    the energy that this gives to what moves.
 
     Args:
         events: of a run.
         length: of the run [s].
         push: the largest reaction in it [N or N m].
-        first, last: so many are shown.
+        speed: the largest one in it [m/s or rad/s].
     """
-    hardest = max(length * push, *(_largest(event.impulse) for event in events))
-    most = max(_largest(event.energy_lost) + hardest * _largest(event.u) for event in events)
+    hardest = max(length * push, *(float(np.abs(event.impulse).max(initial=0.0)) for event in events))
+    most = max(hardest * speed, *(abs(event.energy_lost) for event in events))
     decimals = max(6, 5 - math.floor(math.log10(length))) if length > 0.0 else 6
     rows = [("time [s]", "event", "cause", "impulse", "energy lost [J]")]
-    left = max(len(events) - first - last, 0)
-    for event in (*events[:first], *events[-last:]) if left else events:
+    left = max(len(events) - FIRST - LAST, 0)
+    for event in (*events[:FIRST], *events[-LAST:]) if left else events:
         felt = np.where(np.abs(event.impulse) > NOTHING * hardest, event.impulse, 0.0)
         impulse = " ".join(f"{x:.4g}" for x in felt) if felt.any() else ""
         lost = event.energy_lost if abs(event.energy_lost) > NOTHING * most else 0.0
@@ -174,9 +176,5 @@ def table(events: Sequence[Occurrence], length: float, push: float, first: int =
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(x.ljust(width) for x, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     if left:
-        lines.insert(1 + first, f"... {left} more ...")
+        lines.insert(1 + FIRST, f"... {left} more ...")
     return "\n".join(lines)
-
-
-def _largest(values: Any) -> float:
-    return float(np.abs(values).max(initial=0.0))

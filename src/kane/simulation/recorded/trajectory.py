@@ -258,8 +258,9 @@ class Trajectory(Replayed):
         lines, slow = [repr(self)], self._run.attributes.get(IN_NUMBERS)
         lines += [f"modes that are not compiled, embedded in numbers: {slow}"] if slow else []
         if self.events:
-            push = np.abs(self._values("reaction")).max(initial=0.0) if "reaction" in self._run else 0.0
-            lines.append(table(self.events, float(np.ptp(self.time)), float(push)))
+            forces = self._values("reaction") if "reaction" in self._run else np.zeros(0)
+            push, speed = (float(np.abs(values).max(initial=0.0)) for values in (forces, self.u))
+            lines.append(table(self.events, float(np.ptp(self.time)), push, speed))
         return "\n".join(lines)
 
     def __repr__(self) -> str:
