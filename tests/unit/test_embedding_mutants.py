@@ -76,6 +76,7 @@ UNREAD = "programs are given where an array starts, and not its length"
 SAME_PLACES = "what is read stands at the same places"
 ONE_FRONT = "loops that make one front are not taken apart"
 SPEEDS = "coordinates do not depend on the speeds that are given"
+NOT_HELD = "no residual is held where all rows are in force"
 EQUIVALENT_PROGRAMS = {
     "kane.native.embedding": {},
     "kane.native.settle": {
@@ -95,6 +96,11 @@ EQUIVALENT_PROGRAMS = {
         "_correct_by_own_speeds: 0 -> 1 (5)": UNREAD,
         "settle_among: settled_places(n, nq) -> settled_places(nq, n)": "speeds are kept where nothing else is",
         "settle_among: constraint_places(a.f.A.shape[0], n) -> constraint_places(n, a.f.A.shape[0])": SAME_PLACES,
+        "_serves: 0.0 -> 1.0 (2)": "entries up to two serve, and so does one",
+        "choose: 0 -> 1": "there are speeds; without rows the way through the factors ends at the same",
+        "settle: vector_at(work, 0, 0) -> vector_at(0, work, 0)": NOT_HELD,
+        "settle: 0 -> 1": NOT_HELD,
+        "settle: 0 -> 1 (2)": NOT_HELD,
     },
 }
 

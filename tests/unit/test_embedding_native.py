@@ -10,6 +10,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+import scipy.linalg
 from oracles.interpreted_programs import views
 from oracles.multipliers import accelerations
 
@@ -96,25 +97,97 @@ def test_the_least_solution_by_normal_equations_is_that_of_the_pseudoinverse_wha
     np.testing.assert_allclose(A.T @ y, np.linalg.pinv(A, rcond=1e-10) @ b, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_a_choice_serves_only_if_no_exchange_of_two_speeds_doubles_its_volume_and_the_rank_is_that_of_A(seed):
-    """NumPy vouches: determinants of all choices that differ by one speed, and its rank."""
-    random = np.random.default_rng(seed)
-    m, n = 3, 6
-    A = rows_of_rank(m, n, 3 if seed % 3 else 2, seed)
-    order, rank = random.permutation(n), int(random.integers(2, 4))
-    f = factors(A[:, order])
-    algebra.factor(f, rank)
-    chosen = A[:, order[:rank]]
+def volume(block):
+    return np.sqrt(max(np.linalg.det(block.T @ block), 0.0))
 
-    def volume(block):
-        return np.sqrt(max(np.linalg.det(block.T @ block), 0.0))
 
-    exchanged = [
-        volume(np.column_stack([np.delete(chosen, k, axis=1), A[:, j]])) for k in range(rank) for j in order[rank:]
-    ]
-    serves = np.linalg.matrix_rank(A) == rank and max(exchanged) <= 2.0 * volume(chosen)
-    assert settling._serves(f, rank, np.linalg.norm(A, axis=0).max()) == serves
+def serves(A, order, rank):
+    """NumPy's determinants of all choices that differ by one speed, and the rank of A by its singular values."""
+    chosen, others = A[:, order[:rank]], A[:, order[rank:]].T
+    exchanged = [volume(np.column_stack([np.delete(chosen, k, axis=1), a])) for k in range(rank) for a in others]
+    true = np.linalg.matrix_rank(A) if A.any() else 0
+    return true == rank and max(exchanged, default=0.0) <= 2.0 * volume(chosen)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+def test_a_choice_serves_only_if_no_exchange_of_two_speeds_doubles_its_volume_and_the_rank_is_that_of_A(size):
+    """Whatever the units of the rows."""
+    for seed in range(30):
+        random = np.random.default_rng(seed)
+        A = size * rows_of_rank(3, 6, 3 if seed % 3 else 2, seed)
+        order, rank = random.permutation(6), int(random.integers(2, 4))
+        f = factors(A[:, order])
+        algebra.factor(f, rank)
+        assert settling._serves(f, rank, np.linalg.norm(A, axis=0).max()) == serves(A, order, rank)
+
+
+def smallest(A, order, rank):
+    """The smallest |R_kk| of columns in this order; infinity where there is none."""
+    return np.abs(np.diag(np.linalg.qr(A[:, order[:rank]])[1])).min(initial=np.inf)
+
+
+def choosing(A, mode, rank, order):
+    """What ``choose`` works with: these rows, this header, and what another state has left in scratch."""
+    m, n = A.shape
+    head, f = np.zeros(HEADER, dtype=np.int64), factors(np.full((m, n), 7.0))
+    head[[header.MODE, RANK]] = mode, rank
+    return SimpleNamespace(head=head, f=f, rows=np.concatenate([A.ravel(), np.full(m, 100.0)]), kept=order.copy())
+
+
+def drawn_choices(number):
+    """Rows of every rank, and a mode, a rank and an order in force before, which may come of other rows.
+
+    In every third the columns in force are orthonormal, and the others about twice each of them, with either sign: a
+    choice that serves may then have pivots of less than half of the best.
+    """
+    random, n = np.random.default_rng(3), 5
+    for seed in range(number):
+        m, order = int(random.integers(0, 5)), random.permutation(n)
+        true = int(random.integers(0, m + 1))
+        A = rows_of_rank(m, n, true, seed)
+        shape = true, n - true
+        if seed % 3 == 0:
+            A[:, order] = np.linalg.qr(A[:, :true])[0] @ np.eye(true, n)
+            A[:, order[true:]] = A[:, order[:true]] @ (random.choice([-1, 1], shape) * random.uniform(1.6, 2.1, shape))
+        best = scipy.linalg.qr(A, mode="r", pivoting=True)[1] if A.any() else np.arange(n)
+        mode = int(random.choice([header.AFRESH, header.KEPT, header.KEPT, header.FIXED]))
+        known = mode == header.FIXED or random.random() < 0.6
+        yield A, true, best, mode, true if known else int(random.integers(header.UNCHOSEN, n)), order
+    for mode in (header.AFRESH, header.KEPT):  # the first row in force, and the last that goes
+        yield rows_of_rank(1, n, 1, 0), 1, np.abs(rows_of_rank(1, n, 1, 0)[0]).argsort()[::-1], mode, 0, np.arange(n)
+        yield np.zeros((0, n)), 0, np.arange(n), mode, 1, np.arange(n)
+
+
+def test_a_choice_in_force_stays_where_it_serves_or_its_pivots_do_and_else_that_by_pivoting_takes_its_place():
+    """SciPy's QR with column pivoting gives the best choice, NumPy least squares by the one taken."""
+    seen = set()
+    for A, true, best, mode, rank, order in drawn_choices(400):
+        a, random = choosing(A, mode, rank, order), np.random.default_rng(1)
+        found, longest = settling.choose(a)
+        assert longest == pytest.approx(np.linalg.norm(A, axis=0).max(initial=0.0), rel=1e-14)
+        assert found == true
+        usual = mode == header.KEPT and rank == true
+        by_volume = usual and serves(A, order, rank)
+        by_pivots = usual and smallest(A, order, rank) >= 0.5 * smallest(A, best, rank)
+        stays = mode == header.FIXED or by_volume or by_pivots
+        used = order[:true] if stays else best[:true]
+        if len(A) or true != rank:  # else there is nothing to be factored
+            np.testing.assert_array_equal(a.f.order[:true], used)
+            assert sorted(a.f.order) == list(range(len(order)))
+        adopted = mode == header.KEPT and not stays
+        np.testing.assert_array_equal(a.kept, a.f.order if adopted else order)
+        assert a.head[RANK] == (true if adopted else rank)
+        b = random.normal(size=len(A))
+        x = b.copy()
+        algebra.to_q(a.f, true, x)
+        algebra.solve_upper(a.f, true, x)
+        expected = np.linalg.lstsq(A[:, used], b, rcond=None)[0]
+        # Columns conditioned better than 2e3, of which least squares of what does not fit loses the square.
+        np.testing.assert_allclose(x[:true], expected, rtol=0, atol=1e-9 * (1.0 + np.abs(expected).max(initial=0.0)))
+        seen.add((mode, true == 0, len(A) == 0, bool(rank == true), bool(by_volume), bool(by_pivots)))
+    for volume_does in (False, True):
+        for pivots_do in (False, True):
+            assert (header.KEPT, False, False, True, volume_does, pivots_do) in seen
 
 
 def test_pivots_fall_and_are_within_a_small_factor_of_the_singular_values():
@@ -444,6 +517,12 @@ def test_coordinates_are_moved_by_the_joints_own_speeds_whatever_speeds_are_chos
         assert found[3 + speeds] == pytest.approx(size, rel=1e-14)
         # The one freedom is a speed of choice, and keeps its value.
         assert 0.5 in found[3 : 3 + speeds]
+        # Where coordinates are closed, up to rounding of sums of four lengths, speeds alone are put onto their rows.
+        moved = settle(dyn, np.concatenate([[t], found[:3], np.full(speeds, 0.7)]), stage)
+        np.testing.assert_allclose(moved[:3], found[:3], rtol=0, atol=1e-14)
+        again = settle(dyn, np.concatenate([[t], moved[: 3 + speeds]]), stage)
+        assert speeds == 1 or moved[-2] > 1e-3
+        assert again[-2] < 1e-14
 
 
 def test_quaternions_and_parameters_reach_the_settling_by_the_joints_own_speeds():
@@ -504,11 +583,6 @@ def test_the_choice_is_made_anew_when_it_is_twice_as_bad_as_the_best_and_not_bef
     assert worst > 0.02
 
 
-def smallest(A, order, rank):
-    """The smallest |R_kk| of columns in this order."""
-    return np.abs(np.diag(np.linalg.qr(A[:, order[:rank]])[1])).min()
-
-
 def test_a_choice_in_force_is_kept_while_its_smallest_pivot_is_half_that_of_the_best():
     """Pivots by NumPy's QR, the best choice that of a stage in which nothing is chosen; speeds close either way."""
     dyn = kane.build(dataclasses.replace(kane.formulate(slider_crank()), embedding=InNumbers("in numbers")))
@@ -567,6 +641,19 @@ def slider_crank():
     return model
 
 
+def test_a_speed_that_constraints_take_away_is_zero_and_a_small_one_beside_large_ones_stays():
+    """Rows of 0.3, 0.1 and 0.7 leave rounding of one speed; each is judged by what itself has been."""
+    model = kane.Model("sledges")
+    bodies = [model.body(name, mass=1.0) for name in ("first", "second", "third", "fourth")]
+    _, b, c, _ = (model.connect(model.ground, body, kane.Prismatic(body.name, axis="x")).qdot for body in bodies)
+    model.constrain(0.3 * b + 0.1 * c, name="one")
+    model.constrain(0.1 * b + 0.7 * c, name="two")
+    dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=InNumbers("in numbers")))
+    q = [0.0, 1e6, 0.0, 0.0]
+    found = settle(dyn, np.array([0.0, *q, 1e6, 1.0, -2.1, 1e-8]))
+    assert found[:8].tolist() == [*q, 1e6, 0.0, 0.0, 1e-8]
+
+
 def test_rows_that_cannot_all_hold_leave_a_residual_that_settling_reports_and_finite_speeds():
     model = kane.Model("contradiction")
     body = model.body("body", mass=1.0, inertia=(1.0, 1.0, 1.0))
@@ -601,13 +688,14 @@ def test_quaternions_are_normalised_by_settling():
     model = kane.Model("ball")
     body, other = (model.body(name, mass=1.0, inertia=(1.0, 1.0, 1.0)) for name in ("body", "other"))
     model.connect(model.ground, body, kane.Free("body"))
-    model.connect(model.ground, other, kane.Prismatic("x", axis="x"))
+    x = model.connect(model.ground, other, kane.Prismatic("x", axis="x")).q
     model.constrain(body.point((0, 0, 1.0)).velocity.dot(body.x), name="blade")
+    model.constrain(x - 0.7, name="held")  # of the configuration, and open nowhere here
     dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=InNumbers("in numbers")))
     start = dyn.equations.quaternions[0]
-    x = np.concatenate([[0.0], np.full(15, 0.7)])
-    x[1 + start : 5 + start] = [2.0, 0.2, 0.0, 0.0]
-    q = settle(dyn, x)[:8]
+    state = np.concatenate([[0.0], np.full(15, 0.7)])
+    state[1 + start : 5 + start] = [2.0, 0.2, 0.0, 0.0]
+    q = settle(dyn, state)[:8]
     # What stands before and behind a quaternion is left as it is.
     assert start + 4 < 8
     np.testing.assert_array_equal(np.delete(q, range(start, start + 4)), 0.7)
@@ -692,6 +780,15 @@ def test_a_row_in_force_is_measured_from_where_it_is_held_and_one_that_is_not_or
     assert every.residual.tolist() == [0.5, -7.0, 0.2, 9.0]
 
 
+def test_the_residual_of_the_only_row_is_zero_where_it_is_not_in_force():
+    def configuration(a, which, rest, stage, work, out):
+        out[:] = 0.5
+
+    c = correction([0], [0], [0.0], np.zeros((1, 2)))
+    with mock.patch.object(settling, "call", configuration):
+        assert settling._residual(None, c, None, None, None) == 0.0
+
+
 def test_the_least_speeds_are_those_of_the_rows_in_force_alone():
     """NumPy's pseudoinverse of these rows, the others left out; all of them where nothing is counted."""
     A = np.random.default_rng(6).normal(size=(4, 6))
@@ -707,3 +804,15 @@ def test_the_least_speeds_are_those_of_the_rows_in_force_alone():
     alone.residual[:] = 0.3
     settling._least(A.ravel(), alone)
     assert not alone.s.any()
+
+
+def test_the_least_speeds_of_rows_of_ones_are_no_special_case():
+    """Of two speeds that are what they are, and of their sum: what is passed over is zero and nothing else."""
+    for A, residual, expected in (
+        ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [-1.0, -2.0], [1.0, 2.0, 0.0]),
+        ([[1.0, 1.0, 0.0]], [-2.0], [1.0, 1.0, 0.0]),
+    ):
+        c = correction(range(len(A)), [], [], A)
+        c.residual[:] = residual
+        settling._least(np.ravel(A), c)
+        np.testing.assert_allclose(c.s, expected, rtol=1e-15)

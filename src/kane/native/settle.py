@@ -231,7 +231,7 @@ def _serves(f: Any, rank: int, longest: float) -> bool:
     """
     m, n = f.A.shape
     tiny = RANK_TOLERANCE * longest
-    if rank > min(m, n) or not smallest_pivot(f, rank) > tiny:
+    if not smallest_pivot(f, rank) > tiny:  # zero where the rank is more than A has rows
         return False
     for j in range(rank, n):
         left = 0.0
@@ -298,7 +298,7 @@ def settle_among(a: Any, rest: Any, stage: Any, out: Any, work: Any, counted: An
         result[at.configuration] = _correct_by_own_speeds(a, rest, stage, work)
     else:
         result[at.configuration] = _correct_coordinates(a, c, quaternions, rest, stage, work)
-    if a.head[OWN] != 0 or not result[at.configuration] <= SMALL:  # else q stands as it did
+    if not result[at.configuration] <= SMALL:  # else q stands as it did
         for j in range(n):
             a.state[1 + nq + j] = result[at.u + j]
         find_rows(a, rest, stage, work)
