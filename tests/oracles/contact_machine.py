@@ -11,7 +11,7 @@ from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.native.contacts.blocks import change_places
 from kane.native.contacts.header import ALONG, BEGUN, CHANGING, HELD, OPEN, SLIDING
-from kane.native.contacts.quick import LEAST_BEGUN
+from kane.native.contacts.quick import BLURRED, LEAST_BEGUN, SLOW
 
 
 class Changed(NamedTuple):
@@ -109,8 +109,10 @@ class ContactMachine:
             slip, d = T.motion[tangents], self.along[i][: len(tangents)]
             if len(tangents) == 2:
                 least = LEAST_BEGUN
-                across = least / (least + max(least - slip @ d, 0.0))  # what has turned back is rubbed as if it went on
-                d = across * (slip - (slip @ d) * d) + max(slip @ d, least) * d
+                missing, across = max(least - slip @ d, 0.0), slip - (slip @ d) * d
+                share = least / (least + missing)  # what has turned back is rubbed as if it went on
+                share *= across @ across / (across @ across + (BLURRED * missing) ** 2 + SLOW**2)  # rounding is not
+                d = share * across + max(slip @ d, least) * d
                 d /= np.linalg.norm(d)
             friction = -float(c.candidate.friction.kinetic) * T.A[tangents].T @ d
             if c.normal is None:

@@ -48,6 +48,18 @@ def test_boxes_side_by_side_slide_to_rest_as_each_does_alone(settings):
             assert run[name][-1] == pytest.approx(float(alone[name][-1]), abs=1e-13)
 
 
+def test_four_corners_that_stop_together_take_no_shorter_steps_than_one_contact_does():
+    """The speed falls linearly: only its end makes steps short. Rounding across the slip, which grows in the last stage
+    of a step that ends there, would make friction, and errors that ask for steps shorter and shorter.
+    """
+    dyn, start = boxes([0])
+    run = kane.simulate(dyn, until=0.5, every=1, **start)
+    causes = [(e.cause, e.time) for e in run.events if e.time > 0]
+    assert [cause for cause, _ in causes] == ["sticks"] * 4
+    assert len({time for _, time in causes}) == 1
+    assert len(run.time) < 12  # eight states; nineteen with friction of rounding
+
+
 def test_a_plate_on_sixteen_feet_stops_at_once_where_the_closed_form_says():
     """All feet slip alike but for rounding, of which steps that are cut and taken again must not make friction."""
     m, mu = kane.Model("plate", gravity=(0, 0, -G)), 0.4

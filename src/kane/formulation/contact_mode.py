@@ -29,13 +29,12 @@ from kane.formulation.constraints.candidates import CandidateEquations
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import Quantity
-from kane.formulation.quantities.responses import Responses
+from kane.formulation.quantities.responses import Responses, direction_of, left_of
 from kane.formulation.tree.sparse import eliminated
 from kane.formulation.tree.sparse_vectors import Vector, added, eliminated_system, inner, products
 from kane.geometry.scalars import is_zero
 from kane.model.contacts import Coulomb
 from kane.native.contacts.header import GAP, HELD, KINETIC, OFF, ON, OPEN, SLIDING, STATIC
-from kane.native.contacts.quick import SLOW
 from kane.native.settle import ROUNDED
 
 # A pivot that is not positive: as bad as can be.
@@ -250,8 +249,7 @@ class ContactMode:
         if status == OPEN or not c.tangents or c.candidate.bilateral:
             return 1.0
         if status == SLIDING:
-            pairs = zip(self.directions[c.name], c.tangents, strict=False)
-            return sum((x * row.motion for x, row in pairs), 0.0)
+            return left_of([row.motion for row in c.tangents], self.directions[c.name][:2])
         if c.candidate.friction is None:
             return 1.0
         bound, transmitted = c.numbers[STATIC], [self._lift(at[row.name]) for row in c.tangents]
@@ -337,18 +335,10 @@ class ContactMode:
             found = added(found, {i: -c.numbers[KINETIC] * share * a for i, a in self._response(row).items()})
         return found
 
-    def _slip(self, c: CandidateEquations) -> tuple[Any, Any]:
-        """The direction of slip of a candidate, as ``kane.native.contacts.quick.slip_direction`` finds it."""
-        x, y, begun = self.directions[c.name]
-        if len(c.tangents) < 2:
-            return x, y
-        a, b = (row.motion for row in c.tangents)
-        along = a * x + b * y
-        across, ahead = begun / (begun + maximum(begun - along, self._lift(0.0))), maximum(along, begun)
-        a, b = (across * (v - along * e) + ahead * e for v, e in ((a, x), (b, y)))
-        speed = _length([a, b])
-        moves = less(self._lift(SLOW), speed)
-        return select(moves, a / speed, x), select(moves, b / speed, y)
+    def _slip(self, c: CandidateEquations) -> Sequence[Any]:
+        """The direction of slip of a candidate."""
+        *before, begun = self.directions[c.name]
+        return direction_of([row.motion for row in c.tangents], before, begun) if len(c.tangents) == 2 else before
 
     def _lift(self, x: Any) -> Expr:
         return self.open.t.arena.lift(x)

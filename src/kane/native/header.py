@@ -12,11 +12,9 @@ from __future__ import annotations
 CONSTRAINTS, CONFIGURATION, KINEMATICS, UNCONSTRAINED, OWN = range(5)
 STAGES = 5
 # How dependent speeds are chosen, whether all rows are linear in u, sizes, the number of the joints' own speeds, the
-# rank of the choice, where in ``work`` the arrays lie, the number of fronts, zero where loops are not taken apart, and
-# how many constraints come and go, see ``kane.native.contacts.header``.
+# rank of the choice, where in ``work`` the arrays lie, and the number of fronts, zero where loops are not taken apart.
 MODE, LINEAR, ROWS, SPEEDS, COORDINATES, RESIDUALS, QUATERNIONS, OWN_SPEEDS, RANK, WORK, FRONTS = range(10, 21)
-COMING = 21
-HEADER = 22
+HEADER = 21
 # Modes: chosen at each call; the choice in the header, made anew by settling; the choice in the header for good.
 AFRESH, KEPT, FIXED = range(3)
 # The rank while nothing has been chosen.

@@ -9,7 +9,6 @@ from kane.native.arrays import CONDITIONING, CONFIGURATION, IDLE, MOTION
 from kane.native.call import call_program, native_inline
 from kane.native.choices import CLOSED, ENTRY, FOLLOWING, ITERATIONS, LEFT, MOVING, OPEN, OPEN_THEN, STEPPED, serves
 from kane.native.choices import CONDITIONING as REGULARITY
-from kane.native.contacts.directions import keep_directions
 from kane.native.settle import SMALL
 from kane.native.settled_lanes import chosen_in, lane_system, normalise_in_lanes
 from kane.native.state import settle
@@ -36,7 +35,6 @@ def settle_ends(single: Any, block: Any) -> None:
             for i in range(x.size):
                 x[i] = block.state[(1 + i) * lanes + lane]
             system = lane_system(single, block, lane)
-            keep_directions(system)
             settle(system.settling, system, block.state[lane], x)
             for i in range(x.size):
                 block.state[(1 + i) * lanes + lane] = x[i]

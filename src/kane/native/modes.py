@@ -41,7 +41,6 @@ from kane.native.arrays import (
     WANTED,
 )
 from kane.native.call import native_inline
-from kane.native.contacts.directions import restore_directions
 from kane.native.events import NONE, locate, look_at, probe_at, watched
 from kane.native.state import call_mode, interpolate, is_finite, keep_choice, settle, slope
 
@@ -281,8 +280,6 @@ def cut_step(system: Any, interpolated: Any, course: Any, store: Any, dense: Any
     if wanted < h - shortest and counts[CUTS] < MANY:
         store.clock[CUT_STEP] = math.copysign(wanted, span[1])
         counts[CUTS] += 1
-        if course.step != 0.0:
-            restore_directions(system)
         return AGAIN
     counts[KNOWN], counts[MISSED] = 0, counts[MISSED] + 1
     return STANDS

@@ -22,7 +22,6 @@ from kane.native.arrays import (
     Watch,
 )
 from kane.native.call import native_inline, native_loop
-from kane.native.contacts.directions import keep_directions
 from kane.native.events import find_events, first_signs
 from kane.native.modes import change_modes, first_guard, has_guards, look_at_end, take_slope
 from kane.native.sampling import take_samples
@@ -66,7 +65,6 @@ def begin_step(system: Any, tables: Any, watch: Any, store: Any, middle: float) 
 def settle_end(system: Any, t1: float, y: Any) -> None:
     """The end of a step with quaternions of unit length and on the constraints."""
     normalise(y, system.quaternions)
-    keep_directions(system)
     settle(system.settling, system, t1, y)
 
 

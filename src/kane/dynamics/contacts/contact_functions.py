@@ -69,7 +69,7 @@ from kane.native.contacts.header import (
     changing_at,
 )
 from kane.native.contacts.quick import LEAST_BEGUN
-from kane.native.header import COMING, HEADER, KEPT
+from kane.native.header import HEADER, KEPT
 
 
 @dataclass(frozen=True)
@@ -129,8 +129,7 @@ class ContactParts(Parts):
     def header(self, mode: int) -> np.ndarray:
         head = super().header(mode)
         starts = len(head) + np.cumsum([0, *(p.n_stage for p in self.called)])
-        head[COMING] = len(self.equations.candidates)
-        head[block_at(head) + SCRATCH] = contact_places(head, head[COMING]).end
+        head[block_at(head) + SCRATCH] = contact_places(head, len(self.equations.candidates)).end
         first = len(self.listed)
         for k, (place, found) in enumerate({GAPS: self.gaps, **self.quick}.items()):
             at = block_at(head) + place

@@ -96,7 +96,7 @@ class Parts:
             head[k], head[STAGES + k] = compiled.address, starts[k]
         sizes = (len(eqs.constraints), len(eqs.u), len(eqs.q), len(lists[1]), len(eqs.quaternions), len(eqs.own.u))
         linear, rank = all(row.linear for row in eqs.constraints), eqs.embedding.choice.rank
-        head[2 * STAGES :] = (mode, linear, *sizes, rank, self.n_work, self.plan.number, 0)
+        head[2 * STAGES :] = (mode, linear, *sizes, rank, self.n_work, self.plan.number)
         return np.concatenate([head, *lists, block]).astype(np.int64)
 
     @cached_property

@@ -30,7 +30,7 @@ from kane.formulation.tree.sparse import TriangularFactor, eliminated, triangula
 from kane.geometry.scalars import is_zero
 from kane.native.contacts.blocks import record_size
 from kane.native.contacts.header import KINETIC, MANY_SPEEDS
-from kane.native.contacts.quick import AMPLIFIED, INDEPENDENT, REPEATED, SLOW
+from kane.native.contacts.quick import AMPLIFIED, BLURRED, INDEPENDENT, REPEATED, SLOW, slip_left
 
 
 class Responses:
@@ -98,12 +98,12 @@ class Responses:
         return self._scheduled(name, outputs, self._given)
 
     def sliding(self, name: str, c: CandidateEquations) -> Program:
-        """The record of the normal row of a candidate whose contact slides, with its friction; the slip along the
-        direction that it had, and the direction that it has. Where friction needs no normal force: z / D with it first.
+        """The record of the normal row of a candidate whose contact slides, with its friction; what is left of the
+        slip, and the direction that it has. Where friction needs no normal force: z / D with it first.
         """
         with collector_paused():
             (mu, *slip) = self._cut([c.numbers[KINETIC], *(row.motion for row in c.tangents)])
-            direction = _direction(slip, self._along, self._given[-1])
+            direction = direction_of(slip, self._along, self._given[-1])
             push: dict[int, Any] = {}
             for d, row in zip(direction, c.tangents, strict=True):
                 entries, _ = self._read(row)
@@ -118,7 +118,7 @@ class Responses:
                 columns = self.columns(c.rows)
                 outputs = self._record(self._solved_for(entries), self._solved_for(force), rest, columns)
                 outputs = [*self._list(columns), *outputs]
-            outputs.append(sum((x * kept for x, kept in zip(slip, self._along, strict=False)), 0.0))
+            outputs.append(left_of(slip, self._along))
             outputs.extend([*direction, 0.0][:2])
         return self._scheduled(name, outputs, self._given)
 
@@ -276,13 +276,21 @@ def _met(outputs: Sequence[Expr], made: Set[Expr]) -> list[Expr]:
     return sorted(met, key=lambda node: node.id)
 
 
-def _direction(slip: Sequence[Expr], before: Sequence[Expr], begun: Expr) -> list[Expr]:
+def left_of(slip: Sequence[Expr], before: Sequence[Expr]) -> Expr:
+    """What is left of a slip that had this direction before."""
+    return slip_left(*before, *slip) if len(slip) == 2 else slip[0] * before[0]
+
+
+def direction_of(slip: Sequence[Expr], before: Sequence[Expr], begun: Expr) -> list[Expr]:
     """The direction of slip, as ``kane.native.contacts.quick.slip_direction`` finds it."""
     arena, kept, follows = before[0].arena, before[: len(slip)], before[0].arena.one
     if len(slip) == 2:
         along = _dot(slip, kept)
-        across, ahead = begun / (begun + maximum(begun - along, arena.zero)), maximum(along, begun)
-        slip = [across * (x - along * e) + ahead * e for x, e in zip(slip, kept, strict=True)]
+        missing, ahead = maximum(begun - along, arena.zero), maximum(along, begun)
+        beside = [x - along * e for x, e in zip(slip, kept, strict=True)]
+        square, blur = beside[0] * beside[0] + beside[1] * beside[1], BLURRED * missing
+        across = begun * square / ((begun + missing) * (square + blur * blur + SLOW * SLOW))
+        slip = [across * x + ahead * e for x, e in zip(beside, kept, strict=True)]
         speed = sqrt(slip[0] * slip[0] + slip[1] * slip[1])
     else:
         speed, follows = absolute(slip[0]), equal(absolute(kept[0]), arena.zero)

@@ -207,7 +207,7 @@ def solution_places(m: int, n: int) -> SolutionPlaces:
 class QuickPlaces(NamedTuple):
     """Scratch of ``kane.native.contacts.quick``, behind that of ``ContactPlaces``.
 
-    What solutions are given; what they give; the slip of each candidate along the direction that it had,
+    What solutions are given; what they give; what is left of the slip of each candidate,
     and the direction that it has (3 nc); the rows in force
     (m); what ``kane.native.contacts.islands`` has: S (m, m), inverse pivots, b, squares and reach of rows (m each), the
     owner of each column (n), and six integers and the first row of each candidate and of the permanent rows; where the

@@ -41,10 +41,9 @@ NONE = -1
 UNBOUNDED, COULOMB, THRESHOLDS = range(3)
 POISSON, NEWTON = range(2)
 # What changes: the status; whether the sign of `on` (open) or `off` (imposed) counts; the direction of slip; how fast
-# slip in space is before friction has its direction alone, see ``slip_direction``; the direction before the end of the
-# last step was settled, see ``kane.native.contacts.directions``.
-STATUS, ARMED, ALONG, BEGUN, BEFORE = 0, 1, 2, 4, 5
-CHANGING = 7
+# slip in space is before friction has its direction alone, see ``slip_direction``.
+STATUS, ARMED, ALONG, BEGUN = 0, 1, 2, 4
+CHANGING = 5
 # Statuses: no row in force; all rows; the normal row and kinetic friction against the slip.
 OPEN, HELD, SLIDING = range(3)
 # What the program "gaps" gives of each candidate.

@@ -41,7 +41,7 @@ from kane.native.contacts.header import (
 from kane.native.contacts.impact import length
 from kane.native.contacts.impulses import rounding_of, touches
 from kane.native.contacts.motion import accelerate, count_rows, in_force, move_quickly, take_motion
-from kane.native.contacts.quick import LEAST_BEGUN, quick_of, rows_in_force
+from kane.native.contacts.quick import LEAST_BEGUN, quick_of, rows_in_force, slip_left
 from kane.native.embedding import gather_rows, load_columns
 from kane.native.header import COORDINATES, ROWS, UNCHOSEN
 
@@ -155,9 +155,11 @@ def moves(c: Any, i: Any, k: int) -> bool:
 @native_kernel
 def _has_passed(c: Any, i: Any, k: int) -> bool:
     """Whether a slip had passed zero when the change began, and no impulse has changed it."""
-    t, at, slip = c.table[k * TABLE + TANGENT], k * CHANGING + ALONG, 0.0
+    t, at = c.table[k * TABLE + TANGENT], k * CHANGING + ALONG
+    slip = c.along[at] * i.start[t]
+    if c.table[k * TABLE + TANGENTS] == 2:
+        slip = slip_left(c.along[at], c.along[at + 1], i.start[t], i.start[t + 1])
     for r in range(c.table[k * TABLE + TANGENTS]):
-        slip += c.along[at + r] * i.start[t + r]
         if abs(i.v[t + r] - i.start[t + r]) > rounding_of(c, t + r, i.first):
             return False
     return bool(slip <= 0.0)

@@ -62,6 +62,7 @@ from kane.native.contacts.quick import (
     call_block,
     quick_of,
     rows_in_force,
+    slip_left,
 )
 from kane.native.contacts.settling import settle_nearby, settle_quickly
 from kane.native.embedding import arrays_among, call, correct_speeds, find_rows, load_columns
@@ -164,10 +165,12 @@ def settle(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
 def settle_end(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     """As ``settle``, in a run whose calls have one scratch: what the last slope has left there serves where it can."""
     c = contacts_of(stage, work)
-    a = arrays_among(stage, work, c.every, c.active[:0], 0)
-    copy_state(a, state)
-    if not settle_nearby(c, a, rest, stage, out, work):
-        _settle(c, in_force(c, stage, work, False), state, rest, stage, out, work)
+    if quick_of(stage, work).mode[0] != 0:
+        a = arrays_among(stage, work, c.every, c.active[:0], 0)
+        copy_state(a, state)
+        if settle_nearby(c, a, rest, stage, out, work):
+            return
+    _settle(c, in_force(c, stage, work, False), state, rest, stage, out, work)
 
 
 @native_inline
@@ -319,8 +322,8 @@ def _tangent_guard(c: Any, of: Any, rounding: float, u: Any) -> float:
     if of.status == HELD:
         return float(min(friction_left(c, of.candidate) + rounding, 1e300))
     motion, t = constraint_places(c.counted.size, c.udot.size).motion, of.row[TANGENT]
-    at = of.candidate * CHANGING
-    slip = c.along[at + ALONG] * c.every[motion + t] + rounding_of(c, t, u)
+    at, v = of.candidate * CHANGING + ALONG, c.every[motion + t :]
     if tangents == 2:
-        slip += c.along[at + ALONG + 1] * c.every[motion + t + 1] + rounding_of(c, t + 1, u)
-    return float(slip)
+        left = slip_left(c.along[at], c.along[at + 1], v[0], v[1])
+        return float(left + rounding_of(c, t, u) + rounding_of(c, t + 1, u))
+    return float(c.along[at] * v[0] + rounding_of(c, t, u))

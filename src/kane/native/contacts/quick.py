@@ -62,6 +62,8 @@ SLOW = 1e-13
 # further it has turned back beyond, as at stages of a step that goes past the end of the slip, the less it turns
 # friction. Steps whose errors are allowed to be larger ask for more, in what changes in a run.
 LEAST_BEGUN = 1e-9
+# What is across, up to this share of what is missing along, is rounding and errors of steps: its square turns friction.
+BLURRED = 1e-3
 
 
 class Quick(NamedTuple):
@@ -202,13 +204,24 @@ def slip_direction(changing: Any, k: int, tangents: int, vx: float, vy: float) -
     if tangents == 2:
         along = vx * x + vy * y
         begun = changing[k * CHANGING + BEGUN]
-        if along < begun:
-            across = begun / (2.0 * begun - along)
-            vx, vy = across * (vx - along * x) + begun * x, across * (vy - along * y) + begun * y
+        missing, ahead = max(begun - along, 0.0), max(along, begun)
+        vx, vy = vx - along * x, vy - along * y
+        square, blur = vx * vx + vy * vy, BLURRED * missing
+        across = begun * square / ((begun + missing) * (square + blur * blur + SLOW * SLOW))
+        vx, vy = across * vx + ahead * x, across * vy + ahead * y
     elif x != 0.0:
         return x, y
     speed = length(vx, vy)
     return (vx / speed, vy / speed) if speed > SLOW else (x, y)
+
+
+@native_inline
+def slip_left(x: Any, y: Any, vx: Any, vy: Any) -> Any:
+    """What is left of a slip in space that had the direction x, y; none where it goes back more than across.
+
+    Slow slip which a load turns goes across while friction follows, however little it goes on. That is no end of it.
+    """
+    return x * vx + y * vy + abs(x * vy - y * vx)
 
 
 @native_inline

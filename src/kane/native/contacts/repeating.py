@@ -22,7 +22,7 @@ NONE = -1
 LONGER = 1.0 + 1e-10
 
 
-@native_kernel
+@native_inline
 def eliminate(S: Any, pivots: Any, square: Any, f: Any, order: Any, m: int, limits: Any) -> int:
     """S = L U, rows and columns in the order of what is left of the squares of rows, the largest share first.
 
