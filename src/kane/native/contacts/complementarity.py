@@ -7,7 +7,8 @@ Of rows with accelerations, or velocities, a = W f + b the reactions f are looke
 bound = mu f_n of a contact, or given; least is mostly zero. With rho > 0 that is f = P(f - rho a), where P projects on
 what is admissible. Its zeros are found by Newton's method, whose derivative is that of the piece at hand; where it goes
 in circles, sweeps of projected relaxation over the contacts, which come near slowly, say where it starts again, with
-another rho, and then inner points, see ``interior``, which come near where rows repeat each other too. Where rows
+another rho, and then inner points from several starts, see ``interior``, which come near where rows repeat each other
+too: a start that leads nowhere shows it after a few steps, and the next one is tried at once. Where rows
 repeat each other, equations have many solutions, of which the shortest is taken: by turns the shortest f, which is the
 solution then, and the shortest change, which leads on where that is not admissible.
 
@@ -31,6 +32,11 @@ SOLVED, ADOPTABLE = 1e-13, 1e-12
 # Newton's method and relaxation in turn at most; steps of the one, sweeps of the other in the first turn, and twice as
 # many in each one that follows; halvings of a step that makes the residual larger, from the second turn on.
 TURNS, STEPS, SWEEPS, HALVINGS = 8, 10, 20, 6
+# Starts of inner points in a turn. Behind them come steps without halvings to the shortest f, then by the shortest
+# changes: what finds one finds it in so many. They are tried where the inner points leave less than that of the laws.
+STARTS, SHORTEST, CHANGES, PROMISING = 4, 3, 5, 1e-4
+# What inner points are to leave, and from where Newton's method has led nowhere once.
+NEAR, NEARER = 1e-7, 1e-10
 
 
 class Complementarity(NamedTuple):
@@ -101,20 +107,19 @@ def solve_complementarity(p: Any) -> float:
     What is larger than rounding is no solution: then the reactions are the best that were met. The same numbers give
     the same bits.
     """
-    least, share, wider, sweeps = math.inf, 1.0, 1.0, SWEEPS
+    least, share, sweeps = math.inf, 1.0, SWEEPS
     for turn in range(TURNS):
         _scale(p, share)
-        reached = _approach(p, turn % 2 == 0, turn > 0)
+        reached = _approach(p, turn % 2 == 0, STEPS, HALVINGS if turn > 0 else 0)
         if not reached <= ADOPTABLE and turn > 0:
-            reached = _approach_from_inside(p, wider)
+            reached = _approach_from_inside(p, 3.0 ** (turn - 1))
         if reached <= ADOPTABLE:
             return reached
         _scale(p, 1.0)
         _copy(p.best, p.f)
         for _ in range(sweeps):
             _sweep(p)
-        # 1, 10, 1 / 10, 100, 1 / 100, ...
-        wider, share, sweeps = share, 1.0 / share if share > 1.0 else 10.0 / share, 2 * sweeps
+        share, sweeps = _next(share), 2 * sweeps
         least = _residual(p)
         if not least < math.inf:
             for row in range(p.f.size):
@@ -123,39 +128,51 @@ def solve_complementarity(p: Any) -> float:
     return least
 
 
+@native_inline
+def _next(share: float) -> float:
+    """1, 10, 1 / 10, 100, 1 / 100, ..."""
+    return 1.0 / share if share > 1.0 else 10.0 / share
+
+
 @native_kernel
 def _approach_from_inside(p: Any, wider: float) -> float:
-    """Newton's method from where the inner points lead: to the shortest f, else by the shortest changes."""
-    if not approach_inside(p, wider):
-        return math.inf
-    _scale(p, 1.0)
-    _copy(p.f, p.inner)
-    reached = _approach(p, True, True)
-    if not reached <= ADOPTABLE:
-        _copy(p.inner, p.f)
-        reached = _approach(p, False, True)
-    return reached
+    """Newton's method from where inner points lead: to the shortest f, else by the shortest changes."""
+    near = NEAR
+    for _ in range(STARTS):
+        if approach_inside(p, wider, near) < PROMISING:
+            _scale(p, 1.0)
+            _copy(p.f, p.inner)
+            reached = _approach(p, True, SHORTEST, 0)
+            if not reached <= ADOPTABLE:
+                _copy(p.inner, p.f)
+                reached = _approach(p, False, CHANGES, 0)
+            if reached <= ADOPTABLE:
+                return reached
+            near = NEARER
+        wider = _next(wider)
+    return math.inf
 
 
 @native_kernel
-def _approach(p: Any, whole: bool, halves: bool) -> float:
+def _approach(p: Any, whole: bool, steps: int, halvings: int) -> float:
     """Steps of Newton's method until nothing is left, or they lead nowhere, which is infinity; the best f met is kept.
 
     Args:
         p: the problem.
         whole: see ``_step``.
-        halves: whether steps that leave more are halved.
+        steps: at most.
+        halvings: of a step that leaves more.
     """
     reached = least = _residual(p)
     _copy(p.f, p.best)
-    for _ in range(STEPS):
+    for _ in range(steps):
         if reached <= SOLVED:
             return _refine(p, reached)
         before = reached
         _copy(p.f, p.before)
         _step(p, whole)
         reached = _residual(p)
-        for _ in range(HALVINGS if halves else 0):
+        for _ in range(halvings):
             if reached < before:
                 break
             for row in range(p.f.size):
