@@ -125,6 +125,15 @@ def test_contacts_of_one_body_that_relaxation_comes_nowhere_near_have_reactions_
     assert violation(c, f) < 10 * EXACT
 
 
+@pytest.mark.parametrize(("speeds", "seed"), [(6, 763), (6, 2105), (10, 427), (10, 730)])
+def test_where_a_start_from_inside_leads_nowhere_the_next_ones_find_reactions(speeds, seed):
+    """Six contacts that one start a turn, each followed for 25 steps, left at more than 1e-12 after eight turns."""
+    c = by_lot(np.random.default_rng(seed), 6, 2, speeds, speeds)
+    f, residual = solved(c)
+    assert residual < EXACT
+    assert violation(c, f) < 10 * EXACT
+
+
 @pytest.mark.parametrize("tangents", [0, 1, 2])
 def test_inner_points_lead_near_reactions_of_cones_of_any_kind(tangents):
     """Without tangents, with one and with two; the first contact is smooth. Residuals are of the laws themselves."""

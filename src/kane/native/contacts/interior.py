@@ -32,9 +32,9 @@ LOST, SHORT, SHORTS = 1e5, 0.2, 3
 
 @native_kernel
 def approach_inside(p: Any, wider: float, near: float) -> float:
-    """Reactions near a solution, into f; what they leave of the laws, infinity where there are no cones to be inside of.
+    """Reactions near a solution, into f; what they leave of the laws, infinity where these are not those of cones.
 
-    Cones are of contacts whose least normal forces are zero.
+    They are those of cones where each block has a normal row whose least force is zero.
 
     Args:
         p: a Complementarity; ``rho`` holds what W is scaled by meanwhile, ``shift`` y, ``a`` what is missing of it,
