@@ -22,7 +22,9 @@ def contact_table(equations: Equations, widths: Sequence[int]) -> np.ndarray:
         law = NEWTON if isinstance(of.restitution, Newton) else POISSON
         normal = NONE if c.normal is None else first
         own_laws = [bounds_of(c), law, of.bilateral, of.on is not None, of.off is not None]
-        rows.append([normal, tangent, len(c.tangents), *own_laws, 0, 0, place, holding, 0, 0, width, 0, 0])
+        columns = [j for row in c.rows for j in row.coefficients]
+        ends = min(columns, default=0), max(columns, default=-1) + 1
+        rows.append([normal, tangent, len(c.tangents), *own_laws, 0, 0, place, holding, 0, 0, width, 0, 0, *ends])
         first += len(c.rows)
         place += holding
     return np.array(rows, np.int64).reshape(-1, TABLE)

@@ -55,13 +55,14 @@ class ContactPlaces(NamedTuple):
     forces of the rows (m). Of friction: columns F and Y of each sliding contact (n each), the equations K of their
     normal forces (nc, nc) and these (nc), l (m); h, friction of given size in it (n); remainders of the rows in force
     (m); udot (n). Of impulses: columns R^T J^T and M~^-1 R^T J^T of every row (m, n each), G (m, m), velocities now and
-    when the change began (m each), impulses of the impacts and in all (m each); the speeds before a projection and when
+    when the change began (m each), impulses of the impacts (m), what is rounding of velocities, and what impulses leave
+    of them (m each), impulses in all (m); the speeds before a projection and when
     the change began (n each); what changes in a run as it was (5 nc); what is undecided (nc); scratch of one impact
     (IMPACT) and of directions of slip (4 nc, and nc, nc); what is noted (3). Of redundant forces:
     equations (n, m), what adds up to nothing (m, m), second derivatives (m + 1, m + 1), and scratch (6, m + 1). Of
-    impacts that meet: groups (nc), members of one (nc), velocities before, impulses and velocities of the
-    compression (m each). Of the search: forces in the present mode (m), whether an island is without a mode (nc). Of
-    both: a problem of all rows in blocks of a candidate each.
+    impacts that meet: groups and islands (nc each), members of one (nc), velocities before, impulses and velocities
+    of the compression (m each). Of the search: forces in the present mode (m), whether an island is without a mode
+    (nc). Of both: a problem of all rows in blocks of a candidate each.
     """
 
     every: int
@@ -83,6 +84,8 @@ class ContactPlaces(NamedTuple):
     v: int
     start: int
     impulse: int
+    rounding: int
+    left: int
     total: int
     before: int
     first: int
@@ -96,6 +99,7 @@ class ContactPlaces(NamedTuple):
     H: int
     path: int
     group: int
+    island: int
     member: int
     struck: int
     present: int
@@ -123,7 +127,7 @@ def contact_places(head: Any, nc: Any) -> ContactPlaces:
     Z = J + m * n
     G = Z + m * n
     v = G + m * m
-    start, impulse, total, before = v + m, v + 2 * m, v + 3 * m, v + 4 * m
+    start, impulse, rounding, left, total, before = v + m, v + 2 * m, v + 3 * m, v + 4 * m, v + 5 * m, v + 6 * m
     first = before + n
     kept = first + n
     undecided = kept + CHANGING * nc
@@ -135,15 +139,15 @@ def contact_places(head: Any, nc: Any) -> ContactPlaces:
     H = B + m * m
     path = H + (m + 1) * (m + 1)
     group = path + 6 * (m + 1)
-    member = group + nc
+    island, member = group + nc, group + 2 * nc
     struck = member + nc
     present = struck + 3 * m
     lost, complementarity = present + m, present + m + nc
     end = complementarity + complementarity_size(m, nc)
     return ContactPlaces(
-        every, active, counted, gaps, forces, F, Y, K, N, l, h, remainder, udot, J, Z, G, v, start, impulse, total,
-        before, first, kept, undecided, body, aimed, note, E, B, H, path, group, member, struck, present,
-        lost, complementarity, end,
+        every, active, counted, gaps, forces, F, Y, K, N, l, h, remainder, udot, J, Z, G, v, start, impulse,
+        rounding, left, total, before, first, kept, undecided, body, aimed, note, E, B, H, path, group, island,
+        member, struck, present, lost, complementarity, end,
     )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ from kane.native.contacts.header import (
     RESTITUTION,
     TABLE,
 )
-from kane.native.contacts.impulses import hit, rounding_of, rows_of, touches
+from kane.native.contacts.impulses import hit, rows_of, touches
 
 # Passes over all contacts until none approaches. What comes one after the other has lost all but a share e^PASSES of
 # its velocity to restitution e by then; what still approaches is taken together, without restitution.
@@ -144,7 +144,7 @@ def collide(a: Any, c: Any, i: Any, work: Any) -> int:
 def approaches(c: Any, i: Any, k: int) -> bool:
     """Whether a candidate is closed and approaches by more than rounding."""
     normal = c.table[k * TABLE + NORMAL]
-    return bool(touches(c, k) and i.v[normal] < -rounding_of(c, normal, i.first))
+    return bool(touches(c, k) and i.v[normal] < -i.rounding[normal])
 
 
 @native_kernel
@@ -161,7 +161,8 @@ def tie_groups(c: Any, i: Any) -> None:
     nc = c.block[CANDIDATES]
     for k in range(nc):
         for l in range(k):
-            if i.group[k] != NONE and i.group[l] != NONE and i.group[k] != i.group[l] and _feels(c, i, k, l):
+            apart = i.group[k] == NONE or i.group[l] == NONE or i.group[k] == i.group[l] or i.island[k] != i.island[l]
+            if not apart and _feels(c, i, k, l):
                 old, new = max(i.group[k], i.group[l]), min(i.group[k], i.group[l])
                 for other in range(nc):
                     if i.group[other] == old:

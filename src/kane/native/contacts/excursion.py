@@ -16,6 +16,7 @@ from kane.native.contacts.header import (
     ADOPTED,
     ALONG,
     ARMED,
+    BEGIN,
     BILATERAL,
     BOUNCED,
     CANDIDATES,
@@ -23,6 +24,7 @@ from kane.native.contacts.header import (
     CLOSINGS,
     CONTRADICTED,
     DELETED,
+    END,
     ENDED,
     GAP,
     HALTED,
@@ -47,21 +49,16 @@ from kane.native.contacts.header import (
     STATUS,
     STUCK,
     TABLE,
-    TANGENT,
-    TANGENTS,
     TIMED,
 )
 from kane.native.contacts.impulses import (
     TOUCHING,
-    add_impulses,
-    energy_lost,
     hit,
     impulses_of,
     jams,
-    load_impulses,
+    load_rounding,
     load_velocities,
-    opposed,
-    project,
+    rows_of,
     touches,
 )
 from kane.native.contacts.mode import (
@@ -73,11 +70,21 @@ from kane.native.contacts.mode import (
     moves,
     row_acceleration,
 )
+from kane.native.contacts.momentum import (
+    add_impulses,
+    answer_quickly,
+    energy_lost,
+    load_impulses,
+    opposed,
+    project,
+    push,
+    put_quickly,
+)
 from kane.native.contacts.motion import contacts_of, copy_state, find_gaps, in_force
 from kane.native.contacts.quick import SLOW
 from kane.native.contacts.search import search
 from kane.native.embedding import call, find_rows
-from kane.native.header import CONFIGURATION, COORDINATES, RANK, SPEEDS, UNCHOSEN, UNCONSTRAINED
+from kane.native.header import CONFIGURATION, CONSTRAINTS, COORDINATES, RANK, SPEEDS, UNCHOSEN, UNCONSTRAINED
 from kane.native.settle import choose
 
 # A contact that would hop no higher than this comes to rest [m or rad].
@@ -110,13 +117,14 @@ def change(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
         i.total[row] = 0.0
     a.head[RANK] = UNCHOSEN
     find_gaps(c, a, rest, stage, work)
-    find_rows(a, rest, stage, work)
+    call(a, CONSTRAINTS, rest, stage, work, a.every)
     load_velocities(c, i)
     for row in range(m):
         i.start[row] = i.v[row]
     i.note[0], i.note[1], i.note[2] = _switch(c, n), NONE, 0
     unknown = _without_numbers(c, n)
     status = ADOPTED if unknown == NONE else NO_ROWS
+    load_rounding(c, i)
     i.note[1] = unknown
     for _ in range(nc + 1 if status == ADOPTED else 0):
         status = _excursion(a, c, i, rest, stage, work)
@@ -191,11 +199,10 @@ def _without_numbers(c: Any, n: int) -> int:
         row = k * TABLE
         if c.changing[k * CHANGING + STATUS] == OPEN and not touches(c, k):
             continue
-        tangent, total = c.table[row + TANGENT], 0.0
-        first = c.table[row + NORMAL] if c.table[row + NORMAL] != NONE else tangent
-        for r in range(first, tangent + c.table[row + TANGENTS]):
+        total, (first, last) = 0.0, rows_of(c, k)
+        for r in range(first, last):
             total += c.every[motion + r] * 0.0
-            for j in range(n):
+            for j in range(c.table[row + BEGIN], c.table[row + END]):
                 total += c.every[r * n + j] * 0.0
         if total != 0.0:
             return k
@@ -207,17 +214,22 @@ def _excursion(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
     """Impulses and the mode that follows; how it ended."""
     jammed = NONE
     for _ in range(ATTEMPTS):
-        b = in_force(c, stage, work, True)
-        rank = project(b, c, i, rest, stage, work)
-        find_rows(b, rest, stage, work)
-        load_impulses(b, c, i, rank)
+        b, rank = in_force(c, stage, work, True), 0
+        quick = answer_quickly(b, c, i, rest, stage, work)
+        if not quick:
+            rank = project(b, c, i, rest, stage, work)
+            find_rows(b, rest, stage, work)
+            load_impulses(b, c, i, rank)
         ended = ADOPTED if jammed == NONE else hit(c, i, jammed)
         if ended == ADOPTED:
             ended = collide(b, c, i, work)
         if ended != ADOPTED:
             return ended
-        add_impulses(b, c, i, rank)
-        find_rows(b, rest, stage, work)
+        if quick:
+            push(b, c, i, rest, stage, work)
+        else:
+            add_impulses(b, c, i, rank)
+        call(b, CONSTRAINTS, rest, stage, work, b.every)
         call(b, UNCONSTRAINED, rest, stage, work, b.free)
         load_velocities(c, i)
         decide(c, i)
@@ -240,7 +252,7 @@ def _come_to_rest(a: Any, c: Any, i: Any) -> bool:
     for k in range(c.block[CANDIDATES]):
         if i.undecided[k] == DECIDED and touches(c, k):
             normal = c.table[k * TABLE + NORMAL]
-            pull, _ = row_acceleration(c, a, normal)
+            pull, _ = row_acceleration(c, a, k, normal)
             if pull < 0.0 and i.v[normal] * i.v[normal] < -2.0 * HOP * pull:
                 decide_slip(c, i, k)
                 found = True
@@ -262,10 +274,11 @@ def _adopt(c: Any, i: Any, result: Any, rest: Any, stage: Any, work: Any) -> int
     choice of speeds that this mode starts with. OPPOSED where no speeds keep all rows.
     """
     b = in_force(c, stage, work, False)
-    project(b, c, i, rest, stage, work)
-    choose(b)
+    if not put_quickly(b, c, i, rest, stage, work):
+        project(b, c, i, rest, stage, work)
+        choose(b)
     result[change_places(0, 0, c.udot.size, b.head[COORDINATES]).energy_lost] = energy_lost(b, i)
-    find_rows(b, rest, stage, work)
+    call(b, CONSTRAINTS, rest, stage, work, b.every)
     return opposed(b, c, i)
 
 

@@ -32,10 +32,11 @@ MANY_SPEEDS = 24
 # law of restitution; whether the rows hold both ways; whether `on` and `off` are given; address and place
 # of the stage of the program of its rows; the first residual that it holds as it was found, and how many there are;
 # address and place of the stage of the program of its friction where that slips; how many columns its records have;
-# address and place of the stage of the program of the velocities of its rows.
+# address and place of the stage of the program of the velocities of its rows; the first column that its rows have, and
+# the one behind the last.
 NORMAL, TANGENT, TANGENTS, FRICTION, LAW, BILATERAL, TIMED, ENDED, ANSWER = range(9)
-HOLDS, HOLDING, SLIDE, WIDTH, MOVES = 10, 11, 12, 14, 15
-TABLE = 17
+HOLDS, HOLDING, SLIDE, WIDTH, MOVES, BEGIN, END = 10, 11, 12, 14, 15, 17, 18
+TABLE = 19
 NONE = -1
 # Bounds: none, a share of the normal force, a force of its own.
 UNBOUNDED, COULOMB, THRESHOLDS = range(3)

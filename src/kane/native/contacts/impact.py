@@ -20,17 +20,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kane.native.call import native_kernel
+from kane.native.call import native_inline, native_kernel
 from kane.native.contacts.header import NEWTON
 
 # What an impact is made of, in a vector: G (3, 3), v (3), impulse (3), then restitution, friction static and kinetic,
 # the normal velocity and impulse at which it ends (of which one is infinite), Taylor series.
 G, V, P, STATIC_FRICTION, KINETIC_FRICTION, END_VELOCITY, END_IMPULSE, SERIES = 0, 9, 12, 15, 16, 17, 18, 19
-# Terms of a series. The series: of r, E, E r, r . g and n . g; x x, x y; (n . g) y, (n . g) x and (r . g) E.
+# Terms of a series, an even number. The series: of r, E, E r, r . g and n . g; x x, x y; (n . g) y, (n . g) x and
+# (r . g) E; the integrals of E and of E r, over s.
 TERMS = 28
 X, Y, SPEED, SLIP_X, SLIP_Y, ALONG, ACROSS = range(SERIES, SERIES + 7 * TERMS, TERMS)
 XX, XY, TURN_X, TURN_Y, FASTER = range(SERIES + 7 * TERMS, SERIES + 12 * TERMS, TERMS)
-IMPACT = SERIES + 12 * TERMS
+PUSHED, RUBBED_X, RUBBED_Y = range(SERIES + 12 * TERMS, SERIES + 15 * TERMS, TERMS)
+IMPACT = SERIES + 15 * TERMS
 # Pieces of a path, steps along one, and the share of the last terms of the series in one; parts of a step in which its
 # end is looked for; slip that has become so many times slower has stopped; one that turns by less than this share of
 # what turns it goes straight on.
@@ -227,30 +229,41 @@ def _curved(b: Any) -> int:
 def _expand(b: Any) -> None:
     """The series from the first terms of r and E on: each term found is multiplied with those before it."""
     mu, gxx, gxy, gyy = b[KINETIC_FRICTION], b[G + 4], b[G + 5], b[G + 8]
-    for place in (SLIP_X, SLIP_Y, XX, XY, TURN_X, TURN_Y, FASTER):
+    for place in (XX, XY, TURN_X, TURN_Y, FASTER):
         for k in range(TERMS):
             b[place + k] = 0.0
     for k in range(TERMS):
-        x, y, speed = b[X + k], b[Y + k], b[SPEED + k]
-        for j in range(min(k + 1, TERMS - k)):
-            once = 1.0 if j < k else 0.5
-            b[XX + k + j] += once * (2.0 * x * b[X + j])
-            b[XY + k + j] += once * (x * b[Y + j] + y * b[X + j])
-            b[SLIP_X + k + j] += once * (x * b[SPEED + j] + speed * b[X + j])
-            b[SLIP_Y + k + j] += once * (y * b[SPEED + j] + speed * b[Y + j])
+        x, y, speed, fits = b[X + k], b[Y + k], b[SPEED + k], 2 * k < TERMS
+        for j in range(min(k, TERMS - k)):
+            b[XX + k + j] += 2.0 * x * b[X + j]
+            b[XY + k + j] += x * b[Y + j] + y * b[X + j]
+        if fits:
+            b[XX + 2 * k] += x * x
+            b[XY + 2 * k] += x * y
         xx, xy = b[XX + k], b[XY + k]
         yy = (1.0 if k == 0 else 0.0) - xx
         along = b[G + 3] * x + b[G + 6] * y - mu * (gxx * xx + 2.0 * gxy * xy + gyy * yy)
         across = b[G + 6] * x - b[G + 3] * y - mu * (gxy * (xx - yy) + (gyy - gxx) * xy)
         b[ALONG + k], b[ACROSS + k] = along, across
-        for j in range(min(k + 1, TERMS - k)):
-            once = 1.0 if j < k else 0.5
-            b[TURN_X + k + j] -= once * (across * b[Y + j] + y * b[ACROSS + j])
-            b[TURN_Y + k + j] += once * (across * b[X + j] + x * b[ACROSS + j])
-            b[FASTER + k + j] += once * (along * b[SPEED + j] + speed * b[ALONG + j])
+        for j in range(min(k, TERMS - k)):
+            b[TURN_X + k + j] -= across * b[Y + j] + y * b[ACROSS + j]
+            b[TURN_Y + k + j] += across * b[X + j] + x * b[ACROSS + j]
+            b[FASTER + k + j] += along * b[SPEED + j] + speed * b[ALONG + j]
+        if fits:
+            b[TURN_X + 2 * k] -= across * y
+            b[TURN_Y + 2 * k] += across * x
+            b[FASTER + 2 * k] += along * speed
+        if k == 0:
+            b[SLIP_X], b[SLIP_Y] = speed * x, speed * y
         if k + 1 < TERMS:
+            u, v = b[SLIP_X + k], b[SLIP_Y + k]
+            b[SLIP_X + k + 1] = (b[G + 3] * speed - mu * (gxx * u + gxy * v)) / (k + 1)
+            b[SLIP_Y + k + 1] = (b[G + 6] * speed - mu * (gxy * u + gyy * v)) / (k + 1)
             for place, change in ((X, TURN_X), (Y, TURN_Y), (SPEED, FASTER)):
                 b[place + k + 1] = b[change + k] / (k + 1)
+    for place, rate in ((PUSHED, SPEED), (RUBBED_X, SLIP_X), (RUBBED_Y, SLIP_Y)):
+        for k in range(TERMS):
+            b[place + k] = b[rate + k] / (k + 1)
 
 
 @native_kernel
@@ -268,13 +281,20 @@ def _reach(b: Any) -> float:
 def _go(b: Any, start: Any, s: float) -> None:
     """Velocities and impulses at s, from the normal velocity and the impulses at the start of a step."""
     vn, p, px, py = start
-    x, y, dp, dx, dy = 0.0, 0.0, 0.0, 0.0, 0.0
-    for k in range(TERMS - 1, -1, -1):
-        x, y = x * s + b[SLIP_X + k], y * s + b[SLIP_Y + k]
-        dp, dx, dy = dp * s + b[SPEED + k] / (k + 1), dx * s + b[SLIP_X + k] / (k + 1), dy * s + b[SLIP_Y + k] / (k + 1)
-    dp, dx, dy = s * dp, -b[KINETIC_FRICTION] * s * dx, -b[KINETIC_FRICTION] * s * dy
+    x, dp = _sum_series(b, SLIP_X, s), s * _sum_series(b, PUSHED, s)
+    y, share = _sum_series(b, SLIP_Y, s), -b[KINETIC_FRICTION] * s
+    dx, dy = share * _sum_series(b, RUBBED_X, s), share * _sum_series(b, RUBBED_Y, s)
     b[P], b[P + 1], b[P + 2] = p + dp, px + dx, py + dy
     b[V], b[V + 1], b[V + 2] = vn + b[G] * dp + b[G + 1] * dx + b[G + 2] * dy, x, y
+
+
+@native_inline
+def _sum_series(b: Any, place: int, s: float) -> float:
+    """A series at s, its even and its odd terms apart, so that half as many sums wait for each other."""
+    even, odd, square = 0.0, 0.0, s * s
+    for k in range(TERMS - 2, -1, -2):
+        even, odd = even * square + b[place + k], odd * square + b[place + k + 1]
+    return float(even + s * odd)
 
 
 @native_kernel

@@ -12,7 +12,19 @@ from typing import Any
 
 from kane.native.call import native_inline, native_kernel
 from kane.native.contacts.blocks import ITEM, REACH, REMAINDER, SQUARE, B, record_size
-from kane.native.contacts.header import CHANGING, COULOMB, FRICTION, HELD, MANY_SPEEDS, NUMBERS, STATIC, STATUS, TABLE
+from kane.native.contacts.header import (
+    CHANGING,
+    COULOMB,
+    FRICTION,
+    HELD,
+    MANY_SPEEDS,
+    NORMAL,
+    NUMBERS,
+    STATIC,
+    STATUS,
+    TABLE,
+    TANGENT,
+)
 from kane.native.contacts.repeating import NONE, eliminate, shorten
 
 # Of each group of rows (permanent, or of one candidate): where its records begin, how many rows and columns it has, its
@@ -85,6 +97,37 @@ def share_friction(k: Any, rows: int, gaps: Any, limits: Any) -> bool:
                 r += 1
             i = k.items[i * ITEM + NEXT]
     return True
+
+
+@native_kernel
+def answer_islands(k: Any, groups: int, G: Any, island: Any) -> None:
+    """S of each island into G by the numbers of all rows; of each candidate the first one of its island.
+
+    Args:
+        k: a Quick with the records of candidates that are held.
+        groups: of how many.
+        G: (m, m) of all rows; what is not of one island is not written.
+        island: of all candidates; that of the others is not written.
+    """
+    _tie(k, groups)
+    for first in range(groups):
+        if k.items[first * ITEM + TIED] != first:
+            continue
+        columns = _number_columns(k, first)
+        m, _ = _load(k, first, columns)
+        _fill(k, m, columns)
+        i, r = first, 0
+        while i != NONE:
+            c = k.items[i * ITEM + OWNER]
+            island[c] = k.items[first * ITEM + OWNER]
+            normal, tangent = k.table[c * TABLE + NORMAL], k.table[c * TABLE + TANGENT]
+            for own in range(k.items[i * ITEM + ROWS]):
+                k.row[r] = (tangent if normal == NONE else normal) + own
+                r += 1
+            i = k.items[i * ITEM + NEXT]
+        for r in range(m):
+            for s in range(m):
+                G[k.row[r], k.row[s]] = k.S[r, s]
 
 
 @native_inline

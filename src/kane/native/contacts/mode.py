@@ -18,10 +18,12 @@ from kane.native.call import native_inline, native_kernel
 from kane.native.contacts.forces import UNBOUNDED_FORCE
 from kane.native.contacts.header import (
     ALONG,
+    BEGIN,
     BILATERAL,
     CANDIDATES,
     CHANGING,
     COULOMB,
+    END,
     FRICTION,
     HELD,
     KINETIC,
@@ -29,6 +31,7 @@ from kane.native.contacts.header import (
     NORMAL,
     NUMBERS,
     OPEN,
+    PERMANENT,
     SLIDING,
     STATIC,
     STATUS,
@@ -39,7 +42,7 @@ from kane.native.contacts.header import (
     UNBOUNDED,
 )
 from kane.native.contacts.impact import length
-from kane.native.contacts.impulses import rounding_of, touches
+from kane.native.contacts.impulses import rows_of, touches
 from kane.native.contacts.motion import accelerate, count_rows, in_force, move_quickly, take_motion
 from kane.native.contacts.quick import LEAST_BEGUN, quick_of, rows_in_force, slip_left
 from kane.native.embedding import gather_rows, load_columns
@@ -48,8 +51,6 @@ from kane.native.header import COORDINATES, ROWS, UNCHOSEN
 # Violations below this share are rounding: of guards, and in the search, where what a guard has seen must count.
 EXACT = 1e-12
 SEARCHED = 0.5 * EXACT
-# Of what impulses change a velocity by this share is rounding: a few products and sums.
-LOST = 8 * 2.0**-52
 # What is undecided about a candidate: nothing; all; whether it is open or slides.
 DECIDED, STILL, MOVING = range(3)
 
@@ -59,11 +60,14 @@ def force_scale(c: Any, a: Any) -> float:
     """What forces of the rows are compared with: the largest, and the largest load over the largest coefficient."""
     largest, load, coefficient = 0.0, 0.0, 0.0
     n = c.h.size
-    for row in range(c.forces.size):
-        if c.counted[row] == 1:
-            largest = max(largest, abs(c.forces[row]))
-            for j in range(n):
-                coefficient = max(coefficient, abs(c.every[row * n + j]))
+    for k in range(-1, c.block[CANDIDATES]):
+        first, last = (0, c.block[PERMANENT]) if k < 0 else rows_of(c, k)
+        begin, end = (0, n) if k < 0 else (c.table[k * TABLE + BEGIN], c.table[k * TABLE + END])
+        for row in range(first, last):
+            if c.counted[row] == 1:
+                largest = max(largest, abs(c.forces[row]))
+                for j in range(begin, end):
+                    coefficient = max(coefficient, abs(c.every[row * n + j]))
     for j in range(n):
         load = max(load, abs(c.h[j]))
     return largest + (load / coefficient if coefficient > 0.0 else 0.0)
@@ -102,7 +106,7 @@ def decide(c: Any, i: Any) -> None:
                 c.changing[at + STATUS] = OPEN
                 continue
             normal = c.table[row + NORMAL]
-            if i.v[normal] > rounding_of(c, normal, i.first):
+            if i.v[normal] > i.rounding[normal]:
                 c.changing[at + STATUS] = OPEN
                 continue
         decide_slip(c, i, k)
@@ -123,16 +127,6 @@ def decide_slip(c: Any, i: Any, k: int) -> None:
         c.changing[at + STATUS] = HELD
 
 
-@native_inline
-def _left_by_impulses(i: Any, row: int) -> float:
-    """How much of the velocity of a row may be rounding of impulses: 1e-16 of them moves a light foot by more."""
-    total = 0.0
-    for s in range(i.impulse.size):
-        if i.impulse[s] != 0.0:
-            total += abs(i.G[row, s] * i.impulse[s])
-    return LOST * total
-
-
 @native_kernel
 def moves(c: Any, i: Any, k: int) -> bool:
     """Whether a candidate slips by more than rounding, in a direction that is then written.
@@ -141,10 +135,10 @@ def moves(c: Any, i: Any, k: int) -> bool:
     slips that end together, grown by friction of a direction that is noise; if nothing holds it, it begins anew.
     """
     t, at, y = c.table[k * TABLE + TANGENT], k * CHANGING + ALONG, 0.0
-    x, limit = i.v[t], rounding_of(c, t, i.first) + _left_by_impulses(i, t)
+    x, limit = i.v[t], i.rounding[t] + i.left[t]
     if c.table[k * TABLE + TANGENTS] == 2:
         y = i.v[t + 1]
-        limit += LEAST_BEGUN + rounding_of(c, t + 1, i.first) + _left_by_impulses(i, t + 1)
+        limit += LEAST_BEGUN + i.rounding[t + 1] + i.left[t + 1]
     speed = length(x, y)
     if not speed > limit:
         return False
@@ -160,7 +154,7 @@ def _has_passed(c: Any, i: Any, k: int) -> bool:
     if c.table[k * TABLE + TANGENTS] == 2:
         slip = slip_left(c.along[at], c.along[at + 1], i.start[t], i.start[t + 1])
     for r in range(c.table[k * TABLE + TANGENTS]):
-        if abs(i.v[t + r] - i.start[t + r]) > rounding_of(c, t + r, i.first):
+        if abs(i.v[t + r] - i.start[t + r]) > i.rounding[t + r]:
             return False
     return bool(slip <= 0.0)
 
@@ -195,12 +189,12 @@ def factor_rows(c: Any, b: Any) -> int:
 
 
 @native_inline
-def row_acceleration(c: Any, a: Any, row: int) -> Any:
-    """A udot + remainder of a row, and what it is made of."""
+def row_acceleration(c: Any, a: Any, k: int, row: int) -> Any:
+    """A udot + remainder of a row of a candidate, and what it is made of."""
     n = c.udot.size
     total = a.free[unconstrained_places(c.counted.size, n, a.head[COORDINATES]).remainder + row]
     size = abs(total)
-    for j in range(n):
+    for j in range(c.table[k * TABLE + BEGIN], c.table[k * TABLE + END]):
         total += c.every[row * n + j] * c.udot[j]
         size += abs(c.every[row * n + j] * c.udot[j])
     return total, size
@@ -250,7 +244,7 @@ def _failure(c: Any, i: Any, a: Any, k: int, scale: float) -> Any:
     status, gapped = c.changing[at + STATUS], c.table[row + FRICTION] != THRESHOLDS
     scale = max(scale, 1e-300)
     if status == OPEN:
-        value, size = row_acceleration(c, a, c.table[row + NORMAL])
+        value, size = row_acceleration(c, a, k, c.table[row + NORMAL])
         return -value / max(size, 1e-300), SLIDING if i.undecided[k] == MOVING else HELD
     if gapped and not normal_excess(c, k) >= -SEARCHED * scale:
         return -normal_excess(c, k) / scale, OPEN
@@ -258,25 +252,25 @@ def _failure(c: Any, i: Any, a: Any, k: int, scale: float) -> Any:
         return -friction_left(c, k) / scale, SLIDING
     if i.undecided[k] == STILL and c.table[row + TANGENTS] > 0:
         t, tangents = c.table[row + TANGENT], c.table[row + TANGENTS]
-        value, size = row_acceleration(c, a, t)
+        value, size = row_acceleration(c, a, k, t)
         value *= c.along[at + ALONG]
         if tangents == 2 and abs(turn_left(a, c, k)) > EXACT:
             return 1.0, HELD
         if tangents == 2:
-            other, more = row_acceleration(c, a, t + 1)
+            other, more = row_acceleration(c, a, k, t + 1)
             value += other * c.along[at + ALONG + 1]
             size += more
         # Made of the acceleration that friction alone makes too: it vanishes where others hold the contact still.
-        size += c.gaps[k * NUMBERS + KINETIC] * scale * _mobility(c, t)
+        size += c.gaps[k * NUMBERS + KINETIC] * scale * _mobility(c, k, t)
         return -value / max(size, 1e-300), HELD
     return 0.0, status
 
 
 @native_inline
-def _mobility(c: Any, t: int) -> float:
+def _mobility(c: Any, k: int, t: int) -> float:
     """The largest coefficient of a row, squared: of the order of 1 / mass where masses are of the order of one."""
     n, largest = c.udot.size, 0.0
-    for j in range(n):
+    for j in range(c.table[k * TABLE + BEGIN], c.table[k * TABLE + END]):
         largest = max(largest, abs(c.every[t * n + j]))
     return largest * largest
 
@@ -308,10 +302,10 @@ def turn_left(a: Any, c: Any, k: int) -> float:
     would be far larger than: it is along the slip as soon as what is across is rounding.
     """
     t, at = c.table[k * TABLE + TANGENT], k * CHANGING + ALONG
-    x, size_x = row_acceleration(c, a, t)
-    y, size_y = row_acceleration(c, a, t + 1)
+    x, size_x = row_acceleration(c, a, k, t)
+    y, size_y = row_acceleration(c, a, k, t + 1)
     across, along = c.along[at] * y - c.along[at + 1] * x, c.along[at] * x + c.along[at + 1] * y
-    rounding = EXACT * (size_x + size_y + c.gaps[k * NUMBERS + KINETIC] * force_scale(c, a) * _mobility(c, t))
+    rounding = EXACT * (size_x + size_y + c.gaps[k * NUMBERS + KINETIC] * force_scale(c, a) * _mobility(c, k, t))
     if abs(across) <= rounding and along >= -rounding:
         return 0.0
     return math.atan2(across, along)

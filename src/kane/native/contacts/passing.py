@@ -40,15 +40,9 @@ from kane.native.contacts.header import (
     STATUS,
     TABLE,
 )
-from kane.native.contacts.impulses import (
-    add_impulses,
-    impulses_of,
-    load_impulses,
-    load_velocities,
-    project,
-    rows_of,
-)
+from kane.native.contacts.impulses import impulses_of, load_rounding, load_velocities, rows_of
 from kane.native.contacts.mode import moves
+from kane.native.contacts.momentum import add_impulses, load_impulses, project
 from kane.native.contacts.motion import accelerate, contacts_of, copy_state, find_gaps, in_force
 from kane.native.embedding import call, find_rows
 from kane.native.header import COORDINATES, SPEEDS, UNCONSTRAINED
@@ -92,6 +86,7 @@ def step_over(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     rank = project(b, c, i, rest, stage, work)
     find_rows(b, rest, stage, work)
     _look_ahead(c, n, h)
+    load_rounding(c, i)
     load_impulses(b, c, i, rank)
     for row in range(i.v.size):
         i.start[row] = i.v[row]

@@ -304,7 +304,7 @@ def _normal_guard(c: Any, of: Any, rounding: float, u: Any) -> float:
             return float(TOUCHING - gap)
         if gap >= 0.0:
             return float(gap)
-        closes = c.every[motion + normal] < -rounding_of(c, normal, u)
+        closes = c.every[motion + normal] < -rounding_of(c, of.candidate, normal, u)
         return float(gap if closes else max(gap, 0.0))
     if row[BILATERAL] == 1:
         return 1.0 if row[ENDED] == 0 else _sign_guard(of.numbers[OFF], of.armed)
@@ -322,8 +322,8 @@ def _tangent_guard(c: Any, of: Any, rounding: float, u: Any) -> float:
     if of.status == HELD:
         return float(min(friction_left(c, of.candidate) + rounding, 1e300))
     motion, t = constraint_places(c.counted.size, c.udot.size).motion, of.row[TANGENT]
-    at, v = of.candidate * CHANGING + ALONG, c.every[motion + t :]
+    at, v, k = of.candidate * CHANGING + ALONG, c.every[motion + t :], of.candidate
     if tangents == 2:
         left = slip_left(c.along[at], c.along[at + 1], v[0], v[1])
-        return float(left + rounding_of(c, t, u) + rounding_of(c, t + 1, u))
-    return float(c.along[at] * v[0] + rounding_of(c, t, u))
+        return float(left + rounding_of(c, k, t, u) + rounding_of(c, k, t + 1, u))
+    return float(c.along[at] * v[0] + rounding_of(c, k, t, u))

@@ -200,7 +200,7 @@ def _load_blocks(a: Any, c: Any, i: Any, p: Any, island: int) -> None:
         for r in range(pushes + tangents):
             p.place[m + r] = first + r
             p.f[m + r] = i.present[first + r] if abs(i.present[first + r]) < ENORMOUS else 0.0
-            p.b[m + r], _ = row_acceleration(c, a, first + r)
+            p.b[m + r], _ = row_acceleration(c, a, k, first + r)
         m += pushes + tangents
         block += 1
 

@@ -84,16 +84,16 @@ def settle_quickly(c: Any, a: Any, rest: Any, stage: Any, out: Any, work: Any) -
             result[i] = x[i]
         return True
     rows = m, which if m < k.n else NONE, capacity
-    _load(k, a, rows, slides, rest, stage, work)
-    _load_velocities(k, a.state, rest, stage, work)
+    load_rows(k, a, rows, slides, rest, stage, work)
+    load_row_velocities(k, a.state, rest, stage, work)
     result[at.motion] = _largest_velocity(k, m)
     result[at.configuration] = size = _residual(c.block, c.counted, c.held, a, rest, stage, work)
     if not size <= SMALL:
         if not _correct_coordinates(c, a, k, rows, rest, stage, work):
             return False
-        _load(k, a, rows, slides, rest, stage, work)
-        _load_velocities(k, a.state, rest, stage, work)
-    least = _slow_down(k, rows, a.state, stage, work)
+        load_rows(k, a, rows, slides, rest, stage, work)
+        load_row_velocities(k, a.state, rest, stage, work)
+    least = slow_down(k, rows, False, a.state, stage, work)
     if not least > INDEPENDENT:
         return False
     for i in range(k.nq):
@@ -137,7 +137,7 @@ def settle_nearby(c: Any, a: Any, rest: Any, stage: Any, out: Any, work: Any) ->
     if not least > INDEPENDENT:  # a row that repeats others counts as solved for where forces are not asked for
         return False
     result[at.conditioning] = min(1.0, math.sqrt(least))
-    _load_velocities(k, a.state, rest, stage, work)
+    load_row_velocities(k, a.state, rest, stage, work)
     result[at.motion] = _largest_velocity(k, m)
     result[at.configuration] = size = _residual(c.block, c.counted, c.held, a, rest, stage, work)
     if not size <= SMALL:
@@ -145,24 +145,24 @@ def settle_nearby(c: Any, a: Any, rest: Any, stage: Any, out: Any, work: Any) ->
             return False
         for i in range(k.nq):
             result[i] = x[i]
-        _load_velocities(k, a.state, rest, stage, work)
+        load_row_velocities(k, a.state, rest, stage, work)
     turns = 0
-    while not _are_kept(k, m):
-        if turns == TURNS or not _slow_down(k, rows, a.state, stage, work) > INDEPENDENT:
+    while not are_kept(k, m):
+        if turns == TURNS or not slow_down(k, rows, False, a.state, stage, work) > INDEPENDENT:
             return False
         turns += 1
         u, given = x[k.nq :], result[k.nq :]
         for j in range(u.size):
             left = u[j] + k.found[j]
             u[j] = left if abs(left) > ROUNDED * abs(given[j]) else 0.0
-        _load_velocities(k, a.state, rest, stage, work)
+        load_row_velocities(k, a.state, rest, stage, work)
     for i in range(k.nq, x.size):
         result[i] = x[i]
     return True
 
 
 @native_inline
-def _load_velocities(k: Any, state: Any, rest: Any, stage: Any, work: Any) -> None:
+def load_row_velocities(k: Any, state: Any, rest: Any, stage: Any, work: Any) -> None:
     """A u + b of the rows in force, each with what its rounding is compared with."""
     place, given = k.velocity_at, vector_at(rest, 0, 0)
     if k.block[PERMANENT] > 0:
@@ -191,7 +191,7 @@ def _largest_velocity(k: Any, m: int) -> float:
 
 
 @native_inline
-def _are_kept(k: Any, m: int) -> bool:
+def are_kept(k: Any, m: int) -> bool:
     """Whether the velocities of the rows in force are rounding."""
     kept = True
     for r in range(m):
@@ -200,11 +200,11 @@ def _are_kept(k: Any, m: int) -> bool:
 
 
 @native_inline
-def _slow_down(k: Any, rows: Any, state: Any, stage: Any, work: Any) -> float:
+def slow_down(k: Any, rows: Any, shortest: bool, state: Any, stage: Any, work: Any) -> float:
     """The least change of the speeds that takes the velocities of the rows away, as ``_solve``."""
     for r in range(rows[0]):
         k.b[r] = -k.velocity[2 * r]
-    return float(_solve(k, rows, state, stage, work))
+    return float(_solve(k, rows, shortest, state, stage, work))
 
 
 @native_inline
@@ -225,7 +225,7 @@ def _least_pivot(k: Any, rows: Any) -> float:
 
 
 @native_inline
-def _load(k: Any, a: Any, rows: Any, slides: bool, rest: Any, stage: Any, work: Any) -> None:
+def load_rows(k: Any, a: Any, rows: Any, slides: bool, rest: Any, stage: Any, work: Any) -> None:
     """The factor of M and the records of the rows in force, without friction, at the state of the arrays."""
     m, which, _ = rows
     k.mode[0] = 0
@@ -246,9 +246,10 @@ def _record(k: Any, r: int, number: int) -> float:
 
 
 @native_inline
-def _solve(k: Any, rows: Any, state: Any, stage: Any, work: Any) -> float:
-    """M^-1 A^T lambda of the rows in force, whose accelerations b are given, into ``found``; the least share of a row's
-    square that those before it leave, of rows that do not repeat others. Many rows, and those, go by islands.
+def _solve(k: Any, rows: Any, shortest: bool, state: Any, stage: Any, work: Any) -> float:
+    """M^-1 A^T lambda of the rows in force, whose accelerations b are given, and lambda behind it, into ``found``; the
+    least share of a row's square that those before it leave, of rows that do not repeat others. Many rows, and those,
+    go by islands, where lambda is the shortest if that is asked for.
     """
     m, which, capacity = rows
     size, least = record_size(k.n), math.inf
@@ -261,7 +262,7 @@ def _solve(k: Any, rows: Any, state: Any, stage: Any, work: Any) -> float:
         least = _least_pivot(k, rows)
         if least > INDEPENDENT:
             return float(least)
-    _, least = solve_islands(k, note_groups(k, stage), False, (INDEPENDENT, REPEATED, math.inf, math.inf))
+    _, least = solve_islands(k, note_groups(k, stage), shortest, (INDEPENDENT, REPEATED, math.inf, math.inf))
     call_block(k, SUBSTITUTION, state, k.given, k.found, stage, work)
     return float(least)
 
@@ -300,7 +301,7 @@ def _correct_coordinates(c: Any, a: Any, k: Any, rows: Any, rest: Any, stage: An
         for place in range(closings):
             if c.counted[row_of[place]] == 1:
                 k.b[k.loose[row_of[place]]] = -residual[place]
-        if not _solve(k, rows, a.state, stage, work) > INDEPENDENT:
+        if not _solve(k, rows, False, a.state, stage, work) > INDEPENDENT:
             return False
         for j in range(n):
             a.state[1 + nq + j] = k.found[j]
