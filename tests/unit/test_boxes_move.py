@@ -145,7 +145,7 @@ def test_contacts_between_shapes_without_a_rule_say_which_have_one():
     with pytest.raises(
         kane.ModelError,
         match=(
-            "no contact of a Disk with a Box; as a feature a Disk touches Plane or Sphere or Cylinder, "
+            "no contact of a Disk with a Box; as a feature a Disk touches Plane or Sphere or Cylinder or HeightField, "
             "as a surface a Box is touched by Sphere or Capsule or Box or Polyhedron; give a simpler shape"
         ),
     ):

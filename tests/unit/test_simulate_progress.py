@@ -359,3 +359,34 @@ def test_changes_of_the_mode_are_too_many_wherever_in_the_run_they_are():
     assert first_of_many(many, MANY, LITTLE) == MANY
     assert first_of_many(-np.array([*few - 1.0, *many, *np.linspace(0.5, 1.0, 100)]), MANY, LITTLE) == 2 * MANY
     assert first_of_many(1.02 * many, MANY, LITTLE) is None
+
+
+def test_chunks_that_end_early_do_not_make_those_behind_them_longer():
+    """A loop that leaves after each step, in no time: chunks that grow eightfold would want room for 2^40 steps."""
+    dyn = block(lambda slide: -slide.q)
+    problem = Problem.of(dyn, None, None, ())
+    march = problem.march(free_course(0.0, 1.0, None, None, ()), problem.initial_state(0.0, None, {"u1": 1.0}))
+    step, asked = problem.advance(kane.RK8(max_step=0.02)), []
+
+    def one_step(march, steps):
+        asked.append(steps)
+        return step(march, 1)
+
+    assert run_march(march, one_step, lambda _: None) is Outcome.FINISHED
+    assert len(asked) >= 50
+    assert max(asked[1:]) <= 8  # once more eightfold what one step took
+
+
+def test_chunks_grow_while_their_steps_are_tried():
+    dyn = block(lambda slide: -slide.q)
+    problem = Problem.of(dyn, None, None, ())
+    march = problem.march(free_course(0.0, 40.0, None, None, ()), problem.initial_state(0.0, None, {"u1": 1.0}))
+    step, asked = problem.advance(kane.RK8(max_step=0.002)), []
+
+    def counted(march, steps):
+        asked.append(steps)
+        return step(march, steps)
+
+    assert run_march(march, counted, lambda _: None) is Outcome.FINISHED
+    assert march.tried >= 20_000
+    assert len(asked) < 200  # 64 steps at first, and so many more than that as fit into 50 ms

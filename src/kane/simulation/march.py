@@ -21,6 +21,7 @@ from kane.native.arrays import (
     CHANGED,
     CLOCK,
     COUNTS,
+    DONE,
     ENDED,
     FOUND,
     KEY,
@@ -29,6 +30,7 @@ from kane.native.arrays import (
     NO_NOTES,
     PASSED,
     PROBES,
+    REJECTED,
     ROWS,
     STATE_BEFORE,
     TIME,
@@ -117,6 +119,11 @@ class March:
     def finished(self) -> bool:
         """Whether ``until`` or a terminal event has been reached."""
         return bool(self.store.counts[ENDED]) or self.time == self.course.until
+
+    @property
+    def tried(self) -> int:
+        """Steps that were taken, and steps that were tried and rejected."""
+        return int(self.store.counts[DONE] + self.store.counts[REJECTED])
 
     @property
     def fraction(self) -> float:

@@ -54,14 +54,15 @@ def run_march(march: March, advance: Advance, progress: Callable[[float], None])
     chunk = FIRST_CHUNK
     try:
         while not march.finished:
-            began = time.perf_counter()
+            began, before = time.perf_counter(), march.tried
             status = advance(march, chunk)
             if status is not Status.GOING:
                 return FAILURES[status]
             progress(march.fraction)
-            # The first call may compile or load the loop: let the size recover from what that makes of it.
+            # The first call may compile or load the loop: let the size recover from what that makes of it. Where modes
+            # change, a loop ends early, and a time that is short says nothing of steps that were not tried.
             scale = CHUNK_SECONDS / max(time.perf_counter() - began, 1e-9)
-            chunk = min(max(1, int(chunk * min(max(scale, 0.5), 8.0))), LONGEST_CHUNK)
+            chunk = min(max(1, int((march.tried - before) * min(max(scale, 0.5), 8.0))), LONGEST_CHUNK)
     except KeyboardInterrupt:
         return Outcome.INTERRUPTED
     return Outcome.FINISHED

@@ -83,7 +83,8 @@ def _directed(motion: ModeSlopes, method: Explicit, times: Array, stages: Array)
     turning = [len(drag.tangents) == 2 for drag in motion.drags]
     slips = motion.slips(times.ravel(), stages.reshape(-1, stages.shape[2]))[:, turning]
     fastest = np.abs(stages[..., motion.widths[0] :]).max(initial=0.0)
-    least = max(SLOW * fastest, begun(method.settings.get("atol", 0.0)))
-    # Below it the run keeps a share of the direction that friction had, see ``slip_direction``.
+    # What goes on slower than ``begun`` keeps a share of the direction that friction had, see ``slip_direction``; of a
+    # slip that is twice as fast no less goes on, within 60 degrees of that direction.
+    least = max(SLOW * fastest, 2.0 * begun(method.settings.get("atol", 0.0)))
     slow = np.linalg.norm(slips, axis=2).reshape(*times.shape, -1) <= least
     return ~slow.any(axis=(1, 2))

@@ -42,7 +42,8 @@ OPPOSING = 0.1
 REFUSALS = {
     NO_MODE: (
         "no mode was found in which what is closed pushes and what sticks holds ({who} was looked at last, among "
-        "{touching}): with friction of this size rigid bodies have no solution there; give less friction"
+        "{touching}): rigid bodies with so much friction may have no solution there, or the search has missed it; give "
+        "less friction"
     ),
     ENERGY_GAINED: (
         "the impact of {who} with Newton's restitution and friction would make energy (Kane's paradox); give the "
