@@ -4,6 +4,8 @@ SciPy's linear programmes over all forces in balance vouch for the limits; close
 the torque that turns a ball in a groove; Coulomb's and Signorini's bounds for what is reported.
 """
 
+import math
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq, linprog
@@ -143,3 +145,21 @@ def test_a_box_that_drops_into_a_groove_is_held_on_both_sides_when_it_rests(seed
 def test_the_certificate_of_a_ladder_holds():
     certificate = kane.certify(ladder(kane.Coulomb(0.5), kane.Coulomb(0.5)), states=10)
     assert "FAILS" not in str(certificate)
+
+
+@pytest.mark.parametrize("integrator", [kane.RK8(), kane.RK5()], ids=lambda method: method.name)
+def test_a_block_that_sticks_on_a_slope_does_not_move_by_one_bit(integrator):
+    """What is at rest has no error, so that steps grow: rounding of 1e-15 m/s^2 would move it by 1e-14 m in 4 s."""
+    slope = math.atan(0.4)
+    m = kane.Model("incline", gravity=(0, -9.81, 0))
+    block = m.body("block", mass=2, inertia=(0.02,) * 3)
+    m.connect(m.ground, block, kane.Planar(("x", "y", "th")))
+    plane = kane.Plane(m.ground.point(), m.ground.direction((-math.sin(slope), math.cos(slope), 0)))
+    for name, x in (("left", -0.1), ("right", 0.1)):
+        m.contact(block.point((x, -0.05, 0)), plane, friction=kane.Coulomb(static=0.5, kinetic=0.4), name=name)
+    q = [-0.05 * math.sin(slope), 0.05 * math.cos(slope), slope]
+    run = kane.simulate(kane.build(kane.formulate(m)), until=4.0, q=q, integrator=integrator)
+    assert run.active("left").all()
+    assert run.active("right").all()
+    assert (run.q == run.q[0]).all()
+    assert not run.u.any()

@@ -1,4 +1,4 @@
-"""Rows made of velocities of one link in the ground, joint by joint and from the accelerations that h is made of.
+"""Rows made of velocities of one link in the ground, joint by joint and from the accelerations of the recursion.
 
 What vouches: the same rows derived from velocities that are carried out along the tree, and by the chain rule, at a
 random state that is not on them.

@@ -96,7 +96,7 @@ def in_body_axes(c: CandidateEquations, system: System) -> Turned | None:
     link = system.places[point.body].link
     w, p, lift = angular_velocities(system), position_in_K(system, point.body, point.point), system.arena.lift
     V = plus(origin_velocities(system, w)[link], cross(w[link], p))
-    rates = plus(remainders(system)[link].at(p), system.carried(0, link, system.gravity))
+    rates = remainders(system)[link].at(p)
     rows = tuple(
         equation_of(row.name, lift(x), None, system.speeds, lift(rate))
         for row, x, rate in zip(c.rows, V, rates, strict=True)

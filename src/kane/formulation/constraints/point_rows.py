@@ -5,7 +5,8 @@ The velocity of a point P along a direction d of the ground is the sum over the 
     (w_u . (r x d) + v_u . d) times the natural speed,   r from a point on the joint to P,
 
 so that the entries of the row need no partial velocities that are carried out along the tree and turned back into the
-ground. The acceleration of P free of udot is that of its link, of which h is made as well, less what gravity adds.
+ground. The acceleration of P free of udot is that of its link, whose turning rates h is made of as well. It is found
+without gravity: with it, less what it adds, rounding would be left at rest, and what sticks would creep.
 """
 
 from __future__ import annotations
@@ -102,4 +103,4 @@ class PointRows:
         if measure.kind == ANGULAR_VELOCITY:
             return dot(system.carried(link, 0, field.alpha), d)
         a = field.at(position_in_K(system, measure.body, measure.point))
-        return dot(system.carried(link, 0, a), d) + dot(system.gravity, d)
+        return dot(system.carried(link, 0, a), d)

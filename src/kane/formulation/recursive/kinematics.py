@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kane.formulation.tree.frames import Step
@@ -120,9 +120,9 @@ def accelerations(
 
 
 def remainders(system: System) -> list[Acceleration]:
-    """The acceleration fields without udot, as h is made of them."""
+    """The acceleration fields without udot and gravity: zero at rest, to the last bit. W is that of which h is made."""
     none = [system.arena.zero] * len(system.speeds.u)
-    return accelerations(system, angular_velocities(system), system.speeds.a_t, none)
+    return accelerations(replace(system, gravity=ZERO), angular_velocities(system), system.speeds.a_t, none)
 
 
 def _declared_at_point(
