@@ -370,7 +370,7 @@ def test_a_crate_that_is_pulled_over_a_floor_moves_as_simulate_moves_it_until_so
         columns = np.hstack([columns, s.log[:, at.OF_SETTINGS : at.OF_SETTINGS + 4]])
         states, events = s.states, s.report.events
     over = next(round(1e3 * time) for time, _, cause in events if cause == "is stepped over")
-    assert over > 400
+    assert over > 100
     held, ticks = s.coupling.dyn, np.arange(len(columns)) * 1e-3
     names = [leaf.name for leaf in held.equations.inputs]
     pull = {name: Held(list(ticks), list(column)) for name, column in zip(names, columns.T, strict=True)}
@@ -378,7 +378,7 @@ def test_a_crate_that_is_pulled_over_a_floor_moves_as_simulate_moves_it_until_so
     met = [event for event in run.events if event.time < 0.07]
     assert len(met) == 12
     assert (states[:71, 1:8] == run.q[:71]).all()
-    # A tick of Moreau and Jean in one of the two, at rest but for a slow slip, moves the crate by some 1e-9 m.
+    # A tick of Moreau and Jean in simulate alone, at rest but for a slow slip, moves the crate by some 1e-9 m.
     np.testing.assert_allclose(states[:over, 1:8], run.q[:over], rtol=0, atol=1e-7)
 
 

@@ -218,9 +218,9 @@ class Cutter:
         pieces = [
             _piece(self._mode(mode), states, begin, end) for mode, begin, end in zip(modes, begins, ends, strict=True)
         ]
+        parts = list(self._graded(story, groups, pieces))  # refuses slips so stiff that their steps say nothing
         for mode, piece in zip(modes, pieces, strict=True):
             require_same_steps(piece, self.method, f", with {statuses_in_words(mode, story.candidates)}")
-        parts = list(self._graded(story, groups, pieces))
         jumps: list[Saltation | Meeting] = []
         for k, legs in enumerate(parts):
             if k:
