@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from kane.analysis.sensitivities.sliding import SlidingSlopes
 from kane.analysis.sensitivities.variations import Array, Leg, ModeSlopes
 from kane.errors import ModelError
-from kane.native.contacts.quick import SLOW as ACROSS
 from kane.simulation.beginning_slip import begun
 from kane.simulation.integrators.explicit import Explicit, scheme
 
@@ -84,9 +83,7 @@ def _directed(motion: ModeSlopes, method: Explicit, times: Array, stages: Array)
     turning = [len(drag.tangents) == 2 for drag in motion.drags]
     slips = motion.slips(times.ravel(), stages.reshape(-1, stages.shape[2]))[:, turning]
     fastest = np.abs(stages[..., motion.widths[0] :]).max(initial=0.0)
-    # What goes on slower than ``begun`` keeps a share of the direction that friction had, see ``slip_direction``; of a
-    # slip that is twice as fast no less goes on, within 60 degrees of that direction.
-    # What goes across at some 1e-13 m/s turns friction less than it should, by up to that over the slip.
-    least = max(SLOW * fastest, 2.0 * begun(method.settings.get("atol", 0.0)), ACROSS / AGREED)
+    least = max(SLOW * fastest, begun(method.settings.get("atol", 0.0)))
+    # Below it the run keeps a share of the direction that friction had, see ``slip_direction``.
     slow = np.linalg.norm(slips, axis=2).reshape(*times.shape, -1) <= least
     return ~slow.any(axis=(1, 2))
