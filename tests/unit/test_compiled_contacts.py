@@ -344,7 +344,6 @@ def test_a_mode_that_cannot_be_compiled_is_told_and_the_run_goes_on_in_numbers(m
     monkeypatch.setattr("kane.dynamics.contacts.contact_functions.CompiledMode.of", broken)
     with pytest.warns(UserWarning, match="held' of 'block' could not be compiled, .* in numbers: .* no room"):
         own = stepped(fast, how, lambda: fast.derived("met modes", lambda: None).wait())
-    # Ends of its steps are settled from the state alone, those of the other from the last slope: 3,000 times rounding.
     assert np.array_equal(own.q, stepped(dyn, how).q)
 
 
