@@ -1,36 +1,50 @@
-# make setup | demo | pages | test | test-all | bench | format | clean.  Needs python >= 3.11 and PyPI, nothing else.
+# make setup | demo | pages | test | test-all | bench | wheel | format | clean.  Needs python >= 3.11 and PyPI, nothing else.
 PYTHON ?= python3
 WORKERS ?= 2
 
+COMMA := ,
 VENV := .venv
 PY := $(VENV)/bin/python
+DEMO_STAMP := $(VENV)/.demo-installed
 STAMP := $(VENV)/.installed
 BENCH_STAMP := $(VENV)/.installed-bench
 # Bytecode of all that is installed takes half a minute: Python makes that of the modules which are imported.
 PIP := $(PY) -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
+COMPILE := $(PY) -m kane.native.compile --here
+# $(call stage,1/3,title,command): the command between two lines, the second one with its seconds of wall time.
+define stage
+@echo "[$(1)] $(2)"; began=$$(date +%s); $(3) && echo "[$(1)] done in $$(($$(date +%s) - began)) s"
+endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo pages check test test-all bench format clean
+.PHONY: help setup demo pages check test test-all bench wheel format clean
 
 help:
 	@echo "make setup     a virtual environment in $(VENV), with kane installed for development"
-	@echo "make demo      the UR5 from its URDF to a simulation, files in out/"
+	@echo "make demo      the UR5 from its URDF to a simulation, files in out/; installs what it needs and no more"
 	@echo "make pages     a page for each library model that simulates its equations in the browser, in out/pages"
 	@echo "make test      style, types and the quick tests"
 	@echo "make test-all  the slow tests too"
 	@echo "make bench     speed and operation counts beside the peers"
+	@echo "make wheel     a wheel with native code for all processors of this kind, in dist/"
 	@echo "make format    let ruff format and mend the code"
 	@echo "make clean     remove what the other targets made"
 
 $(PY):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "kane needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 setup" >&2; exit 1; }
-	@$(PYTHON) -m venv $(VENV) \
-		|| { rm -rf $(VENV); echo "no venv: on Debian, apt-get install python3-venv" >&2; exit 1; }
+	$(call stage,1/3,virtual environment in $(VENV),$(PYTHON) -m venv $(VENV)) \
+		|| { rm -rf $(VENV); echo "no venv: on Debian$(COMMA) apt-get install python3-venv" >&2; exit 1; }
+
+$(DEMO_STAMP): pyproject.toml constraints.txt | $(PY)
+	$(call stage,2/3,kane and the robots of the demo: downloads of some 150 MB,$(PIP) --editable '.[demo]')
+	$(call stage,3/3,native code of a first simulation; kane compiles other code at its first use,$(COMPILE) --first)
+	@touch $@
 
 $(STAMP): pyproject.toml constraints.txt | $(PY)
-	$(PIP) --editable '.[test,demo]'
-	@touch $@
+	$(call stage,2/3,kane for development: downloads of some 700 MB,$(PIP) --editable '.[test$(COMMA)demo]')
+	$(call stage,3/3,native code: some five minutes of CPU on all cores,$(COMPILE))
+	@touch $@ $(DEMO_STAMP)
 
 $(BENCH_STAMP): $(STAMP)
 	$(PIP) --editable '.[bench]'
@@ -38,7 +52,7 @@ $(BENCH_STAMP): $(STAMP)
 
 setup: $(STAMP)
 
-demo: $(STAMP)
+demo: $(DEMO_STAMP)
 	$(PY) examples/ur5.py
 
 pages: $(STAMP)
@@ -57,6 +71,9 @@ test-all: check
 
 bench: $(BENCH_STAMP)
 	$(PY) -m kane.cli.main bench
+
+wheel: $(STAMP)
+	KANE_NATIVE=all $(PY) -m pip wheel --no-deps --wheel-dir dist .
 
 format: $(STAMP)
 	$(PY) -m ruff check --fix

@@ -1,4 +1,9 @@
-"""What hatchling runs before it packs a wheel: native loops and programs are compiled, which needs numba."""
+"""Build hook of hatchling: compile native loops into a wheel that is made for others.
+
+KANE_NATIVE=all compiles every loop and program for all processors of this kind. Without it the wheel or editable
+installation carries no native code, because pip hides the output of build hooks: minutes would pass in silence. `make`
+compiles the code of a first simulation in a step of its own, and kane compiles other code at its first use.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +16,24 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 FOLDER = "src/kane/native/compiled"
+ALL = os.environ.get("KANE_NATIVE") == "all"
 
 
 class NativeCode(BuildHookInterface[Any]):
-    """The code of native loops and programs, beside their sources: in the wheel, or in place for an editable one."""
+    """The code of native loops and programs in a wheel, beside their sources."""
+
+    def dependencies(self) -> list[str]:
+        """Return the packages of the build: numba and NumPy compile, and nothing else needs them here."""
+        return ["numba>=0.68,<0.69", "numpy>=2.0"] if ALL else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile what is missing or older than its source; what is installed in place serves this machine alone."""
+        """Compile the code that is missing or older than its source."""
         root = Path(self.root)
+        if not ALL or version == "editable":
+            return
         path = os.pathsep.join([str(root / "src"), *sys.path])  # numba is where pip put it for the build
         environment = {**os.environ, "PYTHONPATH": path}
         # -S: pip's sitecustomize would take from the path what an earlier install put there, kane itself
         command = [sys.executable, "-S", "-m", "kane.native.compile", str(root / FOLDER)]
-        command += ["--here"] if version == "editable" else []
         subprocess.run(command, env=environment, check=True, cwd=root)
         build_data["artifacts"].append(f"/{FOLDER}/")

@@ -1,7 +1,7 @@
 """CPU time of processes from their start to a first result: `python benchmarks/start.py [PYTHON ...]`.
 
 Give the Python of a virtual environment with kane, or of several to compare them in turn; it is the one that runs this
-otherwise. Install with `pip install .`: compiled Python and compiled loops are then part of what was installed.
+otherwise. Install a wheel of `make wheel`: compiled Python and compiled loops are then part of what was installed.
 """
 
 import os

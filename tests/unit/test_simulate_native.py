@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,7 +26,7 @@ from kane.native import arrays, batches, code, embedding, explicit, kinds, lanes
 from kane.native.arrays import Matrix, Vector
 from kane.native.call import NativeLoop, call_program
 from kane.native.code import PORTABLE, Entry, compile_apart, keep, sources_digest
-from kane.native.compile.__main__ import missing
+from kane.native.compile.__main__ import FIRST, missing
 from kane.native.compile.entries import OPTIONS, entries, text_of
 from kane.native.compile.objects import code_of
 
@@ -58,7 +59,7 @@ def test_no_run_imports_numba():
 def compiled(tmp_path_factory):
     """A folder with the code of one small loop, for processors of this kind and for all."""
     folder = tmp_path_factory.mktemp("compiled")
-    compile_apart([EACH.title], folder, [*platform_targets(), PORTABLE])
+    list(compile_apart(folder, "--only", EACH.title, "--targets", *platform_targets(), PORTABLE))
     return folder
 
 
@@ -146,7 +147,9 @@ def test_code_older_than_its_source_is_compiled_anew_where_numba_is_and_kept_in_
     monkeypatch.setattr(code, "find_spec", lambda name: name)
     monkeypatch.setenv("KANE_CACHE", "off")
     assert works()
-    assert "compiling native code, batches.each_state, which is missing or older" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "kane: compiling native code for batches, once per installation" in told
+    assert re.search(r"kane: compiled native code for batches in \d+ s\n", told)
     monkeypatch.setattr(code, "find_spec", lambda name: None)
     assert works()
     assert capsys.readouterr().err == ""
@@ -165,11 +168,48 @@ def test_a_read_only_installation_has_what_is_compiled_in_the_cache(installation
     assert {file: file.read_bytes() for file in installation.glob("*/*")} == before
 
 
+def test_a_simulation_without_constraints_needs_only_the_code_that_an_installation_compiles(tmp_path):
+    """The code in a folder of its own, and no numba: any other loop would raise an error."""
+    folder, here = tmp_path / "compiled", code.own_target()
+    if here is None:
+        pytest.skip("this processor has no target of its own: its code comes from bitcode")
+    (folder / here).mkdir(parents=True)
+    for title in FIRST:
+        shutil.copy(code.FOLDER / here / title, folder / here / title)
+    text = f"""
+import kane.native.code as code
+from pathlib import Path
+code.FOLDER, code.find_spec = Path({str(folder)!r}), lambda name: None
+import kane
+arm = kane.build(kane.formulate(kane.library.stanford_arm()))
+print(kane.simulate(arm, until=0.1).time[-1], kane.simulate(arm, until=0.1, dt=0.01).time[-1])
+"""
+    environment = {**os.environ, "PYTHONPATH": str(Path(kane.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0.1", "0.1"]
+    assert done.stderr == ""
+
+
+def test_the_first_of_a_group_compiles_the_group_once(tmp_path):
+    """Two processes at once: the second one waits and finds nothing missing."""
+    target = code.own_target() or PORTABLE
+    command = [sys.executable, "-m", "kane.native.compile", str(tmp_path), "--with", "accelerations.solved_derivatives"]
+    environment = {**os.environ, **code.SETTINGS, "PYTHONPATH": str(Path(kane.__file__).parents[1])}
+    pipes = {"stdout": subprocess.PIPE, "text": True, "env": environment}
+    both = [subprocess.Popen([*command, "--targets", target], **pipes) for _ in range(2)]
+    said = [process.communicate()[0].splitlines() for process in both]
+    assert sorted(map(len, said)) == [0, 2]
+    assert {file.name for file in (tmp_path / target).iterdir()} == {
+        "accelerations.acceleration_derivatives",
+        "accelerations.solved_derivatives",
+    }
+
+
 def test_a_compilation_that_fails_is_a_named_error(installation, monkeypatch):
     outdate(installation)
     monkeypatch.setattr(code, "find_spec", lambda name: name)
     monkeypatch.setattr(code.sys, "executable", shutil.which("false"))
-    with pytest.raises(CompileError, match=r"each_state could not be compiled: 1"):
+    with pytest.raises(CompileError, match=r"native code could not be compiled: 1"):
         works()
 
 

@@ -17,6 +17,7 @@ from kane.ensembles.ensemble import Ensemble
 from kane.ensembles.settled import SettledLanes
 from kane.errors import ModelError, shown
 from kane.native.arrays import FINISHED, SWITCHES, TIME, WAITING, Course, Trajectories
+from kane.progress import ProgressBar
 from kane.simulation.asked.course import Span, free_course
 from kane.simulation.beginning_slip import tolerate
 from kane.simulation.integrators.explicit import Adaptive
@@ -25,7 +26,7 @@ from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.march import March, Status
 from kane.simulation.modes.pose import pose
 from kane.simulation.problem import Problem
-from kane.simulation.progress import ProgressBar, told
+from kane.simulation.progress import told
 from kane.simulation.run import FAILURES
 
 

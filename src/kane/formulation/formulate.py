@@ -33,6 +33,7 @@ from kane.model.constraints import Constraint
 from kane.model.contacts import Candidate
 from kane.model.model import Model
 from kane.model.reaction import reaction_leaves
+from kane.progress import stage
 
 
 def formulate(model: Model, *, near: Any = None) -> Equations:
@@ -60,7 +61,7 @@ def formulate(model: Model, *, near: Any = None) -> Equations:
     if near is not None:
         model = snapshot(model)
         model.speed_choice = replace(model.speed_choice, near=read_near(model, near))
-    with collector_paused():
+    with stage("deriving the equations of motion"), collector_paused():
         system = system_of(model)
         tree = body_tree(model, system.speeds)
         applied_loads(tree.effects, system)  # an error where a load depends on something unknown

@@ -1,6 +1,6 @@
 """The decorators of native loops and programs, and what these call: programs by their address, memory by pointers.
 
-What is decorated is compiled when the package is built (``kane.native.compile``) and linked at its first call
+Decorated functions are compiled once per installation (``kane.native.compile``) and linked at their first call
 (``kane.native.code``). From Python, inlined functions and kernels are what they are written as.
 """
 

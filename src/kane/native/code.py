@@ -1,8 +1,9 @@
 """Where the machine code of native loops and programs comes from.
 
-It is compiled when the package is built, by ``kane.native.compile``, and lies beside the sources: object files for the
-processors that are common on machines of the builder's kind, and LLVM's bitcode for all others. Each carries a digest
-of the sources that it was made of. What is missing or older than its sources is compiled at its first use.
+``kane.native.compile`` puts it beside the sources. A wheel carries object files for the processors that are common on
+machines of the builder's kind, and LLVM's bitcode for all others; an installation from source carries no code. Each file
+begins with a digest of the sources that it was made of. Code that is missing or older than its sources is compiled at
+its first use.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,6 +30,7 @@ from kane.files.write_file import write_whole
 from kane.machine.linker import link
 from kane.machine.object_cache import environment_cache
 from kane.machine.processor import own_target, target_machine
+from kane.progress import stage
 
 FOLDER = Path(__file__).parent / "compiled"
 # The target of which bitcode is kept.
@@ -68,6 +71,11 @@ class Entry:
         title = f"{self.module.removeprefix(_PACKAGE + '.')}.{self.name}"
         return title if self.lanes is None else f"{title}-{self.lanes}"
 
+    @property
+    def group(self) -> str:
+        """The folder of its module, or its module, whose entries share parts: compiled together they take least."""
+        return self.module.removeprefix(_PACKAGE + ".").partition(".")[0]
+
 
 def address_of(entry: Entry) -> tuple[Any, int]:
     """What owns the code of an entry, linked into this process, and its address.
@@ -101,7 +109,6 @@ def _object_of(entry: Entry, machine: Any) -> bytes:
 def _made(entry: Entry, target: str | None, machine: Any) -> bytes:
     bitcode = kept(FOLDER, entry, PORTABLE)
     if bitcode is None:
-        _tell(f"compiling native code, {entry.title}, which is missing or older than its source (some ten seconds)")
         code = _compiled(entry, target or PORTABLE)
         return code if target else _emitted(entry, code, machine)
     _tell(f"compiling native code, {entry.title}, of which the installation has none for this processor")
@@ -122,7 +129,10 @@ def _emitted(entry: Entry, bitcode: bytes, machine: Any) -> bytes:
 
 
 def _compiled(entry: Entry, target: str) -> bytes:
-    """An entry compiled by numba; kept beside the sources where that can be written, as in an editable installation."""
+    """Compile an entry and the entries that share most of its parts, by a process of its own; return the entry's code.
+
+    The code is kept beside the sources where that folder can be written.
+    """
     if find_spec("numba") is None:
         raise CompileError(
             f"the native code of {entry.title} is missing from {FOLDER}, or older than its source; install kane again, "
@@ -130,30 +140,41 @@ def _compiled(entry: Entry, target: str) -> bytes:
         )
     import tempfile  # here and below, because it takes milliseconds and is hardly ever needed
 
+    _tell(f"compiling native code for {entry.group}, once per installation (up to some minutes)")
+    began = time.monotonic()
     with tempfile.TemporaryDirectory() as elsewhere:
         folder = FOLDER if os.access(FOLDER.parent, os.W_OK) else Path(elsewhere)
-        compile_apart([entry.title], folder, [target])
+        with stage("compiling native code, once per installation") as bar:
+            for line in compile_apart(folder, "--with", entry.title, "--targets", target):
+                bar.name(f"compiling native code, once per installation: {line}")
         code = kept(folder, entry, target)
     if code is None:
         raise CompileError(f"the sources of {entry.title} changed while it was compiled; start Python anew")
+    _tell(f"compiled native code for {entry.group} in {time.monotonic() - began:.0f} s")
     return code
 
 
-def compile_apart(titles: Sequence[str], folder: Path, targets: Sequence[str]) -> None:
-    """Put the code of entries for these targets into a folder, by a process of its own with its own settings.
+def compile_apart(folder: Path, *options: str) -> Iterator[str]:
+    """Put code of entries into a folder, by a process of its own with its own settings; yield the lines that it prints.
+
+    Args:
+        folder: for the code.
+        options: of the command ``python -m kane.native.compile FOLDER``.
 
     Raises:
-        CompileError: that came to nothing.
+        CompileError: the process failed.
     """
     import subprocess
 
-    command = [sys.executable, "-m", f"{_PACKAGE}.compile", str(folder), "--only", *titles, "--targets", *targets]
     path = os.pathsep.join(name or os.getcwd() for name in sys.path)
-    done = subprocess.run(
-        command, env={**os.environ, **SETTINGS, "PYTHONPATH": path}, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise CompileError(f"{titles[0]} could not be compiled: {done.stderr.strip() or done.returncode}")
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    command, lines = [sys.executable, "-m", f"{_PACKAGE}.compile", str(folder), *options], []
+    with subprocess.Popen(command, env={**os.environ, **SETTINGS, "PYTHONPATH": path}, **pipes) as process:
+        for line in process.stdout or ():
+            lines.append(line.rstrip())
+            yield lines[-1]
+    if process.returncode:
+        raise CompileError(f"native code could not be compiled: {' '.join(lines[-3:]) or process.returncode}")
 
 
 def keep(folder: Path, entry: Entry, target: str, code: bytes) -> None:

@@ -12,6 +12,7 @@ from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError, shown
 from kane.expression.arguments import listed
 from kane.native.arrays import CHANGE_TIME, CHANGED, ROWS, Course
+from kane.progress import ProgressBar
 from kane.simulation.asked.course import Span, fixed_course, free_course
 from kane.simulation.asked.events import Event
 from kane.simulation.failure import passages
@@ -22,7 +23,7 @@ from kane.simulation.march import March
 from kane.simulation.modes.charts import Charts
 from kane.simulation.modes.pose import pose
 from kane.simulation.problem import Problem
-from kane.simulation.progress import ProgressBar, told
+from kane.simulation.progress import told
 from kane.simulation.recorded.trajectory import Trajectory
 from kane.simulation.run import FAILURES, Outcome, run_march
 

@@ -24,6 +24,7 @@ from kane.machine.linker import Linked, link
 from kane.machine.memory import free_memory
 from kane.machine.object_cache import ObjectCache, environment_cache
 from kane.machine.processor import CODE_MODEL, RELOCATION, target_machine
+from kane.progress import stage
 
 # Measured on programs of 1,000 to 12,000 operations: level 1 makes code as fast as levels 2 and 3 do, in less time, and
 # level 0 code half as fast; passes on the LLVM text (SLP vectorizer included) take long and find nothing.
@@ -58,10 +59,11 @@ def compile_program(
     cache = environment_cache() if cached else None
     machine = _target_machine()
     compile_lanes = partial(_load_lanes, program, Lanes(lane_width()), piece=piece, cache=cache)
-    with collector_paused():
-        module = emit_llvm(program, fused=_fuses(machine), piece=piece)
     able = compile_lanes if lane_width() > 1 and lanes is not False else None
-    return _load(program, module, machine, cache, lanes=able, eager=bool(lanes), threads=threads)
+    with stage(f"compiling {program.name}"):
+        with collector_paused():
+            module = emit_llvm(program, fused=_fuses(machine), piece=piece)
+        return _load(program, module, machine, cache, lanes=able, eager=bool(lanes), threads=threads)
 
 
 def compile_composed(
@@ -76,11 +78,13 @@ def compile_composed(
     machine = _target_machine()
     program = composed.first
     compile_lanes = partial(_load_lanes, program, Lanes(lane_width()), cache=cache, composed=composed)
-    with collector_paused():
-        module = emit_composed(composed, fused=_fuses(machine))
     able = compile_lanes if lanes is not False else None
     operations = sum(composed.operations)
-    return _load(program, module, machine, cache, operations=operations, lanes=able, eager=bool(lanes), threads=threads)
+    options: dict[str, Any] = {"operations": operations, "lanes": able, "eager": bool(lanes), "threads": threads}
+    with stage(f"compiling {program.name}"):
+        with collector_paused():
+            module = emit_composed(composed, fused=_fuses(machine))
+        return _load(program, module, machine, cache, **options)
 
 
 def lane_width() -> int:
@@ -109,12 +113,13 @@ def _load_lanes(
 ) -> LaneCode:
     """Code for several states side by side, of the composed program that begins with this one if there is one."""
     machine = _target_machine()
-    with collector_paused():
-        if composed is None:
-            module = emit_lanes(program, lanes, each=each, fused=_fuses(machine), piece=piece)
-        else:
-            module = emit_composed_lanes(composed, lanes, each=each, fused=_fuses(machine))
-    engine, addresses = _linked(program, module, (LANES, ROWS), machine, cache)
+    with stage(f"compiling {program.name} in lanes"):
+        with collector_paused():
+            if composed is None:
+                module = emit_lanes(program, lanes, each=each, fused=_fuses(machine), piece=piece)
+            else:
+                module = emit_composed_lanes(composed, lanes, each=each, fused=_fuses(machine))
+        engine, addresses = _linked(program, module, (LANES, ROWS), machine, cache)
     return LaneCode(program, addresses, width=lanes.width, each=each, n_work=module.n_work, engine=engine)
 
 

@@ -18,6 +18,7 @@ from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.system import System
 from kane.model.constraints import Row
 from kane.model.contacts import Candidate
+from kane.progress import stage
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,10 @@ def candidate_equations(
     Raises:
         ModelError: no row of a candidate without a gap restricts anything.
     """
-    rows = PointRows(system)
-    found = (_equations(c, rows, probe) for c in candidates)
+    rows, found = PointRows(system), []
+    for k, c in enumerate(candidates, 1):
+        with stage(f"contact {k} of {len(candidates)}, {c.name}"):
+            found.append(_equations(c, rows, probe))
     return tuple(c for c in found if c is not None)
 
 

@@ -25,6 +25,7 @@ from kane.formulation.tree.spatial import ZERO
 from kane.formulation.tree.system import System
 from kane.geometry.rotation import Rotation
 from kane.model.checks import near
+from kane.progress import stage
 
 
 class Derived(Protocol):
@@ -266,7 +267,8 @@ def _shortened(found: Quantity) -> Quantity:
 
 def program(equations: Derived, name: str) -> Program:
     """The straight-line program of a named quantity."""
-    return scheduled(equations, name, quantity(equations, name))
+    with stage(f"deriving {name}"):
+        return scheduled(equations, name, quantity(equations, name))
 
 
 def scheduled(equations: Derived, name: str, found: Quantity) -> Program:

@@ -1,0 +1,192 @@
+"""Progress of long work: a bar on terminals, a line that is written over in notebooks, the log elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextvars import ContextVar, Token
+from types import TracebackType
+from typing import Any, Protocol
+
+# Seconds of wall time after which a person is shown the progress of work, and between two lines of the log.
+PATIENCE, REPORTED = 1.0, 10.0
+REFRESHED = 0.2  # seconds between two writings of a notebook's line
+LOGGER = logging.getLogger("kane")
+
+
+class Display(Protocol):
+    """One place where progress is shown.
+
+    Attributes:
+        delay: seconds of work before the first showing.
+    """
+
+    delay: float
+
+    def show(self, words: str, fraction: float | None) -> None:
+        """Show the work in words, and the fraction done where it is known."""
+
+    def close(self) -> None:
+        """Remove the display."""
+
+
+class Bar:
+    """A bar on a terminal, which moves while the work goes on."""
+
+    delay = PATIENCE
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+
+    def show(self, words: str, fraction: float | None) -> None:
+        told = {
+            "description": words.replace("[", r"\["),
+            "total": 1.0 if fraction else None,
+            "completed": fraction or 0,
+        }
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import Progress
+
+            self._bar = Progress(console=Console(stderr=True), transient=True)
+            self._bar.add_task(**told)
+            self._bar.start()
+        self._bar.update(0, **told)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+class Line:
+    """One line of standard error that each showing writes over, for notebooks."""
+
+    delay = PATIENCE
+
+    def __init__(self) -> None:
+        self._width, self._written = 0, -REFRESHED
+
+    def show(self, words: str, fraction: float | None) -> None:
+        if time.monotonic() - self._written >= REFRESHED:
+            self._write(words if fraction is None else f"{words}: {fraction:.0%}")
+
+    def close(self) -> None:
+        if self._width:
+            self._write("")
+            self._write("")
+
+    def _write(self, words: str) -> None:
+        self._written = time.monotonic()
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # standard error is closed or missing
+            sys.stderr.write(f"\r{words:<{self._width}}")
+            sys.stderr.flush()
+        self._width = len(words)
+
+
+class Log:
+    """The logger "kane", at most once in REPORTED seconds."""
+
+    delay = REPORTED
+
+    def __init__(self) -> None:
+        self._reported = -REPORTED
+
+    def show(self, words: str, fraction: float | None) -> None:
+        if time.monotonic() - self._reported >= REPORTED:
+            self._reported = time.monotonic()
+            LOGGER.info("%s%s", words, "" if fraction is None else f": {fraction:.1%} done")
+
+    def close(self) -> None:
+        """Leave the lines of the log."""
+
+
+def display() -> Display:
+    """Return the display of this thread: two bars cannot share a terminal, so that worker threads have the log."""
+    if threading.current_thread() is not threading.main_thread():
+        return Log()
+    if "ipykernel" in sys.modules:
+        return Line()
+    return Bar() if sys.stderr is not None and sys.stderr.isatty() else Log()
+
+
+class ProgressBar:
+    """The progress of one piece of work, shown if the work takes long.
+
+    Work that calls the bar often, such as a run, needs no thread. A ``stage`` may last for minutes without a call: it
+    starts a timer, which shows the bar meanwhile.
+    """
+
+    def __init__(self, title: str) -> None:
+        self._title, self._stage = title, ""
+        self._fraction: float | None = None
+        self._began = time.monotonic()
+        self._display: Display | None = display()
+        self._timer: threading.Timer | None = None
+        self._lock = threading.Lock()
+        self._outer: Token[ProgressBar | None] | None = None
+
+    def __enter__(self) -> ProgressBar:
+        self._outer = _IN_FORCE.set(self)
+        return self
+
+    def __call__(self, fraction: float) -> None:
+        """Show that this fraction of the work is done."""
+        self._fraction = fraction
+        self._show()
+
+    def name(self, stage: str) -> None:
+        """Name the stage of the work from now on."""
+        self._stage = stage
+        if self._timer is None and self._display is not None:
+            self._timer = threading.Timer(self._display.delay, self._show)
+            self._timer.daemon = True
+            self._timer.start()
+        self._show()
+
+    @contextlib.contextmanager
+    def stage(self, name: str) -> Iterator[ProgressBar]:
+        """Name the work of a block; the display shows the name until the next call."""
+        before = self._stage
+        self.name(name)
+        try:
+            yield self
+        finally:
+            self._stage = before
+
+    def _show(self) -> None:
+        with self._lock:
+            shown = self._display
+            if shown is not None and time.monotonic() - self._began >= shown.delay:
+                shown.show(": ".join(filter(None, (self._title, self._stage))), self._fraction)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._outer is not None
+        _IN_FORCE.reset(self._outer)
+        if self._timer is not None:
+            self._timer.cancel()
+        with self._lock:
+            if self._display is not None:
+                self._display.close()
+            self._display = None
+
+
+_IN_FORCE: ContextVar[ProgressBar | None] = ContextVar("progress in force", default=None)
+
+
+@contextlib.contextmanager
+def stage(name: str) -> Iterator[ProgressBar]:
+    """Name the work of a block in the progress bar in force, or in a bar of its own where there is none."""
+    bar = _IN_FORCE.get()
+    if bar is not None:
+        with bar.stage(name):
+            yield bar
+        return
+    with ProgressBar(name) as bar:
+        bar.name("")
+        yield bar
