@@ -1,8 +1,8 @@
 """Where the machine code of native loops and programs comes from.
 
-``kane.native.compile`` puts it beside the sources. A wheel carries object files for the processors that are common on
+``kane.native.compile`` stores it in the folder of the sources. A wheel carries object files for the processors that are common on
 machines of the builder's kind, and LLVM's bitcode for all others; an installation from source carries no code. Each file
-begins with a digest of the sources that it was made of. Code that is missing or older than its sources is compiled at
+begins with a digest of its sources. Code that is missing or older than its sources is compiled at
 its first use.
 """
 
@@ -131,7 +131,7 @@ def _emitted(entry: Entry, bitcode: bytes, machine: Any) -> bytes:
 def _compiled(entry: Entry, target: str) -> bytes:
     """Compile an entry and the entries that share most of its parts, by a process of its own; return the entry's code.
 
-    The code is kept beside the sources where that folder can be written.
+    The code is stored in the folder of the sources if that folder is writeable.
     """
     if find_spec("numba") is None:
         raise CompileError(
