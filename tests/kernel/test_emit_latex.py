@@ -32,9 +32,10 @@ NAMES = {
     "x_dot": r"\dot{x}",
     "q1_dot": r"\dot{q}_{1}",
     "elbow_dot": r"\dot{\mathrm{elbow}}",
-    "x_dot_dot": r"\dot{\dot{x}}",
+    "x_dot_dot": r"\ddot{x}",
+    "x_dot_dot'''": r"\dot{\ddddot{x}}",
     "u1'": r"\dot{u}_{1}",
-    "elbow_dot'": r"\dot{\dot{\mathrm{elbow}}}",
+    "elbow_dot'": r"\ddot{\mathrm{elbow}}",
     "'": r"\mathrm{{'}}",
     "_dot": r"\mathrm{\_dot}",
     "a b": r"\mathrm{a\ b}",
@@ -108,6 +109,13 @@ def test_the_lines_are_those_of_the_listing():
     assert [line.partition(" &= ")[0] for line in latex[1:-1]] == [latex_name(name) for name in listing]
     assert all(line.endswith(r" \\") for line in latex[1:-2])
     assert not latex[-2].endswith("\\")
+
+
+def test_a_rate_that_is_a_speed_has_no_equation_that_says_nothing():
+    theta, theta_dot = ARENA.leaf(COORDINATE, "theta"), ARENA.leaf(SPEED, "theta_dot")
+    text = emit_latex({"theta'": theta_dot, "theta_dot'": -sin(theta), "x'": 2 * theta_dot})
+    assert text.splitlines()[1:-1] == [r"\ddot{\theta} &= -\sin\left(\theta\right) \\", r"\dot{x} &= 2 \, \dot{\theta}"]
+    assert emit_latex({"theta'": theta_dot}) == ""
 
 
 def test_hostile_names_cannot_leave_their_braces():

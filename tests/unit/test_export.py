@@ -153,6 +153,18 @@ def test_the_latex_document_tells_the_whole_derivation(equations, tmp_path):
     assert "L_{1}" in text
 
 
+def test_the_latex_document_names_the_rates_that_are_speeds(tmp_path):
+    m = kane.Model("pendulum")
+    m.connect(
+        "ground", m.body("rod", mass=1.0, inertia=(1, 1, 1)), kane.Revolute("theta", axis="y"), child_at=(0, 0, 1)
+    )
+    (path,) = kane.export(kane.formulate(m), tmp_path, kane.LaTeXDocument(), quantities=["rhs"])
+    text = checked_latex(path)
+    assert r"These rates are generalized speeds: $\dot{\theta}$." in text
+    assert r"\ddot{\theta} &= " in text
+    assert r"\dot{\theta} &= \dot{\theta}" not in text
+
+
 @pytest.mark.parametrize("make", [stanford_arm, spacecraft_tree, lambda: n_link_pendulum(12)])
 def test_reference_models_become_documents(make, tmp_path):
     equations = kane.formulate(make())

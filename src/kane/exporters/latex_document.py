@@ -54,6 +54,8 @@ class LaTeXDocument(Exporter):
             parts += _partial_velocities(equations.partial_velocities(), equations.system.arena)
         for name in quantities:
             parts.append(f"\\section*{{{_HEADS.get(name, f'${latex_text(name)}$')}}}\n")
+            if name in ("kinematics", "rhs"):
+                parts.append(_rates_that_are_speeds(equations))
             parts += _pages(equations.latex(name))
         return {f"{file_stem(equations)}.tex": _DOCUMENT % (latex_text(equations.name), "".join(parts))}
 
@@ -120,6 +122,13 @@ def _coordinates(equations: Equations) -> Iterator[str]:
     ):
         rows = [[latex_name(x.name), latex_text(unit)] for x, unit in zip(leaves, units, strict=True)]
         yield _table((head, "unit"), rows)
+
+
+def _rates_that_are_speeds(equations: Equations) -> str:
+    """A sentence about the rates for which ``emit_latex`` writes no equation; nothing where there are none."""
+    speeds = {latex_name(u.name) for u in equations.u}
+    rates = [rate for rate in (latex_name(f"{q.name}'") for q in equations.q) if rate in speeds]
+    return f"These rates are generalized speeds: ${', '.join(rates)}$.\n" if rates else ""
 
 
 def _partial_velocities(found: PartialVelocities, arena: Arena) -> Iterator[str]:

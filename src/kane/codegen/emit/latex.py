@@ -52,7 +52,9 @@ def latex_name(name: str) -> str:
         text = "\\" + numbered[1]
     else:
         text, numbered = latex_text(stem), None
-    text = r"\dot{" * dots + text + "}" * dots
+    while dots:  # amsmath has \dot to \ddddot
+        more = min(dots, 4)
+        text, dots = rf"\{'d' * more}ot{{{text}}}", dots - more
     return f"{text}_{{{numbered[2]}}}" if numbered and numbered[2] else text
 
 
@@ -132,6 +134,8 @@ def emit_latex(
 ) -> str:
     """The outputs as an ``align`` environment (package amsmath), one equation a line; splines are S_1, S_2, ...
 
+    An equation whose two sides are the same formula is left out: the rate x' of a coordinate x with a speed x_dot.
+
     Args:
         named_outputs: name and expression of every output, in order.
         symbols: what is written for the names of outputs, where ``latex_name`` will not do.
@@ -143,7 +147,8 @@ def emit_latex(
     lines, results = named_equations(pairs, _notation())
     rows = [f"{name} &= {value}" for name, value in lines]
     words = symbols or {}
-    rows += [f"{words.get(n) or latex_name(n)} &= {value}" for (n, _), value in zip(pairs, results, strict=True)]
+    named = [(words.get(name) or latex_name(name), value) for (name, _), value in zip(pairs, results, strict=True)]
+    rows += [f"{name} &= {value}" for name, value in named if name != value]
     return "\\begin{align}\n" + " \\\\\n".join(rows) + "\n\\end{align}\n" if rows else ""
 
 
