@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kane.codegen.emit.c import c_function, emit_c, emit_c_header
 from kane.codegen.emit.source_names import remark
 from kane.codegen.programs.program import Program
+from kane.exporters.example_state import example_state
 from kane.exporters.exporter import Exporter, file_stem, names_of_outputs, programs_of
 from kane.formulation.equations import Equations
 
@@ -40,7 +41,7 @@ _MAIN = """\
 
 #include "{stem}.h"
 
-static const double neutral[] = {{{state}}}; /* t, q, u */
+static const double start[] = {{{state}}}; /* t, q, u: on the constraints */
 static const double parameters[] = {{{parameters}}};
 
 static double given(int argc, char **argv, int place, double otherwise)
@@ -63,7 +64,7 @@ static void show_{number}(int argc, char **argv)
     static double state[{f}_N_STATE + 1], rest[{f}_N_REST + 1], stage[{f}_N_STAGE + 1], out[{f}_N_OUT + 1];
     int i;
     for (i = 0; i < {f}_N_STATE; ++i)
-        state[i] = given(argc, argv, 1 + i, neutral[i]);
+        state[i] = given(argc, argv, 1 + i, start[i]);
     for (i = 0; i < {f}_N_REST; ++i)
         rest[i] = given(argc, argv, 1 + {f}_N_STATE + i, usual[i]);
     {f}_stage(parameters, stage, NULL);
@@ -94,7 +95,7 @@ class CSource(Exporter):
 
 
 def _example(equations: Equations, programs: Sequence[Program], outputs: Mapping[str, Sequence[str]], stem: str) -> str:
-    defaults = equations.defaults
+    defaults, (q, u) = equations.defaults, example_state(equations, programs)
     functions = [
         _FUNCTION.format(
             number=number,
@@ -108,7 +109,7 @@ def _example(equations: Equations, programs: Sequence[Program], outputs: Mapping
     return _MAIN.format(
         title=remark(equations.name),
         stem=stem,
-        state=_numbers((0.0, *equations.neutral, *(0.0 for _ in equations.u))),
+        state=_numbers((0.0, *q, *u)),
         parameters=_numbers(defaults[leaf.name] for leaf in equations.parameters),
         functions="".join(functions),
         calls="".join(f"    show_{number}(argc, argv);\n" for number in range(1, len(programs) + 1)),

@@ -1,0 +1,92 @@
+"""The state that an exported example starts from: on the constraints, and where its programs have finite values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.codegen.programs.program import Program
+from kane.expression.interpret import interpret
+from kane.expression.node import Expr
+from kane.formulation.equations import Equations
+from kane.formulation.quantities.programs import quantity
+
+Array = NDArray[np.float64]
+# Further starts of Newton's method lie this far from the neutral coordinates [rad or m].
+ASIDE = 0.3
+# Steps of Newton's method, and the residual that ends it [m or rad]: quadratic convergence goes to round-off from 1e-9.
+STEPS, CLOSED = 50, 1e-12
+
+
+def example_state(equations: Equations, programs: Sequence[Program]) -> tuple[Array, Array]:
+    """Return coordinates and speeds at t = 0 that satisfy the constraints, with the smallest speeds that do.
+
+    The starts of Newton's method are, in this order: the state near which dependent speeds were chosen, the neutral
+    coordinates, and coordinates ASIDE from them. The first at which the programs have finite values is returned; the
+    last, if there is none.
+    """
+    for q in _starts(equations):
+        q = _closed(equations, q)
+        u = _smallest_speeds(equations, q)
+        if np.isfinite(_outputs(equations, programs, (q, u))).all():
+            break
+    return q, u
+
+
+def _starts(equations: Equations) -> Iterator[Array]:
+    near, neutral = equations.model.speed_choice.near, np.array(equations.neutral)
+    if near is not None:
+        yield np.array([near.q[leaf.name] for leaf in equations.q])
+    yield neutral
+    for signs in ((1.0,), (1.0, -1.0)):
+        aside = neutral + ASIDE * np.resize(signs, len(neutral))
+        for start in equations.quaternions:
+            aside[start : start + 4] = neutral[start : start + 4]
+        yield aside
+
+
+def _values(equations: Equations, q: Array, u: Array) -> Mapping[Expr, Any]:
+    """Values of all leaves: parameters and inputs at their defaults, t = 0."""
+    symbols = {leaf: equations.defaults[leaf.name] for leaf in (*equations.parameters, *equations.inputs)}
+    state = zip((*equations.q, *equations.u), (*q, *u), strict=True)
+    return {**symbols, equations.t: 0.0, **dict.fromkeys(equations.udot, 0.0), **dict(state)}
+
+
+def _numbers(equations: Equations, outputs: Sequence[Any], q: Array, u: Array) -> Array:
+    lift = equations.system.arena.lift
+    return np.array(interpret([lift(x) for x in outputs], _values(equations, q, u)), float)
+
+
+def _closed(equations: Equations, q: Array) -> Array:
+    """Put coordinates onto the configuration constraints by Newton's method, with the least motion in each step."""
+    own = equations.own
+    closure, n = quantity(own, "closure").outputs, len(own.u)
+    count = len(closure) // (n + 1)
+    rates, still = own.unconstrained.kinematics, np.zeros(n)
+    for _ in range(STEPS if count else 0):
+        found = _numbers(own, closure, q, still)
+        phi, J = found[:count], found[count:].reshape(count, n)
+        if not np.isfinite(found).all() or np.abs(phi).max() <= CLOSED:
+            break
+        step = -np.linalg.lstsq(J, phi, rcond=None)[0]
+        q = q + _numbers(own, rates, q, step) - _numbers(own, rates, q, still)
+        for start in own.quaternions:
+            q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
+    return q
+
+
+def _smallest_speeds(equations: Equations, q: Array) -> Array:
+    """Return the speeds of least norm with A u + b = 0."""
+    n, rows = len(equations.u), len(equations.constraints)
+    found = _numbers(equations, quantity(equations, "constraints").outputs, q, np.zeros(n))
+    if not rows or not np.isfinite(found).all():
+        return np.zeros(n)
+    return -np.linalg.lstsq(found[: rows * n].reshape(rows, n), found[rows * n :], rcond=None)[0]
+
+
+def _outputs(equations: Equations, programs: Sequence[Program], state: tuple[Array, Array]) -> Array:
+    values = {leaf: 0.0 for program in programs for leaf in program.rest} | dict(_values(equations, *state))
+    return np.array(interpret([x for program in programs for x in program.outputs], values), float)
