@@ -43,8 +43,10 @@ class Bar:
         self._bar: Any = None
 
     def show(self, words: str, fraction: float | None) -> None:
+        from rich.markup import escape
+
         told = {
-            "description": words.replace("[", r"\["),
+            "description": escape(words),
             "total": 1.0 if fraction else None,
             "completed": fraction or 0,
         }

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError
 from typing import get_type_hints
 
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 import kane
 from kane.analysis.certificate.certificate import Finding
 from kane.cli.check import exit_status
-from kane.cli.main import app
+from kane.cli.main import COMMANDS, app
 from kane.cli.run import file_name
 
 PENDULUM = """<robot name="pendulum">
@@ -43,6 +44,28 @@ def test_help_names_every_command():
     done = call("--help")
     assert done.exit_code == 0
     assert all(word in done.stdout for word in ("run", "count", "check", "bench", "--version"))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_every_word_that_was_written(name):
+    function = getattr(import_module(f"kane.cli.{name}"), name)
+    hints = get_type_hints(function, include_extras=True)
+    texts = [x.help for hint in hints.values() for x in getattr(hint, "__metadata__", ())]
+    done = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "400"})  # texts in columns are not broken
+    shown = re.sub("[\\s│╭╮╰╯─]", "", done.stdout)
+    for text in (function.__doc__, *filter(None, texts)):
+        assert re.sub(r"\s", "", text) in shown
+
+
+def test_brackets_in_the_names_of_models_and_folders_are_printed(tmp_path):
+    path = tmp_path / "arm.py"
+    path.write_text(
+        "import kane\nmodel = kane.Model('arm [red]')\n"
+        "model.connect('ground', model.body('A', mass=1.0, inertia=(1, 1, 1)), kane.Revolute('q1'))\n"
+    )
+    assert "arm [red]: 1 speeds" in call("count", path).stdout
+    done = call("run", path, "--until", 0.1, "--out", tmp_path / "[bold]")
+    assert "[bold]" in re.sub(r"\s", "", done.stdout)
 
 
 def test_without_arguments_there_is_help():

@@ -13,6 +13,7 @@ import types
 from pathlib import Path
 
 import pytest
+from rich.text import Text
 
 import kane
 from kane import progress
@@ -140,3 +141,10 @@ def test_a_line_that_nobody_reads_is_no_reason_to_fail(monkeypatch, stream):
     line = Line()
     line.show("deriving", 0.5)
     line.close()
+
+
+def test_a_bar_prints_brackets_in_the_name_of_a_model():
+    bar = Bar()
+    bar.show("arm [red]", 0.5)
+    bar.close()
+    assert Text.from_markup(bar._bar.tasks[0].description).plain == "arm [red]"

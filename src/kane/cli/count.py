@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 import kane
 from kane.cli.model_argument import Base, BaseOption, ModelArgument, read_model
@@ -39,7 +40,7 @@ def operations(equations: kane.Equations) -> tuple[str, Mapping[str, Mapping[str
 
 def operation_table(title: str, counts: Mapping[str, Mapping[str, int]]) -> Table:
     """Operation counts as a table: one row per program, one column per kind of operation."""
-    table = Table(title=title, title_justify="left")
+    table = Table(title=Text(title), title_justify="left")
     table.add_column("operations")
     columns = list(next(iter(counts.values())))
     for column in columns:

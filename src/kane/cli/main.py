@@ -9,6 +9,7 @@ import typer
 import typer.core
 import typer.main
 from rich.console import Console
+from rich.markup import escape
 from rich.text import Text
 
 import kane
@@ -30,7 +31,7 @@ class Commands(typer.core.TyperGroup):
         if cmd_name in COMMANDS and cmd_name not in self.commands:
             alone = typer.Typer(add_completion=False)
             alone.command(cmd_name)(getattr(import_module(f"kane.cli.{cmd_name}"), cmd_name))
-            self.commands[cmd_name] = typer.main.get_command(alone)
+            self.commands[cmd_name] = _as_written(typer.main.get_command(alone))
         return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
@@ -40,6 +41,14 @@ class Commands(typer.core.TyperGroup):
         except (KaneError, OSError) as error:
             Console(stderr=True, soft_wrap=True).print(Text(f"kane: {error}"))
             raise typer.Exit(1) from None
+
+
+def _as_written(command: Any) -> Any:
+    """Return the command with help in which [s] is a unit and not an instruction to rich."""
+    if command.rich_markup_mode == "rich":
+        for part in (command, *command.params):
+            part.help = part.help and escape(part.help)
+    return command
 
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False)

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Column, Table
+from rich.text import Text
 
 import kane
 from kane.cli.count import operation_table, operations
@@ -62,7 +63,7 @@ def run(
         "energy at the end": _energy(trajectory, -1),
         "files": ", ".join(map(str, files)),
     }.items():
-        summary.add_row(name, value)
+        summary.add_row(name, Text(value))
     console.print(summary)
     if trajectory.events:
         typer.echo(trajectory)
