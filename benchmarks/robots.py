@@ -90,7 +90,7 @@ class UrdfRobot:
         try:
             package = importlib.metadata.distribution("example-robot-data")
         except importlib.metadata.PackageNotFoundError as error:
-            raise PeerMissingError("example-robot-data is not installed (pip install 'kane[bench]')") from error
+            raise PeerMissingError("example-robot-data is not installed (pip install '.[bench]')") from error
         return Path(str(package.locate_file("cmeel.prefix/share/example-robot-data/robots"))) / self.file
 
     def model(self) -> kane.Model:

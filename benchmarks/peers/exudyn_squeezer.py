@@ -16,7 +16,7 @@ def _exudyn() -> ModuleType:
         import exudyn
         import exudyn.itemInterface
     except ImportError as error:
-        raise PeerMissingError("exudyn is not installed (pip install 'kane[bench]')") from error
+        raise PeerMissingError("exudyn is not installed (pip install '.[bench]')") from error
     return exudyn
 
 

@@ -38,7 +38,7 @@ def odeint(slope: Slope, x: Array, span: float, tolerance: float) -> Array:
     try:
         from scipy.integrate import odeint as lsoda
     except ImportError as error:
-        raise PeerMissingError("scipy is not installed (pip install 'kane[bench]')") from error
+        raise PeerMissingError("scipy is not installed (pip install '.[bench]')") from error
     times = np.array([0.0, span])
     found = lsoda(lambda x, t: slope(x), x, times, rtol=tolerance, atol=tolerance, mxstep=MOST_STEPS)
     return np.asarray(found[-1])
@@ -53,6 +53,6 @@ def reference(slope: Slope, x: Array, span: float) -> Array:
     try:
         from scipy.integrate import solve_ivp
     except ImportError as error:
-        raise PeerMissingError("scipy is not installed (pip install 'kane[bench]')") from error
+        raise PeerMissingError("scipy is not installed (pip install '.[bench]')") from error
     done = solve_ivp(lambda t, x: slope(x), (0.0, span), x, method="DOP853", rtol=1e-13, atol=1e-15)
     return np.asarray(done.y[:, -1])

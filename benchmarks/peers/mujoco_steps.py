@@ -17,7 +17,7 @@ def _mujoco() -> ModuleType:
         import mujoco
         import mujoco.rollout
     except ImportError as error:
-        raise PeerMissingError("mujoco is not installed (pip install 'kane[bench]')") from error
+        raise PeerMissingError("mujoco is not installed (pip install '.[bench]')") from error
     return mujoco
 
 

@@ -20,7 +20,7 @@ def pinocchio() -> ModuleType:
     try:
         import pinocchio as package
     except ImportError as error:
-        raise PeerMissingError("pin is not installed (pip install 'kane[bench]')") from error
+        raise PeerMissingError("pin is not installed (pip install '.[bench]')") from error
     if not hasattr(package, "buildModelFromUrdf"):
         raise PeerMissingError("the package pinocchio found is not the robotics library (pip install pin)")
     return package

@@ -22,7 +22,7 @@ def header_flags() -> list[str]:
     """
     headers = package_folder("pinocchio", "pin").parents[3] / "include"  # cmeel.prefix/include
     if not (headers / "pinocchio").is_dir():
-        raise PeerMissingError(f"no Pinocchio headers in {headers} (pip install 'kane[bench]')")
+        raise PeerMissingError(f"no Pinocchio headers in {headers} (pip install '.[bench]')")
     eigen = package_folder("casadi", "casadi") / "include" / "eigen3"
     if not eigen.is_dir():
         eigen = Path("/usr/include/eigen3")

@@ -28,7 +28,7 @@ def package_folder(module: str, distribution: str) -> Path:
     """
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
-        raise PeerMissingError(f"{distribution} is not installed (pip install 'kane[bench]')")
+        raise PeerMissingError(f"{distribution} is not installed (pip install '.[bench]')")
     return Path(spec.origin).parent
 
 

@@ -139,7 +139,7 @@ def _mujoco(peer: Any) -> "MujocoRuns":
     try:
         from benchmarks.peers.mujoco_runs import MujocoRuns
     except ImportError as error:
-        raise PeerMissingError("mujoco is not installed (pip install 'kane[bench]')") from error
+        raise PeerMissingError("mujoco is not installed (pip install '.[bench]')") from error
     return MujocoRuns(peer, per_joint(DAMPING, peer), per_joint(STIFFNESS, peer))
 
 

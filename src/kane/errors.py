@@ -68,3 +68,19 @@ def listed(names: Sequence[str], most: int = 12) -> str:
     """Names as a message has them, with commas in between: of many the first, and how many more there are."""
     left = len(names) - most
     return f"{', '.join(names[:most])} and {left} more" if left > 1 else ", ".join(names)
+
+
+# Packages of each extra, as pyproject.toml has them: no index has kane, so that "kane[view]" would not be found.
+EXTRAS = {
+    "view": ("trimesh>=4.5", "pycollada>=0.8", "websockets>=14.0"),
+    "haptics": ("websockets>=14.0",),
+    "mjcf": ("mujoco>=3.2",),
+    "stiff": ("scikit-sundae>=1.0",),
+    "control": ("control>=0.10",),
+    "demo": ("example-robot-data>=4.1",),
+}
+
+
+def pip_install(extra: str) -> str:
+    """Return the command that installs the packages of an extra, beside a checkout and beside an installed wheel."""
+    return f"pip install {' '.join(map(repr, EXTRAS[extra]))}"

@@ -6,6 +6,8 @@ import tomllib
 
 import pytest
 
+from kane.errors import EXTRAS, pip_install
+
 # Import name of what is not called as its distribution is.
 DISTRIBUTIONS = {"PIL": "pillow", "sksundae": "scikit-sundae", "pinocchio": "pin", "hppfcl": "coal"}
 # Files that a package may be imported in, by the import name; an optional one else only in a file of its own name.
@@ -84,3 +86,13 @@ def imported_by_kane():
     code = "import sys; from kane import *; print(*{name.split('.')[0] for name in sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     return set(done.stdout.split())
+
+
+def test_hints_name_the_packages_of_extras_and_no_package_of_an_index_that_has_no_kane(root):
+    extras = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert all(list(packages) == extras[extra] for extra, packages in EXTRAS.items())
+    assert pip_install("view") == "pip install 'trimesh>=4.5' 'pycollada>=0.8' 'websockets>=14.0'"
+    texts = [*(root / "src").rglob("*.py"), *(root / "docs").rglob("*.md"), root / "README.md"]
+    assert [path for path in texts if re.search(r"install\s+['\"]?kane\[", path.read_text("utf-8"))] == []
+    hints = [name for path in texts for name in re.findall(r"pip_install\('(\w+)'\)", path.read_text("utf-8"))]
+    assert set(hints) == set(EXTRAS)

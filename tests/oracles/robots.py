@@ -17,7 +17,7 @@ def robot_file(name: str) -> Path:
     try:
         path = Path(str(distribution("example-robot-data").locate_file(FOLDER))) / name
     except PackageNotFoundError:
-        raise AssertionError("example-robot-data is not installed; pip install 'kane[test]'") from None
+        raise AssertionError("example-robot-data is not installed; pip install '.[test]'") from None
     assert path.is_file(), f"example-robot-data has no {path}; the budgets were made with version 6.0"
     return path
 

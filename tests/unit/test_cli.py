@@ -223,7 +223,7 @@ def test_without_example_robot_data_its_robots_are_refused_with_the_command_that
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr("importlib.metadata.distribution", missing)
-    with pytest.raises(kane.ImportFileError, match=r"not installed: pip install 'kane\[demo\]'"):
+    with pytest.raises(kane.ImportFileError, match=r"not installed: pip install 'example-robot-data>="):
         kane.example_robot("ur5")
     done = call("count", "ur5")
     assert done.exit_code == 1

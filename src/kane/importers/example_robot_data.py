@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kane.errors import ImportFileError, shown
+from kane.errors import ImportFileError, pip_install, shown
 from kane.model.checks import near
 
 FOLDER = "cmeel.prefix/share/example-robot-data/robots"
 
 
 def example_robot(name: str) -> Path:
-    """The URDF of a robot of the package example-robot-data (``pip install 'kane[demo]'``), for ``load_urdf``.
+    """The URDF of a robot of the package example-robot-data (extra ``demo``), for ``load_urdf``.
 
     Args:
         name: the file's name, with or without ".urdf" and with or without "_robot" before it: "ur5", "panda",
@@ -29,7 +29,7 @@ def example_robot(name: str) -> Path:
     except PackageNotFoundError:
         raise ImportFileError(
             f"the robot {name!r} is looked for in the package example-robot-data, which is not installed: "
-            "pip install 'kane[demo]'"
+            f"{pip_install('demo')}"
         ) from None
     files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.urdf"))}
     wanted = name.removesuffix(".urdf")

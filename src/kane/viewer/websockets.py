@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kane.display.page import served
-from kane.errors import ModelError
+from kane.errors import ModelError, pip_install
 
 HOST = "127.0.0.1"
 # Frames a second of what moves; seconds to wait for the token; bytes and number in a second of what a page may say.
@@ -107,7 +107,7 @@ class PageServer:
         try:
             from websockets.sync.server import ServerConnection, serve
         except ImportError:
-            raise ModelError("pages are served by the library websockets; pip install 'kane[view]'") from None
+            raise ModelError(f"pages are served by the library websockets; {pip_install('view')}") from None
         return serve, ServerConnection
 
     def _accepted(self, connected: socket.socket, *given: Any, **named: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kane.errors import ModelError
+from kane.errors import ModelError, pip_install
 
 
 def state_space(matrices: Sequence[Any], names: Mapping[str, Sequence[str]]) -> Any:
@@ -17,5 +17,5 @@ def state_space(matrices: Sequence[Any], names: Mapping[str, Sequence[str]]) -> 
     try:
         import control
     except ImportError:
-        raise ModelError("to_control needs the package control: pip install 'kane[control]'") from None
+        raise ModelError(f"to_control needs the package control; {pip_install('control')}") from None
     return control.ss(*matrices, **{word: list(given) for word, given in names.items()})

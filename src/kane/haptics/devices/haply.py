@@ -17,7 +17,7 @@ from typing import Any, final
 
 import numpy as np
 
-from kane.errors import ModelError
+from kane.errors import ModelError, pip_install
 from kane.haptics.devices.device import Channel, Device, Traits
 from kane.haptics.devices.slot import Slot
 from kane.native.arrays import Vector
@@ -81,7 +81,7 @@ class Haply(Device):
                 library websockets is missing.
         """
         if find_spec("websockets") is None:
-            raise ModelError("Haply needs the library websockets; pip install 'kane[haptics]'")
+            raise ModelError(f"Haply needs the library websockets; {pip_install('haptics')}")
         claim = _claimed(f"kane haply {self.port}")
         with tempfile.NamedTemporaryFile(delete=False) as file:  # nobody else may read it
             file.write(bytes(8 * SLOT))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kane.errors import ImportFileError, ModelError
+from kane.errors import ImportFileError, ModelError, pip_install
 from kane.files.source_file import given_source
 from kane.geometry.inertia import of_six
 from kane.geometry.rotation import Rotation
@@ -102,7 +102,7 @@ def _parser(name: str) -> Any:
     try:
         import mujoco
     except ImportError:
-        raise ImportFileError(f"{name}: MJCF is read by MuJoCo's own parser; pip install 'kane[mjcf]'") from None
+        raise ImportFileError(f"{name}: MJCF is read by MuJoCo's own parser; {pip_install('mjcf')}") from None
     return mujoco
 
 

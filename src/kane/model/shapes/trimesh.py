@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.errors import ImportFileError, ModelError
+from kane.errors import ImportFileError, ModelError, pip_install
 from kane.files.source_file import read_source
 
 # As many triangles as pages and pictures can be made of.
@@ -33,7 +33,7 @@ def read_mesh(path: str) -> Read:
     try:
         import trimesh
     except ImportError:
-        raise ModelError(f"the mesh {path} is read by trimesh; pip install 'kane[view]'") from None
+        raise ModelError(f"the mesh {path} is read by trimesh; {pip_install('view')}") from None
     data = read_source(path).data
     kind = Path(path).suffix.lower().removeprefix(".")
     if kind == "dae" and any(word in data.replace(b"\0", b"").upper() for word in HOSTILE):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.codegen.jit.compiled import CompiledFunction
-from kane.errors import ModelError, shown
+from kane.errors import ModelError, pip_install, shown
 from kane.expression.arguments import positive
 from kane.native.arrays import CONFIGURATION, EVALUATIONS, KEY, KNOWN, MISSED, MOTION, RHS, STOP, SWITCHES, Vector
 from kane.native.modes import MANY, is_full, shortest_cut
@@ -236,7 +236,7 @@ def _solver() -> Any:
     try:
         from sksundae.cvode import CVODE
     except ImportError:
-        raise ModelError("BDF needs the package scikit-sundae: pip install 'kane[stiff]'") from None
+        raise ModelError(f"BDF needs the package scikit-sundae; {pip_install('stiff')}") from None
     return CVODE
 
 
