@@ -258,6 +258,48 @@ def another_model(m, body, hinge, floor):
     m.switch(hinge.qdot, on=joint.q)
 
 
+@refused("on= of 'switch' depends on the input 'hold'; .* Stepper.impose and Stepper.delete")
+def a_switch_by_an_input(m, body, hinge, floor):
+    m.switch(hinge.qdot, on=m.input("hold") - 0.5)
+
+
+@refused("off= of 'switch' depends on the reaction 'q1 Fx'")
+def a_switch_by_a_reaction(m, body, hinge, floor):
+    m.switch(hinge.qdot, on=hinge.q, off=hinge.reaction_force.dot(m.bodies[2].y) - 30)
+
+
+@refused("off= of 'latch' depends on the input 'open'")
+def a_latch_by_an_input(m, body, hinge, floor):
+    m.latch(1.5 - hinge.q, off=m.input("open"))
+
+
+@refused("gap of a latch' depends on open")
+def a_latch_whose_gap_is_an_input(m, body, hinge, floor):
+    m.latch(m.input("open") - hinge.q)
+
+
+@refused("the lower end of the stop of 'q1' depends on the input low")
+def a_stop_at_an_input(m, body, hinge, floor):
+    m.stop(hinge, lower=m.input("low"))
+
+
+@refused("depends on high; it may depend on parameters only")
+def a_contact_at_an_input(m, body, hinge, floor):
+    m.contact(body.point(), Plane(m.ground.point((0, m.input("high"), 0)), m.ground.y))
+
+
+@refused("a row of 'magnet' depends on the input 'far'")
+def an_intermittent_of_ones_own_by_an_input(m, body, hinge, floor):
+    class Magnet(kane.Intermittent):
+        title = "magnet"
+
+        def candidates(self, name):
+            gap = m.input("far") - hinge.q
+            return [kane.Candidate(name, gap, kane.Row("normal", configuration=gap))]
+
+    m.intermittent(Magnet())
+
+
 @pytest.mark.parametrize(("act", "said"), [x for x in list(globals().values()) if hasattr(x, "marks") and x.id])
 def test_what_cannot_be_meant_is_refused_by_name_and_leaves_nothing_behind(act, said):
     m, body, hinge, floor = crate()

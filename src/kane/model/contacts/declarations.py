@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, cast
 from kane.errors import ModelError, shown
 from kane.expression.arguments import require
 from kane.expression.node import Expr, Scalar
+from kane.expression.operations import INPUT
+from kane.expression.traverse import leaves
 from kane.model.body import Point
 from kane.model.checks import require_word
 from kane.model.connection import Connection, JointCoordinate
@@ -22,6 +24,7 @@ from kane.model.contacts.restitution import Newton, Poisson, checked_restitution
 from kane.model.contacts.stick import Stick
 from kane.model.contacts.stop import Stop
 from kane.model.contacts.switch import Switch
+from kane.model.reaction import reaction_leaves
 from kane.model.shapes import Shape
 
 if TYPE_CHECKING:
@@ -207,6 +210,18 @@ class Candidates:
         return {x.name for x in self.constraints} | {x.name for x in self.candidates}
 
 
+def _require_no_input(x: Expr, what: str) -> None:
+    """Raise ModelError if an expression depends on inputs or reactions: native code decides on modes without them."""
+    found = [leaf for leaf in leaves([x]) if leaf.op == INPUT]
+    if found:
+        reactions = reaction_leaves(found)
+        named = [f"the {'reaction' if leaf in reactions else 'input'} {leaf.data.strip()!r}" for leaf in found]
+        raise ModelError(
+            f"{what} depends on {', '.join(named)}; it may depend on coordinates, rates, positions, velocities, "
+            "parameters and time only. Stepper.impose and Stepper.delete impose and delete a constraint from outside"
+        )
+
+
 def _checked(model: Model, given: Candidate) -> Candidate:
     """A candidate of this model, its coefficients numbers or expressions of parameters.
 
@@ -217,10 +232,12 @@ def _checked(model: Model, given: Candidate) -> Candidate:
     for row in given.rows:
         require(row, Row, f"rows of {who} are kane.Row")
     rows = [x for row in given.rows for x in (row.configuration, row.motion)]
-    for x in (*rows, given.gap, given.on, given.off):
+    named = [*(("a row", x) for x in rows), ("the gap", given.gap), ("on=", given.on), ("off=", given.off)]
+    for part, x in named:
         if x is not None:
             require(x, Expr, f"{who} is made of expressions")
             model.scalar(x, who)  # of this model
+            _require_no_input(x, f"{part} of {given.name!r}")
     if not given.rows:
         raise ModelError(f"{who} has no rows; it would restrict nothing")
     law, friction = given.restitution, given.friction
