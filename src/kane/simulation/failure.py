@@ -16,7 +16,9 @@ from kane.expression.node import Expr
 from kane.expression.operations import ABS, DIV, EQUAL, LESS, LESS_EQUAL, MAX, MIN, PARAMETER, SELECT, SIGN
 from kane.expression.traverse import leaves, reachable
 from kane.formulation.equations import Equations
+from kane.formulation.recursive.applied import applied_loads
 from kane.formulation.search.best_speeds import where_zero
+from kane.model.reaction import reaction_leaves
 from kane.native.arrays import CHANGE_TIME, CHANGED, CONDITIONING, RHS, SETTLE, Vector
 from kane.simulation.march import March
 from kane.simulation.mode_table import stage_in_force
@@ -85,7 +87,7 @@ def _why(problem: Problem, march: March, outcome: Outcome) -> SimulationError:
             f"there {', '.join(wrong[:12])} {'is' if len(wrong) == 1 else 'are'} not finite: the mass matrix is "
             "singular, a load is infinite, a function left its domain, or the motion ran away"
         )
-        cause = "; ".join([cause, *_small_divisors(problem, march)])
+        cause = "; ".join([cause, *_loads_without_value(problem, march), *_small_divisors(problem, march)])
     elif outcome is Outcome.NOT_FINITE and march.course.step:
         cause = f"there its derivative is finite: the step dt = {abs(march.course.step):.6g} s is too large"
         jump = chattering(problem, march)
@@ -149,6 +151,17 @@ def _small_divisors(problem: Problem, march: March) -> Iterator[str]:
     states = np.concatenate([march.states()[march.stretches()[-1].rows], [[march.time, *march.x]]])
     inputs = np.tile(march.system.inputs, (len(states), 1))
     return small_divisors(problem.dyn.equations, states, inputs, problem.parameters)
+
+
+def _loads_without_value(problem: Problem, march: March) -> Iterator[str]:
+    """Name the loads that are not finite at the state, such as a spring between points that meet."""
+    equations = problem.dyn.equations
+    state = np.array([[march.time, *march.x]])
+    values = _values(equations, state, np.asarray(march.system.inputs)[None], problem.parameters)
+    for title, effect in equations.tree.loads:
+        found = equations.baked_in(applied_loads([effect], equations.system).expressions)
+        if not reaction_leaves(found) and not all(np.isfinite(x).all() for x in interpret(found, values)):
+            yield f"the load {title!r} has no finite value there"
 
 
 def chattering(problem: Problem, march: March) -> Jump | None:
@@ -246,7 +259,7 @@ def small_divisors(
         sizes = np.abs(course)
         passed = np.flatnonzero(course[1:] * course[:-1] < 0.0)
         worst = int(passed[0]) if passed.size else int(np.argmin(sizes))
-        if passed.size or sizes[worst] < SMALL * sizes.max():
+        if passed.size or sizes[worst] <= SMALL * sizes.max():
             more = f" and {len(rows) - 1} more" if rows[1:] else ""
             of = f"the constraint {rows[0]!r}{more}" if rows else "the choice of speeds"
             yield (

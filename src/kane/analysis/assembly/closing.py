@@ -79,13 +79,15 @@ def size(terms: ConstraintTerms, q: Array) -> float:
 def _search(terms: ConstraintTerms, q: Array, held: Collection[int]) -> Closed:
     """Damped Newton steps: J s = -phi, of all s that do the same the smallest; held coordinates have rate zero."""
     at = terms.at(q)
-    share, error = FIRST_SHARE, float(np.linalg.norm(at.phi))
+    share, error = FIRST_SHARE, _error(at)
+    if not np.isfinite(error):
+        return Closed(q, np.inf, int(np.argmin(np.isfinite(at.J).all(axis=1))), -1)
     for _ in range(ITERATIONS):
         if not error or share > MOST_SHARE:
             break
         trial = _held_exactly(at.moved(_step(at, held, share)), q, held)
         there = terms.at(trial)
-        left = float(np.linalg.norm(there.phi))
+        left = _error(there)
         if left < error:
             done = left > 0.5 * error and left <= CLOSED * size(terms, q)  # only rounding is left
             q, at, error, share = trial, there, left, max(share / 10.0, LEAST_SHARE)
@@ -98,6 +100,11 @@ def _search(terms: ConstraintTerms, q: Array, held: Collection[int]) -> Closed:
     phi = at.phi
     worst = int(np.argmax(np.abs(phi))) if len(phi) else 0
     return Closed(q, float(np.abs(phi).max(initial=0.0)), worst, _turned(at))
+
+
+def _error(at: ConstraintTerms) -> float:
+    """Return the norm of phi; infinite where J has no value, as for a rope two of whose points meet."""
+    return float(np.linalg.norm(at.phi)) if np.isfinite(at.J).all() else np.inf
 
 
 def _step(at: ConstraintTerms, held: Collection[int], share: float) -> Array:
@@ -165,6 +172,11 @@ def require_closed(terms: ConstraintTerms, found: Closed, guess: Array, held: Co
         raise ModelError(
             f"{shown(model)} does not close with {fixed} held where they are: the constraint {shown(which)} is left "
             f"{found.residual:.3g} open; hold fewer coordinates (fixed=), or hold them elsewhere"
+        )
+    if not np.isfinite(found.residual):
+        raise ModelError(
+            f"the constraint {which!r} of {model!r} has no value where assemble starts, as where points meet whose "
+            "distance it takes; start elsewhere (q=)"
         )
     if found.turned >= 0 and found.residual <= CLOSED * reach:
         raise ModelError(

@@ -96,7 +96,7 @@ def _require_constraints(motion: SmallMotions) -> None:
     if not motion.dyn.equations.constraints and not motion.dyn.equations.closing:
         return
     configuration, speeds = motion.terms.residuals.largest
-    worst = float(max(configuration, speeds))
+    worst = float(np.maximum(configuration, speeds))  # NaN where a constraint has no value
     if not worst <= OPEN * max(1.0, float(np.abs(motion.u).max(initial=0.0))):
         raise ModelError(
             f"the state does not satisfy the constraints of {motion.dyn.equations.name!r}: {worst:.3g} is left; "
@@ -122,6 +122,8 @@ def _residual(motion: SmallMotions, layout: Layout, tolerance: float, by_default
         ModelError: it is more than the tolerance.
     """
     found = motion.accelerations
+    if not np.isfinite(found.value).all():
+        raise ModelError(f"the accelerations of {layout.model!r} have no value there; give other q=, u= or inputs=")
     scale = max(1.0, *(float(np.abs(found[word]).max(initial=0.0)) for word in ("q", "u")))
     left = np.maximum(np.abs(found.value), np.abs(motion.jerk))
     worst = int(np.argmax(left)) if len(left) else 0

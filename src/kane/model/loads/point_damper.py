@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from kane.expression.node import Scalar
 from kane.model.body import Point
 from kane.model.loads.load import Effect, Load
-from kane.model.loads.span import length_rate, pull, require_ends
+from kane.model.loads.span import damp, require_ends
 
 
 @dataclass(frozen=True)
 class PointDamper(Load):
     """A tension c dL/dt along the line from P to Q, L = |p_PQ|.
 
-    Where the points meet the line has no direction, and the force no value.
+    Where the points meet, the force is c v, v their relative velocity: the limit along every motion through that place.
+    A linearization there has c v in all directions.
 
     Attributes:
         P, Q: points of two bodies.
@@ -28,4 +29,4 @@ class PointDamper(Load):
     def effect(self) -> Effect:
         require_ends("a PointDamper", self.P, self.Q)
         c = self.P.body.model.scalar(self.coefficient, "the coefficient of a PointDamper")
-        return Effect(wrenches=pull(self.P, self.Q, c * length_rate(self.P, self.Q)))
+        return Effect(wrenches=damp(self.P, self.Q, c))

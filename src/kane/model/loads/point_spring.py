@@ -14,7 +14,8 @@ from kane.model.loads.span import length, pull, require_ends
 class PointSpring(Load):
     """A tension k (L - rest) along the line from P to Q, L = |p_PQ|, with potential energy k (L - rest)^2 / 2.
 
-    Where the points meet the line has no direction, and the force no value.
+    Where the points meet, the force is zero if ``rest`` is 0. Else it has no direction and no value, and a run ends
+    with an error that names the spring.
 
     Attributes:
         P, Q: points of two bodies.

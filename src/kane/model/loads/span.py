@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kane.errors import ModelError
-from kane.expression.functions import sqrt
+from kane.expression.functions import select, sqrt
 from kane.expression.node import Expr, Scalar
+from kane.geometry.scalars import Triple
 from kane.model.arguments import require_one_model, require_points
 from kane.model.body import Point
 from kane.model.constraints.relative import dot, position, velocity
@@ -25,15 +26,26 @@ def length(P: Point, Q: Point) -> Expr:
     return sqrt(dot(p, p))
 
 
-def length_rate(P: Point, Q: Point) -> Expr:
-    """dL/dt = p_PQ . v_PQ / L [m/s]."""
-    N = P.body.model.ground
-    return dot(position(P, Q, N), velocity(P, Q, N)) / length(P, Q)
-
-
 def pull(P: Point, Q: Point, tension: Scalar) -> tuple[Wrench, Wrench]:
     """What a tension [N] along the line does to the bodies of its ends."""
-    N, none = P.body.model.ground, (0.0, 0.0, 0.0)
     per_metre = tension / length(P, Q)
-    f = tuple(per_metre * x for x in position(P, Q, N))
-    return Wrench(P, f, none, N), Wrench(Q, tuple(-x for x in f), none, N)
+    return _opposite(P, Q, tuple(per_metre * x for x in position(P, Q, P.body.model.ground)))
+
+
+def damp(P: Point, Q: Point, coefficient: Scalar) -> tuple[Wrench, Wrench]:
+    """What a tension c dL/dt along the line does to the bodies of its ends; c v_PQ where the points meet.
+
+    A motion through that place goes along its velocity v: p_PQ = v t there, so that the force e (e . v) c, e along
+    p_PQ, tends to c v from both sides.
+    """
+    N = P.body.model.ground
+    p, v = position(P, Q, N), velocity(P, Q, N)
+    square = dot(p, p)
+    along = dot(p, v) / square
+    return _opposite(P, Q, tuple(coefficient * select(square > 0.0, along * x, y) for x, y in zip(p, v, strict=True)))
+
+
+def _opposite(P: Point, Q: Point, force: Triple) -> tuple[Wrench, Wrench]:
+    """The force on the body of P, and its opposite on that of Q."""
+    N, none = P.body.model.ground, (0.0, 0.0, 0.0)
+    return Wrench(P, force, none, N), Wrench(Q, tuple(-x for x in force), none, N)
