@@ -125,3 +125,47 @@ give(out);
         found.append(loaded(path.read_text())["forward"](np.array(state), np.array(inputs)))
     for values in found:
         np.testing.assert_allclose(values, expected, rtol=0.0, atol=ROUNDING * max(1.0, np.abs(expected).max()))
+
+
+EXPORTERS = [kane.CSource, kane.NumPySource, kane.JAXSource, kane.JavaScriptSource, kane.LaTeXDocument, kane.Listing]
+
+
+def crate():
+    """A box over a floor, and a lid with a stop whose name would end a comment."""
+    m = kane.Model("crate")
+    body, lid = m.body("crate", mass=2.0, inertia=(0.1, 0.1, 0.1)), m.body("lid", mass=0.3, inertia=(0.01, 0.01, 0.01))
+    m.connect("ground", body, kane.Free("base"))
+    hinge = m.connect(body, lid, kane.Revolute("q1", axis="y"))
+    floor = kane.Plane(m.ground.point(), m.ground.z)
+    m.contact(kane.Box(0.2, 0.2, 0.1, body.point()), floor, name="box on floor")
+    m.stop(hinge, lower=0.0, upper=1.2, name="end */ of travel")
+    return kane.formulate(m)
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_contacts_are_left_out_on_demand_alone_and_every_file_says_so_in_its_first_lines(exporter, tmp_path):
+    eqs = crate()
+    with pytest.raises(kane.ModelError, match=r"box on floor, end \*/ of travel; without_contacts=True"):
+        kane.export(eqs, tmp_path / "new", exporter())
+    assert not (tmp_path / "new").exists()
+    paths = kane.export(eqs, tmp_path, exporter(), quantities=["forward"], without_contacts=True)
+    for path in paths:
+        head = " ".join(path.read_text().splitlines()[:3])
+        assert re.match(r"(/\*|#|//|%) Without contacts: these constraints that come and go are left out", head), path
+        assert "box on floor, end __ of travel." in re.sub(r" (\*/ /\*|#|//|%)", "", head), path
+    if exporter is kane.CSource:
+        subprocess.run(["cc", "-c", "crate.c", "main.c"], cwd=tmp_path, check=True)
+    if exporter is kane.NumPySource:
+        kinematic = np.r_[0.0, eqs.neutral, np.zeros(len(eqs.u))]
+        fall = loaded(paths[0].read_text())["forward"](kinematic)
+        np.testing.assert_allclose(np.linalg.norm(fall), 9.81, rtol=1e-12)  # nothing but the weight acts
+    if exporter is kane.LaTeXDocument:
+        assert r"are left out: $\mathrm{box\ on\ floor}$" in paths[0].read_text()
+
+
+def test_files_of_models_without_contacts_have_no_such_lines_and_the_option_is_true_or_false(tmp_path):
+    eqs = kane.formulate(rolling_coin())
+    (path,) = kane.export(eqs, tmp_path, kane.NumPySource(), quantities=["energy"], without_contacts=True)
+    assert path.read_text().startswith('"""')
+    with pytest.raises(kane.ModelError, match="without_contacts= is True or False, not 1"):
+        kane.export(eqs, tmp_path, kane.NumPySource(), without_contacts=1)

@@ -43,9 +43,15 @@ def export(
         list[str] | None,
         typer.Option(help="What to write: forward, inverse, mass_matrix, bias, ...; may be given several times."),
     ] = None,
+    without_contacts: Annotated[
+        bool, typer.Option("--without-contacts", help="Leave out what comes and goes, and say so in every file.")
+    ] = False,
     base: BaseOption = Base.fixed,
 ) -> None:
     """Write the equations of MODEL as C with a CMake project, NumPy, JAX, JavaScript, a LaTeX document or a listing."""
     equations = kane.formulate(read_model(model, base))
-    for path in kane.export(equations, out, EXPORTERS[to](), quantities=quantity or None):
+    written = kane.export(
+        equations, out, EXPORTERS[to](), quantities=quantity or None, without_contacts=without_contacts
+    )
+    for path in written:
         typer.echo(path)

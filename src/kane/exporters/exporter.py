@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
 
-from kane.codegen.emit.source_names import identifier
+from kane.codegen.emit.source_names import identifier, remark
 from kane.codegen.programs.program import Program
 from kane.formulation.derivatives.derivative import derivative, derivative_program
 from kane.formulation.equations import Equations
@@ -15,12 +17,27 @@ from kane.formulation.quantities.programs import program, quantity
 DERIVATIVES = "derivatives of "
 
 
+# What comments begin and end with, by suffix of the file; "# " where nothing else is said. How long lines are.
+COMMENTS = {".c": ("/* ", " */"), ".h": ("/* ", " */"), ".mjs": ("// ", ""), ".tex": ("% ", "")}
+WIDTH = 110
+
+
+def without(names: Sequence[str]) -> str:
+    """Return the sentence by which files say that constraints are left out."""
+    return f"Without contacts: these constraints that come and go are left out: {', '.join(names)}."
+
+
 class Exporter(ABC):
     """A language, and how equations are laid out in it."""
 
     def quantities(self, equations: Equations) -> tuple[str, ...]:
         """What is written unless something else is asked for."""
         return ("forward", "inverse", "kinematics")
+
+    def comment(self, file: str, text: str) -> str:
+        """A text as comment lines for the top of a file, in the language that the name of the file ends with."""
+        begin, end = COMMENTS.get(PurePosixPath(file).suffix, ("# ", ""))
+        return "".join(f"{begin}{line}{end}\n" for line in textwrap.wrap(remark(text), WIDTH))
 
     @abstractmethod
     def files(self, equations: Equations, quantities: Sequence[str]) -> Mapping[str, str]:

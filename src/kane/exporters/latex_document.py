@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from kane.codegen.emit.latex import emit_latex, latex_formula, latex_name, latex_text
 from kane.errors import ModelError
-from kane.exporters.exporter import Exporter, file_stem
+from kane.exporters.exporter import Exporter, file_stem, without
 from kane.expression.arena import Arena
 from kane.expression.node import Expr, Scalar
 from kane.formulation.equations import Equations
 from kane.formulation.explicit.partial_velocities import Partials, PartialVelocities
 from kane.formulation.tree.body_tree import Member
 from kane.geometry.scalars import is_zero
+from kane.model.contacts.candidate import declared_names
 
 # Above this many speeds tables of partial velocities are longer than anyone reads.
 MOST_SPEEDS = 8
@@ -49,7 +50,9 @@ class LaTeXDocument(Exporter):
         return ("kinematics", "mass_matrix", "bias", *(("input_matrix",) if equations.inputs else ()))
 
     def files(self, equations: Equations, quantities: Sequence[str]) -> Mapping[str, str]:
-        parts = [*_model(equations), *_coordinates(equations)]
+        left_out = declared_names(equations.candidates)
+        parts = [without([f"${latex_text(name)}$" for name in left_out]) + "\n"] if left_out else []
+        parts += [*_model(equations), *_coordinates(equations)]
         if len(equations.u) <= MOST_SPEEDS:
             parts += _partial_velocities(equations.partial_velocities(), equations.system.arena)
         for name in quantities:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from kane.expression.node import Expr
 from kane.model.constraints import Row
 from kane.model.contacts.friction import Coulomb, Thresholds
 from kane.model.contacts.restitution import Newton, Poisson
 from kane.model.shapes import Shape
+
+
+class Named(Protocol):
+    """Candidate of a model, or its equations."""
+
+    @property
+    def name(self) -> str:
+        """Unique among the candidates of the model."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +57,11 @@ class Candidate:
 
     def __repr__(self) -> str:
         return f"<Candidate {self.name!r}: {', '.join(row.name for row in self.rows)}>"
+
+
+def declared_names(candidates: Iterable[Named]) -> list[str]:
+    """Return the names by which candidates were declared, each once: "crate" for "crate: +-+"."""
+    return list(dict.fromkeys(c.name.partition(": ")[0] for c in candidates))
 
 
 def parts_named(name: str, known: Sequence[str]) -> list[str]:
