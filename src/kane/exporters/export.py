@@ -13,7 +13,7 @@ from kane.expression.arguments import require, words
 from kane.files.given_path import given_path
 from kane.files.write_file import made_folder, write_whole
 from kane.formulation.equations import Equations
-from kane.model.contacts.candidate import declared_names
+from kane.model.contacts.candidate import declared_name
 
 
 def export(
@@ -53,7 +53,7 @@ def export(
     if not isinstance(exporter, Exporter):
         raise ModelError(f"{shown(exporter)} is no exporter; give one such as kane.CSource()")
     require(without_contacts, bool, "without_contacts= is True or False")
-    left_out = declared_names(equations.candidates)
+    left_out = list(dict.fromkeys(map(declared_name, equations.candidates)))
     if left_out and not without_contacts:
         raise ModelError(
             f"{equations.name!r} has constraints that come and go, which exported equations do not have: "

@@ -14,7 +14,7 @@ from kane.formulation.equations import Equations
 from kane.formulation.explicit.partial_velocities import Partials, PartialVelocities
 from kane.formulation.tree.body_tree import Member
 from kane.geometry.scalars import is_zero
-from kane.model.contacts.candidate import declared_names
+from kane.model.contacts.candidate import declared_name
 
 # Above this many speeds tables of partial velocities are longer than anyone reads.
 MOST_SPEEDS = 8
@@ -50,7 +50,7 @@ class LaTeXDocument(Exporter):
         return ("kinematics", "mass_matrix", "bias", *(("input_matrix",) if equations.inputs else ()))
 
     def files(self, equations: Equations, quantities: Sequence[str]) -> Mapping[str, str]:
-        left_out = declared_names(equations.candidates)
+        left_out = list(dict.fromkeys(map(declared_name, equations.candidates)))
         parts = [without([f"${latex_text(name)}$" for name in left_out]) + "\n"] if left_out else []
         parts += [*_model(equations), *_coordinates(equations)]
         if len(equations.u) <= MOST_SPEEDS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -59,9 +59,17 @@ class Candidate:
         return f"<Candidate {self.name!r}: {', '.join(row.name for row in self.rows)}>"
 
 
-def declared_names(candidates: Iterable[Named]) -> list[str]:
-    """Return the names by which candidates were declared, each once: "crate" for "crate: +-+"."""
-    return list(dict.fromkeys(c.name.partition(": ")[0] for c in candidates))
+def declared_name(candidate: Named) -> str:
+    """Return the name by which a candidate was declared: "crate" for "crate: +-+"."""
+    return candidate.name.partition(": ")[0]
+
+
+def declarations(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
+    """Return the candidates of each declaration."""
+    found: dict[str, list[Candidate]] = {}
+    for c in candidates:
+        found.setdefault(declared_name(c), []).append(c)
+    return list(found.values())
 
 
 def parts_named(name: str, known: Sequence[str]) -> list[str]:

@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from kane.expression.node import Expr
+from kane.model.contacts.candidate import declarations, declared_name
 from kane.model.picture.kinematic_graph import children, coordinate_words, joint_words, loose
 from kane.model.picture.picture import draw
 
@@ -31,7 +32,7 @@ def summary(model: Model) -> str:
 
 def graph_text(model: Model) -> str:
     """The tree of bodies, one a line, each behind the joint that carries it; then bodies that hang on nothing,
-    constraints of both kinds and speeds of choice.
+    constraints of both kinds, those that come and go by declaration, speeds of choice, and how many notes there are.
     """
     below = children(model)
     lines, stack = [model.ground.name], [(c, "") for c in reversed(below.get(model.ground, []))]
@@ -44,11 +45,13 @@ def graph_text(model: Model) -> str:
         stack.extend((c, deeper) for c in reversed(below.get(connection.child, [])))
     lines.extend(f"{body.name} (hangs on nothing)" for body in loose(model))
     lines.extend(f"constraint: {_constraint_words(c)}" for c in model.constraints)
-    lines.extend(f"comes and goes: {_constraint_words(c)}" for c in model.candidates)
+    lines.extend(f"comes and goes: {_declaration_words(group)}" for group in declarations(model.candidates))
     if model.speed_choice.definitions:
         lines.append(f"speeds: {', '.join(model.speed_choice.definitions)}")
     if model.speed_choice.dependent:
         lines.append(f"dependent: {', '.join(model.speed_choice.dependent)}")
+    if model.notes:
+        lines.append(f"notes: {len(model.notes)}, in model.notes")
     return "\n".join(lines)
 
 
@@ -69,7 +72,10 @@ def tables(model: Model) -> dict[str, tuple[Sequence[str], list[Sequence[str]]]]
         "Joints": (("joint", "kind", "parent", "child", "coordinates", "speeds"), list(joints)),
         "Loads": (("load", "acts on"), [(type(x).__name__, _acts_on(x)) for x in model.loads]),
         "Constraints": (("constraint", "equations"), [(c.name, _row_names(c)) for c in model.constraints]),
-        "Constraints that come and go": (("name", "equations", "law"), [_candidate(c) for c in model.candidates]),
+        "Constraints that come and go": (
+            ("name", "equations", "law"),
+            [_declared(group) for group in declarations(model.candidates)],
+        ),
         "Speeds": (("speed", "definition"), [(n, repr(x)) for n, x in model.speed_choice.definitions.items()]),
         "Symbols": (("name", "kind", "default"), list(symbols)),
     }
@@ -91,13 +97,22 @@ def _acts_on(load: object) -> str:
     return ", ".join(str(getattr(x, "name", None) or x.body.name) for x in targets if x is not None)
 
 
-def _candidate(c: Candidate) -> Sequence[str]:
-    """Name, rows, and what says when it comes and goes and what it transmits."""
+def _declared(group: Sequence[Candidate]) -> Sequence[str]:
+    """Name, rows, and law of the candidates of one declaration; what switches them, where they are one."""
+    c = group[0]
     said = [] if c.friction is None else [f"static {_number(c.friction.static)}, kinetic {_number(c.friction.kinetic)}"]
     if c.gap is not None and not c.bilateral:
         said.append(f"restitution {_number(c.restitution.coefficient)} ({type(c.restitution).__name__})")
+    if len(group) > 1:
+        return f"{declared_name(c)} ({len(group)} candidates)", _row_names(c), "; ".join(said)
     said += [f"{word} {x!r} > 0" for word, x in (("on", c.on), ("off", c.off)) if x is not None]
     return c.name, _row_names(c), "; ".join(said)
+
+
+def _declaration_words(group: Sequence[Candidate]) -> str:
+    if len(group) == 1:
+        return _constraint_words(group[0])
+    return f"{declared_name(group[0])} ({len(group)} candidates: {_row_names(group[0])})"
 
 
 def _constraint_words(c: Imposed | Candidate) -> str:
