@@ -137,3 +137,59 @@ def test_messages_of_mujoco_name_the_included_file_and_its_line(folder):
     (folder / "robot.xml").write_text(MAIN.replace("</worldbody>", '<body><joint type="worse"/></body></worldbody>'))
     (folder / "parts" / "arm.xml").write_text(ARM)
     refused(folder / "robot.xml", r"invalid keyword: 'worse' .*line 5 of .*robot\.xml")
+
+
+def twin(path):
+    """Names of joints, and masses of bodies, by MuJoCo and by kane."""
+    theirs, ours = mujoco.MjModel.from_xml_path(str(path)), kane.load_mjcf(path)
+    names = [theirs.joint(i).name for i in range(theirs.njnt)], [c.name for c in ours.connections]
+    masses = [theirs.body_mass[1:], [body.mass for body in ours.bodies[1:]]]
+    return names, masses
+
+
+def hinge(name):
+    return f'<mujoco><body><joint name="{name}"/><geom size="0.1"/></body></mujoco>'
+
+
+@pytest.mark.parametrize("places", [("parts/deep",), ("parts/deep", "."), ("parts/deep", "parts", ".")])
+def test_an_included_file_finds_what_lies_beside_it_unless_it_lies_beside_the_outermost(folder, places):
+    (folder / "parts" / "deep").mkdir()
+    (folder / "robot.xml").write_text('<mujoco><worldbody><include file="parts/a.xml"/></worldbody></mujoco>')
+    (folder / "parts" / "a.xml").write_text('<mujoco><include file="deep/b.xml"/></mujoco>')
+    (folder / "parts" / "deep" / "b.xml").write_text('<mujoco><include file="c.xml"/></mujoco>')
+    for place in places:
+        (folder / place / "c.xml").write_text(hinge(f"in {place}"))
+    (theirs, ours), _ = twin(folder / "robot.xml")
+    assert ours == theirs == [f"in {places[-1]}"]
+
+
+def test_an_included_file_finds_nothing_beside_the_file_that_includes_it(folder):
+    (folder / "parts" / "deep").mkdir()
+    (folder / "robot.xml").write_text('<mujoco><worldbody><include file="parts/a.xml"/></worldbody></mujoco>')
+    (folder / "parts" / "a.xml").write_text('<mujoco><include file="deep/b.xml"/></mujoco>')
+    (folder / "parts" / "deep" / "b.xml").write_text('<mujoco><include file="c.xml"/></mujoco>')
+    (folder / "parts" / "c.xml").write_text(hinge("c"))
+    with pytest.raises(ValueError, match=r"c\.xml"):
+        mujoco.MjModel.from_xml_path(str(folder / "robot.xml"))
+    refused(folder / "robot.xml", r"c\.xml: cannot be read")
+
+
+def test_what_lies_beside_an_included_file_is_not_opened_outside_of_the_root(folder):
+    (folder.parent / "secret.xml").write_text(hinge("secret"))
+    (folder / "robot.xml").write_text('<mujoco><worldbody><include file="parts/a.xml"/></worldbody></mujoco>')
+    (folder / "parts" / "a.xml").write_text('<mujoco><include file="../../secret.xml"/></mujoco>')
+    refused(folder / "robot.xml", "outside of the folder")
+
+
+@pytest.mark.parametrize("places", [("parts",), ("parts", ".")])
+def test_a_mesh_is_found_beside_the_included_file_that_names_it(folder, places):
+    geom = '<geom type="mesh" mesh="t"/>'
+    text = f'<mujoco><include file="parts/m.xml"/><worldbody><body><joint/>{geom}</body></worldbody></mujoco>'
+    (folder / "robot.xml").write_text(text)
+    (folder / "parts" / "m.xml").write_text('<mujoco><asset><mesh name="t" file="t.obj"/></asset></mujoco>')
+    for size, place in enumerate(places, start=1):
+        corners = f"v 0 0 0\nv {size} 0 0\nv 0 {size} 0\nv 0 0 {size}\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+        (folder / place / "t.obj").write_text(corners)
+    _, (theirs, ours) = twin(folder / "robot.xml")
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+    assert kane.load_mjcf(folder / "robot.xml").shapes[0].path == str(folder / places[-1] / "t.obj")

@@ -16,15 +16,20 @@ SUFFIXES = (".xml", ".mjcf")
 def with_includes(top: Element, source: Source, root: str | os.PathLike[str] | None) -> Element:
     """The text with the children of every included file's outermost element in the place of its <include>.
 
-    As in MuJoCo, paths are relative to the folder of the outermost file, also in included files, and a file is included
-    once at most. Files lie inside ``root``, symbolic links followed: the folder of the outermost file unless given. All
-    together they have the ceilings of one.
+    As in MuJoCo 4, a path is relative to the folder of the outermost file, or, where no file is there, to the folder of
+    the file that includes it; a file is included once at most. Files lie inside ``root``, symbolic links followed: the
+    folder of the outermost file unless given. All together they have the ceilings of one.
 
     Raises:
         ImportFileError: an included file is missing, outside of ``root``, hostile, included twice, or too much.
     """
     folder = Path(source.name).parent if source.name != "<text>" else None if root is None else Path(root)
     return _Includes(source, folder, root).expanded(top, 1)
+
+
+def beside(element: Element) -> Path:
+    """The folder of the file that an element was read from."""
+    return Path(element.place.rsplit(":", 2)[0]).parent
 
 
 class _Includes:
@@ -64,7 +69,10 @@ class _Includes:
             raise element.fault(
                 f"a text has no folder to include {quote(file)} from; give root= the folder of the file"
             )
-        path = self.folder / file.replace("\\", "/")
+        name = file.replace("\\", "/")
+        path, other = self.folder / name, beside(element) / name
+        if other.is_file() and not path.is_file():
+            path = other
         real = os.path.realpath(path)
         if real in self.seen:
             raise element.fault(f"{quote(file)} is included already; include a file once")

@@ -70,9 +70,9 @@ def load_mjcf(
             "limit", "actuator", "spring", "armature", "fluid", "flexible", "plugin", "mocap", "keyframe", "sensor".
             Unless given, contact pairs that the file lists one by one, and flexible bodies.
         root: folder in which the file, what it includes and its meshes must lie, symbolic links followed; the file's
-            own folder unless given. Includes are relative to the file's folder, also in included files, as MuJoCo has
-            it. Meshes are opened only where inertia is inferred from them, or ``hulls`` asks for them; other files
-            never.
+            own folder unless given. Includes and meshes are relative to the file's folder or, where no file is there,
+            to that of the included file that names them, as in MuJoCo 4. Meshes are opened only where inertia is
+            inferred from them, or ``hulls`` asks for them; other files never.
         stops: whether the limits of hinges and slides become stops, without rebound (``Model.stop``).
         floor: height of a level floor on which geoms come into contact [m], named like them, or after their bodies
             (``Model.contact``). None for no floor.

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from kane.errors import ImportFileError
 from kane.files.source_file import Source, read_source
 from kane.importers.left_out import LeftOut
-from kane.importers.mjcf.include import with_includes
+from kane.importers.mjcf.include import beside, with_includes
 from kane.importers.xml_reader import Element, quote, read_xml, require_outermost
 
 # What may be left out, by kind.
@@ -108,7 +108,7 @@ def safe_text(
     cleaned = _Cleaner(top, left_out, looks, floor).cleaned()
     _require_finite(cleaned)
     folder = Path(source.name).parent if source.name != "<text>" else None
-    meshes = _stand_ins(top, cleaned) if looks else {}
+    meshes = _stand_ins(top, cleaned, folder) if looks else {}
     assets = {} if looks else _mesh_files(top, cleaned, folder, root)
     return SafeText(source.name, "".join(_written(cleaned)), assets, [e.place for e in every(cleaned)], meshes)
 
@@ -285,14 +285,14 @@ def _name_of(mesh: Element) -> str:
     return mesh.attributes.get("name", PurePosixPath(file.replace("\\", "/")).stem)
 
 
-def _stand_ins(top: Element, cleaned: Element) -> dict[str, str]:
+def _stand_ins(top: Element, cleaned: Element, folder: Path | None) -> dict[str, str]:
     """Put a small body in the place of each mesh, whose scale and places MuJoCo then says; the files by name."""
     compiler, files = _compiler(top), dict[str, str]()
     for asset in [e for e in cleaned.children if e.tag == "asset"]:
         for k, mesh in enumerate(asset.children):
             name, file = _name_of(mesh), mesh.attributes.get("file")
             if file is not None and not {"refpos", "refquat"} & set(mesh.attributes):
-                files[name] = str(_place(file, compiler))
+                files[name] = str(_place(mesh, compiler, folder))
             kept = {word: text for word, text in mesh.attributes.items() if word in ("class", "scale")}
             asset.children[k] = replace(mesh, attributes={"name": name, **kept, "vertex": STAND_IN})
     return files
@@ -315,18 +315,21 @@ def _mesh_files(
             attributes = {**mesh.attributes, "name": name}
             if file is not None:
                 attributes["file"] = f"mesh{len(files)}{PurePosixPath(file).suffix}"
-                files[attributes["file"]] = _mesh_file(mesh, _place(file, compiler), folder, root)
+                files[attributes["file"]] = _mesh_file(mesh, _place(mesh, compiler, folder), folder, root)
             kept.append(replace(mesh, attributes=attributes))
         asset.children[:] = kept
     return files
 
 
-def _place(file: str, compiler: Mapping[str, str]) -> PurePosixPath:
-    """The path of a mesh file from the folder of the model."""
-    path = PurePosixPath(file.replace("\\", "/"))
+def _place(mesh: Element, compiler: Mapping[str, str], folder: Path | None) -> PurePosixPath:
+    """The path of a mesh file from the folder of the model; where no file is there, beside the file that names it."""
+    path = PurePosixPath(mesh.attributes["file"].replace("\\", "/"))
     if compiler.get("strippath") == "true":
         path = PurePosixPath(path.name)
-    return PurePosixPath(compiler.get("meshdir", compiler.get("assetdir", ""))) / path
+    found = PurePosixPath(compiler.get("meshdir", compiler.get("assetdir", ""))) / path
+    if folder is not None and not (folder / found).is_file() and (other := beside(mesh) / path).is_file():
+        return PurePosixPath(os.path.relpath(other, folder))
+    return found
 
 
 def _mesh_file(mesh: Element, path: PurePosixPath, folder: Path | None, root: str | os.PathLike[str] | None) -> bytes:
