@@ -181,3 +181,80 @@ def test_a_mode_taken_by_itself_restricts_no_more_than_its_constraints():
     assert whole.function("configuration").n_out == 0
     q, u = np.array([0.3, -0.5]), np.array([-0.4, 2.0])
     assert (whole.settle(np.array([0.0, *q, *u]), [], whole.settle.stage(whole.parameters))[:2] == q).all()
+
+
+class Several:
+    """A body on a joint with several speeds, whose last speed somebody holds from AT on."""
+
+    JOINTS = {
+        "Planar": lambda: kane.Planar(("x", "y", "th")),
+        "Cylindrical": lambda: kane.Cylindrical("nut", "x"),
+        "Universal": lambda: kane.Universal(("a", "b")),
+        "Gimbal": lambda: kane.Gimbal("ring", "zyx"),
+        "Gimbal of measure numbers": lambda: kane.Gimbal("ring", "zyx", speeds=kane.MeasureNumbers()),
+        "Spherical": lambda: kane.Spherical("ball"),
+        "Free": lambda: kane.Free("free"),
+        "CustomJoint": lambda: kane.CustomJoint(
+            ("turn", "lift"), lambda a, b: kane.Rotation.about("y", a), lambda a, b: (0.1 * a, 0, b), ("rad", "m")
+        ),
+    }
+    COORDINATES = ("Planar", "Cylindrical", "Universal", "Gimbal", "CustomJoint")  # whose last speed is a rate
+
+    def __init__(self, kind, declare=lambda m, c: None, gap=None):
+        m = kane.Model("several", gravity=(0.3, -1.0, -0.4))
+        b = m.body("b", mass=1.3, inertia=(0.2, 0.3, 0.25), com=(0.1, 0.2, -0.1))
+        self.joint = m.connect(m.ground, b, self.JOINTS[kind]())
+        declare(m, self.joint)
+        self.dyn = kane.build(kane.formulate(m))
+        self.start = {"u": np.linspace(0.3, 0.7, len(self.joint.speeds))}
+
+
+@pytest.mark.parametrize("kind", Several.JOINTS)
+@pytest.mark.parametrize("how", ["switch", "latch"])
+def test_any_speed_of_a_joint_with_several_can_be_held_at_times(kind, how):
+    def declare(m, c):
+        if how == "switch":
+            m.switch(2.0 * c.speeds[-1], on=m.time - AT, name="hold")
+        else:
+            slider = m.body("slider", mass=1.0)
+            q = m.connect(m.ground, slider, kane.Prismatic("s", axis="x"), at=(0, 0, 9)).q
+            m.latch(1.0 - q, holds=[c.speeds[-1], c.speeds[0]], name="hold")
+
+    made = Several(kind, declare)
+    u = made.start["u"] if how == "switch" else [*made.start["u"], 2.0]
+    run = kane.simulate(made.dyn, until=1.5, u=u)
+    (event,) = [e for e in run.events if e.name == "hold"]
+    last = made.dyn.equations.u.index(next(x for x in made.dyn.equations.u if x.data == made.joint.speed_names[-1]))
+    held = run.active("hold")
+    assert 0.3 < event.time < 0.7
+    assert abs(run.u[~held, last]).min() > 1e-3
+    assert abs(run.u[held, last]).max() < 1e-14
+    if kind in Several.COORDINATES:
+        assert np.ptp(run[made.joint.coordinate_names[-1]][held]) < 2e-14
+
+
+@pytest.mark.parametrize("kind", Several.JOINTS)
+def test_what_holds_a_speed_from_the_start_moves_as_under_a_permanent_constraint(kind):
+    permanent = Several(kind, lambda m, c: m.constrain(c.speeds[-1]))
+    start = {"u": permanent.start["u"] * ([1.0] * (len(permanent.joint.speeds) - 1) + [0.0])}
+    wanted = kane.simulate(permanent.dyn, until=1.0, integrator=kane.RK8(), **start).final
+    switched = Several(kind, lambda m, c: m.switch(c.speeds[-1], on=m.time + 1.0, name="hold"))
+    found = kane.simulate(switched.dyn, until=1.0, integrator=kane.RK8(), **start).final
+    assert found.q == pytest.approx(wanted.q, rel=1e-7, abs=1e-9)
+    assert found.u == pytest.approx(wanted.u, rel=1e-7, abs=1e-9)
+
+
+def test_a_speed_times_a_parameter_is_held_on_line_too():
+    """Planar: L th' - x' = 0, of which L th - x is the integral."""
+    lengths = []
+    made = Several("Planar", lambda m, c: lengths.append(m.parameter("L", 0.4)))
+    stepper = kane.Stepper(made.dyn, integrator=kane.RK8(rtol=COARSE), **made.start)
+    stepper.step(AT)
+    joint = stepper.equations.model.connections[0]
+    stepper.impose(lengths[0] * joint.speeds[2] - joint.speeds[0], name="belt").wait()
+    stepper.step(0.1)
+    found = 0.4 * stepper.q[2] - stepper.q[0]
+    for _ in range(20):
+        stepper.step(0.1)
+    assert 0.4 * stepper.q[2] - stepper.q[0] == pytest.approx(found, abs=1e-13)
+    assert abs(stepper.u[0]) > 0.1

@@ -16,7 +16,7 @@ import numpy as np
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import gradient
 from kane.expression.node import Expr
-from kane.expression.operations import COORDINATE, MEASURE, PARAMETER, RATE, TIME
+from kane.expression.operations import MEASURE, PARAMETER, RATE, TIME
 from kane.expression.traverse import leaves, substitute
 from kane.formulation.constraints.rows import ROUNDING, Equation, row_equation
 from kane.formulation.tree.probe import Probe
@@ -41,7 +41,7 @@ def integral(row: Row, equation: Equation, system: System, probe: Probe) -> Expr
             found, rate = _derived(row.configuration, system)
         else:
             assert row.motion is not None
-            found, rate = _derived(_of_leaves(row.motion), system)
+            found, rate = _derived(_of_leaves(row.motion, system), system)
             found, rate = _derived(found + _of_rates(equation.motion - rate, system, probe), system)
         left = probe.anywhere([equation.motion - rate])[0]
     return found if abs(left) <= ROUNDING else None
@@ -54,18 +54,21 @@ def _derived(x: Expr, system: System) -> tuple[Expr, Expr]:
     return made.configuration, made.motion
 
 
-def _of_leaves(motion: Expr) -> Expr:
+def _of_leaves(motion: Expr, system: System) -> Expr:
     """The sum of the coordinates and positions whose rates and velocities have constant factors, and what is constant
     by itself, times t.
     """
-    arena = motion.arena
+    arena, speeds = motion.arena, system.speeds
+    coordinates = dict(zip(speeds.kinematics, speeds.q, strict=True))  # a joint's speed may be the rate of one
     rates = [x for x in leaves([motion]) if x.op == RATE]
     moving = [*rates, *(x for x in leaves([motion]) if x.op == MEASURE and x.data.kind not in CONFIGURATION_KINDS)]
     found = arena.zero
     for leaf, factor in zip(moving, gradient(motion, moving), strict=True):
-        if _is_constant(factor) and leaf.op == RATE:
-            found = found + factor * arena.leaf(COORDINATE, leaf.data)
-        elif _is_constant(factor) and leaf.data.kind == VELOCITY:
+        if not _is_constant(factor):
+            continue
+        if leaf.op == RATE:
+            found = found + factor * coordinates.get(speeds.rates[leaf], arena.zero)
+        elif leaf.data.kind == VELOCITY:
             found = found + factor * arena.leaf(MEASURE, replace(leaf.data, kind=POSITION))
     rest = substitute([motion], dict.fromkeys(moving, arena.zero))[0]
     return found + rest * arena.leaf(TIME, "t") if _is_constant(rest) else found
