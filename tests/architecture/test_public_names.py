@@ -87,3 +87,31 @@ def test_every_file_that_a_page_points_to_exists(root, page):
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
     folder = (root / page).parent
     assert [link for link in links if not (folder / link).exists()] == []
+
+
+# Words that messages use for objects, and their classes.
+NAMED = {
+    "kane": kane,
+    "run": kane.Trajectory,
+    "dyn": kane.Dynamics,
+    "stepper": kane.Stepper,
+    "session": kane.haptics.Session,
+    **dict.fromkeys(("m", "model", "Model"), kane.Model),
+    **dict.fromkeys(("eqs", "equations"), kane.Equations),
+}
+
+
+def advised(source):
+    """Attributes of these objects that stand in texts of calls: messages, mostly."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    texts = {x.value for call in calls for x in ast.walk(call) if isinstance(x, ast.Constant)}
+    pattern = rf"\b({'|'.join(NAMED)})\.([A-Za-z_]\w*)"
+    return {found for text in texts if isinstance(text, str) and " " in text for found in re.findall(pattern, text)}
+
+
+def test_whatever_a_message_advises_exists(root):
+    sources = sorted((root / "src" / "kane").rglob("*.py"))
+    found = {(path.name, *names) for path in sources for names in advised(path.read_text("utf-8"))}
+    assert len(found) > 100
+    missing = [x for x in sorted(found) if not hasattr(NAMED[x[1]], x[2])]
+    assert [x for x in missing if x[2] not in vars(NAMED[x[1]]).get("__annotations__", {})] == []

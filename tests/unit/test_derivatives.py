@@ -163,3 +163,19 @@ def test_words_that_were_not_asked_for_are_named_in_second_derivatives_too():
         second["q", "zz"]
     with pytest.raises(KeyError, match="second derivatives are by two words"):
         second["q"]
+
+
+@pytest.mark.parametrize("of", ["forward", "rhs", "inverse", "energy", "power"])
+def test_derivatives_by_nothing_are_values_alone(pendulum, of):
+    """Under constraints in numbers too, where columns are put together from parts."""
+    loop = kane.library.four_bar()
+    dyn = kane.build(kane.formulate(loop))
+    q, u, rest = [1.0, 0.3, 1.5], [0.1, 0.2, 0.3], [0.5] * (3 if of == "inverse" else 1)
+    asked = dyn.equations.u[0] * dyn.equations.q[0] if of == "power" else of
+    d, by_time = (dyn.derivatives(asked, wrt=words) for words in ((), ("t",)))
+    found, whole = d(q, u, rest, 0.0), by_time(q, u, rest, 0.0)
+    assert dict(found) == {}
+    assert d.columns == {}
+    np.testing.assert_array_equal(found.value, whole.value)
+    assert found.whole.shape == (*np.shape(whole.value), 0)
+    assert d.hessian(q, u, rest, 0.0, weights=np.ones(len(d.outputs))) == {}

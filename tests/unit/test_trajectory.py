@@ -184,3 +184,20 @@ def test_a_simulation_does_not_wait_for_xarray():
         "assert 'xarray' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_how_constraints_were_kept_has_courses_by_name_too(run):
+    loop = kane.build(kane.formulate(kane.library.four_bar()))
+    start = kane.assemble(loop, q={"q1": 1.0, "q3": 1.5}, fixed=["q1"])
+    closed = kane.simulate(loop, until=0.1, q=start.q)
+    whole = closed.to_xarray()
+    for name in ("configuration_residual", "motion_residual", "configuration_drift", "motion_drift", "conditioning"):
+        np.testing.assert_array_equal(closed[name], whole[name])
+    assert (closed["conditioning"] > 0.0).all()
+    assert (closed["switches"] >= 0).all()
+    with pytest.raises(kane.ModelError, match="energy or residual 'conditioning'"):
+        run["conditioning"]
+
+
+def test_the_sum_of_energies_has_its_name(run):
+    np.testing.assert_array_equal(run["energy"], run["kinetic_energy"] + run["potential_energy"])

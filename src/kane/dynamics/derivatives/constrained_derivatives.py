@@ -167,7 +167,7 @@ class ConstrainedColumns:
 
     def _expanded(self, columns: Array) -> Array:
         """Columns of what was asked for, those of u and udot zero."""
-        parts, start = [], 0
+        parts, start = [columns[..., :0]], 0  # one part at least: nothing may have been asked for
         for variable in self._terms.varied:
             width = len(variable.labels)
             if variable.word in ("u", "udot"):

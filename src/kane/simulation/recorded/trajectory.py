@@ -40,7 +40,7 @@ class State(NamedTuple):
 class Trajectory(Replayed):
     """A motion: coordinates, speeds, inputs and energies over time, with names and units.
 
-    ``trajectory["q1"]`` is the course of one coordinate, speed, input or energy by its name.
+    ``trajectory["q1"]`` is the course of one coordinate, speed, input, energy or residual by its name.
     """
 
     def __init__(self, run: Labelled, dyn: Dynamics | None = None) -> None:
@@ -169,16 +169,17 @@ class Trajectory(Replayed):
     def __getitem__(self, name: str) -> Vector:
         """The course of the coordinate, speed, input or energy of this name, (times,).
 
+        Under constraints also that of what ``to_xarray`` has of them: "configuration_residual", "conditioning", ...
+
         Raises:
             ModelError: there is none.
         """
-        places: dict[str, tuple[str, int | None]] = {word: (word, None) for word in ENERGIES}
+        courses = {word: self._values(word) for word in (*ENERGIES, *(x for x in RESIDUALS if x in self._run))}
+        courses["energy"] = self.energy
         for variable, dimension in DIMENSIONS.items():
-            for i, word in enumerate(self._values(dimension)):
-                places[str(word)] = (variable, i)
-        names = list(places)
-        key, column = places[names[position(name, names, "coordinate, speed, input or energy")]]
-        return self._values(key) if column is None else self._values(key)[:, column]
+            courses |= zip(map(str, self._values(dimension)), self._values(variable).T, strict=True)
+        names = list(courses)
+        return courses[names[position(name, names, "coordinate, speed, input, energy or residual")]]
 
     def __len__(self) -> int:
         """How many states were recorded."""

@@ -54,7 +54,7 @@ def save(dataset: xarray.Dataset, path: str | PathLike[str], *, form: str = "") 
     if target.suffix.lower() not in ENDINGS:
         raise FileError(
             f"{str(path)!r} does not end as the file of a trajectory, which is NetCDF: end it with "
-            f"{', '.join(ENDINGS)}; for other files take run.dataset, an xarray.Dataset"
+            f"{', '.join(ENDINGS)}; for other files take run.to_xarray(), an xarray.Dataset"
         )
     if form:
         dataset = dataset.assign(
