@@ -11,6 +11,7 @@ from typing import Any
 from kane.errors import ModelError, shown
 from kane.expression.arguments import listed, words
 from kane.formulation.equations import Equations
+from kane.formulation.parameter_bounds import given_parameters
 from kane.model.named_vector import named_vector
 
 
@@ -76,7 +77,8 @@ class Displayed(ABC):
             "plots": _plotted(eqs, plots),
             "traces": [trace_form(t, eqs, frames) for t in listed(traces, "traces", "points or names of bodies")],
         }
-        given = [_values(eqs.parameters, parameters, eqs, "parameter"), _values(eqs.inputs, inputs, eqs, "input")]
+        inputs = named_vector(inputs, [i.name for i in eqs.inputs], [eqs.defaults[i.name] for i in eqs.inputs], "input")
+        given = [_by_name(eqs.parameters, given_parameters(eqs, parameters)), _by_name(eqs.inputs, inputs)]
         acting = words(arrows, "arrows", "names of joints, constraints and loads")
         options: dict[str, Any] = {"parameters": given[0], "inputs": given[1], "arrows": acting, "extra": extra}
         return live_page(eqs, start=(0.0, x), sliders_asked=sliders, **options).save(path)
@@ -97,7 +99,5 @@ def _plotted(equations: Equations, plots: Any) -> list[str]:
     return wanted
 
 
-def _values(leaves: Any, given: Any, equations: Equations, what: str) -> dict[str, float]:
-    names = [leaf.name for leaf in leaves]
-    values = named_vector(given, names, [equations.defaults[name] for name in names], what)
-    return dict(zip(names, map(float, values), strict=True))
+def _by_name(leaves: Any, values: Any) -> dict[str, float]:
+    return dict(zip((leaf.name for leaf in leaves), map(float, values), strict=True))

@@ -16,6 +16,7 @@ from kane.dynamics.ahead import IN_NUMBERS, AheadOfTime
 from kane.dynamics.displayed import Displayed
 from kane.dynamics.embedded.embedded_functions import EmbeddedFunctions
 from kane.dynamics.embedded.embedded_quantity import Embedded
+from kane.dynamics.inertia_left import require_inertia
 from kane.dynamics.state_function import NOTHING, StateFunction, checked_array
 from kane.dynamics.unit_quaternions import OF_A_STAGE, UNIT
 from kane.errors import ModelError, shown
@@ -340,8 +341,12 @@ class Dynamics(Displayed):
         self, name: str, state: tuple[Any, Any], rest: Any, t: Any, parameters: Any, *, out: Any = None
     ) -> np.ndarray:
         call = self._calls.get(name) or self._prepared(name)
-        stage = call.stage if parameters is None else call.function.stage(self.parameter_values(parameters))
-        return call(state, rest, t, stage, out)
+        if parameters is None:
+            return call(state, rest, t, call.stage, out)
+        values = self.parameter_values(parameters)
+        if name in ("forward", "rhs"):
+            require_inertia(self, values)
+        return call(state, rest, t, call.function.stage(values), out)
 
     def parameter_values(self, parameters: Mapping[str, Any] | None) -> np.ndarray:
         """All parameters, the given ones replaced, shape (..., n): the batches of the given values broadcast."""
@@ -362,4 +367,5 @@ class Dynamics(Displayed):
         values = np.broadcast_to(self.parameters, (*batch, len(names))).copy()
         for place, value in given.items():
             values[..., place] = value
+        self._equations.parameter_bounds.require(values)
         return values

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.dynamics.dynamics import Dynamics
+from kane.dynamics.inertia_left import require_inertia
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers
 from kane.expression.node import Expr
+from kane.formulation.parameter_bounds import given_parameters
 from kane.model.joints.joint import Joint
 from kane.model.named_vector import named_vector, position
 from kane.simulation.asked.inputs import Samples
@@ -73,7 +76,7 @@ class Conditions:
         rows: Array = getattr(self, word)
         return rows[i if len(rows) > 1 else 0]
 
-    def settle(self, layout: Layout) -> dict[int, str]:
+    def settle(self, layout: Layout, dyn: Dynamics) -> dict[int, str]:
         """Make quaternions exactly as long as one; why some trajectories cannot start, by number.
 
         The reasons are those for which ``simulate`` refuses.
@@ -81,6 +84,8 @@ class Conditions:
         doubtful = ~np.isfinite(np.concatenate([self.q, self.u], axis=1)).all(axis=1)
         for rows in (self.inputs, self.parameters):
             doubtful |= ~np.isfinite(rows).all(axis=1)
+        bounds = dyn.equations.parameter_bounds
+        doubtful |= ~bounds.allows(self.parameters) | bounds.weightless(self.parameters)
         if layout.quaternions or any(type(joint).singular_at is not Joint.singular_at for joint in layout.joints):
             doubtful[:] = True
         failures: dict[int, str] = {}
@@ -88,7 +93,7 @@ class Conditions:
             try:
                 x = layout.initial_state(self.q[i], self.u[i])
                 named_vector(self.row("inputs", i), layout.inputs, (), "input")
-                named_vector(self.row("parameters", i), layout.parameters, (), "parameter")
+                require_inertia(dyn, given_parameters(dyn.equations, self.row("parameters", i)))
             except ModelError as error:
                 failures[i] = str(error)
             else:

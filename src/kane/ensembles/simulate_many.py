@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
+from kane.dynamics.inertia_left import require_inertia
 from kane.ensembles.conditions import Conditions, split_inputs
 from kane.ensembles.ensemble import Ensemble
 from kane.ensembles.settled import SettledLanes
@@ -81,10 +82,13 @@ def simulate_many(
     constants, expressions = split_inputs(inputs)
     problem = pose(dyn, expressions, None, ())
     conditions = Conditions.of(problem.layout, q, u, constants, parameters)
+    if len(conditions.parameters) == 1:  # of all trajectories
+        dyn.equations.parameter_bounds.require(conditions.parameters)
+        require_inertia(dyn, conditions.parameters)
     course = free_course(*span, problem.plan.tables())
     with ProgressBar(problem.layout.model) as bar:
         listener = told(progress, bar)
-        failures = conditions.settle(problem.layout)
+        failures = conditions.settle(problem.layout, dyn)
         conditions.u[:] = problem.with_dependent(start, conditions.q, conditions.u, u, conditions.parameters)
         return _run((problem, conditions, course, method), failures, progress=listener)
 

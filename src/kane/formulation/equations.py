@@ -16,6 +16,7 @@ from kane.formulation.constraints.candidates import CandidateEquations, candidat
 from kane.formulation.constraints.embedding import Embedding, InNumbers, NoConstraints, OnGraph, weighted_sum
 from kane.formulation.constraints.rows import Equation, constraint_equations
 from kane.formulation.explicit.partial_velocities import PartialVelocities, partial_velocities
+from kane.formulation.parameter_bounds import ParameterBounds
 from kane.formulation.quantities.counts import OperationTable, count
 from kane.formulation.quantities.poses import FixedFrame
 from kane.formulation.quantities.programs import written
@@ -311,6 +312,12 @@ class Equations:
     def route(self) -> Route:
         """By which M, bias and udot are derived."""
         return self.route_of(self)
+
+    @cached_property
+    def parameter_bounds(self) -> ParameterBounds:
+        """The requirements of the model on values of the parameters that are left."""
+        written = [replace(r, expressions=self.baked_in(r.expressions)) for r in self.model.requirements]
+        return ParameterBounds(written, self.parameters, self.defaults)
 
     def baked_in(self, expressions: Any) -> tuple[Expr, ...]:
         """Expressions with dependent speeds and the parameters that were substituted for good replaced."""

@@ -18,6 +18,7 @@ from kane.formulation.constraints.near_state import read_near
 from kane.formulation.constraints.rows import constraint_equations
 from kane.formulation.equations import Equations
 from kane.formulation.explicit.route import ExplicitRoute
+from kane.formulation.parameter_bounds import given_parameters
 from kane.formulation.reactions.loads import with_reaction_loads
 from kane.formulation.read_model import probe_of, snapshot, system_of
 from kane.formulation.recursive.applied import applied_loads
@@ -158,6 +159,8 @@ def substitute(equations: Equations, **values: Any) -> Equations:
         baked={**equations.baked, **constants},
         controllers={**_replaced(equations.controllers, forces), **forces},
     )
+    if constants:
+        given_parameters(found, None)
     return with_reaction_loads(found, reactions) if reactions else found
 
 

@@ -16,6 +16,7 @@ from kane.geometry.scalars import Triple, cross, dot
 from kane.model.body import Body, Direction, Point
 from kane.model.checks import cure_of, require_fixed
 from kane.model.connection import Connection, JointCoordinate
+from kane.model.requirements import POSITIVE, require_of_parameters
 
 if TYPE_CHECKING:
     from kane.model.model import Model
@@ -39,6 +40,8 @@ def require_direction(who: str, direction: Any) -> None:
         raise ModelError(
             f"{who} has the direction (0, 0, 0) of body {direction.body.name!r}; give one that is not zero"
         )
+    square = f"the square of a direction of body {direction.body.name!r} in {who}"
+    require_of_parameters(direction.body.model, square, POSITIVE, dot(direction.components, direction.components))
 
 
 def require_one_model(who: str, *bodies: Body) -> None:
@@ -65,6 +68,7 @@ def require_positive(model: Model, value: Any, what: str) -> None:
     known = at_defaults(model, x)
     if not known > 0.0:
         raise ModelError(f"{what} is {known:.12g} m; give a positive number")
+    require_of_parameters(model, what, POSITIVE, x)
 
 
 def require_geometric(model: Model, value: Any, what: str) -> Scalar:

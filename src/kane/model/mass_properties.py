@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from kane.errors import ModelError, shown
 from kane.expression.node import Scalar
-from kane.geometry.inertia import checked_inertia, inertia_matrix, shift_from_mass_centre
+from kane.geometry.inertia import checked_inertia, inertia_matrix, shift_from_mass_centre, six
 from kane.geometry.scalars import Matrix, Triple, is_zero
 from kane.model.body import triple
 from kane.model.checks import require_fixed
+from kane.model.requirements import INERTIA, MASS, require_of_parameters
 
 if TYPE_CHECKING:
     from kane.model.model import Model
@@ -43,6 +44,9 @@ def mass_properties(
         centre, rows = _about_mass_centre(who, m, first, about_origin)
     rows = checked_inertia(who, m, rows)
     require_fixed([m, *centre, *(x for row in rows for x in row)], f"the mass, mass centre or inertia of {who}")
+    if moments is None:  # those of ``identify`` give the measured motion together, and need not be of bodies one by one
+        require_of_parameters(model, f"the mass of {who}", MASS, m)
+        require_of_parameters(model, f"the least principal moment of inertia of {who}", INERTIA, *six(rows))
     return m, centre, rows, given
 
 

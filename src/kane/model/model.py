@@ -23,6 +23,7 @@ from kane.model.joints.joint import Joint
 from kane.model.loads.load import Load
 from kane.model.mass_properties import ORIGIN, mass_properties
 from kane.model.picture.drawing import graph_text, html, summary
+from kane.model.requirements import Requirement
 from kane.model.shapes.shape import Shape
 from kane.model.speed_choice import SpeedChoice, checked_choice
 
@@ -45,6 +46,7 @@ class Model(Candidates):
         shapes: what bodies look like, see ``Body.shape``.
         coordinate_order: names of coordinates that stand first in q.
         notes: what an importer left out, in words.
+        requirements: on expressions of parameters: masses, lengths and coefficients, checked where values are given.
     """
 
     def __init__(self, name: str = "model", gravity: Sequence[Scalar] = (0.0, 0.0, -9.81)) -> None:
@@ -63,6 +65,7 @@ class Model(Candidates):
         self.frames: dict[str, BodyFrame] = {}
         self.shapes: list[Shape] = []
         self.notes: list[str] = []
+        self.requirements: list[Requirement] = []
         self.coordinate_order: tuple[str, ...] = ()
         self._symbols = {"t"}  # names of time, parameters, inputs, coordinates and speeds
         self._parents: dict[Body, Body] = {}

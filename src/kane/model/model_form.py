@@ -33,6 +33,7 @@ from kane.model.constraints import Constraint, Row
 from kane.model.contacts import Candidate, Coulomb, Intermittent, Newton, Poisson, Thresholds
 from kane.model.joints.recorded_pose import RecordedOrientation, RecordedPosition
 from kane.model.model import Model
+from kane.model.requirements import INERTIA, REQUIRED, require_of_parameters
 from kane.model.shapes.shape import Shape
 
 FORMAT = Format("kane model", 1)
@@ -165,6 +166,7 @@ def described(model: Model, write: Writer) -> dict[str, Any]:
         "coordinates": list(model.coordinate_order),
         "notes": list(model.notes),
         "shapes": [write(shape, f"shape {k}") for k, shape in enumerate(model.shapes, start=1)],
+        "requirements": [write([r.what, r.kind, r.expressions], r.what) for r in model.requirements],
     }
 
 
@@ -232,6 +234,18 @@ def declare(model: Model, content: Mapping[str, Any], read: Reader) -> None:
         require(shape, Shape, "the shapes of the file are shapes such as kane.Box")
         require_points("a shape of the file", shape.origin)
         model.shapes.append(shape)
+    for raw in content.get("requirements", ()):  # those of shapes are known, those of constraints are not
+        _require_again(model, read(raw))
+
+
+def _require_again(model: Model, raw: Any) -> None:
+    """Require of parameters what a declaration did before it was written as equations."""
+    if not isinstance(raw, tuple) or len(raw) != 3 or not isinstance(raw[0], str) or raw[1] not in REQUIRED:
+        raise ImportFileError(f"{raw!r} is no requirement on parameters that this kane knows")
+    what, kind, expressions = raw
+    if not isinstance(expressions, tuple) or len(expressions) != (6 if kind == INERTIA else 1):
+        raise ImportFileError(f"the requirement on {what} has {expressions!r} in place of expressions")
+    require_of_parameters(model, what, kind, *(model.scalar(x, what) for x in expressions))
 
 
 def taken(content: Mapping[str, Any], key: str, kind: type) -> Any:

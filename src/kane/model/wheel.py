@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kane.errors import ModelError, shown
 from kane.expression.node import Scalar
 from kane.geometry.scalars import dot
+from kane.model.arguments import require_positive
 from kane.model.body import Direction, Point
 from kane.model.connection import Connection
 from kane.model.joints import Revolute
@@ -30,7 +31,7 @@ class Wheel:
     def __post_init__(self) -> None:
         if not isinstance(self.turn, Connection) or not isinstance(self.turn.joint, Revolute):
             raise ModelError(f"a Wheel turns on a kane.Revolute joint, not on {shown(self.turn)}")
-        self.turn.child.model.scalar(self.radius, f"the radius of wheel {self.name!r}")
+        require_positive(self.turn.child.model, self.radius, f"the radius of wheel {self.name!r}")
 
     @property
     def name(self) -> str:

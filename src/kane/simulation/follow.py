@@ -10,7 +10,7 @@ import numpy as np
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers
-from kane.model.named_vector import named_vector
+from kane.formulation.parameter_bounds import given_parameters
 from kane.simulation.asked.prescribed import Array, courses, speeds_along
 from kane.simulation.layout import Layout
 from kane.simulation.recorded.followed_motion import FollowedMotion
@@ -44,7 +44,7 @@ def follow(dyn: Dynamics, *, q: Any, times: Any, parameters: Any = None) -> Foll
         raise ModelError(f"follow needs Dynamics, as kane.build(equations) makes them, not {shown(dyn)}")
     e, layout = dyn.equations, Layout.of(dyn.equations)
     at = _times(times)
-    values = named_vector(parameters, layout.parameters, layout.parameter_defaults, "parameter")
+    values = given_parameters(dyn.equations, parameters)
     named = dict(zip(layout.parameters, values.tolist(), strict=True))
     course = courses(e, q, at, named)
     u, udot = speeds_along(e.unconstrained, course, at, named)

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
+from kane.dynamics.inertia_left import require_inertia
 from kane.errors import SimulationError
-from kane.model.named_vector import named_vector
+from kane.formulation.parameter_bounds import given_parameters
 from kane.native.arrays import (
     ASIDE,
     CHANGE,
@@ -103,7 +104,8 @@ class Problem:
     def of(cls, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> Problem:
         """The problem that Dynamics, inputs, parameters and events pose."""
         layout = Layout.of(dyn.equations)
-        values = named_vector(parameters, layout.parameters, layout.parameter_defaults, "parameter")
+        values = given_parameters(dyn.equations, parameters)
+        require_inertia(dyn, values)
         plan = plan_inputs(inputs, layout.inputs, layout.input_defaults)
         rhs, controls, laws = dyn.function("rhs"), None, {}
         settle: ArrayFunction | None = dyn.settle

@@ -19,8 +19,8 @@ from kane.errors import ModelError, shown
 from kane.expression.arguments import number, words
 from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
+from kane.formulation.parameter_bounds import given_parameters
 from kane.model.checks import near
-from kane.model.named_vector import named_vector
 from kane.simulation.layout import Layout
 
 # A row is implied by others if, made of length one, less than this of it is left beside them. Near singular positions
@@ -117,7 +117,7 @@ def assemble(
         )
     dyn = equations if isinstance(equations, Dynamics) else build(equations)
     layout = Layout.of(dyn.equations)
-    values = named_vector(parameters, layout.parameters, layout.parameter_defaults, "parameter")
+    values = given_parameters(dyn.equations, parameters)
     time, (held, kept) = _time(dyn.equations, t), _held(layout, fixed)
     x = layout.initial_state(q, u)
     guess, speeds = x[: len(layout.coordinates)], x[len(layout.coordinates) :]

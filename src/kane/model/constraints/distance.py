@@ -12,6 +12,7 @@ from kane.model.body import Point
 from kane.model.connection import coordinate_rate
 from kane.model.constraints.constraint import Constraint, Row
 from kane.model.constraints.relative import dot, position, velocity
+from kane.model.requirements import POSITIVE, require_of_parameters
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Distance(Constraint):
                 f"the length of a Distance is {known:.12g} m; give a positive number, or for points that meet a "
                 "kane.Coincidence"
             )
+        require_of_parameters(self.P.body.model, "the length of a Distance", POSITIVE, L)
 
     @property
     def title(self) -> str:

@@ -11,6 +11,7 @@ from kane.model.arguments import at_defaults, coordinate, require_one_model
 from kane.model.checks import require_fixed
 from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints.constraint import Constraint, Row
+from kane.model.requirements import NOT_ZERO, require_of_parameters
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Gear(Constraint):
         require_fixed(values, "the ratio or offset of a Gear")
         if at_defaults(model, self.ratio) == 0.0:
             raise ModelError(f"the ratio of a Gear is 0; to hold {a.name!r} still give kane.Prescribed a number")
+        require_of_parameters(model, "the ratio of a Gear", NOT_ZERO, self.ratio)
 
     @property
     def title(self) -> str:

@@ -15,6 +15,7 @@ from kane.model.body import Point
 from kane.model.connection import coordinate_rate
 from kane.model.constraints.constraint import Constraint, Row
 from kane.model.constraints.relative import position, velocity
+from kane.model.requirements import POSITIVE, require_of_parameters
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,11 @@ class Rope(Constraint):
             raise ModelError(f"a Rope runs through a list of two or more points, not {shown(self.points)}")
         require_points("a Rope", *self.points)
         model = self.points[0].body.model
-        known = at_defaults(model, require_geometric(model, self.length, "the length of a Rope"))
+        length = require_geometric(model, self.length, "the length of a Rope")
+        known = at_defaults(model, length)
         if known <= 0.0:
             raise ModelError(f"the length of a Rope is {known:.12g} m; give a positive number")
+        require_of_parameters(model, "the length of a Rope", POSITIVE, length)
         for P, Q in pairwise(self.points):
             if P == Q:
                 raise ModelError(f"a Rope passes a point of body {P.body.name!r} twice running; name it once")

@@ -9,6 +9,7 @@ from kane.errors import ModelError
 from kane.expression.node import Scalar
 from kane.model.arguments import at_defaults
 from kane.model.checks import require_fixed
+from kane.model.requirements import NOT_NEGATIVE, require_of_parameters
 
 if TYPE_CHECKING:
     from kane.model.model import Model
@@ -63,6 +64,7 @@ def checked_friction(model: Model, friction: Coulomb | Thresholds, who: str) -> 
             f"the kinetic friction {low:.12g} of {who} is more than the static one, {high:.12g}; what sticks would "
             "slip at once and stick again: give static >= kinetic"
         )
+    require_of_parameters(model, f"the static friction of {who} less the kinetic one", NOT_NEGATIVE, static - kinetic)
     return type(friction)(static, kinetic)
 
 
@@ -77,4 +79,5 @@ def checked_coefficient(model: Model, value: Scalar | None, what: str) -> Scalar
     known = at_defaults(model, x)
     if not known >= 0.0:
         raise ModelError(f"{what} is {known:.12g}; give a number that is not negative")
+    require_of_parameters(model, what, NOT_NEGATIVE, x)
     return x

@@ -9,6 +9,7 @@ from kane.errors import ModelError
 from kane.expression.node import Scalar
 from kane.model.arguments import at_defaults
 from kane.model.checks import require_fixed
+from kane.model.requirements import FRACTION, require_of_parameters
 
 if TYPE_CHECKING:
     from kane.model.model import Model
@@ -63,4 +64,5 @@ def checked_restitution(model: Model, law: Poisson | Newton, who: str) -> Poisso
     known = at_defaults(model, e)
     if not 0.0 <= known <= 1.0:
         raise ModelError(f"{what} is {known:.12g}; give a number from 0, plastic, to 1, elastic")
+    require_of_parameters(model, what, FRACTION, e)
     return type(law)(e)

@@ -13,6 +13,7 @@ from kane.model.constraints import Row
 from kane.model.contacts.candidate import Candidate
 from kane.model.contacts.member import Intermittent
 from kane.model.contacts.restitution import Newton, Poisson, law_of
+from kane.model.requirements import POSITIVE, require_of_parameters
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Stop(Intermittent):
             low, high = at_defaults(model, self.lower), at_defaults(model, self.upper)
             if low >= high:
                 raise ModelError(f"{who} goes from {low:.12g} to {high:.12g}, which leaves nothing; exchange them")
+            require_of_parameters(model, f"the travel of {who}", POSITIVE, self.upper - self.lower)
         object.__setattr__(self, "joint", along)
 
     @property

@@ -11,6 +11,7 @@ from kane.model.arguments import at_defaults
 from kane.model.constraints.constraint import Row
 from kane.model.constraints.relative import dot, position, velocity
 from kane.model.constraints.rolling.carrier import carried
+from kane.model.requirements import POSITIVE, require_of_parameters
 from kane.model.shapes import Disk, Rim
 
 
@@ -44,4 +45,7 @@ def _centres_apart(disk: Disk, rim: Rim) -> Scalar:
             f"the disk of body {A.name!r}, radius {r:.12g} m, does not fit into the ring of body {B.name!r}, "
             f"radius {-bend:.12g} m; give the ring the larger radius"
         )
+    if bend < 0.0:
+        room = f"the radius of the ring of body {B.name!r} less that of the disk of body {A.name!r}"
+        require_of_parameters(A.model, room, POSITIVE, -1.0 * d)
     return d

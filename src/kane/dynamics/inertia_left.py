@@ -1,0 +1,45 @@
+"""Values of parameters with which a mass vanishes: refused where a motion is left without inertia."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.errors import ModelError
+
+if TYPE_CHECKING:
+    from kane.dynamics.dynamics import Dynamics
+
+
+def require_inertia(dyn: Dynamics, values: NDArray[np.float64]) -> None:
+    """Refuse parameters, (..., p), that leave some motion without inertia, so that it has no accelerations.
+
+    The rank of the mass matrix at a state picked at random is compared with that at the default values. A load of no
+    mass on a body that has one leaves the rank as it is.
+
+    Raises:
+        ModelError: naming the parameters that vanish.
+    """
+    e = dyn.equations
+    rows = values.reshape(math.prod(values.shape[:-1]), len(e.parameters))
+    for row in np.unique(rows[e.parameter_bounds.weightless(rows)], axis=0):
+        if _rank(dyn, row) < _rank(dyn, dyn.parameters):
+            zero = [f"{leaf.name} = 0" for leaf, x in zip(e.parameters, row, strict=True) if x == 0.0]
+            raise ModelError(
+                f"some motion of {e.name!r} has neither mass nor inertia with {', '.join(zero)}, and so no "
+                "accelerations; give these parameters values above zero"
+            )
+
+
+def _rank(dyn: Dynamics, values: NDArray[np.float64]) -> int:
+    """The rank of the mass matrix at a random state."""
+    e = dyn.equations
+    q = np.random.default_rng(0).normal(size=len(e.q))
+    for start in e.quaternions:
+        q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
+    named = dict(zip((leaf.name for leaf in e.parameters), values, strict=True))
+    M = dyn.mass_matrix(q, 0.3, parameters=named)
+    return int(np.linalg.matrix_rank(M)) if np.isfinite(M).all() else 0

@@ -1,0 +1,85 @@
+"""Values of parameters checked against the requirements that a model has on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.errors import ModelError
+from kane.expression.node import Expr
+from kane.expression.operations import PARAMETER
+from kane.model.named_vector import named_vector
+from kane.model.requirements import INERTIA, MASS, REQUIRED, Requirement
+
+if TYPE_CHECKING:
+    from kane.formulation.equations import Equations
+
+Array = NDArray[np.float64]
+
+
+class ParameterBounds:
+    """The requirements of a model in the parameters that are left in its equations.
+
+    Args:
+        requirements: of the model, what was substituted put in.
+        parameters: the leaves, in the order of the run-time array.
+        defaults: values by name.
+    """
+
+    def __init__(
+        self, requirements: Sequence[Requirement], parameters: Sequence[Expr], defaults: Mapping[str, float]
+    ) -> None:
+        self._requirements, self._leaves = requirements, parameters
+        self._places = {leaf: k for k, leaf in enumerate(parameters)}
+        self._defaults = np.array([defaults[leaf.name] for leaf in parameters])
+
+    def require(self, values: Array) -> None:
+        """Refuse values, (..., parameters), that break a requirement.
+
+        Raises:
+            ModelError: naming the quantity and the parameters.
+        """
+        for requirement in self._requirements:
+            found = self._quantity(requirement, values)
+            broken = REQUIRED[requirement.kind].fails(found)
+            if broken.any():
+                at = np.unravel_index(int(np.argmax(broken)), broken.shape)
+                row = np.broadcast_to(values, (*broken.shape, len(self._leaves)))[at]
+                given = {leaf.name: float(row[k]) for leaf, k in self._places.items()}
+                raise ModelError(requirement.fault(float(found[at]), given))
+
+    def allows(self, values: Array) -> NDArray[np.bool_]:
+        """Which rows of values, (rows, parameters), break none."""
+        fine = np.ones(len(values), bool)
+        for requirement in self._requirements:
+            fine &= ~REQUIRED[requirement.kind].fails(self._quantity(requirement, values))
+        return fine
+
+    def weightless(self, values: Array) -> NDArray[np.bool_]:
+        """Rows of values, (rows, parameters), in which a mass or an inertia vanishes that does not at the defaults."""
+        found = np.zeros(len(values), bool)
+        for requirement in self._requirements:
+            if requirement.kind in (MASS, INERTIA) and self._quantity(requirement, self._defaults) > 0.0:
+                found |= self._quantity(requirement, values) == 0.0
+        return found
+
+    def _quantity(self, requirement: Requirement, values: Array) -> Array:
+        if len(requirement.expressions) == 1 and requirement.expressions[0].op == PARAMETER:
+            return np.asarray(values[..., self._places[requirement.expressions[0]]])
+        found = requirement.quantity({leaf: values[..., k] for leaf, k in self._places.items()})
+        return np.broadcast_to(found, values.shape[:-1])
+
+
+def given_parameters(equations: Equations, parameters: Any) -> Array:
+    """Values of all parameters of some equations, checked: an array, or some by name and the others at their defaults.
+
+    Raises:
+        ModelError: unknown names, no finite numbers, or values that break a requirement of the model.
+    """
+    names = [leaf.name for leaf in equations.parameters]
+    values = named_vector(parameters, names, [equations.defaults[name] for name in names], "parameter")
+    equations.parameter_bounds.require(values)
+    return values
