@@ -413,6 +413,8 @@ def test_bad_data_are_refused():
         ((TIME, q, u, udot, q, q), "inputs and forces are both given"),
         ((TIME, q, u, None, None, q), "needs accelerations"),
         ((TIME, q, u, "udot"), "must be an array"),
+        ((TIME, q, None, udot), "udot is given without u"),
+        ((TIME, None, u), "q is None"),
     ]:
         with pytest.raises(ModelError, match=message):
             kane.Measurements(*arguments)

@@ -168,3 +168,48 @@ def test_data_that_are_no_states_of_the_loop_are_refused():
     q, u = np.array([np.pi, 0.0, np.pi / 2]) + 1e-3 * random.normal(size=(40, 3)), np.zeros((40, 3))
     with pytest.raises(ModelError, match=r"constraints of 'four_bar' do not hold in these data: settling moves q"):
         kane.identify(dyn, kane.Measurements(0.02 * np.arange(40.0), q, u, inputs=np.zeros(40)), ["mu", "oil"])
+
+
+def test_coordinates_alone_give_the_parameters_within_their_stated_errors(moved):
+    """No speeds were measured: those where stretches begin are sought with the parameters."""
+    dyn, profile, run, truth = moved
+    guess, z = {name: 1.3 * value for name, value in truth.items()}, []
+    for seed in range(2):
+        q = noisy(run, profile.values, dyn.equations.quaternions, seed).q
+        fit = kane.identify(dyn, kane.Measurements(run.time, q, inputs=profile.values), list(truth), start=guess)
+        z += [(fit.values[n] - truth[n]) / fit.standard_errors[n] for n in truth]
+        assert fit.channels == Channels.of(dyn).names[: len(fit.noise)]
+        assert fit.residuals.shape == (len(run.time), len(fit.channels)) == (len(run.time), len(dyn.equations.u))
+        expected = [2e-3 if name.endswith(" dt") else 1e-3 for name in fit.channels]
+        assert fit.noise == pytest.approx(expected, rel=0.25)  # of 121 numbers: four times 6 %
+    assert np.abs(z).max() < 4.0  # of six normal numbers
+
+
+def test_coordinates_without_noise_give_the_parameters_to_the_error_of_the_run(moved):
+    dyn, profile, run, truth = moved
+    fit = kane.identify(
+        dyn,
+        kane.Measurements(run.time, run.q, None, inputs=profile.values),
+        list(truth),
+        start={name: 1.3 * value for name, value in truth.items()},
+    )
+    assert fit.values == pytest.approx(truth, rel=1e-8)  # RK8 keeps 1e-9 a step
+
+
+def test_speeds_that_were_measured_lower_the_errors(moved):
+    dyn, profile, run, truth = moved
+    whole = noisy(run, profile.values, dyn.equations.quaternions, 0)
+    errors_of = [
+        kane.identify(dyn, kane.Measurements(run.time, whole.q, u, inputs=profile.values), list(truth)).standard_errors
+        for u in (whole.u, None)
+    ]
+    assert all(errors_of[0][name] < errors_of[1][name] for name in truth)
+
+
+def test_noise_of_coordinates_alone_has_as_many_numbers_as_these(moved):
+    dyn, profile, run, truth = moved
+    data = kane.Measurements(run.time, run.q, inputs=profile.values)
+    with pytest.raises(ModelError, match=f"or {len(dyn.equations.u)}: of "):
+        kane.identify(dyn, data, list(truth), noise=[1e-3] * 20)
+    fit = kane.identify(dyn, data, list(truth), noise=1e-3)
+    assert fit.noise == pytest.approx(np.full(len(dyn.equations.u), 1e-3))

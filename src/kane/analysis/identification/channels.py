@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.analysis.identification.measurements import Measurements
 from kane.analysis.small_motions import displacement_names
 from kane.dynamics.dynamics import Dynamics
 from kane.formulation.derivatives.variables import displacements
@@ -44,6 +45,11 @@ class Channels:
             names += turns.get(k, [] if leaf in parts else [leaf.name])
         return cls(tuple(names), tuple(e.quaternions), len(e.q) + len(e.u))
 
+    def measured(self, data: Measurements) -> slice:
+        """The channels that data have: those of the coordinates alone where no speeds were measured."""
+        n_u = self.width - data.q.shape[1]
+        return slice(len(self.names) if data.u is not None else len(self.names) - n_u)
+
     def slopes(self, about: Array) -> Array:
         """C of differences C (x - about) from states near those given, (states, channels, width)."""
         found = np.zeros((len(about), len(self.names), self.width))
@@ -60,7 +66,7 @@ class Channels:
         return found
 
     def continued(self, x: Array) -> Array:
-        """States one after the other, each quaternion of the sign that is next to the one before."""
+        """States, or coordinates, one after the other, each quaternion of the sign that is next to the one before."""
         found = np.array(x)
         for start in self.quaternions:
             part = found[:, start : start + 4]

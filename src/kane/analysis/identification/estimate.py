@@ -20,6 +20,9 @@ ROUNDS = 3
 TIGHT = 1e-10
 # Residuals of so little of their size, or of one, are round-off.
 NOISELESS = 1e-13
+# A motion is found where in every channel residuals are less than this share of the spread of the data, which is where
+# half of their square is explained, or than so many times the noise by which neighbours differ.
+EXPLAINED, ROUGH = 0.7, 3.0
 
 
 class Estimate(NamedTuple):
@@ -159,3 +162,14 @@ def noise_of(lengths: Array, states: int, unknown: int) -> Array:
     """Standard deviation of each channel from the lengths of its residuals, less what the unknowns took of them."""
     sizes = lengths / np.sqrt(states - unknown / len(lengths))
     return np.maximum(sizes, NOISELESS * max(float(sizes.max()), NOISELESS))
+
+
+def spread_of(data: Array) -> Array:
+    """Sizes of channels: of each by itself, and of all."""
+    return np.asarray(data.std(axis=0) + data.std() + NOISELESS)
+
+
+def small_beside(left: Array, data: Array) -> NDArray[np.bool_]:
+    """Which of these deviations are small beside those of the data, or beside their noise."""
+    rough = np.diff(data, 2, axis=0).std(axis=0) / np.sqrt(6.0) if len(data) > 2 else np.inf
+    return np.asarray(left <= np.maximum(EXPLAINED * data.std(axis=0), np.maximum(ROUGH * rough, NOISELESS)))

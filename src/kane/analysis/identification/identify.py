@@ -52,7 +52,8 @@ def identify(
     is found first, at random states; then which of these the data tell apart.
 
     Without accelerations the motion itself is compared, by multiple shooting: it is simulated in stretches, whose
-    beginnings are sought with the parameters, so that each goes on where the one before ended.
+    beginnings are sought with the parameters, so that each goes on where the one before ended. Without speeds the
+    coordinates alone are compared, and the speeds where stretches begin are sought with the rest.
 
     Standard errors are those of independent errors of the forces, or of the states. What is not modelled (friction, an
     elastic gear) makes residuals that are no such noise: look at ``fit.residuals`` before trusting them.
@@ -121,7 +122,10 @@ def _require_open(dyn: Dynamics, data: Measurements, start: Mapping[str, float] 
 
 def _channels(fitted: Regression) -> tuple[str, ...]:
     """What the residuals are of: forces, or where accelerations were not measured the states themselves."""
-    return fitted.channels if fitted.data.udot is not None else Channels.of(fitted.dyn).names
+    if fitted.data.udot is not None:
+        return fitted.channels
+    channels = Channels.of(fitted.dyn)
+    return channels.names[channels.measured(fitted.data)]
 
 
 def _given_noise(noise: Any, channels: Sequence[str]) -> Array | None:

@@ -23,10 +23,12 @@ class Measurements:
 
         data = kane.Measurements(time, q, u, udot, forces=tau)
         data = kane.Measurements(time, q, u, inputs=voltages)  # without accelerations
+        data = kane.Measurements(time, q, inputs=voltages)  # without speeds
 
     Args:
         time: (k,) [s], increasing.
-        q, u: coordinates (k, nq) and speeds (k, n), in the order of ``equations.q`` and ``.u``.
+        q: coordinates (k, nq), in the order of ``equations.q``.
+        u: speeds (k, n), in the order of ``equations.u``; without them motions are fitted to the coordinates alone.
         udot: accelerations (k, n); without them motions are fitted, not forces.
         inputs: (k, m), in the order of ``equations.inputs``, straight lines between the times; or kane.Held(times,
             values) of all inputs, values being (times, m), as a digital controller puts them out.
@@ -34,12 +36,12 @@ class Measurements:
 
     Raises:
         ModelError: times that do not increase, arrays of other lengths, what is no finite number, inputs and forces
-            both, or forces without accelerations.
+            both, forces without accelerations, or accelerations without speeds.
     """
 
     time: Any
     q: Any
-    u: Any
+    u: Any = None
     udot: Any = None
     inputs: Any = None
     forces: Any = None
@@ -63,6 +65,10 @@ class Measurements:
         for word in ("q", "u", "udot", "inputs", "forces"):
             if getattr(self, word) is not None:
                 object.__setattr__(self, word, _rows(getattr(self, word), word, len(time)))
+        if self.q is None:
+            raise ModelError("q is None; give the coordinates that were measured, (k, nq)")
+        if self.udot is not None and self.u is None:
+            raise ModelError("udot is given without u, and forces depend on both; give u too, or leave udot out")
         if self.inputs is not None and self.profile is None:
             object.__setattr__(self, "profile", Interpolated(time, self.inputs))
         if self.inputs is not None and self.forces is not None:
@@ -107,8 +113,8 @@ class Measurements:
         return Measurements(*(None if x is None else x[first:last] for x in parts))
 
     def __repr__(self) -> str:
-        kind = "without" if self.udot is None else "with"
-        return f"<Measurements: {len(self)} states from {self.time[0]:.6g} s to {self.time[-1]:.6g} s, {kind} udot>"
+        kind = "without u" if self.u is None else "without udot" if self.udot is None else "with udot"
+        return f"<Measurements: {len(self)} states from {self.time[0]:.6g} s to {self.time[-1]:.6g} s, {kind}>"
 
 
 def _rows(values: Any, word: str, count: int) -> Array:

@@ -24,7 +24,16 @@ from kane.analysis.identification.beginnings import beginnings
 from kane.analysis.identification.channels import Channels
 from kane.analysis.identification.combinations import Combinations, combinations_of, triangle
 from kane.analysis.identification.contacting import ContactVariational
-from kane.analysis.identification.estimate import NOISELESS, ROUNDS, Estimate, noise_of, require_enough, require_some
+from kane.analysis.identification.estimate import (
+    ROUNDS,
+    Estimate,
+    noise_of,
+    require_enough,
+    require_some,
+    small_beside,
+    spread_of,
+)
+from kane.analysis.identification.guessed_speeds import guessed_speeds
 from kane.analysis.identification.regression import Regression
 from kane.analysis.identification.variational import Variational
 from kane.errors import ModelError, SimulationError
@@ -55,9 +64,6 @@ NEARER = 0.5
 OUTSIDE, NORMAL = 10.0, 0.6745
 # Weights are found anew while noise falls below this share of itself; in so many rounds it falls to round-off.
 FALLS, MOST_ROUNDS = 0.5, 12
-# A motion is found where in every channel residuals are less than this share of the spread of the data, which is where
-# half of their square is explained, or than so many times the noise by which neighbours differ.
-EXPLAINED, ROUGH = 0.7, 3.0
 
 
 class _Unknowns(NamedTuple):
@@ -71,9 +77,9 @@ class _Looked(NamedTuple):
     """A motion in stretches, not weighted.
 
     Attributes:
-        residuals: (k, channels).
+        residuals: (k, measured channels).
         gaps: (stretches - 1, channels), where each stretch ends less where the next begins.
-        J, gap_J: their slopes by the beginning and the parameters, (., channels, freedoms + p).
+        J, gap_J: their slopes by the beginning and the parameters, (., their channels, freedoms + p).
         moves: T, the changes of each beginning that are possible, (stretches, nx, freedoms).
         joined: slopes of where the next one begins, (stretches - 1, channels, freedoms).
     """
@@ -86,8 +92,9 @@ class _Looked(NamedTuple):
     joined: Array
 
     def cost(self, noise: Array) -> float:
-        """The weighted sum of squares."""
-        return float(((self.residuals / noise) ** 2).sum() + ((self.gaps / (JOINED * noise)) ** 2).sum())
+        """The weighted sum of squares; ``noise`` has the channels that were measured first."""
+        own = noise[: self.residuals.shape[1]]
+        return float(((self.residuals / own) ** 2).sum() + ((self.gaps / (JOINED * noise)) ** 2).sum())
 
 
 def estimate_by_motions(
@@ -101,8 +108,8 @@ def estimate_by_motions(
     """
     names = [fitted.names[i] for i in structure.independent]
     shooting = _Shooting.of(fitted, names, [places[i] for i in structure.independent], values)
-    data, p = shooting.channels.series(shooting.measured), len(names)
-    noise = FIRST_NOISE * shooting.spread if given is None else given
+    data, p = shooting.channels.series(shooting.measured)[:, shooting.seen], len(names)
+    noise = FIRST_NOISE * shooting.spread if given is None else shooting.of_all(given)
     at = _Unknowns(values, shooting.begins(values))
     looked = shooting.look(at)
     require_enough(data.size, p + looked.moves.shape[2])
@@ -118,7 +125,7 @@ def estimate_by_motions(
         raise _lost(fitted.names, values[places], shooting.farthest(found))
     J = np.zeros((p + 1, len(fitted.names)))
     J[:, structure.independent] = R[:, :p]
-    return Estimate(found.at.values, found.looked.residuals, J, found.noise, base)
+    return Estimate(found.at.values, found.looked.residuals, J, found.noise[shooting.seen], base)
 
 
 def _lost(names: Sequence[str], start: Array, farthest: str = "") -> ModelError:
@@ -133,13 +140,7 @@ def _lost(names: Sequence[str], start: Array, farthest: str = "") -> ModelError:
 def _explains(found: _Found, data: Array) -> bool:
     """Whether a search has ended, where residuals are small beside what was measured, or as rough as its noise."""
     left = np.linalg.norm(found.looked.residuals, axis=0) / np.sqrt(len(data) - data.shape[1])
-    return found.ended and bool(_small(left, data).all() and np.isfinite(found.at.values).all())
-
-
-def _small(left: Array, data: Array) -> NDArray[np.bool_]:
-    """Which of these deviations are small beside those of the data, or beside their noise."""
-    rough = np.diff(data, 2, axis=0).std(axis=0) / np.sqrt(6.0) if len(data) > 2 else np.inf
-    return np.asarray(left <= np.maximum(EXPLAINED * data.std(axis=0), np.maximum(ROUGH * rough, NOISELESS)))
+    return found.ended and bool(small_beside(left, data).all() and np.isfinite(found.at.values).all())
 
 
 class _Found(NamedTuple):
@@ -167,7 +168,8 @@ class _Shooting:
         places: of these parameters among all.
         channels: in which states are compared.
         time: of the measured states (k,) [s].
-        measured: q and u, (k, nx).
+        measured: q and u, (k, nx); speeds that were not measured are guesses from differences of q.
+        seen: the channels that were measured.
         cuts: the rows at which stretches begin, and the last row.
         spread: of each channel, by which residuals are told to be large or small.
     """
@@ -177,6 +179,7 @@ class _Shooting:
     channels: Channels
     time: Array
     measured: Array
+    seen: slice
     cuts: list[int]
     spread: Array
 
@@ -190,7 +193,9 @@ class _Shooting:
         """Of measured data."""
         data, channels = fitted.data, Channels.of(fitted.dyn)
         inputs = data.profile if fitted.dyn.equations.inputs else None
-        last, measured = len(data) - 1, channels.continued(np.hstack([data.q, data.u]))
+        last, measured = len(data) - 1, channels.continued(data.q if data.u is None else np.hstack([data.q, data.u]))
+        if data.u is None:
+            measured = guessed_speeds(fitted.dyn, data.time, measured, values)
         if fitted.dyn.equations.candidates:
             begun = beginnings(fitted.dyn, values, data.time, measured, STRETCH)
             begun.require_known(fitted.dyn, names)
@@ -200,7 +205,13 @@ class _Shooting:
         else:
             motion = Variational.of(fitted.dyn, inputs, values, names)
             rows = [*range(0, max(last - STRETCH // 2, 1), STRETCH)]
-        return cls(motion, places, channels, data.time, measured, [*rows, last], _spread(channels.series(measured)))
+        seen, spread = channels.measured(data), spread_of(channels.series(measured))
+        return cls(motion, places, channels, data.time, measured, seen, [*rows, last], spread)
+
+    def of_all(self, noise: Array) -> Array:
+        """Noise of all channels from that of the measured ones: an equal share of the spread."""
+        unseen = self.spread[self.seen.stop :]
+        return np.concatenate([noise, unseen * (noise / self.spread[self.seen]).max()])
 
     def begins(self, values: Array) -> Array:
         """Where stretches begin, from what was measured there.
@@ -211,7 +222,7 @@ class _Shooting:
         first = self.cuts[:-1]
         found = np.array([self.motion.settled(self.time[k], self.measured[k], values) for k in first])
         moved = np.abs(_times(self.channels.slopes(self.measured[first]), found - self.measured[first]))
-        near = _small(moved.max(axis=0), self.channels.series(self.measured))
+        near = small_beside(moved.max(axis=0), self.channels.series(self.measured))[self.seen]
         if not near.all():
             worst = int(np.argmin(near))
             raise ModelError(
@@ -235,9 +246,9 @@ class _Shooting:
             if self._nearer(by[row] @ (there - to[row]), by[row] @ (x[row] - to[row])):
                 x[row], S[row] = there, slopes
         looked = _Looked(
-            _times(C, x[own] - measured),
+            _times(C, x[own] - measured)[:, self.seen],
             _times(joins, x[joined] - begins),
-            C @ S[own],
+            (C @ S[own])[:, self.seen],
             joins @ S[joined],
             moves,
             joins @ moves[1:],
@@ -250,7 +261,9 @@ class _Shooting:
 
     def _nearer(self, other: Array, own: Array) -> bool:
         """Whether one residual is clearly smaller than another."""
-        return float(np.linalg.norm(other / self.spread)) < NEARER * float(np.linalg.norm(own / self.spread))
+        return bool(
+            np.linalg.norm((other / self.spread)[self.seen]) < NEARER * np.linalg.norm((own / self.spread)[self.seen])
+        )
 
     def reduced(self, looked: _Looked, noise: Array) -> _Reduced:
         """All beginnings eliminated, first to last; columns are those of a beginning, of the next, of p, and r."""
@@ -260,7 +273,7 @@ class _Shooting:
             final = last == self.cuts[-1]
             own = slice(first, last + final)
             blocks = [np.insert(carried, [d] * d, 0.0, axis=1), _held(looked.moves[k], d + p + 1)]
-            blocks.append(_rows(looked.J[own], looked.residuals[own], noise, np.zeros((1, 1, d))))
+            blocks.append(_rows(looked.J[own], looked.residuals[own], noise[self.seen], np.zeros((1, 1, d))))
             if not final:
                 join = slice(k, k + 1)
                 blocks.append(_rows(looked.gap_J[join], looked.gaps[join], JOINED * noise, -looked.joined[join]))
@@ -275,7 +288,8 @@ class _Shooting:
             found, before = self.searched(found, sought), found.noise
             if weigh:
                 lengths, freedoms = np.linalg.norm(found.looked.residuals, axis=0), found.looked.moves.shape[2]
-                found = found._replace(noise=noise_of(lengths, len(self.time), len(sought) + freedoms))
+                own = noise_of(lengths, len(self.time), len(sought) + freedoms)
+                found = found._replace(noise=self.of_all(own))
                 if k + 1 >= ROUNDS and (found.noise > FALLS * before).all():
                     break
         return found
@@ -310,7 +324,7 @@ class _Shooting:
         """Which stretch of a motion with contacts is farthest from the data, in words."""
         if not self.contacts:
             return ""
-        off = ((found.looked.residuals / found.noise) ** 2).sum(axis=1)
+        off = ((found.looked.residuals / found.noise[self.seen]) ** 2).sum(axis=1)
         first, last = max(pairwise(self.cuts), key=lambda ends: float(off[ends[0] : ends[1] + 1].mean()))
         return (
             f" (it is farthest off between t = {self.time[first]:.6g} s and {self.time[last]:.6g} s: impacts or slips "
@@ -326,7 +340,7 @@ class _Shooting:
         if not self.contacts or not self._rough(found.noise):
             return
         off = np.abs(found.looked.residuals)
-        off /= np.maximum(np.median(off, axis=0) / NORMAL, INTEGRATED * self.spread)
+        off /= np.maximum(np.median(off, axis=0) / NORMAL, INTEGRATED * self.spread[self.seen])
         row, channel = np.unravel_index(int(np.argmax(off)), off.shape)
         if off[row, channel] > OUTSIDE:
             raise ModelError(
@@ -365,11 +379,6 @@ class _Shooting:
         if isinstance(refused, ModelError):  # so near to here
             raise ModelError(f"the search has come to a motion that has no derivative: {refused}") from refused
         return None
-
-
-def _spread(data: Array) -> Array:
-    """Sizes of channels: of each by itself, and of all."""
-    return np.asarray(data.std(axis=0) + data.std() + NOISELESS)
 
 
 def _times(A: Array, x: Array) -> Array:

@@ -1,0 +1,31 @@
+"""Speeds from which the search for a motion starts, where coordinates alone were measured."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.dynamics.dynamics import Dynamics
+
+Array = NDArray[np.float64]
+
+
+def guessed_speeds(dyn: Dynamics, time: Array, q: Array, values: Array) -> Array:
+    """States with speeds from which a search may start: differences of q, and u by least squares of qdot(q, u, t).
+
+    Args:
+        dyn: native code of the equations.
+        time: of the rows (k,) [s].
+        q: coordinates (k, nq), each quaternion of the sign next to the one before.
+        values: of all parameters.
+
+    Returns:
+        [q, u], (k, nq + n). The search replaces these speeds by those of the motion.
+    """
+    e = dyn.equations
+    n = len(e.u)
+    named = dict(zip((leaf.name for leaf in e.parameters), values.tolist(), strict=True))
+    qdot = np.gradient(q, time, axis=0)
+    still, *columns = (dyn.kinematics(q, u, time, parameters=named) for u in (np.zeros(n), *np.eye(n)))
+    Y = np.stack(columns, axis=-1) - still[..., None]
+    return np.hstack([q, (np.linalg.pinv(Y) @ (qdot - still)[..., None])[..., 0]])
