@@ -19,6 +19,10 @@ MJCF = """<mujoco><worldbody><body name="upper"><joint name="shoulder" axis="0 1
 <geom type="sphere" size="0.1" mass="1"/></body></worldbody></mujoco>"""
 
 
+# JSON that is not a finite number of its own, but that Python turns into one, into infinity, or into an OverflowError.
+NO_NUMBERS = (400 * "9", "1e400", "-1e400", "Infinity", "-Infinity", "NaN", "true", "null", '"1"', '"1_0"', "[1]", "{}")
+
+
 class Scene:
     """A double pendulum with a ball and a wheel on it, and whatever can be made of it."""
 

@@ -10,6 +10,7 @@ import threading
 
 import numpy as np
 import pytest
+from oracles.hostile_values import NO_NUMBERS
 from oracles.waiting import ENOUGH, until
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import serve
@@ -135,6 +136,10 @@ def test_a_force_that_the_loop_does_not_renew_is_not_passed_on(monkeypatch):
         '{"inverse3": [{"device_id": 7, "state": {"cursor_position": {"x": 1, "y": 2, "z": 0}}}]}',
         '{"inverse3": [{"device_id": "a", "state": {"cursor_position": {"x": "far", "y": 2, "z": 0}}}]}',
         "[" * 5000,
+        *(
+            f'{{"inverse3": [{{"device_id": "a", "state": {{"cursor_position": {{"x": {value}, "y": 2, "z": 0}}}}}}]}}'
+            for value in NO_NUMBERS
+        ),
     ],
 )
 def test_messages_that_are_none_move_nothing_and_are_answered_without_a_force(message):

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from oracles.browser import Browser
+from oracles.hostile_values import NO_NUMBERS
 from oracles.waiting import ENOUGH, until
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
@@ -246,6 +247,7 @@ def test_a_page_that_goes_away_is_a_device_that_vanishes_and_its_force_fades_wit
         "[]",
         "3",
         "[" * 3000,
+        *(f'{{"hand": [0, {value}, 0], "pressed": true}}' for value in NO_NUMBERS),
     ],
 )
 def test_what_no_mouse_says_ends_the_connection_and_moves_nothing(session, said):

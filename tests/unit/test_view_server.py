@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from oracles.hostile_values import NO_NUMBERS
 from oracles.waiting import ENOUGH, until
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
@@ -187,6 +188,7 @@ def test_a_stepper_is_followed_and_steered_by_who_has_control():
         '{"input": "F"}',
         "[" * 3000,
         '{"input": [], "value": 1}',
+        *(f'{{"input": "F", "value": {value}}}' for value in NO_NUMBERS),
     ],
 )
 def test_what_is_not_understood_ends_the_connection_and_changes_nothing(said):

@@ -12,6 +12,7 @@ import numpy as np
 from kane.display.motion import LEDGER, page, posed_form
 from kane.display.replay import trace_form
 from kane.display.scene import scene_of
+from kane.expression.arguments import number
 from kane.haptics.devices.pointer import Pointer
 from kane.haptics.played import COUPLER, HAND, form_of, parameters_of
 from kane.haptics.report import FAULTS
@@ -83,10 +84,10 @@ class _Mouse(Listener):
         self._session, self._hand, self._taken, self._pressed = session, hand, taken, False
 
     def hear(self, said: Mapping[str, Any]) -> str:
-        x, y, z = map(float, said["hand"])
+        x, y, z = (number(part, "a coordinate of the mouse", "metres") for part in said["hand"])
         pressed = said["pressed"]
-        if not (isinstance(pressed, bool) and math.isfinite(x + y + z)):
-            return "the mouse is nowhere"
+        if not isinstance(pressed, bool):
+            return "pressed is neither true nor false"
         if not self._taken:
             self._taken.append(self)
         if self._taken[0] is not self:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +15,7 @@ from kane.display.scene import scene_of
 from kane.dynamics.dynamics import Dynamics
 from kane.ensembles.ensemble import Ensemble
 from kane.errors import ModelError, shown
-from kane.expression.arguments import listed, require, whole
+from kane.expression.arguments import listed, number, require, whole
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate
 from kane.haptics.session import Session
@@ -205,9 +204,9 @@ class _Steering(Listener):
         self._inputs = inputs
 
     def hear(self, said: Mapping[str, Any]) -> str:
-        name, value = str(said["input"]), float(said["value"])
-        if name not in self._inputs or not math.isfinite(value):
-            return "there is no such input, or its value is no number"
+        name, value = said["input"], number(said["value"], "the value of an input")
+        if name not in self._inputs:
+            return "there is no such input"
         self._inputs[name] = value
         return ""
 

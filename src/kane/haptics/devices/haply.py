@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import mmap
 import multiprocessing
 import os
@@ -18,6 +17,7 @@ from typing import Any, final
 import numpy as np
 
 from kane.errors import ModelError, pip_install
+from kane.expression.arguments import number
 from kane.haptics.devices.device import Channel, Device, Traits
 from kane.haptics.devices.slot import Slot
 from kane.native.arrays import Vector
@@ -166,11 +166,12 @@ class Talk:
         try:
             states: list[Any] = json.loads(message).get("inverse3", [])
             (state, *_) = [s for s in states if self._id in ("", s["device_id"])]
-            position = [float(state["state"]["cursor_position"][axis]) for axis in "xyz"]
+            place = state["state"]["cursor_position"]
+            position = [number(place[axis], "a coordinate of the cursor", "metres") for axis in "xyz"]
             identity = state["device_id"]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return False
-        if not (isinstance(identity, str) and identity and all(map(math.isfinite, position))):
+        if not (isinstance(identity, str) and identity):
             return False
         self._id = identity
         self._slot.put(np.array(position), np.array([1.0, 0.0, 0.0, 0.0]))
