@@ -105,6 +105,74 @@ def test_without_delay_a_wall_is_passive_where_b_exceeds_half_k_t_and_the_dampin
     assert SampledLoop(0.1, 0.1, 1e-3, 1e-3).largest_passive(0.0) == pytest.approx(0.1 / 1.5e-3, rel=1e-6)
 
 
+def drawn(loop, K, B, angles):
+    """Energy of handle and wall in one sample, over the loss by b alone; negative where some motion draws energy.
+
+    The handle passes x(kT) = a z^k and x(kT + f T) = c z^k. Between them it moves at constant velocity, because this
+    loses least to b. The wall's force of sample k acts from x(kT + td) to x(kT + T + td). The energy is a Hermitian
+    form of (a, c), whose determinant is returned. Without a fraction of delay, a is c.
+    """
+    T, b = loop.period, loop.damping
+    whole, part = divmod(round(loop.delay / T * 1e6), 10**6)
+    f, z = part * 1e-6, np.exp(1j * angles)
+    work = (K + (B + K * loop.lead) * (1 - 1 / z) / T) * np.conj(z**whole * (z - 1))
+    if f == 0.0:
+        return 1.0 + T * work.real / (b * np.abs(z - 1) ** 2)
+    own = b / (f * T) + b / ((1 - f) * T)
+    mixed = -b / (f * T) - b * z / ((1 - f) * T) + work / 2
+    return (own**2 - np.abs(mixed) ** 2) * T**2 / (b * np.abs(z - 1)) ** 2
+
+
+@pytest.mark.parametrize("kind", ["no delay", "a whole delay", "a fractional delay"])
+def test_the_passive_stiffness_is_where_some_motion_draws_energy_from_the_wall(kind):
+    """Random devices and leads; the worst frequency by a dense grid and SciPy's minimiser, the stiffness by brentq."""
+    from scipy.optimize import brentq, minimize_scalar
+
+    rng, grid = np.random.default_rng(7), np.geomspace(2e-4, math.pi, 1000)
+    for k in range(12):
+        b, T = 10 ** rng.uniform(-2, 1), 10 ** rng.uniform(-4, -2)
+        samples = {"no delay": 0.0, "a whole delay": rng.integers(1, 6), "a fractional delay": rng.uniform(0.0, 6.0)}[
+            kind
+        ]
+        td = round(float(samples), 6) * T
+        loop = SampledLoop(0.1, b, T, td, lead=k % 2 * rng.uniform(0.0, 0.9) * (T / 2 + td))
+        B = k % 3 * rng.uniform(0.0, 0.4) * b
+
+        def least(K, loop=loop, B=B):
+            values = drawn(loop, K, B, grid)
+            low, high = grid[max(values.argmin() - 1, 0)], grid[min(values.argmin() + 1, len(grid) - 1)]
+            best = minimize_scalar(
+                lambda s: drawn(loop, K, B, s), bounds=(low, high), method="bounded", options={"xatol": 1e-9}
+            )
+            return min(values.min(), best.fun)
+
+        found = loop.largest_passive(B)
+        if least(0.0) < 0.0:
+            assert found == 0.0
+        else:
+            assert found == pytest.approx(brentq(least, 0.0, 2.1 * b / T, rtol=1e-10), rel=2e-6)
+
+
+def test_a_delay_of_a_part_of_a_sample_costs_passivity_at_slow_motions_too():
+    """The device of issue 24: b > K (T/2 + td) - B says 1175.73, and the form of ``drawn`` for w -> 0 says 1095.83."""
+    b, T, f, B = 1.0, 1e-3, 0.4065, 0.0658
+    loop = SampledLoop(0.1, b, T, f * T)
+    share = (math.sqrt((1 + 2 * f) ** 2 + 4 * f * (1 - f) * (1 + B)) - (1 + 2 * f)) / (2 * f * (1 - f))
+    assert loop.largest_passive(B) == pytest.approx(2 * b / T * share, rel=1e-9) == pytest.approx(1095.83, abs=0.01)
+    limits = kane.haptics.coupler_limits(kane.haptics.Simulated(mass=0.1, damping=1, delay=f * T), damping=B)
+    assert limits.passive == loop.largest_passive(B)
+
+
+def test_the_passive_stiffness_does_not_leap_where_a_delay_becomes_a_whole_number_of_samples():
+    """Also by rounding of the delay: the last coefficients of the condition are rounding then."""
+    for whole in (1, 3, 30):
+        exact = SampledLoop(0.1, 0.2, 1e-3, whole * 1e-3).largest_passive(0.05)
+        for far in (1e-16, 1e-13, 1e-10, 1e-8):
+            for way in (-1, 1):
+                near = SampledLoop(0.1, 0.2, 1e-3, whole * 1e-3 * (1 + way * far)).largest_passive(0.05)
+                assert near == pytest.approx(exact, rel=1e-10 + 100 * whole * far)
+
+
 def closed_with_hand(loop, K, B, hand):
     """The spectral radius of the wall in the hand: mass, damping and spring added to the handle, by expm."""
     from scipy.linalg import expm

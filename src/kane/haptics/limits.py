@@ -168,8 +168,8 @@ def _reasons(
         f"{B * axis.quantum / T:.3g} {unit}",
         f"stable up to {stable}: eigenvalues of the loop with {mass}, b = {axis.damping:g} {unit} s/{way}, "
         f"{late}; the rule (b + B)/(T/2 + td) says {axis.loop.rule(B):.4g}",
-        f"passive up to {at_most}: with a damping of {passive:.3g}: b > K (T/2 + td) and what B "
-        "takes of b (Colgate & Schenkel)",
+        f"passive up to {at_most}: with a damping of {passive:.3g}: b > K (T/2 + td), and B and a delay of a part of a "
+        "sample take some of b (Colgate & Schenkel)",
         f"unconditionally stable up to {any_world} with a damping of {unconditional:.3g}: Llewellyn's "
         "criterion (Adams & Hannaford)",
     ]

@@ -11,12 +11,16 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebder, chebroots, chebtrim, chebval
 from numpy.typing import NDArray
 
-# Where the conditions over all frequencies are looked at, as parts of pi/T; limits at 0 are approached by the first.
+# Grid of w T for Llewellyn's criterion; its first point stands for limits at 0.
 FREQUENCIES = np.concatenate([np.geomspace(1e-4, 1e-2, 100), np.linspace(1e-2, 1.0, 4000)]) * math.pi
 # Stiffnesses are looked through by this factor, and halved until they are this near to the limit.
 SCAN, CLOSE = 1.05, 1e-9
+# Relative size below which trailing coefficients of a derivative are dropped before its roots are computed. This moves a
+# least value by 1e-18, and rounding divided by 1e-9 moves a root by 2e-7.
+FLAT = 1e-9
 # Parts of the passive stiffness that are looked at where the damping goes with the stiffness.
 PARTS = 40
 
@@ -59,9 +63,14 @@ class SampledLoop:
         """How many whole samples a force is late."""
         return int(self.delay / self.period + 1e-9)
 
+    @property
+    def part(self) -> float:
+        """The rest of the delay, less than one sample [s]."""
+        return max(0.0, self.delay - self.late * self.period)
+
     def pushed(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What one sample does to [x, v], and what forces of this sample, of the one before, ... take off."""
-        part = self.delay - self.late * self.period
+        part = self.part
         before, push_before = self._free(part)
         after, push_after = self._free(self.period - part)
         taken = np.zeros((2, self.late + 2))
@@ -105,25 +114,52 @@ class SampledLoop:
     def largest_passive(self, damping: float) -> float:
         """The K up to which no passive hand can draw energy from the wall [N/m]; zero where B alone is too much.
 
-        b > T/2 / (1 - cos wT) Re{(1 - e^(-jwT)) H(e^(jwT)) e^(-jw td)} for 0 <= w <= pi/T, with
-        H = K + B (1 - e^(-jwT))/T. For td = 0 this is b > K T/2 + |B|.
+        Let td = (k + f) T with 0 <= f < 1 and H = K + B (1 - e^(-jwT))/T. The exact condition for 0 <= w <= pi/T is
+
+            b > T/2 / (1 - cos wT) Re{(1 - e^(-jwT)) H e^(-jkwT) (1 - f + f e^(-jwT))} + f (1 - f) T^2 |H|^2 / (4 b).
+
+        It says that b int v^2 dt + sum F_k (x(kT + T + td) - x(kT + td)) is positive for every motion. The motion
+        through given x(kT) and x(kT + td) that loses least to b has constant velocity in between. For f = 0 this
+        is the condition of Colgate and Schenkel, for td = 0 it reads b > K T/2 + |B|. The condition is a polynomial in
+        cos wT, so that its least value is found among the roots of its derivative. Stiffnesses for which it holds at
+        one w form an interval, which is cut at the worst w until it holds at all of them.
 
         Source: Colgate & Schenkel 1997.
         """
-        s = FREQUENCIES
-        turn = (1 - np.exp(-1j * s)) * np.exp(-1j * s * self.delay / self.period)
-        weight = self.period / 2 / (1 - np.cos(s))
-        spring, damper = weight * turn.real, weight * (turn * (1 - np.exp(-1j * s))).real / self.period
-        left = self.damping - damping * damper
-        spring = spring + self.lead * damper
-        limited = spring > 0
-        if (left[~limited] < 0).any():
+        if self.damping == 0.0:
             return 0.0
-        # towards w = 0 the spring asks most for itself alone: (T/2 + td) K, less what looking ahead gives back
-        alone = math.inf
-        if self.lead < self.period / 2 + self.delay:
-            alone = (self.damping - damping * damper[0]) / (self.period / 2 + self.delay - self.lead)
-        return max(0.0, min([alone, *(left[limited] / spring[limited])]))
+        rows = self._passivity(damping / self.damping)
+        if _least(rows[0])[1] < 0.0:
+            return 0.0
+        ratio, cut = math.inf, 1.0  # K T/(2 b), at most 1: the mean of the condition over all w demands it
+        while cut < ratio * (1.0 - CLOSE):
+            ratio = cut
+            x, least = _least(rows[0] + ratio * (rows[1] + ratio * rows[2]))
+            if least < 0.0:
+                alone, linear, square = (float(chebval(x, row)) for row in rows)
+                cut = 2.0 * alone / (math.sqrt(linear * linear - 4.0 * alone * square) - linear)
+        return 2.0 * self.damping / self.period * cut
+
+    def _passivity(self, damper: float) -> NDArray[np.float64]:
+        """Coefficients of Chebyshev polynomials in cos wT of the passivity condition, (3, k + 3).
+
+        Row i is multiplied by (K T/(2 b))^i; the sum is not negative where the condition holds.
+
+        Args:
+            damper: B/b.
+        """
+        k, part, lead = self.late, self.part / self.period, 2.0 * self.lead / self.period
+        rows, spring, shift, slow = np.zeros((3, k + 3)), np.zeros(k + 3), np.zeros(k + 3), np.zeros(k + 3)
+        spring[0], spring[1 : k + 1], spring[k + 1] = 0.5, 1.0, part
+        shift[k + 1], shift[k + 2] = 1.0 - part, part
+        slow[:2] = 1.0, -1.0
+        mixed = part * (1.0 - part)
+        rows[0] = damper * shift - mixed * damper**2 / 2.0 * slow
+        rows[0, 0] += 1.0
+        rows[1] = lead * shift - 2.0 * spring - mixed * damper * (1.0 + lead) * slow
+        rows[2] = -mixed * lead * (1.0 + lead / 2.0) * slow
+        rows[2, 0] -= mixed
+        return rows
 
     def largest_unconditional(self, damping: float) -> float:
         """The K up to which device and coupler are stable between any passive hand and any passive environment [N/m].
@@ -161,3 +197,12 @@ class SampledLoop:
         if (room < damper.imag**2 * (1 - 1e-12)).any():
             return 0.0
         return float(((np.sqrt(room) + np.sign(spring) * -damper.imag) / np.abs(spring)).min())
+
+
+def _least(coefficients: NDArray[np.float64]) -> tuple[float, float]:
+    """Where a sum of Chebyshev polynomials is least on [-1, 1], and its value there."""
+    slope = chebder(coefficients)
+    roots = chebroots(chebtrim(slope, FLAT * np.abs(slope).max()))
+    x = np.concatenate([[-1.0, 1.0], np.clip(roots.real, -1.0, 1.0)])  # no harm where a root is not real
+    values = chebval(x, coefficients)
+    return float(x[values.argmin()]), float(values.min())
