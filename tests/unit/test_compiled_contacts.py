@@ -174,6 +174,38 @@ def test_a_run_has_the_events_of_the_run_in_numbers_and_its_motion():
     assert np.abs(own.q - run.q).max() < 1e-8
 
 
+@pytest.mark.slow
+def test_two_boxes_that_fall_flat_have_the_speeds_of_the_run_in_numbers_behind_each_impact():
+    """Their fourth corners repeat the other three, so that normal impulses, and with them friction and the speeds
+    behind, are open by one number: where rounding chose it, these speeds differed by 0.05 and by 0.24.
+    """
+    random, q, u = np.random.default_rng(3), {}, {}
+    m = kane.Model("boxes", gravity=(0, 0, -G))
+    floor = kane.Plane(m.ground.point(), m.ground.z)
+    for k in range(2):
+        box = m.body(f"b{k}", mass=1.0, inertia=(0.015,) * 3)
+        m.connect(m.ground, box, kane.Free(f"f{k}"))
+        m.contact(box.shape(kane.Box(0.3, 0.3, 0.3)), floor, friction=kane.Coulomb(0.5), name=f"floor{k}")
+        axis = random.normal(size=3)
+        w, (x, y, z) = np.cos(0.35), np.sin(0.35) * axis / np.linalg.norm(axis)
+        across = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+        back = (np.eye(3) + 2 * w * across + 2 * across @ across).T
+        q |= {
+            f"f{k}_{c}": value
+            for c, value in zip(("qw", "qx", "qy", "qz", "x", "z"), (w, x, y, z, k, 0.45), strict=True)
+        }
+        turning = random.normal(size=3)
+        u |= {f"f{k}_{c}": value for c, value in zip(("wx", "wy", "wz"), turning, strict=True)}
+        u |= {f"f{k}_{c}": value for c, value in zip(("vx", "vy", "vz"), back @ (0.6, 0.2, 0.0), strict=True)}
+    dyn = kane.build(kane.formulate(m))
+    run = kane.simulate(dyn, until=0.6, q=q, u=u)
+    own = kane.simulate(kane.compile_modes(dyn, run.modes), until=0.6, q=q, u=u)
+    assert len(run.events) == len(own.events) > 30
+    for event, other in zip(run.events, own.events, strict=True):
+        assert (event.name, event.cause) == (other.name, other.cause)
+        assert event.u == pytest.approx(other.u, abs=1e-8)
+
+
 def test_modes_that_are_not_compiled_run_in_numbers_and_are_told():
     dyn, how = pushed()
     run = kane.simulate(dyn, **how)

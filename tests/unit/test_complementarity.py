@@ -4,12 +4,17 @@ Going through all modes vouches for them in the plane, Pinocchio's ADMM solver i
 groove, and the laws themselves, evaluated by NumPy, everywhere.
 """
 
+from itertools import product
+
 import mpmath
 import numpy as np
 import pytest
 from oracles.contact_reactions import Contacts, by_enumeration, by_lot, by_pinocchio, problem, solved, violation
+from scipy.optimize import minimize
 
+from kane.native.contacts.complementarity import solve_complementarity
 from kane.native.contacts.interior import approach_inside
+from kane.native.contacts.shortening import shorten
 
 # A residual that counts as solved.
 EXACT = 1e-12
@@ -151,3 +156,81 @@ def test_inner_points_are_none_where_a_force_has_a_least_size():
     p = problem(c.W, c.b, [3, 3], c.friction)
     p.least[1] = 0.5
     assert approach_inside(p, 1.0, 1e-9) == np.inf
+
+
+def flat_box(signs):
+    """Impulses of a box that falls onto a face: two corners touch and keep still by rounding of these signs, two meet
+    the floor. The fourth corner repeats the others.
+    """
+    corners, half = [(-1, -1), (-1, 1), (1, -1), (1, 1)], 0.15
+    rows = []
+    for x, y in corners:
+        r = half * np.array([x, y, -1.0])
+        rows += [[*np.cross(r, axis), *axis] for axis in np.eye(3)[[2, 0, 1]]]
+    J, inverse = np.array(rows), np.diag([1 / 0.015] * 3 + [1.0] * 3)
+    before = J @ [1.24, 0.0, 1.9, 0.06, -0.04, -0.186]  # it rolls over the edge at y = 0.15
+    before[[3, 9]] = 1e-16 * np.array(signs)
+    return Contacts(J @ inverse @ J.T, before, np.full(4, 0.5), 2)
+
+
+def shortened(c):
+    p = problem(c.W.copy(), c.b.copy(), [3] * len(c.friction), c.friction.copy())
+    assert solve_complementarity(p) <= EXACT
+    shorten(p)
+    return p
+
+
+def shortest_by_slsqp(c, start):
+    """Of reactions that keep all corners on the floor and rub against the slip the shortest."""
+
+    def laws(f):
+        a = (c.W @ f + c.b).reshape(-1, 3)
+        g, speed = f.reshape(-1, 3), np.hypot(a[:, 1], a[:, 2])
+        rubbed = g[:, 1:] * speed[:, None] + c.friction[:, None] * g[:, :1] * a[:, 1:]
+        return np.concatenate([a[:3, 0], rubbed.ravel()])
+
+    found = minimize(
+        lambda f: f @ f,
+        start,
+        jac=lambda f: 2.0 * f,
+        constraints=({"type": "eq", "fun": laws}, {"type": "ineq", "fun": lambda f: f[::3]}),
+        method="SLSQP",
+        options={"ftol": 1e-16, "maxiter": 500},
+    )
+    assert found.success
+    assert np.abs(laws(found.x)).max() < 1e-9
+    return found.x
+
+
+def test_of_the_impulses_that_stop_a_flat_box_the_shortest_are_found_whatever_rounding_says():
+    """Its normal impulses are open by one number, and with them friction and the speeds behind it."""
+    found = [shortened(flat_box(signs)) for signs in product((-1.0, 1.0), repeat=2)]
+    ways = np.array([solved(flat_box(signs))[0] for signs in product((-1.0, 1.0), repeat=2)])
+    assert np.ptp(ways, axis=0).max() > 1e-2  # what Newton's method ends at depends on rounding
+    c = flat_box((1.0, 1.0))
+    exact = shortest_by_slsqp(c, ways[1])
+    for p in found:
+        np.testing.assert_allclose(p.f, found[0].f, atol=1e-10)
+        assert violation(c, p.f) < EXACT
+        np.testing.assert_allclose(p.f, exact, atol=1e-6)
+        np.testing.assert_allclose(p.a, c.W @ p.f + c.b, atol=1e-14)
+
+
+def test_a_contact_that_would_pull_in_the_shortest_reactions_takes_nothing():
+    """A bar on four smooth supports in a line, its weight in the middle of the last two: by least squares the first
+    would pull, and the other three carry it.
+    """
+    places, middle = np.arange(4.0), 2.5
+    J = np.column_stack([np.ones(4), places - middle])
+    c = Contacts(J @ J.T, J @ [-1.0, 0.0], np.zeros(4), 0)
+    p = problem(c.W, c.b, [1] * 4, np.zeros(4))
+    p.f[:] = 0.0, 0.0, 0.5, 0.5  # balance, with two supports that keep still and take nothing
+    shorten(p)
+    assert np.linalg.lstsq(J.T, np.array([1.0, 0.0]), rcond=None)[0][0] < -0.01
+    np.testing.assert_allclose(p.f, [0.0, 1 / 3 - 1 / 4, 1 / 3, 1 / 3 + 1 / 4], atol=1e-12)
+
+
+def test_reactions_that_are_unique_stay_as_they_are():
+    c = by_lot(np.random.default_rng(3), 3, 2, 12)
+    p = shortened(c)
+    np.testing.assert_allclose(p.f, solved(c)[0], rtol=1e-12)

@@ -46,6 +46,7 @@ from kane.native.contacts.header import (
     TABLE,
 )
 from kane.native.contacts.impulses import hit, rows_of, touches
+from kane.native.contacts.shortening import shorten
 
 # Passes over all contacts until none approaches. What comes one after the other has lost all but a share e^PASSES of
 # its velocity to restitution e by then; what still approaches is taken together, without restitution.
@@ -90,6 +91,7 @@ def _solve(p: Any) -> bool:
         p.f[j] = 0.0
     if not solve_complementarity(p) <= ADOPTABLE:
         return False
+    shorten(p)
     settle_velocities(p)
     return True
 

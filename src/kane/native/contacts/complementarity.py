@@ -109,22 +109,22 @@ def solve_complementarity(p: Any) -> float:
     """
     least, share, sweeps = math.inf, 1.0, SWEEPS
     for turn in range(TURNS):
-        _scale(p, share)
-        reached = _approach(p, turn % 2 == 0, STEPS, HALVINGS if turn > 0 else 0)
+        scale_rows(p, share)
+        reached = approach(p, turn % 2 == 0, STEPS, HALVINGS if turn > 0 else 0)
         if not reached <= ADOPTABLE and turn > 0:
             reached = _approach_from_inside(p, 3.0 ** (turn - 1))
         if reached <= ADOPTABLE:
             return reached
-        _scale(p, 1.0)
+        scale_rows(p, 1.0)
         _copy(p.best, p.f)
         for _ in range(sweeps):
             _sweep(p)
         share, sweeps = _next(share), 2 * sweeps
-        least = _residual(p)
+        least = find_residual(p)
         if not least < math.inf:
             for row in range(p.f.size):
                 p.f[row] = 0.0
-            least = _residual(p)
+            least = find_residual(p)
     return least
 
 
@@ -140,12 +140,12 @@ def _approach_from_inside(p: Any, wider: float) -> float:
     near = NEAR
     for _ in range(STARTS):
         if approach_inside(p, wider, near) < PROMISING:
-            _scale(p, 1.0)
+            scale_rows(p, 1.0)
             _copy(p.f, p.inner)
-            reached = _approach(p, True, SHORTEST, 0)
+            reached = approach(p, True, SHORTEST, 0)
             if not reached <= ADOPTABLE:
                 _copy(p.inner, p.f)
-                reached = _approach(p, False, CHANGES, 0)
+                reached = approach(p, False, CHANGES, 0)
             if reached <= ADOPTABLE:
                 return reached
             near = NEARER
@@ -154,7 +154,7 @@ def _approach_from_inside(p: Any, wider: float) -> float:
 
 
 @native_kernel
-def _approach(p: Any, whole: bool, steps: int, halvings: int) -> float:
+def approach(p: Any, whole: bool, steps: int, halvings: int) -> float:
     """Steps of Newton's method until nothing is left, or they lead nowhere, which is infinity; the best f met is kept.
 
     Args:
@@ -163,7 +163,7 @@ def _approach(p: Any, whole: bool, steps: int, halvings: int) -> float:
         steps: at most.
         halvings: of a step that leaves more.
     """
-    reached = least = _residual(p)
+    reached = least = find_residual(p)
     _copy(p.f, p.best)
     for _ in range(steps):
         if reached <= SOLVED:
@@ -171,20 +171,20 @@ def _approach(p: Any, whole: bool, steps: int, halvings: int) -> float:
         before = reached
         _copy(p.f, p.before)
         _step(p, whole)
-        reached = _residual(p)
+        reached = find_residual(p)
         for _ in range(halvings):
             if reached < before:
                 break
             for row in range(p.f.size):
                 p.f[row] = 0.5 * (p.f[row] + p.before[row])
-            reached = _residual(p)
+            reached = find_residual(p)
         if reached < least:
             least = reached
             _copy(p.f, p.best)
         if least <= ADOPTABLE and not reached < 0.5 * before:
             # What is left is rounding, of which steps make more.
             _copy(p.best, p.f)
-            return _residual(p)
+            return find_residual(p)
     return math.inf
 
 
@@ -193,11 +193,11 @@ def _refine(p: Any, reached: float) -> float:
     """One more step, a change: of what moves a billion times as easily in one direction, velocities are right then."""
     _copy(p.f, p.best)
     _step(p, False)
-    found = _residual(p)
+    found = find_residual(p)
     if found <= reached:
         return found
     _copy(p.best, p.f)
-    return _residual(p)
+    return find_residual(p)
 
 
 @native_kernel
@@ -207,7 +207,7 @@ def _copy(given: Any, to: Any) -> None:
 
 
 @native_kernel
-def _scale(p: Any, share: float) -> None:
+def scale_rows(p: Any, share: float) -> None:
     """rho = share / W of each row; of two tangents one for both, no more than by their largest eigenvalue."""
     for k in range(p.bound.size):
         row = p.blocks[BLOCK * k + FIRST]
@@ -222,7 +222,7 @@ def _scale(p: Any, share: float) -> None:
 
 
 @native_kernel
-def _residual(p: Any) -> float:
+def find_residual(p: Any) -> float:
     """Find a; the largest of f - P(f - rho a), over the largest force, or rho b where that is more."""
     most, force = 0.0, 0.0
     for row in range(p.f.size):
@@ -266,26 +266,35 @@ def _step(p: Any, whole: bool) -> None:
     Where rows repeat others, it is the shortest f that solves the equations if the whole is asked for, else the
     shortest change of f.
     """
-    m, count = p.f.size, _choose_unknown(p)
+    count = choose_unknown(p, 0.0)
+    solve_equations(p, count, whole)
+    for i in range(count):
+        row = p.place[p.f.size + i]
+        p.f[row] = p.step[i] if whole else p.f[row] + p.step[i]
+
+
+@native_kernel
+def solve_equations(p: Any, count: int, whole: bool) -> None:
+    """Solve the linearized equations of ``count`` unknowns: the shortest f, or its shortest change, into ``step``."""
     for k in range(p.bound.size):
         _load_block(p, k, count)
     for i in range(count if whole else 0):
         for j in range(count):
-            p.x[i] += p.K[i, j] * p.f[p.place[m + j]]
+            p.x[i] += p.K[i, j] * p.f[p.place[p.f.size + j]]
     solve_shortest(p, count)
-    for i in range(count):
-        row = p.place[m + i]
-        p.f[row] = p.step[i] if whole else p.f[row] + p.step[i]
 
 
 @native_inline
-def _choose_unknown(p: Any) -> int:
-    """Which reactions are unknown; what parts takes its least, in f and in a. How many are unknown."""
+def choose_unknown(p: Any, closed: float) -> int:
+    """Which reactions are unknown; what parts takes its least, in f and in a. How many are unknown.
+
+    A contact parts whose shifted reaction is not above its least; ``closed`` is how far below it may be.
+    """
     m, count = p.f.size, 0
     for k in range(p.bound.size):
         row = p.blocks[BLOCK * k + FIRST]
         pushes = p.blocks[BLOCK * k + PUSHES]
-        parts = pushes == 1 and not p.shift[row] > p.least[k]
+        parts = pushes == 1 and not p.shift[row] > p.least[k] - closed
         for r in range(row, row + pushes + p.blocks[BLOCK * k + TANGENTS]):
             if not parts or (r > row and p.least[k] != 0.0):
                 p.place[r], p.place[m + count] = count, r

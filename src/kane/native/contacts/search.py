@@ -16,6 +16,7 @@ from kane.native.call import native_inline, native_kernel
 from kane.native.contacts.blocks import contact_places
 from kane.native.contacts.collisions import count_members, tie_groups
 from kane.native.contacts.complementarity import (
+    ADOPTABLE,
     BLOCK,
     FIRST,
     PUSHES,
@@ -62,6 +63,7 @@ from kane.native.contacts.mode import (
     worst,
 )
 from kane.native.contacts.motion import accelerate_reduced, in_force, reduce_rows, solve_square
+from kane.native.contacts.shortening import shorten
 from kane.native.state import is_finite
 
 # What fails most in an island is flipped so often at most from the present mode; so often a candidate from the one that
@@ -159,7 +161,8 @@ def _ask_all_laws(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> N
                 p.W[r, s] = i.G[p.place[r], p.place[s]]
         _load_slips(c, i, p, island)
         for _ in range(blocks + 1):
-            solve_complementarity(p)
+            if solve_complementarity(p) <= ADOPTABLE:
+                shorten(p)
             if not _loosen(c, i, p, island):
                 break
         _read_statuses(c, i, p, island)
