@@ -1,9 +1,9 @@
 """Where the machine code of native loops and programs comes from.
 
-``kane.native.compile`` stores it in the folder of the sources. A wheel carries object files for the processors that are common on
-machines of the builder's kind, and LLVM's bitcode for all others; an installation from source carries no code. Each file
-begins with a digest of its sources. Code that is missing or older than its sources is compiled at
-its first use.
+``kane.native.compile`` stores it in the folder of the sources. A wheel carries object files for the processors that are
+common on machines of the builder's kind, and LLVM's bitcode for all others; an installation from source carries none.
+Each file begins with a digest of its sources. Code that is missing or older than its sources is compiled at its first
+use.
 """
 
 from __future__ import annotations
