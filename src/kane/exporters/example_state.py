@@ -25,8 +25,8 @@ def example_state(equations: Equations, programs: Sequence[Program]) -> tuple[Ar
     """Return coordinates and speeds at t = 0 that satisfy the constraints, with the smallest speeds that do.
 
     The starts of Newton's method are, in this order: the state near which dependent speeds were chosen, the neutral
-    coordinates, and coordinates ASIDE from them. The first at which the programs have finite values is returned; the
-    last, if there is none.
+    coordinates, and coordinates ASIDE from them. The first at which the programs have finite values is returned, or
+    else the last.
     """
     for q in _starts(equations):
         q = _closed(equations, q)
@@ -71,7 +71,7 @@ def _closed(equations: Equations, q: Array) -> Array:
         phi, J = found[:count], found[count:].reshape(count, n)
         if not np.isfinite(found).all() or np.abs(phi).max() <= CLOSED:
             break
-        step = -np.linalg.lstsq(J, phi, rcond=None)[0]
+        step = np.asarray(np.linalg.lstsq(J, -phi, rcond=None)[0], float)
         q = q + _numbers(own, rates, q, step) - _numbers(own, rates, q, still)
         for start in own.quaternions:
             q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
@@ -84,7 +84,8 @@ def _smallest_speeds(equations: Equations, q: Array) -> Array:
     found = _numbers(equations, quantity(equations, "constraints").outputs, q, np.zeros(n))
     if not rows or not np.isfinite(found).all():
         return np.zeros(n)
-    return -np.linalg.lstsq(found[: rows * n].reshape(rows, n), found[rows * n :], rcond=None)[0]
+    A, b = found[: rows * n].reshape(rows, n), found[rows * n :]
+    return np.asarray(np.linalg.lstsq(A, -b, rcond=None)[0], float)
 
 
 def _outputs(equations: Equations, programs: Sequence[Program], state: tuple[Array, Array]) -> Array:

@@ -17,7 +17,7 @@ from kane.formulation.quantities.programs import program, quantity
 DERIVATIVES = "derivatives of "
 
 
-# What comments begin and end with, by suffix of the file; "# " where nothing else is said. How long lines are.
+# Beginning and end of comments by suffix of the file, "# " for other suffixes; largest length of a line.
 COMMENTS = {".c": ("/* ", " */"), ".h": ("/* ", " */"), ".mjs": ("// ", ""), ".tex": ("% ", "")}
 WIDTH = 110
 

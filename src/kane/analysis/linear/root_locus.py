@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.analysis.linear.crossings import stability_changes
 from kane.analysis.linear.linearization import Linearization
 from kane.errors import ModelError, shown
-from kane.expression.arguments import numbers, takes, text
+from kane.expression.arguments import numbers, takes, text, whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
-# Two values of what changes are one to this share of their distance from the next.
-NEAR = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,23 +39,19 @@ class RootLocus:
     def crossings(self, ignoring: int = 0) -> list[float]:
         """Values at which the motion becomes stable or unstable: where the largest real part passes zero.
 
+        Eigenvalues on the imaginary axis are stable here: pairs of conservative systems, and zeros of coordinates on
+        which nothing depends. The error of each eigenvalue tells them apart. Changes are looked
+        for between values at one of which the motion is stable: two between neighbours are not seen.
+
         Args:
-            ignoring: how many eigenvalues nearest to zero are left out, such as those of coordinates on which nothing
-                depends (``lin.part`` leaves these out as well).
+            ignoring: how many eigenvalues nearest to zero are left out.
+
+        Raises:
+            ModelError: it is no such number.
         """
-        from scipy.optimize import brentq
-
-        def growth(value: float) -> float:
-            found = _eigenvalues(self.linearization, float(value))
-            return float(found[np.argsort(np.abs(found))[ignoring:]].real.max())
-
-        at = [growth(value) for value in self.values]
-        found = []
-        for k in range(len(at) - 1):
-            if (at[k] > 0.0) != (at[k + 1] > 0.0):
-                ends = float(self.values[k]), float(self.values[k + 1])
-                found.append(float(brentq(growth, *ends, xtol=NEAR * abs(ends[1] - ends[0]))))
-        return found
+        whole(ignoring, "ignoring=", 0)
+        values = [float(value) for value in self.values]
+        return stability_changes(lambda value: _matrix(self.linearization, value), values, ignoring)
 
     def plot(self) -> Figure:
         """Real and imaginary parts over what changes, and the paths in the complex plane."""
@@ -123,19 +118,24 @@ def root_locus(
 
 
 def _eigenvalues(linearization: Callable[[float], Any], value: float) -> NDArray[np.complex128]:
-    """Of the linear system at a value, the largest real parts first.
+    """Of the linear system at a value, the largest real parts first."""
+    eigenvalues = np.linalg.eigvals(_matrix(linearization, value)).astype(complex)
+    return eigenvalues[np.lexsort((eigenvalues.imag, -eigenvalues.real))]
+
+
+def _matrix(linearization: Callable[[float], Any], value: float) -> Array:
+    """A of the linear system at a value.
 
     Raises:
         ModelError: it is none.
     """
     found = linearization(value)
     if isinstance(found, Linearization):
-        return found.eigenvalues()
+        return found.A
     A = numbers(found, "a root locus is of kane.linearize, or of a matrix A")
     if A.ndim != 2 or A.shape[0] != A.shape[1] or not np.isfinite(A).all():
         raise ModelError(f"the matrix A at {value:.6g} has shape {A.shape}; give a square one of finite numbers")
-    eigenvalues = np.linalg.eigvals(A).astype(complex)
-    return eigenvalues[np.lexsort((eigenvalues.imag, -eigenvalues.real))]
+    return A
 
 
 def _followed(paths: Sequence[NDArray[np.complex128]], found: NDArray[np.complex128]) -> NDArray[np.complex128]:

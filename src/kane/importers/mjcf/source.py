@@ -322,7 +322,7 @@ def _mesh_files(
 
 
 def _place(mesh: Element, compiler: Mapping[str, str], folder: Path | None) -> PurePosixPath:
-    """The path of a mesh file from the folder of the model; where no file is there, beside the file that names it."""
+    """Return the path of a mesh from the folder of the model, which is looked in before that of the included file."""
     path = PurePosixPath(mesh.attributes["file"].replace("\\", "/"))
     if compiler.get("strippath") == "true":
         path = PurePosixPath(path.name)

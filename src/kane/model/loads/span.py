@@ -33,10 +33,9 @@ def pull(P: Point, Q: Point, tension: Scalar) -> tuple[Wrench, Wrench]:
 
 
 def damp(P: Point, Q: Point, coefficient: Scalar) -> tuple[Wrench, Wrench]:
-    """What a tension c dL/dt along the line does to the bodies of its ends; c v_PQ where the points meet.
+    """Return the wrenches of a tension c dL/dt along the line; the force is c v_PQ where the points meet.
 
-    A motion through that place goes along its velocity v: p_PQ = v t there, so that the force e (e . v) c, e along
-    p_PQ, tends to c v from both sides.
+    Near that place p_PQ = v t. The force c (e . v) e, with e along p_PQ, therefore tends to c v from both sides.
     """
     N = P.body.model.ground
     p, v = position(P, Q, N), velocity(P, Q, N)
@@ -46,6 +45,6 @@ def damp(P: Point, Q: Point, coefficient: Scalar) -> tuple[Wrench, Wrench]:
 
 
 def _opposite(P: Point, Q: Point, force: Triple) -> tuple[Wrench, Wrench]:
-    """The force on the body of P, and its opposite on that of Q."""
+    """Return the wrenches of a force at P and of the opposite force at Q."""
     N, none = P.body.model.ground, (0.0, 0.0, 0.0)
     return Wrench(P, force, none, N), Wrench(Q, tuple(-x for x in force), none, N)

@@ -1,0 +1,121 @@
+"""Where the motion of a linear system that depends on a value becomes stable or unstable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Matrix = NDArray[np.float64]
+# Relative error of a matrix A, in its norm: derivatives and least solutions are known to a few hundred roundings.
+KNOWN = 1e-13
+# Singular values below this share of the largest are zeros: ten times the error of A.
+NEGLIGIBLE = 1e-12
+# Values of the parameter are one to this share of the distance between two samples.
+NEAR = 1e-12
+# Shares of that distance at which an eigenvalue is looked for on both sides of the axis, the nearest first.
+BESIDE = tuple(10.0**k for k in range(-11, -1))
+
+
+def stability_changes(matrix: Callable[[float], Matrix], values: Sequence[float], ignoring: int) -> list[float]:
+    """Values of the parameter at which the largest real part passes zero, each between two samples.
+
+    Zeros that A has at all samples, with their Jordan chains, are deflated: coordinates on which nothing depends. An
+    eigenvalue counts as unstable where its real part is above its error, KNOWN |A| / |y . x| with its left and right
+    eigenvectors y, x of length one. Pairs of conservative systems stay on the axis within their errors, and where two
+    of them meet y and x become normal to each other. Bisection finds where the first eigenvalue leaves the axis. If
+    this eigenvalue came from the left, the value at which its real part vanishes is found.
+
+    Args:
+        matrix: A at a value.
+        values: samples, in order.
+        ignoring: how many eigenvalues nearest to zero do not count.
+
+    Source: Wilkinson 1965, The Algebraic Eigenvalue Problem, ch. 2, for errors of eigenvalues; Kublanovskaya 1966 for
+    the deflation.
+    """
+    zeros = min(_deflated(matrix(value))[1] for value in values)
+
+    def left(value: float) -> Matrix:
+        return _deflated(matrix(value), zeros)[0]
+
+    ignoring = max(0, ignoring - zeros)
+    unstable = [_unstable(left(value), ignoring) is not None for value in values]
+    ends = [(values[k + unstable[k]], values[k + unstable[k + 1]], k) for k in range(len(values) - 1)]
+    return [_change(left, (a, b), ignoring) for a, b, k in ends if unstable[k] != unstable[k + 1]]
+
+
+def _deflated(A: Matrix, zeros: int | None = None) -> tuple[Matrix, int]:
+    """Take zeros out of A: the vectors that it maps to zero, those that it maps to these, and so on.
+
+    Args:
+        A: a square matrix.
+        zeros: how many to take out; all that there are unless given.
+
+    Returns:
+        What is left of A, with its other eigenvalues, and how many were taken out.
+    """
+    taken, negligible = 0, NEGLIGIBLE * float(np.linalg.norm(A, 2)) if A.size else 0.0
+    while A.size and taken != zeros:
+        _, sizes, rows = np.linalg.svd(A)
+        count = int((sizes <= negligible).sum())
+        if zeros is not None:
+            count = min(max(count, 1), zeros - taken)
+        if not count:
+            break
+        kept = rows[: len(A) - count]
+        A, taken = kept @ A @ kept.T, taken + count
+    return A, taken
+
+
+def _errors(A: Matrix) -> tuple[NDArray[np.complex128], Matrix]:
+    """Eigenvalues, and the largest error of each to first order."""
+    from scipy.linalg import eig
+
+    if not A.size:
+        return np.zeros(0, complex), np.zeros(0)
+    found, left, right = eig(A, left=True, right=True)
+    cosines = np.abs((left.conj() * right).sum(axis=0))
+    with np.errstate(over="ignore", divide="ignore"):
+        return found, KNOWN * np.linalg.norm(A, 2) / cosines
+
+
+def _unstable(A: Matrix, ignoring: int) -> complex | None:
+    """The eigenvalue with the largest real part of those to the right of the axis; None where there are none."""
+    found, errors = _errors(A)
+    order = np.argsort(np.abs(found))[ignoring:]
+    right = [found[k] for k in order if found[k].real > errors[k]]
+    return max(right, key=lambda x: float(x.real), default=None)
+
+
+def _change(matrix: Callable[[float], Matrix], ends: tuple[float, float], ignoring: int) -> float:
+    """The change between a value at which the motion is stable and one at which it is not."""
+    (stable, unstable), distance = ends, abs(ends[1] - ends[0])
+    first = _unstable(matrix(unstable), ignoring)
+    while abs(unstable - stable) > NEAR * distance:
+        middle = 0.5 * (stable + unstable)
+        if middle in (stable, unstable):
+            break
+        found = _unstable(matrix(middle), ignoring)
+        stable, unstable, first = (middle, unstable, first) if found is None else (stable, middle, found)
+    assert first is not None
+    return _passage(matrix, first, unstable, (ends[1] - ends[0]))
+
+
+def _passage(matrix: Callable[[float], Matrix], at: complex, near: float, way: float) -> float:
+    """Where the real part of an eigenvalue vanishes that passes the axis; ``near`` for one that comes from on it."""
+    from scipy.optimize import brentq
+
+    def nearest(value: float) -> tuple[float, float]:
+        found, errors = _errors(matrix(value))
+        k = int(np.argmin(np.abs(found - at)))
+        return float(found[k].real), float(errors[k])
+
+    for share in BESIDE:
+        (left, less), (right, more) = nearest(near - share * way), nearest(near + share * way)
+        if left < -less and right > more:
+            step: Any = abs(share * way)
+            return float(brentq(lambda x: nearest(x)[0], near - step, near + step, xtol=NEAR * abs(way)))
+    return near
