@@ -24,18 +24,20 @@ __all__ = sorted([*_HOMES, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name, __name__)
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from kane.calls import guided, missing_name
+
+    home = _HOMES.get(name, __name__)
     if home != __name__:
-        found = getattr(import_module(home), name)
+        found = guided(getattr(import_module(home), name))
     else:
         try:
             found = import_module(f"{__name__}.{name}")
         except ModuleNotFoundError as error:
             if error.name != f"{__name__}.{name}":
                 raise
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+            raise missing_name(f"module {__name__!r}", name, __all__, "kane.") from None
     globals()[name] = found
     return found
 

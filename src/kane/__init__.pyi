@@ -26,6 +26,7 @@ from kane.dynamics.reactions.revealed import AuxiliarySpeeds, Multipliers, Ortho
 from kane.ensembles.ensemble import Ensemble
 from kane.ensembles.simulate_many import simulate_many
 from kane.errors import (
+    CallError,
     CompileError,
     ExpressionError,
     FileError,
@@ -34,6 +35,7 @@ from kane.errors import (
     KaneError,
     ModelError,
     SimulationError,
+    UnknownNameError,
 )
 from kane.exporters import CSource, JavaScriptSource, JAXSource, LaTeXDocument, Listing, NumPySource, export
 from kane.expression.functions import (
@@ -149,6 +151,7 @@ __all__ = [
     "Blocks",
     "Box",
     "CSource",
+    "CallError",
     "Cam",
     "Candidate",
     "Capsule",
@@ -251,6 +254,7 @@ __all__ = [
     "Undetermined",
     "Unidentifiable",
     "Universal",
+    "UnknownNameError",
     "View",
     "Weld",
     "Wheel",

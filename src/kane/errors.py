@@ -1,6 +1,9 @@
 """Errors that name the thing and the cure."""
 
+import os
 import reprlib
+import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,6 +32,14 @@ class FileError(KaneError, OSError):
     """A file cannot be read or written where it was asked for, or what it should hold cannot stand in a file."""
 
 
+class CallError(KaneError, TypeError):
+    """A function was called with arguments that it does not take, or without one that it needs."""
+
+
+class UnknownNameError(KaneError, AttributeError):
+    """A module or an object of kane has no attribute of this name."""
+
+
 class CompileError(KaneError, RuntimeError):
     """Native code could not be produced."""
 
@@ -41,6 +52,14 @@ class SimulationError(KaneError, RuntimeError):
     """
 
     trajectory: Any = None
+
+
+def warn(message: str) -> None:
+    """Warn the user at the line of their own that called kane, however many calls lie between."""
+    home, frame, level = os.path.dirname(__file__) + os.sep, sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(home):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, stacklevel=level)
 
 
 class _Short(reprlib.Repr):

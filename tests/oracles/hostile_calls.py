@@ -35,6 +35,7 @@ MADE_BY_KANE = {
     "Undetermined", "Unidentifiable", "Mode", "ModeMotion", "RootLocus", "Sensitivities", "Trim", "View",
     "Assembly", "BestSpeeds", "Certificate", "Dynamics", "Ensemble", "Equations", "FollowedMotion", "Occurrence",
     "PowerLedger", "Reactions", "TipOver", "Trajectory", "TriedSpeeds", "WheelForces", "CompileError",
+    "CallError", "UnknownNameError",
     "ExpressionError", "FileError", "FrameError", "ImportFileError", "KaneError", "ModelError", "SimulationError",
 }  # fmt: skip
 # Minutes of honest work each.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -16,7 +15,7 @@ from kane.dynamics.inertia_left import require_inertia
 from kane.ensembles.conditions import Conditions, split_inputs
 from kane.ensembles.ensemble import Ensemble
 from kane.ensembles.settled import SettledLanes
-from kane.errors import ModelError, shown
+from kane.errors import ModelError, shown, warn
 from kane.native.arrays import FINISHED, SWITCHES, TIME, WAITING, Course, Trajectories
 from kane.progress import ProgressBar
 from kane.simulation.asked.course import Span, free_course
@@ -118,7 +117,7 @@ def _run(
     if not complete:
         done = int(np.count_nonzero(trajectories.status == FINISHED))
         attributes["message"] = f"interrupted after {done} of {len(conditions)} trajectories"
-        warnings.warn(f"the ensemble of {problem.layout.model!r} was {attributes['message']}", stacklevel=3)
+        warn(f"the ensemble of {problem.layout.model!r} was {attributes['message']}")
     nq = len(problem.layout.coordinates)
     return Ensemble(
         time=course.times,
@@ -163,7 +162,7 @@ def _carried(
     if doubts:
         first = min(doubts)
         many = f"{len(doubts)} of {len(conditions)} trajectories are in doubt"
-        warnings.warn(f"{many}; of trajectory {first}: {doubts[first]}", stacklevel=5)
+        warn(f"{many}; of trajectory {first}: {doubts[first]}")
     return complete
 
 

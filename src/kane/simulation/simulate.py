@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError, SimulationError, shown
+from kane.errors import ModelError, SimulationError, shown, warn
 from kane.expression.arguments import listed
 from kane.native.arrays import CHANGE_TIME, CHANGED, ROWS, Course
 from kane.progress import ProgressBar
@@ -105,10 +104,10 @@ def simulate(
             error.trajectory = _so_far(problem, march, method)
             raise
     for passage in list(passages(march)) or filter(None, [march.near]):
-        warnings.warn(passage, stacklevel=2)
+        warn(passage)
     doubt = "" if method.fixed else _lost(problem, march, method) or record.doubt(**method.settings)
     if doubt:
-        warnings.warn(doubt, stacklevel=2)
+        warn(doubt)
     return Trajectory(record.labelled(attributes), dyn)
 
 
@@ -155,7 +154,7 @@ def _attributes(ended: tuple[Problem, March, Outcome], method: Integrator) -> di
     attributes["interrupted"] = int(outcome is Outcome.INTERRUPTED)
     if outcome is Outcome.INTERRUPTED:
         attributes["message"] = f"interrupted at t = {march.time:.9g} s of {march.course.until:.9g} s"
-        warnings.warn(f"the simulation of {problem.layout.model!r} was {attributes['message']}", stacklevel=3)
+        warn(f"the simulation of {problem.layout.model!r} was {attributes['message']}")
     return attributes
 
 

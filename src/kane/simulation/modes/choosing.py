@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,6 +12,7 @@ from kane.dynamics.ahead import DEPENDENT
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.embedded.compiled_choices import ChoiceFunctions, ChoiceParts
 from kane.dynamics.met_modes import MetModes
+from kane.errors import warn
 from kane.native.arrays import SETTLE
 from kane.native.header import HEADER, RANK, UNCHOSEN
 from kane.native.modes import enter
@@ -72,7 +72,7 @@ class ChoiceSwitching(Switching):
     def meet(self, modes: Iterable[tuple[str, ...]]) -> None:
         self._met.meet(modes)
         for failure in self._met.failures():
-            warnings.warn(failure, stacklevel=5)
+            warn(failure)
 
     def told(self, march: March, record: Record) -> Record:
         met, known = self.met(march, record), self._functions.known

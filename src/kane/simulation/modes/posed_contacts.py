@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from kane.dynamics.contacts.charted_contacts import ChartPrograms
 from kane.dynamics.contacts.contact_functions import ContactFunctions, contact_functions
 from kane.dynamics.met_modes import MetModes
+from kane.errors import warn
 from kane.simulation.asked.closed_loop import with_laws
 from kane.simulation.problem import Problem
 
@@ -50,7 +50,7 @@ class PosedContacts:
         """Have modes compiled that were met, and warn of those that could not be."""
         self._met.meet(modes)
         for failure in self._met.failures():
-            warnings.warn(failure, stacklevel=5)
+            warn(failure)
 
     def begun(
         self, states: NDArray[np.float64], inputs: NDArray[np.float64], parameters: NDArray[np.float64]
