@@ -3,6 +3,7 @@
 import base64
 import gc
 import math
+import signal
 import threading
 
 import numpy as np
@@ -549,3 +550,41 @@ def test_the_report_says_when_the_coupler_lets_go_before_the_end_of_a_run():
         s.rehearse(0.1)
     assert s.report.released == pytest.approx((0.079, 0.179))
     assert "the coupler let go at 0.0790 s" in str(s.report)
+
+
+@pytest.mark.usefixtures("ctrl_c_raises")
+def test_ctrl_c_ends_a_rehearsal_and_leaves_no_force():
+    """Four thousand seconds of ticks are far more than are done before the signal."""
+    dyn, handle = slider()
+    with Session(dyn, pusher(), Coupler(handle, stiffness=50.0, damping=1.0, axes="x")) as session:
+        session.arm()
+
+        def interrupt():
+            until(lambda: session.snapshot().tick > 0)
+            signal.raise_signal(signal.SIGINT)
+
+        threading.Thread(target=interrupt, daemon=True).start()
+        session.rehearse(4000.0)
+        assert 0 < session.report.ticks < 3_000_000
+        assert session.snapshot().status == "idle"
+        assert (session.snapshot().force == 0.0).all()
+        session.rehearse(0.1)  # it goes on
+
+
+def test_a_session_that_one_thread_rehearses_refuses_another_until_it_is_done():
+    dyn, handle = slider()
+    with Session(dyn, pusher(), Coupler(handle, stiffness=50.0, damping=1.0, axes="x")) as session:
+        thread = threading.Thread(target=session.rehearse, args=(4000.0,))
+        thread.start()
+        until(lambda: session.snapshot().tick > 0)
+        for call in (
+            lambda: session.rehearse(0.1),
+            lambda: session.start(0.1),
+            lambda: session.report,
+            lambda: session.trajectory,
+        ):
+            with pytest.raises(kane.ModelError, match="the session is running|another call is under way"):
+                call()
+        session.stop()
+        thread.join()
+        assert session.report.ticks == session.snapshot().tick

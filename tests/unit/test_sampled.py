@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import signal
+import threading
 
 import numpy as np
 import pytest
@@ -327,3 +329,23 @@ def test_a_stepper_refuses_steps_that_pass_a_tick_and_values_for_what_is_sampled
         stepper.step(0.03)
     with pytest.raises(ModelError, match="the input 'f' is given by"):
         stepper.inputs = {"f": 1.0}
+
+
+@pytest.mark.usefixtures("ctrl_c_raises")
+@pytest.mark.parametrize("attempt", range(3))
+def test_ctrl_c_between_two_ticks_of_a_law_in_python_ends_the_run_and_keeps_what_was_computed(cart, attempt):
+    """Nearly always the signal comes while native code runs, and Python sees it where the law begins."""
+    asked = []
+
+    def law(t, q, u):
+        asked.append(t)
+        if len(asked) == 500:
+            threading.Timer(0.02, signal.raise_signal, [signal.SIGINT]).start()
+        return 0.0
+
+    with pytest.warns(UserWarning, match="interrupted"):
+        run = kane.simulate(cart[3], until=100.0, q=[1.0], inputs={"f": Sampled(law, period=1e-3)})
+    assert run.interrupted
+    assert asked[-1] - 1e-9 <= run.final.time <= asked[-1] + 1e-3 + 1e-9
+    assert np.isfinite(run["f"]).all()
+    assert np.isfinite(run["kinetic_energy"]).all()

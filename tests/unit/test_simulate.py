@@ -191,8 +191,27 @@ def test_an_interrupted_run_is_the_beginning_of_the_whole_one(dyn):
     assert "interrupted at" in part.to_xarray().attrs["message"]
     assert 1 < len(part) < len(whole)
     for name in ("q1", "u1", "kinetic_energy", "force"):
-        assert (part[name] == whole[name][: len(part)]).all()
-    assert (part.time == whole.time[: len(part)]).all()
+        assert (part[name][:-1] == whole[name][: len(part) - 1]).all()
+    assert (part.time[:-1] == whole.time[: len(part) - 1]).all()
+
+
+@pytest.mark.parametrize("how", [{"dt": 1e-3}, {}, {"integrator": kane.BDF()}], ids=["fixed", "free", "BDF"])
+def test_an_interrupted_run_ends_at_the_state_reached_and_not_at_its_last_regular_record(dyn, how):
+    """Records lie 10,000 s apart. The state there is that of a run to the same time."""
+    with pytest.warns(UserWarning, match="interrupted") as said:
+        part = kane.simulate(dyn, until=1e7, q=[1.0], progress=stop_at(-1.0), **how)
+    assert len(part) == 2
+    assert 0.0 < part.final.time < 1e4
+    assert f"at t = {part.final.time:.9g} s of" in str(said[0].message)
+    whole = kane.simulate(dyn, until=float(part.final.time), q=[1.0], **how)
+    for word in ("q1", "u1", "kinetic_energy"):  # the last step of the second run is shorter
+        assert whole[word][-1] == pytest.approx(part[word][-1], abs=1e-4)
+
+
+def test_a_run_interrupted_at_a_record_has_it_once(dyn):
+    with pytest.warns(UserWarning, match="interrupted"):
+        part = kane.simulate(dyn, until=1e3, q=[1.0], dt=1e-3, every=1, progress=stop_at(-1.0))
+    assert (np.diff(part.time) > 0.0).all()
 
 
 def test_ctrl_c_inside_an_input_function_returns_what_was_computed(dyn):

@@ -1,13 +1,16 @@
 """Stepper against simulate: the same pieces, cut into calls. What a loop of a user's own can rely on."""
 
+import contextlib
 import copy
 import math
 import pickle
+import threading
 
 import numpy as np
 import pytest
 
 import kane
+from kane.errors import ModelError
 
 METHODS = [kane.RK4(), kane.Midpoint(), kane.Gauss4()]
 DT = 2.0**-6  # a power of two: the multiples are the times of simulate, the last one included
@@ -228,3 +231,100 @@ def test_a_stepper_is_not_copied_and_says_how_another_is_made(copied, stop):
     s.step(0.01)
     with pytest.raises(kane.ModelError, match=r"a Stepper lives in memory of native code, .*make another.*start="):
         copied(s)
+
+
+def within_a_step(dyn, call):
+    """What a call of another thread raises while a step is under way, whose input function waits for the call."""
+    raised = []
+
+    def other():
+        try:
+            call(stepper)
+        except ModelError as error:
+            raised.append(str(error))
+
+    def force(t, q, u):
+        if not raised and not threads:
+            threads.append(threading.Thread(target=other))
+            threads[0].start()
+            threads[0].join()
+        return [0.0] * len(dyn.equations.inputs)
+
+    threads = []
+    stepper = kane.Stepper(dyn, inputs=force)
+    stepper.step(0.1)
+    return raised, stepper
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda s: s.step(0.1),
+        lambda s: setattr(s, "inputs", {}),
+        lambda s: s.impose(s.equations.u[0]),
+        lambda s: s.delete("x"),
+    ],
+    ids=["step", "inputs", "impose", "delete"],
+)
+def test_a_stepper_in_a_step_refuses_the_calls_of_another_thread(dyn, call):
+    raised, stepper = within_a_step(dyn, call)
+    assert len(raised) == 1
+    assert "another call is under way in this Stepper" in raised[0]
+    assert "threading.Lock" in raised[0]
+    assert stepper.time == 0.1
+    stepper.step(0.1)  # it is free again
+    assert stepper.time == pytest.approx(0.2)
+
+
+def test_a_stepper_is_free_again_after_a_step_that_fails(dyn):
+    stepper = kane.Stepper(dyn)
+    for _ in range(2):
+        with pytest.raises(ModelError, match="dt"):
+            stepper.step(-1.0)
+    stepper.step(0.1)
+
+
+def test_threads_that_step_one_stepper_are_refused_and_its_states_are_those_of_one_thread():
+    """Every step counts once: the state is that of as many steps of another stepper."""
+    dyn = kane.build(kane.formulate(kane.library.n_link_pendulum(2)))
+    shared, alone, done = kane.Stepper(dyn, q=[0.3, 0.2, 0.1]), kane.Stepper(dyn, q=[0.3, 0.2, 0.1]), []
+
+    def work():
+        for _ in range(300):
+            with contextlib.suppress(ModelError):
+                shared.step(1e-3)
+                done.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for _ in done:
+        alone.step(1e-3)
+    assert shared.time == alone.time
+    np.testing.assert_array_equal(shared.q, alone.q)
+
+
+def test_a_step_that_a_sampled_law_ends_asks_it_again_when_it_is_taken_again(dyn):
+    """Its answers and its state are those of a run in which nothing happened."""
+    asked, failures, ends = [], [], []
+    (name,) = [leaf.name for leaf in dyn.equations.inputs]
+
+    def law(t, q, u, state):
+        asked.append(t)
+        if failures and len(asked) == 5:
+            raise failures.pop()
+        return 0.1 * state, state + 1.0
+
+    for failure in (None, ValueError("once"), KeyboardInterrupt()):
+        asked.clear()
+        failures[:] = [] if failure is None else [failure]
+        law_of_name = {name: kane.Sampled(law, period=0.1, state=0.0)}
+        stepper = kane.Stepper(dyn, inputs=law_of_name, integrator=kane.RK4())
+        while stepper.time < 0.95:
+            with contextlib.suppress(kane.SimulationError, KeyboardInterrupt):
+                stepper.step(0.1)
+        ends.append([stepper.time, *stepper.q, *stepper.u])
+    np.testing.assert_array_equal(ends[1], ends[0])
+    np.testing.assert_array_equal(ends[2], ends[0])

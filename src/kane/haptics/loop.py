@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from kane.haptics.coupler import Safety
 from kane.haptics.devices.device import Channel, Device, Traits
 from kane.haptics.grip import IMAGE, Coupled
 from kane.haptics.passive import PassiveMidpoint, PassiveSteps
+from kane.haptics.realtime import favour_watchdog, promote
 from kane.haptics.rigid import InverseDynamics, RigidSteps
 from kane.haptics.rigid_coupler import AnyCoupler, RigidCoupler
 from kane.haptics.system_calls import system_calls
@@ -117,6 +119,28 @@ class Loop:
             pace[at.EARLY] = min(EARLY, pace[at.EVERY] // QUARTER) if self.predict else 0
             pace[at.ZERO] = system_calls().clock() + AHEAD - self.ticks * pace[at.EVERY]
         return int(run_ticks(self.circuit, self.march.system, self.march.store, self.pace, ticks))
+
+    def run_watched(self) -> tuple[int, tuple[str, ...]]:
+        """Run the prepared ticks in real time, in the calling thread, beside a watchdog in a thread of its own.
+
+        Returns:
+            How they ended, and what the system did not give, in words.
+        """
+        desk, circuit = self.circuit.desk, self.circuit
+        memory = [desk.log, desk.snapshot, circuit.moving, circuit.port.memory, self.march.store.rows]
+        missing = promote(memory)
+        circuit.counts[at.WATCHING] = 1
+        watchdog = threading.Thread(target=self._watch_favoured, name="kane haptic watchdog", daemon=True)
+        watchdog.start()
+        try:
+            return self.run(), missing
+        finally:
+            circuit.counts[at.WATCHING] = 0
+            watchdog.join()
+
+    def _watch_favoured(self) -> None:
+        favour_watchdog()
+        self.watch()
 
     def watch(self) -> None:
         """What the watchdog's thread does until it is told that the ticks are done."""

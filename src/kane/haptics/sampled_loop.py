@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 FREQUENCIES = np.concatenate([np.geomspace(1e-4, 1e-2, 100), np.linspace(1e-2, 1.0, 4000)]) * math.pi
 # Stiffnesses are looked through by this factor, and halved until they are this near to the limit.
 SCAN, CLOSE = 1.05, 1e-9
-# Relative size below which trailing coefficients of a derivative are dropped before its roots are computed. This moves
+# Relative size below which trailing coefficients of a derivative are dropped before its roots are computed. That moves
 # a least value by 1e-18, and rounding divided by 1e-9 moves a root by 2e-7.
 FLAT = 1e-9
 # Parts of the passive stiffness that are looked at where the damping goes with the stiffness.

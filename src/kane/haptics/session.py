@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, final
@@ -33,7 +33,6 @@ from kane.haptics.loop import Loop, begun_loop, rules_of
 from kane.haptics.motion import recording_of, trajectory_of
 from kane.haptics.passive import Ledger, PassiveMidpoint, ledger_of
 from kane.haptics.played import played
-from kane.haptics.realtime import favour_watchdog, promote
 from kane.haptics.recording import Recording, write_recording
 from kane.haptics.report import Report, report_of
 from kane.haptics.rigid_coupler import AnyCoupler
@@ -45,6 +44,7 @@ from kane.native.haptics.tick import BROKEN
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.implicit import Implicit
 from kane.simulation.modes.pose import pose
+from kane.simulation.one_at_a_time import OneAtATime
 from kane.simulation.recorded.trajectory import Trajectory
 
 
@@ -108,7 +108,9 @@ class Session:
         warn_of(hand, coupler, steps)
         made = (held, problem, march, method, steps), rules_of(hand.traits, coupler, safety, predict), first
         self._channel, self._loop = begun_loop(hand, *made, predict=predict)
-        self._thread: threading.Thread | None = None
+        self._done = threading.Event()  # not the thread's own join: Ctrl-C within it makes Python 3.11 take it for over
+        self._done.set()
+        self._beginning = OneAtATime("Session", "give each thread a session of its own")
         self._missing: tuple[str, ...] = ()
         self._end, self._closed = 0, False
         self._give_back = _giving_back(self, hand, self._channel, self._loop)
@@ -199,9 +201,7 @@ class Session:
         Raises:
             ModelError: as of ``run``.
         """
-        self._prepare(seconds, at.BY_CLOCK)
-        self._thread = threading.Thread(target=self._go, name="kane haptic loop", daemon=True)
-        self._thread.start()
+        self._begin(seconds, at.BY_CLOCK, self._loop.run_watched)
 
     def wait(self) -> None:
         """Until what was started is done.
@@ -210,11 +210,10 @@ class Session:
             SimulationError: as of ``run``.
         """
         try:
-            while self._thread is not None and self._thread.is_alive():
-                self._thread.join(0.1)
+            while not self._done.wait(0.1):
+                pass
         except KeyboardInterrupt:
             self._stop()
-        self._thread = None
         self._check()
 
     def stop(self) -> None:
@@ -225,15 +224,16 @@ class Session:
     def rehearse(self, seconds: float) -> None:
         """The same ticks in simulated time, as fast as they go, always alike; of a device that is simulated.
 
+        Ctrl-C ends them early, as of ``run``.
+
         Raises:
             ModelError: as of ``run``; another device.
             SimulationError: as of ``run``.
         """
         if not isinstance(self._hand, Simulated):
             raise ModelError(f"{type(self._hand).__name__} lives in real time; call run(seconds)")
-        self._prepare(seconds, at.IN_STEP)
-        self._end = self._loop.run()
-        self._check()
+        self._begin(seconds, at.IN_STEP, lambda: (self._loop.run(), self._missing))
+        self.wait()
 
     def snapshot(self) -> Snapshot:
         """What the session is at, as of one tick."""
@@ -346,21 +346,17 @@ class Session:
             self._end = self._loop.run()
         self._check()
 
-    def _go(self) -> None:
-        desk, circuit, rows = self._loop.circuit.desk, self._loop.circuit, self._loop.march.store.rows
-        self._missing = promote([desk.log, desk.snapshot, circuit.moving, circuit.port.memory, rows])
-        circuit.counts[at.WATCHING] = 1
-        watchdog = threading.Thread(target=self._watch, name="kane haptic watchdog", daemon=True)
-        watchdog.start()
-        try:
-            self._end = self._loop.run()
-        finally:
-            circuit.counts[at.WATCHING] = 0
-            watchdog.join()
+    def _begin(self, seconds: float, how: int, work: Callable[[], tuple[int, tuple[str, ...]]]) -> None:
+        with self._beginning:
+            self._prepare(seconds, how)
+            self._done.clear()
+            threading.Thread(target=self._carry, args=(work,), name="kane haptic loop", daemon=True).start()
 
-    def _watch(self) -> None:
-        favour_watchdog()
-        self._loop.watch()
+    def _carry(self, work: Callable[[], tuple[int, tuple[str, ...]]]) -> None:
+        try:
+            self._end, self._missing = work()
+        finally:
+            self._done.set()
 
     def _prepare(self, seconds: float, how: int) -> None:
         self._require_open()
@@ -374,11 +370,10 @@ class Session:
         self._loop.prepare(ticks, how)
 
     def _stop(self) -> None:
-        if self._thread is not None:
+        if not self._done.is_set():
             self._commands.wish(at.DISARM)
             self._commands.tell(at.STOP, 1.0)
-            self._thread.join()
-            self._thread = None
+            self._done.wait()
 
     def _check(self) -> None:
         if self._end == BROKEN:
@@ -389,7 +384,7 @@ class Session:
             raise ModelError("the session is closed; make another one")
 
     def _require_rest(self) -> None:
-        if self._thread is not None and self._thread.is_alive():
+        if not self._done.is_set():
             raise ModelError("the session is running; wait for it, or stop it, first")
 
 

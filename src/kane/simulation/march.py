@@ -42,6 +42,7 @@ from kane.native.arrays import (
     Vector,
     Watch,
 )
+from kane.native.state import write_row
 
 if TYPE_CHECKING:
     from kane.simulation.asked.python_inputs import PythonInputs
@@ -153,6 +154,11 @@ class March:
         if len(store.slopes) < stages:
             store = store._replace(slopes=np.zeros((stages, len(store.x))))
         self.store = store
+
+    def record_now(self) -> None:
+        """Record the state reached, unless the last record is of it."""
+        if self.store.rows[self.store.counts[ROWS] - 1, 0] != self.time:
+            write_row(self.store, self.time, self.x, self.system.settling.notes)
 
     @property
     def way(self) -> float:

@@ -73,7 +73,8 @@ def simulate(
         progress: called with the fraction done every 50 ms or so; by default a bar on terminals, for long runs.
 
     Returns:
-        The trajectory. Ctrl-C ends a run early: what was computed is returned, with a warning, and marked interrupted.
+        The trajectory. Ctrl-C ends a run early: the trajectory up to the state reached, which is its last record, is
+        returned with a warning and marked interrupted.
         A warning also says where constraints nearly lost their grip, as where a linkage passes a flat position, so that
         a recorded state errs by a thousand times the tolerance or more, where slip lingers that is slower than steps
         err, and where fixed steps passed so near a state
@@ -98,6 +99,8 @@ def simulate(
         march = problem.march(_course(method, problem, span, dt), x)
         try:
             outcome = run_march(march, problem.advance(method), _told_and_renewed(march, listener))
+            if outcome is Outcome.INTERRUPTED:
+                march.record_now()
             attributes = _attributes((problem, march, outcome), method)
             record = problem.record(march)
         except SimulationError as error:

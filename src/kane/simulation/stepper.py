@@ -36,6 +36,7 @@ from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.modes.charts import Charts
 from kane.simulation.modes.pose import pose
 from kane.simulation.modes.revisions import Revision, Revisions
+from kane.simulation.one_at_a_time import OneAtATime
 from kane.simulation.recorded.story import places_named
 from kane.simulation.run import FAILURES, Outcome, run_march
 
@@ -45,7 +46,7 @@ class Stepper:
 
     For loops that decide as they go: a controller in Python, a display, a device. Between two calls inputs may be set;
     a call is one run of native code, however many steps it takes. ``simulate`` is made of the same pieces: where a
-    method takes the same steps, the states have the same bits.
+    method takes the same steps, the states have the same bits. A Stepper refuses a call while another thread is in one.
 
     Args:
         dyn: what ``kane.build`` returned.
@@ -77,6 +78,9 @@ class Stepper:
         watched = (events,) if isinstance(events, Event) else listed(events, "events", "kane.Event(expression, ...)")
         t = number(start, "start", "seconds")
         self._charts = charts
+        self._alone = OneAtATime(
+            "Stepper", "make a kane.Stepper for each thread, or hold one threading.Lock around each call"
+        )
         self._method = RK8() if integrator is None else integrator
         posed = pose(dyn, inputs, parameters, watched, charts)
         self._revisions = Revisions(posed, lambda revised: pose(revised, inputs, parameters, watched, charts))
@@ -145,8 +149,9 @@ class Stepper:
                     f"the input {name!r} is given by samples, an expression or a function; leave it out here, or out "
                     "of inputs= of kane.Stepper"
                 )
-        system.inputs[:] = wanted
-        self._march.store.counts[KNOWN] = 0
+        with self._alone:
+            system.inputs[:] = wanted
+            self._march.store.counts[KNOWN] = 0
 
     @property
     def mode(self) -> str:
@@ -196,7 +201,8 @@ class Stepper:
             raise ModelError(
                 "a stepper with charts takes no constraints on-line; leave charts out, or use kane.Spherical"
             )
-        return self._revisions.impose(motion, name)
+        with self._alone:
+            return self._revisions.impose(motion, name)
 
     def delete(self, name: str) -> Revision:
         """Delete for good what ``impose`` imposed, or a contact, stop, stick, latch or switch of the model.
@@ -212,7 +218,8 @@ class Stepper:
         Raises:
             ModelError: there is none of this name, or it is permanent.
         """
-        return self._revisions.delete(name)
+        with self._alone:
+            return self._revisions.delete(name)
 
     def step(self, dt: float) -> tuple[Occurrence, ...]:
         """Go on by dt, exactly to t + dt or to a terminal event.
@@ -227,11 +234,12 @@ class Stepper:
 
         Raises:
             ModelError: dt is not positive or lost in the rounding of t, samples of an input end before t + dt, a
-                constraint that was to be imposed cannot be.
+                constraint that was to be imposed cannot be, another thread is stepping.
             SimulationError: as ``simulate``; time, q and u are then what was reached.
         """
-        due = self._revisions.due()
-        return self._step_revised(dt, due) if due else self._step(dt)
+        with self._alone:
+            due = self._revisions.due()
+            return self._step_revised(dt, due) if due else self._step(dt)
 
     def _step_revised(self, dt: float, due: Sequence[Revision]) -> tuple[Occurrence, ...]:
         """A step that begins with other constraints; the old ones stay where it does not get anywhere."""

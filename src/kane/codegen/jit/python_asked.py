@@ -14,10 +14,11 @@ import llvmlite.binding as llvm
 from kane.machine.linker import link
 from kane.machine.processor import target_machine
 
-# The table holds the Python function, the address of the code, how many outputs it has, and who takes exceptions.
+# The table holds the Python function, the address of the code or zero, how many outputs it has, who takes exceptions,
+# and the addresses of state, rest and out of the last call.
 # Whether the loop around this holds the interpreter lock or not, PyGILState_Ensure has it.
 _TEXT = """
-@kane_table = global [4 x i64] zeroinitializer
+@kane_table = global [7 x i64] zeroinitializer
 
 declare i32 @PyGILState_Ensure()
 declare void @PyGILState_Release(i32)
@@ -38,6 +39,9 @@ begin:
   %code = load ptr, ptr getelementptr (i64, ptr @kane_table, i64 1)
   %count = load i64, ptr getelementptr (i64, ptr @kane_table, i64 2)
   %keep = load ptr, ptr getelementptr (i64, ptr @kane_table, i64 3)
+  store ptr %state, ptr getelementptr (i64, ptr @kane_table, i64 4)
+  store ptr %rest, ptr getelementptr (i64, ptr @kane_table, i64 5)
+  store ptr %out, ptr getelementptr (i64, ptr @kane_table, i64 6)
   %lock = call i32 @PyGILState_Ensure()
   %answer = call ptr @PyObject_CallNoArgs(ptr %function)
   %failed = icmp eq ptr %answer, null
@@ -45,6 +49,9 @@ begin:
 run:
   call void @Py_DecRef(ptr %answer)
   call void @PyGILState_Release(i32 %lock)
+  %alone = icmp eq ptr %code, null
+  br i1 %alone, label %done, label %after
+after:
   call void %code(ptr %state, ptr %rest, ptr %stage, ptr %out, ptr %work)
   ret void
 raised:
@@ -80,7 +87,7 @@ _SYMBOLS = re.findall(r"declare .* @(\w+)", _TEXT)
 
 @final
 class AskedCode:
-    """Code of the one signature that calls a Python function of no arguments first, and then other code.
+    """Code of the one signature that calls a Python function of no arguments first, and then other code, if any.
 
     No exception can pass through native loops. What the function raises is handed to ``keep``, which must not raise
     and should be a built-in function: in one of Python's own an interrupt would find the next place to be raised. The
@@ -88,6 +95,7 @@ class AskedCode:
 
     Attributes:
         address: of the code; good as long as this object lives.
+        given: addresses of state, rest and out of the call that is under way.
     """
 
     def __init__(
@@ -97,12 +105,13 @@ class AskedCode:
 
         Args:
             function, keep: see the class.
-            address: of the code.
-            n_out: how many outputs it has.
+            address: of the code; zero if the function writes the outputs itself.
+            n_out: how many outputs there are.
         """
         machine = target_machine(optimization=1)
         owner, (self.address, table) = link("an input", _code(), ("kane_asked", "kane_table"), _SYMBOLS, machine)
         (ctypes.c_int64 * 4).from_address(table)[:] = [id(function), address, n_out, id(keep)]
+        self.given = (ctypes.c_int64 * 3).from_address(table + 4 * ctypes.sizeof(ctypes.c_int64))
         self._called = function, keep  # kept alive
         weakref.finalize(self, owner.close).atexit = False
 

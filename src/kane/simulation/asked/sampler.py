@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.codegen.jit.function import ArrayFunction
+from kane.codegen.jit.python_asked import AskedCode
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError
@@ -26,7 +27,6 @@ from kane.simulation.asked.sampled import Sampled
 if TYPE_CHECKING:
     from kane.simulation.switching import Switching
 
-_PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 # Ticks that are so near the end of a fixed step, as a share of it, are at it.
 ON_GRID = 1e-6
 # Ticks that differ by less than this share are one time, rounded differently.
@@ -114,7 +114,6 @@ class Sampler:
     stops: Vector = field(init=False)
 
     def __post_init__(self) -> None:
-        self._kept: tuple[BaseException, float, str] | None = None
         self._asked = [_PythonLaw(i, self) for i, law in enumerate(self.laws) if law.function is None]
         self._logs = [_Log(np.array([-math.inf]), self.initial[list(law.columns)][None, :].copy()) for law in self.laws]
 
@@ -161,23 +160,35 @@ class Sampler:
         ]
 
     def raise_kept(self) -> None:
-        """Raise what a Python law raised.
+        """Raise what a Python law raised; a step that is taken again asks at that tick anew.
 
         Raises:
             SimulationError: with the name of the input, the time and what was raised; Ctrl-C stays what it is.
         """
-        kept, self._kept = self._kept, None
-        if kept is None:
+        failed = next((asked for asked in self._asked if asked.kept), None)
+        if failed is None:
             return
-        error, t, who = kept
+        error, t, who = failed.kept[0], failed.time, failed.law.who
+        self._take_back_ticks()
         if not isinstance(error, Exception):
             raise error
         said = f"{type(error).__name__}: {error}" if not isinstance(error, ModelError) else str(error)
         raise SimulationError(f"{who} failed at t = {t:.9g} s: {said}") from error
 
-    def keep(self, error: BaseException, t: float, who: str) -> None:
-        """Keep what a Python law raised, which cannot pass through a native loop."""
-        self._kept = self._kept or (error, t, who)
+    def _take_back_ticks(self) -> None:
+        """Make the ticks from the first failure on due again, with the inputs that were held before it."""
+        native, values = self.native, self.tables.values
+        end = int(native.next[0])
+        said = values[self.tables.first[native.table[native.law[:end]]] + native.place[:end]]
+        failure = native.times[np.isnan(said).argmax()]
+        begin = int(np.searchsorted(native.times[:end], failure - 2.0 * native.slack[0]))
+        for k in range(begin, end):
+            for table in range(native.table[native.law[k]], native.table[native.law[k] + 1]):
+                place = self.tables.first[table] + native.place[k]
+                values[place : min(place + 2, self.tables.last[table])] = values[place - 1]
+        native.next[0] = begin
+        for asked in self._asked:
+            asked.forget()
 
     def _read_back(self) -> None:
         """Take over the answers that native loops have put into the tables."""
@@ -306,38 +317,48 @@ def joined(held: Tables, columns: Sequence[int], logs: Sequence[tuple[Vector, Ve
 
 
 class _PythonLaw:
-    """A law in Python as an address for native loops."""
+    """A law in Python as an address for native loops.
+
+    Attributes:
+        kept: what it raised, which cannot pass through a native loop.
+        time: at which it was asked last [s].
+    """
 
     def __init__(self, number: int, sampler: Sampler) -> None:
-        self._number, self._law, self._sampler = number, sampler.laws[number], sampler
-        self._memory = copy.deepcopy(self._law.sampled.state)
-        self._callback = _PROTOTYPE(self._answer)
+        self._number, self.law, self._sampler = number, sampler.laws[number], sampler
+        self._memory = self._before = copy.deepcopy(self.law.sampled.state)
+        self.kept: list[BaseException] = []
+        self.time = sampler.start
+        self._code = AskedCode(self._answer, self.kept.append, 0, len(self.law.columns))
 
     @property
     def address(self) -> int:
         """Where native loops call; good as long as this object lives."""
-        address = ctypes.cast(self._callback, ctypes.c_void_p).value
-        assert address is not None
-        return address
+        return self._code.address
 
-    def _answer(self, state: int, rest: int, stage: int, out: int, work: int) -> None:
+    def forget(self) -> None:
+        """Forget what was raised, and what was said at the last tick."""
+        self.kept.clear()
+        self._memory = self._before
+
+    def _answer(self) -> None:
+        if self.kept:  # the loop is about to end
+            raise self.kept[0]
         sampler, (nq, n) = self._sampler, self._sampler.state
+        state, rest, out = self._code.given
         x = np.array((ctypes.c_double * (1 + nq + n)).from_address(state))  # copies, which laws may keep or change
-        answers = np.ctypeslib.as_array((ctypes.c_double * len(self._law.columns)).from_address(out))
+        self.time, self._before = float(x[0]), self._memory
+        answers = np.ctypeslib.as_array((ctypes.c_double * len(self.law.columns)).from_address(out))
         key = int(sampler.mode[KEY])
-        try:
-            if isinstance(self._law.sampled.law, Expr):
-                inputs = np.array((ctypes.c_double * len(sampler.initial)).from_address(rest))
-                answers[:] = sampler.switching.answer(self._number, key, x, inputs)
-            else:
-                seen = sampler.switching.seen(key, x[1:])
-                answers[:] = self._asked(float(x[0]), seen[:nq], seen[nq:])
-        except BaseException as error:  # Ctrl-C among them
-            sampler.keep(error, float(x[0]), self._law.who)
-            answers[:] = math.nan
+        if isinstance(self.law.sampled.law, Expr):
+            inputs = np.array((ctypes.c_double * len(sampler.initial)).from_address(rest))
+            answers[:] = sampler.switching.answer(self._number, key, x, inputs)
+        else:
+            seen = sampler.switching.seen(key, x[1:])
+            answers[:] = self._asked(self.time, seen[:nq], seen[nq:])
 
     def _asked(self, t: float, q: Vector, u: Vector) -> Vector:
-        sampled, shape = self._law.sampled, (len(self._law.columns),)
+        sampled, shape = self.law.sampled, (len(self.law.columns),)
         if sampled.state is None:
             said = sampled.law(t, q, u)  # type: ignore[operator]
         else:
@@ -350,7 +371,7 @@ class _PythonLaw:
         return found.reshape(shape)
 
     def _with_state(self, t: float, q: Vector, u: Vector) -> tuple[Any, Any]:
-        answer = self._law.sampled.law(t, q, u, self._memory)  # type: ignore[operator]
+        answer = self.law.sampled.law(t, q, u, self._memory)  # type: ignore[operator]
         if not isinstance(answer, tuple) or len(answer) != 2:
             raise ModelError("a sampled law with a state returns the input and the next state, (input, state)")
         return answer
