@@ -583,7 +583,7 @@ def test_a_session_that_one_thread_rehearses_refuses_another_until_it_is_done():
             lambda: session.report,
             lambda: session.trajectory,
         ):
-            with pytest.raises(kane.ModelError, match="the session is running|another call is under way"):
+            with pytest.raises(kane.ModelError, match=r"the session is running|another call is under way"):
                 call()
         session.stop()
         thread.join()

@@ -1,12 +1,14 @@
 """The server of views: who is let in, who is not, and what pages may say."""
 
 import json
+import logging
 import socket
 import struct
+import sys
 import threading
 import urllib.error
 import urllib.request
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 
 import numpy as np
@@ -18,7 +20,7 @@ from websockets.sync.client import connect
 
 import kane
 from kane.errors import ModelError
-from kane.viewer.websockets import PageServer
+from kane.viewer.websockets import LOGGER, STRANGERS, PageServer
 
 
 def dynamics():
@@ -137,7 +139,7 @@ def test_a_view_closes_though_somebody_has_connected_and_asks_for_nothing(monkey
     view = kane.view(kane.library.n_link_pendulum(1))
     host, _, port = parts(view)[0].partition(":")
     with socket.create_connection((host, int(port))) as silent:
-        until(lambda: view._server._silent)
+        until(lambda: view._server._strangers)
         closing = threading.Thread(target=view.close, daemon=True)
         closing.start()
         closing.join(ENOUGH)
@@ -257,3 +259,143 @@ def test_a_run_from_a_file_is_shown_with_the_model_that_the_file_holds(tmp_path)
         kane.view(bare)
     with kane.view(bare, model=kane.library.n_link_pendulum(1)) as view:
         assert view.url
+
+
+def raw(view, *lines, host="127.0.0.1"):
+    """A connection that has sent these lines of HTTP, whatever they are."""
+    connected = socket.create_connection((host, int(parts(view)[0].partition(":")[2])), timeout=ENOUGH)
+    connected.sendall("".join(f"{line}\r\n" for line in lines).encode())
+    return connected
+
+
+def status(connected):
+    """The status of the answer."""
+    with connected, connected.makefile("rb") as answer:
+        return int(answer.readline().split()[1])
+
+
+UPGRADE = (
+    "Upgrade: websocket",
+    "Connection: Upgrade",
+    "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Key: " + 22 * "A" + "==",
+)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has all of 127.0.0.0/8")
+def test_nobody_listens_on_other_addresses_of_this_machine(shown):
+    raw(shown).close()
+    with pytest.raises(OSError, match="refused"):
+        raw(shown, host="127.0.0.2")
+
+
+def test_a_websocket_that_does_not_say_where_it_comes_from_is_refused(shown):
+    here = parts(shown)[0]
+    assert status(raw(shown, "GET / HTTP/1.1", f"Host: {here}", *UPGRADE, f"Origin: http://{here}", "")) == 101
+    assert status(raw(shown, "GET / HTTP/1.1", f"Host: {here}", *UPGRADE, "")) == 403
+
+
+@pytest.mark.parametrize("second", ["{here}", "evil.example"])
+@pytest.mark.parametrize("word", ["Host", "Origin"])
+def test_two_hosts_or_two_origins_are_refused_in_either_order(shown, word, second):
+    here = parts(shown)[0]
+    right = {"Host": f"Host: {here}", "Origin": f"Origin: http://{here}"}
+    other = f"{word}: {'http://' if word == 'Origin' else ''}{second.format(here=here)}"
+    for pair in ((right[word], other), (other, right[word])):
+        rest = [line for name, line in right.items() if name != word]
+        assert status(raw(shown, "GET / HTTP/1.1", *pair, *rest, *UPGRADE, "")) == 403
+
+
+def test_a_request_without_a_host_is_refused(shown):
+    assert status(raw(shown, "GET / HTTP/1.1", "")) == 403
+
+
+def test_the_page_may_not_be_framed_by_others_nor_kept_nor_taken_for_something_else(shown):
+    _, headers = asked(shown)
+    assert headers["X-Frame-Options"] == "SAMEORIGIN"
+    assert headers["Cache-Control"] == "no-store"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_a_message_longer_than_any_command_changes_nothing_and_ends_the_connection():
+    """It would be understood if it were read."""
+    said = '{"input": "F", "value": 1}'
+    with kane.view(kane.Stepper(dynamics()), control=True) as view, joined(view) as page:
+        page.recv(timeout=ENOUGH)
+        page.send(said.replace("}", (4097 - len(said)) * " " + "}"))
+        with pytest.raises(ConnectionClosed) as ended:
+            heard(page, 5)
+        assert ended.value.rcvd.code == 1009
+        assert view.inputs == {"F": 0.0}
+
+
+def sleeping(view):
+    """A page that was let in and reads nothing, like a tab that the browser has put to sleep."""
+    here, token = parts(view)
+    connected = raw(view, "GET / HTTP/1.1", f"Host: {here}", *UPGRADE, f"Origin: http://{here}", "")
+    with connected.makefile("rb") as answer:
+        while answer.readline() != b"\r\n":
+            pass
+    connected.sendall(bytes([0x81, 0x80 | len(token), 0, 0, 0, 0]) + token.encode())  # masked with zeros
+    until(lambda: view._server._guests)
+    return connected
+
+
+def test_a_view_closes_at_once_though_a_page_does_not_read(monkeypatch):
+    """However long the library would wait for its farewell: here without end."""
+    serve, connection = PageServer._library()
+    monkeypatch.setattr(PageServer, "_library", lambda self: (partial(serve, close_timeout=None), connection))
+    view = kane.view(kane.Stepper(dynamics()))
+    with sleeping(view):
+        closing = threading.Thread(target=view.close, daemon=True)
+        closing.start()
+        closing.join(ENOUGH)
+        assert not closing.is_alive()
+
+
+def test_half_requests_are_limited_in_number_and_in_time_and_others_are_still_served(monkeypatch):
+    monkeypatch.setattr("kane.viewer.websockets.PATIENCE", 0.5)
+    monkeypatch.setattr("kane.viewer.websockets.LOOK", 0.1)
+    before = threading.active_count()
+    with kane.view(kane.library.n_link_pendulum(1)) as view, ExitStack() as kept:
+        for _ in range(200):
+            kept.enter_context(raw(view, "GET / HTTP/1.1", "Host: x"))
+        last = kept.enter_context(raw(view, "GET / HTTP/1.1"))
+        until(lambda: threading.active_count() - before < 100)
+        assert len(view._server._strangers) <= STRANGERS
+        assert asked(view)[0]
+        assert last.recv(1) == b""  # cut, though it is the newest
+        until(lambda: threading.active_count() - before < 5)
+        with joined(view) as page:
+            assert page.recv(timeout=ENOUGH)
+
+
+def test_a_page_that_was_let_in_stays_when_the_time_of_strangers_is_over(monkeypatch):
+    monkeypatch.setattr("kane.viewer.websockets.PATIENCE", 0.2)
+    monkeypatch.setattr("kane.viewer.websockets.LOOK", 0.05)
+    with kane.view(kane.library.n_link_pendulum(1)) as view, joined(view) as page:
+        page.recv(timeout=ENOUGH)
+        with raw(view) as stranger:
+            assert stranger.recv(1) == b""
+        assert page.ping().wait(ENOUGH)
+
+
+def test_connections_that_break_off_or_talk_nonsense_print_nothing_and_are_logged(capfd, caplog):
+    with caplog.at_level("DEBUG", "kane.viewer"), kane.view(kane.library.n_link_pendulum(1)) as view:
+        for lines in (
+            ("GET / HTTP/1.1", "Host: x"),
+            ("nonsense", ""),
+            ("GET / HTTP/1.1", f"Content-Length: {400 * '9'}", ""),
+        ):
+            with raw(view, *lines) as connected:
+                connected.shutdown(socket.SHUT_WR)
+                while connected.recv(4096):
+                    pass
+    said = capfd.readouterr()
+    assert "Traceback" not in said.err + said.out
+    assert any(record.name == "kane.viewer" for record in caplog.records)
+
+
+def test_the_logger_of_views_prints_nothing_by_itself():
+    """Python prints what no handler takes."""
+    assert any(isinstance(handler, logging.NullHandler) for handler in LOGGER.handlers)

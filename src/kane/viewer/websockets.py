@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import hmac
 import json
+import logging
 import secrets
 import socket
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,12 @@ from kane.errors import ModelError, pip_install
 HOST = "127.0.0.1"
 # Frames a second of what moves; seconds to wait for the token; bytes and number in a second of what a page may say.
 RATE, PATIENCE, LONGEST, MOST_MESSAGES = 60.0, 5.0, 4096, 200
+# Connections that have not said the token: how many at a time, of which the oldest goes first, and how often those
+# that wait longer than PATIENCE are looked for [s]. How long pages have to answer a farewell [s].
+STRANGERS, LOOK, PARTING = 32, 1.0, 0.25
+# Failures of connections are for whoever listens to this logger; nothing is printed unless someone does.
+LOGGER = logging.getLogger("kane.viewer")
+LOGGER.addHandler(logging.NullHandler())
 REFUSED = 1008  # of WebSocket: a message that breaks the rules
 
 
@@ -66,7 +73,8 @@ class PageServer:
     def __init__(self, shown: Served, port: int = 0) -> None:
         self.shown, self.token = shown, secrets.token_urlsafe(24)
         serve, self._connection = self._library()
-        self._silent: set[socket.socket] = set()
+        self._strangers: dict[socket.socket, float] = {}  # with the time until which each may stay, oldest first
+        self._guests: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._socket = _bound(port)
         self.port = int(self._socket.getsockname()[1])
@@ -81,10 +89,11 @@ class PageServer:
             max_size=LONGEST,
             max_queue=None,  # who says too much is sent away at once: behind a full queue its farewell is not heard
             server_header=None,
+            logger=LOGGER,
         )
-        self._open = True
-        self._thread = threading.Thread(target=self._server.serve_forever, name=f"kane view {self.port}", daemon=True)
-        self._thread.start()
+        self._open, self._closing = True, threading.Event()
+        for name, work in (("", self._server.serve_forever), (" strangers", self._show_out)):
+            threading.Thread(target=work, name=f"kane view {self.port}{name}", daemon=True).start()
 
     @property
     def url(self) -> str:
@@ -92,15 +101,20 @@ class PageServer:
         return f"http://{HOST}:{self.port}/#{self.token}"
 
     def close(self) -> None:
-        """Stop; pages that are open say so."""
+        """Stop; pages that are open say so. Connections that do not answer the farewell at once are cut."""
         if self._open:
             self._open = False
+            self._closing.set()
             with self._lock:
-                for connected in self._silent:
-                    with contextlib.suppress(OSError):  # it has closed by itself
-                        connected.shutdown(socket.SHUT_RDWR)
+                _cut(self._strangers)
+            cutting = threading.Timer(PARTING, self._cut_guests)
+            cutting.start()
             self._server.shutdown()
-            self._thread.join(5.0)
+            cutting.cancel()
+
+    def _cut_guests(self) -> None:
+        with self._lock:
+            _cut([*self._strangers, *self._guests])
 
     @staticmethod
     def _library() -> tuple[Any, Any]:
@@ -111,15 +125,26 @@ class PageServer:
         return serve, ServerConnection
 
     def _accepted(self, connected: socket.socket, *given: Any, **named: Any) -> Any:
-        """A connection that has asked for nothing yet, as browsers open in advance: ``close`` waits for none."""
+        """Take a connection, which is a stranger until it says the token; the oldest stranger has to make room."""
         with self._lock:
-            self._silent = {known for known in self._silent if known.fileno() >= 0} | {connected}
+            if len(self._strangers) >= STRANGERS:
+                _cut([next(iter(self._strangers))])
+                del self._strangers[next(iter(self._strangers))]
+            self._strangers[connected] = time.monotonic() + PATIENCE
+            if not self._open:
+                _cut([connected])
         return self._connection(connected, *given, **named)
+
+    def _show_out(self) -> None:
+        """Cut strangers that stay too long, until the server closes."""
+        while not self._closing.wait(LOOK):
+            with self._lock:
+                now = time.monotonic()
+                self._strangers = {one: end for one, end in self._strangers.items() if one.fileno() >= 0}
+                _cut([one for one, end in self._strangers.items() if end < now])
 
     def _answer(self, connection: Any, request: Any) -> Any:
         """The answer to a request of HTTP; None lets a WebSocket begin."""
-        with self._lock:
-            self._silent.discard(connection.socket)
         hosts, origins = request.headers.get_all("Host"), request.headers.get_all("Origin")
         if len(hosts) != 1 or hosts[0] not in self._hosts:
             return connection.respond(403, "This page is served to this machine alone.\n")
@@ -149,6 +174,9 @@ class PageServer:
         if not isinstance(token, str) or not hmac.compare_digest(token.encode(), self.token.encode()):
             connection.close(REFUSED, "the token is wrong; open the whole address, with what follows its #")
             return
+        with self._lock:
+            self._strangers.pop(connection.socket, None)
+            self._guests = {one for one in self._guests if one.fileno() >= 0} | {connection.socket}
         connection.send(self.shown.message())
         listener = self.shown.listener() if self.shown.listener else None
         try:
@@ -192,6 +220,13 @@ class PageServer:
             return listener.hear(json.loads(said))
         except (ValueError, KeyError, TypeError, RecursionError):
             return "a message is not understood"
+
+
+def _cut(connections: Iterable[socket.socket]) -> None:
+    """End connections, whatever their other sides are doing."""
+    for connected in connections:
+        with contextlib.suppress(OSError):  # it has closed by itself
+            connected.shutdown(socket.SHUT_RDWR)
 
 
 def _bound(port: int) -> socket.socket:
