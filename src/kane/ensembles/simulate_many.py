@@ -20,9 +20,11 @@ from kane.native.arrays import FINISHED, SWITCHES, TIME, WAITING, Course, Trajec
 from kane.progress import ProgressBar
 from kane.simulation.asked.course import Span, free_course
 from kane.simulation.beginning_slip import tolerate
+from kane.simulation.inside import refuse_starts
 from kane.simulation.integrators.explicit import Adaptive
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk8 import RK8
+from kane.simulation.layout import Layout
 from kane.simulation.march import March, Status
 from kane.simulation.modes.pose import pose
 from kane.simulation.problem import Problem
@@ -68,7 +70,7 @@ def simulate_many(
         The ensemble. Ctrl-C ends it early: what was computed is returned, with a warning, and marked interrupted.
 
     Raises:
-        ModelError: an argument is not meaningful for all trajectories.
+        ModelError: an argument is not meaningful for all trajectories, or each of them starts inside of something.
     """
     if not isinstance(dyn, Dynamics):
         raise ModelError(f"simulate_many needs Dynamics, as kane.build(equations) makes them, not {shown(dyn)}")
@@ -79,11 +81,12 @@ def simulate_many(
         )
     span = Span.of(start, until, None, () if times is None else times)
     constants, expressions = split_inputs(inputs)
-    problem = pose(dyn, expressions, None, ())
-    conditions = Conditions.of(problem.layout, q, u, constants, parameters)
+    conditions = Conditions.of(Layout.of(dyn.equations), q, u, constants, parameters)
     if len(conditions.parameters) == 1:  # of all trajectories
         dyn.equations.parameter_bounds.require(conditions.parameters)
         require_inertia(dyn, conditions.parameters)
+    refuse_starts(dyn, span.start, np.column_stack([conditions.q, conditions.u]), conditions.parameters)
+    problem = pose(dyn, expressions, None, ())
     course = free_course(*span, problem.plan.tables())
     with ProgressBar(problem.layout.model) as bar:
         listener = told(progress, bar)

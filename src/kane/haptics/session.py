@@ -41,6 +41,7 @@ from kane.model.named_vector import named_vector
 from kane.native.arrays import Course, Matrix, Vector
 from kane.native.haptics import loop_arrays as at
 from kane.native.haptics.tick import BROKEN
+from kane.simulation.inside import refuse_start
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.implicit import Implicit
 from kane.simulation.modes.pose import pose
@@ -96,6 +97,7 @@ class Session:
         if inputs is not None and not isinstance(inputs, Mapping):
             defaults = [dyn.equations.defaults[name] for name in self._names]
             inputs = dict(zip(self._names, named_vector(inputs, self._names, defaults, "input").tolist(), strict=True))
+        refuse_start(dyn, 0.0, q, u, parameters)
         posed = pose(held.dyn, inputs, parameters, ())
         require_native(posed)
         problem, x = posed.switching.start(posed, 0.0, q, u)

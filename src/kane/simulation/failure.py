@@ -57,12 +57,8 @@ class Jump(NamedTuple):
         return self.above < 0.0 < self.below
 
 
-# Of modes, in words; what is empty says the contract of what changes the mode.
-NO_NEXT_MODE = {
-    Outcome.REFUSED: "",
-    Outcome.NO_GUARD: "",
-    Outcome.ENDLESS: "its mode changes again and again, and leads nowhere",
-}
+# Outcomes without a next mode, of which the Switching gives the reason.
+NO_NEXT_MODE = (Outcome.REFUSED, Outcome.NO_GUARD, Outcome.ENDLESS)
 # So many changes of the mode within this share of the run are ever more.
 IN_A_ROW, CROWDED = 100, 1e-3
 
@@ -76,7 +72,7 @@ def _why(problem: Problem, march: March, outcome: Outcome) -> SimulationError:
     if outcome in NO_NEXT_MODE:
         return SimulationError(
             f"{problem.layout.model!r} cannot go on from t = {march.time:.9g} s, "
-            f"{problem.layout.describe(march.x)}: {NO_NEXT_MODE[outcome] or problem.switching.refusal(march, outcome)}"
+            f"{problem.layout.describe(march.x)}: {problem.switching.refusal(march, outcome)}"
         )
     slope = _slope(problem, march, np.concatenate([[march.time], march.x]))
     names = problem.layout.coordinates + problem.layout.speeds

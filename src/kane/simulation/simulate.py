@@ -15,6 +15,7 @@ from kane.progress import ProgressBar
 from kane.simulation.asked.course import Span, fixed_course, free_course
 from kane.simulation.asked.events import Event
 from kane.simulation.failure import passages
+from kane.simulation.inside import refuse_start
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk4 import RK4
 from kane.simulation.integrators.rk8 import RK8
@@ -94,6 +95,7 @@ def simulate(
     method, span = _method(integrator, dt), Span.of(start, until, every, times)
     with ProgressBar(dyn.equations.name) as bar:
         listener = told(progress, bar)
+        refuse_start(dyn, span.start, q, u, parameters)
         posed = pose(dyn, inputs, parameters, events, charts)
         problem, x = posed.switching.start(posed, start, q, u)
         march = problem.march(_course(method, problem, span, dt), x)

@@ -31,6 +31,7 @@ from kane.native.arrays import (
 )
 from kane.simulation.asked.course import ahead_course, grid_course, step_length
 from kane.simulation.asked.events import Event, Occurrence, event_names
+from kane.simulation.inside import refuse_start
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.modes.charts import Charts
@@ -82,6 +83,7 @@ class Stepper:
             "Stepper", "make a kane.Stepper for each thread, or hold one threading.Lock around each call"
         )
         self._method = RK8() if integrator is None else integrator
+        refuse_start(dyn, t, q, u, parameters)
         posed = pose(dyn, inputs, parameters, watched, charts)
         self._revisions = Revisions(posed, lambda revised: pose(revised, inputs, parameters, watched, charts))
         self._problem, x = posed.switching.start(posed, t, q, u)

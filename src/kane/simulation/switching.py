@@ -119,7 +119,9 @@ class Switching:
         """Go on with what has been compiled since the march began, and have compiled what it has met."""
 
     def refusal(self, march: March, outcome: Outcome) -> str:
-        """Why no next mode was found, from what the programs gave: REFUSED, or NO_GUARD where a guard is no number."""
+        """The reason why no next mode was found: the change was REFUSED, ENDLESS, or had NO_GUARD that is a number."""
+        if outcome is Outcome.ENDLESS:
+            return "its mode changes again and again, and leads nowhere"
         return "no next mode was found" if outcome is Outcome.REFUSED else "a distance its mode depends on is no number"
 
     def step_over(self, march: March, status: Status) -> bool:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from kane.analysis.small_motions import SmallMotions
-from kane.codegen.programs.program import Program
 from kane.dynamics.build import build
 from kane.dynamics.constraint_terms import Array, ConstraintTerms
+from kane.dynamics.contacts.gaps import gap_function
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, listed
-from kane.formulation.constraints.candidates import CandidateEquations
-from kane.formulation.equations import Equations
-from kane.native.contacts.header import GAP
 
 # A gap this much below zero is what a search leaves of one that closes exactly there [m or rad].
 TOUCHING = 1e-6
@@ -95,19 +91,12 @@ def gaps_at(dyn: Dynamics, q: Array, t: Any, parameters: Any) -> tuple[list[str]
         t: times [s], (...).
         parameters: values by name; None for the defaults.
     """
-    closing = [c for c in dyn.equations.candidates if c.normal is not None]
-    if not closing:
+    e = dyn.equations
+    if not any(c.normal is not None for c in e.candidates):
         return [], np.zeros((*np.shape(q)[:-1], 0))
-    e, names = dyn.equations, [c.name for c in closing]
-    function = dyn.derived(("gaps",), lambda: dyn.compile(_gaps(e, closing)))
+    names, function = gap_function(dyn)
     inputs = [e.defaults[leaf.name] for leaf in e.inputs]
     return names, dyn.evaluate(function, q, np.zeros(len(e.u)), inputs, t, parameters=parameters)
-
-
-def _gaps(e: Equations, closing: Sequence[CandidateEquations]) -> Program:
-    """The gaps alone, without their derivatives."""
-    gaps = e.unconstrained.baked_in([c.numbers[GAP] for c in closing])
-    return Program("gaps", gaps, state=(e.t, *e.q, *e.u), rest=e.inputs, parameters=e.parameters)
 
 
 def not_in_force(dyn: Dynamics) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from kane.errors import listed
 from kane.formulation.equations import Equations
 from kane.native.contacts.blocks import change_places
 from kane.native.contacts.header import (
@@ -18,12 +21,18 @@ from kane.native.contacts.header import (
 )
 
 
-def refusal(equations: Equations, out: np.ndarray) -> str:
-    """Why a change found no mode to go on in, from what "change" gave for equations with the rows of all candidates."""
+def refusal(equations: Equations, out: np.ndarray, active: Sequence[str]) -> str:
+    """Why a change found no mode to go on in.
+
+    Args:
+        equations: with the rows of all candidates.
+        out: what "change" gave.
+        active: names of the candidates that touch or are in force.
+    """
     rows = equations.constraints
     at = change_places(len(equations.candidates), len(rows), len(equations.u), len(equations.q))
     names = [repr(c.name) for c in equations.candidates]
-    touching, status = ", ".join(names), int(out[at.status])
+    touching, status = listed([repr(name) for name in active]), int(out[at.status])
     cause = int(out[at.cause])
     who = names[cause] if cause >= 0 else touching
     if status == OPPOSED:

@@ -13,7 +13,7 @@ from kane.dynamics.ahead import statuses_in_words
 from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.dynamics.contacts.contact_refusals import refusal
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError
+from kane.errors import ModelError, listed
 from kane.native.arrays import (
     CHANGE,
     CHANGE_TIME,
@@ -37,6 +37,7 @@ from kane.native.contacts.header import (
     KINETIC,
     NO_MODE,
     NOTHING,
+    OPEN,
     RESTITUTION,
     REVERSED,
     SLIPPED,
@@ -44,10 +45,12 @@ from kane.native.contacts.header import (
     STATUS,
     STUCK,
 )
+from kane.native.contacts.impulses import TOUCHING as CLOSED
 from kane.native.contacts.passing import STEPPED
 from kane.native.header import HEADER, RANK
 from kane.native.modes import enter
 from kane.simulation.asked.events import Event, Occurrence
+from kane.simulation.inside import TOUCHING, inside
 from kane.simulation.march import March, Status
 from kane.simulation.mode_table import stage_in_force
 from kane.simulation.modes.contact_history import ContactHistory, require_kept
@@ -61,8 +64,6 @@ from kane.simulation.recorded.story import Story
 from kane.simulation.run import Outcome
 from kane.simulation.switching import Switching
 
-# A gap this much below zero at the start is rounding [m or rad].
-TOUCHING = 1e-6
 KINDS = {
     NOTHING: "nothing",
     IMPOSED: "imposed",
@@ -161,12 +162,7 @@ class ContactSwitching(Switching):
         numbers = _numbers(functions, course.start, x[None, :], problem.parameters)[0]
         for c, row in zip(functions.equations.candidates, numbers, strict=True):
             if not row[GAP] >= -TOUCHING:
-                unit = "m" if c.candidate.surfaces else "m (or rad)"
-                raise ModelError(
-                    f"{model!r} cannot start there: {c.name!r} is {-row[GAP]:.6g} {unit} inside; state = "
-                    "kane.assemble(dyn, q=..., u=..., fixed=[...]) finds coordinates near these in which nothing is "
-                    "inside: start with q=state.q, u=state.u"
-                )
+                raise ModelError(inside(problem.dyn, c.name, float(row[GAP])))
             if not _has_meaning(row):
                 raise ModelError(
                     f"at these parameters {c.name!r} has static friction {row[STATIC]:.6g}, kinetic friction "
@@ -190,7 +186,18 @@ class ContactSwitching(Switching):
                 else "the distance of angles from where they end"
             )
             return f"within the next step {what} is no number"
-        return refusal(functions.equations, automaton.changed)
+        if outcome is Outcome.ENDLESS:
+            names = listed([repr(name) for name in self._active(march)])
+            return f"{super().refusal(march, outcome)}: in force, or touching, is {names or 'nothing'}"
+        return refusal(functions.equations, automaton.changed, self._active(march))
+
+    def _active(self, march: March) -> list[str]:
+        """Names of the candidates that touch or are in force where a march stands."""
+        functions = self._at(march.problem.key).functions
+        numbers = _numbers(functions, march.time, march.x[None, :], march.problem.parameters)[0]
+        gapped = [c.normal is not None for c in functions.equations.candidates]
+        touches = (numbers[:, GAP] <= CLOSED) & np.array(gapped)
+        return [name for name, on in zip(self._names, touches | (self.mode(march) != OPEN), strict=True) if on]
 
     def mode(self, march: March) -> NDArray[np.int8]:
         return self._changing(march)[:, STATUS].astype(np.int8)

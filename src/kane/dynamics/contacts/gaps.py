@@ -1,0 +1,21 @@
+"""The gaps of contacts, stops and latches alone, in a program that compiles at once."""
+
+from __future__ import annotations
+
+from kane.codegen.jit.function import ArrayFunction
+from kane.codegen.programs.program import Program
+from kane.dynamics.dynamics import Dynamics
+from kane.native.contacts.header import GAP
+
+
+def gap_function(dyn: Dynamics) -> tuple[list[str], ArrayFunction]:
+    """The names of contacts, stops and latches, and the function of their gaps at states [t, q, u] [m or rad]."""
+    e = dyn.equations
+    closing = [c for c in e.candidates if c.normal is not None]
+
+    def compiled() -> ArrayFunction:
+        gaps = e.unconstrained.baked_in([c.numbers[GAP] for c in closing])
+        program = Program("gaps", gaps, state=(e.t, *e.q, *e.u), rest=e.inputs, parameters=e.parameters)
+        return dyn.compile(program)
+
+    return [c.name for c in closing], dyn.derived(("gaps",), compiled)
