@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from kane.haptics.limits import coupler_limits
 from kane.haptics.passive import PassiveMidpoint, PassiveSteps, passive_steps
 from kane.haptics.rigid import InverseDynamics, RigidSteps, rigid_steps
 from kane.haptics.rigid_coupler import AnyCoupler, RigidCoupler, largest_inertia
+from kane.model.named_vector import named_vector
 from kane.native.arrays import Vector
 from kane.native.haptics import loop_arrays as at
 from kane.simulation.integrators.explicit import Explicit
@@ -163,3 +165,11 @@ def require_native(problem: Problem) -> None:
         raise ModelError(
             "inputs of a haptic session are numbers, samples or expressions: no Python may run within a tick"
         )
+
+
+def inputs_by_name(dyn: Dynamics, names: Sequence[str], inputs: Any) -> Any:
+    """Return inputs that were given as an array by their names, and other inputs as they are."""
+    if inputs is None or isinstance(inputs, Mapping):
+        return inputs
+    given = named_vector(inputs, names, [dyn.equations.defaults[name] for name in names], "input")
+    return dict(zip(names, given.tolist(), strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, final
@@ -16,6 +16,7 @@ from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
 from kane.expression.arguments import number, positive, require
 from kane.haptics.asked import (
+    inputs_by_name,
     method_of,
     require_axes_of,
     require_kinds,
@@ -94,9 +95,7 @@ class Session:
         self._hand, self._coupler, self._first_coupler, self._safety = hand, coupler, coupler, safety
         held = coupled(dyn, coupler)
         self._names = tuple(leaf.name for leaf in held.dyn.equations.inputs)[: -len(IMAGE)]
-        if inputs is not None and not isinstance(inputs, Mapping):
-            defaults = [dyn.equations.defaults[name] for name in self._names]
-            inputs = dict(zip(self._names, named_vector(inputs, self._names, defaults, "input").tolist(), strict=True))
+        inputs = inputs_by_name(dyn, self._names, inputs)
         refuse_start(dyn, 0.0, q, u, parameters)
         posed = pose(held.dyn, inputs, parameters, ())
         require_native(posed)
@@ -105,8 +104,7 @@ class Session:
         self._start, T = x.copy(), hand.traits.period
         march = problem.march(Course(0.0, T, T, 1, 1, np.zeros(0), np.array([T])), x)
         self._mode = problem.switching.mode(march)
-        given = march.system.inputs[: len(self._names)]
-        first = np.concatenate([np.zeros(at.STIFFNESS), coupler.settings, given])
+        first = np.concatenate([np.zeros(at.STIFFNESS), coupler.settings, march.system.inputs[: len(self._names)]])
         warn_of(hand, coupler, steps)
         made = (held, problem, march, method, steps), rules_of(hand.traits, coupler, safety, predict), first
         self._channel, self._loop = begun_loop(hand, *made, predict=predict)

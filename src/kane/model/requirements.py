@@ -90,7 +90,7 @@ def _least_moment(six: Sequence[Array]) -> Array:
     """The least principal moment; zero where rounding alone has made it negative."""
     xx, yy, zz, xy, xz, yz = six
     matrix = np.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], axis=-1).reshape(*xx.shape, 3, 3)
-    known = np.isfinite(matrix).all(axis=(-1, -2))
+    known = np.asarray(np.isfinite(matrix).all(axis=(-1, -2)))
     moments = np.linalg.eigvalsh(np.where(known[..., None, None], matrix, 0.0))
     least = np.where(moments[..., 0] < -TOLERANCE * np.abs(moments).max(axis=-1), moments[..., 0], 0.0)
     return np.where(known, np.where(least < 0.0, least, np.abs(moments[..., 0])), np.nan)

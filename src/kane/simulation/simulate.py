@@ -100,9 +100,7 @@ def simulate(
         problem, x = posed.switching.start(posed, start, q, u)
         march = problem.march(_course(method, problem, span, dt), x)
         try:
-            outcome = run_march(march, problem.advance(method), _told_and_renewed(march, listener))
-            if outcome is Outcome.INTERRUPTED:
-                march.record_now()
+            outcome = _run(march, problem, method, listener)
             attributes = _attributes((problem, march, outcome), method)
             record = problem.record(march)
         except SimulationError as error:
@@ -114,6 +112,14 @@ def simulate(
     if doubt:
         warn(doubt)
     return Trajectory(record.labelled(attributes), dyn)
+
+
+def _run(march: March, problem: Problem, method: Integrator, listener: Callable[[float], None]) -> Outcome:
+    """Advance a march to its end; record the state that it has reached where Ctrl-C ended it."""
+    outcome = run_march(march, problem.advance(method), _told_and_renewed(march, listener))
+    if outcome is Outcome.INTERRUPTED:
+        march.record_now()
+    return outcome
 
 
 def _lost(problem: Problem, march: March, method: Integrator) -> str:
