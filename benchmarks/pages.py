@@ -28,7 +28,7 @@ from oracles.node import run_script
 
 def ur5():
     """The UR5 with damped joints, thrown from a bent pose."""
-    model = kane.load_urdf(kane.example_robot("ur5"))
+    model = kane.load_urdf(kane.example_robot("ur5"), stops=False)
     for connection in model.connections:
         model.load(kane.Damper(connection, 0.5))
     return kane.build(kane.formulate(model)), np.array([0.3, -1.0, 1.2, 0.4, 0.7, 0.2]), np.full(6, 0.5)
@@ -86,7 +86,8 @@ def frames():
 
 def server():
     """Talos as it steps, 60 frames a second to one page."""
-    dyn = kane.build(kane.formulate(kane.load_urdf(kane.example_robot("talos_reduced"), base=kane.Free("base"))))
+    model = kane.load_urdf(kane.example_robot("talos_reduced"), base=kane.Free("base"), stops=False)
+    dyn = kane.build(kane.formulate(model))
     stepper = kane.Stepper(dyn, integrator=kane.RK4())
     with kane.view(stepper) as view:
         address, _, token = view.url.partition("#")

@@ -96,7 +96,7 @@ class UrdfRobot:
     def model(self) -> kane.Model:
         """Described to kane."""
         base = kane.Free("base") if self.free else None
-        model = kane.load_urdf(self.path(), base=base, lock=self.locked)
+        model = kane.load_urdf(self.path(), base=base, lock=self.locked, stops=False)
         # Pinocchio's rnea and aba leave the damping that the file gives out.
         model.loads[:] = [load for load in model.loads if not isinstance(load, kane.Damper)]
         return model

@@ -16,7 +16,7 @@ NOISE = np.array([2.0, 2.0, 1.0, 0.2, 0.2, 0.1])  # of measured torques [N m]
 
 def main() -> None:
     """Design, measure, identify, and predict the torques of another motion."""
-    model = kane.inertial_parameters(kane.load_urdf(kane.example_robot("ur5")))
+    model = kane.inertial_parameters(kane.load_urdf(kane.example_robot("ur5"), stops=False))
     dyn = kane.build(kane.formulate(model))
     names = list(model.parameters)
     motion = kane.excitation(dyn, names, duration=10.0, q=(-2.0, 2.0), u=2.0, udot=6.0, harmonics=4)

@@ -23,7 +23,8 @@ STIFFNESS, DAMPING, PERIOD, FRICTION = 600.0, 10.0, 0.0025, kane.Coulomb(0.8, 0.
 
 def robot() -> kane.Dynamics:
     """ANYmal C over a level floor."""
-    m = kane.load_urdf(kane.example_robot("anymal_c_simple_description/urdf/anymal"), base=kane.Free("base"))
+    path = kane.example_robot("anymal_c_simple_description/urdf/anymal")
+    m = kane.load_urdf(path, base=kane.Free("base"), stops=False)
     floor = kane.Plane(m.ground.point(), m.ground.z)
     for leg in LEGS:
         frame = m.frames[f"{leg}_FOOT"]

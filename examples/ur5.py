@@ -25,7 +25,7 @@ def main() -> int:
     """Derive, build, simulate, check the energy balance, write the files."""
     OUT.mkdir(exist_ok=True)
     started = time.perf_counter()
-    model = kane.load_urdf(kane.example_robot("ur5"))
+    model = kane.load_urdf(kane.example_robot("ur5"), stops=False)
     for joint in model.connections:
         model.load(kane.Damper(joint, DAMPING))
     read = time.perf_counter()

@@ -28,6 +28,10 @@ class ImportFileError(ModelError):
     """A file could not be read as the model it claims to be."""
 
 
+class ImportFileWarning(UserWarning):
+    """A file asks for something that changes the motion and that the model does not have."""
+
+
 class FileError(KaneError, OSError):
     """A file cannot be read or written where it was asked for, or what it should hold cannot stand in a file."""
 

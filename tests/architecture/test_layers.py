@@ -121,7 +121,13 @@ ROOMS = {
         ("identification", "certificate"),
     ),
     "codegen": (("programs",), ("emit",), ("jit",)),
-    "importers": (("left_out", "xml_reader"), ("mesh_folder", "pose"), ("dh", "mjcf", "urdf"), ("example_robot_data",)),
+    "importers": (
+        ("missing",),
+        ("left_out", "touching", "xml_reader"),
+        ("mesh_folder", "pose"),
+        ("dh", "mjcf", "urdf"),
+        ("example_robot_data",),
+    ),
 }
 
 

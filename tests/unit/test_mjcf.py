@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 
 import mujoco
 import pytest
@@ -179,6 +180,28 @@ def test_what_is_left_out_is_listed_or_refused_where_it_is_essential(kind):
         LEFT_OUT[kind], r"declared essential; to import the model without them give essential=\(\)", essential=[kind]
     )
     assert kane.formulate(load_mjcf(LEFT_OUT[kind])).u
+
+
+@pytest.mark.parametrize("kind", LEFT_OUT)
+def test_one_warning_names_what_changes_the_motion(kind):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        load_mjcf(LEFT_OUT[kind])
+    said = [str(w.message) for w in found if w.category is kane.ImportFileWarning]
+    assert len(said) == (kind not in ("keyframe", "sensor"))
+    assert all(KINDS[kind] in words for words in said)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (file(inside='<gem size="1"/>'), "unrecognized element Element 'gem', .*; did you mean geom"),
+        (file(inside='<site sze="1"/>'), "unrecognized attribute: 'sze' .*; did you mean size"),
+        ("<mujoco><woldbody/></mujoco>", "<woldbody> is not a part of MJCF; did you mean worldbody"),
+    ],
+)
+def test_unknown_elements_and_attributes_are_named_with_the_nearest_known_name(text, words):
+    refused(text, words)
 
 
 @pytest.mark.parametrize(

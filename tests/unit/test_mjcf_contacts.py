@@ -114,7 +114,10 @@ def test_limits_become_stops_where_they_are_asked_for():
 
 
 def test_contacts_that_are_left_out_are_told():
-    without, floor = kane.load_mjcf(SHAPES), kane.load_mjcf(SHAPES, floor=0.0)
+    with pytest.warns(kane.ImportFileWarning, match=r"contacts: \d+ geoms \(floor=0 makes them touch a floor\)"):
+        without = kane.load_mjcf(SHAPES)
+    with pytest.warns(kane.ImportFileWarning, match=r"contacts: \d+ geoms(;|$)"):
+        floor = kane.load_mjcf(SHAPES, floor=0.0)
     assert any("each other and through the floor; floor=0" in note for note in without.notes)
     assert any(note.endswith("bodies pass through each other") for note in floor.notes)
     assert not without.candidates
@@ -135,9 +138,13 @@ def test_hulls_of_meshes_touch_where_they_are_asked_for(tmp_path):
     dyn = kane.build(kane.formulate(model))
     assert min(_gaps(dyn, [1, 0, 0, 0, 0, 0, 1])) == pytest.approx(1.0 + 0.3 - 0.2, abs=1e-6)  # floats in the file
     assert any("touches by a hull of 4 corners" in note for note in model.notes)
-    left = kane.load_mjcf(tmp_path / "m.xml", floor=0.0)
-    assert not left.candidates
-    assert any("hulls=20 lets a hull" in note for note in left.notes)
+    with (
+        pytest.warns(
+            kane.ImportFileWarning, match=r"contacts of meshes with the floor \(hulls=20 adds them\): body 'a'"
+        ),
+        pytest.raises(ImportFileError, match="nothing of the model can touch a floor"),
+    ):
+        kane.load_mjcf(tmp_path / "m.xml", floor=0.0)
     (tmp_path / "part.stl").unlink()
     with pytest.raises(ImportFileError, match=r"body 'a'.*part\.stl"):
         kane.load_mjcf(tmp_path / "m.xml", floor=0.0, hulls=8)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
 
-from kane.errors import ImportFileError, ModelError
+from kane.errors import ImportFileError, ImportFileWarning, ModelError
 from kane.expression.interpret import interpret
 from kane.formulation.formulate import formulate
 from kane.importers.urdf.urdf import load_urdf
@@ -273,7 +274,7 @@ def test_what_is_not_known_is_noted_and_what_is_left_out_on_purpose_is_not():
     text = text.replace("</robot>", "<material/><gazebo/><transmission/><extra/></robot>")
     assert load_urdf(text).notes == [
         "robot: <extra> is not known and is left out",
-        "link 'a': <inertail> is not known and is left out",
+        "link 'a': <inertail> (did you mean inertial?) is not known and is left out",
         "joint 'j': <odd> is not known and is left out",
         "joint 'j': <dynamics> 'mu' is not URDF and is left out",
         "joint 'j': its limits (effort 1) are left out, it moves beyond them",
@@ -488,11 +489,74 @@ def test_collision_primitives_come_into_contact_with_a_floor_that_is_asked_for(g
     assert min(interpret(gaps, {model.connections[0].q: 0.0})) == pytest.approx(1.5 - reach, rel=1e-14)
 
 
-def test_a_collision_mesh_is_left_out_with_a_note():
-    text = robot(link("a"), link("b", collision('<mesh filename="b.stl"/>')), joint("j", "a", "b"))
-    model = load_urdf(text, floor=0.0)
-    assert model.candidates == []
+def test_a_collision_mesh_is_left_out_with_a_warning():
+    mesh, ball = collision('<mesh filename="b.stl"/>'), collision('<sphere radius="0.1"/>')
+    text = robot(link("a"), link("b", mesh), link("c", ball), joint("j", "a", "b"), joint("k", "b", "c"))
+    with pytest.warns(ImportFileWarning, match=r"contacts of meshes with the floor \(hulls=20 adds them\): link 'b'"):
+        model = load_urdf(text, floor=0.0)
+    assert [c.name for c in model.candidates] == ["c"]
     assert any("a collision mesh is left out" in note for note in model.notes)
+
+
+def warned(text, **options):
+    """The text of the only warning at load time; empty without one."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        load_urdf(text, **options)
+    assert len(found) <= 1
+    if found:
+        assert found[0].category is ImportFileWarning
+        assert found[0].filename == __file__
+    return str(found[0].message) if found else ""
+
+
+def test_one_warning_names_all_that_changes_the_motion_and_is_not_in_the_model():
+    names = [f"j{k}" for k in range(6)]
+    rubbing = '<dynamics friction="0.2"/><limit lower="-1" upper="1" effort="9"/>'
+    joints = [joint(name, f"l{k}", f"l{k + 1}", "revolute", rubbing) for k, name in enumerate(names)]
+    said = warned(robot(*(link(f"l{k}") for k in range(7)), *joints))
+    assert "Coulomb friction of joints (Model.stick adds it): 'j0', 'j1', 'j2', 'j3' and 2 more" in said
+    assert "limits of joints (stops=True makes stops of them, stops=False leaves them out): 'j0', 'j1'" in said
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("collision>", "collison>", "link 'b': <collison> (did you mean collision?)"),
+        ("xyz=", "xzy=", "link 'b': <origin> 'xzy' (did you mean xyz?)"),
+        ("<geometry>", "<geometri/><geometry>", "link 'b': <geometri> (did you mean geometry?)"),
+        ("<inertial>", "<inertail/><inertial>", "link 'b': <inertail> (did you mean inertial?)"),
+        ("<sphere", '<sphere mass="1"', "link 'b': <sphere> 'mass'"),
+        ("damping=", "dampin=", "joint 'j': <dynamics> 'dampin' (did you mean damping?)"),
+        ("</robot>", "<jont/></robot>", "robot: <jont> (did you mean joint?)"),
+    ],
+)
+def test_unknown_elements_and_attributes_are_named_with_the_nearest_known_name(old, new, said):
+    shape = collision('<sphere radius="0.1"/>', '<origin xyz="0 0 0.1"/>')
+    text = robot(link("a"), link("b", shape), joint("j", "a", "b", "continuous", '<dynamics damping="0.1"/>'))
+    assert warned(text) == ""
+    found = warned(text.replace(old, new))
+    assert "elements and attributes that are not URDF: " in found
+    assert said in found
+
+
+def test_what_does_not_change_the_motion_is_a_note_without_a_warning():
+    visual = '<visual><orgin/><geometry><box size="1 1 1"/></geometry></visual>'
+    limit = '<axis xyz="0 0 1"/><limit effort="1" velocity="2"/>'
+    text = robot(link("a"), link("b", BALL + visual), joint("j", "a", "b", "continuous", limit))
+    text = text.replace("</robot>", '<material/><gazebo reference="a"/><drake:x/><transmission/></robot>')
+    text = text.replace("<robot", '<robot xmlns:drake="d"', 1)
+    assert warned(text) == ""
+    assert len(load_urdf(text).notes) == 2
+    revolute = robot(*map(link, "ab"), joint("j", "a", "b", inside=LIMIT))
+    assert warned(revolute, stops=False) == warned(revolute, stops=True) == ""
+
+
+@pytest.mark.parametrize("shape", ["", collision('<mesh filename="b.stl"/>')], ids=["no shape", "a mesh"])
+def test_a_floor_that_nothing_can_touch_is_an_error(shape):
+    text = robot(link("a", collision('<sphere radius="1"/>')), link("b", shape or BALL), joint("j", "a", "b"))
+    with pytest.raises(ImportFileError, match=r"nothing of the model can touch a floor; .*hulls=20"):
+        load_urdf(text, floor=0.0)
 
 
 def test_a_collision_mesh_touches_the_floor_by_its_hull_where_that_is_asked_for(tmp_path):

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import inspect
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -64,7 +65,9 @@ def read_model(text: str, base: Base = Base.fixed, *, others: str = "a ") -> kan
     if not path.exists() and path.suffix.lower() not in (".xml", ".mjcf", ".json"):
         path = _example_robot(text, sorted(known), others)
         typer.echo(f"note: {text!r} is {path.name} of the package example-robot-data", err=True)
-    model = _described_model(path, base)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", kane.ImportFileWarning)  # the notes say more, one by one
+        model = _described_model(path, base)
     _tell(model.notes)
     return model
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from kane.errors import ImportFileError, ModelError, shown
 from kane.expression.arguments import words
+from kane.importers.missing import Missing
 from kane.model.checks import near
 
 
@@ -34,13 +36,15 @@ class LeftOut:
             if kind not in kinds:
                 raise ModelError(f"essential= has {shown(kind)}, which is no kind of part; {near(kind, list(kinds))}")
 
-    def add(self, kind: str, place: str, what: str) -> None:
+    def add(self, kind: str, place: str, what: str, *, part: str = "", harmless: bool = False) -> None:
         """Leave a part out.
 
         Args:
             kind: of part.
             place: where it is, for the error.
             what: it is, and what comes of leaving it out.
+            part: its name in the warning; ``what`` up to a colon unless given.
+            harmless: whether the motion is the same without it.
 
         Raises:
             ImportFileError: parts of this kind are essential.
@@ -51,4 +55,8 @@ class LeftOut:
                 f"{place}: {what}. kane does not model {self._kinds[kind]}, which are declared essential; to import "
                 f"the model without them give essential={tuple(rest)!r}"
             )
-        self.notes.append(what)
+        if harmless:
+            self.notes.append(what)
+        else:
+            said = re.split(r": | (?:is|are) left out", what)[0]
+            self.notes.append(Missing(self._kinds[kind], part or said, what))

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from numbers import Real
 
-from kane.errors import ModelError, shown
+from kane.errors import ImportFileError, ModelError, shown
 from kane.expression.arguments import number, require, whole
+from kane.importers.missing import Missing
 from kane.model.contacts import Coulomb, Newton, Poisson
 from kane.model.model import Model
 from kane.model.shapes import Mesh, Plane, Shape
+
+# How to have limits, or to do without them knowingly.
+STOPS = "stops=True makes stops of them, stops=False leaves them out"
 
 
 @dataclass(frozen=True)
@@ -17,7 +21,7 @@ class Wanted:
     """What of limits and collision geometry a user asks for.
 
     Attributes:
-        stops: whether limits become stops.
+        stops: whether limits become stops; None where nobody says so, and limits that are left out are missing.
         floor: height of a level floor on which collision geometry comes into contact [m]; None for none.
         friction: of the floor.
         restitution: of the floor.
@@ -27,7 +31,7 @@ class Wanted:
         ModelError: a wish that is of the wrong kind, or one of a floor where there is none.
     """
 
-    stops: bool = False
+    stops: bool | None = None
     floor: float | None = None
     friction: Coulomb | None = None
     restitution: float | Poisson | Newton = 0.0
@@ -36,7 +40,7 @@ class Wanted:
     def __post_init__(self) -> None:
         if self.hulls is not None:
             whole(self.hulls, "hulls=", 4)
-        require(self.stops, bool, "stops= says whether limits become stops, True or False")
+        require(self.stops, bool | None, "stops= says whether limits become stops, True or False")
         if self.floor is not None:
             object.__setattr__(self, "floor", number(self.floor, "floor=", "metres"))
             return
@@ -50,6 +54,21 @@ class Wanted:
         """The floor."""
         assert self.floor is not None
         return Plane(model.ground.point((0.0, 0.0, self.floor)), model.ground.z)
+
+
+def touching_note(who: str, shape: Shape | None, said: str) -> str:
+    """Return the note on a collision mesh of a body or link, which is missing where no hull touches for it."""
+    note = f"{who}: {said}"
+    return Missing("contacts of meshes with the floor (hulls=20 adds them)", who, note) if shape is None else note
+
+
+def require_touching(model: Model, source: str, shapes: str) -> None:
+    """Raise ImportFileError if nothing of a file can touch the floor; ``shapes`` says what would."""
+    if not any(c.gap is not None and c.surfaces for c in model.candidates):
+        raise ImportFileError(
+            f"{source}: floor= is given, but nothing of the model can touch a floor; add {shapes}, let meshes touch by "
+            "hulls=20, or leave floor= out"
+        )
 
 
 def hull_of(mesh: Mesh | None, corners: int | None) -> tuple[Shape | None, str]:

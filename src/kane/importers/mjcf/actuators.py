@@ -36,7 +36,7 @@ def add_actuator(
     name = entry.name or f"control_{connection.name if connection else file.sites[entry.target].name}"
     who = f"actuator {quote(name)}"
     if "ACTUATION" in file.disabled:
-        left_out.add("actuator", file.source, f"{who} is left out, for the file switches actuators off")
+        left_out.add("actuator", file.source, f"{who} is left out, for the file switches actuators off", harmless=True)
         return
     single = connection is not None and connection.joint.one_dof
     if entry.gain is None or entry.bias is None or not (single or _constant(entry)):

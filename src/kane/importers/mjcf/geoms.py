@@ -8,8 +8,9 @@ from itertools import chain, count
 
 from kane.errors import ImportFileError, ModelError
 from kane.importers.mesh_folder import MeshFolder
+from kane.importers.missing import Missing
 from kane.importers.mjcf.description import GeomEntry, MjcfDescription
-from kane.importers.touching import Wanted, hull_of
+from kane.importers.touching import Wanted, hull_of, touching_note
 from kane.importers.xml_reader import quote
 from kane.model.body import Body
 from kane.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
@@ -46,7 +47,8 @@ def add_contacts(bodies: Sequence[Body], file: MjcfDescription, wanted: Wanted) 
         body = bodies[geom.body]
         shape = SHAPES[geom.kind](body, geom) if geom.kind in SHAPES else None
         if isinstance(shape, Plane):
-            model.notes.append(f"body {quote(body.name)}: a plane that moves touches nothing")
+            note = f"body {quote(body.name)}: a plane that moves touches nothing"
+            model.notes.append(Missing("contacts with the floor", f"body {quote(body.name)}", note))
             continue
         if shape is None:
             try:
@@ -54,7 +56,7 @@ def add_contacts(bodies: Sequence[Body], file: MjcfDescription, wanted: Wanted) 
                 shape, said = hull_of(mesh, wanted.hulls)
             except (ImportFileError, ModelError) as error:
                 raise ImportFileError(f"{file.source}: body {quote(body.name)}: {error}") from None
-            model.notes.append(f"body {quote(body.name)}: {said}")
+            model.notes.append(touching_note(f"body {quote(body.name)}", shape, said))
         if shape is not None:
             model.contact(shape, floor, restitution=wanted.restitution, friction=wanted.friction, name=name)
 

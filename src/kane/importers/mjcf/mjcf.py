@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,12 +17,14 @@ from kane.geometry.inertia import of_six
 from kane.geometry.rotation import Rotation
 from kane.importers.left_out import LeftOut
 from kane.importers.mesh_folder import MeshFolder
+from kane.importers.missing import Missing, warn_of_missing
 from kane.importers.mjcf.description import ActuatorEntry, BodyEntry, GeomEntry, MjcfDescription, MjcfJoint, SiteEntry
 from kane.importers.mjcf.geoms import SHAPES, SHOWN_GROUPS
 from kane.importers.mjcf.model import model_of
 from kane.importers.mjcf.source import KINDS, SafeText, safe_text
 from kane.importers.pose import XYZ, MassProperties
-from kane.importers.touching import Wanted
+from kane.importers.touching import Wanted, require_touching
+from kane.model.checks import near
 from kane.model.contacts import Coulomb, Newton, Poisson
 from kane.model.model import Model
 
@@ -36,7 +39,7 @@ def load_mjcf(
     *,
     essential: Iterable[str] = ESSENTIAL,
     root: str | os.PathLike[str] | None = None,
-    stops: bool = False,
+    stops: bool | None = None,
     floor: float | None = None,
     friction: Coulomb | None = None,
     restitution: float | Poisson | Newton = 0.0,
@@ -62,7 +65,8 @@ def load_mjcf(
 
     Left out, and listed in ``model.notes``: contacts between bodies, equality constraints, tendons and what acts
     through them, dry friction, muscles, fluids, plugins, flexible bodies, keyframes, sensors; and limits and contacts
-    with the floor, unless they are asked for.
+    with the floor, unless they are asked for. One ``ImportFileWarning`` names the parts that change the motion: all but
+    keyframes, sensors, and limits with ``stops=False``.
 
     Args:
         source: path of the file; or its text, as bytes or as a str that begins with "<".
@@ -73,7 +77,8 @@ def load_mjcf(
             own folder unless given. Includes and meshes are relative to the file's folder or, where no file is there,
             to that of the included file that names them, as in MuJoCo 4. Meshes are opened only where inertia is
             inferred from them, or ``hulls`` asks for them; other files never.
-        stops: whether the limits of hinges and slides become stops, without rebound (``Model.stop``).
+        stops: whether the limits of hinges and slides become stops, without rebound (``Model.stop``). False leaves them
+            out without a warning; so does None, with one.
         floor: height of a level floor on which geoms come into contact [m], named like them, or after their bodies
             (``Model.contact``). None for no floor.
         friction, restitution: of the floor, as ``Model.contact`` takes them.
@@ -82,7 +87,8 @@ def load_mjcf(
 
     Raises:
         ImportFileError: MuJoCo is not installed; the file cannot be read, is malformed or hostile, or needs one
-            outside ``root``, or its numbers are not physical; or something essential would be left out.
+            outside ``root``, or its numbers are not physical; or something essential would be left out, or nothing
+            can touch the floor.
         ModelError: an argument is not what it should be, or names in the file clash.
     """
     left_out, wanted = LeftOut(KINDS, essential), Wanted(stops, floor, friction, restitution, hulls)
@@ -90,12 +96,17 @@ def load_mjcf(
     text = safe_text(given, root, left_out, floor=floor is not None)
     mujoco = _parser(text.name)
     description = _described(text, mujoco, left_out.notes)
-    geoms = _geoms(safe_text(given, root, LeftOut(KINDS, ()), looks=True), mujoco, needed=floor is not None)
+    looks = safe_text(given, root, LeftOut(KINDS, ()), looks=True)
+    geoms = _geoms(looks, mujoco, left_out.notes, needed=floor is not None)
     description = replace(description, geoms=geoms, folder=MeshFolder.of(given, root))
     try:
-        return model_of(description, left_out, wanted)
+        model = model_of(description, left_out, wanted)
     except ModelError as error:
         raise ImportFileError(f"{text.name}: {error}") from None
+    warn_of_missing(text.name, model.notes)
+    if floor is not None:
+        require_touching(model, text.name, "geoms of simple kinds to bodies that move")
+    return model
 
 
 def _parser(name: str) -> Any:
@@ -106,11 +117,15 @@ def _parser(name: str) -> Any:
     return mujoco
 
 
+def _said(text: str) -> Missing:
+    return Missing("MuJoCo says", text, f"MuJoCo says: {text}")
+
+
 @contextmanager
 def _warnings_noted(mujoco: Any, notes: list[str]) -> Iterator[None]:
     """Warnings become notes; MuJoCo would write them to a file in the working folder."""
     before = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(lambda text: notes.append(f"MuJoCo says: {' '.join(str(text).split())}"))
+    mujoco.set_mju_user_warning(lambda text: notes.append(_said(" ".join(str(text).split()))))
     try:
         yield
     finally:
@@ -124,7 +139,8 @@ def _described(text: SafeText, mujoco: Any, notes: list[str]) -> MjcfDescription
             m = mujoco.MjModel.from_xml_string(text.text, text.assets)
     except (ValueError, RuntimeError) as error:
         words = text.in_the_original(" ".join(str(error).split()))
-        raise ImportFileError(f"{text.name}: MuJoCo does not accept it: {words}; correct the file") from None
+        cure = _nearest(mujoco, words) or "correct the file"
+        raise ImportFileError(f"{text.name}: MuJoCo does not accept it: {words}; {cure}") from None
     reader = _Reader(m, mujoco, text.name)
     disabled = reader.disabled()
     return MjcfDescription(
@@ -139,7 +155,15 @@ def _described(text: SafeText, mujoco: Any, notes: list[str]) -> MjcfDescription
     )
 
 
-def _geoms(text: SafeText, mujoco: Any, *, needed: bool) -> tuple[GeomEntry, ...]:
+def _nearest(mujoco: Any, words: str) -> str:
+    """Return a hint for an element or attribute that MuJoCo does not know; empty for other errors."""
+    unknown = re.search(r"unrecognized (?:element Element|attribute:) '([^']*)'", words)
+    if unknown is None or not hasattr(mujoco, "mj_printSchema"):
+        return ""
+    return near(unknown[1], sorted(set(re.findall(r"[a-z]\w*", mujoco.mj_printSchema(False, False)))))
+
+
+def _geoms(text: SafeText, mujoco: Any, notes: list[str], *, needed: bool) -> tuple[GeomEntry, ...]:
     """Geoms that are shown or may touch; none where the file cannot be read with them, unless the motion needs them."""
     try:
         with _warnings_noted(mujoco, []):
@@ -147,11 +171,12 @@ def _geoms(text: SafeText, mujoco: Any, *, needed: bool) -> tuple[GeomEntry, ...
         reader = _Reader(m, mujoco, text.name)
         return tuple(filter(None, (reader.geom(i, text.meshes) for i in range(m.ngeom))))
     except (ValueError, RuntimeError, ImportFileError) as error:
+        words = text.in_the_original(" ".join(str(error).split()))
         if needed:
-            words = text.in_the_original(" ".join(str(error).split()))
             raise ImportFileError(
                 f"{text.name}: its geoms, which are to touch the floor, cannot be read: {words}"
             ) from None
+        notes.append(f"its geoms cannot be read, and are not shown: {words}")
         return ()
 
 

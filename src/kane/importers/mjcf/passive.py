@@ -5,6 +5,7 @@ from __future__ import annotations
 from kane.expression.node import Expr, Scalar
 from kane.importers.left_out import LeftOut
 from kane.importers.mjcf.description import MjcfDescription, MjcfJoint
+from kane.importers.touching import STOPS
 from kane.importers.xml_reader import quote
 from kane.model.body import Body
 from kane.model.connection import Connection
@@ -17,7 +18,13 @@ from kane.model.model import Model
 
 
 def add_passive(
-    model: Model, connection: Connection, joint: MjcfJoint, file: MjcfDescription, left_out: LeftOut, *, stops: bool
+    model: Model,
+    connection: Connection,
+    joint: MjcfJoint,
+    file: MjcfDescription,
+    left_out: LeftOut,
+    *,
+    stops: bool | None,
 ) -> None:
     """What acts in a joint by itself, besides actuators; ``stops`` says whether its limits do."""
     single = connection.joint.one_dof
@@ -47,7 +54,8 @@ def add_passive(
             model.stop(connection, lower=joint.limits[0], upper=joint.limits[1])
         else:
             cure = "" if stops else "; stops=True makes stops of them" * single
-            left_out.add("limit", file.source, f"{who}: its limits are left out, it moves beyond them{cure}")
+            what, part = f"{who}: its limits are left out, it moves beyond them{cure}", f"{who} ({STOPS})" * single
+            left_out.add("limit", file.source, what, part=part, harmless=single and stops is False)
 
 
 def _damp(model: Model, connection: Connection, joint: MjcfJoint) -> None:

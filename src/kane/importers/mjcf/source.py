@@ -19,6 +19,7 @@ from kane.files.source_file import Source, read_source
 from kane.importers.left_out import LeftOut
 from kane.importers.mjcf.include import beside, with_includes
 from kane.importers.xml_reader import Element, quote, read_xml, require_outermost
+from kane.model.checks import near
 
 # What may be left out, by kind.
 KINDS = {
@@ -180,16 +181,19 @@ class _Cleaner:
             elif section.tag in _ACTING:
                 self.section_left_out(section)
             elif section.tag not in _PASSIVE:
-                raise section.fault(f"<{quote(section.tag)}> is not a part of MJCF that kane knows; remove it")
+                hint = near(section.tag, [*rows, *_ACTING, *_PASSIVE])
+                raise section.fault(f"<{quote(section.tag)[1:-1]}> is not a part of MJCF; {hint}")
         return made
 
     def section_left_out(self, section: Element) -> None:
         if section.tag == "sensor" and section.children:
-            self.left_out.add("sensor", section.place, f"{len(section.children)} sensors are left out")
+            self.left_out.add("sensor", section.place, f"{len(section.children)} sensors are left out", harmless=True)
             return
         for part in section.children:
             name = f" {quote(part.attributes['name'])}" if "name" in part.attributes else ""
-            self.left_out.add(_ACTING[section.tag], part.place, f"{section.tag} <{part.tag}>{name} is left out")
+            kind = _ACTING[section.tag]
+            what = f"{section.tag} <{part.tag}>{name} is left out"
+            self.left_out.add(kind, part.place, what, harmless=kind == "keyframe")
 
     def compiler(self, element: Element) -> list[Element]:
         attributes = {k: v for k, v in element.attributes.items() if k not in _COMPILER_LEFT_OUT}
@@ -215,7 +219,8 @@ class _Cleaner:
         if geoms:
             through = "each other" if self.floor else "each other and through the floor; floor=0 makes them touch it"
             what = f"contacts are left out (geoms: {len(geoms)}): bodies pass through {through}"
-            self.left_out.add("contact", geoms[0].place, what)
+            part = f"{len(geoms)} geoms{'' if self.floor else ' (floor=0 makes them touch a floor)'}"
+            self.left_out.add("contact", geoms[0].place, what, part=part)
         return [self.body(element, keeps_geoms=False, moves=False)]
 
     def body(self, element: Element, *, keeps_geoms: bool, moves: bool) -> Element:

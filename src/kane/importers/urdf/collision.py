@@ -7,8 +7,9 @@ from typing import Any
 
 from kane.errors import ModelError
 from kane.importers.mesh_folder import MeshFolder
+from kane.importers.missing import Missing
 from kane.importers.pose import FramePose
-from kane.importers.touching import Wanted, hull_of
+from kane.importers.touching import Wanted, hull_of, touching_note
 from kane.importers.urdf.description import read_numbers, read_pose, single
 from kane.importers.urdf.tree import Lump
 from kane.importers.xml_reader import Element, quote
@@ -30,7 +31,8 @@ def add_stops(model: Model, lumps: list[Lump]) -> None:
         if lower < upper:
             model.stop(connections[joint.name], lower=lower, upper=upper)
         else:
-            model.notes.append(f"joint {quote(joint.name)}: its limits {lower:g} and {upper:g} leave nothing: no stops")
+            note = f"joint {quote(joint.name)}: its limits {lower:g} and {upper:g} leave nothing: no stops"
+            model.notes.append(Missing("limits of joints that leave nothing", quote(joint.name), note))
 
 
 def add_contacts(model: Model, bodies: list[Body], lumps: list[Lump], wanted: Wanted, folder: MeshFolder) -> None:
@@ -50,7 +52,7 @@ def add_contacts(model: Model, bodies: list[Body], lumps: list[Lump], wanted: Wa
                         shape, said = hull_of(mesh, wanted.hulls)
                     except ModelError as error:
                         raise element.fault(f"link {quote(link.name)}: {error}") from None
-                    model.notes.append(f"link {quote(link.name)}: {said}")
+                    model.notes.append(touching_note(f"link {quote(link.name)}", shape, said))
                 if shape is None:
                     continue
                 name = link.name if len(link.collisions) == 1 else f"{link.name} {k}"

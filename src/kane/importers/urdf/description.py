@@ -1,8 +1,8 @@
 """What a URDF file says, checked word by word: links, joints and their numbers. No mechanics yet.
 
-Read: names, joint types, origins, axes, mass properties, mimic, damping, friction. Limits and collisions are kept as
-they are, for those who ask for them. Known and left out: visual, material (no mesh is opened), safety controllers,
-calibration, transmissions, sensors and simulator extensions such as <gazebo>. Whatever else is found is listed in
+Read: names, joint types, origins, axes, mass properties, mimic, damping, friction. Limits, collisions and visuals are
+kept as they are, for those who ask for them. Known and left out: material, safety controllers, calibration,
+transmissions, sensors and simulator extensions such as <gazebo>. Other elements and attributes are listed in
 ``Description.notes``.
 """
 
@@ -11,10 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from kane.errors import ImportFileError, shown
 from kane.geometry.inertia import of_six
 from kane.geometry.rotation import Rotation
+from kane.importers.missing import Missing
 from kane.importers.pose import ORIGIN, XYZ, FramePose, MassProperties, no_pose, snap_right_angle, unit_vector
 from kane.importers.xml_reader import Element, quote, require_outermost
 
@@ -24,16 +26,46 @@ MAXIMUM_NAME = 200
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _XACRO = re.compile(r"\$\{|\$\(")
 
-# Elements without a bearing on the equations of motion.
+# Elements without a bearing on the equations of motion, or of other programs; what is inside is not looked at.
 _LEFT_OUT = {
-    "robot": {"material", "transmission", "gazebo", "sensor", "ros2_control"},
-    "link": {"visual", "collision", "gazebo", "contact", "collision_checking", "self_collision_checking", "verbose"},
+    "robot": {"material", "transmission", "gazebo", "sensor", "ros2_control", "mujoco", "plugin"},
+    "link": {"gazebo", "contact", "collision_checking", "self_collision_checking", "verbose", "sensor"},
     "joint": {"safety_controller", "calibration", "gazebo"},
+    "collision": {"verbose", "material"},
+    "visual": {"material"},
 }
+# Elements that are read, by the element in which they stand, and attributes.
 _READ = {
     "robot": {"link", "joint"},
-    "link": {"inertial"},
+    "link": {"inertial", "visual", "collision"},
     "joint": {"parent", "child", "origin", "axis", "mimic", "dynamics", "limit"},
+    "inertial": {"origin", "mass", "inertia"},
+    "collision": {"origin", "geometry"},
+    "visual": {"origin", "geometry"},
+    "geometry": {"box", "sphere", "cylinder", "capsule", "mesh"},
+}
+_ATTRIBUTES = {
+    "robot": {"name", "version"},
+    "link": {"name", "type"},
+    "joint": {"name", "type"},
+    "origin": {"xyz", "rpy"},
+    "parent": {"link"},
+    "child": {"link"},
+    "axis": {"xyz"},
+    "mimic": {"joint", "multiplier", "offset"},
+    "dynamics": {"damping", "friction"},
+    "limit": {"lower", "upper", "effort", "velocity", "acceleration", "deceleration", "jerk"},
+    "inertial": {"name"},
+    "mass": {"value"},
+    "inertia": {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"},
+    "collision": {"name", "group"},
+    "visual": {"name", "group"},
+    "geometry": {"name"},
+    "box": {"size"},
+    "sphere": {"radius"},
+    "cylinder": {"radius", "length"},
+    "capsule": {"radius", "length"},
+    "mesh": {"filename", "scale"},
 }
 
 
@@ -159,8 +191,6 @@ def _joint(element: Element, kinds: Collection[str], notes: list[str]) -> UrdfJo
     _note_unknown(element, f"joint {quote(name)}", notes)
     dynamics = single(element, "dynamics")
     damping, friction = (_not_negative(dynamics, word) for word in ("damping", "friction"))
-    if dynamics is not None and (unknown := sorted(set(dynamics.attributes) - {"damping", "friction"})):
-        notes.append(f"joint {quote(name)}: <dynamics> {', '.join(map(quote, unknown))} is not URDF and is left out")
     return UrdfJoint(
         name,
         element.place,
@@ -295,10 +325,39 @@ def _refuse_xacro(element: Element) -> None:
             raise part.fault(f"<{quote(part.tag)[1:-1]}>: {RUN_XACRO}")
 
 
-def _note_unknown(element: Element, owner: str, notes: list[str]) -> None:
-    known = _LEFT_OUT[element.tag] | _READ[element.tag]
-    for tag in sorted({child.tag for child in element.children} - known):
-        notes.append(f"{owner}: <{quote(tag)[1:-1]}> is not known and is left out")
+def _note_unknown(element: Element, owner: str, notes: list[str], *, seen: bool = False) -> None:
+    """Note elements and attributes that are not URDF, with the nearest name, but for those with a prefix.
+
+    Args:
+        element: with the elements that it holds, except links and joints.
+        owner: robot, link or joint.
+        notes: is appended to.
+        seen: whether the element says what is seen, and nothing of the motion.
+    """
+    left_out = _LEFT_OUT.get(element.tag, set())
+    if element.tag in _READ:
+        known = left_out | _READ[element.tag]
+        for tag in sorted({child.tag for child in element.children if ":" not in child.tag} - known):
+            words = f"<{quote(tag)[1:-1]}>{_hint(tag, known)}"
+            _note(notes, owner, words, f"{owner}: {words} is not known and is left out", seen)
+    if element.tag in _ATTRIBUTES:
+        known = _ATTRIBUTES[element.tag]
+        unknown = sorted({word for word in element.attributes if ":" not in word and word != "xmlns"} - known)
+        if unknown:
+            words = f"<{element.tag}> {', '.join(quote(word) + _hint(word, known) for word in unknown)}"
+            _note(notes, owner, words, f"{owner}: {words} is not URDF and is left out", seen)
+    for child in element.children:
+        if child.tag not in (*left_out, "link", "joint") and ":" not in child.tag:
+            _note_unknown(child, owner, notes, seen=seen or child.tag == "visual")
+
+
+def _hint(word: str, known: Collection[str]) -> str:
+    close = get_close_matches(word, sorted(known), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def _note(notes: list[str], owner: str, words: str, note: str, seen: bool) -> None:
+    notes.append(note if seen else Missing("elements and attributes that are not URDF", f"{owner}: {words}", note))
 
 
 def about(place: str, message: str) -> ImportFileError:

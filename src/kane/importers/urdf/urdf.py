@@ -11,8 +11,9 @@ from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE
 from kane.files.source_file import given_source
 from kane.importers.mesh_folder import MeshFolder
+from kane.importers.missing import Missing, warn_of_missing
 from kane.importers.pose import NO_MASS, MassProperties
-from kane.importers.touching import Wanted
+from kane.importers.touching import STOPS, Wanted, require_touching
 from kane.importers.urdf.collision import add_contacts, add_stops
 from kane.importers.urdf.description import Description, UrdfJoint, read_description
 from kane.importers.urdf.joints import JOINT_KINDS
@@ -37,7 +38,7 @@ def load_urdf(
     lock: Mapping[str, float] | Iterable[str] | None = None,
     repair: Iterable[str] = (),
     root: str | os.PathLike[str] | None = None,
-    stops: bool = False,
+    stops: bool | None = None,
     floor: float | None = None,
     friction: Coulomb | None = None,
     restitution: float | Poisson | Newton = 0.0,
@@ -55,7 +56,8 @@ def load_urdf(
     Limits become stops and collision primitives contacts with a floor where that is asked for; <visual> elements become
     shapes, which are shown and nothing else: primitives, and meshes in the package of the file, which are not opened
     before they are drawn. Not modelled: transmissions, extensions, Coulomb friction of joints, contacts between links.
-    What may be missed is listed in ``model.notes``.
+    They are listed in ``model.notes``; one ``ImportFileWarning`` names the parts that change the motion, among them
+    limits that are left out without ``stops=False``, and elements and attributes that are not URDF.
 
     Args:
         source: path of the file; or its text, as bytes or as a str that begins with "<".
@@ -66,7 +68,8 @@ def load_urdf(
         root: folder in which the file and its meshes must lie, symbolic links followed. Unless given: the file in its
             own folder, meshes in the package that they name (a folder above the file, or beside one), or else in that
             of the file (where package.xml is). It does not change what ``source`` is relative to: the working folder.
-        stops: whether the limits of joints become stops, without rebound (``Model.stop``).
+        stops: whether the limits of joints become stops, without rebound (``Model.stop``). False leaves them
+            out without a warning; so does None, with one.
         floor: height of a level floor on which boxes, spheres, cylinders and capsules that <collision> describes come
             into contact [m], named after their links (``Model.contact``). None for no floor.
         friction, restitution: of the floor, as ``Model.contact`` takes them.
@@ -74,8 +77,8 @@ def load_urdf(
             more; ``model.notes`` says how far they are from their meshes. None leaves meshes out.
 
     Raises:
-        ImportFileError: the file cannot be read, is malformed, hostile or not a tree, or its numbers are not physical;
-            the message names file, line, element and the cure.
+        ImportFileError: the file cannot be read, is malformed, hostile or not a tree, its numbers are not physical, or
+            nothing can touch the floor; the message names file, line, element and the cure.
         ModelError: an argument is not what it should be, or names in the file clash.
     """
     if base is not None and not isinstance(base, Joint):
@@ -99,6 +102,9 @@ def load_urdf(
         raise ImportFileError(f"{robot.source}: {error}") from None
     _limit(model, lumps, wanted)
     add_visuals(model, bodies, lumps, folder)
+    warn_of_missing(robot.source, model.notes)
+    if wanted.floor is not None:
+        require_touching(model, robot.source, "<collision> boxes, spheres, cylinders or capsules to links that move")
     return model
 
 
@@ -138,9 +144,11 @@ def _limit(model: Model, lumps: list[Lump], wanted: Wanted) -> None:
         add_stops(model, lumps)
         return
     joints = [part.joint for part in lumps if part.joint is not None and part.joint.limits]
-    model.notes += [
-        f"joint {quote(j.name)}: its limits ({j.limits}) are left out, it moves beyond them" for j in joints
-    ]
+    for j in joints:
+        note = f"joint {quote(j.name)}: its limits ({j.limits}) are left out, it moves beyond them"
+        ends = j.kind in ("revolute", "prismatic") and {"lower", "upper"} & set(j.limit.attributes if j.limit else ())
+        missing = ends and wanted.stops is None
+        model.notes.append(Missing(f"limits of joints ({STOPS})", quote(j.name), note) if missing else note)
 
 
 def _connect(model: Model, parent: Body, child: Body, part: Lump) -> None:
@@ -167,12 +175,14 @@ def _resist(model: Model, connection: Connection, joint: UrdfJoint) -> None:
     if joint.damping > 0.0 and connection.joint.one_dof:
         model.load(Damper(connection, joint.damping))
     elif joint.damping > 0.0:
-        model.notes.append(f"joint {quote(joint.name)}: damping {joint.damping!r} of a {joint.kind} joint is left out")
+        note = f"joint {quote(joint.name)}: damping {joint.damping!r} of a {joint.kind} joint is left out"
+        model.notes.append(Missing("damping of joints of several freedoms", quote(joint.name), note))
     if joint.friction > 0.0:
-        model.notes.append(
+        note = (
             f"joint {quote(joint.name)}: Coulomb friction {joint.friction!r} is left out; Model.stick(joint, "
             f"static={joint.friction!r}) adds it"
         )
+        model.notes.append(Missing("Coulomb friction of joints (Model.stick adds it)", quote(joint.name), note))
 
 
 def _name_frames(model: Model, body: Body, part: Lump) -> None:

@@ -13,7 +13,7 @@ from kane.model.contacts.restitution import Newton, Poisson
 from kane.model.shapes import Shape
 
 
-class Named(Protocol):
+class NamedCandidate(Protocol):
     """Candidate of a model, or its equations."""
 
     @property
@@ -59,7 +59,7 @@ class Candidate:
         return f"<Candidate {self.name!r}: {', '.join(row.name for row in self.rows)}>"
 
 
-def declared_name(candidate: Named) -> str:
+def declared_name(candidate: NamedCandidate) -> str:
     """Return the name by which a candidate was declared: "crate" for "crate: +-+"."""
     return candidate.name.partition(": ")[0]
 
