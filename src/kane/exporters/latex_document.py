@@ -128,7 +128,7 @@ def _coordinates(equations: Equations) -> Iterator[str]:
 
 
 def _rates_that_are_speeds(equations: Equations) -> str:
-    """Return a sentence that names the rates for which ``emit_latex`` writes no equation; empty without such rates."""
+    """Return a sentence that names the rates for which ``emit_latex`` writes no equation; empty without any."""
     speeds = {latex_name(u.name) for u in equations.u}
     rates = [rate for rate in (latex_name(f"{q.name}'") for q in equations.q) if rate in speeds]
     return f"These rates are generalized speeds: ${', '.join(rates)}$.\n" if rates else ""

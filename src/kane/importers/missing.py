@@ -23,7 +23,7 @@ class Missing(str):
     what: str
 
     def __new__(cls, kind: str, what: str, note: str) -> Missing:
-        """A note with what the warning says of it."""
+        """Return the note with its kind and its part."""
         made = super().__new__(cls, note)
         made.kind, made.what = kind, what
         return made

@@ -63,7 +63,7 @@ def touching_note(who: str, shape: Shape | None, said: str) -> str:
 
 
 def require_touching(model: Model, source: str, shapes: str) -> None:
-    """Raise ImportFileError if nothing of a file can touch the floor; ``shapes`` says what would."""
+    """Raise ImportFileError if nothing of a file can touch the floor; ``shapes`` names shapes that can."""
     if not any(c.gap is not None and c.surfaces for c in model.candidates):
         raise ImportFileError(
             f"{source}: floor= is given, but nothing of the model can touch a floor; add {shapes}, let meshes touch by "

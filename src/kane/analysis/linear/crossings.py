@@ -23,7 +23,7 @@ def stability_changes(matrix: Callable[[float], Matrix], values: Sequence[float]
     """Values of the parameter at which the largest real part passes zero, each between two samples.
 
     Zeros that A has at all samples, with their Jordan chains, are deflated: coordinates on which nothing depends. An
-    eigenvalue counts as unstable where its real part is above its error, KNOWN |A| / |y . x| with its left and right
+    eigenvalue is unstable if its real part is larger than its error KNOWN |A| / |y . x|, with its left and right
     eigenvectors y, x of length one. Pairs of conservative systems stay on the axis within their errors, and where two
     of them meet y and x become normal to each other. Bisection finds where the first eigenvalue leaves the axis. If
     this eigenvalue came from the left, the value at which its real part vanishes is found.
@@ -48,14 +48,14 @@ def stability_changes(matrix: Callable[[float], Matrix], values: Sequence[float]
 
 
 def _deflated(A: Matrix, zeros: int | None = None) -> tuple[Matrix, int]:
-    """Take zeros out of A: the vectors that it maps to zero, those that it maps to these, and so on.
+    """Deflate zero eigenvalues of A: its null space, then the null space of the remaining matrix, and so on.
 
     Args:
         A: a square matrix.
         zeros: how many to take out; all that there are unless given.
 
     Returns:
-        What is left of A, with its other eigenvalues, and how many were taken out.
+        The remaining matrix, which has the other eigenvalues of A, and the number of zeros taken out.
     """
     taken, negligible = 0, NEGLIGIBLE * float(np.linalg.norm(A, 2)) if A.size else 0.0
     while A.size and taken != zeros:
@@ -71,7 +71,7 @@ def _deflated(A: Matrix, zeros: int | None = None) -> tuple[Matrix, int]:
 
 
 def _errors(A: Matrix) -> tuple[NDArray[np.complex128], Matrix]:
-    """Eigenvalues, and the largest error of each to first order."""
+    """Return the eigenvalues and the largest first-order error of each."""
     from scipy.linalg import eig
 
     if not A.size:
@@ -83,7 +83,7 @@ def _errors(A: Matrix) -> tuple[NDArray[np.complex128], Matrix]:
 
 
 def _unstable(A: Matrix, ignoring: int) -> complex | None:
-    """The eigenvalue with the largest real part of those to the right of the axis; None where there are none."""
+    """Return the unstable eigenvalue with the largest real part; None if no eigenvalue is unstable."""
     found, errors = _errors(A)
     order = np.argsort(np.abs(found))[ignoring:]
     right = [found[k] for k in order if found[k].real > errors[k]]
@@ -91,7 +91,7 @@ def _unstable(A: Matrix, ignoring: int) -> complex | None:
 
 
 def _change(matrix: Callable[[float], Matrix], ends: tuple[float, float], ignoring: int) -> float:
-    """The change between a value at which the motion is stable and one at which it is not."""
+    """Return the change between a value at which the motion is stable and one at which it is not."""
     (stable, unstable), distance = ends, abs(ends[1] - ends[0])
     first = _unstable(matrix(unstable), ignoring)
     while abs(unstable - stable) > NEAR * distance:
@@ -105,7 +105,7 @@ def _change(matrix: Callable[[float], Matrix], ends: tuple[float, float], ignori
 
 
 def _passage(matrix: Callable[[float], Matrix], at: complex, near: float, way: float) -> float:
-    """Where the real part of an eigenvalue vanishes that passes the axis; ``near`` for one that comes from on it."""
+    """Return where the real part of an eigenvalue passes zero; ``near`` if the eigenvalue leaves the axis there."""
     from scipy.optimize import brentq
 
     def nearest(value: float) -> tuple[float, float]:

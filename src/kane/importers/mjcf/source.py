@@ -327,7 +327,7 @@ def _mesh_files(
 
 
 def _place(mesh: Element, compiler: Mapping[str, str], folder: Path | None) -> PurePosixPath:
-    """Return the path of a mesh from the folder of the model, which is looked in before that of the included file."""
+    """Return the path of a mesh from the folder of the model; the folder of an included file comes second."""
     path = PurePosixPath(mesh.attributes["file"].replace("\\", "/"))
     if compiler.get("strippath") == "true":
         path = PurePosixPath(path.name)

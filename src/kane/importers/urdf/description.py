@@ -326,13 +326,13 @@ def _refuse_xacro(element: Element) -> None:
 
 
 def _note_unknown(element: Element, owner: str, notes: list[str], *, seen: bool = False) -> None:
-    """Note elements and attributes that are not URDF, with the nearest name, but for those with a prefix.
+    """Note elements and attributes that are not URDF, with the nearest name; names with a prefix are extensions.
 
     Args:
         element: with the elements that it holds, except links and joints.
         owner: robot, link or joint.
         notes: is appended to.
-        seen: whether the element says what is seen, and nothing of the motion.
+        seen: whether the element describes looks and nothing of the motion.
     """
     left_out = _LEFT_OUT.get(element.tag, set())
     if element.tag in _READ:

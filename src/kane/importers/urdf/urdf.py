@@ -56,8 +56,8 @@ def load_urdf(
     Limits become stops and collision primitives contacts with a floor where that is asked for; <visual> elements become
     shapes, which are shown and nothing else: primitives, and meshes in the package of the file, which are not opened
     before they are drawn. Not modelled: transmissions, extensions, Coulomb friction of joints, contacts between links.
-    They are listed in ``model.notes``; one ``ImportFileWarning`` names the parts that change the motion, among them
-    limits that are left out without ``stops=False``, and elements and attributes that are not URDF.
+    They are listed in ``model.notes``. One ``ImportFileWarning`` names the parts that change the motion. Limits that
+    are left out without ``stops=False`` are among them, and elements and attributes that are not URDF.
 
     Args:
         source: path of the file; or its text, as bytes or as a str that begins with "<".

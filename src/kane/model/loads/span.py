@@ -27,7 +27,7 @@ def length(P: Point, Q: Point) -> Expr:
 
 
 def pull(P: Point, Q: Point, tension: Scalar) -> tuple[Wrench, Wrench]:
-    """What a tension [N] along the line does to the bodies of its ends."""
+    """Return the wrenches of a tension [N] along the line on the bodies of its ends."""
     per_metre = tension / length(P, Q)
     return _opposite(P, Q, tuple(per_metre * x for x in position(P, Q, P.body.model.ground)))
 

@@ -98,7 +98,7 @@ def _acts_on(load: object) -> str:
 
 
 def _declared(group: Sequence[Candidate]) -> Sequence[str]:
-    """Name, rows, and law of the candidates of one declaration; what switches them, where they are one."""
+    """Return name, rows and law of the candidates of one declaration; ``on`` and ``off`` only of a single one."""
     c = group[0]
     said = [] if c.friction is None else [f"static {_number(c.friction.static)}, kinetic {_number(c.friction.kinetic)}"]
     if c.gap is not None and not c.bilateral:
