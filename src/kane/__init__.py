@@ -13,10 +13,17 @@ __version__ = "0.1.0"
 
 
 def _homes() -> dict[str, str]:
-    """The module of each name."""
-    with open(os.path.join(os.path.dirname(__file__), "__init__.pyi"), encoding="utf-8") as stub:
-        found = re.findall(r"^from (kane\S*) import (?:\(([^)]*)\)|(.*))$", stub.read(), re.MULTILINE)
-    return {name: module for module, many, few in found for name in re.findall(r"\w+", many or few)}
+    """Return the module of each name; ``import *`` stands for the names that the family's ``__init__.py`` exports."""
+    here, homes = os.path.dirname(__file__), {}
+    with open(os.path.join(here, "__init__.pyi"), encoding="utf-8") as stub:
+        found = re.findall(r"^from (kane\S*) import (\*|\w+)", stub.read(), re.MULTILINE)
+    for module, name in found:
+        names = [name]
+        if name == "*":
+            with open(os.path.join(here, *module.split(".")[1:], "__init__.py"), encoding="utf-8") as family:
+                names = re.findall(r"^from \S+ import (\w+) as \w+$", family.read(), re.MULTILINE)
+        homes.update(dict.fromkeys(names, module))
+    return homes
 
 
 _HOMES = _homes()

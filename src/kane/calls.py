@@ -1,4 +1,4 @@
-"""Calls that do not fit a signature, and names that do not exist: errors that say what was meant, and how it is typed.
+"""Calls that do not fit a signature and names that do not exist: errors that name the argument and the cure.
 
 ``guided`` prepares what ``kane`` exports when it is first asked for. A call that fits costs one more frame; methods
 that are called at every state stay as they are.
@@ -14,7 +14,7 @@ from typing import Any
 
 from kane.errors import CallError, UnknownNameError, listed, shown
 
-# Keywords of other libraries, and what stands for them here: the first that the function takes is offered.
+# Keywords of other libraries with the keywords of kane; messages offer the first that the function takes.
 KEYWORDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("method", "solver", "scheme", "rtol", "atol", "max_step"), ("integrator",)),
     **dict.fromkeys(("t_span", "tspan", "t_end", "tf", "tmax", "t_final", "duration", "T", "stop"), ("until",)),
@@ -47,7 +47,7 @@ MODEL, JOINT = (
     'model.body("name", mass=1.0, inertia=(1, 1, 1))',
     'model.connect(parent, child, kane.{}("q1", axis="z"))',
 )
-# Names of other libraries, and what stands for them here.
+# Names of other libraries with the calls of kane.
 NAMES: Mapping[str, str] = {
     **dict.fromkeys(
         ("RigidBody", "Body", "Particle", "Link", "RigidBodyTree", "add_body", "addBody", "AddRigidBody"), MODEL
@@ -132,7 +132,7 @@ def _prepare(known: type) -> None:
 
 
 def _answering(function: Callable[..., Any], title: str, *, bound: bool = False) -> Callable[..., Any]:
-    """The function, whose calls with arguments that do not fit raise ``CallError``; what it returns is prepared too."""
+    """Wrap a function so that wrong arguments raise ``CallError``, and prepare the classes that it returns."""
     for word in re.findall(r"\w+", str(function.__annotations__.get("return", ""))):
         returned = function.__globals__.get(word)
         if isinstance(returned, type):
@@ -157,7 +157,7 @@ def _answering(function: Callable[..., Any], title: str, *, bound: bool = False)
 def _misfit(
     signature: inspect.Signature, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], bound: bool
 ) -> str | None:
-    """What does not fit, and the cure; None where everything does."""
+    """Describe the first argument that does not fit, with the cure; None if all arguments fit."""
     taken = list(signature.parameters.values())[bound:]
     in_order = [p.name for p in taken if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     named = [p.name for p in taken if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
@@ -188,12 +188,12 @@ def _keyword(word: str, named: Sequence[str]) -> str:
 
 
 def _described(name: str, function: Callable[..., Any]) -> str:
-    """Where an argument belongs that a function does not take, as the end of a message."""
+    """Return the end of a message about arguments that another call takes."""
     return f"; {ELSEWHERE[name]}" if name in ELSEWHERE else ""
 
 
 def missing_name(owner: str, name: str, known: Iterable[str], prefix: str = "") -> UnknownNameError:
-    """The error for a name that does not exist, with the names that are near or that stand for it here."""
+    """Return the error for an unknown name, with similar names or the call of kane for a name of another library."""
     near = [f"{prefix}{word}" for word in _near(name, known)]
     cure = NAMES.get(name) or (f"{' or '.join(near)}" if near else "")
     advice = f"did you mean {cure}?" if cure else f"dir({owner.split()[-1].strip(chr(39)).lower()}) lists its names"

@@ -1,21 +1,30 @@
 """Every integrator through one test of measured order; drift of energy, events, stiffness."""
 
 import math
+from functools import partial
+from inspect import isabstract
 
 import numpy as np
 import pytest
 from scipy.special import ellipj, ellipk
 
 import kane
+from kane.simulation import integrators
 
 # Tolerances that accept everything make an adaptive method take steps of max_step: its order can be seen.
 LOOSE = {"rtol": 1e9, "atol": 1e9}
+
+
+def with_steps(kind, h):
+    """Options of a run by a kind of method with steps of h."""
+    return {"integrator": kind(), "dt": h} if kind.fixed else {"integrator": kind(max_step=h, **LOOSE)}
+
+
+# Every exported method that is a table of coefficients, with the order that it states.
 METHODS = {
-    "RK4": (lambda h: {"integrator": kane.RK4(), "dt": h}, 4),
-    "Midpoint": (lambda h: {"integrator": kane.Midpoint(), "dt": h}, 2),
-    "Gauss4": (lambda h: {"integrator": kane.Gauss4(), "dt": h}, 4),
-    "RK5": (lambda h: {"integrator": kane.RK5(max_step=h, **LOOSE)}, 5),
-    "RK8": (lambda h: {"integrator": kane.RK8(max_step=h, **LOOSE)}, 8),
+    kind.__name__: (partial(with_steps, kind), kind.order)
+    for kind in vars(integrators).values()
+    if isinstance(kind, type) and issubclass(kind, (kane.Explicit, kane.Implicit)) and not isabstract(kind)
 }
 # Below this the error is rounding and says nothing.
 ROUNDING = 1e-12

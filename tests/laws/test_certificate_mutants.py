@@ -6,6 +6,10 @@ that are another right joint are listed below, each with its reason.
 
 from __future__ import annotations
 
+from dataclasses import fields
+from functools import partial
+from inspect import isabstract
+
 import numpy as np
 import pytest
 from oracles.joint_mutants import FILES, PACKAGE, QUATERNION, SOURCES, Sandbox, mutants
@@ -14,6 +18,7 @@ import kane
 from kane.expression.functions import cos, sin
 from kane.expression.interpret import interpret
 from kane.expression.operations import COORDINATE, SPEED
+from kane.model import joints
 
 AXIS, NORMAL = (1.0, 2.0, -0.5), (2.0, -1.0, 0.0)
 # What cannot run as Python, rather than what a joint may not be.
@@ -73,6 +78,12 @@ SUBJECTS = {
     "gimbal.chart": lambda J, n: [],  # likewise
     "recorded_pose": lambda J, n: [],  # a custom joint from a file: tests/unit/test_model_file.py
 }
+# A file that nobody has listed is spoiled as its joint's own examples have it.
+for kind in vars(joints).values():
+    if isinstance(kind, type) and issubclass(kind, joints.Joint) and not isabstract(kind):
+        values = [{f.name: getattr(x, f.name) for f in fields(x) if f.init} for x in kind.examples("j", AXIS)]
+        made = partial(lambda name, given, J, n: [getattr(J, name)(**x) for x in given], kind.__name__, values)
+        SUBJECTS.setdefault(kind.__module__.removeprefix(PACKAGE), made)
 STILL = ("pose_check", "rate_joint", "axis_joint", "chart", "gimbal.chart", "recorded_pose")
 MOVING_FILES = [stem for stem in SUBJECTS if stem not in STILL]
 # Of the longer files one mutant of so many is tried; all of them in the slow tests.

@@ -1,10 +1,11 @@
 """Every joint through one suite: velocities and remainders are derivatives of the pose, coordinates are advanced.
 
-A joint added to ``kane.model.joints`` joins the suite by one line in EXAMPLES.
+A joint that ``kane.model.joints`` exports joins the suite by its own ``examples``.
 """
 
 import math
 from dataclasses import dataclass
+from inspect import isabstract
 
 import mpmath
 import numpy as np
@@ -74,6 +75,13 @@ EXAMPLES = {
     ),
 }
 
+EXPORTED = [x for x in vars(joints).values() if isinstance(x, type) and issubclass(x, Joint) and not isabstract(x)]
+EXAMPLES |= {
+    f"{kind.__name__}, example {k}": joint
+    for kind in EXPORTED
+    if kind not in {type(joint) for joint in EXAMPLES.values()}
+    for k, joint in enumerate(kind.examples("j1", (1.0, -2.0, 0.5)))
+}
 every_joint = pytest.mark.parametrize("joint", EXAMPLES.values(), ids=EXAMPLES.keys())
 
 
@@ -168,8 +176,7 @@ def forty_digits():
 
 
 def test_every_exported_joint_is_in_this_suite():
-    exported = {x for x in vars(joints).values() if isinstance(x, type) and issubclass(x, Joint)}
-    assert {type(joint) for joint in EXAMPLES.values()} == exported
+    assert {type(joint) for joint in EXAMPLES.values()} == set(EXPORTED)
 
 
 @every_joint

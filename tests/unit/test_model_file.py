@@ -8,6 +8,7 @@ import copy
 import json
 import re
 from dataclasses import dataclass, is_dataclass
+from inspect import isabstract
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from kane import library
 from kane.files.json_file import _checksum
 from kane.library.random_tree import JOINTS, random_tree
 from kane.model import joints, loads
+from kane.model.joints import Joint
 from kane.model.loads.load import Effect, Load
 from kane.model.model_form import known_classes
 
@@ -122,7 +124,8 @@ def test_everything_that_can_be_declared_comes_back(tmp_path):
 
 def test_every_joint_and_load_of_kane_is_known_to_files():
     members = [x for family in (joints, loads) for x in vars(family).values() if isinstance(x, type)]
-    assert len(members) >= 20
+    members = [x for x in members if issubclass(x, Joint | Load) and not isabstract(x)]
+    assert len(members) >= 18
     assert all(is_dataclass(x) and known_classes()[x.__name__] is x for x in members)
 
 

@@ -1,17 +1,21 @@
 """What every integrator promises, tested once for all of them."""
 
 import math
+from inspect import isabstract
 
 import numpy as np
 import pytest
 from oracles.order_conditions import density, trees, weights
 
 import kane
+from kane.simulation import integrators
 from kane.simulation.integrators import explicit
 from kane.simulation.integrators.integrator import Integrator
 
-FIXED = [kane.RK4(), kane.Midpoint(), kane.Gauss4()]
-FREE = [kane.RK5(), kane.RK8(), kane.BDF()]
+EXPORTED = [x for x in vars(integrators).values() if isinstance(x, type)]
+KINDS = [x for x in EXPORTED if issubclass(x, Integrator) and not isabstract(x)]
+FIXED = [kind() for kind in KINDS if kind.fixed]
+FREE = [kind() for kind in KINDS if not kind.fixed]
 INTEGRATORS = FIXED + FREE
 every_integrator = pytest.mark.parametrize("integrator", INTEGRATORS, ids=lambda i: i.name)
 

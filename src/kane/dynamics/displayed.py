@@ -77,8 +77,8 @@ class Displayed(ABC):
             "plots": _plotted(eqs, plots),
             "traces": [trace_form(t, eqs, frames) for t in listed(traces, "traces", "points or names of bodies")],
         }
-        held = named_vector(inputs, [i.name for i in eqs.inputs], [eqs.defaults[i.name] for i in eqs.inputs], "input")
-        given = [_by_name(eqs.parameters, given_parameters(eqs, parameters)), _by_name(eqs.inputs, held)]
+        driven = named_vector(inputs, [i.name for i in eqs.inputs], [eqs.defaults[i.name] for i in eqs.inputs], "input")
+        given = [_by_name(eqs.parameters, given_parameters(eqs, parameters)), _by_name(eqs.inputs, driven)]
         acting = words(arrows, "arrows", "names of joints, constraints and loads")
         options: dict[str, Any] = {"parameters": given[0], "inputs": given[1], "arrows": acting, "extra": extra}
         return live_page(eqs, start=(0.0, x), sliders_asked=sliders, **options).save(path)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from numbers import Real
 from typing import Any
 
 from kane.errors import FileError, ImportFileError
@@ -65,6 +66,8 @@ class Writer:
             return self._node(x, who)
         if isinstance(x, (int, float)):
             return _number(x)
+        if isinstance(x, Real):
+            return _number(float(x))
         if hasattr(x, "tolist"):  # arrays and numbers of NumPy
             return self(x.tolist(), who)
         if type(x) in (list, tuple):

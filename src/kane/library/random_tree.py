@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from inspect import isabstract
 
 import numpy as np
 
 from kane.errors import ModelError, shown
 from kane.expression.arguments import listed
-from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
+from kane.model import joints
 from kane.model.joints import (
     CustomJoint,
     Cylindrical,
     Free,
     Gimbal,
-    MeasureNumbers,
     Planar,
     Prismatic,
     Revolute,
@@ -30,41 +31,35 @@ from kane.model.model import Model
 JointMaker = Callable[[str, tuple[float, float, float]], Joint]
 
 
-def _universal(name: str, axis: tuple[float, float, float]) -> Joint:
-    """About the axis, then about one normal to it."""
-    least = int(np.argmin(np.abs(axis)))
-    x, y, z = np.cross(axis, np.eye(3)[least]).tolist()
-    return Universal(name, axis, (x, y, z))
+def _makers(kind: type[Joint]) -> Iterator[JointMaker]:
+    """One maker for each example of a kind that moves."""
+
+    def example(k: int, name: str, axis: tuple[float, float, float]) -> Joint:
+        return kind.examples(name, axis)[k]
+
+    moving = [k for k, joint in enumerate(kind.examples("j", (0.6, 0.0, 0.8))) if joint.nu]
+    yield from (partial(example, k) for k in moving)
 
 
-def _cam(name: str, axis: tuple[float, float, float]) -> Joint:
-    """A joint such as a user writes: turning about the axis raises M along it, on a slope that can be set."""
-
-    def position(turn: Expr, lift: Expr) -> tuple[Expr, ...]:
-        return tuple(a * (lift + 0.1 * turn * turn + 0.2 * turn * lift) for a in axis)
-
-    names = (f"{name}_turn", f"{name}_lift")
-    return CustomJoint(names, lambda turn, lift: Rotation.about(axis, turn), position, ("rad", "m"))
-
-
-# One coordinate, or a quaternion: what every program for multibody dynamics has.
-PLAIN_JOINTS: tuple[JointMaker, ...] = (
-    lambda name, axis: Revolute(name, axis=axis),
-    lambda name, axis: Prismatic(name, axis=axis),
-    lambda name, axis: Spherical(name),
-    lambda name, axis: Free(name),
+# The order in which seeds draw kinds, so that a seed keeps its tree; further exported kinds follow.
+_FIRST: tuple[type[Joint], ...] = (
+    Revolute,
+    Prismatic,
+    Spherical,
+    Free,
+    Universal,
+    Cylindrical,
+    Planar,
+    Screw,
+    Gimbal,
+    CustomJoint,
 )
-# Every kind that moves. None is singular in its neutral position: gimbals of three turns have three different axes.
-JOINTS: tuple[JointMaker, ...] = (
-    *PLAIN_JOINTS,
-    _universal,
-    lambda name, axis: Cylindrical(name, axis),
-    lambda name, axis: Planar(name, axis),
-    lambda name, axis: Screw(name, axis, metres_per_radian=0.4),
-    lambda name, axis: Gimbal(name, "zyx"),
-    lambda name, axis: Gimbal(name, "213", speeds=MeasureNumbers()),
-    lambda name, axis: Gimbal(name, "xy", speeds=MeasureNumbers()),
-    _cam,
+_EXPORTED = [x for x in vars(joints).values() if isinstance(x, type) and issubclass(x, Joint) and not isabstract(x)]
+# One coordinate, or a quaternion: what every program for multibody dynamics has.
+PLAIN_JOINTS: tuple[JointMaker, ...] = tuple(maker for kind in _FIRST[:4] for maker in _makers(kind))
+# Every kind that moves.
+JOINTS: tuple[JointMaker, ...] = tuple(
+    maker for kind in dict.fromkeys((*_FIRST, *_EXPORTED)) for maker in _makers(kind)
 )
 
 

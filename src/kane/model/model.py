@@ -17,8 +17,11 @@ from kane.geometry.scalars import Triple
 from kane.model.body import Body, BodyFrame, triple
 from kane.model.checks import near, own_body, require_coordinate_expression, require_fixed, require_tree, require_word
 from kane.model.connection import Connection, title_of
-from kane.model.constraints import Constraint, Imposed, Row, Welded, row_of
-from kane.model.contacts import Candidate, Candidates
+from kane.model.constraints import Constraint, Row
+from kane.model.constraints.constraint import Imposed, row_of
+from kane.model.constraints.welded import Welded
+from kane.model.contacts import Candidate
+from kane.model.contacts.declarations import Candidates
 from kane.model.joints.joint import Joint
 from kane.model.loads.load import Load
 from kane.model.mass_properties import ORIGIN, mass_properties

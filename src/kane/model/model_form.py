@@ -1,7 +1,7 @@
 """A model as JSON without loss, and back: what files, pickle and deepcopy go through.
 
 Reading declares the model anew by its own methods, so that a file can say nothing that a program cannot; no name in a
-file is imported or executed. Members of the families of joints and loads are known by their exports.
+file is imported or executed. Members of the families of joints, loads, shapes and contacts are known by their exports.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import copyreg
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
+from inspect import isabstract
 from os import PathLike
 from typing import Any
 
@@ -25,27 +26,27 @@ from kane.files.json_file import Format
 from kane.geometry.factor import Elementary, Factor, General
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import scalar
-from kane.model import joints, loads, shapes, speed_choice
+from kane.model import contacts, joints, loads, shapes, speed_choice
 from kane.model.arguments import require_points
 from kane.model.body import KINDS, Body, Direction, Measure, Point
 from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints import Constraint, Row
-from kane.model.contacts import Candidate, Coulomb, Intermittent, Newton, Poisson, Thresholds
+from kane.model.contacts import Candidate, Intermittent
+from kane.model.contacts.friction import Thresholds
 from kane.model.joints.recorded_pose import RecordedOrientation, RecordedPosition
 from kane.model.model import Model
 from kane.model.requirements import INERTIA, REQUIRED, require_of_parameters
 from kane.model.shapes.shape import Shape
 
 FORMAT = Format("kane model", 1)
-FAMILIES = (joints, loads, shapes, speed_choice)
-PARTS = (JointCoordinate, Measure, PiecewiseCubic, RecordedOrientation, RecordedPosition, Row)
-CANDIDATE_PARTS = (Candidate, Coulomb, Newton, Poisson, Thresholds)
+FAMILIES = (contacts, joints, loads, shapes, speed_choice)
+PARTS = (JointCoordinate, Measure, PiecewiseCubic, RecordedOrientation, RecordedPosition, Row, Thresholds)
 
 
 def known_classes() -> dict[str, type]:
     """The classes that stand in files, by name."""
     exported = [x for family in FAMILIES for x in vars(family).values() if isinstance(x, type) and is_dataclass(x)]
-    return {known.__name__: known for known in (*exported, *PARTS, *CANDIDATE_PARTS)}
+    return {known.__name__: known for known in (*exported, *PARTS) if not isabstract(known)}
 
 
 def save_model(model: Model, path: str | PathLike[str]) -> None:
@@ -239,7 +240,7 @@ def declare(model: Model, content: Mapping[str, Any], read: Reader) -> None:
 
 
 def _require_again(model: Model, raw: Any) -> None:
-    """Require of parameters what a declaration did before it was written as equations."""
+    """Restore a requirement on parameters that a constraint left before it was written as equations."""
     if not isinstance(raw, tuple) or len(raw) != 3 or not isinstance(raw[0], str) or raw[1] not in REQUIRED:
         raise ImportFileError(f"{raw!r} is no requirement on parameters that this kane knows")
     what, kind, expressions = raw

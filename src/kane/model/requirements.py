@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ class Kind(NamedTuple):
     """
 
     words: str
-    fails: Callable[[Array], NDArray[np.bool_]]
+    fails: Callable[[Array], Any]
 
 
 REQUIRED: Mapping[str, Kind] = {
@@ -92,8 +92,9 @@ def _least_moment(six: Sequence[Array]) -> Array:
     matrix = np.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], axis=-1).reshape(*xx.shape, 3, 3)
     known = np.asarray(np.isfinite(matrix).all(axis=(-1, -2)))
     moments = np.linalg.eigvalsh(np.where(known[..., None, None], matrix, 0.0))
-    least = np.where(moments[..., 0] < -TOLERANCE * np.abs(moments).max(axis=-1), moments[..., 0], 0.0)
-    return np.where(known, np.where(least < 0.0, least, np.abs(moments[..., 0])), np.nan)
+    least = moments[..., 0]
+    rounded = np.where(least < -TOLERANCE * np.abs(moments).max(axis=-1), least, np.abs(least))
+    return np.where(known, rounded, np.nan)
 
 
 def require_of_parameters(model: Model, what: str, kind: str, *given: Scalar) -> None:

@@ -111,7 +111,7 @@ def simulate(
     doubt = "" if method.fixed else _lost(problem, march, method) or record.doubt(**method.settings)
     if doubt:
         warn(doubt)
-    return Trajectory(record.labelled(attributes), dyn)
+    return Trajectory(record.labelled(attributes), dyn, method)
 
 
 def _run(march: March, problem: Problem, method: Integrator, listener: Callable[[float], None]) -> Outcome:

@@ -46,7 +46,7 @@ class Channels:
         return cls(tuple(names), tuple(e.quaternions), len(e.q) + len(e.u))
 
     def measured(self, data: Measurements) -> slice:
-        """The channels that data have: those of the coordinates alone where no speeds were measured."""
+        """Return the channels of the data: only coordinates if no speeds were measured."""
         n_u = self.width - data.q.shape[1]
         return slice(len(self.names) if data.u is not None else len(self.names) - n_u)
 

@@ -209,7 +209,7 @@ class _Shooting:
         return cls(motion, places, channels, data.time, measured, seen, [*rows, last], spread)
 
     def of_all(self, noise: Array) -> Array:
-        """Noise of all channels from that of the measured ones: an equal share of the spread."""
+        """Extend the noise of the measured channels to all channels, as an equal share of the spread."""
         unseen = self.spread[self.seen.stop :]
         return np.concatenate([noise, unseen * (noise / self.spread[self.seen]).max()])
 

@@ -26,10 +26,11 @@ from kane.expression.node import Expr
 from kane.formulation.constraints.candidates import CandidateEquations
 from kane.formulation.constraints.rows import Equation
 from kane.native.contacts.header import HELD, KINETIC, SLIDING, STATIC
+from kane.simulation import integrators
 from kane.simulation.asked.closed_loop import with_laws
 from kane.simulation.asked.course import fixed_course, free_course
 from kane.simulation.asked.inputs import InputPlan
-from kane.simulation.integrators import RK4, RK5, RK8
+from kane.simulation.integrators import RK8
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.march import March
@@ -98,7 +99,7 @@ def retraced(run: Trajectory, inputs: Any, integrator: Integrator | None, direct
             "derived; let kane.Spherical take the place of the gimbal"
         )
     require_derivatives(problem.laws)
-    method = _method(run.to_xarray().attrs, integrator)
+    method = _method(run, integrator)
     march = _marched(run, problem, method)
     laws, plan = problem.plan.expressions, problem.plan
 
@@ -181,17 +182,23 @@ def _inputs(run: Trajectory, given: Any) -> Any:
     return recorded[0] if recorded.size else None
 
 
-def _method(about: Any, given: Integrator | None) -> Explicit:
+def _method(run: Trajectory, given: Integrator | None) -> Explicit:
+    """The method by which a run is taken again: its own, where that is explicit."""
     if given is not None:
         if not isinstance(given, Explicit) or given.fixed:
             raise ModelError(
                 f"the integrator is {shown(given)}; give an explicit one that chooses its steps, such as kane.RK8()"
             )
         return given
-    own = {kind.__name__: kind for kind in (RK5, RK8)}.get(about["integrator"])
-    if about["integrator"] == RK4.__name__:
-        return RK4()
-    return RK8() if own is None else own(rtol=float(about["rtol"]), atol=float(about["atol"]))
+    own, about = run._method, run.to_xarray().attrs
+    if own is None:  # the run is from a file
+        kind = vars(integrators).get(str(about["integrator"]))
+        if kind is None:
+            raise ModelError(
+                f"the run was made with {about['integrator']}, which is no integrator of kane; give integrator="
+            )
+        own = kind(**{word: float(about[word]) for word in ("rtol", "atol") if word in about})
+    return own if isinstance(own, Explicit) else RK8()
 
 
 @dataclass(frozen=True, eq=False)

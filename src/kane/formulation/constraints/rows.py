@@ -17,7 +17,8 @@ from kane.formulation.recursive.measures import images, measure_rates
 from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.speeds import Speeds
 from kane.formulation.tree.system import System
-from kane.model.constraints import Imposed, Row
+from kane.model.constraints import Row
+from kane.model.constraints.constraint import Imposed
 
 # Residuals of geometry [m or rad] and coefficients below this are round-off of what they went through.
 ROUNDING = 1e-11

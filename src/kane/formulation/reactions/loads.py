@@ -14,7 +14,7 @@ from kane.formulation.equations import Equations
 from kane.formulation.reactions.reactions import reveal_reactions
 from kane.formulation.read_model import probe_of
 from kane.model.connection import Connection
-from kane.model.constraints import Imposed
+from kane.model.constraints.constraint import Imposed
 from kane.model.reaction import PREFIX
 
 

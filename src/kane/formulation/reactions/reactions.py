@@ -40,7 +40,7 @@ from kane.geometry.scalars import Triple, cross, dot, is_zero
 from kane.model.body import Point
 from kane.model.checks import near
 from kane.model.connection import Connection
-from kane.model.constraints import Imposed
+from kane.model.constraints.constraint import Imposed
 
 ReactionPlace: TypeAlias = Connection | Point | Imposed | str
 # Names of auxiliary speeds; no name of a model has a space in front.

@@ -1,31 +1,14 @@
-"""Constraints: what restricts the motion or the configuration of a model. One file each."""
+"""Constraints: what restricts the motion or the configuration of a model. One contract, one file each."""
 
-from kane.model.constraints.cam import Cam
-from kane.model.constraints.coincidence import Coincidence
-from kane.model.constraints.constraint import Constraint, Imposed, Row, row_of
-from kane.model.constraints.distance import Distance
-from kane.model.constraints.gear import Gear
-from kane.model.constraints.no_skid import NoSkid
-from kane.model.constraints.parallel import Parallel
-from kane.model.constraints.prescribed import Prescribed
-from kane.model.constraints.rolling import Rolling, Sliding
-from kane.model.constraints.rope import Rope
-from kane.model.constraints.welded import Welded
-
-__all__ = [
-    "Cam",
-    "Coincidence",
-    "Constraint",
-    "Distance",
-    "Gear",
-    "Imposed",
-    "NoSkid",
-    "Parallel",
-    "Prescribed",
-    "Rolling",
-    "Rope",
-    "Row",
-    "Sliding",
-    "Welded",
-    "row_of",
-]
+from kane.model.constraints.cam import Cam as Cam
+from kane.model.constraints.coincidence import Coincidence as Coincidence
+from kane.model.constraints.constraint import Constraint as Constraint
+from kane.model.constraints.constraint import Row as Row
+from kane.model.constraints.distance import Distance as Distance
+from kane.model.constraints.gear import Gear as Gear
+from kane.model.constraints.no_skid import NoSkid as NoSkid
+from kane.model.constraints.parallel import Parallel as Parallel
+from kane.model.constraints.prescribed import Prescribed as Prescribed
+from kane.model.constraints.rolling import Rolling as Rolling
+from kane.model.constraints.rolling import Sliding as Sliding
+from kane.model.constraints.rope import Rope as Rope

@@ -14,7 +14,8 @@ from kane.expression.traverse import leaves
 from kane.model.body import Point
 from kane.model.checks import require_word
 from kane.model.connection import Connection, JointCoordinate
-from kane.model.constraints import Constraint, Imposed, Row
+from kane.model.constraints import Constraint, Row
+from kane.model.constraints.constraint import Imposed
 from kane.model.contacts.candidate import Candidate
 from kane.model.contacts.contact import Contact
 from kane.model.contacts.friction import Coulomb, Thresholds, checked_friction

@@ -48,7 +48,7 @@ class Thresholds:
 
 
 def checked_friction(model: Model, friction: Coulomb | Thresholds, who: str) -> Coulomb | Thresholds:
-    """The same with numbers and expressions of this model.
+    """The law itself, whatever fields it has besides, with bounds of this model.
 
     Raises:
         ModelError: a bound is negative at the defaults of the parameters, static is less than kinetic, or one depends
@@ -65,7 +65,7 @@ def checked_friction(model: Model, friction: Coulomb | Thresholds, who: str) -> 
             "slip at once and stick again: give static >= kinetic"
         )
     require_of_parameters(model, f"the static friction of {who} less the kinetic one", NOT_NEGATIVE, static - kinetic)
-    return type(friction)(static, kinetic)
+    return friction
 
 
 def checked_coefficient(model: Model, value: Scalar | None, what: str) -> Scalar:

@@ -8,7 +8,8 @@ from typing import Any
 from kane.errors import ModelError, shown
 from kane.expression.arguments import listed, require
 from kane.expression.node import Expr
-from kane.model.constraints import Constraint, Row, row_of
+from kane.model.constraints import Constraint, Row
+from kane.model.constraints.constraint import row_of
 
 EXPRESSIONS = "expressions of velocities, such as [joint.qdot]"
 

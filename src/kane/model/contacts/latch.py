@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
-from kane.model.constraints import Constraint, row_of
+from kane.model.constraints import Constraint
+from kane.model.constraints.constraint import row_of
 from kane.model.contacts.candidate import Candidate
 from kane.model.contacts.held import held_rows, require_signal
 from kane.model.contacts.member import Intermittent

@@ -53,7 +53,7 @@ def law_of(given: Scalar | Poisson | Newton) -> Poisson | Newton:
 
 
 def checked_restitution(model: Model, law: Poisson | Newton, who: str) -> Poisson | Newton:
-    """The same with a coefficient of this model.
+    """The law itself, whatever fields it has besides, with a coefficient of this model.
 
     Raises:
         ModelError: the coefficient is not from 0 to 1 at the defaults of the parameters, or depends on anything else.
@@ -65,4 +65,4 @@ def checked_restitution(model: Model, law: Poisson | Newton, who: str) -> Poisso
     if not 0.0 <= known <= 1.0:
         raise ModelError(f"{what} is {known:.12g}; give a number from 0, plastic, to 1, elastic")
     require_of_parameters(model, what, FRACTION, e)
-    return type(law)(e)
+    return law

@@ -5,9 +5,12 @@ from kane.model.joints.cylindrical import Cylindrical as Cylindrical
 from kane.model.joints.free import Free as Free
 from kane.model.joints.gimbal.gimbal import Gimbal as Gimbal
 from kane.model.joints.gimbal.speeds import AngleRates as AngleRates
+from kane.model.joints.joint import Joint as Joint
+from kane.model.joints.joint import JointMotion as JointMotion
 from kane.model.joints.measure_numbers import MeasureNumbers as MeasureNumbers
 from kane.model.joints.planar import Planar as Planar
 from kane.model.joints.prismatic import Prismatic as Prismatic
+from kane.model.joints.rate_joint import RateJoint as RateJoint
 from kane.model.joints.revolute import Revolute as Revolute
 from kane.model.joints.screw import Screw as Screw
 from kane.model.joints.spherical import Spherical as Spherical

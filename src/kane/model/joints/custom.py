@@ -77,6 +77,16 @@ class CustomJoint(Joint):
     def speed_names(self, name: str) -> tuple[str, ...]:
         return tuple(map(default_speed_name, self.coordinate_names(name)))
 
+    @classmethod
+    def examples(cls, name: str, axis: tuple[float, float, float]) -> Sequence[Joint]:
+        """Turning about the axis raises M along it, on a slope that can be set."""
+
+        def position(turn: Expr, lift: Expr) -> tuple[Expr, ...]:
+            return tuple(a * (lift + 0.1 * turn * turn + 0.2 * turn * lift) for a in axis)
+
+        names = (f"{name}_turn", f"{name}_lift")
+        return (cls(names, lambda turn, lift: Rotation.about(axis, turn), position, ("rad", "m")),)
+
     def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
         own = own_leaves(q)
         found = motion_of_pose(*self.pose(own), own, u)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -49,6 +49,20 @@ class Joint(ABC):
 
     Its numbers of coordinates and natural speeds are those of their units.
     """
+
+    @classmethod
+    def examples(cls, name: str, axis: tuple[float, float, float]) -> Sequence[Joint]:
+        """Joints of this kind in general position, from which tests and ``kane.library.random_tree`` draw.
+
+        Unless a kind says otherwise: one, its first field the name, its field ``axis`` the axis.
+
+        Args:
+            name: of the joint or its coordinate.
+            axis: three numbers, not along a coordinate axis.
+        """
+        words = [f.name for f in fields(cls) if f.init]
+        given = {words[0]: name} if words else {}
+        return (cls(**given, **({"axis": axis} if "axis" in words else {})),)
 
     @property
     @abstractmethod

@@ -13,7 +13,7 @@ from kane.expression.traverse import leaves
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Number, scalar
 from kane.model.joints.axis_joint import AxisJoint
-from kane.model.joints.joint import ZERO, JointMotion, axis_components
+from kane.model.joints.joint import ZERO, Joint, JointMotion, axis_components
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,10 @@ class Screw(AxisJoint):
                 f"metres_per_radian of the screw {shown(self.q)} {wrong}; give the lead divided by 2 pi, a number or "
                 "an expression of parameters (without lead: Revolute)"
             )
+
+    @classmethod
+    def examples(cls, name: str, axis: tuple[float, float, float]) -> Sequence[Joint]:
+        return (cls(name, axis, metres_per_radian=0.4),)
 
     def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
         axis = axis_components(self.axis)

@@ -12,7 +12,7 @@ from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import cross
-from kane.model.joints.joint import ZERO, JointMotion, axis_components
+from kane.model.joints.joint import ZERO, Joint, JointMotion, axis_components
 from kane.model.joints.rate_joint import RateJoint
 
 # Cosine of the angle between axes that count as perpendicular: they are given as decimal numbers.
@@ -42,6 +42,11 @@ class Universal(RateJoint):
                 f"the axes {shown(self.axis1)} and {shown(self.axis2)} of a universal joint are not perpendicular; "
                 "give perpendicular ones, or two Revolute joints with a massless body between them"
             )
+
+    @classmethod
+    def examples(cls, name: str, axis: tuple[float, float, float]) -> Sequence[Joint]:
+        x, y, z = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))]).tolist()
+        return (cls(name, axis, (x, y, z)),)
 
     def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
         first, second = axis_components(self.axis1), axis_components(self.axis2)

@@ -2,6 +2,9 @@
 
 from kane.model.loads.damper import Damper as Damper
 from kane.model.loads.force import Force as Force
+from kane.model.loads.load import Effect as Effect
+from kane.model.loads.load import Load as Load
+from kane.model.loads.load import Wrench as Wrench
 from kane.model.loads.motor import Motor as Motor
 from kane.model.loads.point_damper import PointDamper as PointDamper
 from kane.model.loads.point_spring import PointSpring as PointSpring

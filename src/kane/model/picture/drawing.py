@@ -12,7 +12,7 @@ from kane.model.picture.kinematic_graph import children, coordinate_words, joint
 from kane.model.picture.picture import draw
 
 if TYPE_CHECKING:
-    from kane.model.constraints import Imposed
+    from kane.model.constraints.constraint import Imposed
     from kane.model.contacts import Candidate
     from kane.model.model import Model
 

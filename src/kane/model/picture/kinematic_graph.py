@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kane.expression.node import Expr
     from kane.model.body import Body
     from kane.model.connection import Connection
-    from kane.model.constraints import Imposed
+    from kane.model.constraints.constraint import Imposed
     from kane.model.contacts import Candidate
     from kane.model.model import Model
 

@@ -1,30 +1,15 @@
 """Shapes: surfaces fixed in bodies, which roll, are rolled on, come into contact and are drawn. One file each."""
 
-from kane.model.shapes.box import Box
-from kane.model.shapes.capsule import Capsule
-from kane.model.shapes.cylinder import Cylinder
-from kane.model.shapes.disk import Disk
-from kane.model.shapes.ellipsoid import Ellipsoid
-from kane.model.shapes.height_field import HeightField
-from kane.model.shapes.mesh import Mesh
-from kane.model.shapes.plane import Plane
-from kane.model.shapes.polyhedron import Polyhedron
-from kane.model.shapes.rim import Rim, Ring
-from kane.model.shapes.shape import Shape
-from kane.model.shapes.sphere import Sphere
-
-__all__ = [
-    "Box",
-    "Capsule",
-    "Cylinder",
-    "Disk",
-    "Ellipsoid",
-    "HeightField",
-    "Mesh",
-    "Plane",
-    "Polyhedron",
-    "Rim",
-    "Ring",
-    "Shape",
-    "Sphere",
-]
+from kane.model.shapes.box import Box as Box
+from kane.model.shapes.capsule import Capsule as Capsule
+from kane.model.shapes.cylinder import Cylinder as Cylinder
+from kane.model.shapes.disk import Disk as Disk
+from kane.model.shapes.ellipsoid import Ellipsoid as Ellipsoid
+from kane.model.shapes.height_field import HeightField as HeightField
+from kane.model.shapes.mesh import Mesh as Mesh
+from kane.model.shapes.part import Part as Part
+from kane.model.shapes.plane import Plane as Plane
+from kane.model.shapes.polyhedron import Polyhedron as Polyhedron
+from kane.model.shapes.rim import Ring as Ring
+from kane.model.shapes.shape import Shape as Shape
+from kane.model.shapes.sphere import Sphere as Sphere

@@ -46,7 +46,9 @@ class Tableau:
 
 
 class Explicit(Integrator):
-    """An explicit Runge-Kutta method."""
+    """An explicit Runge-Kutta method, of fixed steps unless it says otherwise."""
+
+    fixed = True
 
     @property
     @abstractmethod

@@ -22,8 +22,9 @@ from kane.formulation.formulate import with_other_candidates
 from kane.formulation.read_model import snapshot
 from kane.model.checks import near, require_word
 from kane.model.constraints import Constraint
-from kane.model.contacts import Candidate, Imposition
+from kane.model.contacts import Candidate
 from kane.model.contacts.candidate import parts_named
+from kane.model.contacts.imposition import Imposition
 from kane.native.arrays import Vector
 from kane.simulation.asked.events import Occurrence
 from kane.simulation.problem import Problem

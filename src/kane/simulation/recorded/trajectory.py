@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kane.dynamics.dynamics import Dynamics
+    from kane.simulation.integrators.integrator import Integrator
     from kane.simulation.recorded.audit import Audit
 
 DIMENSIONS = {"q": "coordinate", "u": "speed", "inputs": "input"}
@@ -43,10 +44,11 @@ class Trajectory(Replayed):
     ``trajectory["q1"]`` is the course of one coordinate, speed, input, energy or residual by its name.
     """
 
-    def __init__(self, run: Labelled, dyn: Dynamics | None = None) -> None:
-        """Wrap what ``simulate`` records and ``load`` reads; ``dyn`` is what was simulated."""
+    def __init__(self, run: Labelled, dyn: Dynamics | None = None, method: Integrator | None = None) -> None:
+        """Wrap a record of ``simulate`` or of a file; ``dyn``: equations of the run, ``method``: its integrator."""
         self._run = run
         self._dyn = dyn
+        self._method = method
         self._form = ""
 
     @property
@@ -169,7 +171,7 @@ class Trajectory(Replayed):
     def __getitem__(self, name: str) -> Vector:
         """The course of the coordinate, speed, input or energy of this name, (times,).
 
-        Under constraints also that of what ``to_xarray`` has of them: "configuration_residual", "conditioning", ...
+        Under constraints also the variables of ``to_xarray`` about them: "configuration_residual", "conditioning", ...
 
         Raises:
             ModelError: there is none.

@@ -12,7 +12,8 @@ from kane.model.constraints.constraint import Row
 from kane.model.constraints.relative import dot, position, velocity
 from kane.model.constraints.rolling.carrier import carried
 from kane.model.requirements import POSITIVE, require_of_parameters
-from kane.model.shapes import Disk, Rim
+from kane.model.shapes import Disk
+from kane.model.shapes.rim import Rim
 
 
 def disk_on_rim(disk: Disk, rim: Rim) -> Sequence[Row]:

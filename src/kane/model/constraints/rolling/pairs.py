@@ -10,7 +10,8 @@ from kane.model.constraints.constraint import Row
 from kane.model.constraints.rolling.disk_on_plane import disk_on_plane
 from kane.model.constraints.rolling.disk_on_rim import disk_on_rim
 from kane.model.constraints.rolling.sphere_on_plane import sphere_on_plane
-from kane.model.shapes import Disk, Plane, Rim, Shape, Sphere
+from kane.model.shapes import Disk, Plane, Shape, Sphere
+from kane.model.shapes.rim import Rim
 
 # What rolls, on what: the rows are motion constraints along the surface, and one called "touch", whose configuration
 # residual is the gap [m].

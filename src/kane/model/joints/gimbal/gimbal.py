@@ -15,7 +15,7 @@ from kane.expression.node import Expr
 from kane.model.joints.chart import Chart
 from kane.model.joints.gimbal.chart import GimbalChart, other_sequence
 from kane.model.joints.gimbal.speeds import AngleRates, GimbalSpeeds
-from kane.model.joints.joint import JointMotion
+from kane.model.joints.joint import Joint, JointMotion
 from kane.model.joints.rate_joint import RateJoint
 
 _AXES = {"x": 0, "y": 1, "z": 2, "1": 0, "2": 1, "3": 2}
@@ -70,6 +70,14 @@ class Gimbal(RateJoint):
 
     def speed_names(self, name: str) -> tuple[str, ...]:
         return self.speeds.names(name, self.coordinate_names(name), self.axes)
+
+    @classmethod
+    def examples(cls, name: str, axis: tuple[float, float, float]) -> Sequence[Joint]:
+        """Not singular at the neutral coordinates: three turns about three different axes."""
+        from kane.model.joints.measure_numbers import MeasureNumbers  # which derives from what this file uses
+
+        own = [cls(name, sequence, speeds=MeasureNumbers()) for sequence in ("213", "xy")]
+        return (cls(name, "zyx"), *own)
 
     def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
         return self.speeds.motion(self.axes, q, u)
