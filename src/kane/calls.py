@@ -116,18 +116,18 @@ def _prepare_family(exported: type) -> None:
     for known in reversed(exported.__mro__):
         own = known.__module__.startswith("kane.") and not issubclass(known, BaseException)
         if own and "_guided" not in vars(known) and known.__name__ not in NODES:
-            _prepare(known)
+            _prepare(known, exported.__name__ in QUICK)
 
 
-def _prepare(known: type) -> None:
+def _prepare(known: type, quick: bool) -> None:
     """Let the constructor and the methods of a class of kane answer wrong calls, and the class wrong names."""
     known._guided = True  # type: ignore[attr-defined]
     for name, method in list(vars(known).items()):
-        public = not name.startswith("_") and known.__name__ not in QUICK
+        public = not name.startswith("_") and not quick
         if inspect.isfunction(method) and (name == "__init__" or public):
             title = f"{known.__name__}.{name}"
             setattr(known, name, _answering(method, title, bound=True))
-    if not hasattr(known, "__getattr__"):
+    if not hasattr(known, "__getattr__") and not quick:  # with it every attribute costs 30 ns more
         known.__getattr__ = _missing  # type: ignore[attr-defined]
 
 

@@ -25,7 +25,8 @@ def require_inertia(dyn: Dynamics, values: NDArray[np.float64]) -> None:
     """
     e = dyn.equations
     rows = values.reshape(math.prod(values.shape[:-1]), len(e.parameters))
-    for row in np.unique(rows[e.parameter_bounds.weightless(rows)], axis=0):
+    weightless = e.parameter_bounds.weightless(rows)
+    for row in np.unique(rows[weightless], axis=0) if weightless.any() else ():
         if _rank(dyn, row) < _rank(dyn, dyn.parameters):
             zero = [f"{leaf.name} = 0" for leaf, x in zip(e.parameters, row, strict=True) if x == 0.0]
             raise ModelError(

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from kane.errors import ModelError
 from kane.expression.node import Expr
-from kane.expression.operations import PARAMETER
 from kane.model.named_vector import named_vector
 from kane.model.requirements import INERTIA, MASS, REQUIRED, Requirement
 
@@ -32,9 +31,14 @@ class ParameterBounds:
     def __init__(
         self, requirements: Sequence[Requirement], parameters: Sequence[Expr], defaults: Mapping[str, float]
     ) -> None:
-        self._requirements, self._leaves = requirements, parameters
-        self._places = {leaf: k for k, leaf in enumerate(parameters)}
-        self._defaults = np.array([defaults[leaf.name] for leaf in parameters])
+        self._leaves, self._places = parameters, {leaf: k for k, leaf in enumerate(parameters)}
+        self._requirements = requirements
+        alone = [r for r in requirements if len(r.expressions) == 1 and r.expressions[0] in self._places]
+        self._alone = [(self._places[r.expressions[0]], REQUIRED[r.kind].fails) for r in alone]
+        self._composed = [r for r in requirements if r not in alone]
+        usual = np.array([defaults[leaf.name] for leaf in parameters])
+        masses = [r for r in requirements if r.kind in (MASS, INERTIA)]
+        self._masses = [r for r in masses if self._quantity(r, usual) > 0.0]
 
     def require(self, values: Array) -> None:
         """Refuse values, (..., parameters), that break a requirement.
@@ -42,6 +46,10 @@ class ParameterBounds:
         Raises:
             ModelError: naming the quantity and the parameters.
         """
+        if values.ndim == 1 and not self._composed:  # the usual case, in a microsecond
+            row = values.tolist()
+            if not any(fails(row[k]) for k, fails in self._alone):
+                return
         for requirement in self._requirements:
             found = self._quantity(requirement, values)
             broken = REQUIRED[requirement.kind].fails(found)
@@ -61,13 +69,12 @@ class ParameterBounds:
     def weightless(self, values: Array) -> NDArray[np.bool_]:
         """Rows of values, (rows, parameters), in which a mass or an inertia vanishes that does not at the defaults."""
         found = np.zeros(len(values), bool)
-        for requirement in self._requirements:
-            if requirement.kind in (MASS, INERTIA) and self._quantity(requirement, self._defaults) > 0.0:
-                found |= self._quantity(requirement, values) == 0.0
+        for requirement in self._masses:
+            found |= self._quantity(requirement, values) == 0.0
         return found
 
     def _quantity(self, requirement: Requirement, values: Array) -> Array:
-        if len(requirement.expressions) == 1 and requirement.expressions[0].op == PARAMETER:
+        if len(requirement.expressions) == 1 and requirement.expressions[0] in self._places:
             return np.asarray(values[..., self._places[requirement.expressions[0]]])
         found = requirement.quantity({leaf: values[..., k] for leaf, k in self._places.items()})
         return np.broadcast_to(found, values.shape[:-1])

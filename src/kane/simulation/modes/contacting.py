@@ -34,14 +34,11 @@ from kane.native.contacts.header import (
     GAP,
     HALTED,
     IMPOSED,
-    KINETIC,
     NO_MODE,
     NOTHING,
     OPEN,
-    RESTITUTION,
     REVERSED,
     SLIPPED,
-    STATIC,
     STATUS,
     STUCK,
 )
@@ -149,8 +146,7 @@ class ContactSwitching(Switching):
         """See ``Switching``.
 
         Raises:
-            ModelError: the run goes back in time, something begins inside, or a coefficient is
-                impossible at these parameters.
+            ModelError: the run goes back in time, or something begins inside.
         """
         model = problem.layout.model
         if course.until < course.start:
@@ -163,16 +159,10 @@ class ContactSwitching(Switching):
         for c, row in zip(functions.equations.candidates, numbers, strict=True):
             if not row[GAP] >= -TOUCHING:
                 raise ModelError(inside(problem.dyn, c.name, float(row[GAP])))
-            if not _has_meaning(row):
-                raise ModelError(
-                    f"at these parameters {c.name!r} has static friction {row[STATIC]:.6g}, kinetic friction "
-                    f"{row[KINETIC]:.6g} and restitution {row[RESTITUTION]:.6g}; give static >= kinetic >= 0, and a "
-                    "restitution from 0 to 1"
-                )
 
     def doubted(self, t: float, x: NDArray[np.float64], parameters: NDArray[np.float64]) -> NDArray[np.bool_]:
         numbers = _numbers(self._at(0).functions, t, x, parameters)
-        return np.asarray(~((numbers[..., GAP] >= -TOUCHING) & _has_meaning(numbers)).all(axis=1))
+        return np.asarray(~(numbers[..., GAP] >= -TOUCHING).all(axis=1))
 
     def refusal(self, march: March, outcome: Outcome) -> str:
         automaton, functions = march.system.automaton, self._at(march.problem.key).functions
@@ -322,9 +312,3 @@ def _numbers(
 ) -> NDArray[np.float64]:
     """What the candidates' numbers are at many states, (states, candidates, NUMBERS)."""
     return RowsAt(functions, np.column_stack([np.full(len(x), t), x]), parameters).numbers
-
-
-def _has_meaning(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether coefficients of candidates, (..., NUMBERS), are such as there are."""
-    static, kinetic, restitution = (numbers[..., place] for place in (STATIC, KINETIC, RESTITUTION))
-    return (static >= kinetic) & (kinetic >= 0.0) & (restitution >= 0.0) & (restitution <= 1.0)
