@@ -10,6 +10,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 from kane.errors import ModelError
 from kane.formulation.equations import Equations
+from kane.machine.forks import tell_of_forks, working
 
 
 class Growing(Protocol):
@@ -49,6 +50,7 @@ class MetModes(Generic[F]):
         self._pool: ThreadPoolExecutor | None = None
         self._work: list[Future[None]] = []
         self._failures: list[str] = []
+        tell_of_forks(self)
 
     @property
     def functions(self) -> F:
@@ -75,11 +77,16 @@ class MetModes(Generic[F]):
                 found.append(self._failures.pop(0))
         return found
 
+    def after_fork(self) -> None:
+        """Have modes that are not compiled yet asked for anew, in a child process."""
+        self._asked, self._pool, self._work = set(self._functions.known), None, []
+
     def _compile(self, mode: Any) -> None:
         if not threading.main_thread().is_alive():
             return  # nothing waits for it any more
         try:
-            self._functions = self._functions.with_mode(mode)
+            with working():
+                self._functions = self._functions.with_mode(mode)
         except ModelError:
             return  # it has no expressions, and is left to numbers
         except Exception as error:  # whatever it is, runs go on

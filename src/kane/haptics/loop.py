@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
+import weakref
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -328,3 +330,16 @@ def rules_of(traits: Traits, coupler: AnyCoupler, safety: Safety, predict: bool)
     if predict and not isinstance(coupler, RigidCoupler):
         rules[at.FELT : at.FELT + 2] = FELT * rules[at.CAP : at.CAP + 2] / rules[at.FORCE_SCALE : at.FORCE_SCALE + 2]
     return rules
+
+
+def giving_back(session: Any, hand: Device, channel: Channel, loop: Loop) -> weakref.finalize[Any, Any]:
+    """A call that gives the device back once, in this process, at the latest when nobody has the session any more."""
+    process = os.getpid()
+
+    def end() -> None:
+        if process == os.getpid():
+            hand.end(channel, loop.ticks * loop.period)
+
+    call = weakref.finalize(session, end)
+    call.atexit = False
+    return call

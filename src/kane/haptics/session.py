@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import threading
-import weakref
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -27,10 +27,10 @@ from kane.haptics.asked import (
 )
 from kane.haptics.commands import CommandPost
 from kane.haptics.coupler import Safety
-from kane.haptics.devices.device import Channel, Device
+from kane.haptics.devices.device import Device
 from kane.haptics.devices.simulated import Simulated
 from kane.haptics.grip import IMAGE, coupled
-from kane.haptics.loop import Loop, begun_loop, rules_of
+from kane.haptics.loop import begun_loop, giving_back, rules_of
 from kane.haptics.motion import recording_of, trajectory_of
 from kane.haptics.passive import Ledger, PassiveMidpoint, ledger_of
 from kane.haptics.played import played
@@ -112,8 +112,8 @@ class Session:
         self._done.set()
         self._beginning = OneAtATime("Session", "give each thread a session of its own")
         self._missing: tuple[str, ...] = ()
-        self._end, self._closed = 0, False
-        self._give_back = _giving_back(self, hand, self._channel, self._loop)
+        self._end, self._closed, self._process = 0, False, os.getpid()
+        self._give_back = giving_back(self, hand, self._channel, self._loop)
         self._commands = CommandPost(first, self._loop.circuit.counts, self._loop.circuit.desk.slots)
 
     def __repr__(self) -> str:
@@ -131,9 +131,10 @@ class Session:
     def close(self) -> None:
         """End the loop, with no force left, and give the device back."""
         if not self._closed:
-            self._stop()
             self._closed = True
-            self._give_back()
+            if self._process == os.getpid():  # the device, and the threads, are those of the parent
+                self._stop()
+                self._give_back()
 
     def arm(self) -> None:
         """Take hand and mechanism together, where they are, and let the force rise. A fault is forgotten then.
@@ -209,6 +210,7 @@ class Session:
         Raises:
             SimulationError: as of ``run``.
         """
+        self._require_process()
         try:
             while not self._done.wait(0.1):
                 pass
@@ -370,7 +372,7 @@ class Session:
         self._loop.prepare(ticks, how)
 
     def _stop(self) -> None:
-        if not self._done.is_set():
+        if not self._done.is_set() and self._process == os.getpid():
             self._commands.wish(at.DISARM)
             self._commands.tell(at.STOP, 1.0)
             self._done.wait()
@@ -382,14 +384,15 @@ class Session:
     def _require_open(self) -> None:
         if self._closed:
             raise ModelError("the session is closed; make another one")
+        self._require_process()
+
+    def _require_process(self) -> None:
+        if self._process != os.getpid():
+            raise ModelError(
+                "the session lives in the process that made it, not in forks of that; make another one here"
+            )
 
     def _require_rest(self) -> None:
+        self._require_process()
         if not self._done.is_set():
             raise ModelError("the session is running; wait for it, or stop it, first")
-
-
-def _giving_back(session: Session, hand: Device, channel: Channel, loop: Loop) -> weakref.finalize[Any, Session]:
-    """What gives the device back once: where it is called, or where nobody has the session any more."""
-    call = weakref.finalize(session, lambda: hand.end(channel, loop.ticks * loop.period))
-    call.atexit = False
-    return call

@@ -6,6 +6,7 @@ import contextlib
 import hmac
 import json
 import logging
+import os
 import secrets
 import socket
 import threading
@@ -91,7 +92,7 @@ class PageServer:
             server_header=None,
             logger=LOGGER,
         )
-        self._open, self._closing = True, threading.Event()
+        self._open, self._closing, self._process = True, threading.Event(), os.getpid()
         for name, work in (("", self._server.serve_forever), (" strangers", self._show_out)):
             threading.Thread(target=work, name=f"kane view {self.port}{name}", daemon=True).start()
 
@@ -102,15 +103,19 @@ class PageServer:
 
     def close(self) -> None:
         """Stop; pages that are open say so. Connections that do not answer the farewell at once are cut."""
-        if self._open:
-            self._open = False
-            self._closing.set()
-            with self._lock:
-                _cut(self._strangers)
-            cutting = threading.Timer(PARTING, self._cut_guests)
-            cutting.start()
-            self._server.shutdown()
-            cutting.cancel()
+        if not self._open:
+            return
+        self._open = False
+        if self._process != os.getpid():  # a fork has a copy of the socket and none of the threads
+            self._socket.close()
+            return
+        self._closing.set()
+        with self._lock:
+            _cut(self._strangers)
+        cutting = threading.Timer(PARTING, self._cut_guests)
+        cutting.start()
+        self._server.shutdown()
+        cutting.cancel()
 
     def _cut_guests(self) -> None:
         with self._lock:

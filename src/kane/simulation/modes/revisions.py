@@ -20,6 +20,7 @@ from kane.expression.arguments import number
 from kane.expression.node import Expr
 from kane.formulation.formulate import with_other_candidates
 from kane.formulation.read_model import snapshot
+from kane.machine.forks import tell_of_forks, working
 from kane.model.checks import near, require_word
 from kane.model.constraints import Constraint
 from kane.model.contacts import Candidate
@@ -105,6 +106,14 @@ class Revisions:
         self._queue: list[Revision] = []
         self._refused = set[Candidate]()
         self._worker: ThreadPoolExecutor | None = None
+        tell_of_forks(self)
+
+    def after_fork(self) -> None:
+        """Formulate anew, in a child process, the revisions that are not ready."""
+        self._worker = None
+        for k, revision in enumerate(self._queue):
+            if not revision.ready:
+                self._begin(k)
 
     def impose(self, motion: Expr | Constraint | Sequence[Expr], name: str | None) -> Revision:
         """See ``Stepper.impose``."""
@@ -195,13 +204,14 @@ class Revisions:
     def _formulated(self, wanted: Sequence[Candidate], new: Sequence[Candidate]) -> Problem:
         """The problem with these candidates, compiled, but those that were refused when they were new."""
         candidates = [c for c in wanted if c in new or c not in self._refused]
-        try:
-            equations = with_other_candidates(self._dyn.equations, candidates)
-        except ModelError:
-            self._refused.update(new)
-            raise
-        problem = self._pose(build(equations, target=self._dyn))
-        problem.row(0)  # needs the addresses of all programs
+        with working():
+            try:
+                equations = with_other_candidates(self._dyn.equations, candidates)
+            except ModelError:
+                self._refused.update(new)
+                raise
+            problem = self._pose(build(equations, target=self._dyn))
+            problem.row(0)  # needs the addresses of all programs
         self._known[tuple(candidates)] = problem
         if len(self._known) > REMEMBERED:
             del self._known[next(iter(self._known))]
