@@ -10,6 +10,7 @@ import threading
 
 import numpy as np
 import pytest
+from oracles.devices import written
 from oracles.hostile_values import NO_NUMBERS
 from oracles.waiting import ENOUGH, until
 from websockets.exceptions import ConnectionClosed
@@ -89,7 +90,7 @@ def test_what_the_loop_writes_is_what_the_service_is_told_and_its_positions_come
     channel, talk, seen = slot.channel(), Talk(slot), []
 
     def answer(message):
-        channel.push(0.0, np.array([0.1 * len(seen), -1.0, 0.5]))
+        written(channel, 0.0, np.array([0.1 * len(seen), -1.0, 0.5]))
         said = talk.answer(message)
         sample = channel.sample(0.001 * len(seen))
         seen.append((sample[SEQUENCE], sample[POSITION]))
@@ -111,13 +112,13 @@ def test_a_force_that_the_loop_does_not_renew_is_not_passed_on(monkeypatch):
     slot = Slot(np.zeros(SLOT))
     channel = slot.channel()
     assert (slot.force() == 0.0).all()
-    channel.push(0.0, np.array([1.0, 2.0, 3.0]))
+    written(channel, 0.0, np.array([1.0, 2.0, 3.0]))
     assert (slot.force() == [1.0, 2.0, 3.0]).all()
     now[0] = 0.019
     assert (slot.force() == [1.0, 2.0, 3.0]).all()
     now[0] = 0.021
     assert (slot.force() == 0.0).all()
-    channel.push(0.0, np.array([math.nan, 2.0, 3.0]))
+    written(channel, 0.0, np.array([math.nan, 2.0, 3.0]))
     assert (slot.force() == 0.0).all()
 
 
@@ -145,7 +146,7 @@ def test_a_force_that_the_loop_does_not_renew_is_not_passed_on(monkeypatch):
 def test_messages_that_are_none_move_nothing_and_are_answered_without_a_force(message):
     slot = Slot(np.zeros(SLOT))
     channel, talk = slot.channel(), Talk(slot)
-    channel.push(0.0, np.array([1.0, 2.0, 3.0]))
+    written(channel, 0.0, np.array([1.0, 2.0, 3.0]))
     assert "set_cursor_force" not in talk.answer(message)  # it knows no device yet
     assert not slot.has_sample
 

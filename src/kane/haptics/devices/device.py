@@ -117,13 +117,9 @@ class Channel:
         self._call(self.read, np.array([t]))
         return self._out.copy()
 
-    def push(self, t: float, force: Vector, torque: Vector | None = None) -> None:
-        """Write a force [N] and torque [N m] at time t [s]."""
-        given = np.zeros(COMMAND)
-        given[0], given[1:4] = t, force
-        if torque is not None:
-            given[4:] = torque
-        self._call(self.write, given)
+    def release(self, t: float) -> None:
+        """Write no force and no torque at time t [s]. Other forces come from the loop alone, behind its clamp."""
+        self._call(self.write, np.array([t, *np.zeros(COMMAND - 1)]))
 
     def _call(self, address: int, state: Vector) -> None:
         arrays = (state, self.table, self.settings, self._out, self.memory)
@@ -156,5 +152,5 @@ class Device(ABC):
 
     def end(self, channel: Channel, t: float) -> None:
         """End to use it: a last force of zero at time t [s]."""
-        channel.push(t, np.zeros(3))
+        channel.release(t)
         vars(self)["_in_use"] = False

@@ -11,6 +11,7 @@ import numpy as np
 from kane.errors import ModelError, shown
 from kane.expression.arguments import number, numbers, whole
 from kane.haptics.devices.device import TURNING, Channel, Device, Traits
+from kane.native.arrays import Vector
 from kane.native.haptics import simulated as native
 from kane.native.haptics.sample import ORIENTATION
 
@@ -59,6 +60,15 @@ class Arm:
         if rows.ndim != 2 or rows.shape[1] not in (4, 7):
             raise ModelError(f"{wanted}, not {shown(self.path)}")
         return np.hstack([rows, np.zeros((len(rows), 7 - rows.shape[1]))])
+
+
+@final
+class SimulatedChannel(Channel):
+    """A channel whose handle is in nobody's hand, so that it may be pushed without the clamp of a session."""
+
+    def push(self, t: float, force: Vector, torque: Vector | None = None) -> None:
+        """Write a force [N] and torque [N m] at time t [s]."""
+        self._call(self.write, np.array([t, *force, *(np.zeros(3) if torque is None else torque)]))
 
 
 @final
@@ -125,7 +135,7 @@ class Simulated(Device):
         turning = {word: getattr(self, word) for word in TURNING} if self.turns else {}
         return Traits(**{word: getattr(self, word) for word in PUSHING}, turns=self.turns, **turning)
 
-    def open(self) -> Channel:
+    def open(self) -> SimulatedChannel:
         arm = self.arm or Arm()
         rows = arm.rows
         settings, memory = np.zeros(native.SETTINGS), np.zeros(native.MEMORY)
@@ -147,6 +157,6 @@ class Simulated(Device):
         memory[native.LAST + ORIENTATION] = 1.0
         if len(rows):
             memory[native.X : native.X + 6] = rows[0, 1:] * settings[native.AXES :]
-        return Channel(
+        return SimulatedChannel(
             native.read_simulated(), native.write_simulated(), np.ascontiguousarray(rows).ravel(), settings, memory
         )
