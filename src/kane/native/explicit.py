@@ -29,6 +29,7 @@ from kane.native.arrays import (
     Watch,
 )
 from kane.native.call import native_inline, native_loop
+from kane.native.memory import recall, remember
 from kane.native.modes import AGAIN, STANDS, cut_step, has_guards, is_full, land
 from kane.native.state import is_finite, slope, wants_rows_within
 from kane.native.step import begin_step, end_step, settle_end
@@ -82,10 +83,12 @@ def march_explicit(
         _stages(system, interpolated, store, scheme, t, h, t1)
 
         if not is_finite(y) and not free:
+            recall(system, store.clock, system.automaton.guards.roots)
             return NOT_FINITE
         if free:
             error = _error(store, scheme, h, system.quaternions)
             if not error <= 1.0:
+                recall(system, store.clock, system.automaton.guards.roots)
                 if not reject_step(course, clock, counts, scheme, h, error):
                     return STUCK
                 continue
@@ -166,6 +169,7 @@ def _stages(system: Any, interpolated: Any, store: Any, scheme: Any, t: float, h
     for s in range(1, last + 1):
         _combine(store, scheme, s, h, store.y)
         if s == last:
+            remember(system, store.clock)
             settle_end(system, t1, store.y)
             land(system, interpolated, t1, store.y, store.slopes[s])
         else:

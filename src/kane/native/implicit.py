@@ -19,6 +19,7 @@ from kane.native.arrays import (
 )
 from kane.native.call import native_inline, native_loop
 from kane.native.explicit import fixed_step
+from kane.native.memory import recall, remember
 from kane.native.modes import AGAIN, STANDS, cut_step, has_guards, is_full, land
 from kane.native.state import is_finite, slope
 from kane.native.step import begin_step, end_step, settle_end
@@ -74,8 +75,10 @@ def march_implicit(
         if not _solve(system, interpolated, store, scheme, t, h):
             return NOT_FINITE
         _stage(store, scheme, last, h)
+        remember(system, clock)
         settle_end(system, t1, y)
         if not is_finite(y):
+            recall(system, clock, system.automaton.guards.roots)
             return NOT_FINITE
         land(system, interpolated, t1, y, slopes[last])
         counts[EVALUATIONS] += 1

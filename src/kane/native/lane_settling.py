@@ -9,6 +9,7 @@ from kane.native.arrays import CONDITIONING, CONFIGURATION, IDLE, MOTION
 from kane.native.call import call_program, native_inline
 from kane.native.choices import CLOSED, ENTRY, FOLLOWING, ITERATIONS, LEFT, MOVING, OPEN, OPEN_THEN, STEPPED, serves
 from kane.native.choices import CONDITIONING as REGULARITY
+from kane.native.memory import remember
 from kane.native.settle import SMALL
 from kane.native.settled_lanes import chosen_in, lane_system, normalise_in_lanes
 from kane.native.state import settle
@@ -26,6 +27,8 @@ def settle_ends(single: Any, block: Any) -> None:
     lanes, x, s = len(block.lanes), single[4].x, single[4].settling
     for lane in range(lanes):
         s.settled[lane] = 0
+        if block.carries[lane] != IDLE:
+            remember(lane_system(single, block, lane), block.clock[lane])
     finite = _all_finite(block.state)
     for k in range(s.steps.addresses.size):
         if finite and _find_lanes(single, block, k):

@@ -42,6 +42,7 @@ from kane.native.arrays import (
 )
 from kane.native.call import native_inline
 from kane.native.events import NONE, locate, look_at, probe_at, watched
+from kane.native.memory import recall
 from kane.native.state import call_mode, interpolate, is_finite, keep_choice, settle, slope
 
 ROUNDING = 2.0**-52
@@ -280,6 +281,7 @@ def cut_step(system: Any, interpolated: Any, course: Any, store: Any, dense: Any
     if wanted < h - shortest and counts[CUTS] < MANY:
         store.clock[CUT_STEP] = math.copysign(wanted, span[1])
         counts[CUTS] += 1
+        recall(system, store.clock, system.automaton.guards.roots)
         return AGAIN
     counts[KNOWN], counts[MISSED] = 0, counts[MISSED] + 1
     return STANDS

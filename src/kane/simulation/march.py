@@ -196,7 +196,7 @@ class March:
 
 
 def new_store(
-    start: float, x: Vector, rows: int, notes: Vector = NO_NOTES, of_changes: int = 0, *, guards: int = 0
+    start: float, x: Vector, rows: int, notes: Vector = NO_NOTES, of_changes: int = 0, *, guards: int = 0, kept: int = 0
 ) -> Store:
     """The store of a run that starts from x, with room for so many records, the first one made.
 
@@ -206,9 +206,10 @@ def new_store(
         notes: of settling, behind each record.
         of_changes: how many notes the changes of modes have.
         guards: how many there are.
+        kept: how much is kept of what a step changes besides x, see ``kane.native.memory``.
     """
     n = len(x)
-    clock, counts = np.zeros(CLOCK + PASSED * (1 + guards)), np.zeros(COUNTS, dtype=np.int64)
+    clock, counts = np.zeros(CLOCK + PASSED * (1 + guards) + kept), np.zeros(COUNTS, dtype=np.int64)
     clock[TIME], counts[ROWS] = start, 1
     record = _enlarged(np.concatenate([[start], x, notes])[None, :], rows)
     found, changes = np.empty((0, 2 + n)), np.empty((0, STATE_BEFORE + 2 * n + of_changes))

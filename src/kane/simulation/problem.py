@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
+from kane.dynamics.contacts.contact_functions import ContactParts
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.inertia_left import require_inertia
 from kane.errors import SimulationError
@@ -179,12 +180,20 @@ class Problem:
         rows = -(-course.steps // course.every) if course.every else len(course.times)
         notes = len(system.automaton.changed[rhs.n_out + 1 :])
         guards = len(system.automaton.guards.out)
-        store = new_store(course.start, x, rows + 2, system.settling.notes, notes, guards=guards)
+        store = new_store(
+            course.start, x, rows + 2, system.settling.notes, notes, guards=guards, kept=self._kept(system)
+        )
         tables = (*plan.tables(), nothing_sampled())
         sampler = self._sampler(course, system)
         march = March(system, tables, course, watch_for(self.events), store, {self.key: self}, slow, sampler)
         march.go(course)
         return march
+
+    def _kept(self, system: StateEquation) -> int:
+        """How many numbers ``kane.native.memory`` keeps of a step."""
+        parts = getattr(self.settle, "parts", None)
+        candidates = len(parts.equations.candidates) if isinstance(parts, ContactParts) else 0
+        return 2 * candidates + len(system.settling.least)
 
     def _sampler(self, course: Course, system: StateEquation) -> Sampler | None:
         if not self.laws:

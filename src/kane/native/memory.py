@@ -1,0 +1,65 @@
+"""Directions of slip at the start of a step, which a step that is discarded gives back.
+
+Settling the end of a step turns the directions of slip that friction of the next step reads. A step that is discarded,
+because of its error or of a guard within it, leaves directions of an end that the run never reaches. Taken again with
+these directions it would be another motion. The directions at its start are kept at the end of ``Store.clock``, behind
+the guards: of each candidate the direction (2), then ``Settling.least``, in which discarded ends do not count either.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kane.native.arrays import AT_END, CLOCK, PASSED, SETTLE
+from kane.native.call import native_inline
+from kane.native.contacts.header import ALONG, BEGUN, CHANGING, changing_at
+
+native_inline(changing_at)
+
+
+@native_inline
+def remember(system: Any, clock: Any) -> None:
+    """Keep what the end of a step may change, before it is settled."""
+    kept, least = clock[_kept_at(system) :], system.settling.least
+    candidates, first = _directions(system, kept.size)
+    for k in range(candidates):
+        kept[2 * k] = system.stages[first + k * CHANGING]
+        kept[2 * k + 1] = system.stages[first + k * CHANGING + 1]
+    for i in range(least.size if kept.size > 0 else 0):
+        kept[2 * candidates + i] = least[i]
+
+
+@native_inline
+def recall(system: Any, clock: Any, looks: Any) -> None:
+    """Take back what the end of a step has changed: the step is discarded.
+
+    The direction of a slip that is slower there than BEGUN stays. Friction across such a slip is viscous, so that a
+    load that turns moves it further than it slips along, and with the old direction the next try would stop it.
+
+    Args:
+        system: a StateEquation.
+        clock: of the Store.
+        looks: the guards at LOOKS within the step. At its end a guard of tangents that slip is the slip that is left.
+    """
+    kept, least = clock[_kept_at(system) :], system.settling.least
+    candidates, first = _directions(system, kept.size)
+    ends = (AT_END + 1) * system.automaton.guards.out.size - 2 * candidates
+    for k in range(candidates):
+        at = first + k * CHANGING
+        if looks[ends + 2 * k + 1] >= system.stages[at + BEGUN - ALONG]:
+            system.stages[at], system.stages[at + 1] = kept[2 * k], kept[2 * k + 1]
+    for i in range(least.size if kept.size > 0 else 0):
+        least[i] = kept[2 * candidates + i]
+
+
+@native_inline
+def _kept_at(system: Any) -> int:
+    """Where in the clock all of this is kept."""
+    return int(CLOCK + PASSED * (1 + system.automaton.guards.out.size))
+
+
+@native_inline
+def _directions(system: Any, size: int) -> Any:
+    """Of how many candidates directions are kept, and where in the stages that of the first is."""
+    start, candidates = system.mode[SETTLE + 1], max(size - system.settling.least.size, 0) // 2
+    return candidates, start + changing_at(system.headers[start:], candidates) + ALONG
