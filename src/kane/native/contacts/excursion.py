@@ -62,33 +62,25 @@ from kane.native.contacts.impulses import (
     touches,
 )
 from kane.native.contacts.mode import (
-    DECIDED,
     MOVING,
     decide,
-    decide_slip,
     is_contradicted,
     moves,
-    row_acceleration,
 )
 from kane.native.contacts.momentum import (
     add_impulses,
     answer_quickly,
-    energy_lost,
     load_impulses,
-    opposed,
     project,
     push,
-    put_quickly,
 )
 from kane.native.contacts.motion import contacts_of, copy_state, find_gaps, in_force
 from kane.native.contacts.quick import SLOW
+from kane.native.contacts.resting import adopt, come_to_rest
 from kane.native.contacts.search import search
 from kane.native.embedding import call, find_rows
 from kane.native.header import CONFIGURATION, CONSTRAINTS, COORDINATES, RANK, SPEEDS, UNCHOSEN, UNCONSTRAINED
-from kane.native.settle import choose
 
-# A contact that would hop no higher than this comes to rest [m or rad].
-HOP = 1e-12
 # Impacts without collision after which there is no mode.
 ATTEMPTS = 4
 
@@ -129,7 +121,7 @@ def change(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     for _ in range(nc + 1 if status == ADOPTED else 0):
         status = _excursion(a, c, i, rest, stage, work)
         if status == ADOPTED:
-            status = _adopt(c, i, result, rest, stage, work)
+            status = adopt(c, i, result, rest, stage, work)
         if status != ADOPTED or not _is_slip_ended(c, i):
             break
     if status == ADOPTED:
@@ -234,7 +226,7 @@ def _excursion(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
         load_velocities(c, i)
         decide(c, i)
         found = search(b, c, i, rest, stage, work)
-        while found and _come_to_rest(b, c, i):
+        while found and come_to_rest(b, c, i, work):
             found = search(b, c, i, rest, stage, work)
         if found:
             return ADOPTED
@@ -246,40 +238,12 @@ def _excursion(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
 
 
 @native_kernel
-def _come_to_rest(a: Any, c: Any, i: Any) -> bool:
-    """Close what departs so slowly that it would hop no higher than HOP; whether there is any."""
-    found = False
-    for k in range(c.block[CANDIDATES]):
-        if i.undecided[k] == DECIDED and touches(c, k):
-            normal = c.table[k * TABLE + NORMAL]
-            pull, _ = row_acceleration(c, a, k, normal)
-            if pull < 0.0 and i.v[normal] * i.v[normal] < -2.0 * HOP * pull:
-                decide_slip(c, i, k)
-                found = True
-    return found
-
-
-@native_kernel
 def _jammed(c: Any, i: Any) -> int:
     """The first contact that slides and that a push would drive into the surface."""
     for k in range(c.block[CANDIDATES]):
         if i.undecided[k] == MOVING and jams(c, i, k):
             return k
     return NONE
-
-
-@native_kernel
-def _adopt(c: Any, i: Any, result: Any, rest: Any, stage: Any, work: Any) -> int:
-    """The speeds on all rows of the new mode, by impulses that are rounding but where a slip has been stopped; the
-    choice of speeds that this mode starts with. OPPOSED where no speeds keep all rows.
-    """
-    b = in_force(c, stage, work, False)
-    if not put_quickly(b, c, i, rest, stage, work):
-        project(b, c, i, rest, stage, work)
-        choose(b)
-    result[change_places(0, 0, c.udot.size, b.head[COORDINATES]).energy_lost] = energy_lost(b, i)
-    call(b, CONSTRAINTS, rest, stage, work, b.every)
-    return opposed(b, c, i)
 
 
 @native_kernel

@@ -41,8 +41,9 @@ NONE = -1
 # Bounds: none, a share of the normal force, a force of its own.
 UNBOUNDED, COULOMB, THRESHOLDS = range(3)
 POISSON, NEWTON = range(2)
-# What changes: the status; whether the sign of `on` (open) or `off` (imposed) counts; the direction of slip; how fast
-# slip in space is before friction has its direction alone, see ``slip_direction``.
+# What changes: the status; whether the sign of `on` (open) or `off` (imposed) counts, or of what pushes only whether an
+# approach does by less than elimination sees of its row; the direction of slip; how fast slip in space is before
+# friction has its direction alone, see ``slip_direction``.
 STATUS, ARMED, ALONG, BEGUN = 0, 1, 2, 4
 CHANGING = 5
 # Statuses: no row in force; all rows; the normal row and kinetic friction against the slip.

@@ -13,6 +13,7 @@ from kane.native.call import integers_at, matrix_at, native_inline, native_kerne
 from kane.native.contacts.blocks import contact_places
 from kane.native.contacts.header import (
     ADOPTED,
+    ARMED,
     BEGIN,
     BILATERAL,
     CANDIDATES,
@@ -42,13 +43,15 @@ from kane.native.contacts.header import (
     THRESHOLDS,
 )
 from kane.native.contacts.impact import DONE, IMMOVABLE, IMPACT, KINETIC_FRICTION, STATIC_FRICTION, G, P, V, strike
-from kane.native.contacts.quick import SLOW
+from kane.native.contacts.quick import REPEATED, SLOW
 from kane.native.header import ROWS, SPEEDS
 
 # A gap smaller than this is closed [m or rad].
 TOUCHING = 1e-11
 # Velocities under this share of what they are made of are rounding.
 ROUNDING = 1e-12
+# Of rows that repeat others elimination does not see this share.
+UNSEEN = math.sqrt(REPEATED)
 
 
 class Impulses(NamedTuple):
@@ -151,11 +154,16 @@ def touches(c: Any, k: int) -> bool:
 
 @native_inline
 def rounding_of(c: Any, k: int, row: int, u: Any) -> float:
-    """How much of the velocity of a row of a candidate is rounding, with speeds u."""
-    n, total = u.size, 0.0
+    """How much of the velocity of a row of a candidate is rounding, with speeds u.
+
+    Of the normal row of what is open, and repeats rows in force, it is what elimination does not see, see ARMED.
+    """
+    n, total, share = u.size, 0.0, ROUNDING
+    if row == c.table[k * TABLE + NORMAL] and c.changing[k * CHANGING + ARMED] == 0:
+        share = UNSEEN if c.gaps[k * NUMBERS + GAP] >= -TOUCHING else ROUNDING
     for j in range(c.table[k * TABLE + BEGIN], c.table[k * TABLE + END]):
         total += abs(c.every[row * n + j] * u[j])
-    return SLOW + ROUNDING * total
+    return float(SLOW + share * total)
 
 
 @native_kernel

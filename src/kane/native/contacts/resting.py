@@ -1,0 +1,156 @@
+"""What comes to rest at an instant: speeds on the rows of the next mode, which nothing open approaches with.
+
+At an instant coordinates stand still, and what touches asks for speeds in the cone K of v_k >= 0. Impacts lead into it,
+and their impulses take energy. The rows in force ask for v_k = 0, a face of K: the speeds there are the nearest ones in
+the metric of the kinetic energy. The way there may lead out of K: of two ends of a body that rocks, one is held, and
+the other is driven down. Then both come to rest, since a rock that would lift an end by less than HOP is none. So each
+change ends in K with less kinetic energy, or with the speeds that it had; and with the same speeds the mode found
+holds, so that no change follows.
+
+Rows in force leave little of a row that repeats them. Elimination sees nothing left below the root of REPEATED, so that
+no impulse takes a velocity of that size away: it counts as none, until what it closes is inside by TOUCHING.
+
+Source: Moreau, Decomposition orthogonale d'un espace hilbertien selon deux cones mutuellement polaires, C. R. Acad.
+Sci. 255, 1962.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kane.native.call import native_inline, native_kernel
+from kane.native.contacts.blocks import change_places, contact_places
+from kane.native.contacts.collisions import approaches
+from kane.native.contacts.complementarity import complementarity_at
+from kane.native.contacts.header import (
+    ARMED,
+    CANDIDATES,
+    CHANGING,
+    HELD,
+    NONE,
+    NORMAL,
+    OPEN,
+    SLIDING,
+    STATUS,
+    TABLE,
+    TANGENTS,
+)
+from kane.native.contacts.impulses import load_rounding, load_velocities, responds, rows_of, touches
+from kane.native.contacts.mode import DECIDED, decide_slip, row_acceleration
+from kane.native.contacts.momentum import energy_lost, opposed, project, put_quickly
+from kane.native.contacts.motion import in_force
+from kane.native.contacts.quick import REPEATED
+from kane.native.contacts.repeating import eliminate
+from kane.native.embedding import call, find_rows
+from kane.native.header import CONSTRAINTS, COORDINATES
+from kane.native.settle import choose
+
+# A contact that would hop no higher than this comes to rest [m or rad].
+HOP = 1e-12
+
+native_inline(change_places)
+
+
+@native_kernel
+def come_to_rest(a: Any, c: Any, i: Any, work: Any) -> bool:
+    """Close what departs so slowly that it would hop no higher than HOP; whether there is any.
+
+    What repeats rows in force departs and returns by what elimination does not see of it, and stays open.
+    """
+    found = False
+    for k in range(c.block[CANDIDATES]):
+        if i.undecided[k] == DECIDED and touches(c, k):
+            normal = c.table[k * TABLE + NORMAL]
+            pull, _ = row_acceleration(c, a, k, normal)
+            slow = pull < 0.0 and i.v[normal] * i.v[normal] < -2.0 * HOP * pull
+            if slow and not repeats_others(a, c, i, k, work):
+                decide_slip(c, i, k)
+                found = True
+    return found
+
+
+@native_kernel
+def adopt(c: Any, i: Any, result: Any, rest: Any, stage: Any, work: Any) -> int:
+    """The speeds on all rows of the new mode, and the choice of speeds that it starts with.
+
+    Impulses are rounding but where a slip, or a rock, has been stopped. OPPOSED where no speeds keep all rows.
+    """
+    nc = c.block[CANDIDATES]
+    for k in range(nc):
+        i.group[k] = NONE
+    b = in_force(c, stage, work, False)
+    quick = _put(b, c, i, rest, stage, work)
+    while _halt(b, c, i, work):
+        b = in_force(c, stage, work, False)
+        quick = _put(b, c, i, rest, stage, work) and quick
+    for k in range(nc):
+        if i.group[k] != NONE:
+            c.changing[k * CHANGING + STATUS] = OPEN
+    b = in_force(c, stage, work, False)
+    if not quick:
+        find_rows(b, rest, stage, work)
+        choose(b)
+    result[change_places(0, 0, c.udot.size, b.head[COORDINATES]).energy_lost] = energy_lost(b, i)
+    return opposed(b, c, i)
+
+
+@native_inline
+def _put(b: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> bool:
+    """The speeds on the rows in force, and velocities of all rows; whether no speeds had to be chosen for it."""
+    quick = put_quickly(b, c, i, rest, stage, work)
+    if not quick:
+        project(b, c, i, rest, stage, work)
+    call(b, CONSTRAINTS, rest, stage, work, b.every)
+    load_velocities(c, i)
+    return bool(quick)
+
+
+@native_kernel
+def _halt(a: Any, c: Any, i: Any, work: Any) -> bool:
+    """Put the normal row of the first candidate in force that is open and approaches; whether there is any.
+
+    Of what repeats rows in force it is noted that its approach does not count.
+    """
+    nc = c.block[CANDIDATES]
+    for k in range(nc):
+        if touches(c, k):
+            c.changing[k * CHANGING + ARMED] = 1
+    load_rounding(c, i)
+    for k in range(nc):
+        at = k * CHANGING
+        if c.changing[at + STATUS] != OPEN or not approaches(c, i, k):
+            continue
+        if not repeats_others(a, c, i, k, work):
+            c.changing[at + STATUS], i.group[k] = SLIDING if c.table[k * TABLE + TANGENTS] > 0 else HELD, k
+            return True
+        c.changing[at + ARMED] = 0
+    return False
+
+
+@native_kernel
+def repeats_others(a: Any, c: Any, i: Any, k: int, work: Any) -> bool:
+    """Whether the normal row of a candidate repeats rows in force: it does not raise their rank."""
+    p = complementarity_at(work, contact_places(a.head, c.block[CANDIDATES]).complementarity, i.v.size, 0)
+    m = 0
+    for l in range(c.block[CANDIDATES]):
+        status = c.changing[l * CHANGING + STATUS]
+        if l != k and status != OPEN and responds(c, l) and i.island[l] == i.island[k]:
+            first, last = rows_of(c, l)
+            normals = 1 if c.table[l * TABLE + NORMAL] != NONE else 0
+            for row in range(first, first + normals if status == SLIDING else last):
+                p.place[m] = row
+                m += 1
+    p.place[m] = c.table[k * TABLE + NORMAL]
+    rank = _rank(i, p, m)
+    return bool(m > 0 and rank != NONE and rank == _rank(i, p, m + 1))
+
+
+@native_kernel
+def _rank(i: Any, p: Any, m: int) -> int:
+    """The rank of the first m rows listed, as elimination sees it; NONE where that is not clear."""
+    for r in range(m):
+        for s in range(m):
+            p.W[r, s] = i.G[p.place[r], p.place[s]]
+        p.x[r] = p.W[r, r]
+    order = p.place[p.x.size :]
+    return int(eliminate(p.W, p.before, p.x, p.step, order, m, (REPEATED, REPEATED, 0.0, 0.0)))
