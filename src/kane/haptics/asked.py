@@ -21,9 +21,11 @@ from kane.haptics.rigid_coupler import AnyCoupler, RigidCoupler, largest_inertia
 from kane.model.named_vector import named_vector
 from kane.native.arrays import Vector
 from kane.native.haptics import loop_arrays as at
+from kane.simulation.inside import refuse_start
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.implicit import Implicit
 from kane.simulation.integrators.rk4 import RK4
+from kane.simulation.modes.pose import pose
 from kane.simulation.problem import Problem
 
 
@@ -154,17 +156,20 @@ def require_room(ticks: int, rules: Vector, commands: CommandPost) -> None:
         )
 
 
-def require_native(problem: Problem) -> None:
-    """Refuse inputs that need Python while a run goes on.
+def native_problem(dyn: Dynamics, inputs: Any, parameters: Any, start: tuple[Any, Any]) -> Problem:
+    """The problem of a session, whose inputs need no Python while it goes on, from q and u at the start.
 
     Raises:
-        ModelError: one does.
+        ModelError: an input does, or the start is inside of a contact.
     """
+    refuse_start(dyn, 0.0, *start, parameters)
+    problem = pose(dyn, inputs, parameters, ())
     plan = problem.plan
     if plan.needs_python or plan.sampled_laws:
         raise ModelError(
             "inputs of a haptic session are numbers, samples or expressions: no Python may run within a tick"
         )
+    return problem
 
 
 def inputs_by_name(dyn: Dynamics, names: Sequence[str], inputs: Any) -> Any:

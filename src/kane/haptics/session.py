@@ -18,9 +18,9 @@ from kane.expression.arguments import number, positive, require
 from kane.haptics.asked import (
     inputs_by_name,
     method_of,
+    native_problem,
     require_axes_of,
     require_kinds,
-    require_native,
     require_room,
     steps_of,
     warn_of,
@@ -42,10 +42,8 @@ from kane.model.named_vector import named_vector
 from kane.native.arrays import Course, Matrix, Vector
 from kane.native.haptics import loop_arrays as at
 from kane.native.haptics.tick import BROKEN
-from kane.simulation.inside import refuse_start
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.implicit import Implicit
-from kane.simulation.modes.pose import pose
 from kane.simulation.one_at_a_time import OneAtATime
 from kane.simulation.recorded.trajectory import Trajectory
 
@@ -96,9 +94,7 @@ class Session:
         held = coupled(dyn, coupler)
         self._names = tuple(leaf.name for leaf in held.dyn.equations.inputs)[: -len(IMAGE)]
         inputs = inputs_by_name(dyn, self._names, inputs)
-        refuse_start(dyn, 0.0, q, u, parameters)
-        posed = pose(held.dyn, inputs, parameters, ())
-        require_native(posed)
+        posed = native_problem(held.dyn, inputs, parameters, (q, u))
         problem, x = posed.switching.start(posed, 0.0, q, u)
         steps = steps_of(method, held, coupler, problem, x)
         self._start, T = x.copy(), hand.traits.period
