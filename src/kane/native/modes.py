@@ -225,7 +225,7 @@ def _first_dip(guards: Any, context: Any, store: Any, dense: Any, span: Any) -> 
             rise = (behind - lowest) * (middle - low) / (high - middle)
             # lines through two of the values bound what is convex from below
             if lowest < before and lowest <= behind and lowest <= max(fall, rise):
-                theta = _below_zero(guards, context, store, dense, span, (e, low, high))
+                theta = _below_zero(guards, context, store, dense, span, (e, low, high, before, behind))
                 if theta < NONE:
                     first = min(first, locate(guards, context, store, dense, span, (e, -1.0, low, theta)))
         if first < NONE:
@@ -237,9 +237,15 @@ def _first_dip(guards: Any, context: Any, store: Any, dense: Any, span: Any) -> 
 def _below_zero(guards: Any, context: Any, store: Any, dense: Any, span: Any, where: Any) -> float:
     """A place between low and high at which guard e is negative, by golden section; NONE where its least value is not.
 
-    A gap counts as zero while it opens, so that on equal values the earlier side is the one to look at.
+    A gap counts as zero while it opens, so that on equal values the earlier side is the one to look at. At each step
+    lines through the new values and their neighbours bound what is convex from below: where none of them comes down to
+    zero within the bracket, the search ends. Where a guard hardly varies it would else run on rounding.
+
+    Args:
+        guards, context, store, dense, span: as for ``first_guard``.
+        where: number of the guard, low and high, and its values there.
     """
-    e, low, high = where
+    e, low, high, at_low, at_high = where
     while high - low > GRAZING:
         left, right = low + GOLDEN * (high - low), high - GOLDEN * (high - low)
         look_at(guards, context, store, dense, span, left)
@@ -250,10 +256,20 @@ def _below_zero(guards: Any, context: Any, store: Any, dense: Any, span: Any, wh
         at_right = guards.out[e]
         if at_right < 0.0:
             return right
+        # at the far end of each part, the line through the two values beside the part
+        outer, inner = (left - low) / (right - left), (right - left) / (left - low)
+        least = min(
+            at_left - max(0.0, at_right - at_left) * outer,
+            at_right - max(0.0, at_left - at_right) * outer,
+            at_left - max(0.0, at_low - at_left) * inner,
+            at_right - max(0.0, at_high - at_right) * inner,
+        )
+        if least > 0.0:
+            return NONE
         if at_left <= at_right:
-            high = right
+            high, at_high = right, at_right
         else:
-            low = left
+            low, at_low = left, at_left
     return NONE
 
 
