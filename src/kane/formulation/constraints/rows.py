@@ -147,7 +147,10 @@ def _substituted(row: Row, name: str, system: System) -> tuple[Expr | None, Expr
     """Configuration and motion in q, u and t."""
     given = [x for x in (row.configuration, row.motion) if x is not None]
     found = images(system, given, f"the constraint {name!r}")
-    values = iter(substitute(given, found))
+    try:
+        values = iter(substitute(given, found))
+    except ExpressionError as error:
+        raise ModelError(f"{name!r} has no equation where its bodies move by these joints: {error}") from error
     configuration = None if row.configuration is None else next(values)
     if row.motion is not None:
         return configuration, next(values)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
-from kane.geometry.scalars import Triple, settled
+from kane.geometry.scalars import Triple, dot, settled
 from kane.model.body import Direction, Point
 from kane.model.connection import Connection
 
@@ -26,6 +26,25 @@ def carried(P: Point, d: Direction) -> tuple[Point, Direction]:
             break
         P, d = Point(joint.parent, place), Direction(joint.parent, along)
     return P, d
+
+
+def kept_lean(a: Direction, n: Direction) -> float | None:
+    """Return a . n of two unit directions if the joints declared so far keep it constant, else None."""
+    a, n = _nearest_ground(a), _nearest_ground(n)
+    lean = dot(a.components, n.components) if a.body is n.body else None
+    return lean if isinstance(lean, float) else None
+
+
+def _nearest_ground(d: Direction) -> Direction:
+    """Return the same direction in the body nearest to the ground in which it is fixed."""
+    joints = {c.child: c for c in d.body.model.connections}
+    while d.body in joints:
+        joint = joints[d.body]
+        _, along = _in_parent(joint, (0.0, 0.0, 0.0), d.components)
+        if _moves(along):
+            break
+        d = Direction(joint.parent, along)
+    return d
 
 
 def in_child(c: Connection, p_PP: Triple) -> Point | None:

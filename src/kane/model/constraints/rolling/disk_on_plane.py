@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kane.errors import ModelError
 from kane.expression.functions import sqrt
 from kane.geometry.scalars import cross, settled
 from kane.model.constraints.constraint import Row
 from kane.model.constraints.relative import angular_velocity_in, dot, numbers, position, velocity_in
-from kane.model.constraints.rolling.carrier import carried
+from kane.model.constraints.rolling.carrier import carried, kept_lean
 from kane.model.shapes import Disk, Plane
+
+# Largest 1 - |a . n| of a flat disk.
+ROUNDING = 1e-12
 
 
 def disk_on_plane(disk: Disk, plane: Plane) -> Sequence[Row]:
@@ -31,6 +35,12 @@ def disk_on_plane(disk: Disk, plane: Plane) -> Sequence[Row]:
     Source: v_C' = v_C + w x p_CC' for the point C' in contact; Gillespie 2003, Eqs. 38-42, for an upright disk.
     """
     A, B, r = disk.centre.body, plane.body, disk.radius
+    kept = kept_lean(disk.unit_axle, plane.unit_normal)
+    if kept is not None and abs(kept) > 1.0 - ROUNDING:
+        raise ModelError(
+            f"the disk of body {A.name!r} is always parallel to its plane and has no lowest point to roll or "
+            "slide on; use m.contact(disk, plane) instead"
+        )
     C, axle = carried(disk.centre, disk.unit_axle)
     E, a = C.body, axle.components
     n, v = numbers(plane.unit_normal, E), velocity_in(B, plane.point, C, E)

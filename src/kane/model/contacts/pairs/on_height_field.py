@@ -7,6 +7,7 @@ The centres of spheres of radius r that touch a surface z = h(x, y) lie on one p
 with the same normal, as long as r is less than the radius of curvature of each hollow. The gap is the height of the
 centre above that surface, over w: where it is small, the distance. Of the rim of a disk with centre C and axle k the
 place -r m, m = (n - (k . n) k) / |k x n|, from C is the lowest along n; it is to be above the (a, b) that n belongs to.
+``rims`` describes flat rims.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from collections.abc import Sequence
 from kane.expression.functions import sqrt
 from kane.expression.node import Expr, Scalar
 from kane.geometry.scalars import Triple, cross, dot
-from kane.model.body import Point
+from kane.model.body import Direction, Point
 from kane.model.constraints.relative import numbers, position
 from kane.model.constraints.rolling.carrier import carried
 from kane.model.contacts.pairs.on_round import scaled
+from kane.model.contacts.pairs.rims import feet, lower_end, lowest, upwards
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Box, Capsule, Cylinder, Disk, HeightField, Polyhedron, Sphere
 from kane.model.shapes.height_field import Level
@@ -49,17 +51,35 @@ def solid_on_height_field(solid: Box | Polyhedron, field: HeightField) -> Sequen
 
 
 def disk_on_height_field(disk: Disk, field: HeightField) -> Sequence[Touch]:
-    """The lowest place of the rim; a disk that lies flat on the ground has none."""
-    return [_rim("", disk, field)]
+    """Return the touches of the lowest point and of the feet."""
+    return [_lowest("", disk, field), *_feet(disk, field)]
 
 
 def cylinder_on_height_field(cylinder: Cylinder, field: HeightField) -> Sequence[Touch]:
-    """Each of the rims at its ends; the ground is to be no more curved than that nothing between them touches it."""
-    return [_rim(name, disk, field) for name, disk in cylinder.ends]
+    """Return the touches of the rims at both ends and of the feet at the lower end.
+
+    The ground must be so flat that nothing between the ends touches it.
+    """
+    return [*(_lowest(name, disk, field) for name, disk in cylinder.ends), *_feet(cylinder, field)]
 
 
-def _rim(name: str, disk: Disk, field: HeightField) -> Touch:
-    """gap = (z - h) / w of the lowest place P, whose (a, b) is found by iteration.
+def _feet(rim: Disk | Cylinder, field: HeightField) -> Sequence[Touch]:
+    """Return the touches of every second foot, because each evaluates the splines."""
+    A, B = rim.centre.body, field.point.body
+    centre, a = position(field.point, rim.centre, B), numbers(rim.unit_axle, B)
+    end = scaled(lower_end(rim, a[2]), a)
+    made = []
+    for k, foot in enumerate(feet(rim)[::2], start=1):
+        arm = tuple(x + y for x, y in zip(end, numbers(Direction(A, foot), B), strict=True))
+        x, y, z = (B.model.arena.lift(p + q) for p, q in zip(centre, arm, strict=True))
+        at = field.level(x, y)
+        w, n = _upwards(at)
+        made.append(Touch(f"foot {k}", A, rim.centre, field.point, B, (z - at.h) / w, n, arm))
+    return made
+
+
+def _lowest(name: str, disk: Disk, field: HeightField) -> Touch:
+    """gap = p_QC . n - r |k x n|; Q is on the ground below the lowest point P, whose (a, b) is found by iteration.
 
     With n that place turns by -r / |k x n| t (t . dn) about the axle, t = k x m. So in Newton's method for
     (a, b) = P a matrix of rank one is added to 1, and its inverse is written down.
@@ -72,7 +92,7 @@ def _rim(name: str, disk: Disk, field: HeightField) -> Touch:
     for _ in range(STEPS):
         at = field.level(a, b)
         w, n = _upwards(at)
-        s, m = _lowest(k, n)
+        s, m = upwards(k, n)
         t = cross(k, m)
         off = (a - x + r * m[0], b - y + r * m[1])
         bent = (at.hxx * t[0] + at.hxy * t[1], at.hxy * t[0] + at.hyy * t[1])
@@ -81,21 +101,15 @@ def _rim(name: str, disk: Disk, field: HeightField) -> Touch:
         a, b = a - off[0] - turned * t[0], b - off[1] - turned * t[1]
     at = field.level(a, b)
     w, n = _upwards(at)
-    arm = scaled(-r, _lowest(k, n)[1])
-    return Touch(name, disk.centre.body, C, field.point, B, (z + arm[2] - at.h) / w, n, arm)
+    reach, arm = lowest(r, k, n)
+    gap = dot(n, (x - a, y - b, z - at.h)) - reach
+    return Touch(name, disk.centre.body, C, field.point, B, gap, n, arm)
 
 
 def _upwards(at: Level) -> tuple[Scalar, Triple]:
     """w and the normal."""
     w = sqrt(1 + at.hx * at.hx + at.hy * at.hy)
     return w, (-at.hx / w, -at.hy / w, 1 / w)
-
-
-def _lowest(k: Triple, n: Triple) -> tuple[Scalar, Triple]:
-    """|k x n|, and the direction m normal to the axle k that is nearest to n."""
-    lean = dot(k, n)
-    s = sqrt(1 - lean * lean)
-    return s, tuple((x - lean * y) / s for x, y in zip(n, k, strict=True))
 
 
 def _ball(name: str, C: Point, r: Scalar, field: HeightField) -> Touch:

@@ -10,6 +10,8 @@ from kane.geometry.scalars import Triple, dot
 from kane.model.body import Body, Point
 from kane.model.constraints.relative import numbers, position
 from kane.model.constraints.rolling.carrier import carried
+from kane.model.contacts.pairs.on_round import scaled
+from kane.model.contacts.pairs.rims import feet, lower_end, lowest, may_lean, may_lie_flat
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Box, Capsule, Cylinder, Disk, Ellipsoid, Plane, Sphere
 
@@ -41,26 +43,34 @@ def _ball(name: str, C: Point, r: Scalar, plane: Plane) -> Touch:
 
 
 def disk_on_plane(disk: Disk, plane: Plane) -> Sequence[Touch]:
-    """gap = p_OC . n - r s with s = |a x n|, a the axle; one that lies flat, s = 0, has no lowest point.
-
-    The lowest point is at -r (n - (a . n) a) / s from C.
-    """
-    return [_rim("", disk, plane)]
+    """Return the touches of the lowest point, whose gap is p_OC . n - r |a x n|, and of the feet."""
+    return [*_lowest_of_rim("", disk, plane), *_feet(disk, plane)]
 
 
 def cylinder_on_plane(cylinder: Cylinder, plane: Plane) -> Sequence[Touch]:
-    """Each of the disks at its ends."""
-    return [_rim(name, disk, plane) for name, disk in cylinder.ends]
+    """Return the touches of the disks at both ends and of the feet at the lower end."""
+    ends = [touch for name, disk in cylinder.ends for touch in _lowest_of_rim(name, disk, plane)]
+    return [*ends, *_feet(cylinder, plane)]
 
 
-def _rim(name: str, disk: Disk, plane: Plane) -> Touch:
+def _lowest_of_rim(name: str, disk: Disk, plane: Plane) -> Sequence[Touch]:
+    if not may_lean(disk.unit_axle, plane.unit_normal):
+        return []
     C, axle = carried(disk.centre, disk.unit_axle)
-    E, a, r = C.body, axle.components, disk.radius
-    n = numbers(plane.unit_normal, E)
-    lean = dot(a, n)
-    s = sqrt(1 - lean * lean)
-    arm = tuple(-r * (x - lean * y) / s for x, y in zip(n, a, strict=True))
-    return _lowest(name, disk.centre.body, (C, r * s, arm), plane)
+    reach, arm = lowest(disk.radius, axle.components, numbers(plane.unit_normal, C.body))
+    return [_lowest(name, disk.centre.body, (C, reach, arm), plane)]
+
+
+def _feet(rim: Disk | Cylinder, plane: Plane) -> Sequence[Touch]:
+    if not may_lie_flat(rim.unit_axle, plane.unit_normal):
+        return []
+    C = rim.centre
+    n, a, made = numbers(plane.unit_normal, C.body), rim.unit_axle.components, []
+    end = scaled(lower_end(rim, dot(a, n)), a)
+    for k, foot in enumerate(feet(rim), start=1):
+        arm = tuple(x + y for x, y in zip(end, foot, strict=True))
+        made.append(_lowest(f"foot {k}", C.body, (C, -dot(arm, n), arm), plane))
+    return made
 
 
 def ellipsoid_on_plane(ellipsoid: Ellipsoid, plane: Plane) -> Sequence[Touch]:

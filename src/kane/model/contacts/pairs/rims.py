@@ -1,0 +1,82 @@
+"""Contact points of a circular rim at every tilt.
+
+The normal of the surface is n, the axle a, and m = n - (a . n) a. The sine of the tilt is s = |m|. A tilted rim
+touches at its lowest point, -r m / s from the centre. A flat rim has no lowest point, and no unit vector that is
+continuous in m can replace m / s: around m = 0 it would have to turn once. Therefore a rim has two kinds of contact
+points:
+
+    lowest point  at -r f'(s) m / s, at the depth r f(s) below the centre,
+                  f(s) = sqrt(s^2 + EDGE^2) - LIFT / (1 + s^2 / NEAR^2)^2
+    feet          fixed in the body at the distance (1 - INSET) r from the axle
+
+f(s) differs from s by at most LIFT, and by rounding from s = 0.1 on. A flat rim rests on its feet; its lowest point is
+then open. If the load is between two feet and the rim, the rim tilts by about LIFT until the lowest point carries load
+too. The rim tips over if the load is outside it. From s = LIFT / INSET on only the lowest point touches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from kane.expression.functions import select, sqrt
+from kane.expression.node import Scalar
+from kane.geometry.scalars import Triple, dot
+from kane.model.arguments import normals
+from kane.model.body import Direction
+from kane.model.constraints.rolling.carrier import kept_lean
+from kane.model.shapes import Rim
+
+# Sines of tilts and shares of the radius. EDGE < LIFT keeps the lowest point of a flat rim open, without load. The
+# lowest point is up to LIFT / NEAR outside the rim, near s = NEAR / 2. INSET keeps feet above the lowest point of a
+# tilted rim.
+EDGE, LIFT, NEAR, INSET = 1e-9, 1e-8, 1e-3, 1e-3
+# The feet carry any load up to cos(180 degrees / FEET) r = 0.92 r from the axle.
+FEET = 8
+# Largest 1 - |a . n| of a flat rim; s is then 1.4e-6.
+ROUNDING = 1e-12
+
+
+def feet(rim: Rim) -> Sequence[Triple]:
+    """Return the positions of the feet from the centre, along the axes of the body."""
+    x, y = normals(rim.axle)
+    r = (1.0 - INSET) * rim.radius
+    angles = (2.0 * math.pi * k / FEET for k in range(FEET))
+    return [tuple(r * (math.cos(t) * i + math.sin(t) * j) for i, j in zip(x, y, strict=True)) for t in angles]
+
+
+def lower_end(rim: Rim, lean: Scalar) -> Scalar:
+    """Return the coordinate along the axle of a cylinder's lower end, from its centre; lean = a . n."""
+    length = getattr(rim, "length", None)
+    return 0.0 if length is None else select(lean < 0.0, 0.5 * length, -0.5 * length)
+
+
+def upwards(a: Triple, n: Triple) -> tuple[Scalar, Triple]:
+    """Return sqrt(s^2 + EDGE^2) and m divided by it, which points away from the lowest point.
+
+    The formula s^2 = 1 - (a . n)^2 would lose half of the digits of a small s.
+    """
+    lean = dot(a, n)
+    across = tuple(x - lean * y for x, y in zip(n, a, strict=True))
+    size = sqrt(dot(across, across) + EDGE * EDGE)
+    return size, tuple(x / size for x in across)
+
+
+def lowest(r: Scalar, a: Triple, n: Triple) -> tuple[Scalar, Triple]:
+    """Return r f(s) and the position of the lowest point from the centre, the gradient of -r f with respect to n."""
+    size, up = upwards(a, n)
+    near = 1.0 / (1.0 + size * size / (NEAR * NEAR))
+    share = 1.0 + 4.0 * LIFT / (NEAR * NEAR) * size * near * near * near
+    return r * (size - LIFT * near * near), tuple(-r * share * x for x in up)
+
+
+def may_lean(axle: Direction, normal: Direction) -> bool:
+    """Check whether a rim can have a lowest point: false if joints keep it flat."""
+    lean = kept_lean(axle, normal)
+    return lean is None or abs(lean) < 1.0 - ROUNDING
+
+
+def may_lie_flat(axle: Direction, normal: Direction) -> bool:
+    """Check whether a rim needs feet: false if joints keep it at another tilt."""
+    lean = kept_lean(axle, normal)
+    return lean is None or not abs(lean) < 1.0 - ROUNDING
