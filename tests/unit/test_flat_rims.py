@@ -102,11 +102,14 @@ def test_each_row_of_a_rim_is_the_rate_of_its_gap_and_the_velocity_of_a_place_of
     assert np.isfinite(remainders).all()
 
 
-@pytest.mark.parametrize("integrator", [RK8], ids=["RK8"])
+# Fixed steps do not resolve a rim that passes flat, see docs/contacts.md.
+DROPS = [(tilt, RK8) for tilt in TILTS] + [(tilt, RK4) for tilt in (0.0, np.pi / 2)]
+
+
 @pytest.mark.parametrize("mu", [0.0, 0.5])
 @pytest.mark.parametrize("e", [0.0, 0.5])
 @pytest.mark.parametrize("kind", ["coin", "can"])
-@pytest.mark.parametrize("tilt", TILTS)
+@pytest.mark.parametrize(("tilt", "integrator"), DROPS, ids=[f"{x:g} {'RK4' if i else 'RK8'}" for x, i in DROPS])
 def test_what_is_dropped_at_any_tilt_stays_on_the_floor_and_comes_to_rest(kind, e, mu, tilt, integrator):
     """Who vouches: geometry, and energy that only falls.
 
