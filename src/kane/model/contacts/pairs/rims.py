@@ -25,7 +25,7 @@ from kane.geometry.scalars import Triple, dot
 from kane.model.arguments import normals
 from kane.model.body import Direction
 from kane.model.constraints.rolling.carrier import kept_lean
-from kane.model.shapes import Rim
+from kane.model.shapes.rim import Rim
 
 # Sines of tilts and shares of the radius. EDGE < LIFT keeps the lowest point of a flat rim open, without load. The
 # lowest point is up to LIFT / NEAR outside the rim, near s = NEAR / 2. INSET keeps feet above the lowest point of a
