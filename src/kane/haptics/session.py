@@ -104,11 +104,9 @@ class Session:
         warn_of(hand, coupler, steps)
         made = (held, problem, march, method, steps), rules_of(hand.traits, coupler, safety, predict), first
         self._channel, self._loop = begun_loop(hand, *made, predict=predict)
-        self._done = threading.Event()  # not the thread's own join: Ctrl-C within it makes Python 3.11 take it for over
-        self._done.set()
-        self._beginning = OneAtATime("Session", "give each thread a session of its own")
-        self._missing: tuple[str, ...] = ()
-        self._end, self._closed, self._process = 0, False, os.getpid()
+        self._beginning, self._done = OneAtATime("Session", "make a session for each thread"), threading.Event()
+        self._done.set()  # not the thread's own join: Ctrl-C within it makes Python 3.11 take the thread for over
+        self._end, self._missing, self._closed, self._process = 0, tuple[str, ...](), False, os.getpid()
         self._give_back = giving_back(self, hand, self._channel, self._loop)
         self._commands = CommandPost(first, self._loop.circuit.counts, self._loop.circuit.desk.slots)
 

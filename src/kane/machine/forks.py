@@ -25,9 +25,11 @@ class _Threads:
     """The threads of kane that work, and the forks that wait for them."""
 
     def __init__(self) -> None:
-        self.changed = threading.Condition()
-        self.busy: list[int] = []
-        self.forks = 0
+        self.begin_anew([])
+
+    def begin_anew(self, busy: list[int]) -> None:
+        """Let these threads be the only ones, with no fork under way."""
+        self.changed, self.busy, self.forks = threading.Condition(), busy, 0
 
 
 _threads = _Threads()
@@ -69,10 +71,7 @@ def _in_parent() -> None:
 
 
 def _in_child() -> None:
-    global _threads
-    mine = [one for one in _threads.busy if one == threading.get_ident()]
-    _threads = _Threads()
-    _threads.busy = mine
+    _threads.begin_anew([one for one in _threads.busy if one == threading.get_ident()])
     for one in list(_known):
         one.after_fork()
 

@@ -100,7 +100,7 @@ def simulate(
         problem, x = posed.switching.start(posed, start, q, u)
         march = problem.march(_course(method, problem, span, dt), x)
         try:
-            outcome = _run(march, problem, method, listener)
+            outcome = run_march(march, problem.advance(method), _told_and_renewed(march, listener))
             attributes = _attributes((problem, march, outcome), method)
             record = problem.record(march)
         except SimulationError as error:
@@ -112,14 +112,6 @@ def simulate(
     if doubt:
         warn(doubt)
     return Trajectory(record.labelled(attributes), dyn, method)
-
-
-def _run(march: March, problem: Problem, method: Integrator, listener: Callable[[float], None]) -> Outcome:
-    """Advance a march to its end; record the state that it has reached where Ctrl-C ended it."""
-    outcome = run_march(march, problem.advance(method), _told_and_renewed(march, listener))
-    if outcome is Outcome.INTERRUPTED:
-        march.record_now()
-    return outcome
 
 
 def _lost(problem: Problem, march: March, method: Integrator) -> str:
@@ -164,6 +156,7 @@ def _attributes(ended: tuple[Problem, March, Outcome], method: Integrator) -> di
     attributes = {"integrator": method.name, **step, **method.settings, **problem.switching.attributes}
     attributes["interrupted"] = int(outcome is Outcome.INTERRUPTED)
     if outcome is Outcome.INTERRUPTED:
+        march.record_now()
         attributes["message"] = f"interrupted at t = {march.time:.9g} s of {march.course.until:.9g} s"
         warn(f"the simulation of {problem.layout.model!r} was {attributes['message']}")
     return attributes
