@@ -22,10 +22,10 @@ from kane.errors import ModelError, pip_install
 HOST = "127.0.0.1"
 # Frames a second of what moves; seconds to wait for the token; bytes and number in a second of what a page may say.
 RATE, PATIENCE, LONGEST, MOST_MESSAGES = 60.0, 5.0, 4096, 200
-# Connections that have not said the token: how many at a time, of which the oldest goes first, and how often those
-# that wait longer than PATIENCE are looked for [s]. How long pages have to answer a farewell [s].
+# Connections without the token: their largest number, and the time between two looks at their ages [s]. The oldest
+# connection makes room. Time for pages to answer a farewell [s].
 STRANGERS, LOOK, PARTING = 32, 1.0, 0.25
-# Failures of connections are for whoever listens to this logger; nothing is printed unless someone does.
+# Logger of failed connections, which prints nothing unless the user adds a handler.
 LOGGER = logging.getLogger("kane.viewer")
 LOGGER.addHandler(logging.NullHandler())
 REFUSED = 1008  # of WebSocket: a message that breaks the rules
