@@ -36,7 +36,8 @@ MADE_BY_KANE = {
     "Assembly", "BestSpeeds", "Certificate", "Dynamics", "Ensemble", "Equations", "FollowedMotion", "Occurrence",
     "PowerLedger", "Reactions", "TipOver", "Trajectory", "TriedSpeeds", "WheelForces", "CompileError",
     "CallError", "UnknownNameError",
-    "ExpressionError", "FileError", "FrameError", "ImportFileError", "KaneError", "ModelError", "SimulationError",
+    "ExpressionError", "FileError", "FrameError", "ImportFileError", "ImportFileWarning", "KaneError", "ModelError",
+    "SimulationError",
 }  # fmt: skip
 # Minutes of honest work each.
 SLOW = {"best_speeds"}
