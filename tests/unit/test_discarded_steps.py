@@ -1,4 +1,4 @@
-"""Steps that are discarded, for their error or for a guard within them, leave nothing behind but their length.
+"""Steps that are cut at a guard within them are taken again with the directions of slip of their start.
 
 What vouches: runs by another integrator with other steps; the arrays themselves.
 """

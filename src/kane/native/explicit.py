@@ -88,7 +88,6 @@ def march_explicit(
         if free:
             error = _error(store, scheme, h, system.quaternions)
             if not error <= 1.0:
-                recall(system, store.clock, system.automaton.guards.roots)
                 if not reject_step(course, clock, counts, scheme, h, error):
                     return STUCK
                 continue

@@ -35,7 +35,6 @@ from kane.native.call import native_inline, native_kernel, native_loop
 from kane.native.explicit import accept_step, combined_error, first_step, free_step, reject_step
 from kane.native.lane_looks import land_in_lanes, look_in_lanes
 from kane.native.lane_settling import settle_ends
-from kane.native.memory import recall
 from kane.native.modes import AGAIN, STANDS, change_modes, cut_step, has_guards, stand, take_slope
 from kane.native.settled_lanes import (
     LaneChoices,
@@ -216,7 +215,6 @@ def _judge(single: Any, course: Any, block: Any, trajectories: Any, scheme: Any,
     clock, counts = block.clock[lane], block.counts[lane]
     error = combined_error(block.sizes[0, lane], block.sizes[1, lane])
     if not error <= 1.0:
-        recall(lane_system(single, block, lane), clock, single[4].looks[lane])
         if not reject_step(course, clock, counts, scheme, block.steps[1, lane], error):
             end_lane(block, trajectories, lane, STUCK)
         return False

@@ -1,9 +1,12 @@
-"""Directions of slip at the start of a step, which a step that is discarded gives back.
+"""Directions of slip at the start of a step, which a step that is cut gives back.
 
-Settling the end of a step turns the directions of slip that friction of the next step reads. A step that is discarded,
-because of its error or of a guard within it, leaves directions of an end that the run never reaches. Taken again with
-these directions it would be another motion. The directions at its start are kept at the end of ``Store.clock``, behind
-the guards: of each candidate the direction (2), then ``Settling.least``, in which discarded ends do not count either.
+Settling the end of a step turns the directions of slip that friction of the next step reads. A step that is cut at a
+guard within it leaves directions of an end that the run never reaches. Taken again with these directions it would be
+another motion. The directions at its start are kept at the end of ``Store.clock``, behind the guards: of each candidate
+the direction (2), then ``Settling.least``, in which ends that are cut off do not count either.
+
+A step that is rejected for its error keeps the directions of its end. Where errors are as large as a slip, with the
+old directions steps must be so short that friction turns by less than a right angle in each: 5 times as many.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ def remember(system: Any, clock: Any) -> None:
 
 @native_inline
 def recall(system: Any, clock: Any, looks: Any) -> None:
-    """Take back what the end of a step has changed: the step is discarded.
+    """Take back what the end of a step has changed that is not to stand.
 
     The direction of a slip that is slower there than BEGUN stays. Friction across such a slip is viscous, so that a
     load that turns moves it further than it slips along, and with the old direction the next try would stop it.
