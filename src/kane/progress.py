@@ -7,13 +7,15 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any, Protocol
 
-# Seconds of wall time after which a person is shown the progress of work, and between two lines of the log.
-PATIENCE, REPORTED = 1.0, 10.0
+# Seconds of wall time after which a person is shown the progress of work.
+PATIENCE = 1.0
+# Seconds until the first line of the log, which double from line to line, and the longest time between two lines.
+FIRST_REPORT, LONGEST = 10.0, 600.0
 REFRESHED = 0.2  # seconds between two writings of a notebook's line
 LOGGER = logging.getLogger("kane")
 
@@ -27,8 +29,8 @@ class Display(Protocol):
 
     delay: float
 
-    def show(self, words: str, fraction: float | None) -> None:
-        """Show the work in words, and the fraction done where it is known."""
+    def show(self, words: str, fraction: float | None, detail: Callable[[], str]) -> None:
+        """Show the work in words, the fraction done where it is known, and details where there is room."""
 
     def close(self) -> None:
         """Remove the display."""
@@ -42,7 +44,7 @@ class Bar:
     def __init__(self) -> None:
         self._bar: Any = None
 
-    def show(self, words: str, fraction: float | None) -> None:
+    def show(self, words: str, fraction: float | None, detail: Callable[[], str]) -> None:
         from rich.markup import escape
 
         told = {
@@ -72,7 +74,7 @@ class Line:
     def __init__(self) -> None:
         self._width, self._written = 0, -REFRESHED
 
-    def show(self, words: str, fraction: float | None) -> None:
+    def show(self, words: str, fraction: float | None, detail: Callable[[], str]) -> None:
         if time.monotonic() - self._written >= REFRESHED:
             self._write(words if fraction is None else f"{words}: {fraction:.0%}")
 
@@ -90,29 +92,32 @@ class Line:
 
 
 class Log:
-    """The logger "kane", at most once in REPORTED seconds."""
+    """The logger "kane". Its lines are warnings, because Python shows warnings unless told otherwise."""
 
-    delay = REPORTED
+    delay = FIRST_REPORT
 
     def __init__(self) -> None:
-        self._reported = -REPORTED
+        self._began, self._next = time.monotonic(), self.delay
 
-    def show(self, words: str, fraction: float | None) -> None:
-        if time.monotonic() - self._reported >= REPORTED:
-            self._reported = time.monotonic()
-            LOGGER.info("%s%s", words, "" if fraction is None else f": {fraction:.1%} done")
+    def show(self, words: str, fraction: float | None, detail: Callable[[], str]) -> None:
+        took = time.monotonic() - self._began
+        if took >= self._next:
+            self._next += min(self._next, LONGEST)
+            part = "" if fraction is None else f"{100 * fraction:.3g} % "
+            LOGGER.warning("%s", f"{words}: {part}after {took:.0f} s {detail()}".rstrip())
 
     def close(self) -> None:
         """Leave the lines of the log."""
 
 
-def display() -> Display:
-    """Return the display of this thread: two bars cannot share a terminal, so that worker threads have the log."""
-    if threading.current_thread() is not threading.main_thread():
+def display() -> Display | None:
+    """Return the display of this thread; None in worker threads, because two bars cannot share a terminal."""
+    watched = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+    if not watched:
         return Log()
-    if "ipykernel" in sys.modules:
-        return Line()
-    return Bar() if sys.stderr is not None and sys.stderr.isatty() else Log()
+    if threading.current_thread() is not threading.main_thread():
+        return None
+    return Line() if "ipykernel" in sys.modules else Bar()
 
 
 class ProgressBar:
@@ -120,13 +125,17 @@ class ProgressBar:
 
     Work that calls the bar often, such as a run, needs no thread. A ``stage`` may last for minutes without a call: it
     starts a timer, which shows the bar meanwhile.
+
+    Attributes:
+        detail: how far the work is, in words, for the log.
     """
 
     def __init__(self, title: str) -> None:
+        self.detail: Callable[[], str] = str
         self._title, self._stage = title, ""
         self._fraction: float | None = None
         self._began = time.monotonic()
-        self._display: Display | None = display()
+        self._display = display()
         self._timer: threading.Timer | None = None
         self._lock = threading.Lock()
         self._outer: Token[ProgressBar | None] | None = None
@@ -163,7 +172,7 @@ class ProgressBar:
         with self._lock:
             shown = self._display
             if shown is not None and time.monotonic() - self._began >= shown.delay:
-                shown.show(": ".join(filter(None, (self._title, self._stage))), self._fraction)
+                shown.show(": ".join(filter(None, (self._title, self._stage))), self._fraction, self.detail)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -371,13 +371,12 @@ def test_steps_shorter_than_four_roundings_of_the_time_are_given_up():
     ],
 )
 def test_a_step_ends_at_the_next_stop_or_well_before_it(wanted, stop, h, end):
-    clock, counts = control(h=wanted)
-    course = SimpleNamespace(stops=np.array([stop, math.nan]))
-    found = explicit.free_step(course, clock, counts, 0.3)
+    clock, _ = control(h=wanted)
+    found = explicit.free_step(stop, clock, 0.3)
     assert found == pytest.approx((h, end), rel=1e-14)
     assert clock[UNCUT_STEP] == math.copysign(min(abs(wanted), 0.3), wanted)
     clock[CUT_STEP] = -0.02  # where a guard is known to be negative, it ends there
-    assert explicit.free_step(course, clock, counts, 0.3) == pytest.approx((-0.02, 0.98), rel=1e-14)
+    assert explicit.free_step(stop, clock, 0.3) == pytest.approx((-0.02, 0.98), rel=1e-14)
 
 
 def test_two_estimates_combine_as_in_dop853():

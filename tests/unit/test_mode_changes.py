@@ -4,13 +4,16 @@ Closed forms vouch: between bounces the ball falls freely, and each bounce leave
 """
 
 import dataclasses
+import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import kane
 from kane.codegen.programs.program import Program
+from kane.native import modes
 from kane.native.arrays import CHANGE_ROWS, CHANGE_TIME, CHANGED, DONE, NEXT_STEP, ROWS, STATE_BEFORE
 from kane.simulation.asked.course import fixed_course, free_course
 from kane.simulation.problem import Problem
@@ -62,7 +65,7 @@ def problem(dyn, *, guard=None, speed=None, key=0.0, events=()):
 def course(method, posed, until=UNTIL):
     if method.fixed:
         return fixed_course(0.0, until, 0.01, 1, None)
-    return free_course(0.0, until, None, None, posed.plan.tables())
+    return free_course(0.0, until, None, None)
 
 
 def ended(posed, method, until=UNTIL, x=(HEIGHT, 0.0)):
@@ -187,3 +190,39 @@ def test_what_is_said_of_bounces_and_events_without_end_is_the_same_wherever_the
         alone = said(1, events)
         assert words in alone
         assert {said(steps, events) for steps in (3, 64, 10**6)} == {alone}
+
+
+def searched(monkeypatch, guard, low=0.0, high=0.25):
+    """Where a search finds a guard negative between two parts of a step, and at which parts it has looked."""
+    watch, looked = SimpleNamespace(out=np.zeros(1)), []
+
+    def look(guards, context, store, dense, span, theta):
+        looked.append(theta)
+        guards.out[0] = guard(theta)
+
+    monkeypatch.setattr(modes, "look_at", look)
+    found = modes._below_zero(watch, None, None, None, None, (0, low, high, guard(low), guard(high)))
+    return found, looked
+
+
+def test_a_guard_that_varies_by_rounding_is_not_searched_for_a_dip(monkeypatch):
+    """As recorded of a wall that carries nothing: 1.85e-11 with noise in the fourth digit."""
+    noise = np.random.default_rng(0)
+    found, looked = searched(monkeypatch, lambda theta: 1.85e-11 + 3e-14 * noise.standard_normal())
+    assert found == modes.NONE
+    assert len(looked) == 2
+
+
+@pytest.mark.parametrize("at", [0.01, 0.1, 0.17, 0.249])
+@pytest.mark.parametrize("depth", [1e-3, 1e-5, 1e-8])
+@pytest.mark.parametrize("shape", [lambda x: 10.0 * x**2, lambda x: np.cosh(20.0 * x) - 1.0])
+def test_a_dip_is_found_however_flat_it_is(monkeypatch, at, depth, shape):
+    found, _ = searched(monkeypatch, lambda theta: shape(theta - at) - depth)
+    assert shape(found - at) < depth
+
+
+def test_a_dip_that_stays_above_zero_is_not_found(monkeypatch):
+    for above in (1e-2, 1e-6, 1e-11):
+        found, looked = searched(monkeypatch, lambda theta, above=above: 10.0 * (theta - 0.1) ** 2 + above)
+        assert found == modes.NONE
+        assert len(looked) <= 2 * math.log(0.25 / modes.GRAZING) / math.log(1.0 / (1.0 - modes.GOLDEN)) + 2

@@ -1,7 +1,6 @@
 """Progress of long work: shown where a person looks on, logged elsewhere, and silent where work is short."""
 
 import io
-import logging
 import os
 import pty
 import re
@@ -16,7 +15,6 @@ import pytest
 from rich.text import Text
 
 import kane
-from kane import progress
 from kane.progress import Bar, Line, Log, ProgressBar, display, stage
 
 BOX = """
@@ -73,24 +71,12 @@ def test_a_pipe_gets_nothing_on_standard_error():
     assert done.stderr == ""
 
 
-def test_work_that_takes_long_is_logged_where_nobody_looks_on(monkeypatch, caplog):
-    monkeypatch.setattr(Log, "delay", 0.05)
-    monkeypatch.setattr(progress, "REPORTED", 0.05)
-    with caplog.at_level(logging.INFO, "kane"), ProgressBar("arm") as bar:
-        bar(0.25)
-        assert caplog.messages == []  # it has just begun
-        time.sleep(0.06)
-        bar(0.5)
-        bar(0.6)  # too soon behind the last line
-    assert caplog.messages == ["arm: 50.0% done"]
-
-
 def test_a_stage_without_a_call_is_shown_by_its_timer(monkeypatch, caplog):
     """LLVM may take a minute for one program."""
     monkeypatch.setattr(Log, "delay", 0.05)
-    with caplog.at_level(logging.INFO, "kane"), stage("compiling forward"):
+    with stage("compiling forward"):
         time.sleep(0.2)
-    assert caplog.messages == ["compiling forward"]
+    assert caplog.messages == ["compiling forward: after 0 s"]
 
 
 def test_stages_name_themselves_in_the_bar_in_force_and_give_the_name_back(monkeypatch):
@@ -130,7 +116,7 @@ def test_worker_threads_write_on_no_terminal(monkeypatch):
     thread.start()
     thread.join()
     assert isinstance(display(), Bar)
-    assert isinstance(found[0], Log)
+    assert found == [None]
 
 
 @pytest.mark.parametrize("stream", [None, io.StringIO()])
@@ -139,12 +125,12 @@ def test_a_line_that_nobody_reads_is_no_reason_to_fail(monkeypatch, stream):
         stream.close()
     monkeypatch.setattr(sys, "stderr", stream)
     line = Line()
-    line.show("deriving", 0.5)
+    line.show("deriving", 0.5, str)
     line.close()
 
 
 def test_a_bar_prints_brackets_in_the_name_of_a_model():
     bar = Bar()
-    bar.show("arm [red]", 0.5)
+    bar.show("arm [red]", 0.5, str)
     bar.close()
     assert Text.from_markup(bar._bar.tasks[0].description).plain == "arm [red]"

@@ -184,7 +184,7 @@ def test_looking_for_events_settles_no_state_until_one_is_near(model, dyn, start
 
     def march(value):
         posed = Problem.of(dyn, None, None, (kane.Event(crank - value, name="there"),))
-        made = posed.march(free_course(0.0, 1.0, 1, None, ()), posed.initial_state(0.0, start["q"], start["u"]))
+        made = posed.march(free_course(0.0, 1.0, 1, None), posed.initial_state(0.0, start["q"], start["u"]))
         assert run_march(made, posed.advance(method), lambda _: None) is Outcome.FINISHED
         return made
 

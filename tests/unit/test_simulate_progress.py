@@ -1,6 +1,7 @@
 """Runs end or say why: chattering, divisors near zero, digits that are lost, and runs that are slow and healthy."""
 
 import contextlib
+import itertools
 import math
 import re
 import warnings
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import kane
+from kane import progress
 from kane.native.arrays import DONE, EVALUATIONS, REJECTED, TIME
 from kane.simulation.accumulation import LITTLE, MANY, first_of_many
 from kane.simulation.asked.course import free_course
@@ -40,7 +42,7 @@ def outcome_of(dyn, method, until, start=0.0, inputs=None, **state):
     """How a run ends, and its march, which has the counts."""
     problem = Problem.of(dyn, inputs, None, ())
     x = problem.initial_state(start, state.get("q"), state.get("u"))
-    march = problem.march(free_course(start, until, None, None, ()), x)
+    march = problem.march(free_course(start, until, None, None), x)
     return run_march(march, problem.advance(method), lambda _: None), march
 
 
@@ -103,7 +105,7 @@ def test_implicit_methods_that_do_not_converge_at_a_jump_name_it(rubbing, method
 def test_only_a_jump_that_attracts_from_both_sides_is_chattering(force, chatters):
     """At u = 1e-9 m/s; how fast the argument is driven back does not fade with its distance from the jump."""
     problem = Problem.of(block(force), None, None, ())
-    march = problem.march(free_course(0.0, 1.0, None, None, ()), np.array([0.0, 1e-9]))
+    march = problem.march(free_course(0.0, 1.0, None, None), np.array([0.0, 1e-9]))
     assert problem.chatters(march) is chatters
 
 
@@ -280,7 +282,7 @@ def test_looking_at_the_pace_changes_no_bit():
     dyn = block(lambda slide: -1e6 * slide.q - 5e4 * slide.qdot)
     _, watched = outcome_of(dyn, kane.RK5(), 2.0, q=[1.0])
     problem = Problem.of(dyn, None, None, ())
-    alone = problem.march(free_course(0.0, 2.0, None, None, ()), problem.initial_state(0.0, [1.0], None))
+    alone = problem.march(free_course(0.0, 2.0, None, None), problem.initial_state(0.0, [1.0], None))
     assert kane.RK5().advance(alone, 10**6) is Status.GOING
     assert alone.finished
     np.testing.assert_array_equal(watched.states(), alone.states())
@@ -309,20 +311,20 @@ def looks(pace, clock, counts, covered, each, times, chatters=False):
 )
 def test_a_run_is_given_up_by_what_it_would_still_take(until, covered, chatters, given_up):
     clock, counts = np.zeros(4), np.zeros(8, dtype=np.int64)
-    pace = Pace(free_course(0.0, until, None, None, ()), 0.0)
+    pace = Pace(free_course(0.0, until, None, None), 0.0)
     assert looks(pace, clock, counts, covered, WINDOW, 10, chatters) == (1 if chatters else given_up)
 
 
 def test_a_run_whose_steps_collapse_is_given_up_after_two_whole_windows():
     clock, counts = np.zeros(4), np.zeros(8, dtype=np.int64)
-    pace = Pace(free_course(0.0, 1.0, None, None, ()), 0.0)
+    pace = Pace(free_course(0.0, 1.0, None, None), 0.0)
     assert looks(pace, clock, counts, 0.1, WINDOW, 1) is None
     assert looks(pace, clock, counts, 1e-9, WINDOW, 10) == 2
 
 
 def test_rejected_steps_count_as_tried():
     clock, counts = np.zeros(4), np.zeros(8, dtype=np.int64)
-    pace = Pace(free_course(0.0, 1.0, None, None, ()), 0.0)
+    pace = Pace(free_course(0.0, 1.0, None, None), 0.0)
     counts[REJECTED] = 3 * WINDOW
     assert not pace.is_lost(clock, counts, lambda: False)
     counts[REJECTED] += WINDOW
@@ -365,7 +367,7 @@ def test_chunks_that_end_early_do_not_make_those_behind_them_longer():
     """A loop that leaves after each step, in no time: chunks that grow eightfold would want room for 2^40 steps."""
     dyn = block(lambda slide: -slide.q)
     problem = Problem.of(dyn, None, None, ())
-    march = problem.march(free_course(0.0, 1.0, None, None, ()), problem.initial_state(0.0, None, {"u1": 1.0}))
+    march = problem.march(free_course(0.0, 1.0, None, None), problem.initial_state(0.0, None, {"u1": 1.0}))
     step, asked = problem.advance(kane.RK8(max_step=0.02)), []
 
     def one_step(march, steps):
@@ -380,7 +382,7 @@ def test_chunks_that_end_early_do_not_make_those_behind_them_longer():
 def test_chunks_grow_while_their_steps_are_tried():
     dyn = block(lambda slide: -slide.q)
     problem = Problem.of(dyn, None, None, ())
-    march = problem.march(free_course(0.0, 40.0, None, None, ()), problem.initial_state(0.0, None, {"u1": 1.0}))
+    march = problem.march(free_course(0.0, 40.0, None, None), problem.initial_state(0.0, None, {"u1": 1.0}))
     step, asked = problem.advance(kane.RK8(max_step=0.002)), []
 
     def counted(march, steps):
@@ -390,3 +392,31 @@ def test_chunks_grow_while_their_steps_are_tried():
     assert run_march(march, counted, lambda _: None) is Outcome.FINISHED
     assert march.tried >= 20_000
     assert len(asked) < 200  # 64 steps at first, and so many more than that as fit into 50 ms
+
+
+def test_a_long_run_reports_to_the_log_where_there_is_no_terminal(monkeypatch, caplog):
+    """Every look at the clock takes half a second."""
+    clock = itertools.count(0.0, 0.5)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: False)
+    with progress.ProgressBar("model") as bar:
+        bar.detail = lambda: "(t = 3 s)"
+        for k in range(100):
+            bar(k / 100)
+    assert [record.name for record in caplog.records] == ["kane"] * 3
+    assert [record.message for record in caplog.records] == [
+        "model: 20 % after 10 s (t = 3 s)",
+        "model: 40 % after 20 s (t = 3 s)",
+        "model: 80 % after 40 s (t = 3 s)",
+    ]
+
+
+def test_a_report_of_a_run_has_its_time_steps_and_events(monkeypatch, caplog):
+    clock = itertools.count(0.0, 11.0)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: False)
+    model = kane.Model("ball", gravity=(0, -9.81, 0))
+    slide = model.connect(model.ground, model.body("ball", mass=1.0), kane.Prismatic("y", axis="y"))
+    model.stop(slide, lower=0.0, restitution=0.5)
+    kane.simulate(kane.build(kane.formulate(model)), until=1.0, q={"y": 1.0})
+    assert re.fullmatch(r"ball: 100 % after 11 s \(t = 1 s of 1 s, \d+ steps, \d+ events\)", caplog.records[0].message)

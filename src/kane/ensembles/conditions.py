@@ -17,11 +17,17 @@ from kane.expression.node import Expr
 from kane.formulation.parameter_bounds import given_parameters
 from kane.model.joints.joint import Joint
 from kane.model.named_vector import named_vector, position
+from kane.native.arrays import Course, Trajectories
 from kane.simulation.asked.inputs import Samples
 from kane.simulation.asked.sampled import Sampled
 from kane.simulation.layout import Layout
 
 Array = NDArray[np.float64]
+
+
+def course_of(course: Course, trajectories: Trajectories, i: int) -> Course:
+    """The course of one trajectory, whose steps end at times of its own."""
+    return course._replace(stops=trajectories.stops[i if len(trajectories.stops) > 1 else 0])
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kane.ensembles.conditions import Conditions
+from kane.ensembles.conditions import Conditions, course_of
 from kane.errors import ModelError, SimulationError
 from kane.native.arrays import DONE, FINISHED, REJECTED, STUCK, WAITING, Course, Trajectories
 from kane.simulation.failure import passages
@@ -81,7 +81,7 @@ class OneByOne:
         if stop.is_set():
             return
         try:
-            march = own.march(self.course, found.starts[i])
+            march = own.march(course_of(self.course, found, i), found.starts[i])
             outcome = run_march(march, own.advance(self.method), go_on)
             found.steps[i], found.rejected[i] = march.store.counts[DONE], march.store.counts[REJECTED]
             if outcome in FAILURES.values():

@@ -12,13 +12,14 @@ import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.inertia_left import require_inertia
-from kane.ensembles.conditions import Conditions, split_inputs
+from kane.ensembles.conditions import Conditions, course_of, split_inputs
 from kane.ensembles.ensemble import Ensemble
 from kane.ensembles.settled import SettledLanes
 from kane.errors import ModelError, shown, warn
-from kane.native.arrays import FINISHED, SWITCHES, TIME, WAITING, Course, Trajectories
+from kane.native.arrays import FINISHED, SWITCHES, TIME, WAITING, Course, Matrix, Trajectories
 from kane.progress import ProgressBar
-from kane.simulation.asked.course import Span, free_course
+from kane.simulation.asked.course import Span, free_course, inside
+from kane.simulation.asked.stops import Stops
 from kane.simulation.beginning_slip import tolerate
 from kane.simulation.inside import refuse_starts
 from kane.simulation.integrators.explicit import Adaptive
@@ -64,7 +65,7 @@ def simulate_many(
         times: at which states are recorded besides the first and the last, from start to until [s]; by default those
             two alone.
         start: first time [s].
-        progress: called with the fraction done every 50 ms or so; by default a bar on terminals, for long runs.
+        progress: called with the fraction done every 50 ms or so; by default as ``simulate`` shows it.
 
     Returns:
         The ensemble. Ctrl-C ends it early: what was computed is returned, with a warning, and marked interrupted.
@@ -87,7 +88,7 @@ def simulate_many(
         require_inertia(dyn, conditions.parameters)
     refuse_starts(dyn, span.start, np.column_stack([conditions.q, conditions.u]), conditions.parameters)
     problem = pose(dyn, expressions, None, ())
-    course = free_course(*span, problem.plan.tables())
+    course = free_course(*span)
     with ProgressBar(problem.layout.model) as bar:
         listener = told(progress, bar)
         failures = conditions.settle(problem.layout, dyn)
@@ -188,12 +189,24 @@ def _trajectories(
         starts=starts,
         inputs=conditions.inputs,
         stages=np.ascontiguousarray((problem.settle or problem.rhs).stage(conditions.parameters)),
+        stops=_stops(problem, conditions, course),
         rows=rows,
         last=np.zeros((n, 1 + starts.shape[1])),
         steps=np.zeros(n, np.int64),
         rejected=np.zeros(n, np.int64),
         status=np.full(n, WAITING),
     )
+
+
+def _stops(problem: Problem, conditions: Conditions, course: Course) -> Matrix:
+    """The stops of each trajectory, see ``Trajectories``."""
+    eqs, span = problem.dyn.equations, (course.start, course.until)
+    given = dict(zip((*eqs.parameters, *eqs.inputs), (*conditions.parameters.T, *conditions.inputs.T), strict=True))
+    each = [inside(*span, bends) for bends in Stops(problem).of_rows(span, given)]
+    found = np.full((len(each), max(map(len, each))), course.until)
+    for row, own in zip(found, each, strict=True):
+        row[: len(own)] = own
+    return found
 
 
 def _reason(problem: Problem, conditions: Conditions, course: Course, trajectories: Trajectories, i: int) -> str:
@@ -209,6 +222,6 @@ def _as_single_run(
 ) -> tuple[Problem, March]:
     """Trajectory i as a run of its own, at the last state that it reached."""
     own = problem.of_values(conditions.row("parameters", i), conditions.row("inputs", i))
-    march = own.march(course, trajectories.last[i, 1:])
+    march = own.march(course_of(course, trajectories, i), trajectories.last[i, 1:])
     march.store.clock[TIME] = trajectories.last[i, 0]
     return own, march

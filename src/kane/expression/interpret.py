@@ -35,12 +35,14 @@ def interpret(roots: Sequence[Expr], values: Mapping[Expr, Any], functions: Any 
         roots: expressions.
         values: a number, or an array, for every leaf they depend on.
         functions: namespace with sin, cos, ..., sqrt, fabs, sign, minimum, maximum, where; NumPy by default.
-            Its ``number``, where it has one, is applied to the values, the constants and what splines give.
+            Its ``number``, where it has one, is applied to the values, the constants and what splines give, and its
+            ``spline``, where it has one, gives the value of a table.
 
     Raises:
         ExpressionError: a leaf has no value.
     """
     number = getattr(functions, "number", lambda x: x)
+    spline = getattr(functions, "spline", lambda table, x: number(table.value(x)))
     known: dict[Expr, Any] = {node: number(value) for node, value in values.items()}
     with np.errstate(all="ignore"):
         for node in reachable(roots):
@@ -51,7 +53,7 @@ def interpret(roots: Sequence[Expr], values: Mapping[Expr, Any], functions: Any 
             elif not node.args:
                 raise ExpressionError(f"no value was given for the {OPERATIONS[node.op].name} {name_of(node)}")
             elif node.op == SPLINE:
-                known[node] = number(node.data.value(known[node.args[0]]))
+                known[node] = spline(node.data, known[node.args[0]])
             else:
                 meaning = OPERATIONS[node.op].meaning
                 assert meaning is not None

@@ -216,7 +216,8 @@ class Course(NamedTuple):
         steps: how many fixed steps.
         every: every how many steps the state is recorded (the last state always is); zero: at ``times``.
         times: of the records, the first one included, in the order of the run [s].
-        stops: times at which steps have to end, because an input is not smooth there; the last is ``until`` [s].
+        stops: times at which steps have to end, because an input is not smooth there, or an expression of time bends
+            the other way; the last is ``until`` [s].
     """
 
     start: float
@@ -330,6 +331,7 @@ class Trajectories(NamedTuple):
         starts: initial states [q, u], (n, nx).
         inputs: (n, inputs), or one row for all.
         stages: values that depend on parameters only, (n, n_stage), or one row for all.
+        stops: times at which steps have to end, ``until`` last and repeated, (n, most), or one row for all [s].
         rows: the record [t, q, u] of each, (n, times, 1 + nx).
         last: the last state reached [t, q, u], (n, 1 + nx).
         steps, rejected: how many, (n,).
@@ -340,6 +342,7 @@ class Trajectories(NamedTuple):
     starts: Matrix
     inputs: Matrix
     stages: Matrix
+    stops: Matrix
     rows: Matrices
     last: Matrix
     steps: Indices

@@ -30,7 +30,7 @@ from kane.native.arrays import (
 )
 from kane.native.call import native_inline, native_loop
 from kane.native.memory import recall, remember
-from kane.native.modes import AGAIN, STANDS, cut_step, has_guards, is_full, land
+from kane.native.modes import AGAIN, STANDS, cut_step, forget, has_guards, is_full, land
 from kane.native.state import is_finite, slope, wants_rows_within
 from kane.native.step import begin_step, end_step, settle_end
 
@@ -73,13 +73,16 @@ def march_explicit(
         if counts[ENDED] > 0 or clock[TIME] == course.until or is_full(system, store):
             break
         t, first, error = clock[TIME], counts[STARTED] == 0, 0.0
-        ahead = course.stops[counts[STOP]] if free else fixed_step(course, clock, counts)[1]
+        if not free:
+            divide_step(course, clock, counts)
+        stop = course.stops[counts[STOP]]
+        ahead = stop if free else fixed_step(course, clock, counts)[1]
         status = begin_step(system, tables, watch, store, 0.5 * (t + ahead))
         if status != GOING:
             return status
         if first and free:
             first_step(system, interpolated, course, store, scheme)
-        h, t1 = free_step(course, clock, counts, scheme.largest) if free else fixed_step(course, clock, counts)
+        h, t1 = free_step(stop, clock, scheme.largest) if free else fixed_step(course, clock, counts)
         _stages(system, interpolated, store, scheme, t, h, t1)
 
         if not is_finite(y) and not free:
@@ -103,7 +106,7 @@ def march_explicit(
             if found != STANDS:
                 return found
         if free:
-            accept_step(clock, counts, scheme, h, error, t1 == course.stops[counts[STOP]])
+            accept_step(clock, counts, scheme, h, error, t1 == stop)
         end_step(system, interpolated, course, watch, store, scheme.dense, (t, h, t1), last)
     return GOING
 
@@ -120,9 +123,22 @@ def fixed_step(course: Any, clock: Any, counts: Any) -> tuple[float, float]:
 
 
 @native_inline
-def free_step(course: Any, clock: Any, counts: Any, largest: float) -> tuple[float, float]:
+def divide_step(course: Any, clock: Any, counts: Any) -> None:
+    """Cut a step of the grid so that it ends at the next stop, where that lies within the step."""
+    t, way = clock[TIME], 1.0 if course.until >= course.start else -1.0
+    near = 4.0 * ROUNDING * max(abs(course.start), abs(course.until))
+    while counts[STOP] + 1 < course.stops.size and (course.stops[counts[STOP]] - t) * way <= near:
+        counts[STOP] += 1
+        forget(clock)
+    stop = course.stops[counts[STOP]]
+    if clock[CUT_STEP] == 0.0 and (fixed_step(course, clock, counts)[1] - stop) * way > near:
+        clock[CUT_STEP] = stop - t
+
+
+@native_inline
+def free_step(stop: float, clock: Any, largest: float) -> tuple[float, float]:
     """Length and end of the step to try: the wanted one, or what ends at the next stop, in two halves if need be."""
-    t, h, stop = clock[TIME], clock[NEXT_STEP], course.stops[counts[STOP]]
+    t, h = clock[TIME], clock[NEXT_STEP]
     if clock[CUT_STEP] != 0.0:
         return clock[CUT_STEP], t + clock[CUT_STEP]
     if abs(h) > largest:
@@ -148,6 +164,7 @@ def accept_step(clock: Any, counts: Any, scheme: Any, h: float, error: float, at
     clock[LAST_ERROR] = max(error, 1e-4)
     if at_stop and counts[STOP] + 1 < 2**62:
         counts[STOP] += 1
+        forget(clock)
 
 
 @native_inline

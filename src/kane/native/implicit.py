@@ -18,7 +18,7 @@ from kane.native.arrays import (
     Watch,
 )
 from kane.native.call import native_inline, native_loop
-from kane.native.explicit import fixed_step
+from kane.native.explicit import divide_step, fixed_step
 from kane.native.memory import recall, remember
 from kane.native.modes import AGAIN, STANDS, cut_step, has_guards, is_full, land
 from kane.native.state import is_finite, slope
@@ -64,6 +64,7 @@ def march_implicit(
         if counts[ENDED] > 0 or clock[TIME] == course.until or is_full(system, store):
             break
         t = clock[TIME]
+        divide_step(course, clock, counts)
         status = begin_step(system, tables, watch, store, 0.5 * (t + fixed_step(course, clock, counts)[1]))
         if status != GOING:
             return status

@@ -19,6 +19,7 @@ from kane.native.arrays import (
     REJECTED,
     RHS,
     STARTED,
+    STOP,
     STUCK,
     TIME,
     Block,
@@ -87,7 +88,7 @@ def march_lanes(
                 carried += 1
         if carried == 0 or (carried < lanes and queue[MORE] != 0):
             break
-        _stages(single, course, block, scheme)
+        _stages(single, block, trajectories, scheme)
         _errors(single[0].quaternions, block, scheme)
         extend = False
         for lane in range(lanes):
@@ -235,7 +236,8 @@ def _advance(single: Any, course: Any, block: Any, trajectories: Any, scheme: An
             end_lane(block, trajectories, lane, found)
             return
     store = _lane(single, block, trajectories, lane)
-    accept_step(store.clock, store.counts, scheme, h, block.sizes[0, lane], t1 == course.until)
+    at_stop = t1 == _next_stop(block, trajectories, lane)
+    accept_step(store.clock, store.counts, scheme, h, block.sizes[0, lane], at_stop)
     end_step(system, tables[1], course, watch, store, scheme.dense, (t, h, t1), scheme.last)
     if t1 == course.until:
         end_lane(block, trajectories, lane, FINISHED)
@@ -262,14 +264,21 @@ def _cut_lane(single: Any, course: Any, block: Any, scheme: Any, lane: int) -> i
 
 
 @native_inline
-def _stages(single: Any, course: Any, block: Any, scheme: Any) -> None:
+def _next_stop(block: Any, trajectories: Any, lane: int) -> float:
+    """The time at which a step of a lane has to end next."""
+    stops = trajectories.stops
+    return float(stops[block.carries[lane] if stops.shape[0] > 1 else 0, block.counts[lane, STOP]])
+
+
+@native_inline
+def _stages(single: Any, block: Any, trajectories: Any, scheme: Any) -> None:
     """Choose the steps, and fill the slopes up to the last stage; y is then the end of the steps."""
     lanes, last = len(block.lanes), scheme.last
     for lane in range(lanes):
         block.steps[0, lane] = block.steps[2, lane] = block.clock[lane, TIME]
         block.steps[1, lane] = 0.0
         if block.carries[lane] != IDLE:
-            h, t1 = free_step(course, block.clock[lane], block.counts[lane], scheme.largest)
+            h, t1 = free_step(_next_stop(block, trajectories, lane), block.clock[lane], scheme.largest)
             block.steps[1, lane], block.steps[2, lane] = h, t1
     for s in range(1, last + 1):
         _stage(block, scheme, s)

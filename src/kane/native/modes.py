@@ -142,6 +142,12 @@ def stand(clock: Any, counts: Any, ends: Any, t1: float) -> None:
 
 
 @native_inline
+def forget(clock: Any) -> None:
+    """Forget the guards at the ends of the last steps, because they may vary in another way from now on."""
+    clock[CLOCK:] = math.nan
+
+
+@native_inline
 def first_guard(system: Any, interpolated: Any, store: Any, dense: Any, span: Any) -> float:
     """The part of the step just behind which the first guard is negative; NONE, or NaN where a guard is no number.
 
@@ -237,9 +243,8 @@ def _first_dip(guards: Any, context: Any, store: Any, dense: Any, span: Any) -> 
 def _below_zero(guards: Any, context: Any, store: Any, dense: Any, span: Any, where: Any) -> float:
     """A place between low and high at which guard e is negative, by golden section; NONE where its least value is not.
 
-    A gap counts as zero while it opens, so that on equal values the earlier side is the one to look at. At each step
-    lines through the new values and their neighbours bound what is convex from below: where none of them comes down to
-    zero within the bracket, the search ends. Where a guard hardly varies it would else run on rounding.
+    A gap counts as zero while it opens, so that on equal values the earlier side is the one to look at. Lines through
+    the new values and their neighbours bound a convex guard from below: the search ends where no line reaches zero.
 
     Args:
         guards, context, store, dense, span: as for ``first_guard``.
@@ -256,15 +261,11 @@ def _below_zero(guards: Any, context: Any, store: Any, dense: Any, span: Any, wh
         at_right = guards.out[e]
         if at_right < 0.0:
             return right
-        # at the far end of each part, the line through the two values beside the part
+        # of each part, the line through the two nearest values outside of it
         outer, inner = (left - low) / (right - left), (right - left) / (left - low)
-        least = min(
-            at_left - max(0.0, at_right - at_left) * outer,
-            at_right - max(0.0, at_left - at_right) * outer,
-            at_left - max(0.0, at_low - at_left) * inner,
-            at_right - max(0.0, at_high - at_right) * inner,
-        )
-        if least > 0.0:
+        left_least = at_left - max((at_right - at_left) * outer, (at_low - at_left) * inner, 0.0)
+        right_least = at_right - max((at_left - at_right) * outer, (at_high - at_right) * inner, 0.0)
+        if min(left_least, right_least) > 0.0:
             return NONE
         if at_left <= at_right:
             high, at_high = right, at_right
@@ -371,8 +372,7 @@ def _change_once(system: Any, interpolated: Any, store: Any) -> int:
         store.counts[WANTED] = key
         return UNKNOWN_MODE
     store.counts[MISSED] = 0
-    for k in range(PASSED):  # what was before says nothing of the next mode
-        store.clock[CLOCK + k * (1 + automaton.guards.out.size)] = math.nan
+    forget(store.clock)  # what was before says nothing of the next mode
     note = store.changes[store.counts[CHANGED]]
     store.counts[CHANGED] += 1
     note[CHANGE_TIME], note[CHANGE_ROWS], note[CHANGE_FOUND] = t, store.counts[ROWS], store.counts[FOUND]

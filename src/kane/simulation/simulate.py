@@ -10,10 +10,11 @@ import numpy as np
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError, shown, warn
 from kane.expression.arguments import listed
-from kane.native.arrays import CHANGE_TIME, CHANGED, ROWS, Course
+from kane.native.arrays import CHANGE_TIME, CHANGED, DONE, FOUND, ROWS, Course
 from kane.progress import ProgressBar
 from kane.simulation.asked.course import Span, fixed_course, free_course
 from kane.simulation.asked.events import Event
+from kane.simulation.asked.stops import Stops
 from kane.simulation.failure import passages
 from kane.simulation.inside import refuse_start
 from kane.simulation.integrators.integrator import Integrator
@@ -71,7 +72,8 @@ def simulate(
         parameters: array, or dict from some of the names to numbers; defaults for the others.
         start: first time [s].
         charts: that gimbals may take other angles near their singularities, and how near; not unless given.
-        progress: called with the fraction done every 50 ms or so; by default a bar on terminals, for long runs.
+        progress: called with the fraction done every 50 ms or so; by default a bar on terminals, for long runs, and
+            elsewhere a warning of the logger "kane" after 10 s, 20 s, 40 s and so on.
 
     Returns:
         The trajectory. Ctrl-C ends a run early: the trajectory up to the state reached, which is its last record, is
@@ -99,6 +101,7 @@ def simulate(
         posed = pose(dyn, inputs, parameters, events, charts)
         problem, x = posed.switching.start(posed, start, q, u)
         march = problem.march(_course(method, problem, span, dt), x)
+        bar.detail = lambda: _report(march)
         try:
             outcome = run_march(march, problem.advance(method), _told_and_renewed(march, listener))
             attributes = _attributes((problem, march, outcome), method)
@@ -137,6 +140,13 @@ def _so_far(problem: Problem, march: March, method: Integrator) -> Trajectory | 
     return found
 
 
+def _report(march: March) -> str:
+    """Time, steps and events of a run so far, in words."""
+    counts = march.store.counts
+    found = f"{int(counts[DONE]):,} steps, {int(counts[FOUND] + counts[CHANGED]):,} events"
+    return f"(t = {march.time:.6g} s of {march.course.until:.6g} s, {found})"
+
+
 def _told_and_renewed(march: March, listener: Callable[[float], None]) -> Callable[[float], None]:
     """What is called after each chunk of a march."""
 
@@ -173,5 +183,6 @@ def _method(integrator: Integrator | None, dt: float | None) -> Integrator:
 
 def _course(method: Integrator, problem: Problem, span: Span, dt: float | None) -> Course:
     if method.fixed:
-        return fixed_course(span.start, span.until, USUAL_STEP if dt is None else dt, span.every, span.times)
-    return free_course(*span, problem.plan.tables())
+        dt = USUAL_STEP if dt is None else dt
+        return fixed_course(*span[:2], dt, *span[2:], stops=Stops(problem))
+    return free_course(*span, Stops(problem).between(*span[:2]))

@@ -31,6 +31,7 @@ from kane.native.arrays import (
 )
 from kane.simulation.asked.course import ahead_course, grid_course, step_length
 from kane.simulation.asked.events import Event, Occurrence, event_names
+from kane.simulation.asked.stops import Stops
 from kane.simulation.inside import refuse_start
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk8 import RK8
@@ -88,7 +89,7 @@ class Stepper:
         self._revisions = Revisions(posed, lambda revised: pose(revised, inputs, parameters, watched, charts))
         self._problem, x = posed.switching.start(posed, t, q, u)
         self._names = event_names(watched)
-        self._march = self._problem.march(ahead_course(t, t, ()), x)
+        self._march, self._stops = self._problem.march(ahead_course(t, t), x), Stops(self._problem, inputs_vary=True)
         self._x, self._found = x, np.zeros((0, 2 + len(x)))
         self._tell()
 
@@ -248,7 +249,7 @@ class Stepper:
         problem, march = self._problem, self._march
         t, q, u = self.time, self.q, self.u
         self._problem = due[-1].problem
-        self._march = self._problem.march(ahead_course(t, t, ()), march.x)
+        self._march = self._problem.march(ahead_course(t, t), march.x)
         self._march.x[:], self._march.system.inputs[:] = march.x, march.system.inputs
         self._march.sampler = march.sampler
         self._problem.switching.take_over(self._march, march)
@@ -317,9 +318,12 @@ class Stepper:
     def _course(self, dt: float) -> Course:
         march, t = self._march, self._march.time
         dt = step_length(dt, t)
+        if self._stops.problem is not self._problem:
+            self._stops = Stops(self._problem, inputs_vary=True)
         if not self._method.fixed:
-            return ahead_course(t, t + dt, march.tables[:2])
+            return ahead_course(t, t + dt, self._stops.between(t, t + dt))
+        bends = self._stops.within_steps(t, t + dt, dt)
         if march.course.step != dt or march.store.counts[ENDED]:
             march.store.counts[DONE] = 0
-            return grid_course(t, dt, 1)
-        return grid_course(march.course.start, dt, int(march.store.counts[DONE]) + 1)
+            return grid_course(t, dt, 1, bends)
+        return grid_course(march.course.start, dt, int(march.store.counts[DONE]) + 1, bends)

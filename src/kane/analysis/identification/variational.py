@@ -22,6 +22,7 @@ from kane.errors import ModelError, SimulationError
 from kane.native.arrays import DONE
 from kane.native.variations import vary_forwards
 from kane.simulation.asked.course import free_course
+from kane.simulation.asked.stops import Stops
 from kane.simulation.integrators.explicit import Explicit, scheme
 from kane.simulation.march import March
 from kane.simulation.modes.pose import pose
@@ -193,7 +194,7 @@ class Variational:
         """A stretch with all of its steps."""
         problem = self.problem.of_values(parameters, self.problem.plan.constants)
         start, until = float(times[0]), float(times[-1])
-        march = problem.march(free_course(start, until, 1, None, problem.plan.tables()), x0)
+        march = problem.march(free_course(start, until, 1, None, Stops(problem).between(start, until)), x0)
         most = MOST_STEPS * len(times)
 
         def watched(fraction: float) -> None:

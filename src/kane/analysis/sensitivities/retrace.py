@@ -30,6 +30,7 @@ from kane.simulation import integrators
 from kane.simulation.asked.closed_loop import with_laws
 from kane.simulation.asked.course import fixed_course, free_course
 from kane.simulation.asked.inputs import InputPlan
+from kane.simulation.asked.stops import Stops
 from kane.simulation.integrators import RK8
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.integrator import Integrator
@@ -149,9 +150,9 @@ def _marched(run: Trajectory, problem: Problem, method: Explicit) -> March:
     """
     start, until = float(run.time[0]), float(run.time[-1])
     if method.fixed:
-        course = fixed_course(start, until, float(run.to_xarray().attrs["dt"]), 1, None)
+        course = fixed_course(start, until, float(run.to_xarray().attrs["dt"]), 1, None, stops=Stops(problem))
     else:
-        course = free_course(start, until, 1, None, problem.plan.tables())
+        course = free_course(start, until, 1, None, Stops(problem).between(start, until))
     begin, x = problem, np.concatenate([run.q[0], run.u[0]])
     if isinstance(problem.switching, ChartSwitching):
         begin, x = problem.switching.start(problem, start, run.q[0], run.u[0])

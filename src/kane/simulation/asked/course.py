@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from kane.errors import ModelError, shown
 from kane.expression.arguments import number, numbers, whole
-from kane.native.arrays import Course, Tables, Vector
+from kane.native.arrays import Course, Vector
+
+if TYPE_CHECKING:
+    from kane.simulation.asked.stops import Stops
 
 # Unless told otherwise about this many states of fixed steps are kept: plenty for a picture, little to store.
 USUAL_ROWS = 10_000
 # Where steps are free the records are interpolated, and lie this many equal parts of the span apart.
 USUAL_PARTS = 1_000
+NEVER: Vector = np.zeros(0)
 
 
 class Span(NamedTuple):
@@ -46,8 +49,10 @@ class Span(NamedTuple):
         return cls(start, until, None if every is None else whole(every, "every", 1), record_times(times, start, until))
 
 
-def fixed_course(start: float, until: float, dt: float, every: int | None, times: Vector | None) -> Course:
-    """From start to until with steps of dt, of which the last may be shorter.
+def fixed_course(
+    start: float, until: float, dt: float, every: int | None, times: Vector | None, *, stops: Stops | None = None
+) -> Course:
+    """From start to until with steps of dt, of which the last may be shorter, and those within which there are bends.
 
     Raises:
         ModelError: dt is not positive or too small.
@@ -57,20 +62,20 @@ def fixed_course(start: float, until: float, dt: float, every: int | None, times
     steps = math.ceil(abs(until - start) / dt * (1.0 - 1e-12))
     if every is None and times is None:
         every = max(1, -(-steps // USUAL_ROWS))
-    stops = np.array([until], dtype=float)
+    within = inside(start, until, stops.within_steps(start, until, dt) if stops else NEVER)
     step = math.copysign(dt, until - start)
-    return Course(start, until, step, steps, every or 0, _records(times), stops)
+    return Course(start, until, step, steps, every or 0, _records(times), within)
 
 
-def grid_course(start: float, dt: float, k: int) -> Course:
+def grid_course(start: float, dt: float, k: int, bends: Vector = NEVER) -> Course:
     """The k-th step, and no more, of those of dt from start; nothing is recorded but its end."""
     until = start + k * dt
-    return Course(start, until, dt, k + 1, 0, _records(None), np.array([until]))
+    return Course(start, until, dt, k + 1, 0, NEVER, inside(until - dt, until, bends))
 
 
-def ahead_course(start: float, until: float, tables: Sequence[Tables]) -> Course:
+def ahead_course(start: float, until: float, stops: Vector = NEVER) -> Course:
     """From start to until with steps that the integrator chooses; nothing is recorded but the end."""
-    return free_course(start, until, None, _records(None), tables)
+    return free_course(start, until, None, NEVER, stops)
 
 
 def step_length(dt: Any, latest: float) -> float:
@@ -87,16 +92,17 @@ def step_length(dt: Any, latest: float) -> float:
     return dt
 
 
-def free_course(
-    start: float, until: float, every: int | None, times: Vector | None, tables: Sequence[Tables]
-) -> Course:
-    """From start to until with steps that the integrator chooses, ending at every sample of an input."""
+def free_course(start: float, until: float, every: int | None, times: Vector | None, stops: Vector = NEVER) -> Course:
+    """From start to until with steps that the integrator chooses, ending at every stop."""
     if every is None and times is None:
         times = np.linspace(start, until, USUAL_PARTS + 1 if until != start else 1)
-    samples = np.unique(np.concatenate([np.zeros(0), *(table.times for table in tables)]))
-    inside = samples[(samples > min(start, until)) & (samples < max(start, until))]
-    stops = np.append(inside if until >= start else inside[::-1], float(until))
-    return Course(start, until, 0.0, 0, every or 0, _records(times), stops)
+    return Course(start, until, 0.0, 0, every or 0, _records(times), inside(start, until, stops))
+
+
+def inside(start: float, until: float, times: Vector) -> Vector:
+    """The increasing times that lie inside, in the order of the run, then the end."""
+    found = times[(times > min(start, until)) & (times < max(start, until))]
+    return np.append(found if until >= start else found[::-1], float(until))
 
 
 def record_times(times: Any, start: float, until: float) -> Vector | None:
@@ -121,4 +127,4 @@ def record_times(times: Any, start: float, until: float) -> Vector | None:
 
 
 def _records(times: Vector | None) -> Vector:
-    return np.zeros(0) if times is None else times
+    return NEVER if times is None else times

@@ -26,10 +26,11 @@ class Event:
     A zero that is touched and not crossed is no event, and neither is a start at zero; one that is reached exactly at
     the last time of the run is an event.
 
-    A step is looked at in four equal parts, and two changes within one part may go unseen. Steps are as long as the
-    motion allows and know nothing of the expression: one that changes faster than the motion, such as sin(1000 t) or a
-    peak of a few milliseconds, is missed. Where two changes may lie a time T apart, give steps shorter than 4 T:
-    ``kane.RK8(max_step=3 * T)``, or fixed steps by ``dt``.
+    The expression is evaluated at four equal parts of each step, and two changes within one part may go unseen.
+    Integrators that choose their steps end a step where an expression of time alone bends the other way, has a kink or
+    jumps. So they miss no peak of time. Otherwise steps are as long as the motion allows, and an expression of the
+    state that changes faster, such as sin(1000 q), may be missed. Fixed steps may also miss expressions of time. Where
+    two changes may lie a time T apart, give steps shorter than 4 T: ``kane.RK8(max_step=3 * T)``, or ``dt``.
 
     Attributes:
         expression: of coordinates, speeds, rates, measures, time, parameters and inputs.

@@ -94,7 +94,8 @@ class BDF(Integrator):
             end_external(march.system, march.tables, course, march.watch, store, DENSE, (t, t1 - t, t1))
             at_stop = t1 == stop and t1 != course.until
             store.counts[STOP] += at_stop
-            store.counts[KNOWN] = not (march.memory.is_astray() or at_stop or guarded)
+            jumps = at_stop and any(table.column.size for table in march.tables[:2])
+            store.counts[KNOWN] = not (march.memory.is_astray() or jumps or guarded)
         return Status.GOING
 
 

@@ -22,6 +22,7 @@ from kane.native.arrays import (
     ROWS,
     SETTLE,
     STATE_BEFORE,
+    STOP,
     TIME,
 )
 from kane.native.contacts.header import ADOPTED
@@ -71,6 +72,7 @@ def step_over(march: March, functions: ContactFunctions, changes: Changes) -> bo
     note[STATE_BEFORE + nx : STATE_BEFORE + 2 * nx] = store.x
     note[STATE_BEFORE + 2 * nx :] = found[nx + 1 :]
     store.counts[CHANGED] += 1
+    store.counts[STOP] = np.count_nonzero((march.course.stops - march.time) * march.way <= 0.0)
     store.counts[[KNOWN, MISSED, CUTS]], store.clock[CUT_STEP] = 0, 0.0
     return True
 

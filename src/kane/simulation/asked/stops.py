@@ -1,0 +1,81 @@
+"""Times at which the steps of a run have to end, because of samples of inputs and of expressions of time alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kane.expression.node import Expr
+from kane.native.arrays import Vector
+from kane.simulation.asked.bends import Rows, bends, of_time_alone
+
+if TYPE_CHECKING:
+    from kane.simulation.problem import Problem
+
+# A window that follows another is so many times as long, up to so many times what is asked for.
+LONGER, LONGEST = 2, 1024
+
+
+@dataclass
+class Stops:
+    """The times of a problem, found in windows: what goes on in short steps does not look for them in each step.
+
+    Attributes:
+        problem: what is integrated.
+        inputs_vary: whether inputs that are constants may be set during the run.
+    """
+
+    problem: Problem
+    inputs_vary: bool = False
+    _expressions: tuple[Expr, ...] = field(init=False)
+    _window: tuple[float, float] = (math.nan, math.nan)
+    _bends: Vector = field(default_factory=lambda: np.zeros(0))
+    _length: int = 1
+
+    def __post_init__(self) -> None:
+        p, eqs = self.problem, self.problem.dyn.equations
+        constants = frozenset([*eqs.parameters, *self._constant_inputs()])
+        functions = [f for f in (p.rhs, p.guards, p.signals) if f is not None]
+        self._expressions = of_time_alone(functions, eqs.t, constants)
+
+    def between(self, start: float, until: float) -> Vector:
+        """All of them, increasing, between two times [s]; some more may lie outside."""
+        samples = [table.times for table in self.problem.plan.tables()]
+        return np.unique(np.concatenate([self.bends(start, until), *samples]))
+
+    def bends(self, start: float, until: float) -> Vector:
+        """Where expressions of time alone bend, see ``bends``."""
+        low, high = min(start, until), max(start, until)
+        if self._expressions and not (self._window[0] <= low and high <= self._window[1]):
+            follows = self._window[0] <= low <= self._window[1] < high
+            self._length = min(LONGER * self._length, LONGEST) if follows else 1
+            self._window = (low, low + self._length * (high - low)) if follows else (low, high)
+            self._bends = self.of_rows(self._window, {})[0]
+        return self._bends
+
+    def within_steps(self, start: float, until: float, dt: float) -> Vector:
+        """Bends for steps of dt: those that lie nearer than dt to another, where a mode may end between them."""
+        if self.problem.guards is None:
+            return np.zeros(0)
+        found = self.bends(start - dt, until + dt)
+        near = np.diff(found) < dt
+        return found[np.append(near, False) | np.append(False, near)] if len(found) else found
+
+    def of_rows(self, span: tuple[float, float], given: Mapping[Expr, Rows]) -> list[Vector]:
+        """Bends in a span for rows of values of some parameters and constant inputs; the others are the problem's."""
+        p, eqs = self.problem, self.problem.dyn.equations
+        values = {leaf: np.array([x]) for leaf, x in zip(eqs.parameters, p.parameters, strict=True)}
+        values |= {leaf: np.array([x]) for leaf, x in self._constant_inputs().items()}
+        return bends(self._expressions, eqs.t, values | dict(given), span)
+
+    def _constant_inputs(self) -> dict[Expr, float]:
+        plan, inputs = self.problem.plan, self.problem.dyn.equations.inputs
+        if self.inputs_vary or plan.function is not None:
+            return {}
+        driven = {*plan.samples, *plan.functions, *(c for columns in plan.sampled_laws for c in columns)}
+        driven |= {plan.names.index(name) for name in plan.expressions}
+        return {leaf: plan.constants[i] for i, leaf in enumerate(inputs) if i not in driven}
