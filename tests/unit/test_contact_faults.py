@@ -1,5 +1,6 @@
 """What cannot be run with constraints that come and go ends in an error that says when, and keeps what was computed."""
 
+import math
 import re
 from itertools import count
 from types import SimpleNamespace
@@ -197,3 +198,28 @@ def test_residuals_of_a_run_are_those_of_what_was_in_force_too():
     )
     assert residuals.motion_residual.to_numpy() == pytest.approx(np.where(rests, np.abs(run["y_dot"]), 0.0), abs=1e-18)
     assert residuals.configuration_residual.max() < 1e-11
+
+
+@pytest.mark.parametrize("until", [0.2, 10.0])
+def test_a_switch_that_changes_a_thousand_million_times_a_second_is_named(until):
+    m = kane.Model("cart")
+    slide = m.connect(m.ground, m.body("cart", mass=2.0), kane.Prismatic("x", axis="x"))
+    fast = kane.sin(math.pi * 1e9 * m.time)
+    m.switch(slide.qdot, on=fast, off=-fast, name="gate")
+    m.load(kane.Motor(slide, 1.0))
+    said = r"^'gate' of 'cart' changes again and again at t = \S+ s.*: 20,000 times within .* more; let its conditions"
+    with (
+        pytest.warns(UserWarning, match="bends more than 65,536 times"),
+        pytest.raises(kane.SimulationError, match=said),
+    ):
+        kane.simulate(kane.build(kane.formulate(m)), until=until)
+
+
+def test_a_switch_that_changes_often_comes_to_the_end_of_its_run():
+    m = kane.Model("cart")
+    slide = m.connect(m.ground, m.body("cart", mass=2.0), kane.Prismatic("x", axis="x"))
+    often = kane.sin(math.pi * 2e3 * m.time)
+    m.switch(slide.qdot, on=often, off=-often, name="gate")
+    m.load(kane.Motor(slide, 1.0))
+    run = kane.simulate(kane.build(kane.formulate(m)), until=5.0)
+    assert len(run.events) == pytest.approx(10_000, abs=2)

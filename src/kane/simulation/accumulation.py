@@ -14,6 +14,9 @@ from kane.simulation.march import March, Status
 IN_A_ROW, CROWDED = 100, 1e-9
 # So many changes of the mode, anywhere within this part of a run, lead nowhere either.
 MANY, LITTLE = 50_000, 1e-4
+# A constraint that changes FLIPS times, among at most AMONG changes of all, at a rate that needs ENDLESS more changes
+# until the end of the run: a record of ENDLESS changes takes some tens of gigabytes.
+FLIPS, AMONG, ENDLESS = 20_000, 100_000, 1e8
 
 
 def require_end(march: March, names: Sequence[str], before: tuple[int, int], *, fixed: bool, status: Status) -> None:
@@ -33,6 +36,7 @@ def require_end(march: March, names: Sequence[str], before: tuple[int, int], *, 
     """
     events, changes = before
     found = [*_of_events(march, names, events), *_of_modes(march, changes, fixed=fixed, status=status)]
+    found += _of_constraints(march, changes)
     if found:
         raise SimulationError(min(found)[1])
 
@@ -66,8 +70,35 @@ def _of_modes(march: March, before: int, *, fixed: bool, status: Status) -> Iter
             yield march.way * t, said
 
 
-def first_of_many(times: Vector, many: int, within: float) -> int | None:
-    """The place of the first of these times that follows so many within so short a time; None where there is none."""
+def _of_constraints(march: March, before: int) -> Iterator[tuple[float, str]]:
+    """How far into the run a constraint is imposed and deleted, or slips and sticks, too often for the run to end."""
+    first = max(before - AMONG, 0)
+    changes, nx = march.store.changes[first : march.store.counts[CHANGED]], len(march.x)
+    if len(changes) <= FLIPS:
+        return
+    names = march.problem.switching.candidates
+    for name, own in zip(names, changes[:, changes.shape[1] - len(names) :].T, strict=True):
+        places = 1 + np.flatnonzero(np.diff(own))
+        times = changes[places, CHANGE_TIME]
+        left = abs(march.course.until - times[FLIPS:])
+        among = places[FLIPS:] - places[: len(left)] <= AMONG
+        k = first_of_many(times, FLIPS, np.where(among, FLIPS / ENDLESS * left, 0.0))
+        if k is not None:
+            t, x = times[k], changes[places[k], STATE_BEFORE + nx : STATE_BEFORE + 2 * nx]
+            took = abs(t - times[k - FLIPS])
+            said = f"{name!r} of {march.problem.layout.model!r} changes again and again {_where(march, t, x)}: "
+            said += f"{FLIPS:,} times within {took:.3g} s, so that the run takes {FLIPS * left[k - FLIPS] / took:.2g} "
+            yield march.way * t, said + "more; let its conditions change less often, or end the run before"
+
+
+def first_of_many(times: Vector, many: int, within: Vector | float) -> int | None:
+    """Return the place of the first time that follows ``many`` others within a short time; None if no time does.
+
+    Args:
+        times: increasing or decreasing.
+        many: number of times that precede it.
+        within: the short time, one for all, or one for each time from the place ``many`` on.
+    """
     follow = np.flatnonzero(abs(times[many:] - times[:-many]) < within)
     return many + int(follow[0]) if follow.size else None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +35,11 @@ class Switching:
 
     shares_stage: Collection[int] = ()
     slopes_with_guards = False
+
+    @property
+    def candidates(self) -> Sequence[str]:
+        """Names of the constraints that come and go; their statuses end each row of the changes of a march."""
+        return ()
 
     @property
     def attributes(self) -> Mapping[str, Any]:

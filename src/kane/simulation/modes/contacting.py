@@ -192,6 +192,10 @@ class ContactSwitching(Switching):
     def mode(self, march: March) -> NDArray[np.int8]:
         return self._changing(march)[:, STATUS].astype(np.int8)
 
+    @property
+    def candidates(self) -> Sequence[str]:
+        return self._names
+
     def occurrences(self, march: March, mode: NDArray[np.int8]) -> list[Occurrence]:
         state, now = np.concatenate([[march.time], march.x])[None, :], self.mode(march)[None, :]
         functions = self._at(march.problem.key).functions
