@@ -200,7 +200,7 @@ def test_residuals_of_a_run_are_those_of_what_was_in_force_too():
     assert residuals.configuration_residual.max() < 1e-11
 
 
-@pytest.mark.parametrize("until", [0.2, 10.0])
+@pytest.mark.parametrize("until", [1.0, 10.0])
 def test_a_switch_that_changes_a_thousand_million_times_a_second_is_named(until):
     m = kane.Model("cart")
     slide = m.connect(m.ground, m.body("cart", mass=2.0), kane.Prismatic("x", axis="x"))
@@ -221,5 +221,5 @@ def test_a_switch_that_changes_often_comes_to_the_end_of_its_run():
     often = kane.sin(math.pi * 2e3 * m.time)
     m.switch(slide.qdot, on=often, off=-often, name="gate")
     m.load(kane.Motor(slide, 1.0))
-    run = kane.simulate(kane.build(kane.formulate(m)), until=5.0)
-    assert len(run.events) == pytest.approx(10_000, abs=2)
+    run = kane.simulate(kane.build(kane.formulate(m)), until=0.5)
+    assert len(run.events) == pytest.approx(1_000, abs=2)
