@@ -21,6 +21,7 @@ LANE_WIDTHS = (1, 4, 8)
 # Places in ``Store.clock``: the time of x, the next step to try, the last error over the tolerance, the step before it
 # was cut short to end at a stop, and the length to which a step is cut that ends where a guard is negative, else zero.
 # Behind them, where there are guards, PASSED ends of steps in the order of time: the time of each, then the guards.
+# Last come directions of slip at the start of the step, see ``memory``.
 TIME, NEXT_STEP, LAST_ERROR, UNCUT_STEP, CUT_STEP = range(5)
 CLOCK = 5
 PASSED = 3
