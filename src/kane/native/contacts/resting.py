@@ -39,7 +39,7 @@ from kane.native.contacts.impulses import load_rounding, load_velocities, respon
 from kane.native.contacts.mode import DECIDED, decide_slip, row_acceleration
 from kane.native.contacts.momentum import energy_lost, opposed, project, put_quickly
 from kane.native.contacts.motion import in_force
-from kane.native.contacts.quick import REPEATED
+from kane.native.contacts.quick import INDEPENDENT, REPEATED
 from kane.native.contacts.repeating import eliminate
 from kane.native.embedding import call, find_rows
 from kane.native.header import CONSTRAINTS, COORDINATES
@@ -63,7 +63,7 @@ def come_to_rest(a: Any, c: Any, i: Any, work: Any) -> bool:
             normal = c.table[k * TABLE + NORMAL]
             pull, _ = row_acceleration(c, a, k, normal)
             slow = pull < 0.0 and i.v[normal] * i.v[normal] < -2.0 * HOP * pull
-            if slow and not repeats_others(a, c, i, k, work):
+            if slow and not repeats_others(a, c, i, k, REPEATED, work):
                 decide_slip(c, i, k)
                 found = True
     return found
@@ -109,7 +109,8 @@ def _put(b: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> bool:
 def _halt(a: Any, c: Any, i: Any, work: Any) -> bool:
     """Put the normal row of the first candidate in force that is open and approaches; whether there is any.
 
-    Of what repeats rows in force it is noted that its approach does not count.
+    A row that nearly repeats rows in force is not put there, since impulses would be without bound. If it repeats them,
+    its approach does not count.
     """
     nc = c.block[CANDIDATES]
     for k in range(nc):
@@ -120,16 +121,17 @@ def _halt(a: Any, c: Any, i: Any, work: Any) -> bool:
         at = k * CHANGING
         if c.changing[at + STATUS] != OPEN or not approaches(c, i, k):
             continue
-        if not repeats_others(a, c, i, k, work):
+        if not repeats_others(a, c, i, k, INDEPENDENT, work):
             c.changing[at + STATUS], i.group[k] = SLIDING if c.table[k * TABLE + TANGENTS] > 0 else HELD, k
             return True
-        c.changing[at + ARMED] = 0
+        if repeats_others(a, c, i, k, REPEATED, work):
+            c.changing[at + ARMED] = 0
     return False
 
 
 @native_kernel
-def repeats_others(a: Any, c: Any, i: Any, k: int, work: Any) -> bool:
-    """Whether the normal row of a candidate repeats rows in force: it does not raise their rank."""
+def repeats_others(a: Any, c: Any, i: Any, k: int, share: float, work: Any) -> bool:
+    """Whether rows in force leave no more than a share of its square of the normal row of a candidate."""
     p = complementarity_at(work, contact_places(a.head, c.block[CANDIDATES]).complementarity, i.v.size, 0)
     m = 0
     for l in range(c.block[CANDIDATES]):
@@ -141,16 +143,16 @@ def repeats_others(a: Any, c: Any, i: Any, k: int, work: Any) -> bool:
                 p.place[m] = row
                 m += 1
     p.place[m] = c.table[k * TABLE + NORMAL]
-    rank = _rank(i, p, m)
-    return bool(m > 0 and rank != NONE and rank == _rank(i, p, m + 1))
+    rank = _rank(i, p, m, share)
+    return bool(m > 0 and rank != NONE and rank == _rank(i, p, m + 1, share))
 
 
 @native_kernel
-def _rank(i: Any, p: Any, m: int) -> int:
+def _rank(i: Any, p: Any, m: int, share: float) -> int:
     """The rank of the first m rows listed, as elimination sees it; NONE where that is not clear."""
     for r in range(m):
         for s in range(m):
             p.W[r, s] = i.G[p.place[r], p.place[s]]
         p.x[r] = p.W[r, r]
     order = p.place[p.x.size :]
-    return int(eliminate(p.W, p.before, p.x, p.step, order, m, (REPEATED, REPEATED, 0.0, 0.0)))
+    return int(eliminate(p.W, p.before, p.x, p.step, order, m, (share, share, 0.0, 0.0)))
