@@ -112,8 +112,8 @@ def simulate(
     for passage in list(passages(march)) or filter(None, [march.near]):
         warn(passage)
     doubt = "" if method.fixed else _lost(problem, march, method) or record.doubt(**method.settings)
-    if doubt:
-        warn(doubt)
+    for said in filter(None, (doubt, record.jammed())):
+        warn(said)
     return Trajectory(record.labelled(attributes), dyn, method)
 
 

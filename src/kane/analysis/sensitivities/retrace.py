@@ -39,7 +39,7 @@ from kane.simulation.modes.charted import ChartSwitching
 from kane.simulation.modes.charted_contacts import ChartedContactSwitching
 from kane.simulation.modes.pose import pose
 from kane.simulation.problem import Problem
-from kane.simulation.recorded.story import Story
+from kane.simulation.recorded.story import JAMS, Story
 from kane.simulation.recorded.trajectory import Trajectory
 from kane.simulation.run import Outcome, run_march
 from kane.simulation.switching import ONE_MODE
@@ -164,8 +164,13 @@ def _marched(run: Trajectory, problem: Problem, method: Explicit) -> March:
 
 
 def require_no_step_over(name: str, times: Iterable[float], kinds: Iterable[str]) -> None:
-    """The step of Moreau and Jean that passes what no mode does is none whose derivatives are taken."""
+    """Raise if a run has a step of Moreau and Jean or a dynamic jam, which are not derived."""
     for t, kind in zip(times, kinds, strict=True):
+        if kind == JAMS:
+            raise ModelError(
+                f"a contact of {name!r} jams at t = {t:.9g} s (Painleve), where the motion has no derivatives; derive "
+                "a run that ends before"
+            )
         if kind == STEPPED_OVER:
             raise ModelError(
                 f"the run of {name!r} is stepped over at t = {t:.9g} s, by a step of Moreau and Jean, which is not "

@@ -58,11 +58,11 @@ class ContactPlaces(NamedTuple):
     when the change began (m each), impulses of the impacts (m), what is rounding of velocities, and what impulses leave
     of them (m each), impulses in all (m); the speeds before a projection and when
     the change began (n each); what changes in a run as it was (5 nc); what is undecided (nc); scratch of one impact
-    (IMPACT) and of directions of slip (4 nc, and nc, nc); what is noted (3). Of redundant forces:
+    (IMPACT) and of directions of slip (4 nc, and nc, nc); what is noted (4). Of redundant forces:
     equations (n, m), what adds up to nothing (m, m), second derivatives (m + 1, m + 1), and scratch (6, m + 1). Of
     impacts that meet: groups and islands (nc each), members of one (nc), velocities before, impulses and velocities
     of the compression (m each). Of the search: forces in the present mode (m), whether an island is without a mode
-    (nc). Of both: a problem of all rows in blocks of a candidate each.
+    (nc). Of both: a problem of all rows in blocks of a candidate each. For guards: responses of sliding contacts (nc).
     """
 
     every: int
@@ -104,6 +104,7 @@ class ContactPlaces(NamedTuple):
     struck: int
     present: int
     lost: int
+    response: int
     complementarity: int
     end: int
 
@@ -134,7 +135,7 @@ def contact_places(head: Any, nc: Any) -> ContactPlaces:
     body = undecided + nc
     aimed = body + IMPACT
     note = aimed + (4 + nc) * nc
-    E = note + 3
+    E = note + 4
     B = E + n * m
     H = B + m * m
     path = H + (m + 1) * (m + 1)
@@ -142,12 +143,13 @@ def contact_places(head: Any, nc: Any) -> ContactPlaces:
     island, member = group + nc, group + 2 * nc
     struck = member + nc
     present = struck + 3 * m
-    lost, complementarity = present + m, present + m + nc
+    lost = present + m
+    response, complementarity = lost + nc, lost + 2 * nc
     end = complementarity + complementarity_size(m, nc)
     return ContactPlaces(
         every, active, counted, gaps, forces, F, Y, K, N, l, h, remainder, udot, J, Z, G, v, start, impulse,
         rounding, left, total, before, first, kept, undecided, body, aimed, note, E, B, H, path, group, island,
-        member, struck, present, lost, complementarity, end,
+        member, struck, present, lost, response, complementarity, end,
     )  # fmt: skip
 
 

@@ -32,6 +32,7 @@ from kane.native.contacts.header import (
     HOLDING,
     HOLDS,
     IMPOSED,
+    JAMMED,
     NO_MODE,
     NO_ROWS,
     NONE,
@@ -58,14 +59,18 @@ from kane.native.contacts.impulses import (
     jams,
     load_rounding,
     load_velocities,
+    own_response,
     rows_of,
     touches,
 )
 from kane.native.contacts.mode import (
+    EXACT,
     MOVING,
+    SINGULAR,
     decide,
     is_contradicted,
     moves,
+    try_mode,
 )
 from kane.native.contacts.momentum import (
     add_impulses,
@@ -75,7 +80,7 @@ from kane.native.contacts.momentum import (
     push,
 )
 from kane.native.contacts.motion import contacts_of, copy_state, find_gaps, in_force
-from kane.native.contacts.quick import SLOW
+from kane.native.contacts.quick import INDEPENDENT, SLOW
 from kane.native.contacts.resting import adopt, come_to_rest
 from kane.native.contacts.search import search
 from kane.native.embedding import call, find_rows
@@ -113,7 +118,7 @@ def change(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     load_velocities(c, i)
     for row in range(m):
         i.start[row] = i.v[row]
-    i.note[0], i.note[1], i.note[2] = _switch(c, n), NONE, 0
+    i.note[0], i.note[1], i.note[2], i.note[3] = _switch(c, n), NONE, 0, NONE
     unknown = _without_numbers(c, n)
     status = ADOPTED if unknown == NONE else NO_ROWS
     load_rounding(c, i)
@@ -205,14 +210,14 @@ def _without_numbers(c: Any, n: int) -> int:
 def _excursion(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
     """Impulses and the mode that follows; how it ended."""
     jammed = NONE
-    for _ in range(ATTEMPTS):
+    for attempt in range(ATTEMPTS):
         b, rank = in_force(c, stage, work, True), 0
         quick = answer_quickly(b, c, i, rest, stage, work)
         if not quick:
             rank = project(b, c, i, rest, stage, work)
             find_rows(b, rest, stage, work)
             load_impulses(b, c, i, rank)
-        ended = ADOPTED if jammed == NONE else hit(c, i, jammed)
+        ended = ADOPTED if jammed == NONE else _stop(c, i, jammed)
         if ended == ADOPTED:
             ended = collide(b, c, i, work)
         if ended != ADOPTED:
@@ -225,15 +230,17 @@ def _excursion(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
         call(b, UNCONSTRAINED, rest, stage, work, b.free)
         load_velocities(c, i)
         decide(c, i)
-        found = search(b, c, i, rest, stage, work)
+        jammed = _stalled(b, c, i, rest, stage, work) if attempt == 0 else NONE
+        found = jammed == NONE and search(b, c, i, rest, stage, work)
         while found and come_to_rest(b, c, i, work):
             found = search(b, c, i, rest, stage, work)
         if found:
             return ADOPTED
-        jammed = _jammed(c, i)
+        if jammed == NONE:
+            jammed = _jammed(c, i)
         if jammed == NONE:
             return CONTRADICTED if is_contradicted(c, i.note[1]) else NO_MODE
-        i.note[1] = jammed
+        i.note[1] = i.note[3] = jammed
     return NO_MODE
 
 
@@ -244,6 +251,36 @@ def _jammed(c: Any, i: Any) -> int:
         if i.undecided[k] == MOVING and jams(c, i, k):
             return k
     return NONE
+
+
+@native_kernel
+def _stalled(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
+    """Return the first contact that slid until its response vanished (Painleve), else NONE.
+
+    Rounding decides the sign of its free acceleration, so that this sign does not count. Nor does the sign of its force
+    where the response is so small that errors of steps decide it.
+    """
+    tried = False
+    for k in range(c.block[CANDIDATES]):
+        normal, before = c.table[k * TABLE + NORMAL], i.kept[k * CHANGING + STATUS]
+        if i.undecided[k] != MOVING or normal == NONE or before != SLIDING:
+            continue
+        if own_response(c, i, k) < INDEPENDENT * i.G[normal, normal]:
+            if not tried:
+                try_mode(c, a, rest, stage, work)
+                tried = True
+            if c.response[k] < (2.0 * SINGULAR if c.forces[normal] > 0.0 else INDEPENDENT):
+                return k
+    return NONE
+
+
+@native_kernel
+def _stop(c: Any, i: Any, k: int) -> int:
+    """Strike a contact without collision; a response that has vanished counts as negative."""
+    normal = c.table[k * TABLE + NORMAL]
+    size = i.G[normal, normal]
+    i.G[normal, normal] -= max(own_response(c, i, k) + EXACT * size, 0.0)
+    return int(hit(c, i, k))
 
 
 @native_kernel
@@ -283,6 +320,8 @@ def _kind(c: Any, i: Any, k: int) -> int:
     at = k * CHANGING
     before, after = i.kept[at + STATUS], c.changing[at + STATUS]
     normal = c.table[k * TABLE + NORMAL]
+    if k == i.note[3] and before == SLIDING and i.total[normal] != 0.0:
+        return JAMMED
     if i.note[2] == 1 and normal != NONE and i.total[normal] != 0.0:
         return HALTED
     if after == OPEN:

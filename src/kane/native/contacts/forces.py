@@ -152,6 +152,39 @@ def _mark_contradictions(c: Any, a: Any) -> None:
             c.forces[c.active[k]] = -math.copysign(UNBOUNDED_FORCE, c.remainder[k])
 
 
+@native_kernel
+def find_responses(c: Any, sliding: int) -> None:
+    """Responses of sliding contacts: pivots of K by symmetric elimination, the largest first.
+
+    K has the normal accelerations that normal forces make together with their friction, all other rows in force being
+    kept; without friction it is the unit matrix. If its determinant is negative, so is a pivot, and compliant contacts
+    are unstable, however stiff they are.
+
+    Args:
+        c: the Contacts; K and the normal rows N of the sliding contacts are read, ``response`` is written.
+        sliding: number of contacts that slide with friction of their normal forces.
+    """
+    for r in range(sliding):
+        for s in range(sliding):
+            c.B[r, s] = c.K[r, s]
+    for _ in range(sliding):
+        chosen = 0
+        for s in range(1, sliding):
+            if c.B[s, s] > c.B[chosen, chosen]:
+                chosen = s
+        pivot = c.B[chosen, chosen]
+        for k in range(c.block[CANDIDATES]):
+            if c.table[k * TABLE + NORMAL] == int(c.N[chosen]):
+                c.response[k] = pivot
+        c.B[chosen, chosen] = -math.inf
+        for r in range(sliding):
+            if pivot > 0.0 and c.B[r, r] > -math.inf:
+                share = c.B[r, chosen] / pivot
+                for s in range(sliding):
+                    if c.B[s, s] > -math.inf:
+                        c.B[r, s] -= share * c.B[chosen, s]
+
+
 @native_inline
 def add_friction(c: Any, n: int) -> None:
     """Kinetic friction of what slides into the forces, which have the normal ones."""

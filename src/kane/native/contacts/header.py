@@ -74,7 +74,8 @@ def held_at(head: Any, candidates: Any) -> Any:
 
 
 # Kinds of change, of the candidate that caused it. HALTED: impacts that made each other anew were brought to an end.
-NOTHING, IMPOSED, DELETED, SLIPPED, STUCK, REVERSED, BOUNCED, HALTED = range(8)
+# JAMMED: a sliding contact was struck without a collision.
+NOTHING, IMPOSED, DELETED, SLIPPED, STUCK, REVERSED, BOUNCED, HALTED, JAMMED = range(9)
 # How a change ended; the others are errors.
 ADOPTED = 0
 NO_MODE, ENERGY_GAINED, ENDLESS, CONTRADICTED, NOT_FINITE, OPPOSED, NO_ROWS = range(-2, -9, -1)

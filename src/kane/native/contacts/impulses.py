@@ -77,7 +77,7 @@ class Impulses(NamedTuple):
         present: forces in the mode that was tried first, (m,).
         lost: of the first candidate of each island, whether no mode of it was found, see ``search``.
         note: the candidate that caused the change, and the one that struck last or that an error is about, NONE where
-            there is none; whether the impacts were brought to an end.
+            there is none; whether the impacts were brought to an end; the contact that was struck without a collision.
     """
 
     J: Any
@@ -135,7 +135,7 @@ def impulses_of(a: Any, c: Any, work: Any) -> Any:
         vector_at(work, at.aimed + 2 * nc, nc),
         vector_at(work, at.aimed + 3 * nc, nc),
         matrix_at(work, at.aimed + 4 * nc, nc, nc),
-        integers_at(work, at.note, 3),
+        integers_at(work, at.note, 4),
         vector_at(work, at.present, m),
         integers_at(work, at.lost, nc),
     )
@@ -236,11 +236,17 @@ def hit(c: Any, i: Any, k: int) -> int:
 
 
 @native_kernel
-def jams(c: Any, i: Any, k: int) -> bool:
-    """Whether a push at a sliding contact makes it approach: dv_n/dp_n < 0 (Painleve)."""
+def own_response(c: Any, i: Any, k: int) -> float:
+    """Change of the normal velocity of a sliding contact per unit of its normal impulse, with friction: dv_n/dp_n."""
     row, at = k * TABLE, k * CHANGING + 2
     normal, tangent = c.table[row + NORMAL], c.table[row + TANGENT]
     share = i.G[normal, normal]
     for t in range(c.table[row + TANGENTS]):
         share -= c.gaps[k * NUMBERS + KINETIC] * c.along[at + t] * i.G[normal, tangent + t]
-    return bool(share < 0.0 and math.isfinite(share))
+    return float(share)
+
+
+@native_kernel
+def jams(c: Any, i: Any, k: int) -> bool:
+    """Whether a push at a sliding contact makes it approach (Painleve)."""
+    return bool(-math.inf < own_response(c, i, k) < 0.0)

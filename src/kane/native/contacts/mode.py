@@ -51,6 +51,8 @@ from kane.native.header import COORDINATES, ROWS, UNCHOSEN
 # Violations below this share are rounding: of guards, and in the search, where what a guard has seen must count.
 EXACT = 1e-12
 SEARCHED = 0.5 * EXACT
+# Response of a sliding contact, over that without friction, at which it jams: forces have lost half of their digits.
+SINGULAR = 1e-8
 # What is undecided about a candidate: nothing; all; whether it is open or slides.
 DECIDED, STILL, MOVING = range(3)
 
@@ -248,6 +250,8 @@ def _failure(c: Any, i: Any, a: Any, k: int, scale: float) -> Any:
         return -value / max(size, 1e-300), SLIDING if i.undecided[k] == MOVING else HELD
     if gapped and not normal_excess(c, k) >= -SEARCHED * scale:
         return -normal_excess(c, k) / scale, OPEN
+    if status == SLIDING and c.response[k] < 2.0 * SINGULAR:
+        return 1.0, OPEN  # unstable, however stiff the contacts are
     if status == HELD:
         return -friction_left(c, k) / scale, SLIDING
     if i.undecided[k] == STILL and c.table[row + TANGENTS] > 0:

@@ -24,7 +24,7 @@ from kane.native.algebra import (
 from kane.native.blocks import constraint_places, unconstrained_places
 from kane.native.call import call_program, integers_at, matrix_at, native_inline, native_kernel, vector_at
 from kane.native.contacts.blocks import complementarity_size, contact_places
-from kane.native.contacts.forces import direction, find_forces, name_rows, rub
+from kane.native.contacts.forces import direction, find_forces, find_responses, name_rows, rub
 from kane.native.contacts.header import (
     BILATERAL,
     BLOCK,
@@ -70,6 +70,8 @@ class Contacts(NamedTuple):
         gaps, forces: what the program "gaps" gives; of every row, (m,).
         F, Y, K, N: by sliding contact, (nc, n); equations of normal forces, and these.
         l, h, remainder, udot, E, B, H, path: see ``ContactPlaces``.
+        response: normal acceleration of each sliding contact per unit of its normal force, with the friction of that,
+            over that without friction; 1.0 where all rows are independent, see ``find_responses``.
         held: what residuals of the configuration are held at, then what they are.
     """
 
@@ -94,6 +96,7 @@ class Contacts(NamedTuple):
     B: Any
     H: Any
     path: Any
+    response: Any
     held: Any
 
 
@@ -131,6 +134,7 @@ def contacts_of(stage: Any, work: Any) -> Any:
         matrix_at(work, at.B, m, m),
         matrix_at(work, at.H, m + 1, m + 1),
         matrix_at(work, at.path, 6, m + 1),
+        vector_at(work, at.response, nc),
         vector_at(stage, held_at(head, nc), 2 * block[CLOSINGS]),
     )
 
@@ -195,7 +199,7 @@ def _load_friction(c: Any, order: Any, rank: int, n: int) -> int:
     """
     s = 0
     for k in range(c.block[CANDIDATES]):
-        row = k * TABLE
+        row, c.response[k] = k * TABLE, 1.0
         tangents, kinetic = c.table[row + TANGENTS], c.gaps[k * NUMBERS + KINETIC]
         if c.changing[k * CHANGING + STATUS] != SLIDING or tangents == 0 or kinetic == 0.0:
             continue
@@ -246,6 +250,7 @@ def _take_forces(c: Any, k: Any, counted: Any, stage: Any, work: Any) -> None:
     for j in range(m):
         c.forces[k.row[j]] = found[j]
     for i in range(k.block[CANDIDATES] if slides or sticks else 0):
+        c.response[i] = 1.0  # all pivots are INDEPENDENT
         if slips(k, i):
             rub(c, i, k.slip[3 * i + 1], k.slip[3 * i + 2])
 
@@ -352,6 +357,7 @@ def _solve_normal(c: Any, a: Any, rank: int, sliding: int) -> bool:
             for i in range(rank):
                 entry += a.x[i] * c.Y[other, i]
             c.K[s, other] = entry
+    find_responses(c, sliding)
     return solve_square(c.K, sliding, c.l, c.N)
 
 

@@ -29,8 +29,8 @@ from kane.native.contacts.header import (
     CANDIDATES,
     CHANGING,
     GAP,
-    HALTED,
     HELD,
+    JAMMED,
     NO_MODE,
     NONE,
     NORMAL,
@@ -50,7 +50,7 @@ from kane.native.settle import choose
 from kane.native.state import is_finite
 
 # A kind of change besides those of ``excursion``: what was stepped over.
-STEPPED = HALTED + 1
+STEPPED = JAMMED + 1
 
 for places in (change_places, constraint_places, unconstrained_places):
     native_inline(places)

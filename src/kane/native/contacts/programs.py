@@ -44,6 +44,7 @@ from kane.native.contacts.impulses import (
 )
 from kane.native.contacts.mode import (
     EXACT,
+    SINGULAR,
     force_scale,
     friction_left,
 )
@@ -58,6 +59,7 @@ from kane.native.contacts.motion import (
     take_motion,
 )
 from kane.native.contacts.quick import (
+    INDEPENDENT,
     accelerate_quickly,
     call_block,
     quick_of,
@@ -311,6 +313,8 @@ def _normal_guard(c: Any, of: Any, rounding: float, u: Any) -> float:
     if normal == NONE:
         return 1.0
     left = -of.numbers[OFF] if row[ENDED] == 1 else math.inf
+    if of.status == SLIDING and c.response[of.candidate] < INDEPENDENT:
+        left = min(left, c.response[of.candidate] - SINGULAR)
     return float(min(c.forces[normal] + rounding, left))
 
 

@@ -66,7 +66,8 @@ class Occurrence(NamedTuple):
         name: of the event, or of the constraint.
         time: when [s].
         q, u: coordinates and speeds, just after the change of sign; behind the impulse, where there is one.
-        cause: what the constraint did: "imposed", "deleted", "slips", "sticks", "reverses" or "bounces"; "" for events.
+        cause: what the constraint did: "imposed", "deleted", "slips", "sticks", "reverses", "bounces" or "jams", for
+            instance; "" for events.
         impulse: along the rows of the constraint, normal and tangents, (rows,) [N s or N m s]; of no rows for events.
         energy_lost: by the impulse [J]; where impulses meet in one instant, by all of them, with the first event of it.
     """

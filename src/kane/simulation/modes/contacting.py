@@ -34,6 +34,7 @@ from kane.native.contacts.header import (
     GAP,
     HALTED,
     IMPOSED,
+    JAMMED,
     NO_MODE,
     NOTHING,
     OPEN,
@@ -57,7 +58,7 @@ from kane.simulation.modes.posed_contacts import PosedContacts
 from kane.simulation.modes.rows_at import RowsAt
 from kane.simulation.problem import Problem
 from kane.simulation.recorded.record import Record
-from kane.simulation.recorded.story import Story
+from kane.simulation.recorded.story import JAMS, Story
 from kane.simulation.run import Outcome
 from kane.simulation.switching import Switching
 
@@ -70,6 +71,7 @@ KINDS = {
     REVERSED: "reverses",
     BOUNCED: "bounces",
     HALTED: "halts",
+    JAMMED: JAMS,
     STEPPED: "is stepped over",
 }
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kane.native.arrays import Vector
 from kane.simulation.beginning_slip import DIRECTED, begun
 from kane.simulation.layout import Layout
-from kane.simulation.recorded.story import Story
+from kane.simulation.recorded.story import JAMS, Story
 from kane.simulation.settling import FAR
 
 if TYPE_CHECKING:
@@ -173,6 +173,18 @@ class Record:
         they did not.
         """
         return self._lost(rtol, atol) or self._lingers(rtol, atol)
+
+    def jammed(self) -> str:
+        """Describe the first dynamic jam of a contact; an empty text without one."""
+        if self.story is None or JAMS not in self.story.kinds:
+            return ""
+        first = self.story.kinds.index(JAMS)
+        name, t = self.story.candidates[self.story.causes[first]], self.story.times[first]
+        return (
+            f"{name!r} of {self.layout.model!r} jams at t = {t:.9g} s: its friction cancels the response to its "
+            "normal force, so that rigid bodies have no unique motion from there on (Painleve), and an impulse stops "
+            "its slip. Give less friction, or end the run before"
+        )
 
     def _lingers(self, rtol: float, atol: float) -> str:
         """Where slip in space stayed slower than errors of steps may be, by which its direction is noise."""

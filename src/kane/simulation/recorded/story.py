@@ -20,6 +20,8 @@ from kane.simulation.asked.events import Occurrence
 
 COMES_AND_GOES = "contact, stop, stick, latch or switch"
 EFFORT, IMPULSE = "N or N m", "N s or N m s"
+# The cause of events of contacts that slid until their own friction let no normal force hold them.
+JAMS = "jams"
 # Impulses and losses below this share of what a run is made of are written as zero.
 NOTHING = 1e-14
 # Of many events so many are written, from the first on and up to the last.
