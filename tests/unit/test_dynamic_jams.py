@@ -180,6 +180,23 @@ def test_rods_side_by_side_jam_each_as_alone():
     assert run.modes[-1] == "third tip sliding"
 
 
+def test_rods_that_jam_at_one_time_are_struck_each_as_alone():
+    """Slip of another speed does not change the time."""
+    m = kane.Model("rods", gravity=(0, -G, 0))
+    for name in ("first", "second"):
+        rod_on(m, name, f"{name} tip")
+    starts = [start_of("first"), start_of("second", slip=-7.0)]
+    q, u = ({k: x for start in starts for k, x in start[which].items()} for which in (0, 1))
+    with pytest.warns(UserWarning, match="'first tip' of 'rods' jams"):
+        run = kane.simulate(kane.build(kane.formulate(m)), until=0.135, q=q, u=u)
+    struck = [event for event in run.events if event.time > 0.0]
+    assert [event.name for event in struck] == ["first tip", "second tip"]
+    for event, slide in zip(struck, (ROD, ROD._replace(start=(0.5, 2.0, ROD.start[2] + 1.0))), strict=True):
+        t, impulse, _ = slide.stopped()
+        assert event.time == pytest.approx(t, abs=1e-7)
+        np.testing.assert_allclose(event.impulse, impulse, rtol=CLOSE)
+
+
 @pytest.mark.filterwarnings("ignore:'tip' of 'rod.*' jams")
 def test_a_rod_of_two_halves_that_a_constraint_holds_together_jams_as_one():
     """W is asked for with permanent constraints kept."""

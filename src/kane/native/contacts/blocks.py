@@ -140,8 +140,7 @@ def contact_places(head: Any, nc: Any) -> ContactPlaces:
     H = B + m * m
     path = H + (m + 1) * (m + 1)
     group = path + 6 * (m + 1)
-    island, member = group + nc, group + 2 * nc
-    struck = member + nc
+    island, member, struck = group + nc, group + 2 * nc, group + 3 * nc
     present = struck + 3 * m
     lost = present + m
     response, complementarity = lost + nc, lost + 2 * nc

@@ -86,7 +86,7 @@ from kane.native.contacts.search import search
 from kane.native.embedding import call, find_rows
 from kane.native.header import CONFIGURATION, CONSTRAINTS, COORDINATES, RANK, SPEEDS, UNCHOSEN, UNCONSTRAINED
 
-# Impacts without collision after which there is no mode.
+# Impacts without collision after which there is no mode, besides one for each candidate.
 ATTEMPTS = 4
 
 native_inline(change_places)
@@ -210,7 +210,7 @@ def _without_numbers(c: Any, n: int) -> int:
 def _excursion(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
     """Impulses and the mode that follows; how it ended."""
     jammed = NONE
-    for attempt in range(ATTEMPTS):
+    for _ in range(ATTEMPTS + c.block[CANDIDATES]):
         b, rank = in_force(c, stage, work, True), 0
         quick = answer_quickly(b, c, i, rest, stage, work)
         if not quick:
@@ -230,7 +230,7 @@ def _excursion(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
         call(b, UNCONSTRAINED, rest, stage, work, b.free)
         load_velocities(c, i)
         decide(c, i)
-        jammed = _stalled(b, c, i, rest, stage, work) if attempt == 0 else NONE
+        jammed = _stalled(b, c, i, rest, stage, work)
         found = jammed == NONE and search(b, c, i, rest, stage, work)
         while found and come_to_rest(b, c, i, work):
             found = search(b, c, i, rest, stage, work)
@@ -320,7 +320,7 @@ def _kind(c: Any, i: Any, k: int) -> int:
     at = k * CHANGING
     before, after = i.kept[at + STATUS], c.changing[at + STATUS]
     normal = c.table[k * TABLE + NORMAL]
-    if k == i.note[3] and before == SLIDING and i.total[normal] != 0.0:
+    if i.note[3] != NONE and before == SLIDING and normal != NONE and i.total[normal] != 0.0:
         return JAMMED
     if i.note[2] == 1 and normal != NONE and i.total[normal] != 0.0:
         return HALTED
