@@ -104,7 +104,7 @@ NAMED = {
     "dyn": kane.Dynamics,
     "stepper": kane.Stepper,
     "session": kane.haptics.Session,
-    **dict.fromkeys(("m", "model", "Model"), kane.Model),
+    **dict.fromkeys(("m", "model", "Model"), kane.Model()),
     **dict.fromkeys(("eqs", "equations"), kane.Equations),
 }
 

@@ -21,7 +21,8 @@ def planar(m, name="b", **given):
 
 
 def touching(m, b, radius=0.1, **law):
-    return m.contact(kane.Sphere(b.point(), radius), kane.Plane(m.ground.point(), m.ground.y), name="c", **law)
+    floor = kane.Plane(m.ground.point((0, -1, 0)), m.ground.y)
+    return m.contact(kane.Sphere(b.point(), radius), floor, name="c", **law)
 
 
 def hinged(m, **limits):
