@@ -16,13 +16,13 @@ from kane.simulation.asked.bends import Rows, bends, of_time_alone
 if TYPE_CHECKING:
     from kane.simulation.problem import Problem
 
-# A window that follows another is so many times as long, up to so many times what is asked for.
+# Ratio of the lengths of two windows in a row, and the largest ratio of a window to the span that is asked for.
 LONGER, LONGEST = 2, 1024
 
 
 @dataclass
 class Stops:
-    """The times of a problem, found in windows: what goes on in short steps does not look for them in each step.
+    """The times at which steps of a problem end, found in windows, so that a Stepper does not search in each step.
 
     Attributes:
         problem: what is integrated.
@@ -43,7 +43,7 @@ class Stops:
         self._expressions = of_time_alone(functions, eqs.t, constants)
 
     def between(self, start: float, until: float) -> Vector:
-        """All of them, increasing, between two times [s]; some more may lie outside."""
+        """Return all times between two times [s], increasing; a few may be outside."""
         samples = [table.times for table in self.problem.plan.tables()]
         return np.unique(np.concatenate([self.bends(start, until), *samples]))
 
