@@ -29,6 +29,7 @@ from kane.native.arrays import (
     Watch,
 )
 from kane.native.call import native_inline, native_loop
+from kane.native.kinks import double_step, halve_step, misses_turn
 from kane.native.memory import recall, remember
 from kane.native.modes import AGAIN, STANDS, cut_step, forget, has_guards, is_full, land
 from kane.native.state import is_finite, slope, wants_rows_within
@@ -96,6 +97,9 @@ def march_explicit(
                 continue
 
         guarded = has_guards(system)
+        fixed = guarded and not free
+        if fixed and misses_turn(system, store, t1, last) and halve_step(system, course, store, h):
+            continue
         extend = guarded or watch.out.size > 0 or wants_rows_within(store, course, t1)
         if extend and last + 1 < slopes.shape[0]:
             _extra_stages(system, interpolated, store, scheme, t, h)
@@ -108,6 +112,8 @@ def march_explicit(
         if free:
             accept_step(clock, counts, scheme, h, error, t1 == stop)
         end_step(system, interpolated, course, watch, store, scheme.dense, (t, h, t1), last)
+        if fixed:
+            double_step(course, store, fixed_step(course, clock, counts)[0])
     return GOING
 
 
@@ -124,14 +130,14 @@ def fixed_step(course: Any, clock: Any, counts: Any) -> tuple[float, float]:
 
 @native_inline
 def divide_step(course: Any, clock: Any, counts: Any) -> None:
-    """Cut a step of the grid so that it ends at the next stop, where that lies within the step."""
+    """Cut a step of the grid, or the part to which it is cut, so that it ends at the next stop within."""
     t, way = clock[TIME], 1.0 if course.until >= course.start else -1.0
     near = 4.0 * ROUNDING * max(abs(course.start), abs(course.until))
     while counts[STOP] + 1 < course.stops.size and (course.stops[counts[STOP]] - t) * way <= near:
         counts[STOP] += 1
         forget(clock)
     stop = course.stops[counts[STOP]]
-    if clock[CUT_STEP] == 0.0 and (fixed_step(course, clock, counts)[1] - stop) * way > near:
+    if (fixed_step(course, clock, counts)[1] - stop) * way > near:
         clock[CUT_STEP] = stop - t
 
 

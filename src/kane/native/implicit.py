@@ -19,6 +19,7 @@ from kane.native.arrays import (
 )
 from kane.native.call import native_inline, native_loop
 from kane.native.explicit import divide_step, fixed_step
+from kane.native.kinks import double_step, halve_step, misses_turn
 from kane.native.memory import recall, remember
 from kane.native.modes import AGAIN, STANDS, cut_step, has_guards, is_full, land
 from kane.native.state import is_finite, slope
@@ -59,7 +60,8 @@ def march_implicit(
     """
     interpolated = tables[1]
     x, y, slopes, clock, counts = store.x, store.y, store.slopes, store.clock, store.counts
-    last = scheme.last
+    last, guarded = scheme.last, has_guards(system)
+    order = 2 * (last - 1)  # of Gauss' methods
     for _ in range(steps):
         if counts[ENDED] > 0 or clock[TIME] == course.until or is_full(system, store):
             break
@@ -73,23 +75,29 @@ def march_implicit(
             for i in range(x.size):
                 slopes[s, i] = slopes[0, i]
 
+        remember(system, clock)
         if not _solve(system, interpolated, store, scheme, t, h):
+            if guarded and halve_step(system, course, store, h):
+                continue
             return NOT_FINITE
         _stage(store, scheme, last, h)
-        remember(system, clock)
         settle_end(system, t1, y)
         if not is_finite(y):
             recall(system, clock, system.automaton.guards.roots)
             return NOT_FINITE
         land(system, interpolated, t1, y, slopes[last])
         counts[EVALUATIONS] += 1
-        if has_guards(system):
+        if guarded and misses_turn(system, store, t1, order) and halve_step(system, course, store, h):
+            continue
+        if guarded:
             found = cut_step(system, interpolated, course, store, scheme.dense, (t, h, t1))
             if found == AGAIN:
                 continue
             if found != STANDS:
                 return found
         end_step(system, interpolated, course, watch, store, scheme.dense, (t, h, t1), last)
+        if guarded:
+            double_step(course, store, fixed_step(course, clock, counts)[0])
     return GOING
 
 

@@ -131,7 +131,7 @@ def is_steady(clock: Any, ends: Any, span: Any) -> bool:
 @native_inline
 def stand(clock: Any, counts: Any, ends: Any, t1: float) -> None:
     """Keep the guards at the end t1 of a step that stands, in place of the oldest ones."""
-    counts[MISSED] = counts[MISSED] + 1 if clock[CUT_STEP] != 0.0 else 0
+    counts[MISSED] = counts[MISSED] + 1 if clock[CUT_STEP] != 0.0 and counts[CUTS] > 0 else 0
     n, passed = ends.size, clock[CLOCK:]
     last = (PASSED - 1) * (1 + n)
     for i in range(last):

@@ -1,0 +1,54 @@
+"""The measure by which fixed steps notice that a held row turned further than the step followed."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from kane.native import kinks
+from kane.native.arrays import MOTION, SETTLE
+from kane.native.header import COORDINATES
+
+# Residual of a step with a row that turns by phi, as a share of the speed: Taylor's theorem.
+MIDPOINT, RK4, GAUSS4 = (2, 3, 24), (4, 5, 120), (4, 5, 4320)  # order; the residual is phi^power / divisor
+
+
+def misses(monkeypatch, residual, phi, order, aligned, speed=3.0):
+    """Whether the measure notices; the row is at right angles to the speeds before the step, and then turns by phi."""
+    row = np.array([np.sin(aligned + phi), -np.cos(aligned + phi)])
+    notes, aside, headers = np.zeros(4), np.zeros(4), np.zeros(COORDINATES + 1, dtype=np.int64)
+    notes[MOTION], headers[COORDINATES] = residual * speed, 1
+    system = SimpleNamespace(
+        settling=SimpleNamespace(notes=notes),
+        aside=SimpleNamespace(notes=aside),
+        headers=headers,
+        mode=np.zeros(SETTLE + 2, dtype=np.int64),
+    )
+
+    def look_aside(system, t, x):
+        system.aside.notes[MOTION] = abs(row @ x[1:])
+
+    monkeypatch.setattr(kinks, "look_aside", look_aside)
+    x = np.array([0.7, speed * np.cos(aligned), speed * np.sin(aligned)])
+    store = SimpleNamespace(x=x, y=x.copy(), z=np.zeros(3))
+    return kinks.misses_turn(system, store, 0.0, order)
+
+
+@pytest.mark.parametrize("aligned", [0.0, 0.3, 0.8, 1.5])
+@pytest.mark.parametrize(("method", "phi"), [(MIDPOINT, 0.08), (RK4, 0.18), (GAUSS4, 0.45)])
+def test_a_smooth_row_that_a_step_follows_is_no_kink(monkeypatch, method, phi, aligned):
+    order, power, divisor = method
+    for turn in (phi, phi / 3, phi / 100, 0.0):
+        assert not misses(monkeypatch, turn**power / divisor, turn, order, aligned)
+
+
+@pytest.mark.parametrize("aligned", [0.0, 0.3, 0.8, 1.5])
+@pytest.mark.parametrize("order", [2, 4])
+@pytest.mark.parametrize("jump", [0.01, 0.3, np.pi / 2, 3.0])
+def test_a_row_that_jumps_is_a_kink(monkeypatch, order, jump, aligned):
+    """None of the jump is followed: the residual is the turn."""
+    assert misses(monkeypatch, np.sin(jump), jump, order, aligned)
+
+
+def test_residuals_below_the_slowest_slip_are_no_kink(monkeypatch):
+    assert not misses(monkeypatch, 1.0, np.pi / 2, 4, 0.3, speed=0.9e-9)
