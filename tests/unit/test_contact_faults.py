@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import kane
+from kane.native.arrays import AT_ONCE, CHANGE_TIME, CHANGED, COUNTS, STATE_BEFORE, TIME
+from kane.native.creeping import creeps
 from kane.simulation.run import CHUNK_SECONDS
 
 G = 10.0
@@ -151,7 +153,9 @@ def test_impacts_without_end_are_given_up_wherever_the_run_pauses_and_what_came_
     m.stop(joint, lower=0.0, upper=1.0 - m.time, restitution=1.0)
     monkeypatch.setattr("kane.simulation.run.FIRST_CHUNK", 2_000)
     monkeypatch.setattr("kane.simulation.run.time", SimpleNamespace(perf_counter=count(0.0, took).__next__))
-    said = r"changes again and again at t = (0\.9999\d+) s.*50,000 times"
+    said = (
+        r"changes again and again at t = (0\.9999\d+) s.*50,000 times.*; most of these changes are of 'stop of x: \w+',"
+    )
     with pytest.raises(kane.SimulationError, match=said) as caught:
         kane.simulate(built(m), until=2.0, q={"x": 0.5}, u={"x_dot": 3.0})
     within = 2e-4
@@ -213,6 +217,34 @@ def test_a_switch_that_changes_a_thousand_million_times_a_second_is_named(until)
         pytest.raises(kane.SimulationError, match=said),
     ):
         kane.simulate(kane.build(kane.formulate(m)), until=until)
+
+
+@pytest.mark.parametrize("integrator", [kane.RK8(), kane.RK5()], ids=["RK8", "RK5"])
+def test_a_switch_that_changes_as_often_as_times_are_told_apart_is_given_up_as_at_one_instant(integrator):
+    """A rate of -1 m/s is imposed from x = 0 upwards; below, 1e15 m/s^2 bring the cart back in 2 / 1e15 s."""
+    m = kane.Model("cart")
+    slide = m.connect(m.ground, m.body("cart", mass=2.0), kane.Prismatic("x", axis="x"))
+    m.switch(slide.qdot + 1, on=slide.q, off=-slide.q, name="gate")
+    m.load(kane.Motor(slide, 2e15))
+    said = r"^'cart' cannot go on from t = \S+ s, .*: its mode changes again and again, and leads nowhere: .*'gate'"
+    with pytest.raises(kane.SimulationError, match=said):
+        kane.simulate(built(m), until=1.0, q={"x": -1e-3}, integrator=integrator)
+
+
+@pytest.mark.parametrize(("apart", "creeping"), [(4.0, True), (100.0, False)])
+def test_changes_creep_where_rounding_of_the_time_is_all_that_lies_between_them(apart, creeping):
+    """Of a run of 2 s from 1 s on: the shortest step is 4 * 2**-52 * 3 s long."""
+    guards, shortest = 6, 12.0 * 2.0**-52
+    course, counts = SimpleNamespace(start=1.0, until=3.0), np.zeros(COUNTS, np.int64)
+    changes = np.zeros((AT_ONCE + guards, STATE_BEFORE))
+    changes[:, CHANGE_TIME] = 2.0 + shortest * apart * np.arange(len(changes))
+    clock = np.zeros(TIME + 1)
+    clock[TIME] = changes[-1, CHANGE_TIME] + shortest * apart
+    store = SimpleNamespace(changes=changes, counts=counts, clock=clock)
+    counts[CHANGED] = len(changes)
+    assert creeps(course, store, guards) is creeping
+    counts[CHANGED] -= 1  # one less than AT_ONCE and one for each guard
+    assert not creeps(course, store, guards)
 
 
 def test_a_switch_that_changes_often_comes_to_the_end_of_its_run():

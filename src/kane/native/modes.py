@@ -41,11 +41,11 @@ from kane.native.arrays import (
     WANTED,
 )
 from kane.native.call import native_inline
+from kane.native.creeping import creeps, shortest_cut
 from kane.native.events import NONE, locate, look_at, probe_at, watched
 from kane.native.memory import recall
 from kane.native.state import call_mode, interpolate, is_finite, keep_choice, settle, slope
 
-ROUNDING = 2.0**-52
 # A step is cut again until it ends at a zero of a guard as closely as times are told apart. It takes two or three; more
 # are taken only where the guard is rounding itself.
 MANY = 10
@@ -283,7 +283,7 @@ def cut_step(system: Any, interpolated: Any, course: Any, store: Any, dense: Any
     step: the next step begins with a change.
 
     Returns:
-        STANDS, AGAIN with the length to take in ``clock[CUT_STEP]``, or NO_GUARD.
+        STANDS, AGAIN with the length to take in ``clock[CUT_STEP]``, NO_GUARD, or ENDLESS where the changes creep.
     """
     h, counts = abs(span[1]), store.counts
     part = first_guard(system, interpolated, store, dense, span)
@@ -300,17 +300,11 @@ def cut_step(system: Any, interpolated: Any, course: Any, store: Any, dense: Any
         counts[CUTS] += 1
         recall(system, store.clock, system.automaton.guards.roots)
         return AGAIN
+    if creeps(course, store, system.automaton.guards.out.size):
+        recall(system, store.clock, system.automaton.guards.roots)
+        return ENDLESS
     counts[KNOWN], counts[MISSED] = 0, counts[MISSED] + 1
     return STANDS
-
-
-@native_inline
-def shortest_cut(course: Any, counts: Any) -> float:
-    """How short a cut step may be: times are told apart, and four times as long with each one that missed its guard.
-
-    Over steps in which the state moves by some units in its last place a guard may stay at zero for good.
-    """
-    return float(4.0 * ROUNDING * max(abs(course.start), abs(course.until)) * 4.0 ** float(min(counts[MISSED], 20)))
 
 
 @native_inline

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from kane.errors import SimulationError
-from kane.native.arrays import CHANGE_TIME, CHANGED, FOUND, STATE_BEFORE, Vector
+from kane.errors import SimulationError, listed
+from kane.native.arrays import CHANGE_TIME, CHANGED, FOUND, STATE_BEFORE, Matrix, Vector
+from kane.native.contacts.header import OPEN
 from kane.simulation.march import March, Status
 
 # So many in a row, events of one name or changes of the mode, within this share of the run will not end.
@@ -17,6 +18,8 @@ MANY, LITTLE = 50_000, 1e-4
 # A constraint that changes FLIPS times, among at most AMONG changes of all, at a rate that needs ENDLESS more changes
 # until the end of the run: a record of ENDLESS changes takes some tens of gigabytes.
 FLIPS, AMONG, ENDLESS = 20_000, 100_000, 1e8
+# Number of constraints that an error names.
+NAMED = 3
 
 
 def require_end(march: March, names: Sequence[str], before: tuple[int, int], *, fixed: bool, status: Status) -> None:
@@ -67,7 +70,7 @@ def _of_modes(march: March, before: int, *, fixed: bool, status: Status) -> Iter
         if k is not None:
             t, x = new[k, CHANGE_TIME], new[k, STATE_BEFORE + nx : STATE_BEFORE + 2 * nx]
             said = f"the mode of {march.problem.layout.model!r} changes again and again {_where(march, t, x)}{more}"
-            yield march.way * t, said
+            yield march.way * t, said + _main_causes(march, new[k - many : k + 1])
 
 
 def _of_constraints(march: March, before: int) -> Iterator[tuple[float, str]]:
@@ -89,6 +92,20 @@ def _of_constraints(march: March, before: int) -> Iterator[tuple[float, str]]:
             said = f"{name!r} of {march.problem.layout.model!r} changes again and again {_where(march, t, x)}: "
             said += f"{FLIPS:,} times within {took:.3g} s, so that the run takes {FLIPS * left[k - FLIPS] / took:.2g} "
             yield march.way * t, said + "more; let its conditions change less often, or end the run before"
+
+
+def _main_causes(march: March, changes: Matrix) -> str:
+    """Name the constraints that cause most changes of a part of a run, or are in force where no constraint does."""
+    names = march.problem.switching.candidates
+    if not names:
+        return ""
+    causes = changes[:, STATE_BEFORE + 2 * len(march.x)].astype(int)
+    often = np.bincount(causes[causes >= 0], minlength=len(names))
+    if often.any():
+        most = [repr(names[k]) for k in np.argsort(-often, kind="stable")[:NAMED] if often[k]]
+        return f"; most of these changes are of {listed(most)}"
+    held = [repr(name) for name, status in zip(names, changes[-1, -len(names) :], strict=True) if status != OPEN]
+    return f"; in force, or touching, is {listed(held) or 'nothing'}"
 
 
 def first_of_many(times: Vector, many: int, within: Vector | float) -> int | None:

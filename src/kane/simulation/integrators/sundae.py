@@ -16,7 +16,8 @@ from kane.codegen.jit.compiled import CompiledFunction
 from kane.errors import ModelError, pip_install, shown
 from kane.expression.arguments import positive
 from kane.native.arrays import CONFIGURATION, EVALUATIONS, KEY, KNOWN, MISSED, MOTION, RHS, STOP, SWITCHES, Vector
-from kane.native.modes import MANY, is_full, shortest_cut
+from kane.native.creeping import creeps, shortest_cut
+from kane.native.modes import MANY, is_full
 from kane.native.state import interpolate
 from kane.native.step import begin_external, end_external, guard_external
 from kane.simulation.asked.closed_loop import with_laws
@@ -91,6 +92,8 @@ class BDF(Integrator):
             t1, guarded = march.memory.cut(t, t1)
             if math.isnan(t1):
                 return Status.NO_GUARD
+            if guarded and creeps(march.course, store, len(march.system.automaton.guards.out)):
+                return Status.ENDLESS
             end_external(march.system, march.tables, course, march.watch, store, DENSE, (t, t1 - t, t1))
             at_stop = t1 == stop and t1 != course.until
             store.counts[STOP] += at_stop
