@@ -255,7 +255,7 @@ def test_a_trim_whose_inputs_were_left_behind_is_refused_with_the_inputs_that_st
 @pytest.mark.parametrize("speed", [1e308, 1e150, 1e100])
 def test_speeds_whose_squares_are_no_numbers_are_refused(speed, recwarn):
     dyn = kane.build(kane.formulate(kane.library.n_link_pendulum(2)))
-    with pytest.raises(ModelError, match="no equilibrium"):
+    with pytest.raises(ModelError, match=r"no equilibrium|the accelerations of .* have no value there"):
         kane.linearize(dyn, u=np.full(3, speed))
     with pytest.raises(ModelError, match=r"no numbers|no equilibrium"):
         kane.trim(dyn, u=np.full(3, speed))

@@ -65,7 +65,7 @@ def test_a_far_start_is_followed_home(pendulum):
 
 @pytest.mark.parametrize(
     ("M", "driven"),
-    [(-1.0, "as held"), (-1.0, "in lines"), pytest.param(1e-3, "in lines", marks=pytest.mark.slow)],
+    [pytest.param(1e-3, "in lines", marks=pytest.mark.slow)],
 )
 def test_a_search_that_ends_away_from_the_data_is_an_error(pendulum, M, driven):
     dyn, run, held = pendulum
@@ -82,11 +82,15 @@ def test_angles_in_degrees_are_no_motion(pendulum, noise):
         kane.identify(dyn, kane.Measurements(TIME, q, run.u, inputs=held), ["M", "c"])
 
 
-def test_a_start_with_which_nothing_can_move_names_the_parameters(pendulum):
+@pytest.mark.parametrize(
+    ("M", "words"),
+    [(-1.0, "the mass of body 'bob' is -1 with M = -1"), (0.0, "neither mass nor inertia with M = 0")],
+)
+def test_a_start_with_an_impossible_mass_names_the_parameters(pendulum, M, words):
     dyn, run, held = pendulum
     data = kane.Measurements(TIME, run.q, run.u, inputs=held)
-    with pytest.raises(ModelError, match=r"no finite accelerations with the parameters .*'M': 0.0.* start at others"):
-        kane.identify(dyn, data, ["M", "c"], start={"M": 0.0})
+    with pytest.raises(ModelError, match=words):
+        kane.identify(dyn, data, ["M", "c"], start={"M": M})
 
 
 def test_noise_beside_a_joint_that_stands_still_is_no_failed_search():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kane
-from kane.analysis.identification import shooting
+from kane.analysis.identification import estimate
 from kane.analysis.identification.contacting import ContactVariational
 from kane.errors import ModelError
 
@@ -205,8 +205,8 @@ def test_a_row_that_is_on_the_other_side_of_an_impact_is_named():
 
 def test_a_search_that_finds_nothing_names_the_stretch_that_is_farthest_off(monkeypatch):
     """No motion counts as near here; the second of three stretches, rows 20 to 40, errs by six times the noise."""
-    monkeypatch.setattr(shooting, "EXPLAINED", 0.0)
-    monkeypatch.setattr(shooting, "ROUGH", 0.0)
+    monkeypatch.setattr(estimate, "EXPLAINED", 0.0)
+    monkeypatch.setattr(estimate, "ROUGH", 0.0)
     dyn, start = ball()
     run = kane.simulate(dyn, until=1.2, times=np.linspace(0.0, 1.2, 61), **start)
     random = np.random.default_rng(0)

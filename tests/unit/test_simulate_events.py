@@ -133,11 +133,18 @@ def test_a_zero_within_the_run_at_the_end_of_a_step_is_found_once(oscillator):
 
 def test_fast_events_are_missed_in_long_steps_and_found_with_max_step(oscillator):
     """As the documentation of Event says: here two changes lie pi / 300 s apart."""
-    dyn, _, model = oscillator
-    fast = [kane.Event(kane.sin(300.0 * model.time + 1.0))]
-    found = kane.simulate(dyn, until=1.0, q=[1.0], integrator=kane.RK8(max_step=3 * math.pi / 300), events=fast).events
-    assert [e.time for e in found] == pytest.approx((math.pi * np.arange(1, 96) - 1.0) / 300.0, abs=1e-12)
+    dyn, slide, model = oscillator
+    times, short = (math.pi * np.arange(1, 96) - 1.0) / 300.0, kane.RK8(max_step=3 * math.pi / 300)
+    fast = [kane.Event(kane.sin(300.0 * model.time + 1.0 + 0.01 * slide.q))]
+    found = kane.simulate(dyn, until=1.0, q=[1.0], integrator=short, events=fast).events
+    assert [e.time for e in found] == pytest.approx(times, abs=0.011 / 300.0)
     assert len(kane.simulate(dyn, until=1.0, q=[1.0], events=fast).events) < 95
+
+
+def test_fast_events_of_time_alone_are_found_in_long_steps(oscillator):
+    dyn, _, model = oscillator
+    found = kane.simulate(dyn, until=1.0, q=[1.0], events=[kane.Event(kane.sin(300.0 * model.time + 1.0))]).events
+    assert [e.time for e in found] == pytest.approx((math.pi * np.arange(1, 96) - 1.0) / 300.0, abs=1e-12)
 
 
 def test_events_are_found_when_time_runs_backwards(oscillator):

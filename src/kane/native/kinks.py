@@ -13,9 +13,9 @@ from typing import Any
 
 from kane.native.arrays import CUT_STEP, CUTS, MOTION, NEXT_STEP, SETTLE
 from kane.native.call import native_inline
+from kane.native.creeping import shortest_cut
 from kane.native.header import COORDINATES
 from kane.native.memory import recall
-from kane.native.modes import shortest_cut
 from kane.native.state import look_aside
 
 # Residuals of velocities up to this are no impact: slip begins there [m/s].

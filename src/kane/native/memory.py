@@ -63,6 +63,8 @@ def _kept_at(system: Any) -> int:
 
 @native_inline
 def _directions(system: Any, size: int) -> Any:
-    """Of how many candidates directions are kept, and where in the stages that of the first is."""
+    """Return the number of candidates whose directions are kept, and the place of the first direction in the stages."""
     start, candidates = system.mode[SETTLE + 1], max(size - system.settling.least.size, 0) // 2
+    if candidates == 0:
+        return 0, 0
     return candidates, start + changing_at(system.headers[start:], candidates) + ALONG

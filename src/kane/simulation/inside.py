@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kane.dynamics.contacts.gaps import gap_function
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
-from kane.model.named_vector import named_vector
+from kane.formulation.parameter_bounds import given_parameters
 from kane.native.arrays import Vector
 from kane.simulation.layout import Layout
 
@@ -36,7 +36,7 @@ def refuse_start(dyn: Dynamics, t: float, q: Any, u: Any, parameters: Any) -> No
     if not dyn.equations.candidates:
         return
     layout = Layout.of(dyn.equations)
-    values = named_vector(parameters, layout.parameters, layout.parameter_defaults, "parameter")
+    values = given_parameters(dyn.equations, parameters)
     names, gaps = starting_gaps(dyn, t, layout.named_state(q, u)[None, :], values)
     if names and not gaps.min() >= -TOUCHING:
         wrong = int(np.argmax(~(gaps[0] >= -TOUCHING))) if np.isnan(gaps).any() else int(np.argmin(gaps[0]))

@@ -109,10 +109,8 @@ def simulate(
         except SimulationError as error:
             error.trajectory = _so_far(problem, march, method)
             raise
-    for passage in list(passages(march)) or filter(None, [march.near]):
-        warn(passage)
     doubt = "" if method.fixed else _lost(problem, march, method) or record.doubt(**method.settings)
-    for said in filter(None, (doubt, record.jammed())):
+    for said in filter(None, (*(list(passages(march)) or [march.near]), doubt, record.jammed())):
         warn(said)
     return Trajectory(record.labelled(attributes), dyn, method)
 
