@@ -55,7 +55,6 @@ def walk(dyn: kane.Dynamics, until: float, trots: float = 1.0) -> kane.Trajector
     """From standing; ``trots`` scales the motion of the legs."""
     q = dict(zip([x.name for x in dyn.equations.q[7:]], STANDS.ravel(), strict=True))
     start = kane.assemble(dyn, q=q | {"base_z": 0.5}, fixed=list(q))  # inside the floor, and put onto it
-    # A looser tolerance takes longer: feet that begin to slip are then slower than the errors of steps.
     return kane.simulate(dyn, until=until, q=start.q, inputs=torques(trots), integrator=kane.RK8(rtol=1e-9))
 
 

@@ -34,7 +34,7 @@ EQUIVALENT = {
     "_shorten: 1 -> 2": "half of a symmetric matrix is read",
     **{
         f"{name}: BLOCK * k + FIRST -> BLOCK * k{more}": FIRST
-        for name in ("_scale", "_residual", "_choose_unknown", "_load_block", "_sweep")
+        for name in ("scale_rows", "find_residual", "choose_unknown", "_load_block", "_sweep")
         for more in ("", " - FIRST")
     },
 }

@@ -146,7 +146,7 @@ def _compiled(entry: Entry, target: str) -> bytes:
         folder = FOLDER if os.access(FOLDER.parent, os.W_OK) else Path(elsewhere)
         with stage("compiling native code, once per installation") as bar:
             for line in compile_apart(folder, "--with", entry.title, "--targets", target):
-                bar.name(f"compiling native code, once per installation: {line}")
+                bar.name(line)
         code = kept(folder, entry, target)
     if code is None:
         raise CompileError(f"the sources of {entry.title} changed while it was compiled; start Python anew")

@@ -53,17 +53,14 @@ native_inline(change_places)
 
 @native_kernel
 def come_to_rest(a: Any, c: Any, i: Any, work: Any) -> bool:
-    """Close what departs so slowly that it would hop no higher than HOP; whether there is any.
-
-    What repeats rows in force departs and returns by what elimination does not see of it, and stays open.
-    """
+    """Close what departs so slowly that it would hop no higher than HOP; whether there is any."""
     found = False
     for k in range(c.block[CANDIDATES]):
         if i.undecided[k] == DECIDED and touches(c, k):
             normal = c.table[k * TABLE + NORMAL]
             pull, _ = row_acceleration(c, a, k, normal)
             slow = pull < 0.0 and i.v[normal] * i.v[normal] < -2.0 * HOP * pull
-            if slow and not repeats_others(a, c, i, k, REPEATED, work):
+            if slow:
                 decide_slip(c, i, k)
                 found = True
     return found

@@ -36,7 +36,7 @@ def shorten(p: Any) -> None:
     """Lead a solution of a Complementarity to the shortest one in reach; a and ``shift`` are those of its end."""
     scale_rows(p, 1.0)
     share, way, steps = 1.0, MOVES, 0
-    while way == MOVES and steps < STEPS:
+    while way != NO_WAY and steps < STEPS:
         find_residual(p)
         before, way = _square(p.f), _take_step(p, share)
         if way != NO_WAY:

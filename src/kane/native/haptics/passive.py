@@ -50,6 +50,7 @@ from kane.native.explicit import fixed_step
 from kane.native.haptics.factors import factor, lower, solve, upper
 from kane.native.haptics.tangent import find_rows, friction, project, restrict
 from kane.native.haptics.turning import quaternion_of, spring_torque, turn_between
+from kane.native.memory import remember
 from kane.native.modes import AGAIN, STANDS, cut_step, has_guards, is_full, look_at_end
 from kane.native.state import is_finite, normalise
 from kane.native.step import begin_step, end_step, settle_end
@@ -59,10 +60,8 @@ from kane.native.step import begin_step, end_step, settle_end
 # changes of modes took.
 PORT, OTHER, OWED, KINETIC, POTENTIAL, KNOWN, LOST = range(7)
 LEDGER = 7
-# Numbers that say where a handle is: its position and rotation matrix.
-PLACE = 12
-# Less kinetic energy than this is rest [J].
-TINY = 1e-30
+# Numbers that say where a handle is: its position and rotation matrix. Less kinetic energy than TINY is rest [J].
+PLACE, TINY = 12, 1e-30
 
 
 class Passive(NamedTuple):
@@ -312,6 +311,7 @@ def _try_step(p: Any, system: Any, store: Any, t: float, T: float, t1: float) ->
         y[i] = x[i] + T * p.rates[i]
     if not (is_finite(y) and is_finite(p.end)):
         return NOT_FINITE
+    remember(system, store.clock)
     settle_end(system, t1, y)
     if not _look_behind(p, system, t1, y, p.trial):
         return STUCK
