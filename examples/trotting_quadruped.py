@@ -64,7 +64,6 @@ def main() -> None:
     stands, run = walk(dyn, 1.0, trots=0.0), walk(dyn, 4.0)
     print(stands.modes[-1], *(f"{stands.reactions[leg][-1][0]:.2f} N" for leg in LEGS))
     print(f"trots {run['base_x'][-1]:.3f} m in {run.time[-1]:g} s, {len(run.events)} events")
-
     way, *forces = (figure := Figure(figsize=(8, 6), layout="constrained")).subplots(5, 1, sharex=True)
     way.plot(run.time, run["base_x"], "k")
     way.set_ylabel("way [m]")

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Mod: ast.Mult}
@@ -101,20 +102,28 @@ def installed(module: str, path: tuple[str, ...], tree: ast.FunctionDef) -> Iter
 
 @contextmanager
 def everywhere(old: Any, new: Any) -> Iterator[None]:
-    """One object in the place of another in every module, tests included, that knows it by a name."""
+    """One object in the place of another in every module, tests included, that knows it by a name.
+
+    Functions that ``kane`` exports answer wrong calls (``kane.calls``): there the wrapped function is replaced.
+    """
     places = [
-        (m, word)
+        (m, word, value)
         for m in list(sys.modules.values())
         for word, value in list(getattr(m, "__dict__", {}).items())
-        if value is old
+        if value is old or (callable(old) and vars_of(value).get("__wrapped__") is old)
     ]
-    for m, word in places:
+    for m, word, _ in places:
         setattr(m, word, new)
     try:
         yield
     finally:
-        for m, word in places:
-            setattr(m, word, old)
+        for m, word, value in places:
+            setattr(m, word, value)
+
+
+def vars_of(value: Any) -> dict[str, Any]:
+    """The attributes of a function; none of another object."""
+    return vars(value) if isinstance(value, FunctionType) else {}
 
 
 @contextmanager

@@ -205,7 +205,8 @@ def nearest(x):
         lambda v: away(v) @ away(v),
         start,
         method="SLSQP",
-        constraints=[{"type": "ineq", "fun": f} for f in within],
+        # SLSQP keeps constraints to a fixed number, some 1e-9: multiplied, they are kept closer.
+        constraints=[{"type": "ineq", "fun": lambda v, f=f: 1e3 * f(v)} for f in within],
         options={"ftol": 1e-16, "maxiter": 500},
     )
     d = away(found.x)
