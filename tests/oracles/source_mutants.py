@@ -122,8 +122,8 @@ def everywhere(old: Any, new: Any) -> Iterator[None]:
 
 
 def vars_of(value: Any) -> dict[str, Any]:
-    """The attributes of a function; none of another object."""
-    return vars(value) if isinstance(value, FunctionType) else {}
+    """The attributes of a function; none of another object, such as a proxy of an object that is gone."""
+    return vars(value) if type(value) is FunctionType else {}
 
 
 @contextmanager
