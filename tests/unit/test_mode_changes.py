@@ -165,7 +165,7 @@ def test_bounces_without_end_are_an_error_with_the_time(dyn, method):
             ended(posed, method, until=2.0)
         return
     march, found = ended(posed, method, until=2.0)
-    assert found is Outcome.STALLED
+    assert found in (Outcome.STALLED, Outcome.ENDLESS)  # steps that got nowhere, or changes that left no time for them
     assert re.search(r"from t = 1\.3416.*changes ever faster", str(posed.failure(march, found)))
 
 

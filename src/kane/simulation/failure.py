@@ -70,9 +70,12 @@ def explain(problem: Problem, march: March, outcome: Outcome) -> SimulationError
 
 def _why(problem: Problem, march: March, outcome: Outcome) -> SimulationError:
     if outcome in NO_NEXT_MODE:
+        reason = problem.switching.refusal(march, outcome)
+        if outcome is Outcome.ENDLESS and _accelerates(march):
+            reason = f"{reason}; {_ever_faster(march)}"
         return SimulationError(
             f"{problem.layout.model!r} cannot go on from t = {march.time:.9g} s, "
-            f"{problem.layout.describe(march.x)}: {problem.switching.refusal(march, outcome)}"
+            f"{problem.layout.describe(march.x)}: {reason}"
         )
     slope = _slope(problem, march, np.concatenate([[march.time], march.x]))
     names = problem.layout.coordinates + problem.layout.speeds
@@ -101,18 +104,41 @@ def _why(problem: Problem, march: March, outcome: Outcome) -> SimulationError:
     )
 
 
+def _last_changes(march: March) -> Vector:
+    """Return the times of the last IN_A_ROW changes of the mode."""
+    times: Vector = march.store.changes[: march.store.counts[CHANGED], CHANGE_TIME]
+    return times[-IN_A_ROW:]
+
+
+def _ever_faster(march: March) -> str:
+    """Return the cause of a run whose last changes of the mode are crowded in time, in words; else nothing."""
+    times = _last_changes(march)
+    if len(times) < IN_A_ROW or not times[-1] - times[0] < CROWDED * abs(march.course.until - march.course.start):
+        return ""
+    return (
+        f"its mode changes ever faster, the last {IN_A_ROW} times within {times[-1] - times[0]:.2g} s, as where "
+        "impacts follow one another without end: give them less restitution, or end the run before"
+    )
+
+
+def _accelerates(march: March) -> bool:
+    """Check whether the second half of the last changes took less than half of the time of the first half."""
+    times = _last_changes(march)
+    if len(times) < IN_A_ROW:
+        return False
+    first, middle, last = times[0], times[IN_A_ROW // 2], times[-1]
+    return bool(2.0 * abs(last - middle) < abs(middle - first))
+
+
 def _causes(problem: Problem, march: March) -> Iterator[str]:
     """What is found wrong at the state, in words."""
     found = chattering(problem, march)
     if found is not None:
         yield _chatters(found)
         return
-    times = march.store.changes[: march.store.counts[CHANGED], CHANGE_TIME][-IN_A_ROW:]
-    if len(times) == IN_A_ROW and times[-1] - times[0] < CROWDED * abs(march.course.until - march.course.start):
-        yield (
-            f"its mode changes ever faster, the last {IN_A_ROW} times within {times[-1] - times[0]:.2g} s, as where "
-            "impacts follow one another without end: give them less restitution, or end the run before"
-        )
+    said = _ever_faster(march)
+    if said:
+        yield said
         return
     if march.slow is not None:
         yield (
