@@ -7,7 +7,6 @@ is convex or concave: a step that ends at each of them passes no pulse unseen, h
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.codegen.jit.function import ArrayFunction
+from kane.errors import ModelError, warn
 from kane.expression.derivative import CHOICES, forward
 from kane.expression.interpret import interpret
 from kane.expression.intervals import Interval, Intervals
@@ -87,15 +87,17 @@ class _Watched(NamedTuple):
         values, rates: the functions and their derivatives.
         sizes: of each curvature the expression that it bends.
         is_bend: which of them are curvatures.
+        guarding: expressions on which changes of modes depend.
     """
 
     values: list[Expr]
     rates: list[Expr]
     sizes: list[Expr]
     is_bend: Rows
+    guarding: frozenset[Expr]
 
     @classmethod
-    def of(cls, expressions: Sequence[Expr], time: Expr) -> _Watched:
+    def of(cls, expressions: Sequence[Expr], time: Expr, guarding: Sequence[Expr]) -> _Watched:
         """The curvatures of expressions, and the arguments at whose changes of sign they have kinks or jump."""
         one, zero = {time: time.arena.one}, time.arena.zero
         curvatures = forward(forward(expressions, one), one)
@@ -104,7 +106,8 @@ class _Watched(NamedTuple):
         pairs = dict([*((x, x) for x in kinks), *bends])
         values = list(pairs)
         is_bend = np.array([pairs[x] is not x for x in values], dtype=bool)
-        return cls(values, forward(values, one) if values else [zero][:0], list(pairs.values()), is_bend)
+        rates = forward(values, one) if values else [zero][:0]
+        return cls(values, rates, list(pairs.values()), is_bend, frozenset(reachable(guarding)))
 
 
 def _switching(node: Expr) -> Sequence[Expr]:
@@ -117,7 +120,12 @@ def _switching(node: Expr) -> Sequence[Expr]:
 
 
 def bends(
-    expressions: Sequence[Expr], time: Expr, constants: Mapping[Expr, Rows], span: tuple[float, float]
+    expressions: Sequence[Expr],
+    time: Expr,
+    constants: Mapping[Expr, Rows],
+    span: tuple[float, float],
+    *,
+    guarding: Sequence[Expr] = (),
 ) -> list[Vector]:
     """The times inside a span at which expressions of time alone bend the other way, have a kink or jump.
 
@@ -128,14 +136,18 @@ def bends(
         time: the leaf.
         constants: values of the other leaves, each (rows,), a row for each run, or one for all.
         span: from when to when [s], in either order.
+        guarding: expressions, some of them, whose bends have to be found.
 
     Returns:
-        The times of each row, increasing.
+        The times of each row, increasing. An expression that bends too often is left out with a warning.
+
+    Raises:
+        ModelError: an expression of ``guarding`` bends too often.
     """
     constants = {leaf: constants[leaf] for leaf in leaves(expressions) if leaf is not time}
     rows = max([1, *(len(values) for values in constants.values())])
     with time.arena.scratch():
-        watched = _Watched.of(expressions, time)
+        watched = _Watched.of(expressions, time, guarding)
         if not watched.values or span[0] == span[1]:
             return [np.zeros(0)] * rows
         search = _BendSearch(watched, time, constants, (min(span), max(span)), rows)
@@ -208,14 +220,18 @@ class _BendSearch:
     def _give_up(self) -> None:
         """Close functions that may change their signs too often in a row."""
         for f, own in enumerate(self.is_open):
-            counts = np.bincount(self.row[own], minlength=self._rows)
-            if (counts > MOST).any():
-                self.is_open[f] &= ~(counts > MOST)[self.row]
-                warnings.warn(
-                    f"{self._watched.sizes[f]!r} bends more than {MOST // 2:,} times in the run, and steps may pass "
-                    "what it does in between; give a shorter max_step, or an earlier end of the run",
-                    stacklevel=2,
+            too_many = np.bincount(self.row[own], minlength=self._rows) > MOST
+            if not too_many.any():
+                continue
+            self.is_open[f] &= ~too_many[self.row]
+            expression = self._watched.sizes[f]
+            said = f"{expression!r} bends more than {MOST // 2:,} times in the run, and steps may pass "
+            if expression in self._watched.guarding:
+                raise ModelError(
+                    f"{said}changes of modes that depend on it; simulate in parts, each from the state that the last "
+                    "one reached, or let it bend less often"
                 )
+            warn(f"{said}what it does in between; give a shorter max_step, or an earlier end of the run")
 
     def _solve(self, wanted: NDArray[np.bool_]) -> None:
         """Find the zero of each function in the intervals in which it has just one, by the Illinois method."""

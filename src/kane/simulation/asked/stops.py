@@ -32,6 +32,7 @@ class Stops:
     problem: Problem
     inputs_vary: bool = False
     _expressions: tuple[Expr, ...] = field(init=False)
+    _guarding: tuple[Expr, ...] = field(init=False)
     _window: tuple[float, float] = (math.nan, math.nan)
     _bends: Vector = field(default_factory=lambda: np.zeros(0))
     _length: int = 1
@@ -39,8 +40,9 @@ class Stops:
     def __post_init__(self) -> None:
         p, eqs = self.problem, self.problem.dyn.equations
         constants = frozenset([*eqs.parameters, *self._constant_inputs()])
-        functions = [f for f in (p.rhs, p.guards, p.signals) if f is not None]
-        self._expressions = of_time_alone(functions, eqs.t, constants)
+        self._guarding = of_time_alone([p.guards] if p.guards else [], eqs.t, constants)
+        others = of_time_alone([f for f in (p.rhs, p.signals) if f is not None], eqs.t, constants)
+        self._expressions = tuple(dict.fromkeys([*self._guarding, *others]))
 
     def between(self, start: float, until: float) -> Vector:
         """Return all times between two times [s], increasing; a few may be outside."""
@@ -70,7 +72,7 @@ class Stops:
         p, eqs = self.problem, self.problem.dyn.equations
         values = {leaf: np.array([x]) for leaf, x in zip(eqs.parameters, p.parameters, strict=True)}
         values |= {leaf: np.array([x]) for leaf, x in self._constant_inputs().items()}
-        return bends(self._expressions, eqs.t, values | dict(given), span)
+        return bends(self._expressions, eqs.t, values | dict(given), span, guarding=self._guarding)
 
     def _constant_inputs(self) -> dict[Expr, float]:
         plan, inputs = self.problem.plan, self.problem.dyn.equations.inputs
