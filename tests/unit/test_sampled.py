@@ -11,6 +11,7 @@ from scipy.linalg import expm
 
 import kane
 from kane import ModelError, Sampled, SimulationError
+from kane.simulation.asked import sampler
 
 MASS, STIFFNESS, DAMPING = 2.0, 3.0, 0.4
 T = 0.05
@@ -349,3 +350,50 @@ def test_ctrl_c_between_two_ticks_of_a_law_in_python_ends_the_run_and_keeps_what
     assert asked[-1] - 1e-9 <= run.final.time <= asked[-1] + 1e-3 + 1e-9
     assert np.isfinite(run["f"]).all()
     assert np.isfinite(run["kinetic_energy"]).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_whose_ticks_are_planned_in_windows_has_the_bits_of_one_planned_at_once(cart, method, monkeypatch):
+    """Two laws whose ticks coincide now and then, one late and one with jitter where steps are free.
+
+    The first window has seven ticks, and each later one as many as there are: four windows. Answers that are asked in
+    one window begin in the next.
+    """
+    x, _, _, dyn = cart
+    jitter = 0.0 if "dt" in METHODS[method] else 0.01
+    laws = {
+        "f": Sampled(FORMS["a function"](x), period=T, delay=2.4 * T),
+        "s": Sampled(FORMS["an expression"](x), period=0.03, jitter=jitter, seed=3),
+    }
+    given = {"until": 2.0, "q": [1.0], "inputs": laws} | METHODS[method]
+    whole = kane.simulate(dyn, **given)
+    monkeypatch.setattr(sampler, "WINDOW", 7)
+    windows = kane.simulate(dyn, **given)
+    for key in ("time", "q", "u"):
+        assert getattr(windows, key).tobytes() == getattr(whole, key).tobytes(), key
+    for name in laws:
+        assert windows[name].tobytes() == whole[name].tobytes()
+
+
+def test_a_run_plans_its_ticks_as_they_come(cart, monkeypatch):
+    """Sorting 2e7 ticks took seconds before the first step, in which Ctrl-C lost the run."""
+    planned, ticks = [], Sampled.ticks
+
+    def counted(self, start, first, last):
+        planned.append(last - first)
+        return ticks(self, start, first, last)
+
+    def law(t, q, u):
+        if t > 0.5:
+            raise ZeroDivisionError
+        return 0.0
+
+    monkeypatch.setattr(Sampled, "ticks", counted)
+    with pytest.raises(SimulationError, match=r"failed at t = 0\.501 s"):
+        kane.simulate(cart[3], until=2e4, q=[1.0], inputs={"f": Sampled(law, period=1e-3)})
+    assert 0 < sum(planned) <= sampler.WINDOW + 2
+
+
+def test_more_ticks_than_the_memory_holds_are_refused_at_the_start(cart):
+    with pytest.raises(ModelError, match="more ticks than fit in memory; enlarge the periods"):
+        kane.simulate(cart[3], until=1e9, q=[1.0], inputs={"f": Sampled(FORMS["an expression"](cart[0]), period=1e-6)})

@@ -139,6 +139,17 @@ class March:
             self.tables = self.sampler.tables, self.tables[1], self.sampler.native
         self.course = course
 
+    def steps_within_plan(self, steps: int) -> int:
+        """Return at most ``steps``, fewer if steps would pass the planned ticks of sampled laws; plan more."""
+        if self.sampler is None or self.sampler.complete:
+            return steps
+        ahead = self.sampler.steps_within_plan(self.time)
+        if not ahead:
+            self.course = self.sampler.plan_further()
+            self.tables = self.sampler.tables, self.tables[1], self.sampler.native
+            return self.steps_within_plan(steps)
+        return min(steps, ahead)
+
     def make_room(self, steps: int, stages: int) -> None:
         """Enlarge the arrays where ``steps`` more steps of so many stages might not fit."""
         store, counts = self.store, self.store.counts

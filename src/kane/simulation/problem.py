@@ -270,6 +270,7 @@ class Problem:
             if method.fixed and march.problem.key not in nearness:
                 nearness[march.problem.key] = Nearness.of(march.problem)
             march.problem.tolerate(march, method)
+            steps = march.steps_within_plan(steps)
             near = nearness.get(march.problem.key)
             if near is not None:
                 status = near.advance(method, march, steps)

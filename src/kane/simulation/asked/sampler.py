@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import copy
-import ctypes
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane.codegen.jit.function import ArrayFunction
-from kane.codegen.jit.python_asked import AskedCode
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError
-from kane.expression.arguments import numbers
 from kane.expression.node import Expr
-from kane.native.arrays import KEY, Course, Indices, Sampling, Tables, Vector
+from kane.machine.memory import free_memory
+from kane.native.arrays import Course, Indices, Sampling, Tables, Vector
 from kane.simulation.asked.in_state import known_in_state
 from kane.simulation.asked.inputs import InputPlan
+from kane.simulation.asked.python_law import PythonLaw
 from kane.simulation.asked.sampled import Sampled
 
 if TYPE_CHECKING:
@@ -31,6 +29,8 @@ if TYPE_CHECKING:
 ON_GRID = 1e-6
 # Ticks that differ by less than this share are one time, rounded differently.
 SAME_TIME = 1e-12
+# Ticks of one law that are planned at once; later windows double the length of the plan, so that its cost stays linear.
+WINDOW = 100_000
 NONE: Vector = np.zeros(0)
 
 
@@ -75,17 +75,23 @@ class Answers(NamedTuple):
 
 @dataclass
 class _Log:
-    """What one law has said: from when each answer is held, the one in force first, and the next tick to be planned."""
+    """Answers of one law.
+
+    Attributes:
+        times, values: when each answer begins [s], and its values; the active answer first, planned ones last.
+        tick: number of the first tick of the plan.
+        planned: times of the ticks of the plan [s].
+    """
 
     times: Vector
     values: NDArray[np.float64]
     tick: int = 0
-    planned: int = 0
+    planned: Vector = field(default_factory=lambda: NONE)
 
 
 @dataclass
 class Sampler:
-    """The sampled inputs of one run, planned from a time to another, again and again where the run goes on.
+    """The sampled inputs of one run. Their ticks are planned window by window, because a run may have 1e8 of them.
 
     Attributes:
         laws: what is asked.
@@ -99,6 +105,7 @@ class Sampler:
         tables: those in which answers are held, behind the ones that the user gave.
         native: ticks and laws for native loops.
         stops: times at which steps have to end [s].
+        complete: whether the plan has all ticks of the course.
     """
 
     laws: Sequence[SampledLaw]
@@ -112,16 +119,17 @@ class Sampler:
     tables: Tables = field(init=False)
     native: Sampling = field(init=False)
     stops: Vector = field(init=False)
+    complete: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self._asked = [_PythonLaw(i, self) for i, law in enumerate(self.laws) if law.function is None]
+        self._asked = [PythonLaw(i, self) for i, law in enumerate(self.laws) if law.function is None]
         self._logs = [_Log(np.array([-math.inf]), self.initial[list(law.columns)][None, :].copy()) for law in self.laws]
 
     def plan(self, course: Course) -> Course:
-        """Lay out the ticks and tables of the time ahead; the course with steps that end where they have to.
+        """Plan the first ticks of a course, ``WINDOW`` of each law; return the course with steps that end there.
 
         Raises:
-            ModelError: the run goes backwards, fixed steps do not end at ticks, or there are more ticks than memory.
+            ModelError: the run goes backwards, fixed steps do not end at ticks, or the answers exceed the memory.
         """
         if course.until < course.start:
             raise ModelError(
@@ -129,19 +137,39 @@ class Sampler:
                 f"{course.start:.9g} s to {course.until:.9g} s; samples are taken forwards only"
             )
         self._take_back(course.start)
-        try:
-            ticks = [self._planned(law, log, course) for law, log in zip(self.laws, self._logs, strict=True)]
-        except (MemoryError, ValueError):
-            raise ModelError("there are more ticks than fit in memory; enlarge the periods") from None
+        self._require_memory(course)
         if course.step:
-            self._require_on_grid(ticks, course)
-        ticks = self._together(ticks)
-        self._lay_out(ticks, ON_GRID * course.step)
-        ahead = np.unique(np.concatenate([*ticks, *(log.times for log in self._logs)]))
-        self.stops = ahead[(ahead > course.start) & (ahead < course.until)]
+            self._require_on_grid(course)
+        self._course = course
+        return self._extend(0)
+
+    def plan_further(self) -> Course:
+        """Plan as many ticks again as there are, at least ``WINDOW``; return the course with their times as stops."""
+        self._read_back()
+        return self._extend(int(self.native.next[0]))
+
+    def _extend(self, reached: int) -> Course:
+        """Plan further, where the first ``reached`` ticks of the plan were answered."""
+        course, end = self._course, self._end(self._course)
+        starts = [(law.sampled.period, log.tick + len(log.planned)) for law, log in zip(self.laws, self._logs)]
+        most = max(WINDOW, *(len(log.planned) for log in self._logs))
+        horizon = min(end, *(self.start + period * (tick + most) for period, tick in starts))
+        self.complete = horizon == end
+        for law, log in zip(self.laws, self._logs, strict=True):
+            self._plan_law(law.sampled, log, horizon)
+        self._unite_times()
+        self._lay_out(ON_GRID * course.step, reached)
+        times = np.concatenate([log.planned for log in self._logs])
+        self._planned = np.unique(times)
+        self.stops = np.unique(np.concatenate([times, *(log.times for log in self._logs)]))
+        self.stops = self.stops[(self.stops > course.start) & (self.stops < course.until)]
         if course.step:
             return course
         return course._replace(stops=np.unique(np.concatenate([course.stops, self.stops])))
+
+    def steps_within_plan(self, t: float) -> int:
+        """Return a number of steps from time t [s] that cannot pass the last planned tick, since steps end at ticks."""
+        return len(self._planned) - int(np.searchsorted(self._planned, t + self.native.slack[0], side="right"))
 
     def fill(self, given: NDArray[np.float64], middle: Vector) -> None:
         """Write the samples held in steps with these middles into the columns of sampled inputs, (times, inputs)."""
@@ -205,41 +233,56 @@ class Sampler:
         """Forget answers that no longer hold at a time, and ticks that were planned and not reached."""
         self._read_back()
         for i, log in enumerate(self._logs):
-            if not log.planned:
+            if not len(log.planned):
                 continue
             reached = int((self.native.law[: self.native.next[0]] == i).sum())
-            end = len(log.times) - (log.planned - reached)
+            end = len(log.times) - (len(log.planned) - reached)
             begin = max(int(np.searchsorted(log.times[:end], now, side="right")) - 1, 0)
             log.times, log.values = log.times[begin:end], log.values[begin:end]
-            log.tick, log.planned = log.tick + reached, 0
+            log.tick, log.planned = log.tick + reached, NONE
 
-    def _planned(self, law: SampledLaw, log: _Log, course: Course) -> Vector:
-        """The ticks of a law in the time ahead; its log gets room for what it will say."""
-        sampled, span = law.sampled, course.until - self.start
-        last = max(math.ceil(span / sampled.period) + 1, log.tick)
-        ticks = sampled.ticks(self.start, log.tick, last)
-        ticks = ticks[ticks < course.until - ON_GRID * course.step]
-        log.planned = len(ticks)
+    def _end(self, course: Course) -> float:
+        """The time before which all ticks of a course lie [s]."""
+        return course.until - ON_GRID * course.step
+
+    def _plan_law(self, sampled: Sampled, log: _Log, horizon: float) -> None:
+        """Append the ticks of a law before the horizon [s] to its log, with room for the answers."""
+        first = log.tick + len(log.planned)
+        last = max(math.ceil((horizon - self.start) / sampled.period) + 1, first)
+        ticks = sampled.ticks(self.start, first, last)
+        ticks = ticks[ticks < horizon]
+        log.planned = np.concatenate([log.planned, ticks])
         log.times = np.concatenate([log.times, ticks + sampled.delay])
         log.values = np.concatenate([log.values, np.repeat(log.values[-1:], len(ticks), axis=0)])
-        return ticks
 
-    def _together(self, ticks: Sequence[Vector]) -> list[Vector]:
-        """Times that are one but for rounding, such as 3 x 0.05 and 5 x 0.03, made one, in ticks and logs."""
-        every = np.unique(np.concatenate([*ticks, *(log.times for log in self._logs)]))
+    def _unite_times(self) -> None:
+        """Make times equal that differ by rounding alone, such as 3 x 0.05 and 5 x 0.03, in ticks and answers."""
+        every = np.unique(np.concatenate([x for log in self._logs for x in (log.planned, log.times)]))
         first = np.concatenate([[True], np.diff(every) > SAME_TIME * np.maximum(1.0, np.abs(every[1:]))])
         one = every[first][np.cumsum(first) - 1]
         for log in self._logs:
             log.times = one[np.searchsorted(every, log.times)]
-        return [one[np.searchsorted(every, times)] for times in ticks]
+            log.planned = one[np.searchsorted(every, log.planned)]
 
-    def _require_on_grid(self, ticks: Sequence[Vector], course: Course) -> None:
-        for law, times in zip(self.laws, ticks, strict=True):
-            at = np.concatenate([times, times + law.sampled.delay])
+    def _require_memory(self, course: Course) -> None:
+        """Raise ModelError if ticks and answers of the whole course, two copies of them, exceed the free memory."""
+        span = self._end(course) - self.start
+        numbers = sum((2 + 2 * len(law.columns)) * span / law.sampled.period for law in self.laws)
+        if 16.0 * numbers > free_memory():
+            raise ModelError("there are more ticks than fit in memory; enlarge the periods")
+
+    def _require_on_grid(self, course: Course) -> None:
+        """Raise ModelError unless fixed steps end at the ticks: the first ``WINDOW`` ticks and the last one."""
+        end = self._end(course)
+        for law, log in zip(self.laws, self._logs, strict=True):
+            s = law.sampled
+            last = max(math.ceil((end - self.start) / s.period), log.tick)
+            first = s.ticks(self.start, log.tick, min(last, log.tick + WINDOW))
+            ticks = np.concatenate([first, s.ticks(self.start, max(last - 1, log.tick), last)])
+            at = np.concatenate([ticks, ticks + s.delay])
             at = at[at < course.until]
             steps = (at - course.start) / course.step
             if not (np.abs(steps - np.round(steps)) < ON_GRID).all():
-                s = law.sampled
                 late = "".join(f", {word} {x:.9g} s" for word, x in (("delay", s.delay), ("jitter", s.jitter)) if x)
                 raise ModelError(
                     f"the input {law.names[0]!r} is sampled with the period {s.period:.9g} s{late}, and fixed steps of "
@@ -247,8 +290,9 @@ class Sampler:
                     "chooses its steps"
                 )
 
-    def _lay_out(self, ticks: Sequence[Vector], slack: float) -> None:
-        """Tables and ticks as native loops read them."""
+    def _lay_out(self, slack: float, reached: int) -> None:
+        """Write tables and ticks as native loops read them; ``reached`` of the ticks were answered."""
+        ticks = [log.planned for log in self._logs]
         count = [len(law.columns) for law in self.laws]
         table = len(self.held.column) + np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
         logs = [(log.times, column) for log in self._logs for column in log.values.T]
@@ -271,7 +315,7 @@ class Sampler:
             times=times[order],
             law=law[order].astype(np.int64),
             place=np.concatenate([np.zeros(0, np.int64), *places])[order].astype(np.int64),
-            next=np.zeros(1, np.int64),
+            next=np.array([reached], np.int64),
             slack=np.array([slack]),
         )
 
@@ -314,64 +358,3 @@ def joined(held: Tables, columns: Sequence[int], logs: Sequence[tuple[Vector, Ve
         np.concatenate([held.times, *(times for times, _ in logs)]),
         np.concatenate([held.values, *(values for _, values in logs)]),
     )
-
-
-class _PythonLaw:
-    """A law in Python as an address for native loops.
-
-    Attributes:
-        kept: what it raised, which cannot pass through a native loop.
-        time: at which it was asked last [s].
-    """
-
-    def __init__(self, number: int, sampler: Sampler) -> None:
-        self._number, self.law, self._sampler = number, sampler.laws[number], sampler
-        self._memory = self._before = copy.deepcopy(self.law.sampled.state)
-        self.kept: list[BaseException] = []
-        self.time = sampler.start
-        self._code = AskedCode(self._answer, self.kept.append, 0, len(self.law.columns))
-
-    @property
-    def address(self) -> int:
-        """Where native loops call; good as long as this object lives."""
-        return self._code.address
-
-    def forget(self) -> None:
-        """Forget what was raised, and what was said at the last tick."""
-        self.kept.clear()
-        self._memory = self._before
-
-    def _answer(self) -> None:
-        if self.kept:  # the loop is about to end
-            raise self.kept[0]
-        sampler, (nq, n) = self._sampler, self._sampler.state
-        state, rest, out = self._code.given
-        x = np.array((ctypes.c_double * (1 + nq + n)).from_address(state))  # copies, which laws may keep or change
-        self.time, self._before = float(x[0]), self._memory
-        answers = np.ctypeslib.as_array((ctypes.c_double * len(self.law.columns)).from_address(out))
-        key = int(sampler.mode[KEY])
-        if isinstance(self.law.sampled.law, Expr):
-            inputs = np.array((ctypes.c_double * len(sampler.initial)).from_address(rest))
-            answers[:] = sampler.switching.answer(self._number, key, x, inputs)
-        else:
-            seen = sampler.switching.seen(key, x[1:])
-            answers[:] = self._asked(self.time, seen[:nq], seen[nq:])
-
-    def _asked(self, t: float, q: Vector, u: Vector) -> Vector:
-        sampled, shape = self.law.sampled, (len(self.law.columns),)
-        if sampled.state is None:
-            said = sampled.law(t, q, u)  # type: ignore[operator]
-        else:
-            said, self._memory = self._with_state(t, q, u)
-        found = numbers(said, "a sampled law must return numbers")
-        if found.shape != shape and not (found.shape == () and shape == (1,)):
-            raise ModelError(f"a sampled law returned shape {found.shape} where {shape} is needed")
-        if not np.isfinite(found).all():
-            raise ModelError(f"it returned {found.tolist()}, which is not finite")
-        return found.reshape(shape)
-
-    def _with_state(self, t: float, q: Vector, u: Vector) -> tuple[Any, Any]:
-        answer = self.law.sampled.law(t, q, u, self._memory)  # type: ignore[operator]
-        if not isinstance(answer, tuple) or len(answer) != 2:
-            raise ModelError("a sampled law with a state returns the input and the next state, (input, state)")
-        return answer
