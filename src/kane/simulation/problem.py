@@ -255,7 +255,7 @@ class Problem:
 
         def advance(march: March, steps: int) -> Status:
             nonlocal pace
-            status = march_on(march, steps)
+            status = march_on(march, march.steps_within_plan(steps))
             if status in PASSED_OVER and march.problem.switching.step_over(march, status):
                 pace = None
                 return Status.GOING
@@ -270,7 +270,6 @@ class Problem:
             if method.fixed and march.problem.key not in nearness:
                 nearness[march.problem.key] = Nearness.of(march.problem)
             march.problem.tolerate(march, method)
-            steps = march.steps_within_plan(steps)
             near = nearness.get(march.problem.key)
             if near is not None:
                 status = near.advance(method, march, steps)
