@@ -126,10 +126,9 @@ def _main_child(link: Link, links: list[Link]) -> int | None:
 
 
 def _ahead(index: int, links: list[Link], axes: list[_Axes]) -> tuple[Triple, np.ndarray | None] | None:
-    """Return position and axis, in L, of the next joint that does not slide; None without a joint of constant position.
+    """Return position and axis, in L, of the next joint that does not slide; None if a joint frame on the way varies.
 
-    The position is from Mo with all slides in between at zero. The axis is None if the joint does not turn about one
-    axis.
+    The position is from Mo, with all slides in between at zero. The axis is None if the joint has no constant axis.
     """
     connection = links[index].connection
     assert connection is not None
