@@ -1,6 +1,6 @@
 """Coriolis matrices and derivatives of inverse dynamics by composite inertias: O(n d) operations, d the depth.
 
-The particle of a link at r = (x, y, z, 1) from O_K has the velocity V r, with V = [w x, v; 0]. The link's moments are
+The particle of a link at r = (x, y, z, 1) from O_K has the velocity V r, V = [w x, v; 0]. The link's moments are
 
     Sigma = integral of r r^T dm,   P = integral of rdot r^T dm,   F = integral of rddot dm and of r x rddot dm.
 
@@ -13,9 +13,9 @@ a unit change of u_j, and of the displacement of j, accelerates the particles be
 
     (2 S_j V + Sdot_j + psi_j) r   and   (2 psi_j V + chi_j) r.
 
-The generalized forces are the projections of these inertia forces on S_i. An acceleration field 2 W V r, in which W has
-the angular part w, needs the wrench f = 2 w x p, n = 2 (tr P - P) w; the linear part of W has no effect. P of doubled
-masses is 2 P, and doubling the masses costs nothing at run time.
+The generalized forces are the projections of these inertia forces on S_i. With w the angular part of W, an acceleration
+field 2 W V r needs the wrench f = 2 w x p, n = 2 (tr P - P) w. The linear part of W has no effect. P of doubled masses
+is 2 P, and doubling the masses costs nothing at run time.
 
 Source: Carpentier & Mansard 2018 and Singh, Russo & Wensing 2022 for the derivatives, Echeandia & Wensing 2021 for the
 Coriolis matrix. Moments of mass replace their 6 x 6 matrices here.

@@ -18,8 +18,8 @@ LinkWrench = tuple[Triple, Triple]
 def inverse_dynamics(system: System, udot: Sequence[Any], applied: Mapping[int, LinkWrench]) -> list[Expr]:
     """Return M udot + inertia terms free of udot - applied wrenches, as generalized forces along u.
 
-    With Kane's F*_r = -sum over bodies of (v_r . m a + w_r . (I alpha + w x I w)), this is -F*_r minus the F_r of
-    gravity and of the wrenches.
+    This is -F*_r minus the F_r of gravity and of the wrenches. Kane's F*_r is -sum over bodies of (v_r . m a + w_r . (I
+    alpha + w x I w)).
 
     Args:
         system: the tree.

@@ -92,12 +92,12 @@ class BestSpeeds:
 def best_speeds(model: Model) -> BestSpeeds:
     """Search natural candidates for generalized speeds with which qdot and udot need the fewest run-time operations.
 
-    Candidates are the joints' own speeds and, for each body, its angular velocity: one measure number if its joint
-    turns it about an axis of its own, or three if three joint speeds turn it. The three are along the axes of the body
-    or of a neighbour. The velocity of the mass centre is a candidate if joints slide. Mixtures are found by exchanging
-    candidates as long as this saves operations. The joints' own speeds and the speeds that the model declares are
-    always compared, so that the result is never worse. Parameters count as symbols, and nothing is computed in advance.
-    The model is not changed.
+    Candidates are the joints' own speeds and the angular velocity of each body. The angular velocity has one measure
+    number if the joint turns the body about one of its axes, or three if three joint speeds turn it. The three are
+    along the axes of the body or of a neighbour. The velocity of the mass centre is a candidate if joints slide.
+    Mixtures are found by exchanging candidates as long as this saves operations. The joints' own speeds and the speeds
+    that the model declares are always compared, so that the result is never worse. Parameters count as symbols, and
+    nothing is computed in advance. The model is not changed.
 
     Raises:
         ModelError: ``model`` is not a Model, or ``formulate`` refuses it.

@@ -58,7 +58,7 @@ def _own(connection: Connection, place: int) -> Expr:
 def candidates(system: System) -> list[SpeedGroup]:
     """Return candidates for a system in the joints' own speeds: angular velocities, and velocities of mass centres.
 
-    An angular velocity has one measure number if a joint turns the body about one of its axes, and three if three joint
+    An angular velocity has one measure number if a joint turns the body about a body axis. It has three if three joint
     speeds turn it. Velocities of mass centres are candidates where joints slide.
 
     Source: Mitiguy & Kane 1996 (velocities in N in the place of relative ones), as Gillespie 2003, Example 2, has them.

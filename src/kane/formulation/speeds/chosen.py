@@ -103,7 +103,7 @@ def _plain_rows(definitions: Mapping[str, Expr], u: Sequence[Expr], system: Syst
 
 
 def _with_speeds_apart(row: LinearRow, u: Sequence[Expr], n: int) -> LinearRow:
-    """Move u_r to column n + r of a definition sum of c_j w_j - u_r = 0 with constant c_j, so that it can cancel."""
+    """Move u_r to column n + r if the row is sum of c_j w_j - u_r = 0 with constant c_j, so that u_r can cancel."""
     speed = next((r for r, leaf in enumerate(u) if row.rest is -leaf), None)
     if speed is None or not all(c.is_constant for c in row.coefficients.values()):
         return row

@@ -41,7 +41,7 @@ def _share(cut: Connection, weld: WeldedPose, links: list[Link], system: System)
         R, p = on.R_LB @ weld.orientation, plus(on.p_LB, on.R_LB.apply(weld.at))
         mc, J = shifted_moment(given.mass, given.mc, given.J, minus(ZERO, p))
         mc, J = R.apply_inverse(mc), R.inverse().rotate_symmetric(J)
-    else:  # a body that never turns (a piston) may have no second moment: M takes that of the other body (the rod)
+    else:  # a body that never turns (a piston) may have no second moment: M gets tr J of the other link (the rod)
         mc, J = ZERO, (*(carrier.J[0] + carrier.J[1] + carrier.J[2],) * 3, *ZERO_SIX[3:])
     if on.link:
         links[on.link] = _part(given, given)

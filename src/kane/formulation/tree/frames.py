@@ -1,10 +1,11 @@
 """Computational frames K: for each link, the frame in which the recursions need the fewest operations.
 
 For a turning joint, z lies along the joint axis, and x along the common perpendicular to the next turning joint's axis.
-The origin is on that perpendicular. The step from one link to the next then consists of rotations about x and z and one
-displacement along each (Hartenberg and Denavit; Angeles et al. 1988, Sec. 3.1). A sliding link keeps the axes of its
-parent. All other links keep the joint frame M. The choice changes no result, because results are given in the user's
-frames.
+The origin is on that perpendicular. The step from one link to the next is then a rotation about x, a rotation about z,
+and one displacement along each axis. A sliding link keeps the axes of its parent. All other links keep the joint frame
+M. The choice changes no result, because results are given in the user's frames.
+
+Source: Hartenberg and Denavit; Angeles et al. 1988, Sec. 3.1.
 """
 
 from __future__ import annotations
