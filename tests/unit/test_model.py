@@ -471,14 +471,16 @@ def test_a_joint_is_named_by_its_coordinate_or_by_its_bodies():
 
 
 def test_an_unconnected_body_is_named_by_formulate():
-    with pytest.raises(ModelError, match=r"these bodies hang on nothing: C; connect each to a parent or the ground"):
+    with pytest.raises(
+        ModelError, match=r"these bodies are not connected to the ground: C; connect each to a parent or the ground"
+    ):
         kane.formulate(small())
 
 
 def test_bodies_that_hang_on_a_loose_body_are_all_named():
     m = small()
     m.connect(body(m, "C"), m.body("D", mass=1.0), Revolute("q3"))
-    with pytest.raises(ModelError, match=r"these bodies hang on nothing: C, D;"):
+    with pytest.raises(ModelError, match=r"these bodies are not connected to the ground: C, D;"):
         kane.formulate(m)
 
 
@@ -488,9 +490,7 @@ def test_a_joint_that_moves_nothing_heavy_is_named_by_formulate(joint):
     m.connect(body(m, "B"), body(m, "C"), Weld())
     m.connect(m.ground, m.body("D", mass=0.0), joint)
     m.connect(body(m, "D"), m.body("E", mass=0.0), Weld())
-    with pytest.raises(
-        ModelError, match=r"joint '.*' moves 'D' and what hangs on it, which have neither mass nor inertia"
-    ):
+    with pytest.raises(ModelError, match=r"joint '.*' moves no mass or inertia, only 'D' and the bodies beyond it"):
         kane.formulate(m)
 
 

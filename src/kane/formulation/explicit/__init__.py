@@ -1,1 +1,1 @@
-"""The explicit route: Kane's equations from partial velocities, written out as tables."""
+"""Explicit route to the equations of motion: partial velocities, written out as tables."""

@@ -1,4 +1,4 @@
-"""Accelerations of bodies and points, in the bases that their velocities were given."""
+"""Accelerations of bodies and points, in the bases of their velocities."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Accelerations:
     """alpha_NB and a_NP for given accelerations of the natural speeds; without udot these are the remainders.
 
     Args:
-        velocities: of the same tree.
+        velocities: velocities of the same tree.
         natural: accelerations of the natural speeds [rad/s^2, m/s^2].
         ground: acceleration of the ground; -g makes the weight of the bodies an inertia force.
     """
@@ -25,7 +25,7 @@ class Accelerations:
         self._sliding: dict[int, Triple] = {0: ground}
 
     def angular(self, k: int, basis: int) -> Triple:
-        """alpha_NB of a member, along its own axes or those of one that precedes it."""
+        """Return alpha_NB of a member, along the axes of ``basis``: the member itself or a preceding one."""
         if k == 0:
             return ZERO
         if (k, basis) not in self._turning:
@@ -42,7 +42,7 @@ class Accelerations:
         return self._turning[k, basis]
 
     def field(self, k: int, basis: int) -> Matrix:
-        """[alpha x] + [w x][w x] of a member: what its points' accelerations grow by with their distance."""
+        """Return [alpha x] + [w x][w x] of a member: the change of its points' accelerations with their position."""
         x, y, z = self.velocities.angular(k, basis).whole
         ax, ay, az = self.angular(k, basis)
         xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
@@ -55,7 +55,7 @@ class Accelerations:
         return dot(rows[0], p), dot(rows[1], p), dot(rows[2], p)
 
     def origin(self, k: int) -> Triple:
-        """a of a member's joint point Mo, along the axes of its points' basis."""
+        """Return a of a member's joint point Mo, along the axes of its points' basis."""
         if k not in self._sliding:
             motion = self.velocities
             (Y, X), P = motion.bases[k], motion.tree.members[k].parent
@@ -69,10 +69,10 @@ class Accelerations:
         return self._sliding[k]
 
     def point(self, k: int, point: Triple) -> Triple:
-        """a of a point given in a member's frame, along the axes of the member's points' basis."""
+        """Return a of a point given in a member's frame, along the axes of the member's points' basis."""
         motion = self.velocities
         return plus(self.origin(k), self._from(k, motion.bases[k][1], motion.arm(k, point))) if k else self.ground
 
     def forget(self) -> None:
-        """Accelerations of points, when bases have changed."""
+        """Discard the accelerations of points after a change of bases."""
         self._sliding = {0: self.ground}

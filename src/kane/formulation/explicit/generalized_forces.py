@@ -1,8 +1,8 @@
 """Generalized inertia forces F*_r and generalized active forces F_r, by body and by load.
 
-F*_r = -sum over bodies of (w_NB_u[r] . T + v_NBcm_u[r] . m a_NBcm) with T = I alpha + w x I w about the mass centre,
-and F_r = sum of w_NB_u[r] . t + v_NP_u[r] . f over torques t on bodies B and forces f at points P (Kane & Levinson
-1983, Eqs. 78, 79, 90).
+F*_r = -sum over bodies of (w_NB_u[r] . T + v_NBcm_u[r] . m a_NBcm) with T = I alpha + w x I w about the mass centre.
+F_r = sum of w_NB_u[r] . t + v_NP_u[r] . f over torques t on bodies B and forces f at points P (Kane & Levinson 1983,
+Eqs. 78, 79, 90).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from kane.model.body import ANGULAR_VELOCITY, POSITION, Measure
 
 @dataclass(frozen=True)
 class AppliedWrench:
-    """A force at a point of a body and a torque on it.
+    """Force at a point of a body and torque on the body.
 
     Attributes:
-        load: its title.
-        member: the body's place.
+        load: title of the load.
+        member: index of the body among the members.
         point: p_BoP_B [m].
         force: along the axes of the body's points' basis [N].
         torque: along the axes of the body [N m].
@@ -44,9 +44,9 @@ class AppliedWrench:
 
 
 def inertia_torque(accelerations: Accelerations, k: int) -> Triple:
-    """I alpha + w x I w of a member, about its mass centre, along its axes [N m].
+    """Return I alpha + w x I w of a member, about its mass centre, along its axes [N m].
 
-    Written with the entries of W = [alpha x] + [w x][w x], which the accelerations of points use as well.
+    The terms contain the entries of W = [alpha x] + [w x][w x], which accelerations of points use as well.
     """
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = accelerations.velocities.tree.members[k].body.inertia
     (_, Wxy, Wxz), (Wyx, _, Wyz), (Wzx, Wzy, _) = accelerations.field(k, k)
@@ -61,12 +61,12 @@ def inertia_torque(accelerations: Accelerations, k: int) -> Triple:
 
 
 def projected(form: VelocityForm, v: Triple, n: int) -> list[Any]:
-    """v dotted with each of n partial velocities."""
+    """Return the dot product of v with each of n partial velocities."""
     return [dot(form.u[r], v) if r in form.u else 0.0 for r in range(n)]
 
 
 def inertia_forces(accelerations: Accelerations, k: int) -> list[Any]:
-    """F*_r of one member, by speed."""
+    """Return F*_r of one member, by speed."""
     motion, body = accelerations.velocities, accelerations.velocities.tree.members[k].body
     n = len(motion.speeds.u)
     turning = projected(motion.angular(k, k), inertia_torque(accelerations, k), n)
@@ -75,21 +75,21 @@ def inertia_forces(accelerations: Accelerations, k: int) -> list[Any]:
 
 
 def active_forces(motion: Velocities, applied: AppliedWrench) -> list[Any]:
-    """F_r of one force and torque, by speed."""
+    """Return F_r of one force and torque, by speed."""
     n, k = len(motion.speeds.u), applied.member
     pushing = projected(motion.point(k, applied.point), applied.force, n)
     return [a + b for a, b in zip(projected(motion.angular(k, k), applied.torque, n), pushing, strict=True)]
 
 
 def weight(motion: Velocities, k: int, gravity: Triple) -> AppliedWrench:
-    """The force of uniform gravity on a member."""
+    """Return the force of uniform gravity on a member."""
     body = motion.tree.members[k].body
     force = times(body.mass, turned(motion.rotation(motion.bases[k][1], 0), gravity))
     return AppliedWrench("gravity", k, body.com, force, ZERO)
 
 
 def applied_wrenches(motion: Velocities, tree: BodyTree) -> Iterator[AppliedWrench]:
-    """The forces and torques that loads bring to bear on bodies other than the ground."""
+    """Yield the forces and torques of loads on bodies other than the ground."""
     for title, effect in tree.loads:
         for w in effect.wrenches:
             k, frame = tree.place(w.point.body), tree.place(w.expressed_in)
@@ -100,7 +100,7 @@ def applied_wrenches(motion: Velocities, tree: BodyTree) -> Iterator[AppliedWren
 
 
 def joint_efforts(motion: Velocities, tree: BodyTree) -> Iterator[tuple[str, str, list[Any]]]:
-    """Title, joint and F_r of every effort along a joint's coordinate."""
+    """Yield title, joint and F_r of every effort along a joint's coordinate."""
     speeds = motion.speeds
     for title, effect in tree.loads:
         for along, effort in effect.efforts:
@@ -109,7 +109,7 @@ def joint_efforts(motion: Velocities, tree: BodyTree) -> Iterator[tuple[str, str
 
 
 def about_mass_centre(motion: Velocities, applied: AppliedWrench) -> tuple[Triple, Triple]:
-    """The same load as a force at the mass centre and a torque."""
+    """Return the same load as a force at the mass centre and a torque."""
     k, com = applied.member, motion.tree.members[applied.member].body.com
     r = turned(motion.rotation(motion.bases[k][1], k), minus(applied.point, com))
     extra = turned(motion.rotation(k, motion.bases[k][1]), cross(r, applied.force))
@@ -117,7 +117,7 @@ def about_mass_centre(motion: Velocities, applied: AppliedWrench) -> tuple[Tripl
 
 
 def resolved(motion: Velocities, tree: BodyTree) -> BodyTree:
-    """The tree with the rates and measures in its loads replaced by their values in q, u and t.
+    """Return the tree with the rates and measures in its loads replaced by their values in q, u and t.
 
     Raises:
         ModelError: a load depends on something that has no value in these equations.
@@ -134,7 +134,7 @@ def resolved(motion: Velocities, tree: BodyTree) -> BodyTree:
             kind = OPERATIONS[leaf.op].name
             raise ModelError(
                 f"a load depends on the {kind} {leaf.name!r}, which has no value in this model's equations; "
-                "give loads of coordinates, rates, measures, time, parameters and inputs of this model"
+                "write loads in coordinates, rates, measures, time, parameters and inputs of this model"
             )
     return tree.replaced(values)
 
@@ -151,7 +151,7 @@ def _measured(motion: Velocities, measure: Measure) -> Any:
 
 
 def _position(motion: Velocities, k: int, point: Triple) -> Triple:
-    """p_NoP along the axes of N."""
+    """Return p_NoP along the axes of N."""
     c = motion.tree.members[k].connection
     p = turned(motion.rotation(0, k), point if c is None else minus(point, c.p_CM))
     for j in motion.tree.members[k].path[1:]:

@@ -1,7 +1,7 @@
 """Measure numbers of partial velocities as rows over the speeds: M = rows^T weights rows.
 
-Two bodies that share an angular velocity, or whose mass centres have a velocity component in common, share a row, and
-their masses or moments of inertia are added before anything is multiplied.
+Two bodies with the same angular velocity, or with a common component of their mass centres' velocities, share a row.
+Their masses or moments of inertia are added before any multiplication.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MeasureRow = dict[int, Any]
 
 
 class MeasureRows:
-    """Rows {speed: coefficient}, each once, and the symmetric weights between them."""
+    """Distinct rows {speed: coefficient}, and the symmetric weights between them."""
 
     def __init__(self) -> None:
         self._rows: list[MeasureRow] = []
@@ -29,7 +29,7 @@ class MeasureRows:
         return len(self._rows)
 
     def places(self, form: VelocityForm) -> list[int | None]:
-        """Where the three components of a vector's partial velocities stand; None for what is zero."""
+        """Return the row of each of the three components of a vector's partial velocities; None for zero components."""
         return [self._place({r: v[i] for r, v in form.u.items() if not is_zero(v[i])}) for i in range(3)]
 
     def _place(self, row: MeasureRow) -> int | None:
@@ -42,14 +42,14 @@ class MeasureRows:
         return self._known[key]
 
     def weigh(self, places: Sequence[int | None], weights: Sequence[Sequence[Any]]) -> None:
-        """Put a symmetric 3 x 3 matrix (inertia, or mass) on three rows."""
+        """Add a symmetric 3 x 3 matrix (inertia, or mass) to the weights of three rows."""
         for i, a in zip(places, weights, strict=True):
             for j, x in zip(places, a, strict=True):
                 if i is not None and j is not None and not is_zero(x):
                     self._weights[i, j] = self._weights.get((i, j), 0.0) + x
 
     def mass_entries(self) -> dict[tuple[int, int], Any]:
-        """M_rs = sum over rows i, j of row_i[r] weight_ij row_j[s], s <= r."""
+        """Return M_rs = sum over rows i, j of row_i[r] weight_ij row_j[s], s <= r."""
         coupled = {i for i, j in self._weights if i != j}
         M: dict[tuple[int, int], Any] = {}
         for i, momentum in self._momenta(coupled).items():
@@ -62,7 +62,7 @@ class MeasureRows:
         return M
 
     def _momenta(self, coupled: set[int]) -> dict[int, MeasureRow]:
-        """Of the rows that weights couple with others: sum over j of weight_ij row_j."""
+        """Return the sum over j of weight_ij row_j for each row i that weights couple with others."""
         found: dict[int, MeasureRow] = {i: {} for i in sorted(coupled)}
         for (i, j), weight in self._weights.items():
             if i in coupled:
@@ -71,7 +71,9 @@ class MeasureRows:
         return found
 
     def _pairs(self, coupled: set[int]) -> dict[tuple[int, int, Any, Any], Any]:
-        """Of all other rows: weights of the products x y in M_rs, added where several rows give the same product."""
+        """Return the weights of the products x y in M_rs of all other rows, added up if several rows give the same
+        product.
+        """
         found: dict[tuple[int, int, Any, Any], Any] = {}
         for (i, _), weight in self._weights.items():
             if i not in coupled:
@@ -84,7 +86,7 @@ class MeasureRows:
         return found
 
     def projected(self, loads: Sequence[Any], n: int) -> list[Any]:
-        """Sum over rows of row[r] load, for each of n speeds; what rows have in common multiplies a sum of loads."""
+        """Return the sum over rows of row[r] load for each of n speeds, adding loads with equal coefficients first."""
         shared: list[dict[Any, Any]] = [{} for _ in range(n)]
         for row, load in zip(self._rows, loads, strict=True):
             if not is_zero(load):
@@ -95,7 +97,7 @@ class MeasureRows:
 
 
 def _unsigned(x: Any) -> tuple[int, Any]:
-    """Sign and size of a number, or of an expression that is the negative of another."""
+    """Return sign and size of a number, or of an expression that is the negative of another."""
     if x.__class__ is Expr:
         return (-1, x.args[0]) if x.op == NEG else (1, x)
     return (-1, -x) if x < 0 else (1, x)

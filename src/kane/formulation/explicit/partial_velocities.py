@@ -1,4 +1,4 @@
-"""Partial velocities and generalized forces as an analyst's tables: bodies and points by generalized speeds."""
+"""Tables of partial velocities and generalized forces: bodies and points by generalized speeds."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ GRAVITY, INERTIA = "gravity", "inertia"
 
 @dataclass(frozen=True)
 class Partials:
-    """An angular velocity or velocity, whole == sum of u[r] times the r-th speed, plus t; all in ``frame``.
+    """Angular velocity or velocity: whole == sum of u[r] times the r-th speed, plus t; all in ``frame``.
 
     Attributes:
         label: "w_NB" of a body B, "v_NBcm" of its mass centre, "v_NP" of a point at which a load acts.
         whole: measure numbers in q, u and t: the implicit form.
         u: the partial (angular) velocities, one for each speed: the explicit form.
-        t: the remainder, not zero only with prescribed motion.
+        t: the remainder, nonzero only with prescribed motion.
     """
 
     label: str
@@ -48,7 +48,7 @@ class Partials:
 
     @property
     def frame(self) -> Frame:
-        """The basis of all these vectors."""
+        """Return the basis of all these vectors."""
         return self.whole.frame
 
 
@@ -58,7 +58,7 @@ class GeneralizedForces:
 
     Attributes:
         symbol: "F" for active forces, "F*" for inertia forces.
-        speeds: names.
+        speeds: names of the generalized speeds.
         contributions: in the order of the loads, then of the bodies.
     """
 
@@ -69,15 +69,15 @@ class GeneralizedForces:
 
     @property
     def total(self) -> tuple[Expr, ...]:
-        """F_r, summed over everything."""
+        """Return F_r, summed over all contributions."""
         return self._sum(forces for _, _, forces in self.contributions)
 
     def by_body(self) -> dict[str, tuple[Expr, ...]]:
-        """(F_r)_B; efforts of motors, springs and dampers stand under the name of their joint."""
+        """Return (F_r)_B by body; efforts of motors, springs and dampers are under the name of their joint."""
         return self._grouped(1)
 
     def by_load(self) -> dict[str, tuple[Expr, ...]]:
-        """F_r of each load, gravity among them."""
+        """Return F_r of each load, gravity among them."""
         return self._grouped(0)
 
     def _grouped(self, place: int) -> dict[str, tuple[Expr, ...]]:
@@ -91,7 +91,7 @@ class GeneralizedForces:
         return tuple(totals)
 
     def table(self) -> Table:
-        """Rows: contributions and the total."""
+        """Return a table with one row for each contribution, and one for the total."""
         rows = [(f"{load}, {where}" if load != INERTIA else where, list(f)) for load, where, f in self.contributions]
         heads = [f"{self.symbol}_{r + 1} ({u})" for r, u in enumerate(self.speeds)]
         return Table(self.symbol, heads, [*rows, ("total", list(self.total))])
@@ -105,17 +105,17 @@ class GeneralizedForces:
 
 @dataclass(frozen=True)
 class PartialVelocities:
-    """What ``Equations.partial_velocities`` returns; prints as a table.
+    """Result of ``Equations.partial_velocities``; prints as a table.
 
     Kane's equations are F_r + F*_r = 0 with F_r in ``generalized_active_forces`` (inputs and gravity in it) and F*_r in
     ``generalized_inertia_forces`` (udot in it).
 
     Attributes:
-        name: of the model.
+        name: name of the model.
         speeds: names of u.
         frames: by name, "N" and the bodies: ``vector.express(table.frames["N"])``.
         angular_velocities, mass_centres: w_NB and v_NBcm by body.
-        points: v_NP by load, where a load acts on a body elsewhere than at its mass centre.
+        points: v_NP by load, for loads on a body at another point than its mass centre.
         generalized_active_forces: F_r by load and body.
         generalized_inertia_forces: F*_r by body.
     """
@@ -130,14 +130,14 @@ class PartialVelocities:
     generalized_inertia_forces: GeneralizedForces
 
     def rows(self) -> Iterator[Partials]:
-        """Body by body, then points of application."""
+        """Yield the velocities body by body, then those at points of application."""
         for name, w in self.angular_velocities.items():
             yield w
             yield self.mass_centres[name]
         yield from self.points.values()
 
     def table(self) -> Table:
-        """Rows: velocities; columns: speeds, and the remainder where there is one."""
+        """Return a table with a row for each velocity and a column for each speed, and one for nonzero remainders."""
         rows = list(self.rows())
         remainder = any(not is_zero(x) for row in rows for x in row.t.components)
         cells = [(row.label, [*row.u, *([row.t] if remainder else [])]) for row in rows]
@@ -153,16 +153,17 @@ class PartialVelocities:
 def partial_velocities(
     name: str, system: System, tree: BodyTree, baked_in: Callable[[Any], tuple[Expr, ...]]
 ) -> PartialVelocities:
-    """Partial (angular) velocities of bodies, mass centres and points at which loads act; F_r and F*_r.
+    """Return partial (angular) velocities of bodies, mass centres and points at which loads act, with F_r and F*_r.
 
-    w_NB = sum w_NB_u[r] u[r] + w_NB_t and v_NP = sum v_NP_u[r] u[r] + v_NP_t. Each vector is in the basis that makes
-    the equations of motion cheapest, and named with it.
+    The partial velocities satisfy w_NB = sum w_NB_u[r] u[r] + w_NB_t and v_NP = sum v_NP_u[r] u[r] + v_NP_t. Each
+    vector is in the basis with which the equations of motion need the fewest operations; its ``frame`` names this
+    basis.
 
     Args:
-        name: of the model.
-        system: of which the speeds and gravity are used.
+        name: name of the model.
+        system: source of the speeds and of gravity.
         tree: bodies and loads as declared.
-        baked_in: what replaces parameters that were substituted for good.
+        baked_in: function that replaces permanently substituted parameters in expressions.
 
     Source: Kane & Levinson 1983, Eqs. 23-27, 44-47, 78-95; Gillespie 2003, Tables 2 and 4.
     """
@@ -182,7 +183,7 @@ def partial_velocities(
 
 
 class _Tables:
-    """Velocity forms and forces turned into what is shown: vectors in named frames, parameters substituted."""
+    """Conversion of velocity forms and forces to printed vectors: in named frames, with parameters substituted."""
 
     def __init__(
         self, system: System, motion: Velocities, tree: BodyTree, baked_in: Callable[[Any], tuple[Expr, ...]]

@@ -1,8 +1,9 @@
-"""The explicit route: Kane's dynamical equations from partial velocities, with udot in evidence.
+"""Explicit route: Kane's dynamical equations from partial velocities, with udot in evidence.
 
-M_rs = sum over bodies of m v_NBcm_u[r] . v_NBcm_u[s] + w_NB_u[r] . I w_NB_u[s], M udot + bias = -(F_r + F*_r), in the
-user's own body frames, with central inertias about mass centres. Of the recursive route it shares the joints' motion
-and the speeds, and nothing else.
+    M_rs = sum over bodies of m v_NBcm_u[r] . v_NBcm_u[s] + w_NB_u[r] . I w_NB_u[s],   M udot + bias = -(F_r + F*_r)
+
+Vectors are in the user's own body frames, inertias are central. The route shares only the joints' motion and the speeds
+with the recursive route.
 
 Source: Kane & Levinson 1983, Eqs. 23, 44, 78-79, 88-90, 117.
 """
@@ -33,18 +34,19 @@ from kane.formulation.tree.spatial import times
 from kane.formulation.tree.system import System
 from kane.geometry.scalars import Triple, dot, is_zero
 
-# Rows of the three components of a vector, None for what is zero; and the vector whose measure numbers stand on them.
+# Rows of the three components of a vector, None for zero components; and a vector with one measure number per row.
 _Places: TypeAlias = Sequence["int | None"]
 _OnRows: TypeAlias = tuple[_Places, Triple]
 
 
 class ExplicitRoute(Route):
-    """M and bias in O(n^3) operations from partial velocities; for a few bodies read more easily than the recursions.
+    """Route to M and bias in O(n^3) operations from partial velocities; easier to read than the recursions for few
+    bodies.
 
     Args:
-        system: of which the speeds and gravity are used.
+        system: source of the speeds and of gravity.
         tree: bodies and loads as declared.
-        inputs: leaves.
+        inputs: leaves of the inputs.
     """
 
     name = "explicit"
@@ -56,7 +58,7 @@ class ExplicitRoute(Route):
 
     @cached_property
     def velocities(self) -> Velocities:
-        """Of the bodies, in the bases of least cost."""
+        """Return the velocities of the bodies, in the bases of least cost."""
         return with_cheapest_bases(self._tree, self._speeds, self._ground)
 
     @cached_property
@@ -65,8 +67,9 @@ class ExplicitRoute(Route):
 
     @cached_property
     def _standing(self) -> tuple[MeasureRows, list[_Places], list[_Places]]:
-        """The measure numbers of all partial velocities, equal ones joined, with the masses and inertias on them; and
-        for every member, the rows of its w and of its mass centre's v.
+        """Return the measure rows, and for every member the rows of its w and of its mass centre's v.
+
+        The rows hold the measure numbers of all partial velocities, equal ones merged, weighted by masses and inertias.
         """
         motion, rows = self.velocities, MeasureRows()
         turning: list[_Places] = [(None,) * 3]
@@ -99,7 +102,7 @@ class ExplicitRoute(Route):
         return per_input([leaf.arena.lift(x) for leaf, x in zip(self._speeds.u, forces, strict=True)], self._inputs)
 
     def _needed(self, udot: Sequence[Any], tree: BodyTree) -> list[Any]:
-        """-(F_r + F*_r) for given accelerations, under the loads of a tree."""
+        """Return -(F_r + F*_r) for given accelerations, under the loads of a tree."""
         return self._less_efforts([*self._inertia(udot), *self._applied(tree)], tree)
 
     def _less_efforts(self, forces: Iterable[_OnRows], tree: BodyTree) -> list[Any]:
@@ -115,7 +118,7 @@ class ExplicitRoute(Route):
         return totals
 
     def _inertia(self, udot: Sequence[Any]) -> Iterator[_OnRows]:
-        """I alpha + w x I w on the rows of w, m a on those of v."""
+        """Yield I alpha + w x I w on the rows of w, and m a on the rows of v."""
         speeds, (_, turning, pushing) = self._speeds, self._standing
         natural = [
             dot(tuple(row.values()), [udot[r] for r in row]) + a for row, a in zip(speeds.C, speeds.a_t, strict=True)
@@ -127,7 +130,7 @@ class ExplicitRoute(Route):
                 yield pushing[k], times(member.body.mass, motion.point(k, member.body.com))
 
     def _applied(self, tree: BodyTree) -> Iterator[_OnRows]:
-        """-t on the rows of w, -f on those of v."""
+        """Yield -t on the rows of w, and -f on the rows of v."""
         _, turning, pushing = self._standing
         for applied in applied_wrenches(self.velocities, tree):
             force, torque = about_mass_centre(self.velocities, applied)

@@ -1,4 +1,4 @@
-"""Tables of vectors and expressions as text and HTML, with what is long or common under names of its own."""
+"""Tables of vectors and expressions as text and HTML, with names for long or common subexpressions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MARK = "cell "
 
 @dataclass(frozen=True)
 class Table:
-    """A table: a title, the heads of its columns, and labelled rows of vectors or scalars."""
+    """Table with a title, column heads, and labelled rows of vectors or scalars."""
 
     title: str
     heads: Sequence[str]
@@ -31,7 +31,7 @@ def _scalars(table: Table) -> list[Expr]:
 
 
 def _written(table: Table) -> tuple[list[list[str]], list[str]]:
-    """The cells as text, and the definitions they refer to."""
+    """Return the cells as text, and the definitions to which they refer."""
     scalars = _scalars(table)
     lines = emit_listing([(f"{_MARK}{i}", x) for i, x in enumerate(scalars)]).splitlines()
     texts = dict(line.split(" = ", 1) for line in lines if line.startswith(_MARK))
@@ -51,7 +51,7 @@ def _cell(cell: Cell, known: dict[Expr, str]) -> str:
 
 
 def _term(factor: str, unit: str, follows: bool) -> str:
-    """A measure number times a unit vector, with its sign."""
+    """Return a measure number times a unit vector as text, with its sign."""
     negative = factor.startswith("-") and not _is_sum(factor)
     size = factor.removeprefix("-") if negative else f"({factor})" if _is_sum(factor) else factor
     body = unit if size == "1" else f"{size} {unit}"
@@ -59,7 +59,7 @@ def _term(factor: str, unit: str, follows: bool) -> str:
 
 
 def _is_sum(factor: str) -> bool:
-    """Whether a sign binds two parts of the text outside of all parentheses."""
+    """Check whether the text is a sum or difference outside of all parentheses."""
     depth = 0
     for before, x, after in zip(factor, factor[1:], factor[2:], strict=False):
         depth += (before == "(") - (before == ")")
@@ -69,7 +69,7 @@ def _is_sum(factor: str) -> bool:
 
 
 def text_of(tables: Sequence[Table]) -> str:
-    """Tables as plain text: columns aligned, definitions below."""
+    """Return tables as plain text: columns aligned, definitions below."""
     out = []
     for table in tables:
         rows, definitions = _written(table)
@@ -81,7 +81,7 @@ def text_of(tables: Sequence[Table]) -> str:
 
 
 def html_of(tables: Sequence[Table]) -> str:
-    """Tables as HTML."""
+    """Return tables as HTML."""
     out = []
     for table in tables:
         rows, definitions = _written(table)

@@ -1,4 +1,4 @@
-"""The basis in which each mass centre's velocity is written: the one that costs the fewest operations."""
+"""Choice of the basis of each mass centre's velocity: the one that needs the fewest operations."""
 
 from __future__ import annotations
 
@@ -16,14 +16,19 @@ from kane.formulation.tree.spatial import times
 from kane.formulation.tree.speeds import Speeds
 from kane.geometry.scalars import Triple, dot
 
-# With more speeds than this each body's velocities stay along its own axes: trying costs O(n^3) nodes.
+# Above this number of speeds, each body's velocities stay along its own axes, because a trial builds O(n^3) nodes.
 MANY_SPEEDS = 40
-# With no more bodies than this each choice is tried once more when all others are known.
+# Up to this number of bodies, each choice is tried once more after all others have been made.
 MANY_BODIES = 12
 
 
 def with_cheapest_bases(tree: BodyTree, speeds: Speeds, ground: Triple) -> Velocities:
-    """Velocities whose bases are chosen body by body, outwards, by what each adds to the mass matrix and the bias."""
+    """Return velocities in the bases that add the fewest operations to mass matrix and bias, chosen body by body
+    outwards.
+
+    Args:
+        ground: acceleration of the ground in N [m/s^2].
+    """
     motion = Velocities(tree, speeds)
     if len(speeds.u) > MANY_SPEEDS:
         return motion
@@ -39,7 +44,7 @@ def with_cheapest_bases(tree: BodyTree, speeds: Speeds, ground: Triple) -> Veloc
 
 
 def _use_best(motion: Velocities, remainders: Accelerations, k: int, cost: Callable[[], int]) -> None:
-    """Give a member the bases of least cost; on a draw those it has, else those named first."""
+    """Give a member its cheapest bases; ties keep the present bases, else the first candidate."""
     trials = {}
     for bases in dict.fromkeys((motion.bases[k], *_candidates(motion, k))):
         motion.use(k, bases)
@@ -54,13 +59,13 @@ def _added(done: Operations, motion: Velocities, remainders: Accelerations, k: i
 
 
 def _total(motion: Velocities, remainders: Accelerations) -> int:
-    """Cost of all mass centres together."""
+    """Return the cost of all mass centres together."""
     every = [x for k in range(1, len(motion.tree.members)) for x in _terms(motion, remainders, k)]
     return Operations().added_by(every)
 
 
 def _candidates(motion: Velocities, k: int) -> Iterator[tuple[int, int]]:
-    """Displacements along the axes of the parent or of its points' basis, velocities along these or the body's own."""
+    """Yield bases (Y, X): Y is the parent or the parent's X, and X is the body, its parent, or Y."""
     parent = motion.tree.members[k].parent
     for Y in (parent, motion.bases[parent][1]):
         for X in (k, parent, Y):
@@ -68,7 +73,7 @@ def _candidates(motion: Velocities, k: int) -> Iterator[tuple[int, int]]:
 
 
 def _terms(motion: Velocities, remainders: Accelerations, k: int) -> list[Any]:
-    """What the mass centre of a member adds to the mass matrix and to the bias."""
+    """Return the terms that the mass centre of a member adds to the mass matrix and to the bias."""
     body = motion.tree.members[k].body
     v_u = list(motion.point(k, body.com).u.values())
     force = times(body.mass, remainders.point(k, body.com))
@@ -80,17 +85,17 @@ def _terms(motion: Velocities, remainders: Accelerations, k: int) -> list[Any]:
 
 
 class Operations:
-    """Operations counted once, however many expressions need them."""
+    """Set of operations, each counted once, however many expressions need it."""
 
     def __init__(self) -> None:
         self._done: set[Expr] = set()
 
     def added_by(self, expressions: Iterable[Any]) -> int:
-        """Cost, in multiplications, of what is not there yet."""
+        """Return the cost, in multiplications, of the operations that are not in the set yet."""
         return sum(_cost(node) for node in self._new(expressions))
 
     def add(self, expressions: Iterable[Any]) -> None:
-        """Take expressions in."""
+        """Add the operations of expressions to the set."""
         self._done.update(self._new(expressions))
 
     def _new(self, expressions: Iterable[Any]) -> set[Expr]:

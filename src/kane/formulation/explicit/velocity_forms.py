@@ -1,7 +1,7 @@
-"""Angular velocities and velocities in two forms at once: whole measure numbers, and linear in the speeds.
+"""Angular velocities and velocities in two forms: as whole measure numbers, and linear in the speeds.
 
-As in Kane & Levinson 1983: the implicit form (whole measure numbers) goes into products, the explicit one (coefficients
-of u) gives the partial velocities. Each vector is measured along the axes of one body; which one is a matter of cost.
+As in Kane & Levinson 1983, products use the implicit form (whole measure numbers). The explicit form (coefficients of
+u) gives the partial velocities. Each vector is measured along the axes of one body, which is chosen by cost.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from kane.formulation.tree.speeds import Speeds
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple, cross, is_zero
 
-# Components of constant directions this small beside the largest are round-off of the rotations they went through.
+# Size relative to the largest component below which a component of a constant direction is round-off of rotations.
 ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
 class VelocityForm:
-    """A vector v = sum u[r] v_u[r] + v_t along the axes of one basis.
+    """Vector v = sum u[r] v_u[r] + v_t along the axes of one basis.
 
     Attributes:
         whole: its measure numbers, the implicit form.
-        u: partial velocities by speed, those that are not zero; the explicit form.
+        u: nonzero partial velocities, by speed: the explicit form.
         t: the remainder.
     """
 
@@ -38,21 +38,21 @@ class VelocityForm:
     t: Triple
 
     def plus(self, other: VelocityForm) -> VelocityForm:
-        """The sum; both along one basis."""
+        """Return the sum of two vectors along one basis."""
         u = dict(self.u)
         for r, v in other.u.items():
             u[r] = plus(u[r], v) if r in u else v
         return _form(plus(self.whole, other.whole), u, plus(self.t, other.t))
 
     def turned(self, R: Rotation) -> VelocityForm:
-        """The same vector along other axes, R from these to those."""
+        """Return the same vector along other axes; R transforms components from the present axes to the new ones."""
         if not R.factors:
             return self
         u = {r: turned(R, v) for r, v in self.u.items()}
         return VelocityForm(turned(R, self.whole), u, turned(R, self.t))
 
     def cross(self, p: Triple) -> VelocityForm:
-        """self x p."""
+        """Return self x p."""
         if all(is_zero(x) for x in p):
             return NOTHING
         return _form(cross(self.whole, p), {r: cross(v, p) for r, v in self.u.items()}, cross(self.t, p))
@@ -70,7 +70,7 @@ def _settled(v: Triple) -> Triple:
 
 
 def turned(R: Rotation, v: Sequence[Any]) -> Triple:
-    """R v; a constant direction that a factor leaves as it was stays exactly so."""
+    """Return R v; components of a constant direction that a factor does not change stay exact."""
     if v is ZERO:
         return ZERO
     found: Any = tuple(v)
@@ -89,11 +89,11 @@ def _cleaned(v: Sequence[float]) -> Triple:
 
 
 class Velocities:
-    """w_NB and v_NP of the bodies and points of a tree, derived on demand and kept.
+    """Velocities w_NB and v_NP of the bodies and points of a tree, computed on demand and cached.
 
     Attributes:
-        bases: for each member, along whose axes the displacement from its parent is added (Y), and along whose axes its
-            own points' velocities are given (X): Y is one of the parent's bases, X the body, its parent, or Y.
+        bases: for each member the bodies (Y, X). The displacement from the parent is added along the axes of Y, one of
+            the parent's bases. Velocities of the member's points are along the axes of X: the body, its parent, or Y.
     """
 
     def __init__(self, tree: BodyTree, speeds: Speeds) -> None:
@@ -104,7 +104,7 @@ class Velocities:
         self._sliding: dict[int, VelocityForm] = {0: NOTHING}
 
     def rotation(self, to: int, start: int) -> Rotation:
-        """R_XY: from the axes of member ``start`` to those of member ``to``."""
+        """Return R_XY, from the axes of member ``start`` to the axes of member ``to``."""
         if to == start:
             return Rotation.identity()
         if (to, start) not in self._rotations:
@@ -117,12 +117,12 @@ class Velocities:
         return self._rotations[to, start]
 
     def _from_M(self, k: int, basis: int) -> Rotation:
-        """From M of a member's joint to the axes of the member or of one that precedes it."""
+        """Return the rotation from M of a member's joint to the axes of the member or of a preceding one."""
         joint = self.tree.joined(k)
         return joint.connection.R_CM if basis == k else self.rotation(basis, self.tree.members[k].parent) @ joint.R_PM
 
     def relative(self, k: int, basis: int) -> tuple[VelocityForm, VelocityForm]:
-        """w_PB and v of Mo in P, of a member's joint."""
+        """Return w_PB, and v of Mo in P, of a member's joint, along the axes of ``basis``."""
         R, motion = self._from_M(k, basis), self.tree.joined(k).motion
         return self._combined(k, motion.w_FM_u, R), self._combined(k, motion.v_FM_u, R)
 
@@ -138,7 +138,7 @@ class Velocities:
         return total
 
     def joint_acceleration(self, k: int, basis: int, natural: Sequence[Any]) -> tuple[Triple, Triple]:
-        """alpha_FM and a_FMo along some axes, for given accelerations of the natural speeds."""
+        """Return alpha_FM and a_FMo along the axes of ``basis``, for given accelerations of the natural speeds."""
         R, motion = self._from_M(k, basis), self.tree.joined(k).motion
         alpha, a = turned(R, motion.alpha_t), turned(R, motion.a_t)
         for w_u, v_u, x in zip(motion.w_FM_u, motion.v_FM_u, natural[self.tree.members[k].first :], strict=False):
@@ -147,12 +147,12 @@ class Velocities:
 
     @cached_property
     def _free(self) -> list[Any]:
-        """The parts of the natural speeds that are there without u: prescribed motion."""
+        """Return the parts of the natural speeds that are free of u: prescribed motion."""
         zero = {u: u.arena.zero for u in self.speeds.u}
         return substitute(self.speeds.natural, zero) if self.speeds.natural else []
 
     def angular(self, k: int, basis: int) -> VelocityForm:
-        """w_NB of a member along the axes of the member, or of any that precedes it, or of one that follows."""
+        """Return w_NB of a member, along the axes of ``basis``: the member itself, a preceding or a following one."""
         if k == 0:
             return NOTHING
         if (k, basis) not in self._turning:
@@ -167,7 +167,7 @@ class Velocities:
         return self._turning[k, basis]
 
     def step(self, k: int, basis: int) -> Triple:
-        """From the joint point Mo of the parent to that of a member, along the axes of ``basis``."""
+        """Return the displacement from the parent's joint point Mo to the member's, along the axes of ``basis``."""
         joint, above = self.tree.joined(k), self.tree.members[self.tree.members[k].parent]
         c = joint.connection
         p = plus(c.p_PF, turned(c.R_PF, joint.motion.p_FM))
@@ -176,13 +176,13 @@ class Velocities:
         return turned(self.rotation(basis, self.tree.members[k].parent), _settled(p))
 
     def arm(self, k: int, point: Triple) -> Triple:
-        """From the joint point Mo of a member to a point given in its frame, along the axes of its points' basis."""
+        """Return the displacement from a member's joint point Mo to a point in its frame, along its points' basis."""
         c = self.tree.members[k].connection
         r = point if c is None else minus(point, c.p_CM)
         return turned(self.rotation(self.bases[k][1], k), _settled(r))
 
     def origin(self, k: int) -> VelocityForm:
-        """v of a member's joint point Mo, along the axes of its points' basis."""
+        """Return v of a member's joint point Mo, along the axes of its points' basis."""
         if k not in self._sliding:
             (Y, X), P = self.bases[k], self.tree.members[k].parent
             carried = self.origin(P).turned(self.rotation(Y, self.bases[P][1]))
@@ -191,12 +191,12 @@ class Velocities:
         return self._sliding[k]
 
     def point(self, k: int, point: Triple) -> VelocityForm:
-        """v of a point given in a member's frame, along the axes of the member's points' basis."""
+        """Return v of a point given in a member's frame, along the axes of the member's points' basis."""
         if k == 0:
             return NOTHING
         return self.origin(k).plus(self.angular(k, self.bases[k][1]).cross(self.arm(k, point)))
 
     def use(self, k: int, bases: tuple[int, int]) -> None:
-        """Choose the bases of a member: Y any that precedes it, X that or any after it up to the member's own."""
+        """Set the bases (Y, X) of a member; Y precedes it, and X is Y or a member between Y and its own axes."""
         self.bases[k] = bases
         self._sliding = {0: NOTHING}

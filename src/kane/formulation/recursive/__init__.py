@@ -1,1 +1,1 @@
-"""Recursive routes to the equations: inward and outward sweeps over the links."""
+"""Recursive route to the equations of motion: outward and inward sweeps over the links."""

@@ -1,4 +1,4 @@
-"""Loads as generalized forces on the joints and wrenches on the links; measures and rates resolved."""
+"""Loads as generalized forces on the joints and wrenches on the links, with measures and rates replaced by values."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from kane.model.loads.load import Effect, Wrench
 
 @dataclass(frozen=True)
 class Applied:
-    """All loads of a model but gravity.
+    """All loads of a model except gravity.
 
     Attributes:
         efforts: generalized force along each natural speed.
-        wrenches: by link, force and moment about O_K in K.
+        wrenches: force and moment about O_K in K, by link [N, N m].
         potential: potential energy of springs [J].
     """
 
@@ -32,12 +32,12 @@ class Applied:
 
     @property
     def expressions(self) -> list[Expr]:
-        """Efforts, potential energy, and the components of all wrenches."""
+        """Return the efforts, the potential energy, and the components of all wrenches."""
         lift = self.potential.arena.lift
         return [*self.efforts, self.potential, *(lift(x) for w in self.wrenches.values() for v in w for x in v)]
 
     def replaced(self, values: Mapping[Expr, Expr]) -> Applied:
-        """The same loads with leaves replaced."""
+        """Return the same loads with leaves replaced."""
         keys = list(self.wrenches)
         new = substitute(self.expressions, values)
         n = len(self.efforts)
@@ -46,7 +46,7 @@ class Applied:
         return Applied(tuple(new[:n]), wrenches, new[n])
 
     def coefficients(self, inputs: Sequence[Expr]) -> list[Applied]:
-        """For each input, the loads per unit of it.
+        """Return the loads per unit of each input.
 
         Raises:
             ModelError: a load is not linear in the inputs.
@@ -64,7 +64,7 @@ class Applied:
 
 
 def applied_loads(effects: Iterable[Effect], system: System) -> Applied:
-    """The sum of what loads do, in q, u, t, parameters and inputs.
+    """Return the sum of the loads' effects, in q, u, t, parameters and inputs.
 
     Raises:
         ModelError: a load depends on something that has no value in these equations.
@@ -88,7 +88,7 @@ def applied_loads(effects: Iterable[Effect], system: System) -> Applied:
 
 
 def _on_link(system: System, wrench: Wrench) -> tuple[int, Triple, Triple]:
-    """Link, force and moment about O_K in K."""
+    """Return the link of a wrench, and its force and moment about O_K in K."""
     body = wrench.point.body
     place = system.places[body.index]
     f = from_body(system, wrench.expressed_in.index, place.link, wrench.force)

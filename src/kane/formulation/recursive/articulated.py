@@ -1,4 +1,4 @@
-"""Forward dynamics in O(n) by articulated-body inertias."""
+"""Forward dynamics in O(n) operations by articulated-body inertias."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Articulated:
     """Relation [n; f] = [[I, H], [H^T, A]] [alpha; a] + p of a subtree with moving joints, about O_K in K.
 
     Attributes:
-        I, A: symmetric 3 x 3 as six scalars.
-        H: 3 x 3 by rows.
-        p: wrench at the reference acceleration (the remainder of the whole tree), moment first.
+        I, A: symmetric 3 x 3 matrices as six scalars.
+        H: 3 x 3 matrix by rows.
+        p: moment and force at the reference acceleration, which is the remainder (udot = 0) of the whole tree.
     """
 
     __slots__ = ("A", "H", "I", "p")
@@ -33,20 +33,20 @@ class Articulated:
 
     @classmethod
     def rigid(cls, mass: MassParameters, p: tuple[Triple, Triple]) -> Articulated:
-        """A rigid link: I = tr(J) 1 - J, H = [mc x], A = m 1."""
+        """Return the relation of a rigid link: I = tr(J) 1 - J, H = [mc x], A = m 1."""
         x, y, z = mass.mc
         H = ((0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0))
         m = mass.m
         return cls(inertia_of(mass.J), H, (m, m, m, 0.0, 0.0, 0.0), p)
 
     def plus(self, other: Articulated) -> Articulated:
-        """Two subtrees on one link."""
+        """Return the relation of two subtrees on one link."""
         H = tuple(plus(a, b) for a, b in zip(self.H, other.H, strict=True))
         p = plus(self.p[0], other.p[0]), plus(self.p[1], other.p[1])
         return Articulated(six_plus(self.I, other.I), H, six_plus(self.A, other.A), p)
 
     def rows(self) -> Symmetric:
-        """The 6 x 6 matrix, lower triangle."""
+        """Return the lower triangle of the 6 x 6 matrix, by rows."""
         I, A, H = self.I, self.A, self.H
         return [
             [I[0]],
@@ -59,14 +59,14 @@ class Articulated:
 
     @classmethod
     def of_rows(cls, M: Symmetric, p: Spatial) -> Articulated:
-        """The way back from ``rows``."""
+        """Return the relation with the 6 x 6 matrix M, as from ``rows``, and the wrench p."""
         I = (M[0][0], M[1][1], M[2][2], M[1][0], M[2][0], M[2][1])
         A = (M[3][3], M[4][4], M[5][5], M[4][3], M[5][3], M[5][4])
         H = tuple((M[3][i], M[4][i], M[5][i]) for i in range(3))
         return cls(I, H, A, ((p[0], p[1], p[2]), (p[3], p[4], p[5])))
 
     def seen_from_parent(self, step: Step) -> Articulated:
-        """The same relation about O_P in the parent's K."""
+        """Return the same relation about O_P in the parent's K."""
         near = self._shifted(step.d)
         R = step.R
         n, f = R.apply(near.p[0]), R.apply(near.p[1])
@@ -74,7 +74,7 @@ class Articulated:
         return turned._shifted(step.p)
 
     def _shifted(self, d: Triple) -> Articulated:
-        """About the point from which O is at d: H' = H + [d x] A, I' = I + ([d x] H^T)^T + [d x] H'^T."""
+        """Shift to the point from which O is at d: H' = H + [d x] A, I' = I + ([d x] H^T)^T + [d x] H'^T."""
         if all(is_zero(x) for x in d):
             return self
         xx, yy, zz, xy, xz, yz = self.A
@@ -100,15 +100,17 @@ JointFactor = tuple[int, list[Any], Spatial, Any, Any]  # natural speed, its dir
 
 
 def articulated_forward(system: System, efforts: Sequence[Any], wrenches: Sequence[tuple[Triple, Triple]]) -> list[Any]:
-    """Natural accelerations, less their remainders, under joint efforts.
+    """Return the natural accelerations under joint efforts, without their remainders.
 
-    Accelerations are counted from those of the remainder motion (udot = 0), so that no velocity term is left in the
-    sweep.
+    Accelerations are relative to the remainder motion (udot = 0), so that the sweep has no velocity terms.
 
     Args:
         system: the tree; each natural speed is one generalized speed.
         efforts: generalized forces on the natural speeds.
-        wrenches: force and moment about O_K that each link needs in the remainder motion, loads taken away.
+        wrenches: force and moment about O_K that each link needs in the remainder motion, minus the loads on it.
+
+    Raises:
+        ModelError: a joint can move without moving mass or inertia.
 
     Source: Featherstone 1983; McMillan & Orin 1995 for the use of joint-aligned frames.
     """
@@ -125,7 +127,7 @@ def articulated_forward(system: System, efforts: Sequence[Any], wrenches: Sequen
 def _eliminated(
     system: System, index: int, body: Articulated, efforts: Sequence[Any], carried: bool
 ) -> tuple[Articulated, list[JointFactor]]:
-    """Let the joint move freely under its efforts, one natural speed after the other."""
+    """Eliminate a joint's natural speeds one by one: the joint moves freely under its efforts."""
     step = system.steps[index]
     M, p = body.rows(), [*body.p[0], *body.p[1]]
     done: list[JointFactor] = []
@@ -137,7 +139,7 @@ def _eliminated(
         if is_zero(moved):
             raise ModelError(
                 f"joint {_name(system, index)!r} can move without anything that has inertia moving; give inertia to "
-                "the bodies beyond it, or take out a joint that repeats another"
+                "the bodies beyond it, or remove a redundant joint"
             )
         inverse = 1 / moved
         rest = efforts[k] - _dot(s, p)
@@ -153,7 +155,10 @@ def _name(system: System, index: int) -> str:
 
 
 def _deflate(M: Symmetric, p: Spatial, elimination: JointFactor) -> None:
-    """M - U U^T / D and p + U rest / D; along a coordinate direction the result is exactly zero."""
+    """Replace M by M - U U^T / D and p by p + U rest / D.
+
+    If the joint moves along a coordinate direction, M is set to exactly zero there.
+    """
     _, s, U, inverse, rest = elimination
     along = [i for i, x in enumerate(s) if not is_zero(x)]
     unit = along[0] if len(along) == 1 and s[along[0]] in (1.0, -1.0) else None
@@ -183,7 +188,7 @@ def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
 
 
 def _outwards(system: System, eliminations: Sequence[Sequence[JointFactor]]) -> list[Any]:
-    """Accelerations of the joints, from the ground outwards."""
+    """Return the natural accelerations, computed from the ground outwards."""
     out: list[Any] = [0.0] * len(system.speeds.C)
     fields: list[tuple[Triple, Triple]] = [(ZERO, ZERO)]
     for index in range(1, len(system.links)):

@@ -12,10 +12,10 @@ from kane.geometry.scalars import Triple, cross, dot, is_zero
 
 
 def natural_mass_matrix(system: System) -> Sparse:
-    """Mass matrix over the joints' natural speeds: entries (i, j) with j <= i, joints of one branch only.
+    """Return the mass matrix over the natural speeds: entries (i, j) with j <= i, for joints of one branch only.
 
-    The column of a speed is the wrench that gives the rigidified subtree its unit acceleration, carried inwards and
-    projected on the partial velocities of the joints it meets.
+    The column of a speed is the wrench that gives the rigid subtree the unit acceleration of this speed. The wrench is
+    carried inwards and projected on the partial velocities of each joint on the way.
 
     Source: the composite-rigid-body method (Walker & Orin 1982), in first and second moments.
     """
@@ -34,7 +34,7 @@ def natural_mass_matrix(system: System) -> Sparse:
 
 
 def composites(system: System) -> list[MassParameters]:
-    """Mass parameters of each link with all that hangs on it, rigid, about O_K in K."""
+    """Return the mass parameters of each link and its subtree as one rigid body, about O_K in K."""
     total = list(system.masses)
     for index in range(len(system.links) - 1, 0, -1):
         parent = system.links[index].parent
@@ -48,7 +48,7 @@ def composites(system: System) -> list[MassParameters]:
 
 
 def unit_wrench(body: MassParameters, w: Triple, v: Triple) -> tuple[Triple, Triple]:
-    """Force and moment about O_K for the acceleration field v + w x r."""
+    """Return force and moment about O_K for the acceleration field v + w x r."""
     f = cross(w, body.mc)
     if not is_zero(body.m):
         f = plus(times(body.m, v), f)
@@ -57,7 +57,7 @@ def unit_wrench(body: MassParameters, w: Triple, v: Triple) -> tuple[Triple, Tri
 
 
 def _project_inwards(system: System, index: int, wrench: tuple[Triple, Triple], k: int, entries: Sparse) -> None:
-    """Carry a wrench about the foot point of link ``index`` to the ground."""
+    """Carry a wrench about the foot point of link ``index`` to the ground, and store its projections in ``entries``."""
     f, n = wrench
     while parent := system.links[index].parent:
         step = system.steps[index]
@@ -71,7 +71,7 @@ def _project_inwards(system: System, index: int, wrench: tuple[Triple, Triple], 
 
 
 def mass_matrix(system: System, natural: Sparse) -> Sparse:
-    """M = C^T M_natural C over the generalized speeds, lower triangle, in the order of u."""
+    """Return M = C^T M_natural C over the generalized speeds, lower triangle, in the order of u."""
     C, zero = system.speeds.C, system.arena.zero
     M: Sparse = {}
     for (i, j), x in natural.items():
@@ -85,9 +85,9 @@ def mass_matrix(system: System, natural: Sparse) -> Sparse:
 
 
 def unit_columns(system: System) -> Sparse:
-    """M column by column: the generalized forces of the momenta that belong to one unit speed at a time.
+    """Return M column by column: the generalized forces of the momenta that belong to one unit speed at a time.
 
-    Declared angular velocities enter as such, so that what speeds of choice decouple is zero.
+    Declared velocities are used directly, so that entries that the chosen speeds decouple are zero.
     """
     C, n = system.speeds.C, len(system.speeds.u)
     M: Sparse = {}

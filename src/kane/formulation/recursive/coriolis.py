@@ -1,23 +1,24 @@
 """Coriolis matrices and derivatives of inverse dynamics by composite inertias: O(n d) operations, d the depth.
 
-A link's particles r, measured from O_K, have velocities V r and mass moments
+The particle of a link at r = (x, y, z, 1) from O_K has the velocity V r, V = [w x, v; 0]. The link's moments are
 
-    Sigma = integral of r r^T dm,   P = integral of rdot r^T dm,   F = integral of rddot dm and of r x rddot dm,
+    Sigma = integral of r r^T dm,   P = integral of rdot r^T dm,   F = integral of rddot dm and of r x rddot dm.
 
-r = (x, y, z, 1) and V = [w x, v; 0]. Their sums over the links beyond a joint are in Sigma those of one rigid body, its
-composite inertia; P and F add up alike. With S_j the motion per unit of a speed and V_p that of the parent,
+They add up over the links beyond a joint; Sigma is then the composite inertia, as if these were one rigid body. S_j is
+the motion per unit of speed j, V_p the parent's twist, and [.,.] the bracket of twists. With
 
-    psi_j = [V_p, S_j],   chi_j = [Vdot_p, S_j] + [V_p, psi_j],   Sdot_j = [V, S_j],   [.,.] the bracket of twists,
+    psi_j = [V_p, S_j],   chi_j = [Vdot_p, S_j] + [V_p, psi_j],   Sdot_j = [V, S_j],
 
-the particles beyond joint j accelerate, for a unit change of u_j and of the displacement of j, as seen from there, by
+a unit change of u_j, and of the displacement of j, accelerates the particles beyond joint j, as seen from there, by
 
-    (2 S_j V + Sdot_j + psi_j) r   and   (2 psi_j V + chi_j) r,
+    (2 S_j V + Sdot_j + psi_j) r   and   (2 psi_j V + chi_j) r.
 
-and generalized forces are what this does along S_i. Of the fields 2 W V only the angular part of W counts: their wrench
-is f = 2 w x p, n = 2 (tr P - P) w. P of doubled masses is 2 P, and doubling them costs nothing at run time.
+The generalized forces are the projections of these inertia forces on S_i. With w the angular part of W, an acceleration
+field 2 W V r needs the wrench f = 2 w x p, n = 2 (tr P - P) w. The linear part of W has no effect. P of doubled masses
+is 2 P, and doubling the masses costs nothing at run time.
 
 Source: Carpentier & Mansard 2018 and Singh, Russo & Wensing 2022 for the derivatives, Echeandia & Wensing 2021 for the
-Coriolis matrix; here in moments of mass, which need no 6 x 6 matrices.
+Coriolis matrix. Moments of mass replace their 6 x 6 matrices here.
 """
 
 from __future__ import annotations
@@ -46,37 +47,37 @@ class Twist(NamedTuple):
     v: Triple
 
     def plus(self, other: Twist) -> Twist:
-        """The sum."""
+        """Return the sum."""
         return Twist(plus(self.w, other.w), plus(self.v, other.v))
 
     def bracket(self, other: Twist) -> Twist:
-        """[A, B] = (w_A x w_B, w_A x v_B + v_A x w_B): the rate of B carried along by A."""
+        """Return [A, B] = (w_A x w_B, w_A x v_B + v_A x w_B), the rate of B when A carries it along."""
         return Twist(cross(self.w, other.w), plus(cross(self.w, other.v), cross(self.v, other.w)))
 
     def power(self, wrench: LinkWrench) -> Any:
-        """w . n + v . f."""
+        """Return w . n + v . f."""
         return dot(self.w, wrench[1]) + dot(self.v, wrench[0])
 
 
 class Stirred(NamedTuple):
-    """P of a subtree about O_K in K: the 3 x 3 part by rows, and the momentum p."""
+    """Moment P of a subtree about O_K in K: its 3 x 3 part by rows, and the momentum p."""
 
     P: Matrix
     p: Triple
 
     @property
     def Q(self) -> Matrix:
-        """tr P - P."""
+        """Return tr P - P."""
         (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = self.P
         return (yy + zz, -xy, -xz), (-yx, xx + zz, -yz), (-zx, -zy, xx + yy)
 
     def wrench(self, w: Triple) -> LinkWrench:
-        """Of the field W V."""
+        """Return the wrench of the field W V, w the angular part of W."""
         Q = self.Q
         return cross(w, self.p), (dot(Q[0], w), dot(Q[1], w), dot(Q[2], w))
 
     def along(self, S: Twist) -> Triple:
-        """b with b . w what the wrench of ``w`` does along S."""
+        """Return b such that b . w is the power of ``wrench(w)`` along S."""
         columns = tuple(zip(*self.Q, strict=True))
         turned = tuple(dot(column, S.w) for column in columns)
         return plus(turned, cross(self.p, S.v))
@@ -84,13 +85,13 @@ class Stirred(NamedTuple):
 
 @dataclass(frozen=True)
 class Composites:
-    """A system in motion, all by link, in its frame K about O_K.
+    """Mass moments and motion of a system, all by link, in its frame K about O_K.
 
     Attributes:
         system: the tree.
         S: motions per unit of each natural speed of the link's joint.
-        V: twists.
-        sigma, stirred: Sigma and P of the link with all that hangs on it.
+        V: twists of the links.
+        sigma, stirred: Sigma and P of the link and its subtree.
     """
 
     system: System
@@ -101,7 +102,7 @@ class Composites:
 
     @classmethod
     def of(cls, system: System, share: float = 1.0) -> Composites:
-        """Those of a system at its speeds, P of so many times the masses."""
+        """Compute the moments of a system at its speeds; P is multiplied by ``share``."""
         w = angular_velocities(system)
         V = [Twist(*pair) for pair in zip(w, origin_velocities(system, w), strict=True)]
         S = [[Twist(a, plus(b, cross(a, k.d))) for a, b in zip(k.w_u, k.v_u, strict=True)] for k in system.steps]
@@ -113,12 +114,12 @@ class Composites:
         return cls(system, S, V, composites(system), stirred)
 
     def columns(self, index: int) -> Iterator[tuple[int, Twist]]:
-        """Places of a link's natural speeds among all, with their motions."""
+        """Return pairs of index, among all natural speeds, and motion for each natural speed of a link."""
         return zip(self.system.columns(index), self.S[index], strict=True)
 
 
 def carried_in(system: System, index: int, wrench: LinkWrench) -> LinkWrench:
-    """A wrench about O_K of a link as one about O_K of its parent, in the parent's K."""
+    """Transform a wrench about O_K of a link to O_K of its parent, in the parent's K."""
     step, (f, n) = system.steps[index], wrench
     n = plus(n, cross(step.d, f))
     f = step.R.apply(f)
@@ -126,14 +127,14 @@ def carried_in(system: System, index: int, wrench: LinkWrench) -> LinkWrench:
 
 
 def _carried_out(system: System, index: int, twists: Sequence[Twist]) -> Twist:
-    """The parent's twist in the link's K about its O_K."""
+    """Transform the parent's twist to the link's O_K, in the link's K."""
     step, (w, v) = system.steps[index], twists[system.links[index].parent]
     turned = step.R.apply_inverse(w)
     return Twist(turned, plus(step.R.apply_inverse(plus(v, cross(w, step.p))), cross(turned, step.d)))
 
 
 def stirred_by(mass: MassParameters, V: Twist) -> Stirred:
-    """P = [w x] J + v mc^T, p = w x mc + m v."""
+    """Return P = [w x] J + v mc^T and p = w x mc + m v of a link."""
     xx, yy, zz, xy, xz, yz = mass.J
     columns = [cross(V.w, column) for column in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))]
     columns = [plus(column, times(c, V.v)) for column, c in zip(columns, mass.mc, strict=True)]
@@ -152,7 +153,7 @@ def _seen_from_parent(system: System, index: int, own: Stirred) -> Stirred:
 
 
 def _shifted(own: Stirred, d: Triple) -> Stirred:
-    """About a point from which the old one is at d: P + p d^T."""
+    """Return P about a point from which the old one is at d: P + p d^T."""
     if all(is_zero(x) for x in d):
         return own
     return Stirred(tuple(plus(row, times(x, d)) for row, x in zip(own.P, own.p, strict=True)), own.p)
@@ -163,7 +164,7 @@ def _sum(a: Stirred, b: Stirred) -> Stirred:
 
 
 def both_wrenches(a: LinkWrench, b: LinkWrench) -> LinkWrench:
-    """The sum."""
+    """Return the sum of two wrenches."""
     return plus(a[0], b[0]), plus(a[1], b[1])
 
 
@@ -171,12 +172,14 @@ Entries = dict[tuple[int, int], Any]
 
 
 def inverse_derivatives(system: System, natural: Sequence[Any]) -> tuple[Entries, Entries]:
-    """Derivatives of -F*_r less the weight's part, over natural speeds, by displacements and by speeds; what is missing
-    is zero.
+    """Return the derivatives of (-F*_r minus the F_r of the weight) by displacements and by speeds, over natural
+    speeds.
+
+    Missing entries are zero.
 
     Args:
-        system: a tree whose joints have motions that are constant in K (``moves_evenly``), natural speeds.
-        natural: their accelerations.
+        system: a tree in natural speeds, whose joints have motions that are constant in K (``moves_evenly``).
+        natural: accelerations of the natural speeds.
     """
     at = Composites.of(system, 2.0)
     fields = _Fields.of(at, natural)
@@ -201,7 +204,7 @@ def inverse_derivatives(system: System, natural: Sequence[Any]) -> tuple[Entries
 
 @dataclass(frozen=True)
 class _Fields:
-    """psi, chi and Sdot + psi of every natural speed, and F, by link."""
+    """psi, chi and Sdot + psi of every natural speed, and F of every subtree, by link."""
 
     at: Composites
     psi: list[list[Twist]]
@@ -211,7 +214,7 @@ class _Fields:
 
     @classmethod
     def of(cls, at: Composites, natural: Sequence[Any]) -> _Fields:
-        """Those of composites at natural accelerations."""
+        """Compute the fields of composites at natural accelerations."""
         system, V = at.system, at.V
         fields = accelerations(system, [twist.w for twist in V], natural)
         rates = [Twist(x.alpha, minus(x.a, cross(*twist))) for x, twist in zip(fields, V, strict=True)]
@@ -230,7 +233,7 @@ class _Fields:
         return found
 
     def wrenches(self, index: int, r: int) -> tuple[LinkWrench, LinkWrench]:
-        """What a unit displacement and a unit change of a speed of the link add to F of its subtree."""
+        """Return the changes of F of the link's subtree per unit displacement and per unit change of its r-th speed."""
         at = self.at
         S, stirred, sigma = at.S[index][r], at.stirred[index], at.sigma[index]
         displaced = both_wrenches(stirred.wrench(self.psi[index][r].w), unit_wrench(sigma, *self.chi[index][r]))
@@ -241,15 +244,15 @@ class _Fields:
 
 
 def moves_evenly(system: System) -> bool:
-    """Whether every joint's motions per unit of speed are constant in K."""
+    """Check whether the motions per unit of speed of every joint are constant in K."""
     numbers = [x for step in system.steps for v in (*step.w_u, *step.v_u, step.d) for x in v]
     return all(x.is_constant for x in numbers if isinstance(x, Expr))
 
 
 def natural_coriolis_matrix(system: System) -> Entries:
-    """C over natural speeds: C_ij = sum over particles of m v_i . dv_j/dt, v_j partial velocities.
+    """Return C over natural speeds: C_ij = sum over particles of m v_i . dv_j/dt, v_j partial velocities.
 
-    So Mdot = C + C^T whatever the motion, and C w are the velocity terms of the equations of motion.
+    Therefore Mdot = C + C^T in every motion, and C w are the velocity terms of the equations of motion.
     """
     at = Composites.of(system)
     rates = _rates(system)
@@ -272,9 +275,9 @@ def natural_coriolis_matrix(system: System) -> Entries:
 
 
 def coriolis_matrix(system: System) -> Entries:
-    """C over the generalized speeds, w = Y u + w_t: Y^T C_natural Y + Y^T M_natural Ydot; what is missing is zero.
+    """Return C over the generalized speeds, with w = Y u + w_t: Y^T C_natural Y + Y^T M_natural Ydot.
 
-    M = Y^T M_natural Y has Mdot = C + C^T as M_natural does.
+    Missing entries are zero. M = Y^T M_natural Y satisfies Mdot = C + C^T as M_natural does.
     """
     lift, rates = system.arena.lift, _rates(system)
     natural, masses = natural_coriolis_matrix(system), both_triangles(natural_mass_matrix(system))
@@ -284,12 +287,12 @@ def coriolis_matrix(system: System) -> Entries:
 
 
 def both_triangles(M: Sparse) -> Entries:
-    """A symmetric matrix with its entries above the diagonal."""
+    """Return a symmetric matrix with its entries above the diagonal."""
     return {**M, **{(j, i): x for (i, j), x in M.items()}}
 
 
 def congruent(C: Entries, M: Entries, Y: Sequence[Mapping[int, Any]], turned: Sequence[Mapping[int, Any]]) -> Entries:
-    """Y^T C Y + Y^T M Ydot, Y and Ydot by sparse rows."""
+    """Return Y^T C Y + Y^T M Ydot, with Y and Ydot by sparse rows."""
     found: Entries = {}
     for terms, right in ((C, Y), (M, turned)):
         for (r, s), x in terms.items():
@@ -301,7 +304,7 @@ def congruent(C: Entries, M: Entries, Y: Sequence[Mapping[int, Any]], turned: Se
 
 
 def weight(system: System) -> list[Any]:
-    """-F_r of the weight: what stands for it on the left of the equations of motion."""
+    """Return -F_r of the weight, its term on the left side of the equations of motion."""
     gravity: list[Triple] = [system.gravity]
     wrenches: list[LinkWrench] = [(ZERO, ZERO)]
     for link, step, mass in list(zip(system.links, system.steps, system.masses, strict=True))[1:]:
@@ -317,7 +320,7 @@ def _rates(system: System) -> dict[Expr, Expr]:
 
 
 def _rate(S: Twist, V: Twist, rates: dict[Expr, Expr], system: System) -> Twist:
-    """dS/dt: the link carries S along, and S changes in K where the joint's motions depend on coordinates."""
+    """Return dS/dt: the link carries S along, and S changes in K if the joint's motions depend on coordinates."""
     own = total_time_derivative([system.arena.lift(x) for x in (*S.w, *S.v)], rates)
     carried = V.bracket(S)
     return carried.plus(Twist(tuple(own[:3]), tuple(own[3:])))

@@ -1,4 +1,4 @@
-"""Recursive inverse dynamics of a tree: outwards with accelerations, inwards with forces."""
+"""Recursive inverse dynamics of a tree: accelerations in an outward sweep, forces in an inward sweep."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ LinkWrench = tuple[Triple, Triple]
 
 
 def inverse_dynamics(system: System, udot: Sequence[Any], applied: Mapping[int, LinkWrench]) -> list[Expr]:
-    """M udot + inertia terms free of udot - applied wrenches, as generalized forces along u.
+    """Return M udot + inertia terms free of udot - applied wrenches, as generalized forces along u.
 
-    With Kane's F*_r = -sum over bodies of (v_r . m a + w_r . (I alpha + w x I w)), this is -F*_r, less the F_r of the
-    wrenches.
+    This is -F*_r minus the F_r of gravity and of the wrenches. Kane's F*_r is -sum over bodies of (v_r . m a + w_r . (I
+    alpha + w x I w)).
 
     Args:
         system: the tree.
-        udot: generalized accelerations; zeros for the terms free of them.
-        applied: by link, force and moment about O_K in K [N, N m] (gravity is counted already).
+        udot: generalized accelerations; zeros give the terms free of udot.
+        applied: force and moment about O_K in K, by link [N, N m], without gravity.
 
     Source: Angeles, Ma & Rojas 1988, Eqs. 42-51, for trees and joints of any freedom.
     """
@@ -41,14 +41,14 @@ def inverse_dynamics(system: System, udot: Sequence[Any], applied: Mapping[int, 
 
 
 def generalized_forces(system: System, wrenches: Sequence[LinkWrench]) -> list[Any]:
-    """Generalized forces along u of a wrench about O_K on each link: the velocities' recursion, transposed."""
+    """Return the generalized forces along u of one wrench per link about O_K: the transposed velocity recursion."""
     declared: list[Any] = [system.arena.zero] * len(system.speeds.u)
     efforts = joint_efforts(system, wrenches, declared)
     return [x + y for x, y in zip(along_u(system, efforts), declared, strict=True)]
 
 
 def along_u(system: System, efforts: Sequence[Any]) -> list[Any]:
-    """Generalized forces along u of efforts on the natural speeds: C^T efforts."""
+    """Return the generalized forces along u of efforts on the natural speeds: C^T efforts."""
     totals: list[Any] = [system.arena.zero] * len(system.speeds.u)
     for effort, row in zip(efforts, system.speeds.C, strict=True):
         for j, c in row.items():
@@ -59,8 +59,8 @@ def along_u(system: System, efforts: Sequence[Any]) -> list[Any]:
 def joint_efforts(system: System, forces: Sequence[LinkWrench], declared: list[Any]) -> list[Any]:
     """Sum the wrenches of each subtree inwards and project them on the joints' partial velocities.
 
-    Where an angular velocity or the velocity of a point is declared by speeds, the moment or the force does work on
-    these and no joint further in: it is added to ``declared``, by speed.
+    A declared velocity depends on the declaring speeds alone. The moment or force that does work along it loads no
+    joint further in; its generalized force is added to ``declared``, by speed.
     """
     total = list(forces)
     efforts: list[Any] = [0.0] * len(system.speeds.C)
@@ -82,7 +82,7 @@ def joint_efforts(system: System, forces: Sequence[LinkWrench], declared: list[A
 
 
 def _work_on_declared(system: System, index: int, n: Triple, declared: list[Any]) -> Triple:
-    """Add what a moment does along declared components to these; what is left of it acts through the joint."""
+    """Add a moment's generalized forces along declared components to ``declared``; return the moment that is left."""
     known = system.declared_turns[index]
     turned = system.carried(index, known.frame, n)
     for row, x in zip(known.rows, turned, strict=True):
@@ -92,7 +92,9 @@ def _work_on_declared(system: System, index: int, n: Triple, declared: list[Any]
 
 
 def _work_at_declared_point(system: System, index: int, wrench: LinkWrench, declared: list[Any]) -> LinkWrench:
-    """The same for a force through a point whose velocity is declared: what is left of the wrench, about O_K."""
+    """Add a force's generalized forces at a point of declared velocity to ``declared``; return the wrench left about
+    O_K.
+    """
     known, (f, n) = system.declared_points[index], wrench
     n = minus(n, cross(known.point, f))
     turned = system.carried(index, known.frame, f)
@@ -104,7 +106,10 @@ def _work_at_declared_point(system: System, index: int, wrench: LinkWrench, decl
 
 
 def inertia_wrench(mass: MassParameters, field: Acceleration, w: Triple) -> LinkWrench:
-    """Integral of a dm and of r x a dm over a link: m a + W mc, and mc x a + vee(W J - (W J)^T)."""
+    """Return force and moment about O_K of a link's inertia, the integrals of a dm and of r x a dm.
+
+    They are m a + W mc, and mc x a + vee(W J - (W J)^T).
+    """
     if mass.mc == ZERO and all(is_zero(x) for x in mass.J):
         return (ZERO if is_zero(mass.m) else times(mass.m, field.a)), ZERO
     f = tuple(dot(row, mass.mc) for row in field.W)
@@ -114,7 +119,7 @@ def inertia_wrench(mass: MassParameters, field: Acceleration, w: Triple) -> Link
 
 
 def _moment(mass: MassParameters, field: Acceleration, w: Triple) -> Triple:
-    """vee(W J - (W J)^T), where the difference of two diagonal entries of W is a difference of squares."""
+    """Return vee(W J - (W J)^T), with differences of diagonal entries of W written as differences of squares."""
     xx, yy, zz, xy, xz, yz = mass.J
     (_, Wxy, Wxz), (Wyx, _, Wyz), (Wzx, Wzy, _) = field.W
     if mass.mc == ZERO and all(is_zero(x) for x in (xy, xz, yz)):

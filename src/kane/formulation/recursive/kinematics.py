@@ -14,12 +14,12 @@ from kane.geometry.scalars import Matrix, Triple, cross, dot, is_zero
 
 @dataclass(frozen=True)
 class Acceleration:
-    """The acceleration field of a link: the point at p from O_K has a + W p, in K, gravity taken away.
+    """Acceleration field of a link: the point at p from O_K has a + W p, in K, gravity subtracted.
 
     Attributes:
         alpha: angular acceleration.
         W: [alpha x] + [w x][w x], by rows.
-        a: of O_K.
+        a: acceleration of O_K.
         squares: w_x^2, w_y^2, w_z^2.
     """
 
@@ -29,12 +29,12 @@ class Acceleration:
     squares: Triple
 
     def at(self, p: Triple) -> Triple:
-        """That of the point at p."""
+        """Return the acceleration of the point at p from O_K."""
         return plus(self.a, _times(self.W, p))
 
 
 def combined(columns: Sequence[Triple], speeds: Sequence[Any]) -> Triple:
-    """Sum of columns[r] speeds[r]."""
+    """Return the sum of columns[r] speeds[r]."""
     total = ZERO
     for column, speed in zip(columns, speeds, strict=True):
         if any(not is_zero(x) for x in column):
@@ -43,10 +43,10 @@ def combined(columns: Sequence[Triple], speeds: Sequence[Any]) -> Triple:
 
 
 def angular_velocities(system: System, natural: Sequence[Any] = (), u: Sequence[Any] = ()) -> list[Triple]:
-    """w_NK of every link in K (Angeles et al. 1988, Eq. 12); what speeds declare is taken as declared.
+    """Return w_NK of every link in K (Angeles et al. 1988, Eq. 12), with declared components from ``u``.
 
     Args:
-        natural, u: natural and generalized speeds; those of the system unless given.
+        natural, u: natural and generalized speeds; by default the system's.
     """
     natural, u = natural or system.speeds.natural, u or system.speeds.u
     w: list[Triple] = [ZERO]
@@ -64,7 +64,12 @@ def angular_velocities(system: System, natural: Sequence[Any] = (), u: Sequence[
 def origin_velocities(
     system: System, w: Sequence[Triple], natural: Sequence[Any] = (), u: Sequence[Any] = ()
 ) -> list[Triple]:
-    """v of O_K in N, in K (Angeles et al. 1988, Eqs. 17 and 19); arguments as for ``angular_velocities``."""
+    """Return the velocity of every O_K in N, in K (Angeles et al. 1988, Eqs. 17 and 19).
+
+    Args:
+        w: angular velocities of the links.
+        natural, u: natural and generalized speeds; by default the system's.
+    """
     natural, u = natural or system.speeds.natural, u or system.speeds.u
     v: list[Triple] = [ZERO]
     for index in range(1, len(system.links)):
@@ -83,13 +88,14 @@ def origin_velocities(
 def accelerations(
     system: System, w: Sequence[Triple], natural: Sequence[Any], udot: Sequence[Any] = ()
 ) -> list[Acceleration]:
-    """Acceleration fields outwards from the ground, which is given the acceleration -g (Angeles et al., Eqs. 11, 18,
-    20, 51).
+    """Return the acceleration fields of all links, from the ground outwards (Angeles et al., Eqs. 11, 18, 20, 51).
+
+    The ground has the acceleration -g, which makes the weight an inertia force.
 
     Args:
         w: angular velocities of the links.
-        natural: accelerations of the joints' natural speeds; zeros give the remainders (free of udot).
-        udot: generalized accelerations, of which declared angular velocities are made.
+        natural: accelerations of the joints' natural speeds; ``speeds.a_t`` gives the fields free of udot.
+        udot: generalized accelerations, which declared velocities need.
     """
     g = system.gravity
     ground = Acceleration(ZERO, (ZERO, ZERO, ZERO), (-g[0], -g[1], -g[2]), ZERO)
@@ -120,7 +126,7 @@ def accelerations(
 
 
 def remainders(system: System) -> list[Acceleration]:
-    """The acceleration fields without udot and gravity: zero at rest, to the last bit. W is that of which h is made."""
+    """Return the acceleration fields without udot and gravity, exactly zero at rest; W is the same as with gravity."""
     none = [system.arena.zero] * len(system.speeds.u)
     return accelerations(replace(system, gravity=ZERO), angular_velocities(system), system.speeds.a_t, none)
 
@@ -128,7 +134,7 @@ def remainders(system: System) -> list[Acceleration]:
 def _declared_at_point(
     system: System, index: int, motion: tuple[Sequence[Triple], Sequence[Triple]], a: Triple, udot: Sequence[Any]
 ) -> Triple:
-    """a of a point whose velocity, or components of it, are declared, gravity taken away."""
+    """Return a of a point whose velocity, or components of it, are declared, gravity subtracted."""
     known, (w, v) = system.declared_points[index], motion
     v_Q = system.carried(index, known.frame, plus(v[index], cross(w[index], known.point)))
     lifted = minus(cross(w[known.frame], v_Q), system.carried(0, known.frame, system.gravity))
@@ -141,7 +147,7 @@ def _declared_at_point(
 
 
 def _declared(system: System, index: int, w: Sequence[Triple], alpha: Triple, udot: Sequence[Any]) -> Triple:
-    """alpha of a link whose angular velocity, or components of it, are declared: the axes turn along."""
+    """Return alpha of a link with declared angular velocity components, including the rotation of their axes."""
     known = system.declared_turns[index]
     if known.frame == index:
         return known.mixed(alpha, udot)
@@ -150,7 +156,7 @@ def _declared(system: System, index: int, w: Sequence[Triple], alpha: Triple, ud
 
 
 def acceleration_field(w: Triple, alpha: Triple) -> tuple[Matrix, Triple]:
-    """W = [alpha x] + [w x][w x] by rows, and the squares of w."""
+    """Return W = [alpha x] + [w x][w x] by rows, and the squares of w."""
     x, y, z = w
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
     rows = (
@@ -166,7 +172,7 @@ def _times(W: Matrix, p: Triple) -> Triple:
 
 
 def orientations(system: System) -> list[Matrix]:
-    """R_NK of every link, by rows."""
+    """Return R_NK of every link, by rows."""
     R: list[Matrix] = [((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
     for index in range(1, len(system.links)):
         rows = R[system.links[index].parent]
@@ -175,7 +181,7 @@ def orientations(system: System) -> list[Matrix]:
 
 
 def origins(system: System, R: Sequence[Matrix]) -> list[Triple]:
-    """p_NO of every frame K, in N."""
+    """Return p_NO of every frame K, in N."""
     p: list[Triple] = [ZERO]
     for index in range(1, len(system.links)):
         step: Step = system.steps[index]

@@ -1,4 +1,4 @@
-"""Rates and measures resolved: what they are in q, u and t."""
+"""Rates and measures as expressions in q, u and t."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ from kane.model.body import ANGULAR_VELOCITY, DIRECTION, POSITION, Measure
 
 
 def images(system: System, expressions: Sequence[Expr], who: str = "a load") -> dict[Expr, Expr]:
-    """The value, in q, u and t, of every rate and measure in some expressions; ``who`` has them, for messages.
+    """Return the value, in q, u and t, of every rate and measure in some expressions.
+
+    Args:
+        who: owner of the expressions, for messages.
 
     Raises:
-        ModelError: an acceleration, or a rate or coordinate of another model's joint, stands in them.
+        ModelError: an expression contains an acceleration, or a rate or coordinate of another model's joint.
     """
     wanted = leaves(expressions)
     known = {*system.speeds.q, *system.speeds.u}
@@ -36,7 +39,10 @@ def images(system: System, expressions: Sequence[Expr], who: str = "a load") -> 
 
 
 def measure_rates(system: System, measures: Sequence[Expr]) -> dict[Expr, Expr]:
-    """d/dt of positions and directions, in q, u and t, from velocities: motions that are in no coordinate are seen."""
+    """Return d/dt of position and direction measures, in q, u and t.
+
+    The rates come from velocities, so that prescribed motion without a coordinate is included.
+    """
     if not measures:
         return {}
     w = angular_velocities(system)
@@ -86,13 +92,13 @@ def _rate(system: System, measure: Measure, w: Sequence[Triple], v: Sequence[Tri
 
 
 def position_in_K(system: System, body: int, point: Triple) -> Triple:
-    """Position from O_K of a point given in a body's frame, in K of its link."""
+    """Return the position from O_K, in K of its link, of a point given in a body's frame."""
     place = system.places[body]
     step = system.steps[place.link]
     return step.R_LK.apply_inverse(minus(plus(place.p_LB, place.R_LB.apply(point)), step.p_LK))
 
 
 def from_body(system: System, body: int, link: int, v: Triple) -> Triple:
-    """A vector from a body's frame to the frame K of a link."""
+    """Transform a vector from a body's frame to the frame K of a link."""
     place = system.places[body]
     return system.carried(place.link, link, system.steps[place.link].R_LK.apply_inverse(place.R_LB.apply(v)))

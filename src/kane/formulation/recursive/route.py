@@ -1,4 +1,4 @@
-"""The recursive route, each term by the cheapest way: base parameters or not, composite or articulated inertias."""
+"""Recursive route: each term by its cheapest variant (base parameters or not, composite or articulated inertias)."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from kane.formulation.tree.sparse import Sparse, solve
 from kane.formulation.tree.spatial import ZERO, minus
 from kane.formulation.tree.system import System
 
-# Beyond this many natural speeds composite inertias, which cost O(n^2) and more, are not tried.
+# Largest number of natural speeds for which composite inertias, with O(n^2) operations or more, are tried.
 MANY_SPEEDS = 60
-# With no more speeds of choice than this M is tried column by column, which takes O(n^3).
+# Largest number of chosen speeds for which M is tried column by column too, with O(n^3) operations.
 FEW_SPEEDS = 16
-# At random states with these seeds, an entry of M this small beside its diagonal ones is zero but for round-off.
+# Seeds of random states, and the size of an entry of M relative to its diagonal entries below which it is round-off.
 STATES, NEGLIGIBLE = (0, 1), 1e-12
 
 
 def without_vanishing(M: Sparse) -> Sparse:
-    """M without what speeds of choice decouple: entries that are zero in every state, whether they look so or not."""
+    """Return M without entries that the chosen speeds decouple: entries that vanish numerically at random states."""
     places = list(M)
     found = [dict(zip(places, Probe({}, seed=seed)(list(M.values())), strict=True)) for seed in STATES]
 
@@ -47,7 +47,7 @@ def without_vanishing(M: Sparse) -> Sparse:
 
 
 def cheapest(system: System) -> System:
-    """The system with base parameters where they save operations, else as it is."""
+    """Return the system with base parameters if they save operations, else unchanged."""
     regrouped = without_turns(system.regrouped())
     if len(system.speeds.C) > MANY_SPEEDS:
         return regrouped
@@ -55,7 +55,7 @@ def cheapest(system: System) -> System:
 
 
 def least_mass_matrix(system: System) -> Sparse:
-    """M over u: by composite inertias, or from partial velocities where few speeds of choice make that cheaper."""
+    """Return M over u by composite inertias, or column by column if this is cheaper for a few chosen speeds."""
     composite = mass_matrix(system, natural_mass_matrix(system))
     if system.speeds.are_natural:
         return composite
@@ -65,12 +65,12 @@ def least_mass_matrix(system: System) -> Sparse:
 
 
 class RecursiveRoute(Route):
-    """M and bias in O(n) to O(n^2) operations: velocities outwards along the tree, forces inwards.
+    """Route to M and bias in O(n) to O(n^2) operations: velocities outwards along the tree, forces inwards.
 
     Args:
-        system: as the model has it.
-        applied: the loads on it.
-        inputs: leaves.
+        system: system of the model, without base parameters.
+        applied: its loads except gravity.
+        inputs: leaves of the inputs.
     """
 
     name = "recursive"
@@ -80,7 +80,7 @@ class RecursiveRoute(Route):
 
     @cached_property
     def system(self) -> System:
-        """The system that the recursions work on: with base parameters where they save operations."""
+        """Return the system on which the recursions work: with base parameters if they save operations."""
         return cheapest(self._declared)
 
     @cached_property
@@ -98,7 +98,7 @@ class RecursiveRoute(Route):
         return [x - y for x, y in zip(needed, along_u(self._declared, applied.efforts), strict=True)]
 
     def resisted(self, *, inputs: bool) -> list[Any]:
-        """-F_r of all loads but the weight, the inputs zero unless they are asked for."""
+        """Return -F_r of all loads except gravity; the inputs are zero unless ``inputs`` is true."""
         applied = self._applied if inputs else without_inputs(self._applied.replaced, self._inputs)
         wrenches = [(ZERO, ZERO)] * len(self.system.links)
         for link, wrench in wrenches_in(self.system, self._declared, applied.wrenches).items():
@@ -118,7 +118,7 @@ class RecursiveRoute(Route):
         return columns
 
     def forward(self) -> list[Any]:
-        """udot by the cheapest of the ways below."""
+        """Return udot by the cheapest of the methods below that apply."""
         speeds = self._declared.speeds
         if not speeds.u:
             return []
@@ -130,7 +130,7 @@ class RecursiveRoute(Route):
         return self.through_own_speeds() if many else min(self.composite(), self.through_own_speeds(), key=cost)
 
     def through_own_speeds(self) -> list[Any]:
-        """udot of u = Y w + Z as its time derivative, with wdot of the joints' own speeds: for long chains."""
+        """Return udot as d/dt (Y w + Z), with wdot of the joints' own speeds; suited to long chains."""
         own, rates = self._declared.own, self._declared.speeds.rates
         assert own is not None
         w, lift = own.speeds, own.arena.lift
@@ -140,7 +140,7 @@ class RecursiveRoute(Route):
         return list(substitute(total_time_derivative(self._declared.definitions, changes), rates))
 
     def composite(self) -> list[Any]:
-        """udot by composite inertias and a sparse solve; any speeds."""
+        """Return udot by composite inertias and a sparse solve, for any speeds."""
         speeds = self.system.speeds
         M = self.mass
         needed = self.loaded([0.0] * len(speeds.u))
@@ -148,7 +148,7 @@ class RecursiveRoute(Route):
         return solve(M, [-x for x in needed], order, [leaf.name for leaf in speeds.u])
 
     def articulated(self) -> list[Any]:
-        """udot by articulated inertias; each natural speed is one generalized speed."""
+        """Return udot by articulated inertias; each natural speed must be one generalized speed."""
         system = self.system
         w = angular_velocities(system)
         fields = accelerations(system, w, system.speeds.a_t)

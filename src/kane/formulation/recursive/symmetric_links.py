@@ -1,4 +1,4 @@
-"""Wheels, disks, rotors: links alike about the axis they turn about, whose angle no equation of motion needs."""
+"""Links that are symmetric about their joint axis (wheels, disks, rotors): no equation of motion needs their angle."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from kane.geometry.scalars import is_zero
 
 
 def without_turns(system: System) -> System:
-    """The same equations with frames K of symmetric links that stay behind when the links turn about their axes.
+    """Return an equivalent system in which the frames K of symmetric links do not turn about the axes of symmetry.
 
-    Vector equations hold at an instant along any axes; those of K are as good where the mass parameters are the same
-    along them. Outermost links only, without children to carry along.
+    Vector equations hold along any axes, and the mass parameters of a symmetric link are constant along these axes too.
+    Only links without children qualify, because children turn along.
     """
     parents = {link.parent for link in system.links}
     declared = (*system.declared_turns.items(), *system.declared_points.items())
@@ -33,7 +33,7 @@ def without_turns(system: System) -> System:
 
 
 def wrenches_in(system: System, plain: System, wrenches: Mapping[int, LinkWrench]) -> dict[int, LinkWrench]:
-    """Wrenches along the frames K of a system whose links turn, along those of one from ``without_turns``."""
+    """Transform wrenches from the frames K of ``plain`` to the frames K of ``system`` from ``without_turns``."""
     found = dict(wrenches)
     for index, (f, n) in wrenches.items():
         ours, theirs = system.steps[index].R, plain.steps[index].R
@@ -50,7 +50,7 @@ def _turns_about_z(step: Step) -> bool:
 
 
 def _alike(mass: MassParameters) -> bool:
-    """Whether a turn about z changes nothing."""
+    """Check whether the mass parameters stay the same when the link turns about z."""
     xx, yy, _, xy, xz, yz = mass.J
     return all(map(is_zero, (mass.mc[0], mass.mc[1], xy, xz, yz))) and _equal(xx, yy)
 

@@ -1,1 +1,1 @@
-"""Searches for good generalized speeds: the fewest operations, a diagonal mass matrix."""
+"""Searches for good generalized speeds: fewest operations, or a diagonal mass matrix."""

@@ -1,4 +1,4 @@
-"""Search for the generalized speeds with which the equations of motion take the fewest operations."""
+"""Search for the generalized speeds with which the equations of motion need the fewest operations."""
 
 from __future__ import annotations
 
@@ -18,26 +18,25 @@ from kane.formulation.search.candidates import Definition, SpeedGroup, candidate
 from kane.model.model import Model
 from kane.model.speed_choice import SpeedChoice
 
-# Shown of choices of which there are expressions; compared is what one state takes, dynamical and kinematical equations
-# counted by themselves (Gillespie 2003, Table 3).
+# Programs whose counts the table shows. Speed selections are compared by the programs that one state needs; dynamical
+# and kinematical equations are counted separately (Gillespie 2003, Table 3).
 SHOWN = ("forward", "inverse", "kinematics")
-# The neighbours of a choice are tried again as long as one of them was better, but not more often than this.
+# Maximum number of sweeps over the neighbours of a selection; a sweep without improvement ends the search earlier.
 SWEEPS = 4
-# Of the choices to start from, the search climbs from this many of the best.
+# Number of the best initial selections from which the search climbs.
 STARTS = 2
 LONGEST_TABLE = 12
 
 
 @dataclass(frozen=True)
 class TriedSpeeds:
-    """One choice of speeds.
+    """One speed selection and its operation counts.
 
     Attributes:
-        names: of the speeds, in the order of u.
-        counts: operations by program and class; parameters are symbols like others, nothing is computed beforehand.
-        operations: of all classes together, for qdot and for udot of one state; None where the speeds do not span the
-            motion.
-        fails_where: what vanishes where this choice fails, in words.
+        definitions: definitions of the speeds, in the order of u.
+        counts: operations by program and class; parameters count as symbols, and nothing is computed in advance.
+        operations: operations of all classes for qdot and udot of one state; None if the speeds do not span the motion.
+        fails_where: conditions in which the selection fails, as text.
     """
 
     definitions: tuple[Definition, ...]
@@ -47,12 +46,12 @@ class TriedSpeeds:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the speeds, in the order of u."""
+        """Return the names of the speeds, in the order of u."""
         return tuple(d.name for d in self.definitions)
 
     @property
     def choice(self) -> dict[str, Expr]:
-        """Definitions by name: ``model.speeds(**choice)``."""
+        """Return the definitions by name, for ``model.speeds(**choice)``."""
         return {d.name: d.expression() for d in self.definitions}
 
     def __repr__(self) -> str:
@@ -62,11 +61,12 @@ class TriedSpeeds:
 
 @dataclass(frozen=True)
 class BestSpeeds:
-    """What ``best_speeds`` found; prints as a table.
+    """Result of ``best_speeds``; prints as a table.
 
     Attributes:
-        table: every choice that was tried, the best first; speeds that do not span the motion last.
-        own: the joints' own speeds among them.
+        model: name of the model.
+        table: every selection that was tried, the best first; speeds that do not span the motion last.
+        own: the selection of the joints' own speeds, also in ``table``.
     """
 
     model: str
@@ -75,7 +75,7 @@ class BestSpeeds:
 
     @property
     def choice(self) -> dict[str, Expr]:
-        """Definitions of the best speeds by name: ``model.speeds(**best.choice)``."""
+        """Return the definitions of the best speeds by name, for ``model.speeds(**best.choice)``."""
         return self.table[0].choice
 
     def __repr__(self) -> str:
@@ -90,16 +90,17 @@ class BestSpeeds:
 
 
 def best_speeds(model: Model) -> BestSpeeds:
-    """Generalized speeds with which qdot and udot take the fewest run-time operations, among natural candidates.
+    """Search natural candidates for generalized speeds with which qdot and udot need the fewest run-time operations.
 
-    Tried are the joints' own speeds; for each body its angular velocity, by one measure number where its joint turns
-    it about an axis of its own, by three, along its own axes or those of a neighbour, where three joint speeds make
-    it; the velocity of its mass centre where joints slide; and mixtures, by exchanging candidates as long as
-    operations are saved. The joints' own speeds and those declared in the model are among what is compared, so that
-    the answer is never worse. Parameters count as symbols, nothing is computed beforehand. The model stays as it is.
+    Candidates are the joints' own speeds and the angular velocity of each body. The angular velocity has one measure
+    number if the joint turns the body about one of its axes, or three if three joint speeds turn it. The three are
+    along the axes of the body or of a neighbour. The velocity of the mass centre is a candidate if joints slide.
+    Mixtures are found by exchanging candidates as long as this saves operations. The joints' own speeds and the speeds
+    that the model declares are always compared, so that the result is never worse. Parameters count as symbols, and
+    nothing is computed in advance. The model is not changed.
 
     Raises:
-        ModelError: what ``formulate`` refuses.
+        ModelError: ``model`` is not a Model, or ``formulate`` refuses it.
 
     Source: Gillespie 2003, Example 2; Mitiguy & Kane 1996.
     """
@@ -113,19 +114,19 @@ def best_speeds(model: Model) -> BestSpeeds:
 
 
 def with_speeds(model: Model, definitions: Mapping[str, Expr]) -> Model:
-    """The model with other speeds: a view of the same declarations, to be read and not to be added to."""
+    """Return a view of the model with other speeds. It shares all declarations and must not be extended."""
     view = copy(model)
     view.speed_choice = SpeedChoice(dict(definitions), ())
     return view
 
 
 def _rank(row: TriedSpeeds) -> tuple[float, int]:
-    """Fewest operations first; among equals the one that fails in the fewest places."""
+    """Return the sort key of a selection: fewest operations, then fewest conditions in which it fails."""
     return (float("inf") if row.operations is None else row.operations), len(row.fails_where)
 
 
 class _SpeedSearch:
-    """Choices tried so far, by the names of their speeds."""
+    """Search for speeds, with the selections that were tried, by the names of their speeds."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -138,7 +139,7 @@ class _SpeedSearch:
         self.taken |= {d.name for d in self.own}
 
     def climb(self) -> None:
-        """From the best starts to better neighbours, candidate by candidate."""
+        """Climb from the best initial selections to better neighbours, candidate by candidate."""
         for start in sorted(self.starts(), key=self.rank)[:STARTS]:
             self.climb_from(start)
 
@@ -151,7 +152,9 @@ class _SpeedSearch:
                 return
 
     def starts(self) -> Iterator[tuple[SpeedGroup, ...]]:
-        """The joints' own speeds; angular velocities in N for all joints, by single measure numbers or by threes."""
+        """Yield the joints' own speeds, then angular velocities in N for all joints, by one or by three measure
+        numbers.
+        """
         declared = self.model.speed_choice.definitions
         if declared:
             self.record(tuple(Definition(name, lambda x=x: x) for name, x in declared.items()))  # type: ignore[misc]
@@ -164,7 +167,7 @@ class _SpeedSearch:
             yield chosen
 
     def rank(self, chosen: Sequence[SpeedGroup]) -> tuple[float, int]:
-        """How good a choice is; it is tried if it has not been yet."""
+        """Return the sort key of a selection, after formulating it if it is new."""
         definitions = list(self.own)
         for candidate in chosen:
             for column, definition in zip(candidate.columns, candidate.definitions, strict=True):
@@ -172,7 +175,7 @@ class _SpeedSearch:
         return _rank(self.record(tuple(definitions)))
 
     def named(self, definition: Definition) -> Definition:
-        """A definition under a name that is free."""
+        """Return the definition under an unused name."""
         name = definition.name
         while name in self.taken:
             name += "_"
@@ -195,12 +198,12 @@ def _without(chosen: tuple[SpeedGroup, ...], candidate: SpeedGroup) -> tuple[Spe
 
 
 def _with(chosen: tuple[SpeedGroup, ...], candidate: SpeedGroup) -> tuple[SpeedGroup, ...]:
-    """A candidate in the place of those that it overlaps."""
+    """Return the selection with a candidate in the place of the candidates that it overlaps."""
     return (*(c for c in chosen if not _overlapping([c], candidate)), candidate)
 
 
 def _tried(model: Model, definitions: tuple[Definition, ...]) -> TriedSpeeds:
-    """A choice, formulated and counted."""
+    """Formulate the equations with a speed selection and count their operations."""
     try:
         equations = formulate(with_speeds(model, {d.name: d.expression() for d in definitions}))
     except ModelError:
@@ -223,7 +226,7 @@ def _operations(equations: Equations, name: str) -> dict[str, int]:
 
 
 def where_zero(divisor: Expr) -> str:
-    """Where a divisor vanishes."""
+    """Return the condition in which a divisor vanishes, as text."""
     while divisor.op == NEG or (divisor.op == MUL and divisor.args[0].is_constant):
         divisor = divisor.args[-1]
     text = repr(divisor)
@@ -233,7 +236,7 @@ def where_zero(divisor: Expr) -> str:
 
 
 def _lines(rows: Sequence[TriedSpeeds]) -> Iterator[str]:
-    """A table: operations by program and class, the speeds, and where they fail."""
+    """Yield the lines of a table: operations by program and class, the speeds, and where they fail."""
     programs = list(rows[0].counts)
     classes = [c for c in COST_CLASSES if any(row.counts[p][c] for row in rows if row.counts for p in programs)]
     width = 6 * len(classes)

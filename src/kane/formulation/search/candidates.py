@@ -1,5 +1,4 @@
-"""Natural candidates for generalized speeds: velocities of bodies in the place of the speeds of the joints that make
-them."""
+"""Candidates for generalized speeds: velocities of bodies in place of the joint speeds that cause them."""
 
 from __future__ import annotations
 
@@ -15,14 +14,14 @@ from kane.geometry.scalars import Triple, is_zero
 from kane.model.body import Body, Direction, VectorMeasure
 from kane.model.connection import Connection
 
-# A direction whose cosine with an axis differs from 0, 1 or -1 by less than this lies along or across the axis.
+# Tolerance within which the cosine between a direction and an axis counts as 1 or -1.
 ALIGNED = 1e-12
 AXES = "xyz"
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A generalized speed: a name, and how its expression is made."""
+    """Generalized speed: its name, and a function that returns its expression."""
 
     name: str
     expression: Callable[[], Expr]
@@ -30,11 +29,11 @@ class Definition:
 
 @dataclass(frozen=True)
 class SpeedGroup:
-    """Definitions that take the place of some of the joints' own speeds.
+    """Definitions that replace some of the joints' own speeds.
 
     Attributes:
-        columns: of the joints' own speeds.
-        definitions: as many.
+        columns: indices of the replaced speeds.
+        definitions: new definitions, one for each column.
         direct: whether these are angular velocities along axes of the body itself.
     """
 
@@ -44,7 +43,7 @@ class SpeedGroup:
 
 
 def own_speeds(system: System) -> tuple[Definition, ...]:
-    """The joints' own speeds, in the order of u."""
+    """Return the joints' own speeds, in the order of u."""
     return tuple(
         Definition(name, partial(_own, c, place))
         for c in system.speeds.motion
@@ -57,8 +56,10 @@ def _own(connection: Connection, place: int) -> Expr:
 
 
 def candidates(system: System) -> list[SpeedGroup]:
-    """Of a system in the joints' own speeds: angular velocities, one measure number where a joint turns about an axis
-    of the body, three where three joint speeds turn it; velocities of mass centres where joints slide.
+    """Return candidates for a system in the joints' own speeds: angular velocities, and velocities of mass centres.
+
+    An angular velocity has one measure number if a joint turns the body about a body axis. It has three if three joint
+    speeds turn it. Velocities of mass centres are candidates where joints slide.
 
     Source: Mitiguy & Kane 1996 (velocities in N in the place of relative ones), as Gillespie 2003, Example 2, has them.
     """
@@ -70,7 +71,7 @@ def candidates(system: System) -> list[SpeedGroup]:
 
 
 def _own_columns(system: System, link: int) -> tuple[list[tuple[int, Triple]], list[tuple[int, Triple]]]:
-    """Columns of u of a link's joint, with their axes in K: those that turn it, and those that only move it."""
+    """Return the columns of u of a link's joint, with their axes in K: turning speeds, then purely sliding speeds."""
     step, connection = system.steps[link], system.links[link].connection
     turning: list[tuple[int, Triple]] = []
     sliding: list[tuple[int, Triple]] = []
@@ -85,7 +86,7 @@ def _own_columns(system: System, link: int) -> tuple[list[tuple[int, Triple]], l
 
 
 def _chain(system: System, link: int, kinds: Sequence[int]) -> tuple[int, ...]:
-    """The last three speeds, of some kinds, of the joints up to a link; none if there are not just three."""
+    """Return the last three speeds, of some kinds, of the joints up to a link; empty if there are not exactly three."""
     columns: list[int] = []
     while link and len(columns) < 3:
         own = _own_columns(system, link)
@@ -95,7 +96,7 @@ def _chain(system: System, link: int, kinds: Sequence[int]) -> tuple[int, ...]:
 
 
 def _whole(system: System, link: int) -> Iterator[SpeedGroup]:
-    """w_NB by three measure numbers, along the axes of B and of its neighbours."""
+    """Yield w_NB by three measure numbers, along the axes of B and of its neighbours."""
     if not _own_columns(system, link)[0]:
         return
     columns, body = _chain(system, link, (0,)), system.links[link].body
@@ -104,13 +105,13 @@ def _whole(system: System, link: int) -> Iterator[SpeedGroup]:
 
 
 def _near(system: System, link: int) -> list[Body]:
-    """The body of a link and its neighbours."""
+    """Return the bodies of a link, its parent and its children."""
     at = system.links[link]
     return [system.links[i].body for i in dict.fromkeys((link, at.parent, *at.children))]
 
 
 def _measures(name: str, of: VectorMeasure, frame: Body) -> tuple[Definition, ...]:
-    """All three measure numbers along the axes of a frame."""
+    """Return all three measure numbers along the axes of a frame."""
     axes = zip(AXES, (frame.x, frame.y, frame.z), strict=True)
     return tuple(Definition(f"{name}_{_letter(frame)}_{axis}", partial(of.dot, along)) for axis, along in axes)
 
@@ -120,10 +121,10 @@ def _letter(frame: Body) -> str:
 
 
 def _components(system: System, link: int) -> Iterator[SpeedGroup]:
-    """w_NB . e for every axis e of B about which its joint turns it."""
+    """Yield w_NB . e for every axis e of B about which its joint turns it."""
     turning, _ = _own_columns(system, link)
     body = system.links[link].body
-    # On the ground, and about three axes, these are the joint's own speeds or have been offered as a whole.
+    # For a parent fixed in N these are the joint's own speeds; _whole covers three axes.
     for column, axis in turning if len(turning) < 3 and system.links[link].parent else ():
         along = _fixed(body, system.steps[link].R_LK.apply(axis))
         if along is not None:
@@ -132,7 +133,7 @@ def _components(system: System, link: int) -> Iterator[SpeedGroup]:
 
 
 def _fixed(body: Body, axis: Triple) -> Direction | None:
-    """The direction fixed in a body, if it is; along an axis of the body, not against it."""
+    """Return the direction of an axis fixed in a body, else None; coordinate axes have positive sign."""
     if any(x.__class__ is Expr and not x.is_constant for x in axis):
         return None
     v = np.array([float(x) for x in axis])
@@ -151,7 +152,7 @@ def _word(along: Direction) -> str:
 
 
 def _velocities(system: System, link: int) -> Iterator[SpeedGroup]:
-    """Velocities of the mass centre: three measure numbers, or along the directions in which the joint moves it."""
+    """Yield velocities of the mass centre: three measure numbers, or along the directions in which the joint slides."""
     _, sliding = _own_columns(system, link)
     if not sliding:
         return

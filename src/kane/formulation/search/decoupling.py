@@ -26,20 +26,22 @@ from kane.model.named_vector import position
 def decoupling_speeds(
     model: Model, *, q: Sequence[float] | Mapping[str, float] | None = None, t: float | None = None
 ) -> dict[str, Expr]:
-    """Speeds u with kinetic energy sum of D_k u_k^2 / 2 (motion in N that time prescribes apart), by name:
-    ``model.speeds(**decoupling_speeds(model))``.
+    """Return definitions of speeds that make the mass matrix diagonal, by name.
 
-    M = L^T D L over the joints' own speeds w, L with ones on its diagonal, gives u = L w: every u_k is w_k and
-    multiples of the speeds of joints nearer to the ground, has the unit of w_k, and fails nowhere; on a tree L fills in
-    nothing. The order of elimination is that of the tree; eigenvectors of M, which would mix radians with metres, are
-    not used. Decoupled are the accelerations, D_k udot_k = ...; the speeds still meet on the right-hand side, which
-    such speeds make longer: count before using them.
+    ``model.speeds(**decoupling_speeds(model))`` uses them. The kinetic energy is then the sum of D_k u_k^2 / 2, apart
+    from motion in N that time prescribes. M = L^T D L over the joints' own speeds w, with ones on the diagonal of L,
+    gives u = L w. Every u_k is w_k plus multiples of the speeds of joints nearer to the ground. It has the unit of w_k,
+    and its definition fails nowhere. The elimination follows the order of the tree, in which L has no fill-in.
+    Eigenvectors of M are not used, because they would mix radians with metres.
+
+    Only the accelerations are decoupled: D_k udot_k = .... The right-hand sides still contain all speeds and become
+    longer, so count the operations before using these speeds.
 
     Args:
-        q: None for L as it depends on the coordinates, with which M is diagonal everywhere. A state, an array or a dict
-            with every coordinate, for the numbers that L has there, parameters at their defaults: then M is diagonal at
-            that state, and nearly so around it.
-        t: time of that state, needed where M depends on it [s].
+        q: None for L as a function of the coordinates, with which M is diagonal everywhere. A state, as an array or as
+            a dict with every coordinate, for the numeric L at this state, with parameters at their defaults. M is then
+            diagonal at that state and nearly diagonal around it.
+        t: time of that state [s], needed if M depends on it.
 
     Raises:
         ModelError: the model has constraints, which couple the speeds again; q or t is incomplete; M is singular.
@@ -50,8 +52,8 @@ def decoupling_speeds(
         raise ModelError(f"decoupling_speeds takes a kane.Model, not {shown(model)}")
     if model.constraints:
         raise ModelError(
-            f"{model.name!r} has constraints, which couple speeds that are decoupled without them; take them out, or "
-            "express what they determine by coordinates of joints"
+            f"{model.name!r} has constraints, which couple the decoupled speeds again; remove the constraints, or "
+            "replace them by joints"
         )
     natural = system_of(with_speeds(model, {}))
     M = least_mass_matrix(cheapest(natural))
@@ -85,7 +87,7 @@ def _coordinates(system: System, q: Any) -> np.ndarray:
 
 
 def _in_numbers(M: Sparse, system: System, q: np.ndarray, t: float | None, model: Model) -> Sparse:
-    """Entries at a state."""
+    """Return the entries of M numerically at a state."""
     entries = [system.arena.lift(x) for x in M.values()]
     if t is None and model.time in leaves(entries):
         raise ModelError(f"the mass matrix of {model.name!r} depends on the time t; give t [s]")

@@ -1,1 +1,1 @@
-"""Generalized speeds of the analyst's choice, solved for the joints' own."""
+"""Generalized speeds chosen by the user, and the joints' own speeds in terms of them."""

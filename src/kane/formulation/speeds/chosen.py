@@ -1,4 +1,4 @@
-"""Generalized speeds of the analyst's choice, solved by structure for the joints' own speeds."""
+"""Solution of the user's definitions of generalized speeds for the joints' own speeds, by symbolic elimination."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from kane.geometry.scalars import is_zero
 
 @dataclass(frozen=True)
 class ChosenSpeeds:
-    """The joints' own speeds by generalized speeds.
+    """The joints' own speeds as functions of the generalized speeds.
 
     Attributes:
         own: the joints' own speeds by name, linear in u.
         u: leaves of the generalized speeds.
-        names: of these.
-        definitions: of these, in the joints' own speeds.
-        completed: names of the constraints that determine what the speeds leave open.
-        fails_where: what was divided by.
+        names: names of the generalized speeds.
+        definitions: the generalized speeds as expressions in the joints' own speeds.
+        completed: names of the motion constraints that complete the definitions.
+        fails_where: divisors of the solution; it fails where one of them vanishes.
     """
 
     own: dict[str, Expr]
@@ -49,11 +49,13 @@ class ChosenSpeeds:
 def chosen_speeds(
     definitions: Mapping[str, Expr], system: System, constraints: Sequence[Equation], probe: Probe
 ) -> ChosenSpeeds:
-    """Solve u = Y w + Z, with motion constraints A w + b = 0 where there are fewer speeds than w, for w.
+    """Solve u = Y w + Z for w; with fewer speeds than w, motion constraints A w + b = 0 complete the equations.
 
     Args:
-        system: of the joints' own speeds w.
-        constraints: in w.
+        definitions: expressions of the generalized speeds, by name.
+        system: system in the joints' own speeds w.
+        constraints: motion constraints in w.
+        probe: random state at which ranks are computed.
 
     Raises:
         ModelError: a definition is not linear in w; the speeds depend on each other, or do not span the motion.
@@ -77,19 +79,19 @@ def chosen_speeds(
 
 
 def _solved(rows: Sequence[LinearRow], u: Sequence[Expr], n: int, probe: Probe) -> tuple[list[Expr], list[Expr]]:
-    """The joints' own speeds from equations, and what was divided by."""
+    """Return the joints' own speeds from linear equations, and the divisors."""
     found = eliminate(rows, range(n), probe)
     values = found.values()
     return [_in_speeds(values[k], u, n) for k in range(n)], found.pivots
 
 
 def _resolved(definitions: Mapping[str, Expr], system: System) -> dict[str, Expr]:
-    """Definitions in coordinates, time and the joints' own speeds."""
+    """Return the definitions as expressions in coordinates, time and the joints' own speeds."""
     return {name: substitute([x], images(system, [x], f"the speed {name!r}"))[0] for name, x in definitions.items()}
 
 
 def _plain_rows(definitions: Mapping[str, Expr], u: Sequence[Expr], system: System) -> list[LinearRow]:
-    """Y w + Z - u = 0 for each speed."""
+    """Return the rows Y w + Z - u = 0, one for each speed."""
     rows, zero = [], system.arena.zero
     for (name, expression), leaf in zip(definitions.items(), u, strict=True):
         try:
@@ -101,7 +103,7 @@ def _plain_rows(definitions: Mapping[str, Expr], u: Sequence[Expr], system: Syst
 
 
 def _with_speeds_apart(row: LinearRow, u: Sequence[Expr], n: int) -> LinearRow:
-    """A definition in numbers, sum of c_j w_j - u_r = 0, with u_r as column n + r: what cancels is then seen to."""
+    """Move u_r to column n + r if the row is sum of c_j w_j - u_r = 0 with constant c_j, so that u_r can cancel."""
     speed = next((r for r, leaf in enumerate(u) if row.rest is -leaf), None)
     if speed is None or not all(c.is_constant for c in row.coefficients.values()):
         return row
@@ -109,7 +111,7 @@ def _with_speeds_apart(row: LinearRow, u: Sequence[Expr], n: int) -> LinearRow:
 
 
 def _in_speeds(row: LinearRow, u: Sequence[Expr], n: int) -> Expr:
-    """A solved joint speed, the speeds that stood apart put back."""
+    """Return a solved joint speed as an expression, with u_r in the place of column n + r."""
     total = row.rest
     for j, c in sorted(row.coefficients.items()):
         total = total + c * u[j - n]
@@ -117,7 +119,7 @@ def _in_speeds(row: LinearRow, u: Sequence[Expr], n: int) -> Expr:
 
 
 def _matrix(rows: Sequence[LinearRow], n: int, probe: Probe) -> np.ndarray:
-    """The coefficients at the probe's state; something that is not zero for those that have no value there."""
+    """Return the coefficients at the probe's state; entries without a finite value become arbitrary nonzero numbers."""
     out = np.zeros((len(rows), n))
     for r, row in enumerate(rows):
         out[r, list(row.coefficients)] = probe(list(row.coefficients.values()))
@@ -125,7 +127,7 @@ def _matrix(rows: Sequence[LinearRow], n: int, probe: Probe) -> np.ndarray:
 
 
 def _require_independent(rows: Sequence[LinearRow], w: Sequence[str], probe: Probe) -> None:
-    """The speeds must not depend on each other."""
+    """Raise ModelError if the speeds are linearly dependent."""
     Y = _matrix(rows, len(w), probe)
     if len(rows) == np.linalg.matrix_rank(Y):
         return
@@ -133,8 +135,8 @@ def _require_independent(rows: Sequence[LinearRow], w: Sequence[str], probe: Pro
     combination = V[-1]
     names = [row.name for row, x in zip(rows, combination, strict=True) if abs(x) > 1e-9]
     raise ModelError(
-        f"the speeds {', '.join(names)} depend on each other, in every state: together they say nothing about some "
-        "motion, or the same about one; replace one of them"
+        f"the speeds {', '.join(names)} depend on each other in every state: a linear combination of them contains no "
+        "rate; replace one of them"
         if len(names) > 1
         else f"the speed {shown(names[0])} does not depend on the motion; define it by rates that change"
     )
@@ -143,10 +145,10 @@ def _require_independent(rows: Sequence[LinearRow], w: Sequence[str], probe: Pro
 def _completing(
     rows: Sequence[LinearRow], constraints: Sequence[Equation], system: System, probe: Probe
 ) -> list[LinearRow]:
-    """The motion constraints that determine what the speeds leave open.
+    """Return the motion constraints that determine the motion left open by the speeds.
 
     Raises:
-        ModelError: naming what stays undetermined.
+        ModelError: some joint speeds remain undetermined; the message names them.
     """
     w = [leaf.name for leaf in system.speeds.u]
     still = {leaf: leaf.arena.zero for leaf in system.speeds.u}
@@ -179,10 +181,11 @@ def _all(rows: Sequence[LinearRow]) -> str:
 def _structured(
     rows: list[LinearRow], definitions: Mapping[str, Expr], u: Sequence[Expr], system: System
 ) -> list[LinearRow]:
-    """The rows, those of a whole angular velocity written along the axes where the joints' rates stand alone.
+    """Return the rows, with a whole angular velocity written along the axes that give the simplest coefficients.
 
-    w_NB = sum of axes e_j w_j, known along the axes of one frame, is turned to the frame in which most measure numbers
-    of the e_j are numbers: the elimination then needs no sum of squares of sines and cosines to know that it is one.
+    The angular velocity w_NB = sum of axes e_j w_j is declared along the axes of one frame. It is transformed to the
+    frame in which most measure numbers of the e_j are numbers. The elimination then needs no identity such as sin^2 +
+    cos^2 = 1.
     """
     done: set[int] = set()
     found: list[LinearRow] = []

@@ -1,4 +1,4 @@
-"""What definitions of speeds, and constraints that complete them, say outright of angular velocities and velocities."""
+"""Angular velocities and velocities that definitions of speeds and their completing constraints declare directly."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from kane.formulation.tree.system import System
 from kane.geometry.scalars import Triple
 from kane.model.body import ANGULAR_VELOCITY, VELOCITY, Measure
 
-# A direction whose cosine with an axis differs from 0, 1 or -1 by less than this lies along or across the axis: the
-# rotations it went through leave such rounding.
+# Tolerance within which the cosine between a direction and an axis counts as 0, 1 or -1, because rotations leave
+# round-off of this size.
 ALIGNED = 1e-12
 
-# A measure that is a speed, by its column, or that a constraint holds at zero (None).
+# A measure that is a generalized speed, with its column, or that a constraint holds at zero, with None.
 Declaration: TypeAlias = "tuple[int | None, Measure]"
-# The same, with its direction in the frame L of the body in which it is fixed.
+# The column or None, and the measure's direction in the frame L of the link in which it is fixed.
 DeclaredDirection: TypeAlias = "tuple[int | None, Triple]"
 
 
 def declarations(definitions: Mapping[str, Expr], zeros: Iterable[Expr | None] = ()) -> list[Declaration]:
-    """The measures among definitions of speeds, and among motions that constraints hold at zero."""
+    """Return the measures among definitions of speeds, and among motions that constraints hold at zero."""
     found: list[Declaration] = [(r, x.data) for r, x in enumerate(definitions.values()) if x.op == MEASURE]
     return found + [(None, x.data) for x in zeros if x is not None and x.op == MEASURE]
 
 
 def declared_angular_velocities(declared: Iterable[Declaration], system: System) -> dict[int, DeclaredVelocity]:
-    """By link, what is said of its angular velocity."""
+    """Return the declared components of angular velocities, by link."""
     places: dict[tuple[int, int], list[DeclaredDirection]] = {}
     for r, measure in declared:
         if measure.kind == ANGULAR_VELOCITY:
@@ -47,7 +47,7 @@ def declared_angular_velocities(declared: Iterable[Declaration], system: System)
 
 
 def declared_point_velocities(declared: Iterable[Declaration], system: System) -> dict[int, DeclaredVelocity]:
-    """By link, what is said of the velocity of one of its points: the one of which most is."""
+    """Return the declared velocity of one point per link: the point with the most declared components."""
     places: dict[tuple[int, Triple], dict[int, list[DeclaredDirection]]] = {}
     for r, measure in declared:
         if measure.kind == VELOCITY:
@@ -64,7 +64,7 @@ def declared_point_velocities(declared: Iterable[Declaration], system: System) -
 
 
 def _place(measure: Measure, system: System) -> tuple[int, int, Triple]:
-    """Link, the link of the direction, and the direction in the frame L of that."""
+    """Return the measure's link, its direction's link, and the direction in the latter's frame L."""
     along = system.places[measure.direction_body]
     return system.places[measure.body].link, along.link, along.R_LB.apply(measure.direction)
 
@@ -74,14 +74,14 @@ def _nothing(link: int, point: Triple) -> DeclaredVelocity:
 
 
 def _says(known: DeclaredVelocity) -> int:
-    """How many components are known."""
+    """Return the number of declared components."""
     return sum(row is not None for row in known.rows)
 
 
 def _joined(
     system: System, link: int, frames: Mapping[int, Sequence[DeclaredDirection]], known: DeclaredVelocity
 ) -> DeclaredVelocity:
-    """All of a vector where three of its measures along one frame are declared, else its components along own axes."""
+    """Return a whole vector if three measures along one frame are declared, else the components along its own axes."""
     for frame, measures in frames.items():
         whole = _whole(system, frame, measures, known.point)
         if whole is not None:
@@ -92,7 +92,7 @@ def _joined(
 
 
 def _whole(system: System, frame: int, measures: Sequence[DeclaredDirection], point: Triple) -> DeclaredVelocity | None:
-    """The vector whose measure numbers along three constant directions are speeds."""
+    """Return the vector whose measure numbers along three independent constant directions are declared, or None."""
     along = [tuple(system.steps[frame].R_LK.apply_inverse(v)) for _, v in measures]
     if len(along) != 3 or any(x.__class__ is Expr for v in along for x in v):
         return None
@@ -110,7 +110,9 @@ def _whole(system: System, frame: int, measures: Sequence[DeclaredDirection], po
 def _components(
     system: System, link: int, frame: int, measures: Sequence[DeclaredDirection], old: DeclaredVelocity
 ) -> DeclaredVelocity:
-    """Those of the link's own components along whose axes a declared direction lies, whatever the state."""
+    """Return ``old`` with the components of the link's own axes that a declared direction is aligned with in every
+    state.
+    """
     rows = list(old.rows)
     for r, v in measures:
         for axis, sign in _axis(system.carried(frame, link, system.steps[frame].R_LK.apply_inverse(v))):

@@ -1,4 +1,4 @@
-"""The axes about which joints' speeds turn a link, along the axes of frames: between links, and within a gimbal."""
+"""Axes about which the joints' speeds turn a link, along the frames between links and within a gimbal."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from kane.geometry.factor import Elementary
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple, is_zero
 
-# Beside a number, how much an expression costs as an entry of the equations to be solved.
+# Cost of an expression, relative to a number, as a coefficient of the equations to be solved.
 EXPRESSION = 4
 UNITS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @dataclass(frozen=True)
 class TurningAxes:
-    """w_NB = sum of axes[j] w_j + rest = value, along the axes of one frame.
+    """Angular velocity w_NB = sum of axes[j] w_j + rest = value, along the axes of one frame.
 
     Attributes:
-        axes: by joints' own speed.
-        rest: what turns the link besides.
+        axes: axis of each of the joints' own speeds that turn the link, by index.
+        rest: angular velocity from prescribed motion.
         value: the angular velocity as declared.
-        turns: how many turns it took to carry it there.
+        turns: number of rotations that bring the declared value to this frame.
     """
 
     axes: dict[int, Triple]
@@ -39,17 +39,17 @@ class TurningAxes:
 
     @property
     def complexity(self) -> int:
-        """Entries that are not zero, expressions counting for several, and turns."""
+        """Return the number of nonzero entries, with expressions counted EXPRESSION times, plus the number of turns."""
         entries = [x for v in self.axes.values() for x in v if not is_zero(x)]
         return self.turns + sum(EXPRESSION if x.__class__ is Expr and not x.is_constant else 1 for x in entries)
 
 
 def turning_axes(system: System, link: int, frame: int, declared: Triple) -> Iterator[TurningAxes]:
-    """The axes that turn a link, along those of every frame from the ground to it, those inside its joint too.
+    """Yield the axes that turn a link, along every frame from the ground to it, also those inside its joint.
 
     Args:
         frame: the link along whose axes the angular velocity is declared.
-        declared: its measure numbers there.
+        declared: its measure numbers along these axes.
     """
     path, at = [], link
     while at:
@@ -72,7 +72,7 @@ def turning_axes(system: System, link: int, frame: int, declared: Triple) -> Ite
 
 
 def _between(system: System, links: Sequence[int], frame: int) -> tuple[dict[int, Triple], Triple]:
-    """What each of the joints' own speeds turns the outermost of some links about, and what turns it besides."""
+    """Return the axis about which each joint speed turns the outermost of some links, and the prescribed rotation."""
     still = {leaf: leaf.arena.zero for leaf in system.speeds.u}
     axes: dict[int, Triple] = {}
     rest = ZERO
@@ -90,9 +90,9 @@ def _between(system: System, links: Sequence[int], frame: int) -> tuple[dict[int
 
 
 def _inside(system: System, link: int) -> dict[int, tuple[int, Triple]]:
-    """Of a joint that turns by angles whose rates are its speeds: by speed, the factor of R_PK and its axis.
+    """Return the factor of R_PK and its axis, by speed, for a joint whose speeds are the rates of several angles.
 
-    Empty for other joints, and for those of one angle.
+    The result is empty for other joints, and for joints of one angle.
     """
     speeds, found = system.speeds, dict[int, tuple[int, Triple]]()
     column = {leaf: j for j, leaf in enumerate(speeds.u)}
@@ -117,7 +117,7 @@ def _inside(system: System, link: int) -> dict[int, tuple[int, Triple]]:
 
 
 def _along(factors: Sequence[object], f: int, axis: Triple, m: int) -> Triple:
-    """The axis of factor f along the axes of the frame that lies before factor m."""
+    """Return the axis of factor f along the axes of the frame in front of factor m."""
     if f < m:
         return Rotation(tuple(factors[f + 1 : m])).apply_inverse(axis)  # type: ignore[arg-type]
     return Rotation(tuple(factors[m:f])).apply(axis)  # type: ignore[arg-type]

@@ -13,12 +13,12 @@ from kane.model.body import ANGULAR_VELOCITY, VELOCITY
 from kane.model.connection import Connection
 
 OF_MEASURES = {ANGULAR_VELOCITY: "rad/s", VELOCITY: "m/s"}
-# Of mixtures whose coefficients are not numbers: parameters have no units that we know of.
+# Unit of mixtures of units, and of sums whose coefficients are not numbers: parameters have no declared units.
 UNKNOWN = "SI"
 
 
 def units_of_speeds(definitions: Mapping[str, Expr], joints: Sequence[Connection]) -> tuple[str, ...]:
-    """One unit for each generalized speed: the joints' own, or of each definition where speeds were chosen."""
+    """Return one unit for each generalized speed: from its definition or, without definitions, from the joints."""
     if not definitions:
         return tuple(unit for c in joints for unit in c.joint.speed_units)
     of_rates = dict(_of_rates(joints))

@@ -1,1 +1,1 @@
-"""A model read for derivation: its links, their frames and masses, and the speeds of its joints."""
+"""Model data for the derivation: links, their frames and masses, and the speeds of the joints."""

@@ -1,4 +1,4 @@
-"""Mass parameters in the computational frames, and their regrouping into base parameters."""
+"""Mass parameters in the computational frames K, and base inertial parameters."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from kane.formulation.tree.spatial import (
 )
 from kane.geometry.scalars import Six, Triple, is_zero
 
-# What turning moments to another frame leaves of an exact zero, as a share of the largest of them: some ten roundings.
-# A long thin body's moment about its axis may be a share of 1e-12 of the others, and real.
+# Round-off of an exact zero after a change of frame, relative to the largest moment: about ten roundings. Real moments
+# can be small too: the moment of a long thin body about its axis may be 1e-12 of the others.
 ROUND_OFF = 4e-15
 
 
 @dataclass(frozen=True)
 class MassParameters:
-    """m, first moment m p and second moment J about O_K, measured in K [kg, kg m, kg m^2]."""
+    """Mass, first moment m p and second moment J about O_K, measured in K [kg, kg m, kg m^2]."""
 
     m: Any
     mc: Triple
@@ -35,7 +35,7 @@ class MassParameters:
 
 
 def mass_parameters(links: list[Link], steps: list[Step]) -> list[MassParameters]:
-    """The mass parameters of every link in its frame K."""
+    """Return the mass parameters of every link, about O_K in its frame K."""
     found = []
     for link, step in zip(links, steps, strict=True):
         turned = step.R_LK.apply_inverse(link.mc)
@@ -47,7 +47,7 @@ def mass_parameters(links: list[Link], steps: list[Step]) -> list[MassParameters
 
 
 def _clean_vector(v: Triple, mass: Any) -> Triple:
-    """Components that are round-off of the change of frame are zero."""
+    """Set components to zero that are round-off of the change of frame."""
     numbers = [abs(x) for x in v if isinstance(x, float)]
     size = max([*numbers, abs(mass) if isinstance(mass, float) else 0.0])
     return tuple(0.0 if isinstance(x, float) and abs(x) <= ROUND_OFF * size else x for x in v)
@@ -62,16 +62,15 @@ def _clean_six(J: Six) -> Six:
 def regrouped(
     parameters: list[MassParameters], links: list[Link], steps: list[Step], bases: Collection[int] = ()
 ) -> list[MassParameters]:
-    """Base inertial parameters: what moves with a link but acts as if it were fixed in the parent is given to the
-    parent.
+    """Return base inertial parameters: mass that acts as if it were fixed in the parent moves to the parent.
 
-    For a turning joint that is all mass on the axis: m, m z and J_zz = integral z^2 dm. For a sliding joint it is the
-    second moment, which does not feel the sliding. For any other joint that turns about a point (ball, universal,
-    gimbal) it is the mass, at that point. Equations of motion are unchanged; forces in the joints are not those of the
-    original links.
+    For a turning joint this is mass on the axis: m, m z and J_zz = integral z^2 dm. For a sliding joint it is the
+    second moment, on which sliding has no effect. For any other joint that turns about a point (ball, universal,
+    gimbal) it is the mass, at that point. The equations of motion do not change. The joint forces differ from those of
+    the original links.
 
     Args:
-        bases: links that keep theirs, for their velocity is known and that of the parent follows.
+        bases: links that keep their parameters, because their velocity is declared and the parent's follows from it.
 
     Source: after Gautier & Khalil 1990, in terms of first and second moments instead of moments of inertia.
     """
@@ -89,7 +88,7 @@ def regrouped(
 
 
 def _shared(step: Step, own: MassParameters) -> tuple[MassParameters, MassParameters] | None:
-    """What the link keeps, in its K, and what goes to the parent, in the parent's K."""
+    """Return the parameters that stay with the link, in its K, and the parameters for the parent, in the parent's K."""
     xx, yy, zz, xy, xz, yz = own.J
     about_a_point = all(is_zero(x) for v in step.v_u for x in v)
     if step.w_u == ((0.0, 0.0, 1.0),) and about_a_point:
@@ -103,7 +102,7 @@ def _shared(step: Step, own: MassParameters) -> tuple[MassParameters, MassParame
 
 
 def _on_axis(step: Step, m: Any, mz: Any, zz: Any) -> MassParameters:
-    """Mass spread along the z axis of K, seen in the parent, where that axis is fixed."""
+    """Return the mass parameters, in the parent's K, of mass on the z axis of K, which is fixed in the parent."""
     p, z = step.p, ZERO
     if not (is_zero(mz) and is_zero(zz) and step.d == ZERO):
         z = step.R.apply((0.0, 0.0, 1.0))

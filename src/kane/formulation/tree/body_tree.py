@@ -1,6 +1,6 @@
-"""The bodies as the user gave them, each on its joint, and the loads: the explicit route and the witnesses start here.
+"""Bodies as declared, each on its joint, and the loads, for the explicit route and the witnesses.
 
-Nothing is lumped and no frame is replaced: welded bodies are bodies of their own, with their own mass centres.
+No bodies are lumped and no frames replaced: welded bodies are separate, each with its own mass centre.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from kane.model.model import Model
 
 @dataclass(frozen=True)
 class Member:
-    """A body B and the joint by which it hangs on its parent P.
+    """Body B and the joint that connects it to its parent P.
 
     Attributes:
-        parent: place of P among the members.
+        parent: index of P among the members.
         connection, motion: the joint; None for the ground.
-        first: place of the joint's first natural speed among all.
-        path: places of the bodies from the ground to B, both included.
+        first: index of the joint's first natural speed among all.
+        path: indices of the bodies from the ground to B, both included.
     """
 
     body: Body
@@ -40,11 +40,11 @@ class Member:
 
 @dataclass(frozen=True)
 class Joined:
-    """What is known of a member that is not the ground.
+    """Joint of a member that is not the ground.
 
     Attributes:
-        R_PF, R_CM: orientations of F in P and of M in B.
-        motion: of M in F.
+        connection: has R_PF and R_CM, the orientations of F in P and of M in B.
+        motion: motion of M in F.
     """
 
     connection: Connection
@@ -52,45 +52,45 @@ class Joined:
 
     @property
     def R_PM(self) -> Rotation:
-        """Orientation of M in the parent."""
+        """Return the orientation of M in the parent."""
         return self.connection.R_PF @ self.motion.R_FM
 
     @property
     def R_PB(self) -> Rotation:
-        """Orientation of the body in its parent."""
+        """Return the orientation of the body in its parent."""
         return self.R_PM @ self.connection.R_CM.inverse()
 
 
 @dataclass(frozen=True)
 class BodyTree:
-    """Bodies, parents first, 0 the ground; and the effect of every load but gravity under a title of its own."""
+    """Bodies, parents first and the ground at index 0, and the titled effect of every load except gravity."""
 
     members: tuple[Member, ...]
     loads: TitledLoads
 
     @property
     def effects(self) -> list[Effect]:
-        """What the loads do."""
+        """Return the effects of the loads."""
         return [effect for _, effect in self.loads]
 
     def joined(self, k: int) -> Joined:
-        """The joint of member k > 0."""
+        """Return the joint of member k > 0."""
         member = self.members[k]
         assert member.connection is not None
         assert member.motion is not None
         return Joined(member.connection, member.motion)
 
     def place(self, body: Body) -> int:
-        """Place of a body among the members."""
+        """Return the index of a body among the members."""
         return next(k for k, m in enumerate(self.members) if m.body is body)
 
     def replaced(self, values: Mapping[Expr, Expr]) -> BodyTree:
-        """The same tree with leaves replaced in its loads."""
+        """Return the same tree with leaves replaced in its loads."""
         return replace(self, loads=replaced(self.loads, values)) if values else self
 
 
 def body_tree(model: Model, speeds: Speeds) -> BodyTree:
-    """Read a model whose joints are known to form a tree."""
+    """Read the bodies and loads of a model whose joints form a tree."""
     below: dict[Body, list[Connection]] = {}
     for connection in model.connections:
         below.setdefault(connection.parent, []).append(connection)

@@ -1,4 +1,4 @@
-"""What it costs to evaluate expressions: the measure by which routes, speeds and bases are compared."""
+"""Cost of evaluating expressions, by which routes, speeds and bases are compared."""
 
 from __future__ import annotations
 
@@ -10,29 +10,32 @@ from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, OPERATIONS, PARAMETER
 from kane.expression.traverse import count, reachable
 
-# A division takes as long as this many multiplications on current processors.
+# Cost of a division on current processors, in multiplications.
 DIVISION = 8
 PRICES = {"mul": 1, "add": 1, "div": DIVISION}
-# For each thing to be had, what it can be made of: expressions.
+# For each quantity its alternatives, each a list of expressions.
 Choices = Sequence[Sequence[Sequence[Expr]]]
 
 
 def cost(expressions: Sequence[Any]) -> int:
-    """Run-time cost of expressions, in multiplications; what depends on parameters alone is free."""
+    """Return the run-time cost of expressions in multiplications; operations on parameters alone are free."""
     totals = count([x for x in expressions if isinstance(x, Expr)], free=(PARAMETER,))
     return sum(totals[word] * price for word, price in PRICES.items())
 
 
 def cheapest(given: Sequence[Expr], choices: Choices, starts: Iterable[Sequence[int]]) -> list[int]:
-    """Which way to take for each of several things, so that they cost least beside what is given.
+    """Choose one alternative for each of several quantities so that the total cost is least.
 
-    From the cheapest of the starts on, one way is exchanged after the other as long as that saves something: what
-    ways have in common is paid for once, so that none can be judged alone.
+    The search begins with the cheapest of ``starts`` and exchanges one alternative at a time as long as this saves
+    operations. Shared operations count once, so that no alternative can be judged alone.
 
     Args:
         given: expressions that are evaluated in any case.
-        choices: of each thing, the ways to have it.
-        starts: numbers of ways, one for each thing.
+        choices: the alternatives of each quantity.
+        starts: initial choices: one index per quantity.
+
+    Returns:
+        The index of the chosen alternative of each quantity.
     """
     prices = _prices([*given, *(x for ways in choices for way in ways for x in way)])
     sets = [[_paid(way, prices) for way in ways] for ways in choices]
@@ -58,7 +61,7 @@ def cheapest(given: Sequence[Expr], choices: Choices, starts: Iterable[Sequence[
 
 
 def _prices(expressions: Sequence[Expr]) -> dict[Expr, int]:
-    """Of all operations under the expressions that cost something."""
+    """Return the costs of all operations in the expressions that are not free."""
     free: set[Expr] = set()
     found = {}
     for node in reachable(expressions):

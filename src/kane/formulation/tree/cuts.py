@@ -1,4 +1,4 @@
-"""Loops closed by a joint: the body that is welded at the cut has no inertia of its own, and is given a share."""
+"""Loops closed by a joint: the massless frame M at the cut receives part of the inertia of the body welded to it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from kane.model.connection import Connection
 from kane.model.constraints.welded import WeldedPose, welded_pose
 from kane.model.model import Model
 
+# Fraction of the welded body's mass and moments that the frame M receives.
 SHARE = 0.5
 
 
 def sharing_inertia(system: System, model: Model) -> System:
-    """The system in which the frame M of each joint that closes a loop has a half of the body to which it is welded.
+    """Return the system in which the frame M of each joint that closes a loop has half of the welded body's inertia.
 
-    The two move as one where the loop is closed, so that the motion is the same, and only forces in the weld differ.
-    Without it the mass matrix of all speeds, those of open loops, is singular: nothing that has inertia moves with M.
+    Both move as one body while the loop is closed, so that the motion is the same; only the forces in the weld differ.
+    Without this inertia, the mass matrix of all speeds (of the open loops) is singular, because only M moves with the
+    joint.
     """
     if not model.cuts:
         return system
@@ -39,17 +41,17 @@ def _share(cut: Connection, weld: WeldedPose, links: list[Link], system: System)
         R, p = on.R_LB @ weld.orientation, plus(on.p_LB, on.R_LB.apply(weld.at))
         mc, J = shifted_moment(given.mass, given.mc, given.J, minus(ZERO, p))
         mc, J = R.apply_inverse(mc), R.inverse().rotate_symmetric(J)
-    else:  # second moments do nothing in what does not turn, as a piston, which may have none: those of the rod do
+    else:  # a body that never turns (a piston) may have no second moment: M gets tr J of the other link (the rod)
         mc, J = ZERO, (*(carrier.J[0] + carrier.J[1] + carrier.J[2],) * 3, *ZERO_SIX[3:])
     if on.link:
         links[on.link] = _part(given, given)
-    else:  # welded to the ground M is at rest: nor does mass
+    else:  # M is welded to the ground and at rest, so that its mass has no effect
         given = carrier
     links[frame] = _part(links[frame], replace(given, mc=mc, J=J))
 
 
 def _turns(index: int, system: System) -> bool:
-    """Whether some speed turns a link."""
+    """Check whether any speed turns a link."""
     while index:
         if any(not is_zero(x) for w in system.steps[index].w_u for x in w):
             return True
@@ -58,6 +60,6 @@ def _turns(index: int, system: System) -> bool:
 
 
 def _part(link: Link, of: Link) -> Link:
-    """A link with a share of the moments of another."""
+    """Return ``link`` with the fraction SHARE of the mass and moments of another link."""
     mc, J = (tuple(SHARE * x for x in moment) for moment in (of.mc, of.J))
     return replace(link, mass=SHARE * of.mass, mc=mc, J=J)

@@ -1,4 +1,4 @@
-"""Velocities that speeds declare: their measure numbers are used as such, and not made from the joints' rates."""
+"""Velocities that generalized speeds declare: the recursions use these measure numbers instead of the joints' rates."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from kane.geometry.scalars import Triple, dot
 
 @dataclass(frozen=True)
 class DeclaredVelocity:
-    """w_NK of a link or v_NQ of a point fixed in it, all of it or some components, along the axes of the frame K of a
-    link.
+    """Declared components of w_NK of a link or v_NQ of a point fixed in it, along the axes of the frame K of a link.
 
     Attributes:
-        frame: the link whose axes these are.
-        rows: by component, {speed: coefficient}, or None where it is not declared; all are declared where the frame is
+        frame: the link along whose axes the components are given.
+        rows: for each component {speed: coefficient}, or None if it is not declared. All are declared if the frame is
             not the link's own. A component that a constraint holds at zero has no coefficients.
         point: p from O_K to Q in K [m].
     """
@@ -28,11 +27,11 @@ class DeclaredVelocity:
 
     @property
     def whole(self) -> bool:
-        """Whether every component is declared."""
+        """Return whether every component is declared."""
         return all(row is not None for row in self.rows)
 
     def mixed(self, values: Triple, speeds: Sequence[Any]) -> Triple:
-        """The components: declared ones from values of the speeds, the others as given."""
+        """Return the components: declared ones from values of the speeds, the others as given."""
         return tuple(
             x if row is None else dot(tuple(row.values()), tuple(speeds[r] for r in row))
             for x, row in zip(values, self.rows, strict=True)

@@ -1,10 +1,11 @@
-"""Computational frames K: for each link the frame in which the recursions cost the fewest operations.
+"""Computational frames K: for each link, the frame in which the recursions need the fewest operations.
 
-For a turning joint z lies on its axis, x along the common perpendicular to the axis of the next turning joint, and the
-origin on that perpendicular, so that the step from one link to the next is a rotation about x, a rotation about z,
-and one
-displacement along each (Hartenberg and Denavit; Angeles et al. 1988, Sec. 3.1). A sliding link keeps the axes of its
-parent. Everything else keeps the joint frame M. The choice changes no result; results are given in the user's frames.
+For a turning joint, z lies along the joint axis, and x along the common perpendicular to the next turning joint's axis.
+The origin is on that perpendicular. The step from one link to the next is then a rotation about x, a rotation about z,
+and one displacement along each axis. A sliding link keeps the axes of its parent. All other links keep the joint frame
+M. The choice changes no result, because results are given in the user's frames.
+
+Source: Hartenberg and Denavit; Angeles et al. 1988, Sec. 3.1.
 """
 
 from __future__ import annotations
@@ -26,27 +27,27 @@ from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple, is_zero
 from kane.model.joints.joint import JointMotion
 
-# A distance or first moment across an axis that is below PARALLEL gives no direction for x; lengths below NEGLIGIBLE
-# times the model's size are zero (round-off of rotations).
+# A distance or first moment across an axis must exceed PARALLEL to define the direction of x. Lengths below NEGLIGIBLE
+# times the model's size count as zero, because they are round-off of rotations.
 PARALLEL = 1e-9
 NEGLIGIBLE = 1e-13
-# Below this sine of the angle between two axes their common perpendicular is not used: it lies up to 1/sine times as
-# far away as the joints, and second moments about a point so far off lose twice as many digits as that factor has.
+# Smallest sine of the angle between two axes for which their common perpendicular is used. The perpendicular may be
+# 1/sine times as far away as the joints. Second moments about a point so far away lose twice the digits of this factor.
 SKEW = 1e-2
-# Whether a rotation keeps an axis is tried in numbers; all angles and parameters then have this value.
+# Value of all angles and parameters at which _keeps checks a rotation numerically.
 SOMEWHERE = 0.7
 
 
 @dataclass(frozen=True)
 class Step:
-    """From the frame K of the parent link to the frame K of a link.
+    """Transformation from the frame K of the parent link P to the frame K of a link.
 
     Attributes:
         R: R_PK.
         p: from O_P to the foot point on the joint, in P's K [m].
         d: from the foot point to O_K, in K [m].
-        w_u, v_u: partial velocities of the joint's natural speeds, v of the foot point, in K.
-        alpha_t, a_t: remainders of the joint's accelerations, in K.
+        w_u, v_u: partial velocities of the joint's natural speeds, in K; v_u are velocities of the foot point.
+        alpha_t, a_t: parts of the joint's accelerations that are free of udot, in K.
         R_LK, p_LK: pose of K in the link's frame L.
     """
 
@@ -63,7 +64,7 @@ class Step:
 
 @dataclass
 class _Axes:
-    """What is known of a link while its frame is being chosen: all in L, numeric where it can be."""
+    """Axis of a link's joint and choice of its frame K, in L; None if not a constant axis or not chosen yet."""
 
     turns: np.ndarray | None = None
     slides: np.ndarray | None = None
@@ -73,7 +74,7 @@ class _Axes:
 
 
 def computational_frames(links: list[Link], speeds: Speeds) -> list[Step]:
-    """One step for every link but the ground; the first entry, for the ground, is the identity."""
+    """Return the step to every link from its parent; the first entry, for the ground, is the identity."""
     motions = [None if k.connection is None else speeds.motion[k.connection] for k in links]
     size = _size(links)
     axes = [_Axes() if m is None else _axes(k, m) for k, m in zip(links, motions, strict=True)]
@@ -89,14 +90,14 @@ def computational_frames(links: list[Link], speeds: Speeds) -> list[Step]:
 
 
 def _size(links: list[Link]) -> float:
-    # Not the places of joints on the ground: they are taken as they are, and may be far from the origin.
+    # Omit positions of joints on the ground: they may be far from the origin and say nothing about the model's size.
     places = [(*(k.p_PF if k.parent else ()), *k.connection.p_CM) for k in links if k.connection]
     lengths = [x for place in places for x in place if not isinstance(x, Expr)]
     return max((abs(x) for x in lengths), default=0.0) or 1.0
 
 
 def _axes(link: Link, motion: JointMotion) -> _Axes:
-    """A joint of one direction, constant and the same in M and F, turns or slides; it is brought from M to L."""
+    """Return the axis, in L, of a joint that only turns or only slides about or along one constant direction."""
     assert link.connection is not None
     R_CM = link.connection.R_CM
     if len(motion.w_FM_u) != 1 or not (R_CM.is_constant and link.R_PF.is_constant):
@@ -112,7 +113,7 @@ def _axes(link: Link, motion: JointMotion) -> _Axes:
 
 
 def _keeps(R_FM: Rotation, axis: Triple) -> bool:
-    """Whether the axis about which M turns, which stays where it is in F, has the same components in F as in M."""
+    """Check whether the axis about which M turns has the same components in F as in M."""
     if len(R_FM.factors) == 1 and isinstance(R_FM.factors[0], Elementary):
         return True
     differences = [x - a for x, a in zip(R_FM.apply(axis), axis, strict=True)]
@@ -126,7 +127,10 @@ def _main_child(link: Link, links: list[Link]) -> int | None:
 
 
 def _ahead(index: int, links: list[Link], axes: list[_Axes]) -> tuple[Triple, np.ndarray | None] | None:
-    """Position (from Mo, at zero slides, in L) and direction of the next joint that turns, looking through slides."""
+    """Return position and axis, in L, of the next joint that does not slide; None if a joint frame on the way varies.
+
+    The position is from Mo, with all slides in between at zero. The axis is None if the joint has no constant axis.
+    """
     connection = links[index].connection
     assert connection is not None
     R, p, at = Rotation.identity(), minus(ZERO, connection.p_CM), index
@@ -167,7 +171,7 @@ def _orient(index: int, links: list[Link], axes: list[_Axes]) -> None:
 
 
 def _default_x(z: np.ndarray, link: Link) -> np.ndarray:
-    """A direction normal to z: a coordinate axis where z is one."""
+    """Return a unit vector normal to z: a coordinate axis if z is one."""
     k = int(np.argmin(np.abs(z)))
     if np.abs(z).max() == 1.0:
         k = (int(np.argmax(np.abs(z))) + 1) % 3
@@ -189,7 +193,7 @@ def _common_perpendicular(z: np.ndarray, found: tuple[Triple, np.ndarray | None]
 
 
 def _principal_direction(z: np.ndarray, link: Link) -> np.ndarray | None:
-    """For the last link: x through the mass centre, so that its second coordinate vanishes."""
+    """Return x towards the mass centre of an outermost link, so that the mass centre's second coordinate vanishes."""
     if any(c.__class__ is Expr for c in (*link.mc, link.mass)):
         return None
     assert link.connection is not None
@@ -202,18 +206,18 @@ def _principal_direction(z: np.ndarray, link: Link) -> np.ndarray | None:
     scale = abs(link.mass) * max(1e-3, float(np.abs(np.array(p_CM, dtype=float)).max()))
     x = _default_x(z, link)
     if length <= PARALLEL * scale or min(abs(across @ x), abs(across @ np.cross(z, x))) <= PARALLEL * length:
-        return None  # already on a coordinate plane: nothing to gain from an offset of the angle
+        return None  # the mass centre is on a coordinate plane already: an angle offset would save nothing
     return np.asarray(across / length)
 
 
 def _with_axes(x: np.ndarray, z: np.ndarray) -> Rotation:
-    x = x - (x @ z) * z  # the small rest of a long vector is normal to z to few digits only
+    x = x - (x @ z) * z  # a short remainder of a long vector is normal to z to a few digits only
     x = x / np.linalg.norm(x)
     return Rotation.matrix(np.column_stack([x, np.cross(z, x), z]).tolist())
 
 
 def _height(found: tuple[Triple, np.ndarray | None], R_LK: Rotation) -> Any:
-    """Where along z, from Mo, the common perpendicular to the joint ahead meets the axis; None if anywhere will do."""
+    """Return the coordinate along z, from Mo, of the common perpendicular to the next joint; None if any will do."""
     p, e = found
     p_K = R_LK.apply_inverse(p)
     if e is None:
@@ -233,7 +237,7 @@ def _step(index: int, links: list[Link], axes: list[_Axes], motion: JointMotion,
     R_MK = connection.R_CM.inverse() @ mine.R_LK
     p = above.R_LK.apply_inverse(minus(link.p_PF, parent_origin))
     if mine.slides is not None:
-        # O_K coincides with O_P at q = 0, so that the displacement is along the axis alone.
+        # Let O_K coincide with O_P at q = 0, so that the displacement is along the axis alone.
         mine.offset = minus(ZERO, p)
         p, d = R_KF.apply(motion.p_FM), ZERO
     else:
@@ -249,14 +253,14 @@ def _step(index: int, links: list[Link], axes: list[_Axes], motion: JointMotion,
 
 
 def _origin(link: Link, axes: _Axes) -> Triple:
-    """O_K in L."""
+    """Return the position of O_K in L."""
     if link.connection is None or axes.R_LK is None:
         return ZERO
     return plus(link.connection.p_CM, axes.R_LK.apply(axes.offset))
 
 
 def _foot(p: Triple, index: int, links: list[Link], axes: list[_Axes]) -> tuple[Triple, Triple]:
-    """Move the foot point along a turning axis to where its position in the parent has one component less."""
+    """Return p and d with the foot point moved along the turning axis so that one component of p vanishes."""
     mine, link = axes[index], links[index]
     above = axes[link.parent].R_LK
     if mine.turns is None or above is None or not above.is_constant or links[link.parent].connection is None:
@@ -278,13 +282,13 @@ def _clean(x: Any, size: float) -> Any:
 
 
 def _unit_cleaned(v: Triple) -> Triple:
-    """Components of a constant direction, exact where they are 0 or 1 up to round-off."""
+    """Round components of a constant direction to the nearest integer if they differ from it only by round-off."""
     if any(x.__class__ is Expr for x in v):
         return v
     return tuple(float(round(x)) if abs(x - round(x)) < NEGLIGIBLE * 10 else x for x in map(float, v))
 
 
-# Brings z to the axis of a variable factor.
+# Rotations that bring z to the axis of a variable factor.
 _TO_AXIS = {
     0: Rotation((Elementary(1, math.pi / 2),)),
     1: Rotation((Elementary(0, -math.pi / 2),)),
@@ -293,9 +297,7 @@ _TO_AXIS = {
 
 
 def canonical(R: Rotation) -> Rotation:
-    """The same rotation with constants as Rz Rx Rz and variable elementary factors about z, so that neighbours
-    merge.
-    """
+    """Rewrite a rotation: constants as Rz Rx Rz, variable elementary factors about z, so that neighbours merge."""
     factors: list[Factor] = []
     constant = Rotation.identity()
     for factor in R.factors:

@@ -1,4 +1,4 @@
-"""The tree that the recursions walk: welded bodies lumped into links, links in an order in which parents come first."""
+"""Link tree of the recursions: welded bodies are lumped into links, and parents precede their children."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kane.model.model import Model
 
 @dataclass(frozen=True)
 class PlaceInLink:
-    """Where a body sits in its link: pose of the body frame in the frame L of the link's first body."""
+    """Link of a body B, and the pose of the body frame in the frame L of the link's first body."""
 
     link: int
     R_LB: Rotation
@@ -27,15 +27,15 @@ class PlaceInLink:
 
 @dataclass
 class Link:
-    """Bodies welded together, moved by one joint. Frame L is the frame of the first body.
+    """Bodies that are welded together and moved by one joint. L is the frame of the first body.
 
     Attributes:
         parent: index of the parent link; 0 is the ground.
-        connection: the joint that moves it; None for the ground.
+        connection: the joint that moves the link; None for the ground.
         R_PF, p_PF: pose of the joint frame F in the parent link's frame L.
-        mass, mc, J: mass, first and second moment about Lo in L, of all bodies together.
-        children: indices of the links that hang on it.
-        followers: number of links in the subtree, itself included.
+        mass, mc, J: mass, first and second moment about Lo in L, of all bodies together [kg, kg m, kg m^2].
+        children: indices of the links whose parent this link is.
+        followers: number of links in the subtree, including this one.
     """
 
     parent: int
@@ -52,17 +52,17 @@ class Link:
 
 @dataclass(frozen=True)
 class LinkTree:
-    """Links, parents first, and the place of every body (by body index) in them."""
+    """Links, parents first, and the place of every body in them, by body index."""
 
     links: list[Link]
     places: dict[int, PlaceInLink]
 
 
 def link_tree(model: Model, apart: Collection[Connection] = ()) -> LinkTree:
-    """Lump and order the bodies of a model; those joined by welds in ``apart`` are not lumped.
+    """Lump welded bodies into links and order the links; welds in ``apart`` are not lumped.
 
     Raises:
-        ModelError: a body hangs on nothing, or a joint moves nothing that has inertia.
+        ModelError: a body is not connected to the ground, or a joint moves neither mass nor inertia.
     """
     below: dict[Body, list[Connection]] = {}
     for connection in model.connections:
@@ -76,16 +76,18 @@ def link_tree(model: Model, apart: Collection[Connection] = ()) -> LinkTree:
         stack.extend(reversed(below.get(connection.child, [])))
     loose = [b.name for b in model.bodies if b.index not in places]
     if loose:
-        raise ModelError(f"these bodies hang on nothing: {', '.join(loose)}; connect each to a parent or the ground")
+        raise ModelError(
+            f"these bodies are not connected to the ground: {', '.join(loose)}; connect each to a parent or the ground"
+        )
     for index in range(len(links) - 1, 0, -1):
         links[links[index].parent].followers += links[index].followers
-    if not model.constraints:  # by constraints what is massless may follow what is not
+    if not model.constraints:  # constraints can make a massless link follow one that has mass
         _require_inertia(links)
     return LinkTree(links, places)
 
 
 def _hang(connection: Connection, links: list[Link], places: dict[int, PlaceInLink], apart: bool) -> None:
-    """Add the child of a connection: to its parent's link when welded and not apart, else as a link of its own."""
+    """Add the child of a connection: to its parent's link if it is welded and not ``apart``, else as a new link."""
     on = places[connection.parent.index]
     R_LF = on.R_LB @ connection.R_PF
     p_LF = plus(on.p_LB, on.R_LB.apply(connection.p_PF))
@@ -106,7 +108,7 @@ def _hang(connection: Connection, links: list[Link], places: dict[int, PlaceInLi
 
 
 def moments(body: Body) -> tuple[Triple, Six]:
-    """First moment m p_BoBcm and second moment about Bo, in the body frame [kg m, kg m^2]."""
+    """Return the first moment m p_BoBcm and the second moment about Bo, in the body frame [kg m, kg m^2]."""
     if body.moments is not None:
         first, inertia = body.moments
         return first, six(second_moment(inertia))
@@ -115,7 +117,7 @@ def moments(body: Body) -> tuple[Triple, Six]:
 
 
 def _require_inertia(links: list[Link]) -> None:
-    """A joint whose whole subtree has neither mass nor inertia has no equation of motion."""
+    """Raise ModelError if a joint moves neither mass nor inertia, because it then has no equation of motion."""
     empty = [True] * len(links)
     for index in range(len(links) - 1, 0, -1):
         link = links[index]
@@ -125,8 +127,8 @@ def _require_inertia(links: list[Link]) -> None:
         assert link.connection is not None
         if empty[index] and link.connection.speed_names:
             raise ModelError(
-                f"joint {link.connection.name!r} moves {link.body.name!r} and what hangs on it, which have neither "
-                "mass nor inertia, so that its motion is undetermined; give them mass, or weld the joint"
+                f"joint {link.connection.name!r} moves no mass or inertia, only {link.body.name!r} and the bodies "
+                "beyond it, so that its motion is undetermined; give them mass, or weld the joint"
             )
 
 

@@ -1,4 +1,4 @@
-"""The loads of a model but gravity as what they do, each under a title of its own; leaves in them replaced."""
+"""Effects of a model's loads, except gravity, each with a title; replacement of leaves in them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def titled(loads: Sequence[Load]) -> Iterator[tuple[str, Effect]]:
-    """Kind and place of every load: "Motor on q1", "Force on B"; numbered where there are several."""
+    """Yield the title (kind and place) and the effect of every load: "Motor on q1", numbered if titles repeat."""
     effects = [load.effect() for load in loads]
     titles = [f"{type(load).__name__} on {_where(e)}" for load, e in zip(loads, effects, strict=True)]
     many, seen = Counter(titles), Counter[str]()
@@ -33,7 +33,7 @@ def _where(effect: Effect) -> str:
 
 
 def forces_in(loads: TitledLoads) -> list[Expr]:
-    """Every expression in the efforts and wrenches of loads; potential energies are not among them."""
+    """Return every expression in the efforts and wrenches of loads, without the potential energies."""
     listed: list[object] = []
     for _, effect in loads:
         listed += [e for _, e in effect.efforts]
@@ -42,7 +42,7 @@ def forces_in(loads: TitledLoads) -> list[Expr]:
 
 
 def replaced(loads: TitledLoads, values: Mapping[Expr, Expr]) -> TitledLoads:
-    """The same loads with leaves replaced."""
+    """Return the same loads with leaves replaced."""
     found = forces_in(loads) + [e.potential for _, e in loads if isinstance(e.potential, Expr)]
     image = dict(zip(found, substitute(found, values), strict=True))
 
@@ -61,22 +61,22 @@ def replaced(loads: TitledLoads, values: Mapping[Expr, Expr]) -> TitledLoads:
 
 
 def without_inputs(replaced: Callable[[Mapping[Expr, Expr]], T], inputs: Sequence[Expr]) -> T:
-    """Loads where all inputs vanish, ``replaced`` being what replaces leaves in them.
+    """Return loads with all inputs set to zero; ``replaced`` substitutes leaves in these loads.
 
     Raises:
-        ModelError: a load has no value there, such as 1 / input.
+        ModelError: a load is undefined at zero inputs, such as 1 / input.
     """
     try:
         return replaced({i: i.arena.zero for i in inputs})
     except ExpressionError as error:
         raise ModelError(
-            f"a load has no value where the inputs are zero ({error}), so that there is no bias without inputs; "
+            f"a load has no value where the inputs are zero ({error}), so that the bias is undefined; "
             "forward dynamics and simulation are available"
         ) from None
 
 
 def per_input(forces: Sequence[Expr], inputs: Sequence[Expr]) -> list[list[Expr]]:
-    """The factors of the inputs in forces, a list for each input.
+    """Return the coefficients of the inputs in forces, one list per input.
 
     Raises:
         ModelError: a force is not linear in the inputs.

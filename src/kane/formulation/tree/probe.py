@@ -1,4 +1,4 @@
-"""Expressions looked at in numbers, at a state picked at random: what vanishes there vanishes everywhere."""
+"""Numerical values of expressions at a random state: an expression that vanishes there vanishes everywhere."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from kane.expression.traverse import leaves
 
 
 class Probe:
-    """Values of expressions at one random state; parameters have their defaults.
+    """Values of expressions at one random state; parameters have their default values.
 
-    An expression that is not zero vanishes there with probability zero.
+    An expression that is not identically zero vanishes there with probability zero.
 
     Args:
-        defaults: of parameters and inputs, by name.
-        quaternions: names of the coordinates of each; they are of length one.
-        seed: of the state.
+        defaults: values of parameters and inputs, by name.
+        quaternions: coordinate names of each quaternion, whose random values have unit length.
+        seed: seed of the random state.
     """
 
     def __init__(
@@ -39,17 +39,19 @@ class Probe:
 
     @cached_property
     def anywhere(self) -> Probe:
-        """A state of random parameters too: what vanishes at their defaults alone does not vanish there."""
+        """Return a probe with random parameters too, where an expression that vanishes only at their defaults is not
+        zero.
+        """
         return Probe({}, self.quaternions, seed=self._seed)
 
     def at(self, values: Mapping[Expr, float]) -> Probe:
-        """The same with some leaves at values of their own."""
+        """Return a probe with given values of some leaves; other leaves without a default are drawn again."""
         there = copy.copy(self)
         there._values = dict(values)
         return there
 
     def __call__(self, expressions: Sequence[Any]) -> np.ndarray:
-        """Values, shape (len(expressions),); numbers stand for themselves."""
+        """Return the values of expressions, shape (len(expressions),); numbers are returned unchanged."""
         nodes = [x for x in expressions if x.__class__ is Expr]
         for leaf in leaves(nodes):
             if leaf not in self._values:

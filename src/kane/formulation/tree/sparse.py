@@ -1,4 +1,4 @@
-"""Symmetric matrices over the speeds of a tree, entry by entry, and their solution without filling in zeros."""
+"""Sparse symmetric matrices over the speeds of a tree, and their factorization without fill-in."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.geometry.scalars import is_zero
 
-# Entries (i, j) with j <= i of a symmetric matrix; what is missing is zero.
+# Entries (i, j) with j <= i of a symmetric matrix; missing entries are zero.
 Sparse: TypeAlias = dict[tuple[int, int], Any]
-# L by rows and the inverse of D, of M = L^T D L.
+# The factors of M = L^T D L: L by rows, and the inverse of D.
 TriangularFactor: TypeAlias = tuple[list[dict[int, Any]], list[Any]]
 
 
 def triangular_factor(M: Sparse, order: Sequence[int], names: Sequence[str]) -> TriangularFactor:
-    """L and the inverse of D of M = L^T D L, eliminating in reverse of ``order``: on a tree, parents first, nothing
-    fills in.
+    """Return L and the inverse of D of M = L^T D L, eliminating in reverse of ``order``.
+
+    On a tree, an order with parents first causes no fill-in.
 
     Args:
-        M: entries (i, j), j <= i; what is missing or constant zero is skipped.
+        M: entries (i, j), j <= i; missing entries and constant zeros are skipped.
         order: an order of the unknowns in which those of parents precede those of children.
-        names: of the speeds that belong to the unknowns, for messages.
+        names: names of the speeds that belong to the unknowns, for messages.
 
     Returns:
         Rows of L below its diagonal of ones, {place in order: entry}, and 1 / D, by places in order.
 
     Raises:
-        ModelError: M is singular whatever the state.
+        ModelError: M is singular in every state.
 
     Source: the branch-induced sparsity of Featherstone 2005, found here from the zeros.
     """
@@ -45,8 +46,8 @@ def triangular_factor(M: Sparse, order: Sequence[int], names: Sequence[str]) -> 
         if is_zero(pivot):
             raise ModelError(
                 f"the mass matrix is singular in every state: the speed {names[order[k]]!r} can change without "
-                "anything that has inertia moving; give inertia to the bodies beyond its joint, or take out a joint "
-                "that repeats another"
+                "anything that has inertia moving; give inertia to the bodies beyond its joint, or remove a redundant "
+                "joint"
             )
         inverses[k] = 1 / pivot
         scaled = {i: m * inverses[k] for i, m in row.items()}
@@ -58,17 +59,17 @@ def triangular_factor(M: Sparse, order: Sequence[int], names: Sequence[str]) -> 
 
 
 def solve(M: Sparse, b: Sequence[Any], order: Sequence[int], names: Sequence[str]) -> list[Expr]:
-    """x with M x = b by M = L^T D L.
+    """Solve M x = b by M = L^T D L.
 
     Args:
-        M, order, names: see ``triangular_factor``, which raises what is raised.
+        M, order, names: as for ``triangular_factor``, which raises ModelError if M is singular.
         b: right-hand side; x is zero at unknowns that are not in the order.
     """
     return solved(triangular_factor(M, order, names), b, order)
 
 
 def solved(factor: TriangularFactor, b: Sequence[Any], order: Sequence[int]) -> list[Any]:
-    """x with M x = b, of the factor of M that ``triangular_factor`` gave for an order."""
+    """Solve M x = b with the factor of M that ``triangular_factor`` returned for an order."""
     rows, inverses = factor
     x = [y * inverse for y, inverse in zip(eliminated(rows, b, order), inverses, strict=True)]
     for k in range(len(order)):
@@ -81,7 +82,7 @@ def solved(factor: TriangularFactor, b: Sequence[Any], order: Sequence[int]) -> 
 
 
 def eliminated(L: Sequence[dict[int, Any]], b: Sequence[Any], order: Sequence[int]) -> list[Any]:
-    """L^-T b, by places in order."""
+    """Return L^-T b, by places in order."""
     x = [b[unknown] for unknown in order]
     for k in range(len(order) - 1, -1, -1):
         for i, m in L[k].items():

@@ -1,4 +1,4 @@
-"""Vectors over the speeds by places, without what is zero, and systems of equations of their products."""
+"""Sparse vectors over the speeds, indexed by places in the elimination order, and systems of their products."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any, TypeAlias
 from kane.errors import ModelError
 from kane.geometry.scalars import is_zero
 
-# Entries by places in the order of elimination.
+# Entries by places in the order of elimination; missing entries are zero.
 Vector: TypeAlias = dict[int, Any]
 
 
 def added(a: Vector, b: Vector) -> Vector:
-    """a + b."""
+    """Return a + b."""
     return {i: a.get(i, 0.0) + b.get(i, 0.0) for i in sorted({*a, *b})}
 
 
 def inner(a: Vector, b: Vector) -> Any:
-    """a^T b."""
+    """Return a^T b."""
     return sum((x * b[i] for i, x in a.items() if i in b), 0.0)
 
 
 def products(rows: Sequence[Vector], columns: Sequence[Vector], symmetric: bool) -> list[Vector]:
-    """Products by rows, without what is zero; of a symmetric matrix the upper triangle."""
+    """Return the products of rows and columns, by rows, without zeros; only the upper triangle if ``symmetric``."""
     found: list[Vector] = []
     for i, row in enumerate(rows):
         entries = {j: inner(row, columns[j]) for j in range(i if symmetric else 0, len(columns))}
@@ -32,7 +32,7 @@ def products(rows: Sequence[Vector], columns: Sequence[Vector], symmetric: bool)
 
 
 def eliminated_system(S: list[Vector], b: list[Any], *, symmetric: bool) -> tuple[list[Any], list[Any]]:
-    """x with S x = b by elimination without exchanges, and the inverse of each pivot.
+    """Solve S x = b by elimination without pivoting, in place; return x and the inverse of each pivot.
 
     Raises:
         ModelError: a pivot vanishes in every state.
@@ -40,7 +40,7 @@ def eliminated_system(S: list[Vector], b: list[Any], *, symmetric: bool) -> tupl
     m, inverses, x = len(b), [], [0.0] * len(b)
     for k in range(m):
         if k not in S[k]:
-            raise ModelError("rows in force repeat each other")
+            raise ModelError("active constraint rows are redundant in every state; remove the redundant constraints")
         inverses.append(1.0 / S[k][k])
         for i in range(k + 1, m):
             entry = S[k].get(i) if symmetric else S[i].get(k)

@@ -1,6 +1,6 @@
-"""Triples and symmetric matrices of scalars, numbers and expressions mixed; what is zero costs nothing.
+"""Algebra of triples and symmetric matrices that mix numbers and expressions; zero entries cost no operations.
 
-Symmetric 3 x 3 matrices are six scalars in the order xx, yy, zz, xy, xz, yz.
+A symmetric 3 x 3 matrix is six scalars in the order xx, yy, zz, xy, xz, yz.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ZERO_SIX: Six = (0.0,) * 6
 
 
 def plus(a: Triple, b: Triple) -> Triple:
-    """a + b."""
+    """Return a + b."""
     if a is ZERO:
         return b
     if b is ZERO:
@@ -25,12 +25,12 @@ def plus(a: Triple, b: Triple) -> Triple:
 
 
 def minus(a: Triple, b: Triple) -> Triple:
-    """a - b."""
+    """Return a - b."""
     return a if b is ZERO else (a[0] - b[0], a[1] - b[1], a[2] - b[2])
 
 
 def times(s: Any, v: Triple) -> Triple:
-    """s v."""
+    """Return s v."""
     return (
         0.0 if is_zero(v[0]) else s * v[0],
         0.0 if is_zero(v[1]) else s * v[1],
@@ -39,23 +39,23 @@ def times(s: Any, v: Triple) -> Triple:
 
 
 def rotated(R: Matrix, v: Triple) -> Triple:
-    """R v, R by rows."""
+    """Return R v, with R by rows."""
     return ZERO if all(is_zero(x) for x in v) else (dot(R[0], v), dot(R[1], v), dot(R[2], v))
 
 
 def six_times(S: Six, v: Triple) -> Triple:
-    """S v for a symmetric S."""
+    """Return S v for a symmetric S."""
     xx, yy, zz, xy, xz, yz = S
     return dot((xx, xy, xz), v), dot((xy, yy, yz), v), dot((xz, yz, zz), v)
 
 
 def six_plus(a: Six, b: Six) -> Six:
-    """a + b."""
+    """Return a + b."""
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
 def symmetric_product(a: Triple, b: Triple) -> Six:
-    """a b^T + b a^T."""
+    """Return a b^T + b a^T."""
     ax, ay, az = a
     bx, by, bz = b
     return (
@@ -69,29 +69,32 @@ def symmetric_product(a: Triple, b: Triple) -> Six:
 
 
 def square_of(a: Triple) -> Six:
-    """a a^T."""
+    """Return a a^T."""
     x, y, z = a
     return x * x, y * y, z * z, x * y, x * z, y * z
 
 
 def inertia_of(J: Six) -> Six:
-    """I = tr(J) 1 - J of the second moment J."""
+    """Return the inertia I = tr(J) 1 - J of the second moment J."""
     xx, yy, zz, xy, xz, yz = J
     return yy + zz, xx + zz, xx + yy, -xy, -xz, -yz
 
 
 def shifted_moment(m: Any, mc: Triple, J: Six, p: Triple) -> tuple[Triple, Six]:
-    """First and second moment about a point from which the old one is at p: mc + m p, J + p mc^T + mc p^T + m p p^T."""
+    """Return the first and second moment about a point from which the old point is at p.
+
+    They are mc + m p and J + p mc^T + mc p^T + m p p^T.
+    """
     if all(is_zero(x) for x in p):
         return mc, J
     moved = plus(mc, times(m, p))
-    # p (mc + m p / 2)^T and its transpose: the products with m are folded or computed once where m is constant.
+    # Add p (mc + m p / 2)^T and its transpose: products with a constant m are then folded or computed once.
     half = plus(mc, times(m * 0.5, p))
     return moved, six_plus(J, symmetric_product(p, half))
 
 
 def rotate_square(R: Rotation, H: Matrix) -> Matrix:
-    """R H R^T of a general 3 x 3 matrix: 12 mul for each elementary factor."""
+    """Return R H R^T of a general 3 x 3 matrix, with 12 multiplications for each elementary factor."""
     for factor in reversed(R.factors):
         H = _rotate_elementary(factor, H) if isinstance(factor, Elementary) else _rotate_general(factor, H)
     return H
@@ -103,7 +106,10 @@ def _rotate_general(factor: General, H: Matrix) -> Matrix:
 
 
 def _rotate_elementary(factor: Elementary, H: Matrix) -> Matrix:
-    """With D = H_jj - H_ii, k = s D - c (H_ij + H_ji), w = s k: H_ii + w, H_jj - w, -(c k + H_ji), -(c k + H_ij)."""
+    """Rotate H by one elementary factor, with D = H_jj - H_ii, k = s D - c (H_ij + H_ji), w = s k.
+
+    The entries ii, jj, ij, ji become H_ii + w, H_jj - w, -(c k + H_ji), -(c k + H_ij).
+    """
     i, j, k = factor.i, factor.j, factor.axis
     if factor.quarters is not None:
         return _rotate_general(factor, H)  # type: ignore[arg-type]

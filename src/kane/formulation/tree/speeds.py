@@ -1,4 +1,4 @@
-"""Generalized speeds and the natural speeds of the joints, which are linear in them."""
+"""Generalized speeds u, and the natural speeds of the joints, which are linear in u."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Speeds:
         q, u, udot: leaves, in the order of the state.
         kinematics: dq/dt in q, u and t.
         motion: the motion of each joint, by connection.
-        first: position of a connection's natural speeds among all.
+        first: index of a connection's first natural speed among all.
         natural: w, in q, u and t.
         C: rows of C, sparse: {column of u: coefficient}.
         a_t: accelerations free of udot.
-        rates: image of every rate leaf.
+        rates: value of every rate leaf, in q, u and t.
     """
 
     q: tuple[Expr, ...]
@@ -42,16 +42,16 @@ class Speeds:
 
     @property
     def are_natural(self) -> bool:
-        """Whether each natural speed is one generalized speed."""
+        """Return whether each natural speed is one generalized speed."""
         units = all(len(row) == 1 and all(x is x.arena.one for x in row.values()) for row in self.C)
         return units and len(self.C) == len(self.u) and all(a is a.arena.zero for a in self.a_t)
 
 
 def natural_speeds(model: Model, connections: Sequence[Connection]) -> Speeds:
-    """The joints' own speeds as generalized speeds; the moving connections are given in tree order."""
+    """Return speeds with the joints' own speeds as generalized speeds; connections are in tree order."""
     arena = model.arena
     names = [n for c in _moving(model) for n in c.speed_names]
-    # Where the analyst has chosen other speeds, these are rates, in which the choice is expressed.
+    # If the model declares other speeds, the joints' own speeds are rate leaves, which the definitions contain.
     kind = RATE if model.speed_choice.definitions else SPEED
     leaves = {n: arena.leaf(kind, n) for n in names}
     return speeds_of(model, connections, leaves, tuple(leaves.values()), names)
@@ -60,12 +60,12 @@ def natural_speeds(model: Model, connections: Sequence[Connection]) -> Speeds:
 def speeds_of(
     model: Model, connections: Sequence[Connection], own: Mapping[str, Expr], u: tuple[Expr, ...], names: Sequence[str]
 ) -> Speeds:
-    """Speeds from the joints' own speeds.
+    """Return speeds from expressions for the joints' own speeds.
 
     Args:
-        connections: the moving ones, in tree order.
+        connections: the connections that move links, in tree order.
         own: the joints' own speeds by name, linear in u.
-        u: leaves of the generalized speeds; ``names`` are theirs.
+        u, names: leaves and names of the generalized speeds.
     """
     arena, ordered = model.arena, _moving(model)
     q = tuple(arena.leaf(COORDINATE, n) for c in ordered for n in c.coordinate_names)
@@ -100,7 +100,7 @@ def _moving(model: Model) -> list[Connection]:
 
 
 def leaves_of(model: Model) -> tuple[tuple[Expr, ...], tuple[Expr, ...], Expr]:
-    """Parameter leaves, input leaves and the leaf of time."""
+    """Return the parameter leaves, the input leaves and the leaf of time."""
     arena = model.arena
     parameters = tuple(arena.leaf(PARAMETER, n) for n in model.parameters)
     inputs = tuple(arena.leaf(INPUT, n) for n in model.inputs)

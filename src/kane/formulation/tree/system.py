@@ -1,4 +1,4 @@
-"""What every route starts from: links, speeds, frames and mass parameters of a model, frozen."""
+"""Immutable model data that every formulation route reads: links, speeds, frames and mass parameters."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from kane.geometry.scalars import Triple
 
 @dataclass(frozen=True)
 class System:
-    """A model made ready for the recursions.
+    """Model data prepared for the recursions.
 
     Attributes:
-        links, steps, masses: by link, parents first, 0 the ground.
-        places: place of each body in its link, by body index.
+        links, steps, masses: one entry per link, parents first; index 0 is the ground.
+        places: pose of each body in its link, by body index.
         gravity: acceleration of free fall in N [m/s^2].
-        declared_turns, declared_points: angular velocities, and velocities of points, that are declared as speeds, by
-            link.
-        own: the system in the joints' own speeds, where other speeds are chosen.
-        definitions: of the chosen speeds in the joints' own, where there are as many of them.
-        completed: names of the constraint equations by which fewer speeds than joints have determine the motion: in
-            these speeds they hold by themselves.
-        fails_where: expressions that were divided by to solve the speeds for the joints' own: where one vanishes, this
-            choice of speeds fails.
+        declared_turns: angular velocities that generalized speeds declare, by link.
+        declared_points: velocities of points that generalized speeds declare, by link.
+        own: the system in the joints' own speeds; None unless other speeds are chosen.
+        definitions: chosen speeds as expressions in the joints' own speeds; empty if there are fewer chosen speeds.
+        completed: names of the motion constraints that complete the chosen speeds if these are fewer than the joints'
+            own. In the chosen speeds these constraints hold identically.
+        fails_where: divisors of the solution for the joints' own speeds. The chosen speeds fail where one of them
+            vanishes.
     """
 
     arena: Arena
@@ -48,13 +48,13 @@ class System:
     fails_where: tuple[Expr, ...] = ()
 
     def columns(self, index: int) -> range:
-        """Positions of a link's natural speeds among all."""
+        """Return the indices of a link's natural speeds among all natural speeds."""
         connection = self.links[index].connection
         start = self.speeds.first[connection] if connection else 0
         return range(start, start + len(self.steps[index].w_u))
 
     def carried(self, start: int, end: int, v: Triple) -> Triple:
-        """A vector from the frame K of one link to that of another, through their common ancestor."""
+        """Transform a vector from the frame K of link ``start`` to the frame K of link ``end``."""
         up, down = start, []
         while end != up:
             if end > up:
@@ -68,6 +68,6 @@ class System:
         return v
 
     def regrouped(self) -> System:
-        """The same system with base inertial parameters: same equations of motion, other joint reactions."""
+        """Return this system with base inertial parameters: same equations of motion, different joint reactions."""
         bases = [index for index, known in self.declared_points.items() if known.whole]
         return replace(self, masses=regrouped(self.masses, self.links, self.steps, bases))
