@@ -66,7 +66,7 @@ def candidate_equations(
     tangents along which nothing can move.
 
     Raises:
-        |    ModelError: a constraint without a gap restricts nothing, or a row is not linear in the speeds.
+        ModelError: a constraint without a gap restricts nothing, or a row is not linear in the speeds.
     """
     rows, found = PointRows(system), []
     for k, c in enumerate(candidates, 1):

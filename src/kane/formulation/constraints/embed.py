@@ -101,7 +101,7 @@ def embed_dependent(constraints: Sequence[Equation], system: System, model: Mode
     If some rows imply others, the state near which the selection is made determines the rows to leave out.
 
     Raises:
-        |    ModelError: no state is given although rows are redundant, or as ``NearState.choose``.
+        ModelError: no state is given although rows are redundant, or as ``NearState.choose``.
     """
     choice, speeds = model.speed_choice, system.speeds
     if choice.near is not None:
@@ -109,7 +109,7 @@ def embed_dependent(constraints: Sequence[Equation], system: System, model: Mode
     rows = [shortest(c, speeds, probe) for c in constraints]
     if len(rows) != len(choice.dependent):
         raise ModelError(
-            f"{len(choice.dependent)} dependent speeds of {model.name!r} do not match {len(rows)} constraint equations; "
+            f"{len(choice.dependent)} dependent speeds of {model.name!r} do not match {len(rows)} constraint rows; "
             "if some of these are redundant, give near=kane.assemble(equations, ...), a state that shows which"
         )
     names = [leaf.name for leaf in speeds.u]

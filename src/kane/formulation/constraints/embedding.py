@@ -244,7 +244,7 @@ class InNumbers(Embedding):
     """Dependent speeds are selected numerically at each state, by native code; there are no expressions.
 
     Attributes:
-        |    model: name of the model.
+        model: name of the model.
     """
 
     model: str

@@ -61,7 +61,7 @@ def constraint_equations(constraints: Sequence[Imposed], system: System, probe: 
     """Return the equations of all constraints, without duplicates and rows that hold for every motion.
 
     Raises:
-        |    ModelError: a row cannot hold, or depends on a quantity that has no value in these equations.
+        ModelError: a row cannot hold, or depends on a quantity that has no value in these equations.
     """
     found: dict[object, Equation] = {}
     for equation in every_equation(constraints, system):
