@@ -23,9 +23,9 @@ class ParameterBounds:
     """Requirements of a model as functions of the parameters that remain in its equations.
 
     Args:
-            requirements: requirements of the model, with substituted values inserted.
-            parameters: parameter leaves, in the order of the run-time array.
-            defaults: default values by name.
+        requirements: requirements of the model, with substituted values inserted.
+        parameters: parameter leaves, in the order of the run-time array.
+        defaults: default values by name.
     """
 
     def __init__(

@@ -110,7 +110,7 @@ def embed_dependent(constraints: Sequence[Equation], system: System, model: Mode
     if len(rows) != len(choice.dependent):
         raise ModelError(
             f"{len(choice.dependent)} dependent speeds of {model.name!r} do not match {len(rows)} constraint rows; "
-            "if some of these are redundant, give near=kane.assemble(equations, ...), a state that shows which"
+            "name as many speeds or, if some rows are redundant, give near=kane.assemble(equations, ...)"
         )
     names = [leaf.name for leaf in speeds.u]
     columns = [names.index(name) for name in choice.dependent]

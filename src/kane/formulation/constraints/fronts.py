@@ -1,9 +1,9 @@
 """Elimination order of closed loops: fronts, from the sparsity of A and M.
 
-A front is a set of columns (speeds) that are eliminated together, with the rows of A in which the first of them occur,
-and the later columns that these rows or M couple to them.
-The remaining rows and the remaining part of M pass to the front that eliminates the first of the later columns. If
-loops form a chain or share one platform, fronts stay small however many loops there are.
+A front is a set of columns (speeds) that are eliminated together. It also holds the rows of A in which these columns
+occur first, and the later columns that these rows or M couple to them. The remaining rows and the remaining part of M
+pass to the front that eliminates the first of the later columns. If loops form a chain or share one platform, fronts
+stay small however many loops there are.
 
 Source: multifrontal method, Duff & Reid 1983; columns in order of least degree, Tinney & Walker 1967.
 """
@@ -22,10 +22,10 @@ class Front:
     """Columns that are eliminated together.
 
     Attributes:
-            own: columns eliminated in this front.
-            beyond: columns of later fronts that are coupled to them.
-            rows: rows of A with a column of this front and no column of an earlier front.
-            parent: front that receives the remaining rows; None for the last front of a group of loops.
+        own: columns eliminated in this front.
+        beyond: columns of later fronts that are coupled to them.
+        rows: rows of A with a column of this front and no column of an earlier front.
+        parent: front that receives the remaining rows; None for the last front of a group of loops.
     """
 
     own: list[int]
@@ -38,9 +38,9 @@ def fronts(rows: Sequence[Iterable[int]], ties: Iterable[tuple[int, int]], n: in
     """Return the fronts of n columns, each before its parent.
 
     Args:
-            rows: columns in which each row of A may be nonzero.
-            ties: pairs of columns that M couples.
-            n: number of columns.
+        rows: columns in which each row of A may be nonzero.
+        ties: pairs of columns that M couples.
+        n: number of columns.
     """
     tied: list[set[int]] = [set() for _ in range(n)]
     for i, j in [*ties, *((i, j) for row in map(list, rows) for i in row for j in row)]:

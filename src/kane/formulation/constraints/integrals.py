@@ -32,10 +32,10 @@ def integral(row: Row, equation: Equation, system: System, probe: Probe) -> Expr
     """Find an expression of q, t and parameters whose time derivative is the motion of a row; None if none is found.
 
     Args:
-            row: as declared. Its configuration, if any, is the integral if the motion is its derivative everywhere.
-            equation: the same row in the speeds of the system, in which it is linear.
-            system: links and speeds of the model.
-            probe: probe of the model.
+        row: as declared. Its configuration, if any, is the integral if the motion is its derivative everywhere.
+        equation: the same row in the speeds of the system, in which it is linear.
+        system: links and speeds of the model.
+        probe: probe of the model.
     """
     with collector_paused():
         if row.configuration is not None:

@@ -27,9 +27,9 @@ Array = NDArray[np.float64]
 # Residual [m or rad] below which a state satisfies the constraints. Pivots of redundant rows are then far below those
 # of independent rows.
 CLOSED = 1e-9
-# Distance of the neighbours from the state [m or rad], residual at which they satisfy the constraints, and singular
-# values below which rows count as redundant: an unprojected neighbour has a residual of about the square of its
-# distance.
+# Distance of the neighbours from the state [m or rad], residual at which they satisfy the constraints, and relative
+# singular value below which rows count as redundant. An unprojected neighbour's rows are off by about its distance
+# squared.
 ASIDE, SETTLED, IMPLIED = 1e-3, 1e-12, 1e-4
 NEIGHBOURS, ITERATIONS = 3, 20
 
@@ -59,11 +59,11 @@ class NearState:
     """Constraints at a state and its neighbours, for t = 0 and default parameters.
 
     Attributes:
-            constraints: all rows, linear in u.
-            speeds: q, u and dq/dt.
-            choice: the state, and the dependent speeds that the user named, if any.
-            probe: probe of the model.
-            t: leaf of time.
+        constraints: all rows, linear in u.
+        speeds: q, u and dq/dt.
+        choice: the state, and the dependent speeds that the user named, if any.
+        probe: probe of the model.
+        t: leaf of time.
     """
 
     constraints: Sequence[Equation]

@@ -29,18 +29,17 @@ class Equation:
     """One scalar constraint equation in the speeds u.
 
     Attributes:
-            name: name of the constraint, followed by the row's name if the constraint has several rows.
-            coefficients: row of A, sparse: {column of u: coefficient}. If the row is not linear in u, its gradient with
-                respect to u.
-            motion: A u + b, or the nonlinear residual of a motion constraint.
-            remainder: the part of the time derivative of ``motion`` without udot: A udot + remainder = 0.
-            configuration: residual of the configuration; None for a motion constraint.
-            linear: whether ``motion`` is linear in u.
-            instead: A u + b of a row that may replace this one in the elimination of speeds; None if there is no such
-                row.
-            integral: for a row of an intermittent constraint, an expression whose time derivative is ``motion``. An
-                imposed row keeps the value that this integral had when it was imposed. None if ``configuration`` states
-                more, or if no integral is known.
+        name: name of the constraint, followed by the row's name if the constraint has several rows.
+        coefficients: row of A, sparse: {column of u: coefficient}. If the row is not linear in u, its gradient with
+            respect to u.
+        motion: A u + b, or the nonlinear residual of a motion constraint.
+        remainder: the part of the time derivative of ``motion`` without udot: A udot + remainder = 0.
+        configuration: residual of the configuration; None for a motion constraint.
+        linear: whether ``motion`` is linear in u.
+        instead: A u + b of a row that may replace this one in the elimination of speeds, or None.
+        integral: for a row of an intermittent constraint, an expression whose time derivative is ``motion``. An
+            imposed row keeps the value that this integral had when it was imposed. None if ``configuration`` states
+            more, or if no integral is known.
     """
 
     name: str

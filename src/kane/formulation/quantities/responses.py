@@ -184,8 +184,8 @@ class Responses:
     def _record(self, y: Sequence[Any], x: Sequence[Any], rest: Expr, columns: Sequence[int]) -> list[Any]:
         """Return y and D^-1 x by column; b; y^T D^-1 y; a bound of the acceleration by a unit force; the remainder.
 
-        The bound is the root of x^T D^-1 x times the sum of 1 / D at nonzero x, because no entry of D^-1 x exceeds the
-        root of x^T D^-1 x times the largest of these 1 / D.
+        The bound is the root of x^T D^-1 x times the sum of 1 / D at nonzero x. It holds because no entry of D^-1 x
+        exceeds the root of x^T D^-1 x times the largest of these 1 / D.
         """
         w = [a * d for a, d in zip(x, self._inverses, strict=True)]
         own = [a * d for a, d in zip(y, self._inverses, strict=True)]

@@ -22,8 +22,8 @@ def with_reaction_loads(equations: Equations, reactions: Sequence[Expr]) -> Equa
     """Return the equations with reactions in loads eliminated: solve r = P r + s, with udot linear in r.
 
     Args:
-            equations: equations with the reactions as inputs.
-            reactions: leaves of the reactions.
+        equations: equations with the reactions as inputs.
+        reactions: leaves of the reactions.
 
     Raises:
         ModelError: there is no such reaction, one is indeterminate, or the loads are not linear in them.
