@@ -1,7 +1,7 @@
 """Expressions of one contact mode: accelerations, guards and measures of lost digits.
 
 With M = L^T D L of the equations before constraints are embedded, z = -L^-T h, and y = L^-T a for each active row a.
-x is L^-T times the generalized forces of a unit force of the row; without kinetic friction x equals y. Then
+Let x be L^-T times the generalized forces of a unit force of the row; without kinetic friction x equals y. Then
 
     udot = L^-1 D^-1 (z + sum_k x_k lambda_k),   S lambda = -(remainder + Y^T D^-1 z),   S = Y^T D^-1 X,
 
@@ -113,7 +113,7 @@ class ContactMode:
             return self._quantity("slope", self._slopes)
 
     def guards(self) -> Quantity:
-        """Return guards, negative where the mode may end: one for each normal row and one for each set of tangents.
+        """Return two guards per intermittent constraint (normal row, tangents), negative where the mode may end.
 
         Up to round-off they equal ``kane.native.contacts.programs.guards``. Native code handles the round-off of
         closing gaps and the side on which slip begins. The outputs after the guards are dq/dt and udot from the same

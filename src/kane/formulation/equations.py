@@ -62,7 +62,7 @@ class Equations:
             activates one by one.
         baked: expressions that replace parameters, by leaf.
         controllers: expressions that replace inputs, by leaf.
-        notes: elements that an importer left out, and contacts left out because nothing can move there.
+        notes: elements that an importer left out, and contacts left out because no speed changes their gap.
     """
 
     model: Model

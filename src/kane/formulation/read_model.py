@@ -28,8 +28,8 @@ def system_of(model: Model) -> System:
     """Read a model as a system in its generalized speeds.
 
     Raises:
-        ModelError: the model is not a tree rooted in the ground, a joint moves nothing, or the user-defined speeds
-            do not span the motion.
+        ModelError: the model is not a tree rooted in the ground, a joint moves nothing, or the user-defined speeds do
+            not span the motion.
     """
     system = natural_system(model)
     definitions = model.speed_choice.definitions

@@ -119,9 +119,9 @@ class SettledChoice:
         """Return measures of how well the selection suits a state, then [q, u] with the dependent speeds computed.
 
         The first two measures are the largest configuration residual, and the smallest pivot of an orthogonal
-        factorization of A_d over the length of the longest column of A. Then follow the largest entry of D, and A u for
-        irregular independent speeds over that length. This residual vanishes as long as the divisors of D have lost no
-        digits and the rows that were left out are redundant.
+        factorization of A_d over the length of the longest column of A. Then follow the largest entry of D, and the
+        largest entry of A u over that length, for irregular independent speeds. This residual vanishes as long as the
+        divisors of D have lost no digits and the rows that were left out are redundant.
         """
         eqs, embedding, n = self.open, self.embedding, len(self.open.u)
         rows = [row.coefficients for row in self._rows]

@@ -4,8 +4,8 @@ Wheel constraints of a vehicle depend neither on its position nor on its heading
 the ground, all velocities are nevertheless rotated by the heading.
 
 If three sliding speeds along perpendicular axes are dependent, other quantities that they determine may replace them: M
-and bias of the independent speeds do not change.
-Here the replacement is the velocity of O_K of a link that the sliding joints carry, along the axes of its frame K.
+and bias of the independent speeds do not change. Here the replacement is the velocity of O_K of a link that the sliding
+joints carry, along the axes of its frame K.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class SolvedRows(NamedTuple):
 
     @classmethod
     def of(cls, rows: Sequence[Equation], held: Mapping[int, CandidateEquations], system: System) -> SolvedRows:
-        """Return the solver's form of rows; ``held`` gives the sticking contacts by the position of their first row."""
+        """Return the solver's form of rows; ``held`` has fully active constraints by the place of their first row."""
         found, turned = list(rows), {}
         for place, c in held.items():
             own = in_body_axes(c, system)
@@ -83,7 +83,7 @@ class SolvedRows(NamedTuple):
 
 
 def in_body_axes(c: CandidateEquations, system: System) -> Turned | None:
-    """Return a sticking contact's rows in body axes; None if they do not hold a point or are shorter as declared."""
+    """Return a fully active constraint's rows in body axes; None if they hold no point or are shorter as declared."""
     motions = [row.motion for row in c.declared if row.motion is not None]
     measures = [leaf for leaf in leaves(motions) if leaf.op == MEASURE]
     points = {(x.data.kind, x.data.body, x.data.point, x.data.direction_body) for x in measures}

@@ -79,7 +79,7 @@ def left_out(candidates: Sequence[Candidate], found: Sequence[CandidateEquations
     """Return the note on intermittent constraints without equations, or an empty list."""
     kept = {c.name for c in found}
     names = [repr(c.name) for c in candidates if c.name not in kept]
-    return [f"{', '.join(names)} left out: no speed changes the gap, so nothing can move there"] if names else []
+    return [f"{', '.join(names)} left out: no speed changes the gap, so it can neither open nor close"] if names else []
 
 
 def _equations(c: Candidate, rows: PointRows, probe: Probe) -> CandidateEquations | None:
@@ -94,8 +94,8 @@ def _equations(c: Candidate, rows: PointRows, probe: Probe) -> CandidateEquation
     for row in (*moving, *(() if normal is None else (normal,))):
         if not row.linear:
             raise ModelError(
-                f"{row.name!r} is not linear in the speeds, as rows of contacts and switches must be; "
-                "declare it by Model.constrain, as a permanent constraint"
+                f"{row.name!r} is not linear in the speeds, as rows of contacts, stops, latches, sticks and switches "
+                "must be; declare it by Model.constrain, as a permanent constraint"
             )
     if c.bilateral:
         declared = {f"{c.name}: {row.name}": row for row in c.tangents}

@@ -67,11 +67,10 @@ def eliminate(
     """Bring linear equations into triangular form in some of their columns.
 
     Pivots are constants first, then functions of parameters, then functions of the state. Among equal kinds the pivot
-    with the least fill-in is taken (Markowitz 1957), then the last unknown.
-    Before a pivot depends on the state, blocks that are orthogonal matrices are multiplied by their transposes. A
-    velocity along the axes of a rotating body then needs no divisor.
-    Two rows with the same two unknowns (a planar loop) are solved by their determinant, which vanishes only if they are
-    singular. Single coefficients, as pivots, vanish elsewhere, too.
+    with the least fill-in is taken (Markowitz 1957), then the last unknown. Before a state-dependent pivot is used,
+    blocks that are orthogonal matrices are multiplied by their transposes. A velocity along the axes of a rotating body
+    then needs no divisor. Two rows with the same two unknowns (a planar loop) are solved by their determinant, which
+    vanishes only if they are singular. Single coefficients, as pivots, vanish elsewhere, too.
 
     Args:
         rows: equations to eliminate.
@@ -169,7 +168,7 @@ def _kind(c: Any) -> int:
 def _turned(rows: Sequence[LinearRow], wanted: set[int], probe: Probe) -> list[LinearRow] | None:
     """Multiply rows with an orthogonal block Q in two or three unknowns by Q^T; return None without one.
 
-    Q^T Q = 1 is tested numerically at random parameters, so that it holds at every state.
+    Q^T Q = 1 is tested numerically at a random state and random parameters; if it holds there, it holds at every state.
     """
     alike: dict[tuple[int, ...], list[tuple[int, np.ndarray]]] = {}
     for r, row in enumerate(rows):

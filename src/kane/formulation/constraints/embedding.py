@@ -54,7 +54,7 @@ class Embedding(ABC):
         in_numbers: names of the programs without expressions, whose values native code computes at each state.
         evaluated: names of the programs that one evaluation of udot and qdot takes.
         counted: names of the programs in a table of operation counts.
-        remark: heading of that table.
+        remark: phrase that qualifies these counts, or an empty string.
 
     Source: Gillespie 2003, Eqs. 4-5, 44-46; Wampler, Buffington & Shu-hui 1985.
     """
@@ -175,7 +175,7 @@ class OnGraph(Embedding):
         found = f"symbolically, with the dependent speeds {', '.join(leaf.name for leaf in self.u)}"
         if self.divisors:
             values = ", ".join(f"{x:.3g}" for x in self.divisors)
-            found += f"; the divisors (fails_where) are {values} at the state near which they were chosen"
+            found += f"; the divisors (fails_where) are {values} at the state near which these were chosen"
         return found
 
     def forces(self, free: Sequence[Any]) -> list[Any]:

@@ -1,9 +1,9 @@
 """Elimination order of closed loops: fronts, from the sparsity of A and M.
 
-A front is a set of columns (speeds) that are eliminated together. It also holds the rows of A in which these columns
-occur first, and the later columns that these rows or M couple to them. The remaining rows and the remaining part of M
-pass to the front that eliminates the first of the later columns. If loops form a chain or share one platform, fronts
-stay small however many loops there are.
+A front is a set of columns (speeds) that are eliminated together. It also holds the rows of A that are nonzero in these
+but in no earlier columns, and the later columns that these rows or M couple to them. The remaining rows and the
+remaining part of M pass to the front that eliminates the first of the later columns. If loops form a chain or share one
+platform, fronts stay small however many loops there are.
 
 Source: multifrontal method, Duff & Reid 1983; columns in order of least degree, Tinney & Walker 1967.
 """

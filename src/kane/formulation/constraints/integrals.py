@@ -1,10 +1,10 @@
 """Integrals of motion rows: a configuration expression whose time derivative is the row.
 
-Coordinate rates and point velocities along fixed directions are derivatives of coordinates and positions. The rest of
-a row, such as an angular velocity about an axis of fixed direction, may be a sum of rates. Every integral is checked:
-at a random state its time derivative must equal the row. Without an integral, a row holds the motion alone. Then it
-is nonholonomic, or its integral has another form, or it is integrable only together with other rows (angular
-velocities in space).
+Coordinate rates and point velocities along fixed directions are derivatives of coordinates and positions. The rest of a
+row, such as an angular velocity about an axis of fixed direction, may be a sum of rates. Every integral is checked: at
+a random state its time derivative must equal the row. Without an integral, a row holds the motion alone. Then it is
+nonholonomic, or its integral has another form, or it is integrable only together with other rows (angular velocities in
+space).
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ Array = NDArray[np.float64]
 # of independent rows.
 CLOSED = 1e-9
 # Distance of the neighbours from the state [m or rad], residual at which they satisfy the constraints, and relative
-# singular value below which rows count as redundant. An unprojected neighbour's rows are off by about its distance
-# squared.
+# singular value below which rows count as redundant. Before projection, the residual of a neighbour is about its
+# distance squared.
 ASIDE, SETTLED, IMPLIED = 1e-3, 1e-12, 1e-4
 NEIGHBOURS, ITERATIONS = 3, 20
 
@@ -100,8 +100,8 @@ class NearState:
     def choose(self) -> Pivots:
         """Select dependent speeds and rows.
 
-        The numerical embedding's rule selects columns among the speeds that need not stay independent. If
-        these are too few, they are selected among all speeds.
+        The rule of the numerical embedding selects columns among the named dependent speeds, else among the speeds that
+        need not stay independent. If the latter are too few, it selects among all speeds.
 
         Raises:
             ModelError: the constraints do not hold at the state, fewer rows are independent there than around it, or

@@ -5,8 +5,8 @@ The velocity of a point P along a direction d of the ground is the sum over the 
     (w_u . (r x d) + v_u . d) times the natural speed,   r from a point on the joint to P.
 
 The coefficients of the row therefore need no partial velocities carried outward along the tree and rotated back into
-the ground. The acceleration of P without udot follows from its link, whose angular terms are also part of h. It
-is computed without gravity. Adding and subtracting gravity would leave round-off at rest, and sticking contacts would
+the ground. The acceleration of P without udot follows from its link, whose angular terms are also part of h. It is
+computed without gravity. Adding and subtracting gravity would leave round-off at rest, and sticking contacts would
 creep.
 """
 

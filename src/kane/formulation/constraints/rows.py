@@ -37,9 +37,9 @@ class Equation:
         configuration: residual of the configuration; None for a motion constraint.
         linear: whether ``motion`` is linear in u.
         instead: A u + b of a row that may replace this one in the elimination of speeds, or None.
-        integral: for a row of an intermittent constraint, an expression whose time derivative is ``motion``. An
-            imposed row keeps the value that this integral had when it was imposed. None if ``configuration`` states
-            more, or if no integral is known.
+        integral: for a row of an intermittent constraint, an expression whose time derivative is ``motion``. An imposed
+            row keeps the value that this integral had when it was imposed. None if ``configuration`` states more, or if
+            no integral is known.
     """
 
     name: str
@@ -70,8 +70,7 @@ def constraint_equations(constraints: Sequence[Imposed], system: System, probe: 
         if not np.all(np.abs(probe.anywhere(list(equation.coefficients.values()))) <= ROUNDING):
             found.setdefault((equation.motion, equation.configuration), equation)
         else:
-            # User-defined speeds that satisfy a constraint identically cannot change its configuration, which is not
-            # checked.
+            # User-defined speeds that satisfy a row identically cannot change its configuration: do not check it.
             _require_idle(equation, probe, [equation.motion] + ([equation.configuration] if system.own is None else []))
     return tuple(found.values())
 
@@ -87,9 +86,8 @@ def shortest(equation: Equation, speeds: Speeds, probe: Probe) -> Equation:
     """Return the equation in the form that takes the fewest operations.
 
     Alternatives to its motion are the row ``instead``, or the time derivative of its configuration if that has the same
-    value.
-    Velocities are computed body by body, configuration derivatives coordinate by coordinate; these are shorter in
-    planar mechanisms.
+    value. Velocities are computed body by body, configuration derivatives coordinate by coordinate; these are shorter
+    in planar mechanisms.
     """
     if equation.instead is not None:
         other = equation_of(equation.name, equation.instead, equation.configuration, speeds)

@@ -4,7 +4,7 @@ With all speeds free, and the multipliers lambda of the rows of A as given value
 
     f = M udot + bias - B inputs - A^T lambda,   A u + b,   A udot + remainder
 
-are expressions. Since all three stay zero, their derivatives determine the derivatives of the motion (``dynamics``).
+are expressions. Their derivatives determine those of the motion, because the last two stay zero (``dynamics``).
 """
 
 from __future__ import annotations

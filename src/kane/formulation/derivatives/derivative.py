@@ -150,7 +150,7 @@ def derivative_program(equations: Equations, found: Derivative) -> Program:
     """Return the straight-line program of values and entries."""
     state = (equations.t, *equations.q, *equations.u)
     with collector_paused():
-        # The second pass factors terms that have a single use after the first pass.
+        # The second pass takes apart expressions that the first pass left with a single use.
         outputs = factor(factor(found.quantity.outputs))
         name = f"derivatives of {found.name} by {', '.join(variable.word for variable in found.variables)}"
         return Program(name, outputs, state=state, rest=found.rest, parameters=equations.parameters)

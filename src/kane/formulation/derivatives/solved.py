@@ -1,7 +1,7 @@
 """Derivatives of accelerations by a numerical solution: the terms that are expressions.
 
-With many speeds, a symbolic M^-1 takes more operations than all other terms. Therefore one program computes the
-forces' derivatives df at udot and the entries of M. M dudot = -df is solved at each state, along the tree's branches.
+With many speeds, a symbolic M^-1 takes more operations than all other terms. Therefore one program computes the forces'
+derivatives df at udot and the entries of M. M dudot = -df is solved at each state, along the tree's branches.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import quantity
 from kane.formulation.tree.sparse import TriangularFactor, solved
 
-# Multiplications of the solution above which it is numerical, with several columns in SIMD lanes.
+# Number of multiplications above which the solution is numerical, with several columns in SIMD lanes.
 WORTH_CALLS = 3000
 
 

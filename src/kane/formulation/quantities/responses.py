@@ -1,7 +1,7 @@
 """Response of the tree to forces of rows: the factored M, rows solved by its factor, and forces of several rows.
 
-With M = L^T D L of the equations before constraints are embedded, z = -L^-T h, and y = L^-T a for each row a of A.
-x is L^-T times the generalized forces of a unit force of the row; without friction x equals y. Then
+With M = L^T D L of the equations before constraints are embedded, z = -L^-T h, and y = L^-T a for each row a of A. Let
+x be L^-T times the generalized forces of a unit force of the row; without friction x equals y. Then
 
     udot = L^-1 (D^-1 z + sum_k w_k lambda_k),   w = D^-1 x,
     S lambda = b,   S = Y^T W,   b = -(remainder + Y^T D^-1 z),
@@ -92,7 +92,7 @@ class Responses:
         return self._scheduled("factor", (*self._tree, *self.shared), self._equations.inputs)
 
     def held(self, name: str, rows: Sequence[Equation]) -> Program:
-        """Return the program of the records of rows A u + b = 0 (see ``_record``), after their columns if many."""
+        """Return the program of the records (see ``_record``) of rows; with many speeds, their columns come first."""
         columns = self.columns(rows)
         with collector_paused():
             solved = [(self._solved_for(a), rest) for a, rest in map(self._read, rows)]
@@ -140,9 +140,8 @@ class Responses:
         """Return the program that solves for udot and the forces of at most ``capacity`` rows.
 
         It reads the outputs of ``factor`` and one record per row. Outputs: udot, forces, the number of independent
-        rows, pivots, and b as left by the elimination.
-        Rows with a pivot below REPEATED times their square are left out. The number is -1 if forces may be so large
-        that digits are lost.
+        rows, pivots, and b as left by the elimination. Rows with a pivot below REPEATED times their square are left
+        out. The number is -1 if forces may be so large that digits are lost.
         """
         n = len(self.order)
         records = [self._leaves([f"record {r + 1} {k + 1}" for k in range(record_size(n))]) for r in range(capacity)]
@@ -285,7 +284,7 @@ def _met(outputs: Sequence[Expr], made: Set[Expr]) -> list[Expr]:
 
 
 def left_of(slip: Sequence[Expr], before: Sequence[Expr]) -> Expr:
-    """Return the slip that remains in its previous direction, not positive after the slip has reversed."""
+    """Return the slip left in its previous direction; in space, negative once slip goes back more than across."""
     return slip_left(*before, *slip) if len(slip) == 2 else slip[0] * before[0]
 
 

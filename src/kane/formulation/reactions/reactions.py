@@ -75,10 +75,9 @@ class Reactions:
     """Reactions of a model, from ``reveal_reactions``.
 
     The reactions of a joint are the force and the torque that the parent exerts on the child, about Mo along the axes
-    of M. They include motors and springs of the joint.
-    The reactions at a point of a body are force and torque of its inboard joint about the point, along the axes of the
-    body.
-    The reaction of a constraint row is the force or torque that does work on the row's residual velocity A u + b.
+    of M. They include motors and springs of the joint. The reactions at a point of a body are force and torque of its
+    inboard joint about the point, along the axes of the body. The reaction of a constraint row is the force or torque
+    that does work on the row's residual velocity A u + b.
 
     Attributes:
         names, units: names and units of the reactions.

@@ -165,14 +165,14 @@ def path_tables(model: Model, *, speeds: str = "model") -> PathTables:
 
     Args:
         model: a tree of bodies.
-        speeds: "model" for the model's own u, in its order; "paper" for the paper's speeds and order, if one root
-            body moves freely from the ground. These are the angular velocity of the root body along its axes, the
-            speeds of the joints, and the velocity of the root's mass centre along the axes of N. The root moves by
-            a kane.Free joint, or through massless bodies, which the tables then leave out.
+        speeds: "model" for the model's own u, in its order; "paper" for the paper's speeds and order, if one root body
+            moves freely from the ground. These are the angular velocity of the root body along its axes, the speeds of
+            the joints, and the velocity of the root's mass centre along the axes of N. The root moves by a kane.Free
+            joint, or through massless bodies, which the tables then leave out.
 
     Raises:
-        ModelError: ``speeds`` is not "model" or "paper". Or it is "paper", and the tree has no free root, or loads
-            act on bodies that carry the root.
+        ModelError: ``speeds`` is not "model" or "paper". Or it is "paper", and the tree has no free root, or loads act
+            on bodies that carry the root.
 
     Source: Stoneking 2008.
     """
