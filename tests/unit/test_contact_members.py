@@ -329,7 +329,7 @@ def test_a_contact_whose_gap_no_speed_changes_is_left_out_and_said_to_be():
     m.contact(arm.point((1, 0, 0)), floor, name="hand")
     equations = kane.formulate(m)
     assert [c.name for c in equations.candidates] == ["hand"]
-    assert equations.notes == ("'base on floor' left out: no speed changes the gap, what it is between cannot move",)
+    assert equations.notes == ("'base on floor' left out: no speed changes the gap, so it can neither open nor close",)
     run = kane.simulate(kane.build(equations), until=1.0, q={"a": 0.5}, u={"a_dot": -1.0})
     assert {e.name for e in run.events} == {"hand"}
 

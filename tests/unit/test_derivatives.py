@@ -92,7 +92,7 @@ def test_what_cannot_be_derived_is_named(pendulum, of, wrt, words):
 
 def test_an_expression_of_another_model_is_refused(pendulum):
     other = kane.Model("other")
-    with pytest.raises(ModelError, match="no expression of the model 'pendulum'"):
+    with pytest.raises(ModelError, match="not an expression of the model 'pendulum'"):
         pendulum[2].derivatives(other.parameter("x", 1.0), wrt=("q",))
 
 

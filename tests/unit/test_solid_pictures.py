@@ -173,7 +173,7 @@ def test_notebooks_show_models_equations_dynamics_runs_and_certificates(run):
     assert certificate._repr_html_().count("<tr>") == 1 + len(certificate)
     bar = kane.formulate(kane.library.four_bar())
     assert bar._repr_latex_() is None
-    assert "before constraints are embedded in numbers" in bar._repr_html_()
+    assert "before constraints are embedded numerically" in bar._repr_html_()
     assert kane.formulate(kane.library.random_tree())._repr_latex_() is None
 
 

@@ -1,3 +1,3 @@
-"""Kane's method: from a model to equations of motion, one step a file."""
+"""Kane's method: from a model to its equations of motion, one step per file."""
 
-from kane.formulation import equations_form as equations_form  # which tells pickle and deepcopy what equations are
+from kane.formulation import equations_form as equations_form  # registers pickling and copying of Equations

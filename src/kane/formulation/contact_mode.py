@@ -1,12 +1,12 @@
-"""One mode of constraints that come and go as expressions: accelerations, what its guards watch, what it can lose.
+"""Expressions of one contact mode: accelerations, guards and measures of lost digits.
 
-With M = L^T D L of the equations before constraints are embedded, z = -L^-T h, y = L^-T a of each row a in force, and x
-what L^-T makes of the generalized forces of a unit force of the row, which is y but for kinetic friction,
+With M = L^T D L of the equations before constraints are embedded, z = -L^-T h, and y = L^-T a for each active row a.
+Let x be L^-T times the generalized forces of a unit force of the row; without kinetic friction x equals y. Then
 
     udot = L^-1 D^-1 (z + sum_k x_k lambda_k),   S lambda = -(remainder + Y^T D^-1 z),   S = Y^T D^-1 X,
 
-as in ``kane.formulation.quantities.responses``. Which rows are in force is known here, so that what vanishes, and
-bodies that no force couples, leave nothing behind.
+as in ``kane.formulation.quantities.responses``. The active rows are known here, so that terms that vanish and bodies
+that no force couples leave no operations.
 
 Source: Gillespie 2003, section 4; Eqs. 43-46.
 """
@@ -37,18 +37,18 @@ from kane.model.contacts import Coulomb
 from kane.native.contacts.header import GAP, HELD, KINETIC, OFF, ON, OPEN, SLIDING, STATIC
 from kane.native.settle import ROUNDED
 
-# A pivot that is not positive: as bad as can be.
+# Stands for an infinite ratio if a pivot is not positive.
 LOST = 1e300
 
 
 class Accelerated(NamedTuple):
-    """What a mode makes of a state.
+    """Solution of one contact mode at a state.
 
     Attributes:
-        z, v: by places; udot = L^-1 v.
-        forces: of the rows in force.
-        pushed: what these make of v, by the size of each.
-        dependence: of each row its square y^T D^-1 y over its pivot.
+        z, v: by place in the elimination order; udot = L^-1 v.
+        forces: forces of the active rows.
+        pushed: sum of the magnitudes of their contributions to v, by place.
+        dependence: y^T D^-1 y of each row over its pivot.
     """
 
     z: list[Any]
@@ -60,12 +60,12 @@ class Accelerated(NamedTuple):
 
 @dataclass(frozen=True)
 class ContactMode:
-    """Equations with some of their candidates in force.
+    """Equations in one contact mode: some intermittent constraints are active.
 
     Attributes:
-        open: with the rows of all candidates behind those of the permanent constraints.
-        tree: how it responds to forces.
-        statuses: of the candidates.
+        open: equations that contain the rows of all intermittent constraints, after the permanent rows.
+        tree: response of the system to forces.
+        statuses: status of each intermittent constraint.
     """
 
     open: Equations
@@ -74,8 +74,9 @@ class ContactMode:
 
     @cached_property
     def directions(self) -> dict[str, tuple[Expr, Expr, Expr]]:
-        """Leaves of the direction of slip of each candidate that slides, by its name: it began in that direction; and
-        of BEGUN.
+        """Leaves for the slip direction (two numbers) and BEGUN of each sliding constraint, by its name.
+
+        The direction is the one in which its slip began.
         """
         leaf, names = self.open.t.arena.leaf, [c.name for c, status in self._candidates if status == SLIDING]
         along = {name: (leaf(INPUT, f"{name} along 1"), leaf(INPUT, f"{name} along 2")) for name in names}
@@ -83,12 +84,12 @@ class ContactMode:
 
     @property
     def rest(self) -> tuple[Expr, ...]:
-        """What programs read besides t, q and u: inputs, then directions of slip, each with its BEGUN."""
+        """Leaves that programs read besides t, q and u: inputs, then slip directions, each followed by its BEGUN."""
         return (*self.open.inputs, *(leaf for each in self.directions.values() for leaf in each))
 
     @property
     def rows(self) -> tuple[Equation, ...]:
-        """The rows in force."""
+        """The active rows."""
         first = len(self.open.constraints) - sum(len(c.rows) for c in self.open.candidates)
         return (*self.open.constraints[:first], *(row for c, status in self._candidates for row in _rows(c, status)))
 
@@ -97,26 +98,26 @@ class ContactMode:
         return list(zip(self.open.candidates, self.statuses, strict=True))
 
     def require_independent(self) -> None:
-        """Refuse a mode whose rows leave nothing free, or repeat each other in every state: forces have no expressions.
+        """Raise if the rows leave no freedom, or are redundant in every state: their forces then have no expressions.
 
         Raises:
-            ModelError: it is one.
+            ModelError: the mode leaves no freedom, or its rows are redundant.
         """
         if len(self.rows) >= len(self.open.u):
-            raise ModelError("the rows in force leave nothing free")
+            raise ModelError("the active rows leave no freedom")
         _ = self._motion
 
     def accelerations(self) -> Quantity:
-        """dq/dt and udot."""
+        """Return dq/dt and udot."""
         with collector_paused():
             return self._quantity("slope", self._slopes)
 
     def guards(self) -> Quantity:
-        """Two numbers for each candidate, of its normal row and of its tangents, negative where the mode may end.
+        """Return two guards per intermittent constraint (normal row, tangents), negative where the mode may end.
 
-        They are those of ``kane.native.contacts.programs.guards`` but for rounding: that of gaps that close, and the
-        side on which what slips begins, are left to it. Then dq/dt and udot, which are made of the same forces; whether
-        digits are lost; the forces of all rows, zero where they are not in force.
+        Up to round-off they equal ``kane.native.contacts.programs.guards``. Native code handles the round-off of
+        closing gaps and the side on which slip begins. The outputs after the guards are dq/dt and udot from the same
+        forces, three measures of lost digits, and the forces of all rows, zero for inactive rows.
         """
         with collector_paused():
             forces, found, first = self._motion.forces, [], len(self.rows) - len(self._counted)
@@ -128,20 +129,18 @@ class ContactMode:
 
     @property
     def settles(self) -> bool:
-        """Whether states are settled by expressions: not where coordinates are settled by other speeds, or held as they
-        were found.
-        """
+        """Whether expressions project states: not if other speeds move the coordinates, or rows hold an integral."""
         return self.open.system.own is None and all(row.integral is None for row in self.rows)
 
     def missed(self) -> Quantity:
-        """The largest residual of the configuration, and of the motion, of the rows in force."""
+        """Return the largest residuals of configuration and motion of the active rows."""
         residuals = [row.configuration for row in self.rows if row.configuration is not None]
         with collector_paused():
             found = [self._size(residuals), self._size([row.motion for row in self.rows])]
             return self._quantity("missed", found)
 
     def step(self) -> Quantity:
-        """The largest square of a row over its pivot, and q one step of Newton's method nearer to the rows."""
+        """Return the largest square of a row over its pivot, then q after one Newton step towards the active rows."""
         eqs, residuals = self.open, [row.configuration for row in self.rows]
         with collector_paused():
             change, dependence = self._least_change(
@@ -151,9 +150,10 @@ class ContactMode:
             return self._quantity("step", [dependence, *(q + x for q, x in zip(eqs.q, rates, strict=True))])
 
     def settled(self) -> Quantity:
-        """The largest square of a row over its pivot, u on the rows, and the slips along both tangents of what slides.
+        """Return the largest square of a row over its pivot, u projected onto the rows, and the slips.
 
-        A speed of which rounding is left is zero, as in numbers.
+        A projected speed that is round-off becomes zero, as in the numerical projection. A sliding constraint has two
+        slips; without a second tangent, the second slip is zero.
         """
         with collector_paused():
             change, dependence = self._least_change([-row.motion for row in self._solved.rows])
@@ -168,7 +168,7 @@ class ContactMode:
             return self._quantity("settled", found)
 
     def _least_change(self, b: Sequence[Any]) -> tuple[list[Any], Any]:
-        """s = M^-1 A^T lambda with A s = b, the least in kinetic energy; the largest square of a row over its pivot."""
+        """Return s = M^-1 A^T lambda of least energy with A s = b, and the largest square of a row over its pivot."""
         Y, scaled = self._responses
         forces, pivots = eliminated_system(products(scaled, Y, True), list(b), symmetric=True)
         squares = [inner(y, own) for y, own in zip(scaled, Y, strict=True)]
@@ -185,8 +185,10 @@ class ContactMode:
 
     @property
     def _digits(self) -> list[Any]:
-        """The largest square of a row over its pivot; the largest acceleration that forces make by themselves, and the
-        largest that there is without them or with all.
+        """Measures of lost digits.
+
+        The largest square of a row over its pivot, the largest acceleration due to forces of rows alone, and the
+        largest acceleration without them or with all of them.
         """
         if not self.rows:
             return [0.0, 0.0, 0.0]
@@ -195,7 +197,7 @@ class ContactMode:
         return [_largest(m.dependence), _largest(m.pushed), self._size([*without, *m.v])]
 
     def _risen(self, v: Sequence[Any]) -> list[Any]:
-        """L^-1 v, by speeds."""
+        """Return L^-1 v, by speed."""
         left, found = list(v), [0.0] * len(v)
         for k, (unknown, row) in enumerate(zip(self.tree.order, self.tree.factors[0], strict=True)):
             for i, x in row.items():
@@ -204,12 +206,12 @@ class ContactMode:
         return found
 
     def _size(self, values: Sequence[Any]) -> Any:
-        """max |x|."""
+        """Return max |x|."""
         return _largest([absolute(self._lift(x)) for x in values])
 
     @cached_property
     def _solved(self) -> SolvedRows:
-        """The rows in force as they are solved for."""
+        """The active rows in the form in which they are solved."""
         held, place = {}, len(self.rows) - len(self._counted)
         for c, status in self._candidates:
             if status == HELD:
@@ -219,11 +221,11 @@ class ContactMode:
 
     @property
     def _counted(self) -> list[str]:
-        """Names of the rows of candidates in force."""
+        """Names of the active rows of intermittent constraints."""
         return [row.name for c, status in self._candidates for row in _rows(c, status)]
 
     def _reactions(self, at: dict[str, Any]) -> list[Any]:
-        """The forces of the rows of all candidates, from those in force; friction against the slip."""
+        """Return the forces of the rows of all intermittent constraints, with friction of sliding contacts."""
         found = []
         for c, status in self._candidates:
             pair = self._slip(c) if status == SLIDING and c.tangents else ()
@@ -284,12 +286,12 @@ class ContactMode:
 
     @cached_property
     def _responses(self) -> tuple[list[Vector], list[Vector]]:
-        """y of the rows in force, and D^-1 y."""
+        """y of the active rows, and D^-1 y."""
         Y, inverses = [self._response(row) for row in self._solved.rows], self.tree.factors[1]
         return Y, [{i: x * inverses[i] for i, x in y.items()} for y in Y]
 
     def _shares(self, X: Sequence[Vector], forces: Sequence[Any]) -> list[list[Any]]:
-        """What each force pushes, by places."""
+        """Return the contributions of each force to L^-T times the generalized forces, by place."""
         found: list[list[Any]] = [[] for _ in self.open.u]
         for x, force in zip(X, forces, strict=True):
             for i, entry in x.items():
@@ -297,9 +299,9 @@ class ContactMode:
         return found
 
     def _pushes(self, Y: Sequence[Vector], z: list[Any]) -> tuple[list[Vector], bool]:
-        """What unit forces of the rows push, kinetic friction with its normal force; whether that is not Y.
+        """Return x of each row, with kinetic friction as part of its normal force, and whether any x differs from y.
 
-        Friction that depends on no normal force is added to z.
+        Friction that does not depend on a normal force is added to z.
         """
         place = len(Y) - len(self._counted)
         X, slides = list(Y[:place]), False
@@ -317,18 +319,18 @@ class ContactMode:
         return X, slides
 
     def _over(self, square: Any, inverse: Any) -> Expr:
-        """A square times the inverse of its pivot; LOST where the pivot is not positive."""
+        """Return a square times the inverse of its pivot, or LOST unless the pivot is positive."""
         inverse = self._lift(inverse)
         return select(less(self._lift(0.0), inverse), square * inverse, self._lift(LOST))
 
     def _response(self, row: Equation) -> Vector:
-        """y of a row."""
+        """Return y of a row."""
         n = len(self.open.u)
         y = eliminated(self.tree.factors[0], [row.coefficients.get(j, 0.0) for j in range(n)], self.tree.order)
         return {i: x for i, x in enumerate(y) if not is_zero(x)}
 
     def _friction(self, c: CandidateEquations) -> Vector:
-        """What L^-T makes of kinetic friction against the slip, for a normal force of 1 N where it depends on one."""
+        """Return L^-T times kinetic friction against the slip; per newton of normal force if friction depends on it."""
         x, y = self._slip(c)
         found: Vector = {}
         for share, row in zip((x, y), c.tangents, strict=False):
@@ -336,7 +338,7 @@ class ContactMode:
         return found
 
     def _slip(self, c: CandidateEquations) -> Sequence[Any]:
-        """The direction of slip of a candidate."""
+        """Return the slip direction of a sliding constraint."""
         *before, begun = self.directions[c.name]
         return direction_of([row.motion for row in c.tangents], before, begun) if len(c.tangents) == 2 else before
 
@@ -349,7 +351,7 @@ class ContactMode:
 
 
 def _rows(c: CandidateEquations, status: int) -> tuple[Equation, ...]:
-    """Of a candidate those that are in force."""
+    """Return the active rows of an intermittent constraint."""
     if status == SLIDING:
         return () if c.normal is None else (c.normal,)
     return c.rows if status == HELD else ()
@@ -361,7 +363,7 @@ def _length(vector: Sequence[Any]) -> Expr:
 
 
 def _largest(values: Sequence[Any]) -> Any:
-    """By pairs of pairs, which a processor finds side by side."""
+    """Return the maximum, pairwise, so that a processor computes pairs in parallel lanes."""
     left = list(values) or [0.0]
     while len(left) > 1:
         left = [reduce(maximum, left[k : k + 2]) for k in range(0, len(left), 2)]

@@ -1,4 +1,4 @@
-"""Equations of motion: M udot + bias = B inputs, with qdot = kinematics; frozen."""
+"""Equations of motion, immutable: M udot + bias = B inputs, with qdot = kinematics."""
 
 from __future__ import annotations
 
@@ -32,35 +32,37 @@ from kane.geometry.rotation import Rotation
 from kane.model.body import BodyFrame
 from kane.model.model import Model
 
-# Notebooks show counts of equations in so many speeds, and the equations of so many where their text is so long.
+# Limits of notebook output: speeds for a table of counts, speeds and characters for the equations as text.
 MOST_COUNTED, MOST_WRITTEN, LONGEST_WRITTEN = 60, 4, 4000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Equations:
-    """What ``formulate`` returns; every declaration of the model is in force in it.
+    """Equations of motion of a model as expressions; the result of ``formulate``.
 
-    Derived on demand and kept: each property is worked out when it is first asked for.
+    Each property is derived on first access, then cached.
 
     Attributes:
-        model: the model as it was.
-        system: links, speeds and mass parameters that the routes work on.
-        tree: the bodies as declared, and the loads on them other than gravity.
-        route_of: makes the route by which these equations are derived.
+        model: snapshot of the model.
+        system: links, speeds and mass parameters that the routes use.
+        tree: the bodies as declared, and the loads on them except gravity.
+        route_of: constructor of the route that derives these equations.
         parameters, inputs: leaves, in the order of the run-time arrays.
-        t: the leaf of time.
+        t: leaf of time.
         defaults: default value of every parameter and input, by name.
-        bodies: names of the bodies, the ground first; ``frames`` the named frames fixed in them.
-        coordinate_units, speed_units: one for each q and u.
-        neutral: the q at which each joint frame M lies on its F.
-        quaternions: where in q each unit quaternion (w, x, y, z) starts.
-        constraints: one equation A u + b = 0 for each row of the constraints in force.
-        embedding: how dependent speeds follow from the others.
-        candidates: the constraints that may come and go; none of them is in force in these equations.
-        touching: whether the rows of all candidates stand behind those of the constraints, to be counted one by one.
-        baked: expressions that have taken the place of parameters.
-        controllers: expressions that have taken the place of inputs, by the input's leaf.
-        notes: what an importer left out, and contacts between what cannot move.
+        bodies: names of the bodies, the ground first.
+        frames: named frames fixed in the bodies.
+        coordinate_units, speed_units: unit of each q and of each u.
+        neutral: the q at which each joint frame M coincides with its F, (nq,).
+        quaternions: index in q of the first entry of each unit quaternion (w, x, y, z).
+        constraints: one equation A u + b = 0 for each row of the permanent constraints.
+        embedding: elimination of the dependent speeds.
+        candidates: intermittent constraints; none of them is active in these equations.
+        touching: whether ``constraints`` ends with the rows of all intermittent constraints, which native code
+            activates one by one.
+        baked: expressions that replace parameters, by leaf.
+        controllers: expressions that replace inputs, by leaf.
+        notes: elements that an importer left out, and contacts left out because no speed changes their gap.
     """
 
     model: Model
@@ -89,7 +91,7 @@ class Equations:
         return f"<Equations {self.summary}; {self.route.name} route>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: what they are of, how many operations they take, and the equations where they are few."""
+        """For notebooks: summary, operation counts, and the equations if they are short."""
         remark = f"; operations {self.embedding.remark}" if self.embedding.remark else ""
         rows = f"<p>Equations {escape(self.summary)}; {escape(self.route.name)} route{escape(remark)}</p>"
         counted = count(self, self.embedding.counted) if len(self.u) <= MOST_COUNTED else None
@@ -98,7 +100,7 @@ class Equations:
         return rows + table + (f"<details><summary>equations</summary>{escape(written)}</details>" if written else "")
 
     def _repr_latex_(self) -> str | None:
-        """For notebooks: the equations, where they fit a page."""
+        """For notebooks: the equations, if they fit on a page."""
         if len(self.u) > MOST_WRITTEN or self.embedding.in_numbers:
             return None
         text = self.latex().replace("align*", "aligned").replace("{align}", "{aligned}")
@@ -106,14 +108,14 @@ class Equations:
 
     @property
     def summary(self) -> str:
-        """Of which model, and how many coordinates, speeds, inputs and constraints, in words."""
+        """Name of the model, and numbers of coordinates, speeds, inputs and constraints, in words."""
         counts = ((self.q, "coordinate"), (self.u, "speed"), (self.inputs, "input"), (self.constraints, "constraint"))
         words = [f"{len(x)} {word}{'s' * (len(x) != 1)}" for x, word in counts if len(x) or word == "speed"]
         return f"of {self.name!r}: {', '.join(words)}"
 
     @property
     def name(self) -> str:
-        """Of the model."""
+        """Name of the model."""
         return self.model.name
 
     @property
@@ -148,7 +150,7 @@ class Equations:
 
     @cached_property
     def bias(self) -> tuple[Expr, ...]:
-        """All terms free of udot and inputs, on the left: velocity terms, gravity, springs, dampers, applied forces.
+        """All terms without udot and inputs, on the left side: velocity terms, gravity, springs, dampers, other forces.
 
         Zero at dependent speeds.
         """
@@ -168,7 +170,7 @@ class Equations:
 
     @cached_property
     def forward(self) -> tuple[Expr, ...]:
-        """udot, n expressions in the inputs; those of dependent speeds included."""
+        """udot, n expressions that contain the inputs; dependent speeds are included."""
         if self.based is not None:
             natural = zip(self.system.speeds.C, self.based.natural_accelerations, strict=True)
             by_column = {column: x for row, x in natural for column in row}
@@ -187,11 +189,13 @@ class Equations:
 
     @cached_property
     def coriolis_matrix(self) -> tuple[tuple[Expr, ...], ...]:
-        """C, n x n, in q, u and t, with Mdot - 2 C skew, or Mdot = C + C^T; C u are the velocity terms of the bias.
+        """C, n x n, in q, u and t, with Mdot = C + C^T, so that Mdot - 2 C is skew. C u are velocity terms of the bias.
 
-        C_rs = sum over particles of m v_r . dv_s/dt, v_r partial velocities. Where motions are prescribed in time the
-        bias has further terms of these. Zero in rows and columns of dependent speeds; an error where constraints are
-        embedded in numbers.
+        C_rs = sum over particles of m v_r . dv_s/dt, with partial velocities v_r. If motions are prescribed as
+        functions of time, the bias has further velocity terms. Rows and columns of dependent speeds are zero.
+
+        Raises:
+            ModelError: constraints are embedded numerically.
         """
         n, zero = len(self.u), self.system.arena.zero
         rates = dict(zip(self.q, self.system.speeds.kinematics, strict=True)) | {self.t: self.system.arena.one}
@@ -201,26 +205,26 @@ class Equations:
 
     @cached_property
     def gravity_vector(self) -> tuple[Expr, ...]:
-        """What the weight adds to the bias, n expressions of q; zero at dependent speeds."""
+        """Contribution of the weight to the bias, n expressions of q; zero at dependent speeds."""
         return self.baked_in(self.embedding.forces(weight(self.system)))
 
     def _embedded(self, needed: Callable[[Sequence[Any]], list[Any]], udot: Sequence[Any]) -> list[Any]:
-        """-(F_r + F*_r) of the independent speeds for their udot, from those of all speeds."""
+        """Return -(F_r + F*_r) of the independent speeds for their udot, from the forces of all speeds."""
         return self.embedding.forces(needed(self.embedding.accelerations(udot)))
 
     @property
     def notes_on_embedding(self) -> str:
-        """How the constraints are embedded, and why."""
+        """How the constraints are embedded, and why, in words."""
         return self.embedding.note
 
     @property
     def known_accelerations(self) -> Sequence[Expr]:
-        """``forward``, or the leaves udot where constraints are embedded in numbers."""
+        """``forward``, or the leaves udot if constraints are embedded numerically."""
         return self.embedding.known_accelerations(self.udot, lambda: self.forward)
 
     @cached_property
     def based(self) -> Equations | None:
-        """The equations in the speeds in which the constraints were embedded, where these are not the ones in force."""
+        """The equations in the speeds in which the constraints were embedded; None if these are the speeds u."""
         if not isinstance(self.embedding, OnGraph) or self.embedding.based is None:
             return None
         system, embedding = self.embedding.based
@@ -228,21 +232,21 @@ class Equations:
 
     @property
     def natural_accelerations(self) -> tuple[Expr, ...]:
-        """wdot of the joints' natural speeds."""
+        """wdot, the derivatives of the joints' natural speeds."""
         speeds = self.system.speeds
         changes = [weighted_sum(row, self.forward, rest) for row, rest in zip(speeds.C, speeds.a_t, strict=True)]
         return self.baked_in(changes)
 
     @cached_property
     def unconstrained(self) -> Equations:
-        """The same equations before constraints are embedded: all speeds are independent."""
+        """The equations before constraints are embedded: all speeds are independent."""
         return replace(self, constraints=(), embedding=NoConstraints())
 
     @cached_property
     def with_candidates(self) -> Equations:
-        """The same with the rows of all candidates behind those of the constraints, embedded in numbers.
+        """The equations with the rows of all intermittent constraints after the permanent rows, embedded numerically.
 
-        Native code counts those that are in force, and solves for the motion of all speeds by their mass matrix.
+        Native code selects the active rows, and solves for the motion of all speeds by their mass matrix.
         """
         rows = (*self.constraints, *(row for c in self.candidates for row in c.rows))
         system = sharing_inertia(self.system, self.model)
@@ -250,7 +254,7 @@ class Equations:
 
     @cached_property
     def own(self) -> Equations:
-        """The same equations in the joints' own speeds, constraints not embedded: coordinates are moved by these."""
+        """The equations in the joints' own speeds, without embedding; projections move coordinates in these speeds."""
         system, rows, candidates = self.system.own, self.constraints, self.candidates
         if system is not None:
             probe = probe_of(self.model)
@@ -269,31 +273,29 @@ class Equations:
 
     @property
     def held(self) -> tuple[Equation, ...]:
-        """The rows of candidates that hold an integral at the value found, in the joints' own speeds."""
+        """Rows of intermittent constraints that hold an integral at a constant value, in the joints' own speeds."""
         return tuple(row for row in self.own.constraints if row.integral is not None)
 
     @property
     def fails_where(self) -> tuple[Expr, ...]:
-        """Expressions that were divided by: where one vanishes the speeds, or the dependent ones, are badly chosen."""
+        """Divisors: where one of these expressions vanishes, the speeds or the dependent speeds are badly chosen."""
         return (*self.system.fails_where, *self.embedding.fails_where)
 
     def count(self) -> OperationTable:
-        """Exact run-time operations of inverse and forward dynamics, mass matrix, bias and kinematics."""
+        """Count the run-time operations of inverse and forward dynamics, mass matrix, bias and kinematics, exactly."""
         return count(self)
 
     def partial_velocities(self) -> PartialVelocities:
-        """Partial velocities of bodies and points, with F_r and F*_r by body and by load: tables that print as such."""
+        """Return partial velocities of bodies and points, and F_r and F*_r by body and load, as printable tables."""
         return partial_velocities(self.name, self.system, self.tree, self.baked_in)
 
     def listing(self, name: str = "rhs") -> str:
-        """A quantity as an analyst would read it: Z1 = ..., Z2 = ..., then qdot and udot (or those of another
-        program).
-        """
+        """Return a program as text: Z1 = ..., Z2 = ..., then its outputs, which are qdot and udot for "rhs"."""
         found = written(self, name)
         return emit_listing(list(zip(found.names, found.outputs, strict=True)))
 
     def latex(self, name: str = "rhs") -> str:
-        """The same as a LaTeX align environment."""
+        """Return a program as a LaTeX align environment."""
         found = written(self, name)
         return emit_latex(list(zip(found.names, found.outputs, strict=True)))
 
@@ -304,23 +306,23 @@ class Equations:
 
     @cached_property
     def posed(self) -> dict[str, FixedFrame]:
-        """What has a pose, by name: the frames of all bodies but the ground, then named frames."""
+        """Frames by name: the frames of all bodies except the ground, then the named frames."""
         bodies = {name: FixedFrame(k, ZERO, Rotation.identity()) for k, name in enumerate(self.bodies) if k}
         return bodies | {name: FixedFrame(f.body.index, f.position, f.orientation) for name, f in self.frames.items()}
 
     @cached_property
     def route(self) -> Route:
-        """By which M, bias and udot are derived."""
+        """The route by which M, bias and udot are derived."""
         return self.route_of(self)
 
     @cached_property
     def parameter_bounds(self) -> ParameterBounds:
-        """The requirements of the model on values of the parameters that are left."""
+        """The model's requirements on the values of the remaining parameters."""
         written = [replace(r, expressions=self.baked_in(r.expressions)) for r in self.model.requirements]
         return ParameterBounds(written, self.parameters, self.defaults)
 
     def baked_in(self, expressions: Any) -> tuple[Expr, ...]:
-        """Expressions with dependent speeds and the parameters that were substituted for good replaced."""
+        """Return expressions with dependent speeds and substituted parameters replaced."""
         lifted = [self.system.arena.lift(x) for x in expressions]
         if self.embedding.u:
             lifted = replace_leaves(lifted, {**self.embedding.u, **self.embedding.udot})

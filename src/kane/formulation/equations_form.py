@@ -1,8 +1,7 @@
-"""Equations as JSON without loss, and back: the model, and what was substituted in its equations.
+"""Equations as JSON without loss: the model, and the substitutions made in its equations.
 
-Reading derives them anew. That takes as long as reading the graph of what was derived would, and whatever a file says
-goes through the checks of ``formulate``; the nodes come back in their order, so that the result is the same to the
-last bit.
+Loading derives the equations again. This takes as long as reading their expression graph would, and ``formulate``
+checks the contents of the file. Nodes are restored in their original order, so that results agree to the last bit.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ FORMAT = Format("kane equations", 1)
 
 
 def save_equations(equations: Equations, path: str | PathLike[str]) -> None:
-    """Write equations as a JSON file: their model, and what was substituted in them; ``load_equations`` reads it.
+    """Write equations to a JSON file, as their model and its substitutions, for ``load_equations``.
 
     Raises:
-        ModelError: ``equations`` is not what ``formulate`` returns.
+        ModelError: ``equations`` is not an ``Equations``.
         FileError: as ``save_model``.
     """
     require(equations, Equations, "save_equations takes Equations, which kane.formulate(model) returns")
@@ -45,7 +44,7 @@ def save_equations(equations: Equations, path: str | PathLike[str]) -> None:
 
 
 def load_equations(path: str | PathLike[str]) -> Equations:
-    """Read equations that ``save_equations`` wrote, and derive them: the same to the last bit.
+    """Read a file that ``save_equations`` wrote and derive the equations again, equal to the last bit.
 
     Nothing that the file names is imported or executed.
 
@@ -62,7 +61,7 @@ def load_equations(path: str | PathLike[str]) -> Equations:
 
 
 def _made(equations: Equations, write: Writer) -> dict[str, Any]:
-    """What equations are beyond their model."""
+    """Return the settings of equations beyond their model: route and substitutions."""
     return {
         "route": equations.route.name,
         "left_parameters": [leaf.data for leaf in equations.parameters],
@@ -74,16 +73,16 @@ def _made(equations: Equations, write: Writer) -> dict[str, Any]:
 
 
 def _in_force(equations: Equations) -> list[Any]:
-    """Names of the speeds, of the constraint rows and of the dependent speeds, to be found again."""
+    """Return the names of speeds, constraint rows and dependent speeds, for comparison after loading."""
     dependent = [leaf.data for leaf in equations.embedding.u] or None
     return [[leaf.data for leaf in equations.u], [row.name for row in equations.constraints], dependent]
 
 
 def _made_of(model: Model, content: Mapping[str, Any], read: Reader) -> Equations:
-    """The equations of a model with such additions.
+    """Return the equations of a model with saved settings.
 
     Raises:
-        ImportFileError: they are none, or lead to other equations.
+        ImportFileError: the content is invalid, or leads to different equations.
     """
     leaf = model.arena.leaf
     numbers, controllers = (dict(read(taken(content, key, list))) for key in ("numbers", "controllers"))
@@ -91,7 +90,7 @@ def _made_of(model: Model, content: Mapping[str, Any], read: Reader) -> Equation
     _require_all("parameter", [*parameters, *numbers], model.parameters)
     _require_all("input", [*inputs, *(name for name in controllers if not name.startswith(PREFIX))], model.inputs)
     if not all(isinstance(x, Expr) for x in (*numbers.values(), *controllers.values())):
-        raise ImportFileError("what was substituted is no expression")
+        raise ImportFileError("a substituted value is not an expression")
     found = resubstituted(
         formulate(model),
         parameters=tuple(leaf(PARAMETER, name) for name in parameters),
@@ -101,9 +100,9 @@ def _made_of(model: Model, content: Mapping[str, Any], read: Reader) -> Equation
     )
     if _in_force(found) != taken(content, "in_force", list):
         raise ImportFileError(
-            "deriving leads to other speeds or constraints than were saved: the equations of a part "
-            "(Equations.unconstrained, Equations.own) were, or another version of kane saved them; save the equations "
-            "of the whole model, or formulate the model anew"
+            "the derived speeds or constraints differ from the saved ones: equations of a part "
+            "(Equations.unconstrained, Equations.own) or of another version of kane were saved; save the equations "
+            "of the whole model, or formulate the model again"
         )
     return replace(found, route_of=ROUTES.get(str(content.get("route")), recursive_route))
 
@@ -116,7 +115,7 @@ def _require_all(what: str, names: Sequence[Any], known: Mapping[str, float]) ->
 
 
 def _sent(equations: Equations) -> tuple[Any, ...]:
-    """The model, as it is where it has not changed since, and the rest as text."""
+    """Return a pickle: the live model if it has not changed since, else the snapshot, and the settings as text."""
     live = equations.model.ground.model
     snapshot = equations.model
     as_it_was = [described(m, model_writer(m, [])) for m in (live, snapshot)]

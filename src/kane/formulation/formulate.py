@@ -1,4 +1,4 @@
-"""Model to Equations."""
+"""Derive Equations from a Model."""
 
 from __future__ import annotations
 
@@ -40,22 +40,23 @@ from kane.progress import stage
 def formulate(model: Model, *, near: Any = None) -> Equations:
     """Derive the equations of motion of a model: M udot + bias = B inputs, qdot = kinematics.
 
-    A snapshot: everything declared so far is in force in the result, and nothing declared later is.
+    The result is a snapshot of the model: later declarations do not change it.
 
-    Constraints of loops have no choice of dependent speeds that is good everywhere: it is made at each state, in
-    numbers, unless ``near`` says where it shall be good. There are then expressions of everything, which hold wherever
-    none of ``fails_where`` vanishes. Where nothing has to be chosen ``near`` changes nothing.
+    For closed loops, no selection of dependent speeds works at all states. By default it is made numerically at each
+    state. With ``near`` it is made once, near that state, and there are expressions of all quantities. These hold
+    wherever no expression of ``fails_where`` vanishes. If no selection is needed, ``near`` has no effect.
 
     Args:
-        model: what moves.
-        near: a state that satisfies the constraints, near which dependent speeds that the model does not name are
-            chosen: what ``kane.assemble`` returned, whose free speeds (those held first) stay independent; or q, an
-            array or a dict from some of the coordinates to numbers, neutral where nothing is given. Then the speeds
-            are taken for which the constraints have the largest pivots.
+        model: the model.
+        near: state that satisfies the constraints, near which kane selects the dependent speeds that the model does not
+            name. Either the result of ``kane.assemble``, whose free speeds (those held first) stay independent. Or q as
+            an array, or as a dict of some coordinates [m or rad]; the others are neutral. Then the selection takes the
+            largest pivots of the constraints.
 
     Raises:
-        ModelError: a body hangs on nothing, a joint moves nothing that has inertia, a load depends on something
-            unknown; the state does not satisfy the constraints, or fewer of them count there than around it.
+        ModelError: a body is not connected, a joint moves nothing that has inertia, or a load depends on an unknown
+            quantity. Or the state does not satisfy the constraints, or fewer of them are independent there than around
+            it.
     """
     if not isinstance(model, Model):
         raise ModelError(f"formulate takes a kane.Model, not {shown(model)}")
@@ -65,7 +66,7 @@ def formulate(model: Model, *, near: Any = None) -> Equations:
     with stage("deriving the equations of motion"), collector_paused():
         system = system_of(model)
         tree = body_tree(model, system.speeds)
-        applied_loads(tree.effects, system)  # an error where a load depends on something unknown
+        applied_loads(tree.effects, system)  # raises an error if a load depends on an unknown quantity
         probe = probe_of(model)
         constraints = constraint_equations(model.constraints, system, probe)
         candidates = candidate_equations(model.candidates, system, probe)
@@ -98,12 +99,12 @@ def formulate(model: Model, *, near: Any = None) -> Equations:
 
 
 def recursive_route(equations: Equations) -> RecursiveRoute:
-    """By recursions along the tree: what ``formulate`` uses."""
+    """Return the route of ``formulate``: recursions along the tree."""
     return RecursiveRoute(equations.system, equations.applied, equations.inputs)
 
 
 def explicit_route(equations: Equations) -> ExplicitRoute:
-    """By Kane's equations in the bodies as declared: what ``explicit`` uses."""
+    """Return the route of ``explicit``: Kane's equations of the bodies as declared."""
     return ExplicitRoute(equations.system, equations.tree, equations.inputs)
 
 
@@ -114,13 +115,13 @@ ROUTES: Mapping[str, Callable[[Equations], Route]] = {
 
 
 def explicit(source: Model | Equations) -> Equations:
-    """The equations of a model by the explicit route; everything that takes equations takes these.
+    """Derive the equations of a model by the explicit route; they can be used wherever equations are used.
 
-    The result is that of ``formulate`` to round-off. It costs O(n^3) operations where the recursive route costs O(n) to
-    O(n^2), and for a few bodies is read more easily: ``listing()`` follows the analyst's way.
+    Up to round-off, the result is the same as by ``formulate``. It costs O(n^3) operations; the recursive route costs
+    O(n) to O(n^2). For a few bodies it is easier to read: ``listing()`` follows a derivation by hand.
 
     Args:
-        source: a model, or equations made from one.
+        source: a model, or equations of a model.
 
     Source: Kane & Levinson 1983, Eqs. 23, 44, 78-79, 88-90, 117.
     """
@@ -129,10 +130,14 @@ def explicit(source: Model | Equations) -> Equations:
 
 
 def substitute(equations: Equations, **values: Any) -> Equations:
-    """The equations with parameters or inputs replaced for good by numbers or expressions.
+    """Return the equations with parameters or inputs permanently replaced by numbers or expressions.
 
-    A number is folded into the constants; an expression (of the model's coordinates, rates, measures, time, parameters,
-    inputs and reactions) makes an input a controller, whose force then belongs to the bias.
+    A number is folded into the constants. An expression of the model's coordinates, rates, measures, time, parameters,
+    inputs and reactions turns an input into a controller, whose force then belongs to the bias.
+
+    Args:
+        equations: equations of a model.
+        values: a number or an expression for each name of a parameter or input.
 
     Raises:
         ModelError: a name is neither a parameter nor an input, or a parameter is given an expression of the motion.
@@ -167,11 +172,12 @@ def substitute(equations: Equations, **values: Any) -> Equations:
 def constrain(
     equations: Equations, *constraints: Constraint | Expr, dependent: Sequence[str] | None = None
 ) -> Equations:
-    """The equations with further constraints in force; what was substituted stays.
+    """Return the equations with additional constraints; earlier substitutions are kept.
 
     Args:
-        constraints: as for ``Model.constrain``.
-        dependent: names of all dependent speeds then; those that were named before unless given.
+        equations: equations of a model.
+        constraints: constraints as in ``Model.constrain``.
+        dependent: names of all dependent speeds; by default those named before.
 
     Raises:
         ModelError: as ``Model.constrain`` and ``formulate``.
@@ -189,7 +195,7 @@ def constrain(
 
 
 def reformulated(equations: Equations, model: Model) -> Equations:
-    """The equations of a changed model; what was substituted in those of the model as it was stays."""
+    """Return the equations of a changed model, with the substitutions made in ``equations``."""
     return resubstituted(
         formulate(model),
         parameters=equations.parameters,
@@ -200,10 +206,10 @@ def reformulated(equations: Equations, model: Model) -> Equations:
 
 
 def with_other_candidates(equations: Equations, candidates: Sequence[Candidate]) -> Equations:
-    """The equations with other constraints that come and go: what moves, and all that is derived of it, is the same.
+    """Return the equations with other intermittent constraints; the rest of the system is the same.
 
     Raises:
-        ModelError: one of them restricts nothing, or is not linear in the speeds.
+        ModelError: a constraint restricts nothing, or is not linear in the speeds.
     """
     model = snapshot(equations.model)
     model.candidates = list(candidates)
@@ -220,7 +226,7 @@ def resubstituted(
     baked: Mapping[Expr, Expr],
     controllers: Mapping[Expr, Expr],
 ) -> Equations:
-    """Equations in which nothing was substituted so far, with what was in others; see ``Equations`` for the words."""
+    """Return equations without substitutions, with the given ones applied; ``Equations`` explains the arguments."""
     return replace(
         found,
         tree=found.tree.replaced(controllers),
@@ -232,7 +238,7 @@ def resubstituted(
 
 
 def _replaced(given: Mapping[Expr, Expr], values: Mapping[Expr, Expr]) -> dict[Expr, Expr]:
-    """Earlier controllers, in which inputs may stand that others have now taken the place of."""
+    """Return earlier controllers, with newly substituted inputs replaced by their values."""
     return dict(zip(given, replace_leaves(list(given.values()), values), strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Values of parameters checked against the requirements that a model has on them."""
+"""Check parameter values against the requirements of a model."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Array = NDArray[np.float64]
 
 
 class ParameterBounds:
-    """The requirements of a model in the parameters that are left in its equations.
+    """Requirements of a model as functions of the parameters that remain in its equations.
 
     Args:
-        requirements: of the model, what was substituted put in.
-        parameters: the leaves, in the order of the run-time array.
-        defaults: values by name.
+        requirements: requirements of the model, with substituted values inserted.
+        parameters: parameter leaves, in the order of the run-time array.
+        defaults: default values by name.
     """
 
     def __init__(
@@ -41,12 +41,12 @@ class ParameterBounds:
         self._masses = [r for r in masses if self._quantity(r, usual) > 0.0]
 
     def require(self, values: Array) -> None:
-        """Refuse values, (..., parameters), that break a requirement.
+        """Raise if parameter values, (..., parameters), break a requirement.
 
         Raises:
-            ModelError: naming the quantity and the parameters.
+            ModelError: a requirement is broken; the message names the quantity and the parameters.
         """
-        if values.ndim == 1 and not self._composed:  # the usual case, in a microsecond
+        if values.ndim == 1 and not self._composed:  # fast path: about a microsecond
             row = values.tolist()
             if not any(fails(row[k]) for k, fails in self._alone):
                 return
@@ -60,14 +60,14 @@ class ParameterBounds:
                 raise ModelError(requirement.fault(float(found[at]), given))
 
     def allows(self, values: Array) -> NDArray[np.bool_]:
-        """Which rows of values, (rows, parameters), break none."""
+        """Return which rows of values, (rows, parameters), meet all requirements."""
         fine = np.ones(len(values), bool)
         for requirement in self._requirements:
             fine &= ~REQUIRED[requirement.kind].fails(self._quantity(requirement, values))
         return fine
 
     def weightless(self, values: Array) -> NDArray[np.bool_]:
-        """Rows of values, (rows, parameters), in which a mass or an inertia vanishes that does not at the defaults."""
+        """Return which rows of values, (rows, parameters), have a zero mass or inertia that is positive by default."""
         found = np.zeros(len(values), bool)
         for requirement in self._masses:
             found |= self._quantity(requirement, values) == 0.0
@@ -81,10 +81,10 @@ class ParameterBounds:
 
 
 def given_parameters(equations: Equations, parameters: Any) -> Array:
-    """Values of all parameters of some equations, checked: an array, or some by name and the others at their defaults.
+    """Return checked values of all parameters, given as an array or as a dict by name with defaults for the rest.
 
     Raises:
-        ModelError: unknown names, no finite numbers, or values that break a requirement of the model.
+        ModelError: a name is unknown, a value is not a finite number, or values break a requirement of the model.
     """
     names = [leaf.name for leaf in equations.parameters]
     values = named_vector(parameters, names, [equations.defaults[name] for name in names], "parameter")

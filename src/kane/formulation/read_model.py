@@ -1,4 +1,4 @@
-"""A model read for derivation: its system in the generalized speeds in force."""
+"""Read a model for derivation: as a system in its generalized speeds."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from kane.model.model import Model
 
 
 def system_of(model: Model) -> System:
-    """Read a model.
+    """Read a model as a system in its generalized speeds.
 
     Raises:
-        ModelError: the model is not a tree rooted in the ground, a joint moves nothing, or the generalized speeds that
-            were chosen do not span the motion.
+        ModelError: the model is not a tree rooted in the ground, a joint moves nothing, or the user-defined speeds do
+            not span the motion.
     """
     system = natural_system(model)
     definitions = model.speed_choice.definitions
@@ -38,7 +38,7 @@ def system_of(model: Model) -> System:
     probe = probe_of(model)
     chosen = chosen_speeds(definitions, system, constraint_equations(model.constraints, system, probe), probe)
     speeds = speeds_of(model, list(system.speeds.first), chosen.own, chosen.u, chosen.names)
-    # Where each joint speed is a generalized speed, what is declared is what the recursion finds.
+    # If each joint speed is a generalized speed, the recursion finds the declared velocities by itself.
     declared = [] if speeds.are_natural else declarations(definitions, _motions(model, chosen.completed))
     return replace(
         _system(model, link_tree(model), speeds),
@@ -52,20 +52,20 @@ def system_of(model: Model) -> System:
 
 
 def _motions(model: Model, names: Collection[str]) -> Iterator[Expr | None]:
-    """What vanishes by constraint rows of some names."""
+    """Yield the motion expressions of the constraint rows with these names."""
     for imposed in model.constraints:
         yield from (row.motion for row in imposed.rows if imposed.name_of(row) in names)
 
 
 def natural_system(model: Model, apart: Collection[Connection] = ()) -> System:
-    """The system in the joints' own speeds; bodies that the welds in ``apart`` join are links of their own."""
+    """Return the system in the joints' own speeds; welds in ``apart`` do not merge their bodies into one link."""
     tree = link_tree(model, apart)
     connections = [link.connection for link in tree.links if link.connection is not None]
     return _system(model, tree, natural_speeds(model, connections))
 
 
 def snapshot(model: Model) -> Model:
-    """A copy that what is declared later does not change; bodies, joints and expressions are the same."""
+    """Return a copy that later declarations do not change; it shares bodies, joints and expressions with the model."""
     taken = Model.__new__(Model)
     for name, value in vars(model).items():
         setattr(taken, name, copy.copy(value) if isinstance(value, (list, dict, set)) else value)
@@ -73,7 +73,7 @@ def snapshot(model: Model) -> Model:
 
 
 def probe_of(model: Model, *, seed: int = 0) -> Probe:
-    """Numbers for the expressions of a model at a state picked by a seed, its parameters at their defaults."""
+    """Return a probe of a model's expressions at a random state given by a seed, with default parameters."""
     quaternions = []
     for c in model.connections:
         if c.joint.quaternion_at is not None:

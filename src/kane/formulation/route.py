@@ -1,4 +1,4 @@
-"""The contract of a route: a way from a system under loads to the terms of Kane's dynamical equations."""
+"""Contract of a route: a method that derives Kane's dynamical equations of a system under loads."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from kane.formulation.tree.sparse import Sparse
 
 
 class Route(ABC):
-    """F_r + F*_r = 0 for all speeds of a system, its constraints apart, written as M udot + bias = B inputs.
+    """Equations F_r + F*_r = 0 of all speeds, without constraints, written as M udot + bias = B inputs.
 
     Attributes:
-        name: of the route, in files and in what equations print as.
+        name: name of the route in files and in the printed form of equations.
     """
 
     name: ClassVar[str]
@@ -21,27 +21,27 @@ class Route(ABC):
     @property
     @abstractmethod
     def mass(self) -> Sparse:
-        """M over u, entries (i, j) with j <= i."""
+        """M over u, as entries (i, j) with j <= i."""
 
     @abstractmethod
     def passive(self, udot: Sequence[Any]) -> list[Any]:
-        """-(F_r + F*_r) for given udot, the inputs zero: M udot + bias.
+        """Return -(F_r + F*_r) = M udot + bias for the given udot, at zero inputs.
 
         Raises:
-            ModelError: a load has no value where the inputs are zero, such as 1 / input.
+            ModelError: a load has no value at zero inputs, such as 1 / input.
         """
 
     @abstractmethod
     def loaded(self, udot: Sequence[Any]) -> list[Any]:
-        """-(F_r + F*_r) for given udot, inputs included: M udot + bias - B inputs."""
+        """Return -(F_r + F*_r) = M udot + bias - B inputs for the given udot."""
 
     @abstractmethod
     def forward(self) -> list[Any]:
-        """The udot for which F_r + F*_r = 0."""
+        """Return the udot for which F_r + F*_r = 0."""
 
     @abstractmethod
     def input_columns(self) -> list[list[Any]]:
-        """B by columns: the generalized forces per unit of each input.
+        """Return B by columns: the generalized forces per unit of each input.
 
         Raises:
             ModelError: a load is not linear in the inputs.

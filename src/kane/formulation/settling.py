@@ -1,4 +1,4 @@
-"""What puts a state onto constraints by a choice of dependent speeds, as expressions: Newton's method, what follows."""
+"""Projection onto the constraints by one speed selection, as expressions: a Newton step and the dependent speeds."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from kane.formulation.read_model import probe_of, snapshot
 from kane.formulation.tree.sparse import solve, triangular_factor
 from kane.model.speed_choice import Near
 
-# Multiples of it, less what is whole of them, lie irregularly between 0 and 1.
+# The fractional parts of its multiples are irregularly distributed between 0 and 1.
 GOLDEN = 0.618033988749895
 
 
 @dataclass(frozen=True)
 class SettledChoice:
-    """Equations whose constraints are embedded on the graph by one choice of dependent speeds, and settled by it.
+    """Equations embedded symbolically by one selection of dependent speeds, with the projection in that selection.
 
     Attributes:
-        open: the equations, in which the choice is open; their rows are linear in the speeds.
+        open: equations before the selection; their rows are linear in the speeds.
         dependent: names of the dependent speeds.
-        near: a state that satisfies the constraints; needed where some rows imply others.
+        near: a state that satisfies the constraints; needed if rows are redundant.
     """
 
     open: Equations
@@ -42,7 +42,7 @@ class SettledChoice:
 
     @cached_property
     def equations(self) -> Equations:
-        """The equations with the choice made.
+        """The equations, embedded by this selection.
 
         Raises:
             ModelError: the constraints do not determine these speeds.
@@ -53,14 +53,14 @@ class SettledChoice:
 
     @property
     def embedding(self) -> OnGraph:
-        """How the dependent speeds follow."""
+        """The embedding by this selection."""
         found = self.equations.embedding
         assert isinstance(found, OnGraph)
         return found
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """Of u, those that are dependent."""
+        """Columns of u of the dependent speeds."""
         return tuple(j for j, leaf in enumerate(self.open.u) if leaf.name in self.dependent)
 
     @cached_property
@@ -73,15 +73,15 @@ class SettledChoice:
 
     @cached_property
     def _closing(self) -> list[Equation]:
-        """The rows that restrict the configuration, in the joints' own speeds."""
+        """Rows that restrict the configuration, in the joints' own speeds."""
         own = self.open.own.system.speeds
         return [shortest(row, own, self._probe) for row in self.open.closing]
 
     def step(self) -> Quantity:
-        """The largest residual of configuration, that of motion; [t, q, u] with q after one step of Newton's method.
+        """Return the largest residuals of configuration and motion, then [t, q, u] after one Newton step in q.
 
-        The step is the least change s of the joints' own speeds that takes the residual phi away as far as it is
-        linear, s = A^T y with A A^T y = -phi.
+        The step s in the joints' own speeds is the minimum-norm solution of the linearized residual: s = A^T y, A A^T y
+        = -phi.
         """
         eqs, own, rows = self.open, self.open.own, [self._closing[k] for k in self._independent]
         gram = _products([row.coefficients for row in rows])
@@ -97,7 +97,7 @@ class SettledChoice:
         return self.open.system.arena.lift(x)
 
     def _largest(self, values: Iterable[Any]) -> Expr:
-        """max |x|, by pairs of pairs, which a processor finds side by side; NaN where some is."""
+        """Return max |x|; NaN if a value is NaN. Pairwise, so that a processor computes pairs in parallel lanes."""
         left = [absolute(self._lift(x)) for x in values] or [self._lift(0.0)]
         while len(left) > 1:
             left = [
@@ -108,7 +108,7 @@ class SettledChoice:
 
     @cached_property
     def _independent(self) -> list[int]:
-        """The closing rows that do not follow from the others."""
+        """Indices of the closing rows that are independent."""
         if self.near is None:
             return [*range(len(self._closing))]
         own, choice = self.open.own.system.speeds, replace(self.open.model.speed_choice, near=self.near)
@@ -116,12 +116,12 @@ class SettledChoice:
         return sorted(pivot_columns(np.ascontiguousarray(there.rows(there.q).T)))
 
     def consequences(self) -> Quantity:
-        """What holds at q and the independent speeds, then q and u.
+        """Return measures of how well the selection suits a state, then [q, u] with the dependent speeds computed.
 
-        The largest residual of the configuration; the smallest pivot of A_d, factored orthogonally, over the longest
-        column of A; the largest entry of D; what the rows leave of a motion with irregular independent speeds, over
-        that column, which is nothing as long as the divisors of D have lost no digits and rows that were left out
-        follow from the others; and [q, u] with the dependent speeds that follow.
+        The first two measures are the largest configuration residual, and the smallest pivot of an orthogonal
+        factorization of A_d over the length of the longest column of A. Then follow the largest entry of D, and the
+        largest entry of A u over that length, for irregular independent speeds. This residual vanishes as long as the
+        divisors of D have lost no digits and the rows that were left out are redundant.
         """
         eqs, embedding, n = self.open, self.embedding, len(self.open.u)
         rows = [row.coefficients for row in self._rows]
@@ -151,7 +151,7 @@ def _residual(row: Equation) -> Expr:
 
 
 def _products(vectors: Sequence[Mapping[int, Any]]) -> dict[tuple[int, int], Any]:
-    """Products of each two vectors, entries (i, j) with j <= i."""
+    """Return the products of each pair of vectors, as entries (i, j) with j <= i."""
     return {(i, j): _product(vectors[i], vectors[j]) for i in range(len(vectors)) for j in range(i + 1)}
 
 

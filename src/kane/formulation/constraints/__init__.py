@@ -1,1 +1,1 @@
-"""Constraints: their rows, elimination by structure, dependent speeds and their embedding on the graph."""
+"""Constraints: their rows, structural elimination, dependent speeds and their symbolic embedding."""

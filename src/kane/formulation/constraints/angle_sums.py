@@ -1,4 +1,4 @@
-"""Sines and cosines of sums of angles, found in the products that rotations about parallel axes make of them."""
+"""Sines and cosines of sums of angles, recognized in the products that rotations about parallel axes produce."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kane.expression.traverse import reachable, rebuild, substitute
 
 
 class Product(NamedTuple):
-    """sign times f(x) g(y), where f and g are sine or cosine, sines first."""
+    """sign * f(x) * g(y), where f and g are sine or cosine, sines first."""
 
     sign: int
     first: Expr
@@ -20,10 +20,13 @@ class Product(NamedTuple):
 
 
 def gathered(roots: Sequence[Expr]) -> tuple[list[Expr], dict[Expr, Expr]]:
-    """The roots with sin(x + y) for sin x cos y + cos x sin y, and so on; what each such node stands for.
+    """Replace sums of products such as sin x cos y + cos x sin y by sin(x + y) in expressions.
 
-    What is derived from the gathered form is short: d/dt cos(x + y) = -(x' + y') sin(x + y). Put back, it takes no
-    further sine: the products are there.
+    Derivatives of the gathered form are short: d/dt cos(x + y) = -(x' + y') sin(x + y). Substituting the returned
+    products then adds no new sine or cosine, because the products exist already.
+
+    Returns:
+        The roots in gathered form; for each sine or cosine of a sum, the products that it replaces.
     """
     image: dict[Expr, Expr] = {}
     products: dict[Expr, Expr] = {}
@@ -45,7 +48,7 @@ def gathered(roots: Sequence[Expr]) -> tuple[list[Expr], dict[Expr, Expr]]:
 
 
 def _sum_of_angles(node: Expr) -> tuple[int, Expr, Expr, Expr] | None:
-    """Sign and sine or cosine that a sum of two products is; the cosine or sine of the same angle, and what it is."""
+    """Recognize sign * sin or cos of a sum of angles; add the other function of that angle, and its products."""
     if node.op not in (ADD, SUB):
         return None
     a, b = (_product(x) for x in node.args)

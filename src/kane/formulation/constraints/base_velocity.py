@@ -1,9 +1,11 @@
-"""The velocity of a link along its own axes in the place of three slides whose speeds are dependent.
+"""Use the velocity of a link along its own axes instead of three dependent speeds of sliding joints.
 
-What wheels ask of a vehicle does not depend on where it stands and which way it heads. Written in the speeds of slides
-on the ground every velocity is turned by the heading all the same. Where the speeds of three slides at right angles are
-dependent ones, anything that they determine may take their place, and M and bias of the independent speeds stay what
-they are: here the velocity of O_K of a link that the slides carry, along the axes of its frame K.
+Wheel constraints of a vehicle depend neither on its position nor on its heading. In the speeds of joints that slide on
+the ground, all velocities are nevertheless rotated by the heading.
+
+If three sliding speeds along perpendicular axes are dependent, other quantities that they determine may replace them: M
+and bias of the independent speeds do not change. Here the replacement is the velocity of O_K of a link that the sliding
+joints carry, along the axes of its frame K.
 """
 
 from __future__ import annotations
@@ -28,12 +30,12 @@ from kane.formulation.tree.system import System
 from kane.geometry.scalars import is_zero
 from kane.model.model import Model
 
-# Rows are those of a rotation where their products with each other are those of unit vectors but for this.
+# A matrix Q counts as a rotation if the entries of Q Q^T - 1 are below this value.
 ROUNDING = 1e-11
 
 
 class Based(NamedTuple):
-    """A system with the velocity of a link in the place of three speeds, under the same columns, and rows in it."""
+    """A system with a link's velocity in the columns of three speeds, and constraint rows in this system."""
 
     system: System
     rows: Sequence[Equation]
@@ -42,10 +44,11 @@ class Based(NamedTuple):
 def least_base(
     rows: Sequence[Equation], dependent: Collection[int], system: System, model: Model, probe: Probe
 ) -> Based | None:
-    """The link whose velocity makes the rows shortest; None where those of the joints' own speeds are.
+    """Find the link whose velocity makes the rows shortest; None if they are shortest in the joints' own speeds.
 
     Args:
-        rows: that give the dependent speeds, those of these columns, in the joints' own.
+        rows: rows that give the dependent speeds, in the joints' own speeds.
+        dependent: columns of the dependent speeds.
     """
     names = [row.name for row in rows]
     best, least = None, operations(rows)
@@ -58,7 +61,7 @@ def least_base(
 
 
 def _with_velocity_of_links(system: System, dependent: set[int], model: Model, probe: Probe) -> Iterator[System]:
-    """From the ground on, of each link that three slides carry, as long as it is the only one."""
+    """Yield the system for each link on three sliding joints, outward from the ground up to the first branch."""
     if not system.speeds.are_natural:
         return
     v = origin_velocities(system, angular_velocities(system))
@@ -80,7 +83,7 @@ def _with_velocity_of_links(system: System, dependent: set[int], model: Model, p
 
 
 def _slides(system: System, index: int) -> list[int]:
-    """Columns of the speeds by which a link does not turn."""
+    """Return the columns of the speeds by which a link translates without turning."""
     speeds = system.speeds
     columns = zip(system.columns(index), system.steps[index].w_u, strict=True)
     return [next(iter(speeds.C[k])) for k, w in columns if all(map(is_zero, w))]
@@ -89,7 +92,7 @@ def _slides(system: System, index: int) -> list[int]:
 def _based(
     system: System, index: int, slides: Sequence[int], velocity: tuple[list[list[Expr]], list[Expr]], model: Model
 ) -> System:
-    """With v = Q w + rest of the slides' speeds w, so that w = Q^T (v - rest)."""
+    """Return the system with v = Q w + rest instead of the sliding speeds w, so that w = Q^T (v - rest)."""
     speeds, arena, (Q, rest) = system.speeds, system.arena, velocity
     names, u = [leaf.name for leaf in speeds.u], list(speeds.u)
     own = dict(zip(names, speeds.u, strict=True))

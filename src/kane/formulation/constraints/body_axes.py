@@ -1,13 +1,13 @@
-"""Rows of a point that a contact holds, along the axes of its body: fewer operations than along those of the ground.
+"""Rows of a point held by a contact, along the axes of its body: fewer operations than along axes of the ground.
 
-Three rows d_i . v = 0, with d_1, d_2, d_3 unit vectors at right angles fixed in the ground, hold the velocity v of a
-point. So do its measure numbers V along the axes of the frame K of the link that the point is fixed in. With d_i along
-these axes
+Three rows d_i . v = 0, with perpendicular unit vectors d_1, d_2, d_3 fixed in the ground, hold the velocity v of a
+point at zero. So do its measure numbers V along the axes of the frame K of the link that the point is fixed in. With
+d_i expressed along these axes,
 
     d_i . v = d_i . V,   d(d_i . v)/dt = d_i . (dV/dt + w x V),
 
-so that the forces of the rows are d_i . f, with f those of the rows V. There the inertia of the link itself is
-constant, and the velocities are those of the recursion.
+so that the forces of the rows are d_i . f, where f are the forces of the rows V. In K the inertia of the link is
+constant, and the recursion gives the velocities directly.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from kane.model.body import VELOCITY, Measure
 
 
 class Turned(NamedTuple):
-    """Rows along other axes.
+    """Rows along the axes of a link.
 
     Attributes:
-        rows: along these.
-        directions: d_i along these axes, of each row that they stand for.
+        rows: rows V along these axes.
+        directions: d_i of each original row, expressed along these axes.
     """
 
     rows: tuple[Equation, ...]
@@ -45,11 +45,11 @@ class Turned(NamedTuple):
 
 
 class SolvedRows(NamedTuple):
-    """Rows as they are solved for, in place of others.
+    """Rows in the form in which they are solved, some along other axes than declared.
 
     Attributes:
-        rows: all of them.
-        turned: those along other axes, by the places where they begin.
+        rows: all rows.
+        turned: rows along other axes, by the position of the first one.
     """
 
     rows: list[Equation]
@@ -57,7 +57,7 @@ class SolvedRows(NamedTuple):
 
     @classmethod
     def of(cls, rows: Sequence[Equation], held: Mapping[int, CandidateEquations], system: System) -> SolvedRows:
-        """In place of these rows, among which those of candidates that are held begin at these places."""
+        """Return the solver's form of rows; ``held`` has fully active constraints by the place of their first row."""
         found, turned = list(rows), {}
         for place, c in held.items():
             own = in_body_axes(c, system)
@@ -66,7 +66,7 @@ class SolvedRows(NamedTuple):
         return cls(found, turned)
 
     def along_axes(self, values: Sequence[Any]) -> list[Any]:
-        """What these rows say, of what those say that they stand for."""
+        """Transform values of the original rows into values of these rows."""
         found = list(values)
         for place, own in self.turned.items():
             given = tuple(values[place : place + 3])
@@ -74,7 +74,7 @@ class SolvedRows(NamedTuple):
         return found
 
     def back(self, forces: Sequence[Any]) -> list[Any]:
-        """The forces of the rows that they stand for, of those of these rows."""
+        """Transform forces of these rows into forces of the original rows."""
         found = list(forces)
         for place, own in self.turned.items():
             given = tuple(forces[place : place + 3])
@@ -83,7 +83,7 @@ class SolvedRows(NamedTuple):
 
 
 def in_body_axes(c: CandidateEquations, system: System) -> Turned | None:
-    """The rows of a candidate that is held; None where they hold no point, or are shorter as they are."""
+    """Return a fully active constraint's rows in body axes; None if they hold no point or are shorter as declared."""
     motions = [row.motion for row in c.declared if row.motion is not None]
     measures = [leaf for leaf in leaves(motions) if leaf.op == MEASURE]
     points = {(x.data.kind, x.data.body, x.data.point, x.data.direction_body) for x in measures}
@@ -107,8 +107,9 @@ def in_body_axes(c: CandidateEquations, system: System) -> Turned | None:
 
 
 def _directions(motions: Sequence[Expr], measures: Sequence[Expr]) -> Any:
-    """Of three motions that are velocities of one point, each along a direction, these directions as they are fixed in
-    the ground; None where they are not at right angles, or the motions are more than that.
+    """Return the directions along which three motions are velocities of one point, fixed in the ground.
+
+    Return None if the directions are not perpendicular, or if a motion contains other terms.
     """
     try:
         shares, rest = linear_coefficients(motions, measures)

@@ -1,4 +1,4 @@
-"""Rows of the constraints that come and go, behind those of the permanent ones."""
+"""Rows of the intermittent constraints, placed after the rows of the permanent constraints."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from kane.progress import stage
 
 @dataclass(frozen=True)
 class CandidateEquations:
-    """A constraint that may be imposed and deleted, in the speeds u.
+    """An intermittent constraint, which may be imposed and deleted, in the speeds u.
 
     Attributes:
-        candidate: what it was made of.
-        normal: the row along the gap, whose configuration is the gap; None without a gap.
-        tangents: the rows beside it.
-        numbers: gap, on, off, static and kinetic friction, restitution; zero where there is none.
+        candidate: the declared constraint.
+        normal: row along the gap, whose configuration is the gap; None without a gap.
+        tangents: the other rows, such as slip velocities.
+        numbers: gap, on, off, static and kinetic friction, restitution; zero for undeclared quantities.
     """
 
     candidate: Candidate
@@ -39,17 +39,17 @@ class CandidateEquations:
 
     @property
     def name(self) -> str:
-        """Of the candidate."""
+        """Name of the intermittent constraint."""
         return self.candidate.name
 
     @property
     def rows(self) -> tuple[Equation, ...]:
-        """The normal row, where there is one, then the tangents."""
+        """The normal row, if there is one, then the tangents."""
         return self.tangents if self.normal is None else (self.normal, *self.tangents)
 
     @property
     def declared(self) -> tuple[Row, ...]:
-        """What the rows were made of: tangents along which nothing can move have none."""
+        """The declared rows that have an equation; tangents along which nothing can move have none."""
         names = {row.name for row in self.rows}
         return tuple(row for row in self.candidate.rows if f"{self.name}: {row.name}" in names)
 
@@ -60,12 +60,13 @@ class CandidateEquations:
 def candidate_equations(
     candidates: Sequence[Candidate], system: System, probe: Probe
 ) -> tuple[CandidateEquations, ...]:
-    """The equations of all candidates but those whose gap no speed changes, as between a robot's base and its floor.
+    """Return the equations of all intermittent constraints.
 
-    Tangents along which nothing can move are left out.
+    Constraints whose gap no speed changes, such as that between a robot's base and its floor, are left out. So are
+    tangents along which nothing can move.
 
     Raises:
-        ModelError: no row of a candidate without a gap restricts anything.
+        ModelError: a constraint without a gap restricts nothing, or a row is not linear in the speeds.
     """
     rows, found = PointRows(system), []
     for k, c in enumerate(candidates, 1):
@@ -75,10 +76,10 @@ def candidate_equations(
 
 
 def left_out(candidates: Sequence[Candidate], found: Sequence[CandidateEquations]) -> list[str]:
-    """What to say of candidates that have no equations."""
+    """Return the note on intermittent constraints without equations, or an empty list."""
     kept = {c.name for c in found}
     names = [repr(c.name) for c in candidates if c.name not in kept]
-    return [f"{', '.join(names)} left out: no speed changes the gap, what it is between cannot move"] if names else []
+    return [f"{', '.join(names)} left out: no speed changes the gap, so it can neither open nor close"] if names else []
 
 
 def _equations(c: Candidate, rows: PointRows, probe: Probe) -> CandidateEquations | None:
@@ -89,12 +90,12 @@ def _equations(c: Candidate, rows: PointRows, probe: Probe) -> CandidateEquation
     tangents = [rows.equation(row, f"{c.name}: {row.name}") for row in c.tangents]
     moving = tuple(replace(row, configuration=None) for row in tangents if _moves(row, probe))
     if normal is None and not moving:
-        raise ModelError(f"{c.name!r} restricts nothing: no speed changes what it shall hold; take it out")
+        raise ModelError(f"{c.name!r} restricts nothing: no speed changes its rows; take it out")
     for row in (*moving, *(() if normal is None else (normal,))):
         if not row.linear:
             raise ModelError(
-                f"{row.name!r} is not linear in the speeds, as what comes and goes must be; declare it by "
-                "Model.constrain, where it holds for good"
+                f"{row.name!r} is not linear in the speeds, as rows of contacts, stops, latches, sticks and switches "
+                "must be; declare it by Model.constrain, as a permanent constraint"
             )
     if c.bilateral:
         declared = {f"{c.name}: {row.name}": row for row in c.tangents}
@@ -107,5 +108,5 @@ def _equations(c: Candidate, rows: PointRows, probe: Probe) -> CandidateEquation
 
 
 def _moves(row: Equation, probe: Probe) -> bool:
-    """Whether some speed changes what the row says."""
+    """Return whether some speed changes the row's residual."""
     return not np.all(np.abs(probe.anywhere(list(row.coefficients.values()))) <= ROUNDING)

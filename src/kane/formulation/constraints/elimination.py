@@ -1,4 +1,4 @@
-"""Sparse elimination of linear equations on the graph, by structure: what is a number is divided by first."""
+"""Symbolic sparse elimination of linear equations; constant pivots come first."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from kane.expression.traverse import leaves
 from kane.formulation.tree.probe import Probe
 from kane.geometry.scalars import is_zero
 
-# A coefficient smaller than this, beside ones of order one, is zero but for round-off.
+# A coefficient below this value counts as zero where others are of order one.
 NEGLIGIBLE = 1e-11
 
 
 @dataclass(frozen=True)
 class LinearRow:
-    """sum over columns of coefficients[j] x_j + rest = 0, under a name."""
+    """Named equation: sum over columns of coefficients[j] x_j + rest = 0."""
 
     name: str
     coefficients: dict[int, Any]
@@ -33,10 +33,9 @@ class Elimination:
     """Rows in triangular form.
 
     Attributes:
-        solved: pairs of an unknown and the row that gives it, in the order of elimination: later unknowns stand in
-            earlier rows.
-        left: rows in which no unknown is left.
-        pivots: what was divided by and is not a number.
+        solved: unknowns and the rows that give them, in the order of elimination; earlier rows contain later unknowns.
+        left: rows without unknowns.
+        pivots: divisors that are not constants.
     """
 
     solved: list[tuple[int, LinearRow]]
@@ -44,7 +43,7 @@ class Elimination:
     pivots: list[Expr]
 
     def values(self) -> dict[int, LinearRow]:
-        """Each unknown by columns that are not unknown: x_p = coefficients . x + rest."""
+        """Return each unknown p in terms of the known columns: x_p = coefficients . x + rest."""
         known: dict[int, LinearRow] = {}
         for p, row in reversed(self.solved):
             total: dict[int, Any] = {}
@@ -65,16 +64,19 @@ class Elimination:
 def eliminate(
     rows: Sequence[LinearRow], unknowns: Collection[int], probe: Probe, *, exact: bool = False
 ) -> Elimination:
-    """Triangular form of linear equations in some of their columns.
+    """Bring linear equations into triangular form in some of their columns.
 
-    Pivots are numbers while there are any, then functions of parameters, then the rest; among equals the one that fills
-    in least (Markowitz 1957), then the last unknown. Where only the rest are left, blocks that are orthogonal matrices
-    are multiplied by their transposes first: a velocity given along the axes of a body that turns needs no divisor. Two
-    rows in the same two unknowns, the loop of a plane, are solved by their determinant, which vanishes only where they
-    are singular, while the coefficients that a pivot divides by vanish elsewhere too.
+    Pivots are constants first, then functions of parameters, then functions of the state. Among equal kinds the pivot
+    with the least fill-in is taken (Markowitz 1957), then the last unknown. Before a state-dependent pivot is used,
+    blocks that are orthogonal matrices are multiplied by their transposes. A velocity along the axes of a rotating body
+    then needs no divisor. Two rows with the same two unknowns (a planar loop) are solved by their determinant, which
+    vanishes only if they are singular. Single coefficients, as pivots, vanish elsewhere, too.
 
     Args:
-        exact: stop where only pivots are left that depend on the state and may vanish.
+        rows: equations to eliminate.
+        unknowns: columns to solve for.
+        probe: decides which coefficients vanish.
+        exact: stop if all remaining pivots depend on the state, because they may vanish.
     """
     work, wanted = list(rows), set(unknowns)
     found = Elimination([], [], [])
@@ -123,7 +125,7 @@ def _pivot(rows: Sequence[LinearRow], wanted: set[int], probe: Probe) -> tuple[i
 
 
 def _pair(rows: Sequence[LinearRow], wanted: set[int], probe: Probe) -> tuple[LinearRow, LinearRow, int, int] | None:
-    """Two rows whose only unknowns are the same two; None where one row has a single one, which goes first."""
+    """Find two rows whose only unknowns are the same two; None if a row has a single unknown, which is solved first."""
     alike: dict[tuple[int, ...], list[LinearRow]] = {}
     for row in rows:
         columns = tuple(sorted(wanted & row.coefficients.keys()))
@@ -141,7 +143,7 @@ def _pair(rows: Sequence[LinearRow], wanted: set[int], probe: Probe) -> tuple[Li
 def _solved_pair(
     found: Elimination, rows: Sequence[LinearRow], pair: tuple[LinearRow, LinearRow, int, int]
 ) -> list[LinearRow]:
-    """Two rows solved for two unknowns (Cramer), and put into the other rows, which are returned."""
+    """Solve two rows for two unknowns by Cramer's rule, and return the other rows with these unknowns eliminated."""
     a, b, p, s = pair
     x, y = a.coefficients, b.coefficients
     determinant = x[p] * y[s] - x[s] * y[p]
@@ -157,16 +159,16 @@ def _solved_pair(
 
 
 def _kind(c: Any) -> int:
-    """0 for a number, 1 for a function of parameters, 2 for one of the state."""
+    """Return 0 for a constant, 1 for a function of parameters, 2 for a function of the state."""
     if not isinstance(c, Expr) or c.is_constant:
         return 0
     return 1 if all(leaf.op == PARAMETER for leaf in leaves([c]) if not leaf.is_constant) else 2
 
 
 def _turned(rows: Sequence[LinearRow], wanted: set[int], probe: Probe) -> list[LinearRow] | None:
-    """The rows, those with an orthogonal block Q in two or three unknowns multiplied by Q^T; None where there is none.
+    """Multiply rows with an orthogonal block Q in two or three unknowns by Q^T; return None without one.
 
-    Whether Q^T Q = 1 is seen in numbers, parameters not at their defaults; that makes it so at every state.
+    Q^T Q = 1 is tested numerically at a random state and random parameters; if it holds there, it holds at every state.
     """
     alike: dict[tuple[int, ...], list[tuple[int, np.ndarray]]] = {}
     for r, row in enumerate(rows):
@@ -186,7 +188,7 @@ def _turned(rows: Sequence[LinearRow], wanted: set[int], probe: Probe) -> list[L
 
 
 def _times_transpose(rows: Sequence[LinearRow], members: Sequence[int], block: Sequence[int]) -> list[LinearRow]:
-    """The rows, those of an orthogonal block Q multiplied by Q^T."""
+    """Return the rows, with the rows of an orthogonal block Q multiplied by Q^T."""
     done = list(rows)
     for r, j in zip(members, block, strict=True):
         coefficients: dict[int, Any] = {j: 1.0}
@@ -203,7 +205,7 @@ def _times_transpose(rows: Sequence[LinearRow], members: Sequence[int], block: S
 
 
 def _without(row: LinearRow, p: int, by: LinearRow) -> LinearRow:
-    """The row with unknown p eliminated."""
+    """Return the row with unknown p eliminated."""
     factor = row.coefficients[p] / by.coefficients[p]
     coefficients = {j: c for j, c in row.coefficients.items() if j != p}
     for j, c in by.coefficients.items():

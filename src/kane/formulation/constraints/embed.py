@@ -1,4 +1,4 @@
-"""How the constraints of a model are embedded: on the graph, where dependent speeds can be chosen once for all."""
+"""Embedding of a model's constraints: symbolic if dependent speeds can be selected once, otherwise numerical."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from kane.model.model import Model
 
 
 def embed(constraints: Sequence[Equation], system: System, model: Model, probe: Probe, t: Expr) -> Embedding:
-    """Embed constraints on the graph, if named dependent speeds or a state ask for it or no state-dependent divisor is
-    needed, and else in numbers.
+    """Embed constraints symbolically or numerically.
+
+    They are embedded symbolically if no state-dependent divisor is needed, or if the model names dependent speeds or a
+    state.
 
     Raises:
         ModelError: constraints contradict each other, the named speeds cannot be the dependent ones, or the state does
@@ -40,8 +42,8 @@ def embed(constraints: Sequence[Equation], system: System, model: Model, probe: 
     if not all(row.linear for row in constraints):
         if dependent or choice.near:
             raise ModelError(
-                "dependent speeds cannot be chosen once for all where a motion constraint is not linear in the speeds "
-                f"({next(row.name for row in constraints if not row.linear)!r}); leave their choice to each state"
+                "dependent speeds cannot be chosen once if a motion constraint is not linear in the speeds "
+                f"({next(row.name for row in constraints if not row.linear)!r}); let kane choose them at each state"
             )
         return InNumbers(model.name)
     rows = [_row(c, speeds) for c in constraints]
@@ -61,7 +63,7 @@ def embed(constraints: Sequence[Equation], system: System, model: Model, probe: 
 
 
 def _near(constraints: Sequence[Equation], system: System, model: Model, probe: Probe, t: Expr) -> OnGraph:
-    """The embedding by the dependent speeds and the rows that are chosen at a state."""
+    """Return the embedding by the dependent speeds and the rows that are selected at a state."""
     rows = [shortest(c, system.speeds, probe) for c in constraints]
     state = NearState(rows, system.speeds, model.speed_choice, probe, t)
     chosen, there = state.choose(), state.at(state.q)
@@ -76,7 +78,7 @@ def _near(constraints: Sequence[Equation], system: System, model: Model, probe: 
 
 
 def _by_base(based: Based, dependent: Sequence[int], speeds: Speeds, probe: Probe, t: Expr) -> OnGraph:
-    """The embedding in the joints' own speeds that follows from the one in a system with a base velocity."""
+    """Return the embedding in the joints' own speeds that follows from one with a base velocity."""
     its = based.system.speeds
     inner = _by_remainders(based.rows, dependent, its, probe, t)
     changes = [weighted_sum(row, its.udot, rest) for row, rest in zip(its.C, its.a_t, strict=True)]
@@ -94,12 +96,12 @@ def _by_base(based: Based, dependent: Sequence[int], speeds: Speeds, probe: Prob
 
 
 def embed_dependent(constraints: Sequence[Equation], system: System, model: Model, probe: Probe, t: Expr) -> OnGraph:
-    """Embed constraints that are linear in the speeds by the dependent ones that the model names.
+    """Embed constraints that are linear in the speeds by the dependent speeds that the model names.
 
-    Where some rows imply the others, the state near which the model's choice is says which are left out.
+    If some rows imply others, the state near which the selection is made determines the rows to leave out.
 
     Raises:
-        ModelError: there is no such state, or as ``NearState.choose``.
+        ModelError: no state is given although rows are redundant, or as ``NearState.choose``.
     """
     choice, speeds = model.speed_choice, system.speeds
     if choice.near is not None:
@@ -107,8 +109,8 @@ def embed_dependent(constraints: Sequence[Equation], system: System, model: Mode
     rows = [shortest(c, speeds, probe) for c in constraints]
     if len(rows) != len(choice.dependent):
         raise ModelError(
-            f"{len(choice.dependent)} speeds of {model.name!r} are dependent by {len(rows)} constraint equations, of "
-            "which some imply the others; give near=kane.assemble(equations, ...), a state that says which"
+            f"{len(choice.dependent)} dependent speeds of {model.name!r} do not match {len(rows)} constraint rows; "
+            "name as many speeds or, if some rows are redundant, give near=kane.assemble(equations, ...)"
         )
     names = [leaf.name for leaf in speeds.u]
     columns = [names.index(name) for name in choice.dependent]
@@ -120,10 +122,10 @@ def embed_dependent(constraints: Sequence[Equation], system: System, model: Mode
 def _by_remainders(
     kept: Sequence[Equation], dependent: Sequence[int], speeds: Speeds, probe: Probe, t: Expr
 ) -> OnGraph:
-    """The embedding by dependent speeds that these rows give.
+    """Return the embedding by the dependent speeds that these rows give.
 
-    The rows' remainders go through the same elimination, as a column of their own: shorter than the derivatives of its
-    quotients.
+    The rows' remainders pass through the same elimination as an additional column. The result is shorter than the
+    derivatives of quotients.
     """
     last = len(speeds.u)
     rows = [_row(c, speeds) for c in kept]
@@ -135,7 +137,7 @@ def _by_remainders(
 def _on_graph(
     found: Elimination, redundant: Sequence[str], speeds: Speeds, t: Expr, remainder: int | None = None
 ) -> OnGraph:
-    """The embedding that an elimination gives; e_t stands in a column of its own, or is the derivative of u_d."""
+    """Return the embedding of an elimination; e_t is the column ``remainder``, or else the derivative of u_d."""
     values, lift = found.values(), t.arena.lift
     rows = {p: {j: lift(c) for j, c in row.coefficients.items()} for p, row in sorted(values.items())}
     D = {p: {j: c for j, c in row.items() if j != remainder} for p, row in rows.items()}
@@ -153,14 +155,14 @@ def _on_graph(
 
 
 def _row(c: Equation, speeds: Speeds) -> LinearRow:
-    """A u + b = 0."""
+    """Return A u + b = 0 as a row to be eliminated."""
     return LinearRow(c.name, dict(c.coefficients), substitute([c.motion], {x: x.arena.zero for x in speeds.u})[0])
 
 
 def _redundant(
     left: Sequence[LinearRow], names: Sequence[str], probe: Probe, dependent: Sequence[str]
 ) -> list[str] | None:
-    """Names of rows without unknowns, which the others imply; None where a row still restricts a speed."""
+    """Return the names of redundant rows, which have no unknowns; None if a row still restricts a speed."""
     implied = []
     for row in left:
         others = [j for j, c in row.coefficients.items() if not abs(probe.anywhere([c])[0]) <= ROUNDING]
@@ -168,8 +170,8 @@ def _redundant(
             return None
         if others:
             raise ModelError(
-                f"the speeds {', '.join(dependent)} are not enough to be the dependent ones: the constraint "
-                f"{row.name!r} still restricts {', '.join(names[j] for j in others)}; name one of these too"
+                f"the speeds {', '.join(dependent)} are too few dependent speeds: the constraint "
+                f"{row.name!r} still restricts {', '.join(names[j] for j in others)}; name one of these, too"
             )
         if abs(probe([row.rest])[0]) > ROUNDING:
             raise ModelError(
@@ -184,6 +186,6 @@ def _require_all(dependent: Sequence[str], solved: Sequence[str]) -> None:
     spare = [name for name in dependent if name not in solved]
     if spare:
         raise ModelError(
-            f"the constraints do not determine {', '.join(spare)} as dependent speeds; leave out what can be chosen "
-            "freely"
+            f"the constraints do not determine {', '.join(spare)} as dependent speeds; leave out speeds that can be "
+            "chosen freely"
         )

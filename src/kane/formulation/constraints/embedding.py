@@ -1,4 +1,4 @@
-"""The contract of embeddings, how dependent speeds follow from independent ones, and its three members."""
+"""Embeddings: elimination of dependent speeds. Their contract and its three kinds."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ from kane.formulation.tree.system import System
 from kane.geometry.scalars import is_zero
 from kane.native.header import AFRESH, FIXED, KEPT, UNCHOSEN
 
-# Where there are expressions: what one udot and qdot take, and of what there are counts.
+# Embeddings with expressions: programs that give udot and qdot, and programs in tables of operation counts.
 EVALUATED = ("forward", "kinematics")
 COUNTED = ("inverse", "forward", "mass_matrix", "bias", "kinematics")
 
 
 class Choice(NamedTuple):
-    """Who chooses dependent speeds, as native code reads it; the words are those of ``kane.native.header``.
+    """Mode of the speed selection, as native code reads it; the constants are those of ``kane.native.header``.
 
     Attributes:
-        alone: mode of calls that stand alone.
-        in_runs: mode of calls in a run: with KEPT settling makes the choice, in its stage, which rhs then shares.
-        rank: number of dependent speeds; UNCHOSEN where each state has its own.
+        alone: mode of single calls outside of runs.
+        in_runs: mode of calls within a run. With KEPT, the projection selects the speeds and stores them in its
+            constants, which rhs shares.
+        rank: number of dependent speeds; UNCHOSEN if they are selected at each state.
     """
 
     alone: int
@@ -40,19 +41,20 @@ class Choice(NamedTuple):
 
 
 class Embedding(ABC):
-    """u_d = D u_i + e, and udot_d = D udot_i + e_t: dependent speeds d by the independent ones i.
+    """Dependent speeds d in terms of the independent speeds i: u_d = D u_i + e, and udot_d = D udot_i + e_t.
 
-    Its methods raise a ModelError that says how to get expressions where there are none.
+    If there are no expressions, the methods raise a ModelError that says how to get them.
 
     Attributes:
-        D: rows of D by dependent column, {independent column: coefficient}, of a choice made once for all.
-        u, udot: dependent speeds and accelerations, by their leaves, in independent ones.
-        redundant: names of the rows that the others imply; where the choice was made near a state, as long as it is
-            regular: a run records and checks what is left of these rows too.
-        fails_where: expressions that were divided by; where one vanishes this choice of dependent speeds fails.
-        in_numbers: names of the programs that have no expressions: native code finds their values at each state.
-        evaluated: names of the programs that one udot and qdot take.
-        counted: names of those whose operations a table of counts shows; ``remark`` what such a table is of.
+        D: rows of D by dependent column, {independent column: coefficient}; empty if there is no permanent selection.
+        u, udot: expressions of the dependent speeds and accelerations in the independent ones, by leaf.
+        redundant: names of the redundant rows, which the other rows imply. For a selection made near a state they do so
+            at regular states only. A run records and checks their residuals, too.
+        fails_where: divisors; where one of them vanishes, this speed selection fails.
+        in_numbers: names of the programs without expressions, whose values native code computes at each state.
+        evaluated: names of the programs that one evaluation of udot and qdot takes.
+        counted: names of the programs in a table of operation counts.
+        remark: phrase that qualifies these counts, or an empty string.
 
     Source: Gillespie 2003, Eqs. 4-5, 44-46; Wampler, Buffington & Shu-hui 1985.
     """
@@ -70,42 +72,42 @@ class Embedding(ABC):
     @property
     @abstractmethod
     def choice(self) -> Choice:
-        """Who chooses the dependent speeds."""
+        """Mode of the speed selection."""
 
     @property
     @abstractmethod
     def note(self) -> str:
-        """How the constraints are embedded, and why."""
+        """Text for the user: how the constraints are embedded, and why."""
 
     @abstractmethod
     def forces(self, free: Sequence[Any]) -> list[Any]:
-        """F_i + D^T F_d on the independent speeds, zero at the dependent ones (Eq. 44)."""
+        """Return F_i + D^T F_d at the independent speeds, and zero at the dependent ones (Eq. 44)."""
 
     @abstractmethod
     def accelerations(self, udot: Sequence[Any]) -> Sequence[Any]:
-        """All accelerations, from those of the independent speeds."""
+        """Return all accelerations, given the independent ones."""
 
     @abstractmethod
     def mass(self, free: Sparse) -> Sparse:
-        """[1 D^T] M [1; D], entries (i, j) with j <= i (Eq. 45)."""
+        """Return [1 D^T] M [1; D] as entries (i, j) with j <= i (Eq. 45)."""
 
     @abstractmethod
     def coriolis(self, free: Entries, mass: Sparse, rates: Mapping[Expr, Expr]) -> Entries:
-        """[1 D^T] (C [1; D] + M [0; Ddot]), of C and M of all speeds; ``rates`` are those of q and t."""
+        """Return [1 D^T] (C [1; D] + M [0; Ddot]), given C and M of all speeds and the ``rates`` of q and t."""
 
     @abstractmethod
     def forward(self, route: Route) -> Sequence[Any]:
-        """udot of all speeds, in the inputs."""
+        """Return udot of all speeds as functions of the inputs."""
 
     @abstractmethod
     def known_accelerations(self, udot: Sequence[Expr], forward: Callable[[], Sequence[Expr]]) -> Sequence[Expr]:
-        """``forward()``, or the leaves ``udot`` where that has no expressions."""
+        """Return ``forward()``, or the leaves ``udot`` if there are no expressions of it."""
 
 
 @final
 @dataclass(frozen=True)
 class NoConstraints(Embedding):
-    """All speeds are independent: there are no rows, or the speeds of choice keep them by themselves."""
+    """All speeds are independent: there are no rows, or the user-defined speeds satisfy them identically."""
 
     choice = Choice(FIXED, FIXED, 0)
     D, u, udot = (MappingProxyType[Any, Any]({}) for _ in range(3))
@@ -135,15 +137,15 @@ class NoConstraints(Embedding):
 @final
 @dataclass(frozen=True)
 class OnGraph(Embedding):
-    """Dependent speeds are chosen once for all: all that is derived from them are expressions.
+    """Dependent speeds are selected once, symbolically: all quantities derived from them are expressions.
 
     Attributes:
         speeds: names of all speeds.
-        D, u, udot, redundant, fails_where: as of every Embedding.
+        D, u, udot, redundant, fails_where: as in every Embedding.
         remainders: e_t by dependent column.
-        divisors: values of ``fails_where`` at the state near which the choice was made.
-        based: a system with other dependent speeds under the same columns, and the same embedding in it, where M and
-            bias take fewer operations so.
+        divisors: values of ``fails_where`` at the state near which the selection was made.
+        based: a system with other dependent speeds in the same columns, and the same embedding in that system; None
+            unless M and bias take fewer operations in it.
     """
 
     speeds: tuple[str, ...]
@@ -165,15 +167,15 @@ class OnGraph(Embedding):
 
     @property
     def independent(self) -> tuple[int, ...]:
-        """Columns of u that remain."""
+        """Columns of the independent speeds in u."""
         return tuple(j for j in range(len(self.speeds)) if j not in self.D)
 
     @property
     def note(self) -> str:
-        found = f"on the graph, dependent are {', '.join(leaf.name for leaf in self.u)}"
+        found = f"symbolically, with the dependent speeds {', '.join(leaf.name for leaf in self.u)}"
         if self.divisors:
             values = ", ".join(f"{x:.3g}" for x in self.divisors)
-            found += f"; what is divided by (fails_where) is {values} at the state near which they were chosen"
+            found += f"; the divisors (fails_where) are {values} at the state near which these were chosen"
         return found
 
     def forces(self, free: Sequence[Any]) -> list[Any]:
@@ -196,7 +198,7 @@ class OnGraph(Embedding):
         return ways[all(counts[1][kind] <= counts[0][kind] for kind in ("mul", "add"))]
 
     def _at_once(self, free: Sparse) -> Sparse:
-        """Sums of D_ri M_rs D_sj: the fewest additions where few speeds are dependent."""
+        """Return the sums of D_ri M_rs D_sj: the fewest additions if few speeds are dependent."""
         total: Sparse = {}
         for (r, s), x in free.items():
             for i, a in self.D.get(r, {r: 1.0}).items():
@@ -207,7 +209,7 @@ class OnGraph(Embedding):
         return total
 
     def _by_halves(self, free: Sparse) -> Sparse:
-        """M [1; D] first: the fewest multiplications where many are."""
+        """Form M [1; D] first: the fewest multiplications if many speeds are dependent."""
         half: Sparse = {}
         for (r, s), x in free.items():
             for row, column in ((r, s), (s, r)) if r != s else ((r, s),):
@@ -239,10 +241,10 @@ class OnGraph(Embedding):
 @final
 @dataclass(frozen=True)
 class InNumbers(Embedding):
-    """Dependent speeds are chosen at each state, by native code: there are no expressions of what depends on them.
+    """Dependent speeds are selected numerically at each state, by native code; there are no expressions.
 
     Attributes:
-        model: its name.
+        model: name of the model.
     """
 
     model: str
@@ -255,14 +257,14 @@ class InNumbers(Embedding):
         ("constraints", "unconstrained"),
         ("unconstrained", "constraints", "configuration", "kinematics"),
     )
-    remark = "before constraints are embedded in numbers"
-    note = "any choice of dependent speeds fails somewhere, or needs divisors that depend on the state"
+    remark = "before constraints are embedded numerically"
+    note = "any fixed choice of dependent speeds fails somewhere, or needs divisors that depend on the state"
 
     def _refused(self, *_: Any, **__: Any) -> Any:
         raise ModelError(
-            f"the constraints of {self.model!r} are embedded in numbers, at each state ({self.note}): there are no "
-            "expressions to read; kane.formulate(model, near=kane.assemble(equations, q=..., fixed=[...])) chooses "
-            "dependent speeds that are good near a state, and has them, as has model.speeds(dependent=[...])"
+            f"the constraints of {self.model!r} are embedded numerically at each state ({self.note}): there are no "
+            "expressions; kane.formulate(model, near=kane.assemble(equations, q=..., fixed=[...])) derives "
+            "expressions that are valid near a state, as does model.speeds(dependent=[...])"
         )
 
     forces = accelerations = mass = coriolis = forward = _refused
@@ -272,7 +274,7 @@ class InNumbers(Embedding):
 
 
 def weighted_sum(coefficients: Mapping[int, Expr], values: Sequence[Any], rest: Any) -> Any:
-    """rest + sum of c_j x_j."""
+    """Return rest + sum of c_j x_j."""
     total = rest
     for j, c in coefficients.items():
         total = total + c * values[j]

@@ -1,10 +1,11 @@
-"""The order in which closed loops are eliminated one after the other: fronts, from what A and M may hold.
+"""Elimination order of closed loops: fronts, from the sparsity of A and M.
 
-A front is a few columns (speeds) that are eliminated together, the rows of A that hold the first of them, and the
-columns beyond that these rows or M tie them to; what is left of rows and of M goes to the front that eliminates the
-first of those. Where loops are chained or hang on one platform, fronts stay small however many loops there are.
+A front is a set of columns (speeds) that are eliminated together. It also holds the rows of A that are nonzero in these
+but in no earlier columns, and the later columns that these rows or M couple to them. The remaining rows and the
+remaining part of M pass to the front that eliminates the first of the later columns. If loops form a chain or share one
+platform, fronts stay small however many loops there are.
 
-Source: the multifrontal method, Duff & Reid 1983; columns in order of least degree, Tinney & Walker 1967.
+Source: multifrontal method, Duff & Reid 1983; columns in order of least degree, Tinney & Walker 1967.
 """
 
 from __future__ import annotations
@@ -12,19 +13,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-# Two fronts become one where that adds no more entries than this to the larger of both: each costs some 100 ns.
+# Two fronts are merged if that adds at most this many entries to the larger of both: a front costs about 100 ns.
 ADDED = 8
 
 
 @dataclass
 class Front:
-    """Some columns, eliminated together.
+    """Columns that are eliminated together.
 
     Attributes:
-        own: the columns eliminated here.
-        beyond: columns of later fronts that they are tied to.
-        rows: of A, those that hold a column of this front and of none before.
-        parent: the front that takes what is left; None for the last of a group of loops.
+        own: columns eliminated in this front.
+        beyond: columns of later fronts that are coupled to them.
+        rows: rows of A with a column of this front and no column of an earlier front.
+        parent: front that receives the remaining rows; None for the last front of a group of loops.
     """
 
     own: list[int]
@@ -34,12 +35,12 @@ class Front:
 
 
 def fronts(rows: Sequence[Iterable[int]], ties: Iterable[tuple[int, int]], n: int) -> list[Front]:
-    """The fronts of n columns, every one before its parent.
+    """Return the fronts of n columns, each before its parent.
 
     Args:
-        rows: which columns each row of A may hold.
+        rows: columns in which each row of A may be nonzero.
         ties: pairs of columns that M couples.
-        n: how many columns there are.
+        n: number of columns.
     """
     tied: list[set[int]] = [set() for _ in range(n)]
     for i, j in [*ties, *((i, j) for row in map(list, rows) for i in row for j in row)]:
@@ -56,7 +57,7 @@ def fronts(rows: Sequence[Iterable[int]], ties: Iterable[tuple[int, int]], n: in
 
 
 def _by_least_degree(tied: list[set[int]]) -> list[Front]:
-    """One front for each column, that with the fewest ties first; what it is tied to is then tied together."""
+    """Return one front for each column, always the one with the fewest ties; then tie its neighbours to each other."""
     left, made = set(range(len(tied))), []
     while left:
         j = min(left, key=lambda j: (len(tied[j]), j))
@@ -75,7 +76,7 @@ def _by_least_degree(tied: list[set[int]]) -> list[Front]:
 
 
 def _merged(made: list[Front]) -> list[Front]:
-    """Fronts that cost no more together, each at the place of its last."""
+    """Merge fronts that cost no more together, each at the position of the last."""
     gone: dict[int, Front] = {}
     for front in made:
         parent = front.parent

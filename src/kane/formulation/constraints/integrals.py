@@ -1,10 +1,10 @@
-"""What a row of the motion is the time derivative of: what it holds in the configuration, but for a constant.
+"""Integrals of motion rows: a configuration expression whose time derivative is the row.
 
-Rates of coordinates and velocities of points along fixed directions are derivatives of coordinates and positions. What
-is left of a row without these, such as an angular velocity about an axis that does not turn, may be a sum of rates.
-Whatever is found is checked: its time derivative is the row, at a state picked at random. Where nothing is found a row
-holds the motion alone: it is nonholonomic, or integrable together with others only, as angular velocities in space are,
-or its integral is of another form.
+Coordinate rates and point velocities along fixed directions are derivatives of coordinates and positions. The rest of a
+row, such as an angular velocity about an axis of fixed direction, may be a sum of rates. Every integral is checked: at
+a random state its time derivative must equal the row. Without an integral, a row holds the motion alone. Then it is
+nonholonomic, or its integral has another form, or it is integrable only together with other rows (angular velocities in
+space).
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ from kane.formulation.tree.system import System
 from kane.model.body import CONFIGURATION_KINDS, POSITION, VELOCITY
 from kane.model.constraints import Row
 
-# Factors of rates are found from values at states: short decimal numbers.
+# Factors of rates are fitted at sample states, then rounded to this number of decimals.
 DECIMALS = 12
 
 
 def integral(row: Row, equation: Equation, system: System, probe: Probe) -> Expr | None:
-    """An expression of q, t and parameters of which the motion of a row is the time derivative; None if none is found.
+    """Find an expression of q, t and parameters whose time derivative is the motion of a row; None if none is found.
 
     Args:
-        row: as declared. A configuration that it has is the integral if the motion is its derivative everywhere.
-        equation: the row in the speeds of the system, in which it is linear.
-        system, probe: of the model.
+        row: as declared. Its configuration, if any, is the integral if the motion is its derivative everywhere.
+        equation: the same row in the speeds of the system, in which it is linear.
+        system: links and speeds of the model.
+        probe: probe of the model.
     """
     with collector_paused():
         if row.configuration is not None:
@@ -48,18 +49,16 @@ def integral(row: Row, equation: Equation, system: System, probe: Probe) -> Expr
 
 
 def _derived(x: Expr, system: System) -> tuple[Expr, Expr]:
-    """An expression of the configuration in q and t, and its time derivative."""
+    """Return a configuration expression in q and t, and its time derivative."""
     made = row_equation(Row("integral", configuration=x), "integral", system)
     assert made.configuration is not None
     return made.configuration, made.motion
 
 
 def _of_leaves(motion: Expr, system: System) -> Expr:
-    """The sum of the coordinates and positions whose rates and velocities have constant factors, and what is constant
-    by itself, times t.
-    """
+    """Integrate the terms of a motion that have constant factors: rates, velocities of points and the constant part."""
     arena, speeds = motion.arena, system.speeds
-    coordinates = dict(zip(speeds.kinematics, speeds.q, strict=True))  # a joint's speed may be the rate of one
+    coordinates = dict(zip(speeds.kinematics, speeds.q, strict=True))  # a joint's speed may be a coordinate's rate
     rates = [x for x in leaves([motion]) if x.op == RATE]
     moving = [*rates, *(x for x in leaves([motion]) if x.op == MEASURE and x.data.kind not in CONFIGURATION_KINDS)]
     found = arena.zero
@@ -75,12 +74,12 @@ def _of_leaves(motion: Expr, system: System) -> Expr:
 
 
 def _is_constant(x: Expr) -> bool:
-    """Whether nothing but parameters stands in an expression."""
+    """Return whether an expression contains no leaves but parameters."""
     return all(leaf.op == PARAMETER for leaf in leaves([x]))
 
 
 def _of_rates(motion: Expr, system: System, probe: Probe) -> Expr:
-    """The sum of coordinates, times numbers, whose rate is closest to a motion in the speeds."""
+    """Fit a weighted sum of coordinates whose rate is closest to a motion in the speeds."""
     speeds, arena = system.speeds, system.arena
     used = set(leaves([motion]))
     near = [(q, rate) for q, rate in zip(speeds.q, speeds.kinematics, strict=True) if used & {*leaves([rate])}]
@@ -89,7 +88,7 @@ def _of_rates(motion: Expr, system: System, probe: Probe) -> Expr:
     wanted = [motion, *(rate for _, rate in near)]
     places = [Probe({}, probe.quaternions, seed=k) for k in range(1, 2 + len(near))]
     values = np.array([place(wanted) for place in places])
-    if not np.isfinite(values).all():  # a root or a quotient that is no number there
+    if not np.isfinite(values).all():  # a root or a quotient without a finite value at a sample state
         return arena.zero
     factors = np.linalg.lstsq(values[:, 1:], values[:, 0], rcond=None)[0]
     return arena.lift(sum(round(float(x), DECIMALS) * q for x, (q, _) in zip(factors, near, strict=True)))

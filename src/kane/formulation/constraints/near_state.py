@@ -1,4 +1,4 @@
-"""Dependent speeds chosen near a state, in numbers: which speeds, and which rows of the constraints give them."""
+"""Numerical selection of dependent speeds near a state, and of the constraint rows that determine them."""
 
 from __future__ import annotations
 
@@ -24,24 +24,25 @@ from kane.native.header import UNCHOSEN
 
 Array = NDArray[np.float64]
 
-# The state satisfies the constraints [m or rad] when this is left: rows that others imply then have pivots far below
-# those that count.
+# Residual [m or rad] below which a state satisfies the constraints. Pivots of redundant rows are then far below those
+# of independent rows.
 CLOSED = 1e-9
-# How far the neighbours of the state are [m or rad], how closely they satisfy the constraints, and singular values of
-# rows that the others imply: a neighbour that is not yet put onto the constraints is off them by the square of that.
+# Distance of the neighbours from the state [m or rad], residual at which they satisfy the constraints, and relative
+# singular value below which rows count as redundant. Before projection, the residual of a neighbour is about its
+# distance squared.
 ASIDE, SETTLED, IMPLIED = 1e-3, 1e-12, 1e-4
 NEIGHBOURS, ITERATIONS = 3, 20
 
 
 class Pivots(NamedTuple):
-    """Columns of the dependent speeds, and as many rows that give them; the other rows hold with these."""
+    """Columns of the dependent speeds, and as many rows that determine them; the other rows are redundant."""
 
     columns: list[int]
     rows: list[int]
 
 
 def read_near(model: Model, state: Any) -> Near:
-    """The state that a user gave: what ``assemble`` returns, all of q, or a mapping from some coordinates to numbers.
+    """Read a state given by a user: the result of ``assemble``, all of q, or some coordinates by name.
 
     Raises:
         ModelError: unknown names, a wrong shape, or something that is not a finite number.
@@ -55,14 +56,14 @@ def read_near(model: Model, state: Any) -> Near:
 
 @dataclass(frozen=True)
 class NearState:
-    """Constraints at a state, and at the states around it; at t = 0 and with the parameters' defaults.
+    """Constraints at a state and its neighbours, for t = 0 and default parameters.
 
     Attributes:
         constraints: all rows, linear in u.
         speeds: q, u and dq/dt.
         choice: the state, and the dependent speeds that the user named, if any.
-        probe: of the model.
-        t: the leaf of time.
+        probe: probe of the model.
+        t: leaf of time.
     """
 
     constraints: Sequence[Equation]
@@ -73,22 +74,22 @@ class NearState:
 
     @property
     def state(self) -> Near:
-        """The state near which the choice is made."""
+        """The state near which the selection is made."""
         assert self.choice.near is not None
         return self.choice.near
 
     @cached_property
     def q(self) -> Array:
-        """The coordinates."""
+        """The coordinates of the state, (nq,)."""
         return np.array([self.state.q[leaf.name] for leaf in self.speeds.q])
 
     def at(self, q: Array) -> Probe:
-        """Numbers at coordinates q and u = 0."""
+        """Return a probe at coordinates q and u = 0."""
         values = dict(zip(self.speeds.q, q.tolist(), strict=True)) | {self.t: 0.0}
         return self.probe.at(values | dict.fromkeys(self.speeds.u, 0.0))
 
     def rows(self, q: Array) -> Array:
-        """A, (rows, n)."""
+        """Return A, (rows, n)."""
         A = np.zeros((len(self.constraints), len(self.speeds.u)))
         places = [(i, j) for i, row in enumerate(self.constraints) for j in row.coefficients]
         values = self.at(q)([c for row in self.constraints for c in row.coefficients.values()])
@@ -97,14 +98,14 @@ class NearState:
         return A
 
     def choose(self) -> Pivots:
-        """The choice.
+        """Select dependent speeds and rows.
 
-        Of the speeds that are not to stay independent the columns of A that the embedding in numbers takes, of all
-        where those are not enough.
+        The rule of the numerical embedding selects columns among the named dependent speeds, else among the speeds that
+        need not stay independent. If the latter are too few, it selects among all speeds.
 
         Raises:
-            ModelError: the constraints do not hold at the state, fewer count there than around it, or the columns that
-                were named are not good there.
+            ModelError: the constraints do not hold at the state, fewer rows are independent there than around it, or
+                the named dependent speeds cannot be dependent there.
         """
         self._require_closed()
         A = self.rows(self.q)
@@ -120,7 +121,7 @@ class NearState:
             columns = pivot_columns(A)
         if len(columns) < max(rank, len(dependent)):
             raise ModelError(
-                f"{rank} constraint equations count at the state given, and {len(columns)} of the speeds "
+                f"{rank} constraint equations are independent at the given state, but {len(columns)} of the speeds "
                 f"{', '.join(dependent)} can be dependent there; name as many others, or leave the choice to kane"
             )
         return Pivots(columns, sorted(pivot_columns(A[:, columns].T)))
@@ -131,8 +132,8 @@ class NearState:
             worst = int(np.argmax(np.abs(phi)))
             name = self.constraints[closing[worst]].name
             raise ModelError(
-                f"the state to formulate near does not satisfy the constraint {name!r} at t = 0 with the parameters' "
-                f"defaults: its residual is {phi[worst]:.3g}; kane.assemble(equations, q=..., fixed=[...]) finds one "
+                f"the state given by near= does not satisfy the constraint {name!r} at t = 0 with default parameters: "
+                f"its residual is {phi[worst]:.3g}; kane.assemble(equations, q=..., fixed=[...]) finds a state "
                 "that does"
             )
 
@@ -141,7 +142,7 @@ class NearState:
         return closing, self.at(q)([self.constraints[i].configuration for i in closing])
 
     def _require_regular(self, A: Array, rank: int) -> None:
-        """Rows are left out for good only where they are implied at the states around this one too."""
+        """Raise ModelError unless the rows have the same rank around this state, so that some may be left out."""
         random = np.random.default_rng(0)
         motions = np.linalg.svd(A)[2][rank:]
         for _ in range(NEIGHBOURS if len(motions) else 0):
@@ -149,12 +150,12 @@ class NearState:
             there = rank if q is None else len(pivot_columns(self.rows(q)))
             if there != rank:
                 raise ModelError(
-                    f"{rank} of {len(A)} constraint equations count at the state given, {there} at states around it: "
+                    f"{rank} of {len(A)} constraint equations are independent at the given state, {there} around it: "
                     "the mechanism is singular there; formulate near another state of the motion"
                 )
 
     def _neighbour(self, s: Array) -> Array | None:
-        """The state moved by s and put onto the constraints by least changes; None where that does not converge."""
+        """Return the state moved by s and projected by minimum-norm steps; None if these do not converge."""
         q = self._moved(self.q, s)
         for _ in range(ITERATIONS):
             closing, phi = self._residuals(q)
@@ -173,12 +174,12 @@ class NearState:
 
     @cached_property
     def _rates(self) -> list[list[Expr]]:
-        """dq/dt by u, (nq, n)."""
+        """Coefficients of u in dq/dt, (nq, n)."""
         return linear_coefficients(self.speeds.kinematics, self.speeds.u)[0]
 
 
 def pivot_columns(A: Array) -> list[int]:
-    """The columns of a matrix that the embedding in numbers chooses, as many as its rank, the longest first."""
+    """Return the columns that the numerical embedding selects, as many as the rank of A, the largest pivot first."""
     n = A.shape[1]
     order = np.arange(n)
     rank = factor(Factors(A.copy(), order, np.zeros(n), np.zeros(n), np.zeros((2, n)), np.zeros(n)), UNCHOSEN)

@@ -1,12 +1,13 @@
-"""Rows made of velocities of one link in the ground, by what the recursions know of it: fewer operations.
+"""Rows of velocities of one link, measured along ground directions, from recursive quantities: fewer operations.
 
 The velocity of a point P along a direction d of the ground is the sum over the joints that carry P of
 
-    (w_u . (r x d) + v_u . d) times the natural speed,   r from a point on the joint to P,
+    (w_u . (r x d) + v_u . d) times the natural speed,   r from a point on the joint to P.
 
-so that the entries of the row need no partial velocities that are carried out along the tree and turned back into the
-ground. The acceleration of P free of udot is that of its link, whose turning rates h is made of as well. It is found
-without gravity: with it, less what it adds, rounding would be left at rest, and what sticks would creep.
+The coefficients of the row therefore need no partial velocities carried outward along the tree and rotated back into
+the ground. The acceleration of P without udot follows from its link, whose angular terms are also part of h. It is
+computed without gravity. Adding and subtracting gravity would leave round-off at rest, and sticking contacts would
+creep.
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ from kane.model.constraints import Row
 
 @dataclass(frozen=True)
 class PointRows:
-    """The equations of rows of one system.
+    """Builder of the equations of rows of one system.
 
     Attributes:
-        system: the links.
+        system: links and speeds.
     """
 
     system: System
 
     def equation(self, row: Row, name: str) -> Equation:
-        """That of a row, in this form where its motion is made of velocities of one link in the ground."""
+        """Return a row's equation, in recursive form if its motion consists of velocities of one link in the ground."""
         system, link = self.system, self._link(row)
         if row.motion is None or link is None:
             return row_equation(row, name, system)
@@ -64,7 +65,7 @@ class PointRows:
         return dict(zip(self.system.speeds.q, self.system.speeds.kinematics, strict=True))
 
     def _link(self, row: Row) -> int | None:
-        """Of the velocities of which a row is made; None where it is made of other rates, too."""
+        """Return the link whose velocities make up a row; None if the recursive form does not apply."""
         system, found = self.system, leaves([] if row.motion is None else [row.motion])
         if system.declared_turns or system.declared_points or any(leaf.op == RATE for leaf in found):
             return None
@@ -74,9 +75,9 @@ class PointRows:
         return links.pop() if in_ground and len(links) == 1 else None
 
     def _velocity(self, measure: Measure, link: int) -> Any:
-        """The velocity of a point, or an angular velocity, joint by joint.
+        """Compute the velocity of a point, or an angular velocity, joint by joint.
 
-        Along the axes of the parent where those of the joint are constant there, which spares turning d further.
+        It is computed along the parent's axes if the joint's axes are constant there, which saves a rotation of d.
         """
         system, turns_only, total = self.system, measure.kind == ANGULAR_VELOCITY, 0.0
         d = from_body(system, measure.direction_body, 0, measure.direction)
@@ -97,7 +98,7 @@ class PointRows:
         return total
 
     def _acceleration(self, measure: Measure, link: int) -> Any:
-        """The derivative of the same without udot."""
+        """Compute the time derivative of ``_velocity`` without the terms in udot."""
         system, field = self.system, self._fields[link]
         d = from_body(system, measure.direction_body, 0, measure.direction)
         if measure.kind == ANGULAR_VELOCITY:

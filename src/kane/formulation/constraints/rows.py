@@ -1,4 +1,4 @@
-"""Constraints as linear equations in the speeds: A u + b = 0, and A udot + remainder = 0."""
+"""Constraint rows, linear in the speeds: A u + b = 0, and their time derivatives A udot + remainder = 0."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kane.formulation.tree.system import System
 from kane.model.constraints import Row
 from kane.model.constraints.constraint import Imposed
 
-# Residuals of geometry [m or rad] and coefficients below this are round-off of what they went through.
+# Geometric residuals [m or rad] and coefficients below this value count as round-off.
 ROUNDING = 1e-11
 
 
@@ -29,16 +29,17 @@ class Equation:
     """One scalar constraint equation in the speeds u.
 
     Attributes:
-        name: of the constraint, and of the row where it has several.
-        coefficients: row of A, sparse: {column of u: coefficient}; of a motion constraint that is not linear in u, its
-            gradient with respect to u.
-        motion: A u + b, or what stands in its place where it is not linear in u.
-        remainder: what is added to A udot in its time derivative, free of udot.
-        configuration: the residual of the configuration; None for a motion constraint.
-        linear: whether the motion constraint is linear in u.
-        instead: A u + b of a row that may stand for this one where speeds are eliminated; None where there is none.
-        integral: of a row that comes and goes, what its motion is the time derivative of, and which it therefore holds
-            at the value that it had when it was imposed; None where the configuration says more, or nothing is known.
+        name: name of the constraint, followed by the row's name if the constraint has several rows.
+        coefficients: row of A, sparse: {column of u: coefficient}. If the row is not linear in u, its gradient with
+            respect to u.
+        motion: A u + b, or the nonlinear residual of a motion constraint.
+        remainder: the part of the time derivative of ``motion`` without udot: A udot + remainder = 0.
+        configuration: residual of the configuration; None for a motion constraint.
+        linear: whether ``motion`` is linear in u.
+        instead: A u + b of a row that may replace this one in the elimination of speeds, or None.
+        integral: for a row of an intermittent constraint, an expression whose time derivative is ``motion``. An imposed
+            row keeps the value that this integral had when it was imposed. None if ``configuration`` states more, or if
+            no integral is known.
     """
 
     name: str
@@ -56,36 +57,37 @@ class Equation:
 
 
 def constraint_equations(constraints: Sequence[Imposed], system: System, probe: Probe) -> tuple[Equation, ...]:
-    """The equations of all constraints; rows that hold whatever the motion are left out, as are repeated ones.
+    """Return the equations of all constraints, without duplicates and rows that hold for every motion.
 
     Raises:
-        ModelError: a row cannot hold, or depends on something that has no value in these equations.
+        ModelError: a row cannot hold, or depends on a quantity that has no value in these equations.
     """
     found: dict[object, Equation] = {}
     for equation in every_equation(constraints, system):
         if equation.name in system.completed:
             continue
-        # A coefficient that has no value there (a root of a negative number) does not vanish.
+        # A coefficient without a value there (the root of a negative number) counts as nonzero.
         if not np.all(np.abs(probe.anywhere(list(equation.coefficients.values()))) <= ROUNDING):
             found.setdefault((equation.motion, equation.configuration), equation)
         else:
-            # Speeds of choice that keep a constraint do not change its configuration, which is then not theirs to hold.
+            # User-defined speeds that satisfy a row identically cannot change its configuration: do not check it.
             _require_idle(equation, probe, [equation.motion] + ([equation.configuration] if system.own is None else []))
     return tuple(found.values())
 
 
 def every_equation(constraints: Sequence[Imposed], system: System) -> Iterator[Equation]:
-    """The equations of all rows, in order."""
+    """Yield the equations of all rows, in order."""
     for imposed in constraints:
         for row in imposed.rows:
             yield row_equation(row, imposed.name_of(row), system)
 
 
 def shortest(equation: Equation, speeds: Speeds, probe: Probe) -> Equation:
-    """The equation with what may stand for its motion, or the derivative of its configuration where that is the same,
-    if it is shorter.
+    """Return the equation in the form that takes the fewest operations.
 
-    Velocities are found from body to body, coordinate by coordinate derivatives are: in the plane these are shorter.
+    Alternatives to its motion are the row ``instead``, or the time derivative of its configuration if that has the same
+    value. Velocities are computed body by body, configuration derivatives coordinate by coordinate; these are shorter
+    in planar mechanisms.
     """
     if equation.instead is not None:
         other = equation_of(equation.name, equation.instead, equation.configuration, speeds)
@@ -106,7 +108,7 @@ def shortest(equation: Equation, speeds: Speeds, probe: Probe) -> Equation:
 
 
 def _written(equation: Equation, images: Mapping[Expr, Expr]) -> Equation:
-    """The equation with nodes replaced."""
+    """Return the equation with nodes replaced by their images."""
     given = [*equation.coefficients.values(), equation.motion, equation.remainder]
     *coefficients, motion, remainder = substitute(given, images)
     columns = dict(zip(equation.coefficients, coefficients, strict=True))
@@ -114,12 +116,12 @@ def _written(equation: Equation, images: Mapping[Expr, Expr]) -> Equation:
 
 
 def operations(equations: Sequence[Equation]) -> int:
-    """That coefficients and remainders of rows take together."""
+    """Return the number of operations that the coefficients and remainders of rows take together."""
     return sum(count([x for e in equations for x in (*e.coefficients.values(), e.remainder)]).values())
 
 
 def row_equation(row: Row, name: str, system: System) -> Equation:
-    """The equation of one row, in the speeds of a system."""
+    """Return the equation of one row, in the speeds of a system."""
     configuration, motion = _substituted(row, name, system)
     found = equation_of(name, motion, configuration, system.speeds)
     if row.instead is None:
@@ -130,7 +132,7 @@ def row_equation(row: Row, name: str, system: System) -> Equation:
 def equation_of(
     name: str, motion: Expr, configuration: Expr | None, speeds: Speeds, remainder: Expr | None = None
 ) -> Equation:
-    """The equation of a motion in q, u and t; its remainder by the chain rule unless given."""
+    """Return the equation of a motion in q, u and t; derive its remainder by the chain rule unless given."""
     linear = True
     try:
         (coefficients,), _ = linear_coefficients([motion], speeds.u)
@@ -144,7 +146,7 @@ def equation_of(
 
 
 def _substituted(row: Row, name: str, system: System) -> tuple[Expr | None, Expr]:
-    """Configuration and motion in q, u and t."""
+    """Return configuration and motion in q, u and t."""
     given = [x for x in (row.configuration, row.motion) if x is not None]
     found = images(system, given, f"the constraint {name!r}")
     try:
@@ -161,7 +163,7 @@ def _substituted(row: Row, name: str, system: System) -> tuple[Expr | None, Expr
 
 
 def _require_idle(equation: Equation, probe: Probe, residuals: Sequence[Expr | None]) -> None:
-    """A row in which no speed stands must hold by itself."""
+    """Raise ModelError unless a row without speeds holds by itself."""
     for residual in residuals:
         if residual is not None and not abs(probe([residual])[0]) < ROUNDING:
             raise ModelError(

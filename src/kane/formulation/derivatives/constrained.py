@@ -1,10 +1,10 @@
-"""Derivatives of what is found in numbers at states under constraints: their terms on the graph.
+"""Derivatives of quantities that are solved numerically under constraints: the terms that are expressions.
 
-With all speeds free and multipliers lambda of the rows of A held as they are,
+With all speeds free, and the multipliers lambda of the rows of A as given values,
 
     f = M udot + bias - B inputs - A^T lambda,   A u + b,   A udot + remainder
 
-are expressions. Their derivatives, and that the two last ones stay zero, give those of the motion (``dynamics``).
+are expressions. Their derivatives determine those of the motion, because the last two stay zero (``dynamics``).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from kane.formulation.derivatives.derivative import IMPLICIT, REACTIONS, Derivab
 from kane.formulation.derivatives.variables import Variable, variables
 from kane.formulation.equations import Equations
 
-# Outputs of accelerations that follow from the inputs, and all that need the forces f.
+# Programs whose accelerations follow from the inputs, and all programs that need the forces f.
 DRIVEN = (*IMPLICIT, REACTIONS)
 MOVING = (*DRIVEN, "inverse", "bias")
-# Of these there are rules in numbers; of the others of ``EmbeddedQuantity`` there are none.
+# Programs of all speeds that have numerical rules; the other quantities of ``EmbeddedQuantity`` have no rules.
 OF_SPEEDS = ("kinematics", "energy", "momentum")
 
 
@@ -33,12 +33,13 @@ class ConstrainedTerms:
     """The terms as one sparse derivative.
 
     Attributes:
-        derivative: of f where it is asked for, of outputs that are expressions of all speeds, of A u + b, and of A udot
-            + remainder where f is asked for; along what was asked for but udot, then along each speed, then, of
-            reactions, along each acceleration. It reads inputs, udot and multipliers.
-        varied: what was asked for.
-        forces, outputs, rows: how many values are of f, of outputs, and of the rows of constraints.
-        names: of the outputs that were asked for; ``single`` whether that is one expression.
+        derivative: derivative of f if needed, of the outputs that are expressions of all speeds, of A u + b, and of A
+            udot + remainder if f is needed. Columns: the variables except u and udot, then each speed, then (for
+            reactions) each acceleration. It reads inputs, udot and multipliers.
+        varied: variables of the differentiation.
+        forces, outputs, rows: number of values of f, of the outputs, and of constraint rows.
+        names: names of the requested outputs.
+        single: whether the request is one expression.
     """
 
     derivative: Derivative
@@ -51,27 +52,27 @@ class ConstrainedTerms:
 
     @property
     def at_forces(self) -> slice:
-        """Places of f among the values."""
+        """Positions of f among the values."""
         return slice(0, self.forces)
 
     @property
     def at_outputs(self) -> slice:
-        """Places of the outputs."""
+        """Positions of the outputs."""
         return slice(self.forces, self.forces + self.outputs)
 
     @property
     def at_motion(self) -> slice:
-        """Places of A u + b."""
+        """Positions of A u + b."""
         return slice(self.forces + self.outputs, self.forces + self.outputs + self.rows)
 
     @property
     def at_acceleration(self) -> slice:
-        """Places of A udot + remainder."""
+        """Positions of A udot + remainder."""
         return slice(self.forces + self.outputs + self.rows, len(self.derivative.values))
 
 
 def constrained_terms(equations: Equations, of: Derivable, wrt: Sequence[str]) -> ConstrainedTerms:
-    """The terms for a program or for expressions; arguments as of ``derivative``."""
+    """Return the terms for a program or for expressions; arguments as in ``derivative``."""
     free = equations.unconstrained
     with collector_paused():
         name, found, names, read, single = _outputs(equations, of)
@@ -103,7 +104,7 @@ def constrained_terms(equations: Equations, of: Derivable, wrt: Sequence[str]) -
 def _outputs(
     equations: Equations, of: Derivable
 ) -> tuple[str, Sequence[Expr], tuple[str, ...], tuple[Expr, ...], bool]:
-    """Name, outputs that are expressions of all speeds, names of all outputs, what they read, whether it is one."""
+    """Return name, outputs in all speeds, names of all outputs, leaves that they read, and whether it is one output."""
     free, own = equations.unconstrained, [f"{leaf.name}'" for leaf in equations.u]
     rates = [f"{leaf.name}'" for leaf in equations.q]
     if of == "forward":
@@ -118,7 +119,7 @@ def _outputs(
 
 
 def constrained_forces(equations: Equations, multipliers: Sequence[Expr], *, inputs: bool) -> list[Any]:
-    """M udot + bias - A^T lambda, less B inputs where they act, for all speeds."""
+    """Return M udot + bias - A^T lambda, minus B inputs if they act, for all speeds."""
     free = equations.unconstrained
     needed = list((free.route.loaded if inputs else free.route.passive)(free.udot))
     for row, force in zip(equations.constraints, multipliers, strict=True):
@@ -128,7 +129,7 @@ def constrained_forces(equations: Equations, multipliers: Sequence[Expr], *, inp
 
 
 def row_acceleration(equations: Equations, k: int) -> Expr:
-    """A udot + remainder of a row."""
+    """Return A udot + remainder of a row."""
     row = equations.constraints[k]
     terms = (c * equations.udot[j] for j, c in row.coefficients.items())
     return sum(terms, row.remainder)

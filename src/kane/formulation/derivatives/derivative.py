@@ -1,4 +1,4 @@
-"""Derivatives of what equations offer, as the entries of sparse matrices on the graph."""
+"""Derivatives of the quantities that equations offer, as entries of sparse symbolic matrices."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from kane.formulation.quantities.programs import Quantity, quantity
 from kane.formulation.reactions.reactions import Reactions
 from kane.formulation.recursive.measures import images
 
-# Where udot is among the outputs: its derivatives follow from those of inverse dynamics.
+# Programs that contain udot, whose derivatives follow from the derivatives of inverse dynamics.
 IMPLICIT = ("forward", "rhs")
 REACTIONS = "reactions"
 
 
-# A program by name, one expression, several, or reactions.
+# A program by name, one expression, several expressions, or reactions.
 Derivable: TypeAlias = str | Expr | Sequence[Expr] | Reactions
 
 
 @dataclass(frozen=True)
 class Derivative:
-    """Outputs f and the entries of df that are not zero whatever the state.
+    """Outputs f and the entries of df that are not identically zero.
 
     Attributes:
-        name: of the outputs, for messages.
-        names: one for each output.
+        name: name of the outputs, for messages.
+        names: name of each output.
         values: f.
-        single: whether f is one expression and no list.
-        variables: what is varied; the columns of all of them stand side by side.
+        single: whether f is one expression instead of a list.
+        variables: variables of the differentiation; their columns are adjacent in this order.
         entries: {(output, column): derivative}.
-        rest: what f reads besides t, q, u and parameters.
+        rest: leaves that f reads besides t, q, u and parameters.
     """
 
     name: str
@@ -54,19 +54,19 @@ class Derivative:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """One for each column."""
+        """Label of each column."""
         return tuple(label for variable in self.variables for label in variable.labels)
 
     @property
     def quantity(self) -> Quantity:
-        """Values, then entries, with a name for each: "u1'", "u1'/q2"."""
+        """Values, then entries, with names such as "u1'" and "u1'/q2"."""
         labels = self.labels
         names = [*self.names, *(f"{self.names[i]}/{labels[j]}" for i, j in self.entries)]
         return Quantity(names, (*self.values, *self.entries.values()), self.rest)
 
 
 def asked(equations: Equations, of: Derivable) -> tuple[str, Quantity, bool]:
-    """Name and outputs of a program, or of expressions of the model; whether that is one expression.
+    """Return name and outputs of a program, or of expressions of the model, and whether it is a single expression.
 
     Raises:
         ModelError: there is no such program, or an expression has no value in these equations.
@@ -80,14 +80,14 @@ def asked(equations: Equations, of: Derivable) -> tuple[str, Quantity, bool]:
     given = [of] if isinstance(of, Expr) else list(of)
     for x in given:
         if x.arena is not equations.system.arena:
-            raise ModelError(f"{shown(x)} is no expression of the model {equations.name!r}; give expressions of it")
+            raise ModelError(f"{shown(x)} is not an expression of the model {equations.name!r}; give expressions of it")
     found = substitute(given, {**images(equations.system, given, "an output"), **equations.controllers})
     names = [f"output {i + 1}" for i in range(len(given))]
     return "outputs", Quantity(names, equations.baked_in(found), equations.inputs), single
 
 
 def derivative(equations: Equations, of: Derivable, wrt: Sequence[str]) -> Derivative:
-    """The derivative of a program or of expressions; see ``Dynamics.derivatives``.
+    """Return the derivative of a program or of expressions; see ``Dynamics.derivatives``.
 
     Raises:
         ModelError: as ``asked`` and ``variables``.
@@ -112,7 +112,7 @@ def derivative(equations: Equations, of: Derivable, wrt: Sequence[str]) -> Deriv
 def _at_accelerations(
     equations: Equations, outputs: Sequence[Expr], varied: Sequence[Variable]
 ) -> tuple[tuple[Expr, ...], dict[tuple[int, int], Expr]]:
-    """Of outputs in which udot stands, udot following from the state and the inputs."""
+    """Differentiate outputs that contain udot, where udot follows from the state and the inputs."""
     udot = accelerations(equations)
     found = acceleration_entries(equations, udot, varied)
     directions: list[dict[Expr, Expr]] = [dict(d) for variable in varied for d in variable.directions]
@@ -127,7 +127,7 @@ def _at_accelerations(
 def _with_accelerations(
     equations: Equations, outputs: Sequence[Expr], varied: Sequence[Variable]
 ) -> tuple[tuple[Expr, ...], dict[tuple[int, int], Expr]]:
-    """Of outputs that end with udot: what stands before it by the graph, udot by the implicit rule."""
+    """Differentiate outputs that end with udot: the other outputs by graph, udot by the implicit rule."""
     n = len(equations.u)
     first = len(outputs) - n
     udot = accelerations(equations)
@@ -139,7 +139,7 @@ def _with_accelerations(
 
 
 def _masses(equations: Equations, directions: Sequence[Direction]) -> dict[tuple[int, int], Expr]:
-    """M in the columns of udot: by composite inertias, which is shorter than the forces of unit accelerations."""
+    """Return M in the columns of udot, by composite inertias: shorter than the forces of unit accelerations."""
     places = {leaf: k for k, leaf in enumerate(equations.udot)}
     columns = {j: places[leaf] for j, leaf in enumerate(next(iter(d), None) for d in directions) if leaf in places}
     rows, zero = equations.mass_matrix, equations.system.arena.zero
@@ -147,10 +147,10 @@ def _masses(equations: Equations, directions: Sequence[Direction]) -> dict[tuple
 
 
 def derivative_program(equations: Equations, found: Derivative) -> Program:
-    """The straight-line program of values and entries."""
+    """Return the straight-line program of values and entries."""
     state = (equations.t, *equations.q, *equations.u)
     with collector_paused():
-        # The second time takes apart what the first one left with a single use.
+        # The second pass takes apart expressions that the first pass left with a single use.
         outputs = factor(factor(found.quantity.outputs))
         name = f"derivatives of {found.name} by {', '.join(variable.word for variable in found.variables)}"
         return Program(name, outputs, state=state, rest=found.rest, parameters=equations.parameters)

@@ -1,4 +1,4 @@
-"""Derivatives of the forces that a motion needs: each column by the graph, or by recursions where that is shorter."""
+"""Derivatives of the forces that a motion needs: by graph or by recursion, the shorter one for each column."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from kane.formulation.recursive.coriolis import inverse_derivatives, moves_evenl
 from kane.formulation.recursive.route import RecursiveRoute
 from kane.formulation.tree.cost import cheapest
 
-# With more speeds than this recursions are taken untried: the graph's derivatives cost O(n d) passes over whole links.
+# With more speeds, recursions are used without a trial: graph derivatives cost O(n d) passes over whole links.
 MANY_SPEEDS = 16
-# What recursions vary.
+# Variables along which recursions differentiate.
 INERTIAL = ("q", "u")
 Entries = dict[tuple[int, int], Expr]
 
@@ -30,14 +30,14 @@ def force_entries(
     inputs: bool,
     beside: Sequence[Expr] = (),
 ) -> Entries:
-    """The derivatives of the forces at udot, which are leaves, that are not zero, under (speed, column).
+    """Return the nonzero derivatives of the forces, {(speed, column): derivative}; udot are leaves.
 
     Args:
-        equations: of which model.
-        needed: M udot + bias, less B inputs where ``inputs`` says so.
-        varied: whose columns stand side by side.
+        equations: equations of a model.
+        needed: M udot + bias, minus B inputs if ``inputs`` is true.
+        varied: variables, whose columns are adjacent in this order.
         inputs: whether the inputs act.
-        beside: what else is found with them.
+        beside: expressions that the same program computes; operations shared with them are free.
     """
     directions = [d for variable in varied for d in variable.directions]
     recursive = _recursive(equations, varied, inputs=inputs)
@@ -48,7 +48,7 @@ def force_entries(
 
 
 def _cheapest(given: Sequence[Expr], graph: Entries, recursive: Entries, varied: Sequence[Variable]) -> Entries:
-    """Each column by the graph or by the recursion, so that all cost least beside what is given."""
+    """Choose graph or recursion for each column, so that all cost least in addition to the given expressions."""
     lengths = [len(variable.labels) for variable in varied]
     columns: list[tuple[Entries, Entries]] = [({}, {}) for _ in range(sum(lengths))]
     for way, entries in enumerate((graph, recursive)):
@@ -61,7 +61,7 @@ def _cheapest(given: Sequence[Expr], graph: Entries, recursive: Entries, varied:
 
 
 def _recursive(equations: Equations, varied: Sequence[Variable], *, inputs: bool) -> Entries | None:
-    """By recursions; None where they do not apply."""
+    """Return the derivatives by recursions; None if these do not apply."""
     route, speeds = equations.route, equations.system.speeds
     if not (isinstance(route, RecursiveRoute) and isinstance(equations.embedding, NoConstraints)):
         return None

@@ -1,11 +1,11 @@
-"""Derivatives of accelerations by those of the forces that they need.
+"""Derivatives of accelerations by the implicit rule, from derivatives of the inverse dynamics.
 
 With f(q, u, udot) = M udot + bias - B inputs, which forward dynamics makes zero,
 
-    d udot = -M^-1 df,   df taken at udot,
+    d udot = -M^-1 df,   df at this udot,
 
-for the independent speeds; those of dependent speeds follow from udot_d = D udot_i + e_t. Forward dynamics itself,
-whose articulated inertias hang on each other in a chain of divisions, is never differentiated.
+for the independent speeds. Derivatives of dependent accelerations follow from udot_d = D udot_i + e_t. Forward dynamics
+itself is never differentiated, because its articulated inertias form a long chain of divisions.
 
 Source: Carpentier & Mansard 2018, Eq. 3; Jain & Rodriguez 1993.
 """
@@ -25,28 +25,28 @@ from kane.formulation.tree.sparse import TriangularFactor, solved, triangular_fa
 
 
 def independent_speeds(equations: Equations) -> list[int]:
-    """Places of the speeds that are independent, those of parents before those of children."""
+    """Return the columns of the independent speeds, parents before children."""
     dependent = equations.embedding.D
     on_joints = dict.fromkeys(j for row in equations.system.speeds.C for j in row)
     return [j for j in on_joints if j not in dependent]
 
 
 def mass_factor(equations: Equations) -> TriangularFactor:
-    """M of the independent speeds as L^T D L."""
+    """Return the factors of M = L^T D L of the independent speeds."""
     order = independent_speeds(equations)
     M = {(i, j): equations.mass_matrix[i][j] for i in order for j in order if j <= i}
     return triangular_factor(M, order, [leaf.name for leaf in equations.u])
 
 
 def needed_forces(equations: Equations, udot: Sequence[Any]) -> list[Expr]:
-    """f = M udot + bias - B inputs, zero at dependent speeds."""
+    """Return f = M udot + bias - B inputs, zero at dependent speeds."""
     embedding = equations.embedding
     needed = embedding.forces(equations.route.loaded(embedding.accelerations(udot)))
     return list(equations.baked_in(needed))
 
 
 def accelerations(equations: Equations) -> tuple[Expr, ...]:
-    """udot of all speeds by the factor of M, which derivatives use again."""
+    """Return udot of all speeds, by the factor of M that the derivatives use, too."""
     n, order = len(equations.u), independent_speeds(equations)
     needed = needed_forces(equations, [0.0] * n)
     udot = solved(mass_factor(equations), [-x for x in needed], order)
@@ -56,7 +56,7 @@ def accelerations(equations: Equations) -> tuple[Expr, ...]:
 def acceleration_entries(
     equations: Equations, udot: Sequence[Expr], varied: Sequence[Variable]
 ) -> dict[tuple[int, int], Expr]:
-    """The derivatives of udot that are not zero, under (speed, column)."""
+    """Return the derivatives of udot that are not identically zero, {(speed, column): derivative}."""
     directions = [d for variable in varied for d in variable.directions]
     order, embedding, lift = independent_speeds(equations), equations.embedding, equations.system.arena.lift
     at = dict(zip(equations.udot, udot, strict=True))

@@ -1,11 +1,11 @@
 """Second derivatives of weighted sums of outputs: sum of weights times Hessians, exact and sparse.
 
-In the tangent space second derivatives are taken along the joints' own speeds one after the other, X_j X_i f; their
+In the tangent space, second derivatives are taken along the joints' own speeds in succession, X_j X_i f. Their
 symmetric part is the Hessian along motions of constant speeds. With f(x, udot(x)) = 0 the accelerations have
 
     w . udot_ij = -mu . (f_ij + (d f_i/d udot) udot_j + (d f_j/d udot) udot_i),   M mu = w,
 
-mu and udot held in f.
+where mu and udot are constant in the derivatives of f.
 
 Source: Singh, Russo & Wensing 2023, Sec. V, for the implicit rule; Griewank & Walther 2008 for gradients first.
 """
@@ -40,14 +40,14 @@ from kane.formulation.tree.sparse import solved
 
 @dataclass(frozen=True)
 class Hessian:
-    """The entries of X_j X_i (weights . f) that are not zero, under (i, j), and the leaves of the weights."""
+    """Entries of X_j X_i (weights . f) that are not identically zero, by (i, j), and the leaves of the weights."""
 
     entries: Mapping[tuple[int, int], Expr]
     weights: tuple[Expr, ...]
 
 
 def hessian(equations: Equations, found: Derivative) -> Hessian:
-    """The second derivatives that belong to first ones."""
+    """Return the second derivatives that belong to given first derivatives."""
     arena = equations.system.arena
     with collector_paused():
         weights = tuple(arena.leaf(INPUT, f"weight of {name}") for name in found.names)
@@ -59,7 +59,7 @@ def hessian(equations: Equations, found: Derivative) -> Hessian:
 
 
 def hessian_program(equations: Equations, found: Derivative, second: Hessian) -> Program:
-    """The straight-line program of the entries; it reads what the outputs read, then the weights."""
+    """Return the straight-line program of the entries; it reads the leaves of the outputs, then the weights."""
     state, rest = (equations.t, *equations.q, *equations.u), (*found.rest, *second.weights)
     with collector_paused():
         outputs = factor(list(second.entries.values()))
@@ -73,7 +73,7 @@ def _weighted(values: Sequence[Expr], weights: Sequence[Any]) -> Expr:
 
 
 def _slopes(total: Expr, directions: Sequence[Direction]) -> list[Expr]:
-    """X_i of a sum for every direction, by one backward pass."""
+    """Return X_i of a sum for every direction, by one backward pass."""
     moving = list(dict.fromkeys(leaf for d in directions for leaf in d))
     slope = dict(zip(moving, gradient(total, moving), strict=True))
     zero = total.arena.zero
@@ -108,8 +108,10 @@ def _of_accelerations(
 
 
 def constrained_hessian(equations: Equations, terms: ConstrainedTerms) -> tuple[Program, list[tuple[int, int]]]:
-    """Second derivatives of weighted sums of all values of terms, and their places: along what was asked for but u and
-    udot, then each speed, acceleration and multiplier. The program reads what the terms read, then the weights.
+    """Return the program of second derivatives of the weighted sum of a derivative's values, and its output places.
+
+    Directions: the variables except u and udot, then each speed, acceleration and multiplier. The program reads the
+    leaves of the terms, then the weights.
     """
     arena, free = equations.system.arena, equations.unconstrained
     found = terms.derivative

@@ -1,7 +1,7 @@
-"""Derivatives of accelerations by a solution in numbers: what of them is on the graph.
+"""Derivatives of accelerations by a numerical solution: the terms that are expressions.
 
-With many speeds M^-1 written out takes more operations than everything else. The forces' derivatives df at udot and the
-entries of M are then one program, and M dudot = -df is solved at each state, along the branches of the tree.
+With many speeds, a symbolic M^-1 takes more operations than all other terms. Therefore one program computes the forces'
+derivatives df at udot and the entries of M. M dudot = -df is solved at each state, along the tree's branches.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import quantity
 from kane.formulation.tree.sparse import TriangularFactor, solved
 
-# Products of the solution from which on it is found in numbers, several columns side by side in registers.
+# Number of multiplications above which the solution is numerical, with several columns in SIMD lanes.
 WORTH_CALLS = 3000
 
 
 @dataclass(frozen=True)
 class SolvedTerms:
-    """What native code solves with.
+    """Terms from which native code solves for the derivatives.
 
     Attributes:
-        names: of the outputs, those before udot first.
-        varied: what was asked for.
-        order: the speed of each unknown, those of parents before those of children.
+        names: names of the outputs; udot comes last.
+        varied: variables of the differentiation.
+        order: the speed of each unknown, parents before children.
         entries: (unknown, column) of the entries of df.
-        outputs: how many values stand before udot.
-        slopes: (output, column) of their derivatives that are not zero.
-        program: of [inputs, udot]: the factor of M, df, outputs, slopes, udot.
-        solution: the unknowns of right-hand sides, the factor its parameters.
+        outputs: number of outputs before udot.
+        slopes: (output, column) of their derivatives that are not identically zero.
+        program: reads [inputs, udot]; computes the factor of M, df, outputs, slopes, udot.
+        solution: computes the unknowns of right-hand sides, with the factor as parameters.
     """
 
     names: tuple[str, ...]
@@ -54,7 +54,7 @@ class SolvedTerms:
 
 
 def is_long(equations: Equations, of: str, wrt: Sequence[str]) -> bool:
-    """Whether the derivatives of a program of accelerations are better solved for in numbers."""
+    """Return whether a numerical solution is better for the derivatives of a program of accelerations."""
     if of not in IMPLICIT or not isinstance(equations.embedding, NoConstraints) or not equations.u:
         return False
     with collector_paused():
@@ -64,7 +64,7 @@ def is_long(equations: Equations, of: str, wrt: Sequence[str]) -> bool:
 
 
 def solved_terms(equations: Equations, of: str, wrt: Sequence[str]) -> SolvedTerms:
-    """The terms of "forward" or "rhs"; arguments as of ``derivative``.
+    """Return the terms of "forward" or "rhs"; arguments as in ``derivative``.
 
     Raises:
         ModelError: as ``derivative``.
@@ -93,7 +93,7 @@ def solved_terms(equations: Equations, of: str, wrt: Sequence[str]) -> SolvedTer
 
 
 def _solution(M: TriangularFactor) -> tuple[Program, list[int]]:
-    """The unknowns of a right-hand side, by the entries of a factor; which of these it reads as its stage, in order."""
+    """Return the program that solves for one right-hand side, and the entries of the factor that it reads, in order."""
     arena, n = Arena(), len(M[1])
     b = [arena.leaf(INPUT, f"b{k + 1}") for k in range(n)]
     rows = [{j: arena.leaf(PARAMETER, f"L{i + 1},{j + 1}") for j in row} for i, row in enumerate(M[0])]

@@ -1,4 +1,4 @@
-"""What derivatives are taken with respect to: directions in which leaves move."""
+"""Variables of differentiation, as directions in which leaves change."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 from kane.model.checks import near
 
-# The rate of each leaf that moves, along one direction.
+# The rate of each changing leaf, along one direction.
 Direction: TypeAlias = Mapping[Expr, Expr]
 
 
 @dataclass(frozen=True)
 class Variable:
-    """One of the things that derivatives are taken with respect to.
+    """A variable of differentiation.
 
     Attributes:
         word: "q", "coordinates", "u", "udot", "inputs", "t", or the name of a parameter.
-        labels: one for each direction.
+        labels: label of each direction.
         directions: the columns of its block.
-        single: whether it is one number, whose block has no axis of columns.
+        single: whether it is one number, so that its block has no column axis.
     """
 
     word: str
@@ -36,10 +36,10 @@ class Variable:
 
 
 def displacements(equations: Equations) -> Variable:
-    """The tangent space of q: the coordinates move by small displacements s = w dt along the joints' own speeds w.
+    """Return the tangent space of q as a variable: small displacements s = w dt along the joints' own speeds w.
 
-    dq = Y(q) s, where dq/dt = Y w + y_t. Where a coordinate's rate is its speed, s is the change of the coordinate; of
-    a quaternion s is the small rotation about the axes of the moving frame M [rad].
+    dq = Y(q) s, where dq/dt = Y w + y_t. If a coordinate's rate is its speed, s is the change of the coordinate. For a
+    quaternion, s is the small rotation about the axes of the moving frame M [rad].
     """
     own = equations.system.own or equations.system
     speeds, zero = own.speeds, own.arena.zero
@@ -52,14 +52,15 @@ def displacements(equations: Equations) -> Variable:
 
 
 def variables(equations: Equations, wrt: Sequence[str], read: Sequence[Expr]) -> tuple[Variable, ...]:
-    """What some words stand for.
+    """Return the variables named by words.
 
     Args:
-        wrt: words as of ``Variable``.
+        equations: equations of a model.
+        wrt: words as in ``Variable``.
         read: leaves that the outputs read besides time, coordinates, speeds and parameters.
 
     Raises:
-        ModelError: an unknown word, one given twice, or one of leaves that the outputs do not read.
+        ModelError: a word is unknown or given twice, or the outputs do not read its leaves.
     """
     known: dict[str, Callable[[], Variable]] = {
         "q": lambda: displacements(equations),

@@ -1,1 +1,1 @@
-"""What is read off the equations: energies, momenta, poses, and the programs that compute them."""
+"""Quantities derived from the equations: energies, momenta, poses, and the programs that compute them."""

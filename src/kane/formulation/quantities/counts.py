@@ -10,9 +10,9 @@ from kane.formulation.quantities.programs import Derived, program
 
 
 class OperationTable(Mapping[str, dict[str, int]]):
-    """Exact run-time operations: one row a quantity, columns mul, add, div, trig, other. Prints as a table.
+    """Exact run-time operations: one row per quantity, columns mul, add, div, trig, other. Prints as a table.
 
-    What depends on parameters alone is computed once and not counted; a change of sign is part of the sum that follows.
+    Expressions of parameters alone are computed once and not counted; a change of sign is part of the sum that follows.
     """
 
     def __init__(self, rows: Mapping[str, dict[str, int]]) -> None:
@@ -34,5 +34,5 @@ class OperationTable(Mapping[str, dict[str, int]]):
 
 
 def count(equations: Derived, names: Sequence[str] = COUNTED) -> OperationTable:
-    """Operations of programs: of inverse and forward dynamics, mass matrix (one triangle), bias and kinematics."""
+    """Count the operations of programs, by default inverse and forward dynamics, M (one triangle), bias, kinematics."""
     return OperationTable({name: program(equations, name).count() for name in names})

@@ -10,12 +10,13 @@ from kane.geometry.scalars import cross, dot, is_zero
 
 
 def energy(system: System, springs: Expr) -> tuple[Expr, Expr]:
-    """Kinetic energy K = 1/2 sum (m v.v + 2 v.(w x mc) + w.I w) and potential energy V of gravity and springs [J].
+    """Return kinetic and potential energy.
 
-    V = -sum g.(m p + R mc) + springs, without springs zero where every mass centre is at the origin of N.
+    K = 1/2 sum (m v.v + 2 v.(w x mc) + w.I w) [J], and V = -sum g.(m p + R mc) + springs [J]. Without springs V is zero
+    if every mass centre is at the origin of N.
 
     Args:
-        system: the links.
+        system: links and speeds.
         springs: potential energy of the loads [J].
     """
     w = angular_velocities(system)

@@ -1,4 +1,4 @@
-"""Linear and angular momentum, and the outer forces that change them."""
+"""Linear and angular momentum, and the external forces that change them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kane.geometry.scalars import Triple, cross, dot
 
 
 def momentum(system: System) -> tuple[Any, ...]:
-    """Linear momentum P = sum m v_cm and angular momentum H about the origin of N, measured in N.
+    """Return the linear momentum P = sum m v_cm, and the angular momentum H about the origin of N, measured in N.
 
     Returns:
         P (3) [kg m/s], H (3) [kg m^2/s].
@@ -38,11 +38,12 @@ def momentum(system: System) -> tuple[Any, ...]:
 
 
 def outer_wrench(system: System, wrenches: Mapping[int, LinkWrench]) -> tuple[Any, ...]:
-    """Weight and applied forces, F = sum (m g + f), and their moment about the origin of N, T = sum (p_cm x m g + t +
-    p x f), measured in N.
+    """Return the resultant of weight and applied forces, measured in N.
+
+    F = sum (m g + f); about the origin of N, T = sum (p_cm x m g + t + p x f).
 
     Args:
-        system: the links.
+        system: links and speeds.
         wrenches: by link, force f and moment t about O_K in K; p is the position of O_K.
 
     Returns:
@@ -62,7 +63,7 @@ def outer_wrench(system: System, wrenches: Mapping[int, LinkWrench]) -> tuple[An
 
 
 def momentum_sizes(system: System) -> tuple[Any, ...]:
-    """Sums over the bodies of the magnitudes of what ``momentum`` adds up: its round-off is a share of them.
+    """Return sums of the magnitudes of each body's terms in ``momentum``; its round-off is proportional to them.
 
     Returns:
         sum |m v_cm| [kg m/s], sum (|I w| + |p| |m v_cm|) [kg m^2/s], with p from the origin of N.

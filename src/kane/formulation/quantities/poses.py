@@ -1,4 +1,4 @@
-"""Poses of frames fixed in bodies, and Jacobians of points given in them."""
+"""Poses of frames fixed in bodies, and Jacobians of points that are fixed in these frames."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kane.geometry.scalars import Matrix, Triple, cross
 
 
 class FixedFrame(NamedTuple):
-    """A frame P fixed in a body B: the index of B, p_BoPo in B [m] and R_BP."""
+    """A frame P fixed in a body B: index of B, p_BoPo in B [m], and R_BP."""
 
     body: int
     position: Triple
@@ -23,7 +23,7 @@ class FixedFrame(NamedTuple):
 
 
 def poses(system: System, frames: Iterable[FixedFrame]) -> list[Any]:
-    """R_NP by rows and p_NoPo in N of frames: 12 expressions each."""
+    """Return R_NP by rows and p_NoPo in N of each frame: 12 expressions per frame."""
     R = orientations(system)
     p = origins(system, R)
     out: list[Any] = []
@@ -37,17 +37,17 @@ def poses(system: System, frames: Iterable[FixedFrame]) -> list[Any]:
 
 
 def jacobian(system: System, frame: FixedFrame, point: tuple[Expr, ...]) -> list[Any]:
-    """Partial angular velocities and partial velocities of a point Q given in a frame P, measured in N.
+    """Return partial angular velocities and partial velocities of a point Q given in a frame P, measured in N.
 
     w_NP = sum w_NP_u[r] u[r] + w_NP_t and v_NQ = sum v_NQ_u[r] u[r] + v_NQ_t.
 
     Args:
-        system: the links.
+        system: links and speeds.
         frame: P.
         point: p_PoQ in P [m].
 
     Returns:
-        6 n expressions, six rows (w then v) of n.
+        6 n expressions: six rows (w, then v) of n entries.
     """
     body, at, R_BP = frame
     link = system.places[body].link

@@ -1,4 +1,4 @@
-"""The programs that equations offer, one row each: outputs, and what they read besides t, q and u."""
+"""Programs that equations offer: their outputs, and the leaves that they read besides t, q and u."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from kane.progress import stage
 
 
 class Derived(Protocol):
-    """What programs are made of: of ``Equations``, which this file does not import, the properties that it reads."""
+    """Properties of ``Equations`` from which programs are derived; a protocol, to avoid a circular import."""
 
     @property
     def t(self) -> Expr: ...
@@ -107,7 +107,7 @@ class Derived(Protocol):
 
 
 class Quantity(NamedTuple):
-    """What a program computes: names and expressions of its outputs, and the leaves it reads besides t, q and u."""
+    """Outputs of a program by name and expression, and the leaves that it reads besides t, q and u."""
 
     names: Sequence[str]
     outputs: Sequence[Expr]
@@ -115,7 +115,7 @@ class Quantity(NamedTuple):
 
 
 def lower_triangle(n: int) -> list[tuple[int, int]]:
-    """Places (i, j), j <= i, of the mass matrix in the order in which its program gives them."""
+    """Return the places (i, j), j <= i, of the mass matrix in the order of its program's outputs."""
     return [(i, j) for i in range(n) for j in range(i + 1)]
 
 
@@ -128,13 +128,13 @@ def _forces(eqs: Derived) -> list[str]:
 
 
 def _mass_matrix(eqs: Derived) -> Quantity:
-    """One triangle: what is printed, counted and exported."""
+    """Return one triangle of M, for printing, counting and exporting."""
     places = lower_triangle(len(eqs.u))
     return Quantity([f"M_{i + 1}_{j + 1}" for i, j in places], [eqs.mass_matrix[i][j] for i, j in places])
 
 
 def _whole_mass_matrix(eqs: Derived) -> Quantity:
-    """By rows: what users of numbers want."""
+    """Return all of M by rows, for numerical use."""
     n = len(eqs.u)
     names = [f"M_{i + 1}_{j + 1}" for i in range(n) for j in range(n)]
     return Quantity(names, [eqs.mass_matrix[max(i, j)][min(i, j)] for i in range(n) for j in range(n)])
@@ -157,7 +157,7 @@ def _poses(eqs: Derived) -> Quantity:
 
 
 def _jacobian(eqs: Derived, name: str) -> Quantity:
-    """Of a point given in a body or named frame; what is read is its position there [m]."""
+    """Return the Jacobian of a point of a body or named frame; it reads the point's position there [m]."""
     still = {eqs.bodies[0]: FixedFrame(0, ZERO, Rotation.identity())}
     if name not in (frames := {**still, **eqs.posed}):
         raise ModelError(f"there is no body or frame {name!r}; {near(name, list(eqs.posed))}")
@@ -168,7 +168,7 @@ def _jacobian(eqs: Derived, name: str) -> Quantity:
 
 
 def _constraints(eqs: Derived) -> Quantity:
-    """A by rows, then the residual of the motion, A u + b."""
+    """Return A by rows, then the residuals of the motion, A u + b."""
     rows, zero = eqs.constraints, eqs.system.arena.zero
     names = [f"{row.name} A_{u.name}" for row in rows for u in eqs.u] + [row.name for row in rows]
     entries = [row.coefficients.get(j, zero) for row in rows for j in range(len(eqs.u))]
@@ -176,20 +176,20 @@ def _constraints(eqs: Derived) -> Quantity:
 
 
 def _configuration(eqs: Derived) -> Quantity:
-    """The residual of every row that restricts the configuration, those included that speeds of choice keep."""
+    """Return the residuals of all configuration constraints, including rows that user-defined speeds satisfy."""
     rows = eqs.closing
     return Quantity([row.name for row in rows], eqs.unconstrained.baked_in([row.configuration for row in rows]))
 
 
 def _configuration_found(eqs: Derived) -> Quantity:
-    """The same, then what rows that come and go hold at the value found."""
+    """Return the residuals of ``_configuration``, then the integrals that intermittent constraints keep constant."""
     closing, held = _configuration(eqs), eqs.held
     found = eqs.unconstrained.baked_in([row.integral for row in held])
     return Quantity([*closing.names, *(row.name for row in held)], [*closing.outputs, *found])
 
 
 def _closure(eqs: Derived) -> Quantity:
-    """phi of every row of these equations that restricts the configuration, then J by rows, with dphi/dt = J u + ..."""
+    """Return phi of the rows that restrict the configuration, then J by rows, with dphi/dt = J u + ..."""
     free, rows = eqs.unconstrained, [row for row in eqs.constraints if row.configuration is not None]
     residuals = [row.configuration for row in rows if row.configuration is not None]
     changes = dict(zip(free.q, free.system.speeds.kinematics, strict=True))
@@ -199,8 +199,9 @@ def _closure(eqs: Derived) -> Quantity:
 
 
 def _unconstrained(eqs: Derived) -> Quantity:
-    """Of the equations before constraints are embedded: M, one triangle; h with M udot + h = A^T lambda, the inputs
-    in it; what is added to A udot in the time derivative of the constraints; dq/dt.
+    """Return terms of the equations before constraints are embedded.
+
+    M, one triangle; h with M udot + h = A^T lambda, including inputs; the remainders of A udot + remainder = 0; dq/dt.
     """
     free, n = eqs.unconstrained, len(eqs.u)
     mass = _mass_matrix(free)
@@ -211,7 +212,7 @@ def _unconstrained(eqs: Derived) -> Quantity:
 
 
 def _gaps(eqs: Derived) -> Quantity:
-    """Of each candidate: gap, on, off, static and kinetic friction, restitution."""
+    """Return gap, on, off, static and kinetic friction and restitution of each intermittent constraint."""
     words = ("gap", "on", "off", "static", "kinetic", "restitution")
     names = [f"{c.name} {word}" for c in eqs.candidates for word in words]
     return Quantity(names, eqs.unconstrained.baked_in([x for c in eqs.candidates for x in c.numbers]))
@@ -241,7 +242,7 @@ PROGRAMS: dict[str, Callable[[Derived], Quantity]] = {
 
 
 def quantity(equations: Derived, name: str) -> Quantity:
-    """The outputs of a named program; "jacobian NAME" is that of a body or frame.
+    """Return the outputs of a named program; "jacobian NAME" is the Jacobian of a body or frame.
 
     Raises:
         ModelError: there is no such program, body or frame.
@@ -256,7 +257,7 @@ def quantity(equations: Derived, name: str) -> Quantity:
 
 
 def written(equations: Derived, name: str) -> Quantity:
-    """A named quantity as it is computed and printed: sums and products as short as can be."""
+    """Return a named quantity in the form that is computed and printed, with factored sums and products."""
     return _shortened(quantity(equations, name))
 
 
@@ -266,13 +267,13 @@ def _shortened(found: Quantity) -> Quantity:
 
 
 def program(equations: Derived, name: str) -> Program:
-    """The straight-line program of a named quantity."""
+    """Return the straight-line program of a named quantity."""
     with stage(f"deriving {name}"):
         return scheduled(equations, name, quantity(equations, name))
 
 
 def scheduled(equations: Derived, name: str, found: Quantity) -> Program:
-    """The straight-line program of a quantity of these equations, under a name."""
+    """Return the straight-line program of a quantity of these equations, under the given name."""
     outputs = _shortened(found).outputs
     state = (equations.t, *equations.q, *equations.u)
     with collector_paused():

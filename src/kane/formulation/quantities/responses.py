@@ -1,14 +1,15 @@
-"""How the tree responds to forces of rows: M factored, rows solved by its factor, and the forces of so many rows.
+"""Response of the tree to forces of rows: the factored M, rows solved by its factor, and forces of several rows.
 
-With M = L^T D L of the equations before constraints are embedded, z = -L^-T h, y = L^-T a of each row a of A, and x
-what L^-T makes of the generalized forces of a unit force of the row, which is y but for friction,
+With M = L^T D L of the equations before constraints are embedded, z = -L^-T h, and y = L^-T a for each row a of A. Let
+x be L^-T times the generalized forces of a unit force of the row; without friction x equals y. Then
 
     udot = L^-1 (D^-1 z + sum_k w_k lambda_k),   w = D^-1 x,
-    S lambda = b,   S = Y^T W,   b = -(remainder + Y^T D^-1 z).
+    S lambda = b,   S = Y^T W,   b = -(remainder + Y^T D^-1 z),
 
-Rows come and go, so that those of each candidate are a program of their own, which reads L, and one more where friction
-slips; so is the solution for a number of rows, which reads whatever rows are in force. What rows have in common with M
-and h, as sines and velocities of bodies, is found once, with these.
+where S is the Delassus matrix. The rows of each intermittent constraint have a program of their own that reads L, and
+one more for sliding, because they are active at different times. The solution for a given number of rows is a program
+too, which reads the records of any active rows. Terms that rows share with M and h, such as sines and velocities of
+bodies, are computed once, in the program of the factor.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ from kane.native.contacts.quick import AMPLIFIED, BLURRED, INDEPENDENT, REPEATED
 
 
 class Responses:
-    """The programs of one system of equations.
+    """Programs of the tree response of one set of equations.
 
     Attributes:
-        order: of the speeds in which M is factored, parents before children, so that nothing fills in.
+        order: speeds in the order in which M is factored, parents before children, so that there is no fill-in.
     """
 
     def __init__(self, equations: Derived) -> None:
@@ -52,7 +53,7 @@ class Responses:
 
     @cached_property
     def _tree(self) -> tuple[Expr, ...]:
-        """The entries of L, 1 / D, z / D and z by places in the order; dq/dt."""
+        """The entries of L, 1 / D, z / D and z by place in the order; dq/dt."""
         (L, inverses), n = self.factors, len(self.order)
         with collector_paused():
             z = eliminated(L, [-x for x in self._free.route.loaded([0.0] * n)], self.order)
@@ -62,13 +63,15 @@ class Responses:
 
     @cached_property
     def entries(self) -> tuple[tuple[int, int], ...]:
-        """Row and column of the entries of L below its diagonal that are not zero in every state, by rows."""
+        """Row and column of the entries of L below the diagonal that are not identically zero, by rows."""
         return tuple((i, j) for i, row in enumerate(self.factors[0]) for j, x in sorted(row.items()) if not is_zero(x))
 
     @cached_property
     def shared(self) -> tuple[Expr, ...]:
-        """What is found with the factor for the rows: the nodes at which their graphs meet that of the factor, or the
-        part that the rows of all candidates have in common.
+        """Nodes that the program of the factor computes for the rows.
+
+        They are the nodes that the rows share with the graph of the factor, or with the rows of all intermittent
+        constraints.
         """
         eqs = self._equations
         own = [
@@ -81,15 +84,15 @@ class Responses:
             read = [self._free.baked_in(group) for group in own if group]
             common = set.intersection(*(set(reachable(group)) for group in read))
             every = [x for group in read for x in group]
-            angles = [x for x in reachable(every) if x.op in (SIN, COS)]  # side by side they cost as much as one
+            angles = [x for x in reachable(every) if x.op in (SIN, COS)]  # in SIMD lanes several cost as much as one
             return tuple(_met(every, common.union(reachable([*self._tree, *angles]))))
 
     def factor(self) -> Program:
-        """The entries of L, 1 / D, z / D and z by places in the order; dq/dt; what rows share."""
+        """Return the program of the entries of L, 1 / D, z / D and z by place in the order; dq/dt; the shared nodes."""
         return self._scheduled("factor", (*self._tree, *self.shared), self._equations.inputs)
 
     def held(self, name: str, rows: Sequence[Equation]) -> Program:
-        """The records of rows A u + b = 0, see ``_record``, with their columns before them where there are many."""
+        """Return the program of the records (see ``_record``) of rows; with many speeds, their columns come first."""
         columns = self.columns(rows)
         with collector_paused():
             solved = [(self._solved_for(a), rest) for a, rest in map(self._read, rows)]
@@ -98,8 +101,10 @@ class Responses:
         return self._scheduled(name, outputs, self._given)
 
     def sliding(self, name: str, c: CandidateEquations) -> Program:
-        """The record of the normal row of a candidate whose contact slides, with its friction; what is left of the
-        slip, and the direction that it has. Where friction needs no normal force: z / D with it first.
+        """Return the program of a sliding constraint.
+
+        Outputs: the record of its normal row with friction, the remaining slip and its direction. If friction does not
+        depend on a normal force, z / D with this friction replaces the record.
         """
         with collector_paused():
             (mu, *slip) = self._cut([c.numbers[KINETIC], *(row.motion for row in c.tangents)])
@@ -123,7 +128,7 @@ class Responses:
         return self._scheduled(name, outputs, self._given)
 
     def velocities(self, name: str, rows: Sequence[Equation]) -> Program:
-        """A u + b of each row, and the sum of its terms |A_j u_j|, which its rounding is a share of."""
+        """Return the program of A u + b of each row and of sum |A_j u_j|, to which its round-off is proportional."""
         u = self._equations.u
         with collector_paused():
             sizes = [sum((absolute(a * u[j]) for j, a in row.coefficients.items()), 0.0) for row in rows]
@@ -132,10 +137,11 @@ class Responses:
         return self._scheduled(name, baked, self._equations.inputs)
 
     def solution(self, capacity: int, *, slides: bool) -> Program:
-        """udot; the forces of at most so many rows; how many rows are independent, or -1; pivots; what was left of b.
+        """Return the program that solves for udot and the forces of at most ``capacity`` rows.
 
-        It reads what ``factor`` gives and, of so many rows, their records. A row whose pivot is under the share
-        REPEATED of its square is left out. -1 stands where forces may be so large that digits are lost.
+        It reads the outputs of ``factor`` and one record per row. Outputs: udot, forces, the number of independent
+        rows, pivots, and b as left by the elimination. Rows with a pivot below REPEATED times their square are left
+        out. The number is -1 if forces may be so large that digits are lost.
         """
         n = len(self.order)
         records = [self._leaves([f"record {r + 1} {k + 1}" for k in range(record_size(n))]) for r in range(capacity)]
@@ -156,13 +162,13 @@ class Responses:
         return self._scheduled(f"solution {capacity} {slides}", outputs, given)
 
     def substitution(self) -> Program:
-        """udot of what stands in the place of z / D: D^-1 z + sum_k w_k lambda_k."""
+        """Return the program of udot = L^-1 v, which reads v = D^-1 z + sum_k w_k lambda_k in the place of z / D."""
         with collector_paused():
             outputs = self._substituted(list(self._scaled))
         return self._scheduled("substitution", outputs, self._given)
 
     def columns(self, rows: Sequence[Equation]) -> list[int]:
-        """The places in the order that y and D^-1 x of rows can have entries in; all of them where they are few."""
+        """Return the places where y and D^-1 x of rows can be nonzero, or all places if there are few speeds."""
         if len(self.order) <= MANY_SPEEDS:
             return list(range(len(self.order)))
         place = {unknown: k for k, unknown in enumerate(self.order)}
@@ -175,9 +181,10 @@ class Responses:
         return [float(k) for k in columns] if len(self.order) > MANY_SPEEDS else []
 
     def _record(self, y: Sequence[Any], x: Sequence[Any], rest: Expr, columns: Sequence[int]) -> list[Any]:
-        """y and D^-1 x; b; y^T D^-1 y; the largest acceleration that a unit force can make, or more: of what it pushes
-        by x, no D^-1 x is larger than the root of x^T D^-1 x times the largest 1 / D, which their sum is no less than;
-        the rest, which is the remainder.
+        """Return y and D^-1 x by column; b; y^T D^-1 y; a bound of the acceleration by a unit force; the remainder.
+
+        The bound is the root of x^T D^-1 x times the sum of 1 / D at nonzero x. It holds because no entry of D^-1 x
+        exceeds the root of x^T D^-1 x times the largest of these 1 / D.
         """
         w = [a * d for a, d in zip(x, self._inverses, strict=True)]
         own = [a * d for a, d in zip(y, self._inverses, strict=True)]
@@ -187,7 +194,7 @@ class Responses:
         return [*(y[k] for k in columns), *(w[k] for k in columns), *numbers]
 
     def _substituted(self, v: list[Any]) -> list[Any]:
-        """udot = L^-1 v, by speeds."""
+        """Return udot = L^-1 v, by speed."""
         udot = [0.0] * len(v)
         for k, unknown in enumerate(self.order):
             for i, x in sorted(self._L[k].items()):
@@ -196,21 +203,21 @@ class Responses:
         return udot
 
     def _solved_for(self, a: Mapping[int, Any]) -> list[Any]:
-        """L^-T a, by places in the order."""
+        """Return L^-T a, by place in the order."""
         return eliminated(self._L, [a.get(j, 0.0) for j in range(len(self.order))], self.order)
 
     def _read(self, row: Equation) -> tuple[dict[int, Any], Expr]:
-        """A row's coefficients, and its remainder, by what it shares with the factor."""
+        """Return a row's coefficients and remainder, in leaves for the nodes shared with the factor."""
         *entries, remainder = self._cut([*row.coefficients.values(), row.remainder])
         return dict(zip(row.coefficients, entries, strict=True)), remainder
 
     def _cut(self, expressions: Sequence[Any]) -> list[Expr]:
-        """Expressions with leaves for what is found with the factor."""
+        """Return expressions with leaves in place of the nodes that the program of the factor computes."""
         return substitute(self._free.baked_in(expressions), dict(zip(self.shared, self._shared, strict=True)))
 
     @cached_property
     def _given(self) -> tuple[Expr, ...]:
-        """Leaves for what ``factor`` gives, then for the direction of slip that a candidate had, and BEGUN."""
+        """Leaves for the outputs of ``factor``, then for a constraint's previous slip direction and BEGUN."""
         n = len(self.order)
         names = [f"L {i + 1} {j + 1}" for i, j in self.entries]
         for word, count in (("1/D", n), ("z/D", n), ("z", n), ("rate", len(self._equations.q))):
@@ -236,7 +243,7 @@ class Responses:
 
     @cached_property
     def _L(self) -> list[dict[int, Expr]]:
-        """L in leaves, without what is zero in every state."""
+        """L as leaves, without entries that are identically zero."""
         rows: list[dict[int, Expr]] = [{} for _ in self.order]
         for (i, j), leaf in zip(self.entries, self._given, strict=False):
             rows[i][j] = leaf
@@ -258,7 +265,7 @@ def _entries(row: Equation) -> list[Expr]:
 
 
 def _met(outputs: Sequence[Expr], made: Set[Expr]) -> list[Expr]:
-    """The nodes made elsewhere, of those that depend on more than parameters, from which the outputs follow."""
+    """Return the nodes in ``made`` from which the outputs follow, without nodes that depend on parameters alone."""
     fixed: set[Expr] = set()
     for node in reachable(outputs):
         if fixed.issuperset(node.args) if node.args else node.op in (PARAMETER, CONSTANT):
@@ -277,12 +284,12 @@ def _met(outputs: Sequence[Expr], made: Set[Expr]) -> list[Expr]:
 
 
 def left_of(slip: Sequence[Expr], before: Sequence[Expr]) -> Expr:
-    """What is left of a slip that had this direction before."""
+    """Return the slip left in its previous direction; in space, negative once slip goes back more than across."""
     return slip_left(*before, *slip) if len(slip) == 2 else slip[0] * before[0]
 
 
 def direction_of(slip: Sequence[Expr], before: Sequence[Expr], begun: Expr) -> list[Expr]:
-    """The direction of slip, as ``kane.native.contacts.quick.slip_direction`` finds it."""
+    """Return the slip direction by the rule of ``kane.native.contacts.quick.slip_direction``."""
     arena, kept, follows = before[0].arena, before[: len(slip)], before[0].arena.one
     if len(slip) == 2:
         along = _dot(slip, kept)
@@ -299,7 +306,7 @@ def direction_of(slip: Sequence[Expr], before: Sequence[Expr], begun: Expr) -> l
 
 
 def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
-    """Added up in two halves: half as long to wait for."""
+    """Return a . b, summed in two halves, which halves the latency."""
     half = len(a) // 2 if len(a) > 5 else 0
     first = sum((x * y for x, y in zip(a[:half], b[:half], strict=True)), 0.0)
     return first + sum((x * y for x, y in zip(a[half:], b[half:], strict=True)), 0.0)
@@ -308,13 +315,13 @@ def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
 def _solved(
     y: Sequence[Any], w: Sequence[Any], b: Sequence[Any], squares: Sequence[Any], *, symmetric: bool
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """S x = b with S = Y^T W by elimination without exchanges, x_k zero where the pivot is no share of the square.
+    """Solve S x = b with S = Y^T W by elimination without pivoting; x_k is zero if its pivot is negligible.
 
-    Row by row, so that what the next one is made of is found while this one's pivot is divided by. Where S is symmetric
-    it is L D L^T: the shares that eliminate rows are L, by which x is found without waiting for a product with a pivot.
+    Elimination proceeds row by row, so that the next row is formed while the processor divides by this row's pivot. A
+    symmetric S is factored as L D L^T; with L, x does not wait for products with pivots.
 
     Returns:
-        x, the pivots, and b as it was when each pivot was divided by.
+        x, the pivots, and b as it was when each pivot was used.
     """
     m, x, left = len(b), [0.0] * len(b), list(b)
     S: list[list[Any]] = []
@@ -336,7 +343,7 @@ def _solved(
         inverses.append(select(less(REPEATED * squares[k], row[k]), 1 / row[k], row[k].arena.zero))
     for k in range(m - 1, -1, -1):
         total, above = (left[k] * inverses[k], shares[k]) if symmetric else (left[k], S[k][k + 1 :])
-        for entry, found in zip(reversed(above), reversed(x[k + 1 :]), strict=True):  # what is found last comes last
+        for entry, found in zip(reversed(above), reversed(x[k + 1 :]), strict=True):  # use the latest result last
             total = total - entry * found
         x[k] = total if symmetric else total * inverses[k]
     return x, [S[k][k] for k in range(m)], left

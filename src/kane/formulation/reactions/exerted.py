@@ -1,7 +1,7 @@
-"""What loads, joints, constraints and contacts exert on bodies: forces and torques per unit of their multipliers.
+"""Forces and torques that loads, joints, constraints and contacts exert on bodies, per unit of their multipliers.
 
-The rate of a constraint is sum_P f_P . v_P + sum_B t_B . w_B in the velocities of points and angular velocities that
-stand in it; its multiplier times f_P and t_B is what it exerts, whose virtual power is that of the multiplier.
+The rate of a constraint is sum_P f_P . v_P + sum_B t_B . w_B, in the velocities and angular velocities that occur in
+it. The constraint exerts its multiplier times f_P and t_B, which have the virtual power of the multiplier.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 @dataclass(frozen=True)
 class OnBody:
-    """What is exerted on one body, a sum over rows: multiplier times (force at P, torque about P).
+    """Force and torque on one body: the sum over rows of multiplier times (force at P, torque about P).
 
     Attributes:
-        body: its index.
-        at: P, p_BoP_B [m].
-        forces, torques: by rows, in N, in q, u, t, parameters and inputs.
+        body: index of the body B.
+        at: P, as p_BoP in B [m].
+        forces, torques: by row, measured in N, as expressions of q, u, t, parameters and inputs.
     """
 
     body: int
@@ -55,12 +55,12 @@ class OnBody:
 
 @dataclass(frozen=True)
 class Exerted:
-    """What something exerts on bodies.
+    """Forces and torques that a load, joint, constraint or contact exerts on bodies.
 
     Attributes:
-        name: of a load, as power ledgers call it, a joint, a constraint, or one that comes and goes.
-        parts: by bodies; the ground has none.
-        source: where the multipliers of its rows come from: "load" (they are 1), "reaction", "contact".
+        name: name of the load (as in power ledgers), joint, constraint or intermittent constraint.
+        parts: one part per body, without the ground.
+        source: origin of the multipliers of the rows: "load" (all are 1), "reaction" or "contact".
     """
 
     name: str
@@ -69,7 +69,7 @@ class Exerted:
 
 
 class _Share(NamedTuple):
-    """A force at a point of a body in N, or a torque on it, in one row."""
+    """A force at a point of a body, or a torque on the body if there is no point, in one row, measured in N."""
 
     row: int
     body: int
@@ -78,12 +78,12 @@ class _Share(NamedTuple):
 
 
 def exerted(equations: Equations, name: str) -> Exerted:
-    """What a load, a joint, a constraint, or one that comes and goes exerts on bodies.
+    """Return the forces and torques that a load, joint, constraint or intermittent constraint exerts on bodies.
 
-    What a joint exerts, and what acts along its coordinate, acts on the child, at Mo.
+    Forces of joints, and loads along their coordinates, act on the child at Mo.
 
     Raises:
-        ModelError: there is nothing of this name, or it acts along one of several angles, which no vector shows.
+        ModelError: the name is unknown, or the load acts along one of several angles, which no vector can show.
     """
     model, system = equations.model, equations.system
     joints = {c.name: c for c in model.connections}
@@ -104,14 +104,14 @@ def exerted(equations: Equations, name: str) -> Exerted:
 
 
 def _of_joint(system: System, c: Connection) -> list[_Share]:
-    """Force and torque along the axes of M, in the order in which reactions are given."""
+    """Return force and torque along the axes of M, in the order of the joint's reactions."""
     axes = [from_body(system, c.child.index, 0, tuple(c.R_CM.apply(e))) for e in AXES]
     forces = [_Share(k, c.child.index, c.p_CM, e) for k, e in enumerate(axes)]
     return [*forces, *(_Share(3 + k, c.child.index, None, e) for k, e in enumerate(axes))]
 
 
 def _of_load(system: System, effect: Effect) -> Iterator[list[_Share]]:
-    """Each force and effort by itself."""
+    """Yield the parts of each force and each effort separately."""
     for along, effort in effect.efforts:
         yield _along(system, along.connection, along.place, (0, effort))
     for wrench in effect.wrenches:
@@ -121,7 +121,7 @@ def _of_load(system: System, effect: Effect) -> Iterator[list[_Share]]:
 
 
 def _along(system: System, c: Connection, place: int, term: tuple[int, Any]) -> list[_Share]:
-    """An effort along a natural speed of a joint: the least wrench with its power, and none along the other speeds."""
+    """Return the smallest wrench with the power of an effort along a natural speed, and none along other speeds."""
     row, effort = term
     arena = system.arena
     moving = c.joint.motion(c.coordinates, [arena.leaf(SPEED, n) for n in c.joint.speed_names(c.name)])
@@ -129,7 +129,7 @@ def _along(system: System, c: Connection, place: int, term: tuple[int, Any]) -> 
     own = columns[place]
     if any(not is_zero(dot(own, other)) for k, other in enumerate(columns) if k != place):
         raise ModelError(
-            f"what acts along {c.name!r} acts along one of several angles, and no arrow shows that; leave it out "
+            f"an effort along {c.name!r} acts along one of several angles, which no arrow can show; leave it out "
             "of arrows="
         )
     share = effort / dot(own, own)
@@ -140,7 +140,7 @@ def _along(system: System, c: Connection, place: int, term: tuple[int, Any]) -> 
 
 
 def _of_row(system: System, model: Model, k: int, row: Row) -> Iterator[_Share]:
-    """What the multiplier of a constraint equation does work with: the derivatives of its rate by velocities."""
+    """Yield the forces and torques of a row's multiplier: the derivatives of the row's rate by velocities."""
     rate = row.configuration if row.motion is None else row.motion
     assert rate is not None
     within = CONFIGURATION_KINDS if row.motion is None else (VELOCITY, ANGULAR_VELOCITY)
@@ -160,7 +160,7 @@ def _of_row(system: System, model: Model, k: int, row: Row) -> Iterator[_Share]:
 
 
 def _outward(system: System, model: Model, parts: list[_Share]) -> list[_Share]:
-    """What is written in a body that carries a wheel, as if the wheel did not turn, as what it is: on the wheel."""
+    """Move forces written for the carrier of a wheel to the wheel, on which they act."""
     inboard = {c.child.index: c for c in model.connections}
     held = {part.body for part in parts if part.point is not None} - {0}
     for wheel in sorted({part.body for part in parts} - held - {0}):
@@ -176,7 +176,7 @@ def _outward(system: System, model: Model, parts: list[_Share]) -> list[_Share]:
 
 
 def _turns(system: System, bodies: tuple[Body, Body], parts: Sequence[_Share]) -> bool:
-    """Whether torques on the first body would have another power on the second, which turns against it."""
+    """Return whether torques on the first body would have another power on the second, which turns relative to it."""
     w = angular_velocity_in(*bodies, bodies[0].model.ground)
     rows: dict[int, Any] = {}
     for part in parts:
@@ -188,7 +188,7 @@ def _turns(system: System, bodies: tuple[Body, Body], parts: Sequence[_Share]) -
 
 
 def _through(way: Sequence[Connection], place: Triple) -> Triple | None:
-    """The place, in the last body, of a point of the first that joints on the way do not move."""
+    """Return the position in the last body of a point of the first; None if a joint between them moves the point."""
     for c in way:
         found = in_child(c, place)
         if found is None:
@@ -198,7 +198,7 @@ def _through(way: Sequence[Connection], place: Triple) -> Triple | None:
 
 
 def _of_measure(system: System, measure: Measure, k: int, share: Expr) -> Iterator[_Share]:
-    """Of a measure number along d, fixed in D:
+    """Yield the contributions of a measure number along d, fixed in D:
 
     d/dt (p . d) = v . d + w_D . (d x p),  d/dt (e . d) = (w_A - w_D) . (e x d).
     """
@@ -218,7 +218,7 @@ def _of_measure(system: System, measure: Measure, k: int, share: Expr) -> Iterat
 
 
 def _resolved(equations: Equations, name: str, groups: Iterable[list[_Share]], rows: tuple[str, int]) -> Exerted:
-    """Parts by body, in q, u, t, parameters and inputs; ``rows`` says whose multipliers they have, and how many."""
+    """Return parts by body in q, u, t, parameters and inputs; ``rows`` has the source and number of multipliers."""
     system, found, (source, count) = equations.system, [], rows
     for parts in groups:
         found += [_joined(system, parts, body, count) for body in sorted({part.body for part in parts} - {0})]
@@ -234,7 +234,7 @@ def _resolved(equations: Equations, name: str, groups: Iterable[list[_Share]], r
 
 
 def _joined(system: System, parts: Sequence[_Share], body: int, count: int) -> OnBody:
-    """The forces and torques on one body, about the first point of it that is named."""
+    """Return forces and torques on one body, reduced to the first of its points that occurs, else to its origin."""
     own = [part for part in parts if part.body == body]
     at = next((part.point for part in own if part.point is not None), ZERO)
     forces, torques = [ZERO] * count, [ZERO] * count

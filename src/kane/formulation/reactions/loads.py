@@ -1,4 +1,4 @@
-"""Loads that depend on reactions: both are solved for in one linear system with the accelerations."""
+"""Loads that depend on reactions: one linear system gives both these reactions and the accelerations."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from kane.model.reaction import PREFIX
 
 
 def with_reaction_loads(equations: Equations, reactions: Sequence[Expr]) -> Equations:
-    """The equations with reactions in loads replaced by what they are: r = P r + s, where udot is linear in r.
+    """Return the equations with reactions in loads eliminated: solve r = P r + s, with udot linear in r.
 
     Args:
-        equations: with the reactions as inputs.
-        reactions: their leaves.
+        equations: equations with the reactions as inputs.
+        reactions: leaves of the reactions.
 
     Raises:
         ModelError: there is no such reaction, one is indeterminate, or the loads are not linear in them.
@@ -37,15 +37,15 @@ def with_reaction_loads(equations: Equations, reactions: Sequence[Expr]) -> Equa
     missing = [name for name in names if name not in found]
     if missing:
         raise ModelError(
-            f"a load depends on the reaction {', '.join(missing)}, which redundant constraints share: it has no value; "
-            "take out what is redundant, or let the load depend on a sum that is determinate"
+            f"a load depends on the reaction {', '.join(missing)}, which redundant constraints share: it has no "
+            "value; take out redundant constraints, or let the load depend on a determinate sum of reactions"
         )
     try:
         P, s = linear_coefficients([found[name] for name in names], reactions)
     except ExpressionError as error:
         raise ModelError(
             f"a load is not linear in the reactions {', '.join(names)} ({error}), so that they cannot be solved for "
-            "beside the accelerations; where the sign of a normal force is known, leave its absolute value out"
+            "together with the accelerations; if the sign of a normal force is known, leave its absolute value out"
         ) from None
     one = equations.system.arena.one
     rows = []

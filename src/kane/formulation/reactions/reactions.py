@@ -1,7 +1,7 @@
 """Reactions brought into evidence by auxiliary generalized speeds.
 
-A joint is given motions that it does not allow, a constraint row a residual, each with a speed sigma of its own, which
-is zero. The generalized force of sigma contains the reaction, and nothing else that is unknown:
+A joint gets motions that it does not allow, and a constraint row gets a residual. Each is an auxiliary speed sigma,
+whose value is zero. The generalized force of sigma contains the reaction, and no other unknown:
 
     R_k = -(F_k + F*_k) - sum over dependent speeds d of D_dk (F_d + F*_d),  A_d D_k = -A_k.
 
@@ -43,10 +43,10 @@ from kane.model.connection import Connection
 from kane.model.constraints.constraint import Imposed
 
 ReactionPlace: TypeAlias = Connection | Point | Imposed | str
-# Names of auxiliary speeds; no name of a model has a space in front.
+# Prefix of the names of auxiliary speeds; names in a model do not start with a space.
 PREFIX = " auxiliary "
-# Sums of reactions that are determinate in this many states picked at random are so in all but exceptional ones, the
-# coefficients being analytic functions of the state.
+# Sums of reactions that are determinate at this many random states are determinate at almost all states, because their
+# coefficients are analytic functions of the state.
 STATES = 3
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -56,8 +56,8 @@ class Auxiliary:
     """An auxiliary speed: of a link relative to its parent, or the residual of a constraint row.
 
     Attributes:
-        name, unit: of the reaction that does work on it.
-        link: that moves; 0 for a constraint row.
+        name, unit: name and unit of the reaction that does work on it.
+        link: index of the moving link; 0 for a constraint row.
         w, v: angular velocity, and velocity of the joint's foot point, per unit of the speed, in K.
         row: name of the constraint row.
     """
@@ -74,17 +74,18 @@ class Auxiliary:
 class Reactions:
     """Reactions of a model, from ``reveal_reactions``.
 
-    Of a joint: the force and the torque that the parent exerts on the child, about Mo along the axes of M, motors and
-    springs of the joint included; of a point of a body: the same about the point along the axes of the body. Of a
-    constraint: for each row the force or torque that does work on the row's residual velocity, A u + b.
+    The reactions of a joint are the force and the torque that the parent exerts on the child, about Mo along the axes
+    of M. They include motors and springs of the joint. The reactions at a point of a body are force and torque of its
+    inboard joint about the point, along the axes of the body. The reaction of a constraint row is the force or torque
+    that does work on the row's residual velocity A u + b.
 
     Attributes:
-        names, units: of the reactions.
-        equations: from which they were revealed.
-        needed: -(F_r + F*_r) of the joints' own speeds and of the auxiliary ones, in q, u, udot, t and inputs.
-        rows: the constraints in the joints' own speeds, then the auxiliary ones: A by rows, sparse; ``row_names`` their
-            names.
-        touching: the same of the rows of all constraints that come and go, whose forces are loads here.
+        names, units: names and units of the reactions.
+        equations: equations from which they were revealed.
+        needed: -(F_r + F*_r) of the joints' own speeds, then of the auxiliary speeds, in q, u, udot, t and inputs.
+        rows: sparse rows of A; columns of the joints' own speeds, then of the auxiliary speeds.
+        row_names: names of these rows.
+        touching: sparse rows of all intermittent constraints, whose forces are loads here.
         own: number of the joints' own speeds.
     """
 
@@ -115,12 +116,12 @@ class Reactions:
 
     @property
     def fails_where(self) -> tuple[Expr, ...]:
-        """What ``expressions`` divide by: where one vanishes they fail, in numbers the routes go on."""
+        """Divisors of ``expressions``, which fail where one of them vanishes; numerical routes do not."""
         return tuple(self._elimination.pivots)
 
     @cached_property
     def indeterminate(self) -> tuple[str, ...]:
-        """Names of the reactions that constraints share which imply each other, whatever the state."""
+        """Names of reactions that redundant constraints share, so that they are indeterminate at every state."""
         probe = probe_of(self.equations.model)
         left = [(j, c) for row in self._elimination.left for j, c in row.coefficients.items() if j >= self.own]
         shared = {j for j, c in left if abs(probe([c])[0]) > NEGLIGIBLE}
@@ -128,7 +129,7 @@ class Reactions:
 
     @cached_property
     def determinate_sums(self) -> tuple[dict[str, float], ...]:
-        """Sums of indeterminate reactions that are determinate in every state, {name: factor}."""
+        """Sums of indeterminate reactions that are determinate at every state, {name: factor}."""
         columns = [self.own + self.names.index(name) for name in self.indeterminate]
         probes = [probe_of(self.equations.model, seed=seed) for seed in range(STATES)]
         rows = [[row.coefficients.get(j, 0.0) for j in columns] for row in self._elimination.left]
@@ -140,10 +141,10 @@ class Reactions:
         )
 
     def summed(self, **sums: Mapping[str, float]) -> Reactions:
-        """Sums of reactions in place of the reactions: ``summed(rear={"left Fy": 1, "right Fy": 1})``.
+        """Return sums of reactions instead of the reactions: ``summed(rear={"left Fy": 1, "right Fy": 1})``.
 
         Raises:
-            ModelError: there is no such reaction, or a sum is empty.
+            ModelError: a reaction is unknown, or a sum is empty.
         """
         n, k = self.own, len(self.names)
         for title, terms in sums.items():
@@ -173,10 +174,10 @@ class Reactions:
 
     @cached_property
     def forward(self) -> dict[str, Expr]:
-        """The determinate reactions in q, u, t and inputs, udot put in: for events and listings.
+        """The determinate reactions in q, u, t and inputs, with udot substituted; for events and listings.
 
         Raises:
-            ModelError: the constraints are embedded in numbers, so that there is no expression for udot.
+            ModelError: the constraints are embedded numerically, so that there is no expression for udot.
         """
         eqs = self.equations
         udot = dict(zip(eqs.udot, eqs.forward, strict=True))
@@ -184,7 +185,7 @@ class Reactions:
         return dict(zip(self.expressions, found, strict=True))
 
     def program(self) -> Program:
-        """The program of ``needed``, A and ``touching``, from t, q and u, and udot and inputs."""
+        """Return the program of ``needed``, A and ``touching``, which reads t, q, u, udot and inputs."""
         eqs, zero = self.equations, self.equations.system.arena.zero
         width = self.own + len(self.names)
         entries = [row.get(j, zero) for row in (*self.rows, *self.touching) for j in range(width)]
@@ -196,14 +197,15 @@ class Reactions:
 
 
 def reveal_reactions(equations: Equations, *places: ReactionPlace) -> Reactions:
-    """Bring reactions into evidence by auxiliary generalized speeds, made here and gone from the result.
+    """Bring reactions into evidence by auxiliary generalized speeds, which the result does not contain.
 
     Args:
-        places: joints, constraints (what Model.constrain returned, or names of either), or points of bodies, for the
-            wrench with which the inboard joint holds the body.
+        equations: equations of a model.
+        places: joints or constraints (results of Model.constrain), or their names; or points of bodies, for the wrench
+            that the inboard joint exerts on the body.
 
     Raises:
-        ModelError: there is no such joint or constraint, or nothing holds a body.
+        ModelError: a joint or constraint is unknown, or a point belongs to the ground, which no joint holds.
 
     Source: Tanner & Kyriakopoulos 2001, Sec. 3; Kane & Levinson 1985, Sec. 4.9.
     """
@@ -262,11 +264,11 @@ def _resolved(equations: Equations, place: ReactionPlace) -> Connection | Point 
 
 
 def _inboard(equations: Equations, point: Point) -> Connection:
-    """The joint by which a body hangs on its parent."""
+    """Return the joint that connects a body to its parent."""
     for connection in equations.model.connections:
         if connection.child is point.body:
             return connection
-    raise ModelError("nothing holds the ground: there is no reaction on it; reveal that of a joint or constraint")
+    raise ModelError("nothing holds the ground, so it has no reaction; reveal the reactions of a joint or constraint")
 
 
 def _auxiliary(system: System, equations: Equations, place: Connection | Point | Imposed) -> Iterator[Auxiliary]:
@@ -292,7 +294,7 @@ def _auxiliary(system: System, equations: Equations, place: Connection | Point |
 
 
 def _with_auxiliary(system: System, auxiliary: Sequence[Auxiliary]) -> System:
-    """The system with natural speeds added to the joints, each a generalized speed at the end of u."""
+    """Return the system with auxiliary natural speeds added to the joints, as generalized speeds at the end of u."""
     speeds, arena, links = system.speeds, system.arena, system.links
     n = len(speeds.u)
     natural: list[Expr] = []
@@ -320,7 +322,7 @@ def _with_auxiliary(system: System, auxiliary: Sequence[Auxiliary]) -> System:
 def _rows(
     system: System, equations: Equations, auxiliary: Sequence[Auxiliary]
 ) -> tuple[tuple[str, ...], list[dict[int, Any]]]:
-    """Names and A of every constraint row, those included that no speed of the joints changes."""
+    """Return names and A of every constraint row, including rows that no joint speed changes."""
     n = len(system.speeds.u) - len(auxiliary)
     rows = {row.name: dict[int, Any](row.coefficients) for row in every_equation(equations.model.constraints, system)}
     for k, a in enumerate(auxiliary):
@@ -330,14 +332,14 @@ def _rows(
 
 
 def _touching(system: System, equations: Equations) -> Iterator[Equation]:
-    """The rows of the constraints that come and go, in the order of the forces of a run."""
+    """Yield the rows of the intermittent constraints, in the order of the forces of a run."""
     for c in equations.candidates:
         for row in c.declared:
             yield row_equation(row, f"{c.name}: {row.name}", system)
 
 
 def _in_chosen_speeds(expressions: Sequence[Any], system: System, equations: Equations) -> tuple[Expr, ...]:
-    """Expressions of the joints' own speeds and accelerations, in the generalized ones; auxiliary speeds are zero."""
+    """Return expressions of the joints' own speeds in terms of the generalized speeds; auxiliary speeds are zero."""
     arena, speeds = system.arena, equations.system.speeds
     still = {leaf: arena.zero for leaf in (*system.speeds.u, *system.speeds.udot) if leaf.data.startswith(PREFIX)}
     found = substitute([arena.lift(x) for x in expressions], still)
@@ -354,7 +356,7 @@ def _in_chosen_speeds(expressions: Sequence[Any], system: System, equations: Equ
 
 
 def _null_rows(matrix: Sequence[NDArray[np.float64]]) -> np.ndarray:
-    """Vectors c with matrix c = 0, in reduced form: few entries, the first of each one."""
+    """Return vectors c with matrix c = 0, in reduced form: few entries, and the first entry of each is one."""
     A = np.array(matrix, float)
     _, sizes, V = np.linalg.svd(A)
     null = V[int((sizes > NEGLIGIBLE * sizes.max(initial=1.0)).sum()) :]

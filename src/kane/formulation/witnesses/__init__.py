@@ -1,1 +1,1 @@
-"""Derivations of their own that vouch for the others: path tables, Lagrange's equations."""
+"""Independent derivations that verify the routes: path tables and Lagrange's equations."""

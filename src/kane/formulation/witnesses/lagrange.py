@@ -1,13 +1,13 @@
-"""Lagrange's equations, from energies by differentiation: the witness that knows no velocity map and no remainder.
+"""Lagrange's equations by differentiation of energies: a witness independent of velocity maps and remainders.
 
-Of each joint only R_FM(q) and p_FM(q) are used, and dq/dt = kinematics(q, u, t), which says what the speeds mean.
-Velocities of mass centres are time derivatives of positions, angular velocities come from R^T dR/dt. With L = T - V in
-q and dq/dt,
+Each joint contributes only R_FM(q), p_FM(q), and dq/dt = kinematics(q, u, t), which defines the speeds. Velocities of
+mass centres are time derivatives of positions, and angular velocities follow from R^T dR/dt. With L = T - V in q and
+dq/dt,
 
     N^T (d/dt dL/d(dq/dt) - dL/dq - Q) = 0,  dq/dt = N(q, t) u + n(q, t),
 
-where Q dq is the work of the loads. The projection by N takes care of quaternions: every column of N lies along their
-unit sphere, so that what T and V are off the sphere makes no difference.
+where Q dq is the work of the loads. The projection by N also covers quaternions: the columns of N are tangent to their
+unit sphere, so that values of T and V off the sphere have no effect.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ PoseArrays = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class LagrangeEquations:
-    """Lagrange's equations of a model, projected on the speeds: M udot + bias = input forces.
+    """Lagrange's equations of a model, projected onto the speeds: M udot + bias = input forces.
 
     Attributes:
         t, q, u, udot: leaves, as in the Equations of the model.
         kinematics: dq/dt, nq expressions of q, u and t.
         energy: kinetic energy in q, u and t, and potential energy of gravity [J].
         inverse: M udot + bias, n expressions.
-        input_forces: generalized forces that appear with the inputs, n expressions; B inputs where they are linear.
+        input_forces: generalized forces due to the inputs, n expressions; B inputs if they are linear.
     """
 
     t: Expr
@@ -70,7 +70,7 @@ class LagrangeEquations:
 
     @cached_property
     def bias(self) -> tuple[Expr, ...]:
-        """What is free of udot."""
+        """The terms without udot."""
         return tuple(substitute(self.inverse, {x: x.arena.zero for x in self.udot}))
 
     @cached_property
@@ -81,10 +81,10 @@ class LagrangeEquations:
 
 
 def lagrange(model: Model) -> LagrangeEquations:
-    """Derive Lagrange's equations of a model; prescribed, mimic and quaternion joints and all loads included.
+    """Derive Lagrange's equations of a model, including prescribed, mimic and quaternion joints and all loads.
 
     Raises:
-        ModelError: a load depends on something that has no value in these equations.
+        ModelError: a load depends on a quantity that has no value in these equations, or a body is not connected.
     """
     require(model, Model, "lagrange takes a kane.Model")
     with collector_paused():
@@ -92,7 +92,7 @@ def lagrange(model: Model) -> LagrangeEquations:
 
 
 class _Lagrangian:
-    """T, V and the work of the loads in coordinates and their rates."""
+    """T, V and the work of the loads, in coordinates and their rates."""
 
     def __init__(self, model: Model) -> None:
         self.model, leaf = model, model.arena.leaf
@@ -112,7 +112,7 @@ class _Lagrangian:
         return c.joint.motion(c.coordinates, u or (self.model.arena.zero,) * c.joint.nu)
 
     def _poses(self) -> dict[Body, PoseArrays]:
-        """R_NB and p_NoBo of every body."""
+        """Return R_NB and p_NoBo of every body."""
         found: dict[Body, PoseArrays] = {self.model.ground: (np.eye(3).astype(object), _array((0.0,) * 3))}
         waiting = list(self.model.connections)
         while waiting:
@@ -135,19 +135,19 @@ class _Lagrangian:
         return np.asarray(p + R @ _array(point))
 
     def _changed(self, entries: np.ndarray, rates: dict[Expr, Expr], *, virtual: bool = False) -> np.ndarray:
-        """Derivatives along a motion, or along a variation, in which time stands still."""
+        """Return derivatives along a motion, or along a virtual displacement, at fixed time."""
         roots = [self.model.arena.lift(x) for x in entries.ravel()]
         along = forward(roots, rates) if virtual else total_time_derivative(roots, rates)
         return np.array(along, dtype=object).reshape(entries.shape)
 
     def _turning(self, body: Body, rates: dict[Expr, Expr], *, virtual: bool = False) -> np.ndarray:
-        """w_NB along the body's axes, from R^T dR/dt."""
+        """Return w_NB along the body's axes, from R^T dR/dt."""
         R = self.poses[body][0]
         W = R.T @ self._changed(R, rates, virtual=virtual)
         return _array((W[2, 1], W[0, 2], W[1, 0]))
 
     def energies(self) -> tuple[Expr, Expr]:
-        """T and V of gravity, in q, dq/dt and t."""
+        """Return T, and V of gravity, in q, dq/dt and t."""
         kinetic = potential = self.model.arena.zero
         for body in self.model.bodies[1:]:
             com = self._point(body, body.com)
@@ -157,7 +157,7 @@ class _Lagrangian:
         return kinetic, potential
 
     def work(self) -> list[Expr]:
-        """Q: what the loads do per unit variation of each q, in q, dq/dt, t and inputs."""
+        """Return Q, the work of the loads per unit variation of each q, in q, dq/dt, t and inputs."""
         total = self.model.arena.zero
         for load in self.model.loads:
             effect = load.effect()
@@ -210,7 +210,7 @@ class _Lagrangian:
         return LagrangeEquations(t, self.q, self.u, self.udot, self.kinematics, (T, potential), *projected)
 
     def _in_speeds(self, expressions: list[Expr]) -> list[Expr]:
-        """Rates and second derivatives replaced by what they are for given u and udot."""
+        """Replace rates and second derivatives of q by their values for given u and udot."""
         along = dict(zip(self.q, self.kinematics, strict=True)) | dict(zip(self.u, self.udot, strict=True))
         second = total_time_derivative(self.kinematics, along)
         values = dict(zip(self.rates.values(), self.kinematics, strict=True))

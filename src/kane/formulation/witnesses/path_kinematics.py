@@ -1,4 +1,4 @@
-"""Orientations, velocities, joint partials and remainder accelerations along the paths of a tree, as 3 x 3 matrices."""
+"""Orientations, velocities, joint partials and remainder accelerations along the paths of a tree, as matrices."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Array = np.ndarray
 
 
 def matrix(R: Rotation) -> Array:
-    """The entries, 3 x 3."""
+    """Return the entries as a 3 x 3 matrix."""
     return np.array(R.entries, dtype=object)
 
 
 def columns_of(vectors: Sequence[Sequence[Any]]) -> Array:
-    """Vectors as the columns of a matrix with three rows."""
+    """Return a matrix with three rows, whose columns are the vectors."""
     return np.array([list(v) for v in vectors], dtype=object).reshape(-1, 3).T
 
 
@@ -34,19 +34,20 @@ def _vector(v: Sequence[Any]) -> Array:
 
 @dataclass
 class PathKinematics:
-    """What the matrices are made of, by member; the ground is the first of each list and stands still.
+    """Kinematics by member of the tree, of which the path matrices consist; the first entry is the fixed ground.
 
     Attributes:
-        papers: whether the columns are those of the paper instead of the model's.
+        papers: whether the columns are the speeds of the paper instead of the model's speeds.
         R: ^NC^B, orientation in N.
-        p: positions of mass centres, and ``joint_points`` of the joint points Mo, along N.
-        w, alpha_r: angular velocity, remainder angular acceleration, along the body's axes.
+        p: position of the mass centre, along N.
+        joint_points: position of the joint point Mo, along N.
+        w, alpha_r: angular velocity and remainder angular acceleration, along the body's axes.
         v, a_r: velocity and remainder acceleration of the mass centre, along N.
-        Gamma: joint partials of rotation, along the outer body's axes, one column for each natural speed.
+        Gamma: joint partials of rotation, along the outer body's axes, one column per natural speed.
         Delta: joint partials of sliding, along N.
-        C: natural speeds of the joints over the columns of the equations (natural x Nu).
-        first: the first body in the tables: with the paper's columns the root, else the first of all.
-        names, values: of the columns.
+        C: natural speeds of the joints by the columns of the equations, (natural, Nu).
+        first: index of the first body in the tables: the root with the paper's columns, else 1.
+        names, values: names and values of the columns.
     """
 
     tree: BodyTree
@@ -86,10 +87,10 @@ class PathKinematics:
                 self._use_papers_root(k)
 
     def _root(self) -> int:
-        """The body that six freedoms from the ground move, by one joint or through bodies without mass.
+        """Return the body that six freedoms move from the ground, by one joint or through massless bodies.
 
         Raises:
-            ModelError: there is no such body, or more hangs on the way to it.
+            ModelError: there is no such body, or a body on the way to it has several children.
         """
         members, freedoms = self.tree.members, 0
         for k, member in enumerate(members[1:], start=1):
@@ -106,10 +107,10 @@ class PathKinematics:
         )
 
     def _use_papers_root(self, k: int) -> None:
-        """Angular velocity of the root body along its axes first, velocity of its mass centre along those of N last.
+        """Use the paper's columns: first the root's angular velocity in its axes, last its centre's velocity in N.
 
         Raises:
-            ModelError: another joint follows the root's coordinates, or a load acts on its joints.
+            ModelError: another joint depends on the root's coordinates, or a load acts along its joints.
         """
         carried = [m.connection for m in self.tree.members[1 : k + 1] if m.connection is not None]
         names = {name for c in carried for name in c.speed_names}
@@ -137,21 +138,21 @@ class PathKinematics:
         self.values = (*self.w[k], *(self.values[r] for r in others), *self.v[k])
 
     def _first(self, k: int) -> int:
-        """The first natural speed of a member's joint, or of all joints of the paper's root."""
+        """Return the first natural speed of a member's joint, or of the joints of the paper's root."""
         return self.tree.members[1 if self.papers and k <= self.first else k].first
 
     def natural(self, k: int) -> slice:
-        """The natural speeds of a member's joint among all."""
+        """Return the positions of a member's joint among all natural speeds."""
         first = self.tree.members[k].first
         return slice(first, first + self.Gamma[k].shape[1])
 
     def columns(self, k: int) -> slice:
-        """The columns, before C, that a member's joint contributes."""
+        """Return the columns, before multiplication by C, of a member's joint."""
         first = self._first(k)
         return slice(first, first + self.Gamma[k].shape[1])
 
     def _place(self, k: int) -> None:
-        """Orientation, joint point, mass centre and joint partials."""
+        """Append the orientation, joint point, mass centre and joint partials of a member."""
         member, joint = self.tree.members[k], self.tree.joined(k)
         c, motion, inner = joint.connection, joint.motion, self.R[member.parent]
         R_NM = inner @ matrix(c.R_PF) @ matrix(motion.R_FM)
@@ -165,7 +166,7 @@ class PathKinematics:
         self.Delta.append(R_NM @ columns_of(motion.v_FM_u))
 
     def _move(self, k: int) -> None:
-        """Velocities and remainder accelerations across the joint: the paper's, with sliding added."""
+        """Append velocities and remainder accelerations across the joint, by the paper's rules with sliding added."""
         joint, i = self.tree.joined(k), self.tree.members[k].parent
         R_CM, own = matrix(joint.connection.R_CM), self.natural(k)
         sigma, rest = _vector(self.speeds.natural[own]), _vector(self.speeds.a_t[own])
@@ -184,7 +185,7 @@ class PathKinematics:
         self.a_r.append(a + np.cross(self.R[k] @ self.alpha_r[k], r_o) + np.cross(w_o, np.cross(w_o, r_o)))
 
     def partials(self, joint_path: Array, outer: Sequence[int]) -> tuple[Array, Array]:
-        """Omega and V, by inspection of the joint path table, whose columns are the joints inward of ``outer``."""
+        """Return Omega and V by inspection of the joint path table; its columns are the joints inward of ``outer``."""
         bodies, total = len(self.tree.members) - self.first, self.C.shape[0]
         Omega = np.full((3 * bodies, total), 0.0, dtype=object)
         V = Omega.copy()

@@ -1,4 +1,4 @@
-"""Loads of a tree as forces along N and torques along body axes, stacked by body."""
+"""Loads of a tree, stacked by body: forces along N and torques along body axes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from kane.model.body import ANGULAR_VELOCITY, POSITION, Measure
 
 
 def with_values(tree: BodyTree, found: PathKinematics) -> BodyTree:
-    """The tree with rates and measures in its loads replaced by their values.
+    """Return the tree with rates and measures in its loads replaced by their values.
 
     Raises:
-        ModelError: a load depends on something that has no value in these equations.
+        ModelError: a load depends on a quantity that has no value in these equations.
     """
     speeds, values = found.speeds, dict[Expr, Expr]()
     known = {*speeds.q, *speeds.u}
@@ -50,16 +50,16 @@ def _measured(found: PathKinematics, measure: Measure) -> Any:
 
 
 def _arm(found: PathKinematics, k: int, point: Sequence[Any]) -> np.ndarray:
-    """From the mass centre of a member to a point given in its frame, along N."""
+    """Return the position along N of a point of a member, given in its frame, from its mass centre."""
     com = found.tree.members[k].body.com
     return found.R[k] @ (np.array(point, dtype=object) - np.array(com, dtype=object))
 
 
 def forces_and_torques(tree: BodyTree, found: PathKinematics, gravity: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """F along N and T about mass centres along body axes, 3 for each body in the tables.
+    """Return forces F along N and torques T about mass centres along body axes, 3 per body of the tables.
 
     Raises:
-        ModelError: a load acts on a body that is left out of the tables.
+        ModelError: a load acts on a body that the tables leave out.
     """
     members = tree.members
     F = [np.array([m.body.mass * g for g in gravity], dtype=object) for m in members]
@@ -79,7 +79,7 @@ def forces_and_torques(tree: BodyTree, found: PathKinematics, gravity: Sequence[
 
 
 def generalized_efforts(tree: BodyTree, found: PathKinematics) -> np.ndarray:
-    """Efforts along joint coordinates as generalized forces, one for each column."""
+    """Return efforts along joint coordinates as generalized forces, one per column."""
     total = np.full(found.C.shape[1], 0.0, dtype=object)
     for _, effect in tree.loads:
         for along, effort in effect.efforts:

@@ -1,11 +1,11 @@
 """Path tables of a tree, and Kane's equation assembled from them: COEF udot = RHS.
 
-COEF = Omega^T I Omega + V^T m V and RHS = Omega^T (T - I alpha_r - w x H) + V^T (F - m a_r), angular quantities of a
-body along its own axes and linear ones along those of N. Omega and V are read off the joint path table: joint k moves
-body b where k is in the path of b, by ^bC^o Gamma_k and by ^NC^o (Gamma_k x r + Delta_k), with o the outer body of the
-joint, r from the joint's point to the mass centre of b, Gamma_k the matrix of joint partials, and Delta_k the same for
-sliding, which the joints of the paper do not have. Plain 3 x 3 matrices from the joints' own motion; nothing is shared
-with the other routes.
+COEF = Omega^T I Omega + V^T m V and RHS = Omega^T (T - I alpha_r - w x H) + V^T (F - m a_r). Angular quantities of a
+body are along its own axes, linear ones along the axes of N. Omega and V are read off the joint path table: joint k
+moves body b if k is in the path of b, by ^bC^o Gamma_k and by ^NC^o (Gamma_k x r + Delta_k). Here o is the outer body
+of the joint, and r the vector from the joint's point to the mass centre of b. Gamma_k is the matrix of joint partials,
+and Delta_k the same for sliding, which the paper's joints do not have. The code uses plain 3 x 3 matrices of the
+joints' own motion, and shares nothing with the other routes.
 
 Source: Stoneking 2008.
 """
@@ -38,7 +38,7 @@ SPEEDS = ("model", "paper")
 
 @dataclass(frozen=True)
 class PathMatrices:
-    """The matrices of the paper: arrays of expressions, or of numbers.
+    """Matrices of the paper, as arrays of expressions or of numbers.
 
     Attributes:
         Omega: (3 Nb, Nu), body axes; w = Omega u + w_t.
@@ -71,17 +71,17 @@ class PathMatrices:
 
 @dataclass(frozen=True)
 class PathTables:
-    """What ``path_tables`` returns; prints as the two tables.
+    """Path tables and matrices of a tree, from ``path_tables``; prints as the two tables.
 
     Attributes:
-        bodies: names, parents first, the ground left out.
-        joints: names, in the order in which they were declared.
+        bodies: names, parents first, without the ground.
+        joints: names, in the order of declaration.
         body_path, joint_path: (Nb, Nb) booleans: is this body, or joint, in the path of that body?
-        speed_names: of the columns.
+        speed_names: names of the columns.
         speeds: their values, as expressions of the model's q, u and t.
-        matrices: as expressions.
+        matrices: matrices of expressions.
         state, inputs, parameters: leaves: (t, q, u), inputs, parameters.
-        defaults: of parameters.
+        defaults: default values of the parameters, by name.
     """
 
     bodies: tuple[str, ...]
@@ -104,12 +104,13 @@ class PathTables:
         t: float | None = None,
         values: Mapping[str, float] | None = None,
     ) -> PathMatrices:
-        """The matrices as numbers.
+        """Return the matrices as numbers.
 
         Args:
-            q, u: the state of the model, whatever the speeds of the columns.
-            t: time, needed where the matrices depend on it [s].
-            values: inputs by name, all on which the matrices depend, and parameters that are not at their defaults.
+            q, u: state of the model, also with the paper's speeds as columns.
+            t: time [s], needed if the matrices depend on it.
+            values: values by name: all inputs on which the matrices depend, and parameters that differ from their
+                defaults.
 
         Raises:
             ModelError: lengths do not match, a name is neither an input nor a parameter, or the time or an input is
@@ -160,18 +161,18 @@ def _crosses(title: str, heads: Sequence[str], rows: Sequence[str], table: np.nd
 
 
 def path_tables(model: Model, *, speeds: str = "model") -> PathTables:
-    """Stoneking's path tables and matrices of any tree.
+    """Derive Stoneking's path tables and matrices of any tree.
 
     Args:
         model: a tree of bodies.
-        speeds: "model" for the model's own u, in its order; "paper" for the paper's speeds and order, where one root
-            body moves freely from the ground: angular velocity of the root body along its axes, speeds of the joints,
-            velocity of the root's mass centre along the axes of N. The root may move by a kane.Free joint, or through
-            bodies without mass, which are left out of the tables then.
+        speeds: "model" for the model's own u, in its order; "paper" for the paper's speeds and order, if one root body
+            moves freely from the ground. These are the angular velocity of the root body along its axes, the speeds of
+            the joints, and the velocity of the root's mass centre along the axes of N. The root moves by a kane.Free
+            joint, or through massless bodies, which the tables then leave out.
 
     Raises:
-        ModelError: the paper's speeds are asked for, and the tree has no free root, or loads act on what carries it;
-            or ``speeds`` is neither word.
+        ModelError: ``speeds`` is not "model" or "paper". Or it is "paper", and the tree has no free root, or loads act
+            on bodies that carry the root.
 
     Source: Stoneking 2008.
     """
@@ -192,13 +193,13 @@ class _PathAssembly:
 
     @cached_property
     def outer(self) -> list[int]:
-        """The member that each joint moves, joints in the order in which they were declared, the paper's root first."""
+        """The member that each joint moves, in the order of declaration, the paper's root first."""
         places = [self.tree.place(c.child) for c in self.model.connections]
         first = self.kinematics.first
         return places if first == 1 else [first, *(k for k in places if k > first)]
 
     def paths(self, columns: Sequence[int]) -> np.ndarray:
-        """Rows: bodies; columns: the members asked for; whether these lie on the way from the ground to the body."""
+        """Return whether each member in ``columns`` is on the path from the ground to each body (rows)."""
         return np.array(
             [[k in m.path for k in columns] for m in self.tree.members[self.kinematics.first :]], dtype=bool
         )
