@@ -232,7 +232,7 @@ def a_stop_of_three_coordinates(m, body, hinge, floor):
     m.stop(m.connections[0], lower=0)
 
 
-@refused("is Weld with 0 coordinates; give a joint that moves by itself")
+@refused("is Weld with 0 coordinates; give a joint that has a coordinate")
 def a_stop_of_a_weld(m, body, hinge, floor):
     m.stop(m.connect(body, m.body("lamp", mass=1), kane.Weld()), lower=0)
 
