@@ -141,7 +141,7 @@ def test_a_mesh_that_is_not_convex_is_refused_by_its_name_and_its_hull_is_not(tm
 def test_too_many_edges_are_refused_with_the_cure():
     m = falling(lambda body: kane.Polyhedron(globe(60), body.point()))
     stone = kane.Polyhedron(globe(60), m.bodies[1].point())
-    with pytest.raises(kane.ModelError, match=r"174 and 174 edges have 30276 pairs of them.*mesh.hull\(corners="):
+    with pytest.raises(kane.ModelError, match=r"174 and 174 edges have 30276 pairs of edges.*mesh.hull\(corners="):
         m.contact(stone, kane.Polyhedron(globe(60), m.ground.point()), name="stones")
 
 
