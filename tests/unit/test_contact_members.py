@@ -100,21 +100,21 @@ def test_a_copied_model_has_its_candidates():
 
 def test_what_comes_and_goes_is_told_of_a_model():
     m = declared()
-    assert "14 constraints that come and go" in repr(m)
-    assert [line for line in str(m).splitlines() if line.startswith("comes and goes")] == [
-        "comes and goes: left (normal, tangent 1, tangent 2)",
-        "comes and goes: box (8 candidates: normal)",
-        "comes and goes: stop of q1 (2 candidates: normal)",
-        "comes and goes: friction of q1",
-        "comes and goes: catch",
-        "comes and goes: latch (normal, rate)",
+    assert "14 intermittent constraints" in repr(m)
+    assert [line for line in str(m).splitlines() if line.startswith("intermittent")] == [
+        "intermittent: left (normal, tangent 1, tangent 2)",
+        "intermittent: box (8 parts: normal)",
+        "intermittent: stop of q1 (2 parts: normal)",
+        "intermittent: friction of q1",
+        "intermittent: catch",
+        "intermittent: latch (normal, rate)",
     ]
     m.notes.append("a camera is left out")
     assert str(m).endswith("notes: 1, in model.notes")
     page = m._repr_html_()
-    assert "Constraints that come and go" in page
+    assert "Intermittent constraints" in page
     assert "restitution 0.2 (Newton)" in page
-    assert page.count("box (8 candidates)") == 1
+    assert page.count("box (8 parts)") == 1
     assert page.count(">box<") == 1  # in the picture, where its corners are one
 
 
