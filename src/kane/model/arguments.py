@@ -119,8 +119,8 @@ def unit(direction: Direction) -> Triple:
 def normals(direction: Direction) -> tuple[Triple, Triple]:
     """Return unit vectors n1, n2, fixed in the direction's body, with n1 x n2 along the direction.
 
-    If the direction depends on parameters, their default values select the axis from which n1 is computed. n1 becomes
-    undefined only at parameter values that turn the direction by at least 55 deg.
+    If the direction depends on parameters, their default values select the axis from which n1 is computed. This n1
+    becomes undefined only at parameter values that turn the direction by at least 55 deg.
     """
     n = unit(direction)
     sizes = [abs(at_defaults(direction.body.model, x)) for x in n]

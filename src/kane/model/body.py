@@ -209,8 +209,8 @@ class Body:
         index: position in ``Model.bodies``; 0 is the ground.
         mass: m [kg].
         com: p_BoBcm_B [m].
-        inertia: I_BBcm_B, central inertia in body axes [kg m^2], 3 x 3. Products of inertia are tensor entries: Ixy =
-            -integral of x y dm.
+        inertia: I_BBcm_B, central inertia in body axes [kg m^2], 3 x 3. Products of inertia are tensor entries:
+            Ixy = -integral of x y dm.
         moments: first moment m p_BoBcm_B [kg m] and inertia about Bo [kg m^2], 3 x 3, if the body was declared with
             these; otherwise None.
     """

@@ -61,8 +61,7 @@ class Connection:
     def speeds(self) -> tuple[Expr, ...]:
         """The joint's own speeds, as leaves that ``formulate`` resolves.
 
-        They are the rates of the coordinates; for Spherical and Free they are the measure numbers of w_FM and v_FMo in
-        M.
+        They are the rates of the coordinates; for Spherical and Free the measure numbers of w_FM and v_FMo in M.
         """
         if self.speed_names and not self.joint.one_dof:
             return tuple(self.coordinates[0].arena.leaf(RATE, name) for name in self.speed_names)

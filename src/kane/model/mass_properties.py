@@ -44,7 +44,7 @@ def mass_properties(
         centre, rows = _about_mass_centre(who, m, first, about_origin)
     rows = checked_inertia(who, m, rows)
     require_fixed([m, *centre, *(x for row in rows for x in row)], f"the mass, mass centre or inertia of {who}")
-    if moments is None:  # moments may come from identify: correct for the whole motion, not for each body
+    if moments is None:  # moments from identify fit the motion as a whole; a single body may be unphysical
         require_of_parameters(model, f"the mass of {who}", MASS, m)
         require_of_parameters(model, f"the least principal moment of inertia of {who}", INERTIA, *six(rows))
     return m, centre, rows, given

@@ -162,8 +162,8 @@ class Model(Candidates):
             mass: m [kg], not negative.
             inertia: central inertia in body axes [kg m^2]: 3 principal moments, or xx yy zz xy xz yz, or 3 x 3.
             com: mass centre p_BoBcm_B [m].
-            moments: instead of inertia and com: first moment m p_BoBcm_B [kg m] and inertia about the origin Bo [kg
-                m^2]. The equations of motion are linear in these and the mass.
+            moments: instead of inertia and com: first moment m p_BoBcm_B [kg m] and inertia about the origin Bo
+                [kg m^2]. The equations of motion are linear in these and the mass.
 
         Raises:
             ModelError: the name is taken; mass, inertia or com are not physical or not finite (the message offers the
@@ -238,8 +238,8 @@ class Model(Candidates):
         """Close a loop with a joint of any kind between two bodies that are already connected to the ground.
 
         Arguments as for ``connect``. The joint has coordinates and speeds like any other, and carries motors, springs
-        and dampers. Its frame M, a massless body named after the joint, is welded to the child by six constraints.
-        ``formulate`` finds those that other joints imply, and treats them as redundant.
+        and dampers. Its frame M, a massless body named after the joint, is welded to the child by six constraints. If
+        other joints imply some of them, ``formulate`` treats these as redundant.
 
         Raises:
             ModelError: as ``connect``.
@@ -378,7 +378,7 @@ class Model(Candidates):
         Args:
             name: unique among bodies and frames.
             body: the body B or its name.
-            at, orientation: pose of the frame P in B: p_BoP_B [m], R_BP; by default that of the body frame.
+            at, orientation: pose of the frame P in B: p_BoP_B [m], R_BP; the body frame by default.
 
         Raises:
             ModelError: the name is taken, or the body or the pose is not valid.

@@ -99,7 +99,7 @@ def model_of(content: dict[str, Any]) -> Model:
 
 
 def _sent(model: Model) -> tuple[Any, ...]:
-    """Return what pickle needs to rebuild a model: its arena, its text, and objects of classes outside kane."""
+    """Return the reduced form of a model for pickle: its arena, its text, and objects of classes outside kane."""
     foreign: list[Any] = []
     text = json.dumps(described(model, model_writer(model, foreign)))
     return _received, (model.arena, text, foreign)

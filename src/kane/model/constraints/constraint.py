@@ -76,7 +76,7 @@ class Imposed:
 
 
 def row_of(expression: Expr, name: str) -> Row:
-    """Return the equation expression = 0: a motion constraint if it contains rates or velocities, else configuration.
+    """Return the row expression = 0, of the motion if it has rates or velocities, otherwise of the configuration.
 
     Raises:
         ModelError: the expression does not depend on the motion, or depends on a quantity that is not allowed.

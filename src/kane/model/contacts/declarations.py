@@ -155,8 +155,8 @@ class Candidates:
         """Let a gap close permanently: an impact without rebound, after which gap = 0 holds in both directions.
 
         Args:
-            gap: expression of coordinates, positions, directions, parameters and time, not negative while open [m or
-                rad].
+            gap: expression of coordinates, positions, directions, parameters and time, not negative while open
+                [m or rad].
             holds: expressions of rates and velocities that also vanish while the latch is closed, or a constraint. The
                 configuration of a constraint is treated as in ``switch``.
             off: the latch opens when this expression becomes positive; None if it never opens.

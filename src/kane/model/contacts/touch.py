@@ -55,8 +55,8 @@ class Touch:
             normal     gap = 0, with the rate v . n
             tangent    v . t1, v . t2
 
-        The rate is exact, because the nearest points move along the surfaces only normal to n. If the gap is closed, v
-        . t is the slip velocity.
+        The nearest points move along the surfaces, perpendicular to n, which does not change the gap. If the gap is
+        closed, v . t is the slip velocity.
         """
         slip = velocity_in(self.O.body, self.O, self.C, self.E)
         turning = cross(angular_velocity_in(self.O.body, self.A, self.E), self.arm)

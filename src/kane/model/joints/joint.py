@@ -119,7 +119,7 @@ class Joint(ABC):
         """Return the motion of M in F."""
 
     def check(self, q: Sequence[Expr], parameters: Mapping[Expr, float], who: str) -> None:
-        """Raise ModelError if the joint cannot move as its coordinates require; ``connect`` calls this first.
+        """Raise ModelError if the coordinates describe no valid motion; ``connect`` calls this before adding the joint.
 
         Args:
             q: the coordinates, leaves or an expression.

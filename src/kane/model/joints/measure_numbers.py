@@ -18,7 +18,7 @@ from kane.model.joints.spherical import UNITS
 
 @dataclass(frozen=True)
 class MeasureNumbers(GimbalSpeeds):
-    """u = measure numbers of w_FM in M: x, y, z for three angles, the axes of the sequence for fewer.
+    """Measure numbers of w_FM in M as speeds: along x, y, z for three angles, along the axes of the sequence for fewer.
 
     The equations of motion are as simple as those of a ball joint, but dq/dt is infinite at the singularity.
     """

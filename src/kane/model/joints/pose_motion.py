@@ -20,13 +20,13 @@ VectorColumns = tuple[Triple, ...]
 def motion_of_pose(R_FM: Rotation, p_FM: Triple, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
     """Return the motion with u = dq/dt of a joint given by R_FM(q) and p_FM(q).
 
-    R_FM is a product of factors F. Each factor updates R' = R F as follows, with w = sum_r w_u[r] u[r] and f = sum_r
-    f_u[r] u[r]:
+    R_FM is a product of factors F. Each factor updates R' = R F as follows, with w = sum_r w_u[r] u[r] and
+    f = sum_r f_u[r] u[r]:
 
         w'_u = F^T w_u + f_u            alpha_t' = F^T alpha_t + (F^T w) x f + (df_u/dt) u
 
-    Here f_u are the partial angular velocities of F alone, from F^T dF/dq. The velocities are v_u = R^T dp/dq and a_t =
-    R^T (d(dp/dq)/dt) u.
+    Here f_u are the partial angular velocities of F alone, from F^T dF/dq. The velocities are v_u = R^T dp/dq and
+    a_t = R^T (d(dp/dq)/dt) u.
 
     Args:
         R_FM: orientation as a function of q.
@@ -57,7 +57,7 @@ def own_leaves(q: Sequence[Expr]) -> tuple[Expr, ...]:
 
 
 def moved_to(motion: JointMotion, images: Mapping[Expr, Expr], R_FM: Rotation, p_FM: Triple) -> JointMotion:
-    """Return the motion with its coordinates replaced by expressions; R_FM and p_FM are given with them replaced."""
+    """Return the motion with its coordinates replaced by expressions; R_FM and p_FM already contain these."""
 
     def moved(v: Triple) -> Triple:
         return settled(substitute([arena.lift(x) for x in v], images))

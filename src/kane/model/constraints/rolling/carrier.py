@@ -13,7 +13,7 @@ from kane.model.connection import Connection
 
 
 def carried(P: Point, d: Direction) -> tuple[Point, Direction]:
-    """Return a point and a direction of one body, as fixed in the body nearest to the ground that also holds them.
+    """Return a point and a direction of a body, as fixed in the body nearest to the ground in which both are fixed.
 
     Only joints that are already declared count. Expressions of a wheel's axle in its carrier do not contain the angle
     of the wheel, and are therefore shorter.

@@ -19,8 +19,8 @@ ROUNDING = 1e-12
 def disk_on_plane(disk: Disk, plane: Plane) -> Sequence[Row]:
     """Return the equations of a disk of body A with centre C on a plane of body B; the disk may tilt.
 
-    Let a be the axle, n the normal, and s = |a x n| the sine of the tilt (1 for an upright disk). The heading is h = a
-    x n / s, the direction across it l = n x h. The velocity of the disk's lowest point vanishes:
+    Let a be the axle, n the normal, and s = |a x n| the sine of the tilt (1 for an upright disk). The heading is
+    h = a x n / s, the direction across it l = n x h. The velocity of the disk's lowest point vanishes:
 
         no slip   v_BC . h - r w_BA . a = 0
         no skid   v_BC . l + r s w_BA . h = 0

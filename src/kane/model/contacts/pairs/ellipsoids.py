@@ -1,7 +1,7 @@
 """Nearest points of ellipsoids, and of disks as flat ellipsoids, to spheres and cylinders, by iteration.
 
-An ellipsoid is the set x . G^-1 x <= 1. For semi-axes a, b, c, G = R diag(a^2, b^2, c^2) R^T. For a disk with axle a, G
-= r^2 (1 - a a^T). Its nearest point y to a point x outside satisfies x - y = l G^-1 y, l > 0:
+An ellipsoid is the set x . G^-1 x <= 1. For semi-axes a, b, c, G = R diag(a^2, b^2, c^2) R^T. For a disk with axle a,
+G = r^2 (1 - a a^T). Its nearest point y to a point x outside satisfies x - y = l G^-1 y, l > 0:
 
     z = (G + l 1)^-1 x,  y = G z,  z . G z = 1
 

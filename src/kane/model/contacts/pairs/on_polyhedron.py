@@ -1,8 +1,8 @@
 """Convex polyhedra on convex polyhedra: corners of one on a face of the other, and edges across edges.
 
-Separating axes are the normals of faces, and the cross products n of two edges between whose face normals n is. The
-greatest separation along one of these axes determines the nearest features. It is positive as long as the polyhedra do
-not touch.
+Separating axes are the normals of faces, and the cross products of two edges if they are between the face normals of
+both edges. The greatest separation along one of these axes determines the nearest features. It is positive as long as
+the polyhedra do not touch.
 
 Corners, faces and edges are selected by number at each state. Corners that can touch simultaneously, because they
 belong to one face, are in different classes, and so are edges. Each class, or pair of classes, is one intermittent
@@ -137,7 +137,7 @@ class _TwoPolyhedra:
         if count > MOST_PAIRS:
             raise ModelError(
                 f"polyhedra with {len(self.a.hull.edges)} and {len(self.b.hull.edges)} edges have {count} pairs of "
-                f"edges, but {MOST_PAIRS} are the limit; give fewer corners, such as mesh.hull(corners=12)"
+                f"edges, more than the limit of {MOST_PAIRS}; give fewer corners, such as mesh.hull(corners=12)"
             )
         self.corners_of_a = [self.a.point(v) for v in self.a.hull.corners.tolist()]
         self.corners_of_b = [self.a.seen(v) for v in self.b.hull.corners.tolist()]

@@ -51,7 +51,7 @@ class GimbalSpeeds(ABC):
 
 @dataclass(frozen=True)
 class AngleRates(GimbalSpeeds):
-    """u = dq/dt. With three angles the mass matrix is singular if the first and third axis are parallel."""
+    """Angle rates, u = dq/dt. With three angles the mass matrix is singular if axes 1 and 3 are parallel."""
 
     def names(self, name: str, coordinates: tuple[str, ...], axes: tuple[int, ...]) -> tuple[str, ...]:
         return tuple(map(default_speed_name, coordinates))
