@@ -25,7 +25,8 @@ class End:
     Attributes:
         cell: the box.
         track: index of the line's track below the row; None if the line leaves at the right end of the row.
-        port: below: number of lines that leave the box before it; right: offset downwards from the middle, in ports.
+        port: for a line below, the number of lines that leave the box before it. For a line to the right, its offset
+            downwards from the middle, in ports.
     """
 
     cell: BodyBox

@@ -19,8 +19,8 @@ class Box(Lengths):
     Attributes:
         x, y, z: lengths of the edges [m], positive: numbers or expressions of parameters.
         centre: C, of A; None for a box without a place.
-        orientation: R_AE, whose columns are the directions of the edges; the axes of A by default. A kane.Rotation, a 3
-            x 3 matrix or a quaternion.
+        orientation: R_AE, whose columns are the directions of the edges; the axes of A by default. A kane.Rotation, a
+            3 x 3 matrix or a quaternion.
     """
 
     @property
