@@ -55,19 +55,19 @@ REFUSED = {
     "a rope that is a point": (lambda: Rope(A.point(), 1.0), "a list of two or more points"),
     "a rope of negative length": (lambda: Rope([N.point(), A.point()], -1.0), "is -1 m; give a positive number"),
     "a rope in one body": (lambda: Rope([A.point(), A.point((1, 0, 0))], 1.0), "are fixed in body 'A'; give points of"),
-    "a rope that stands still": (lambda: Rope([N.point(), A.point(), A.point()], 1.0), "twice running; name it once"),
+    "a rope that stands still": (lambda: Rope([N.point(), A.point(), A.point()], 1.0), "twice in a row; name it once"),
     "a gear of bodies": (lambda: Gear(A, b, 2.0), "a Gear takes a joint, which Model.connect returns"),
     "a gear with itself": (lambda: Gear(a, a, 2.0), "joins two coordinates, not 'a' with itself"),
     "a gear of a ball": (
         lambda: Gear(a, ball, 2.0),
         r"joint 'ball' is Spherical with 4 coord.*; give one of them, such as joint\[\"ball_qw\"\]",
     ),
-    "a gear without ratio": (lambda: Gear(a, b, zero), "ratio of a Gear is 0; to hold 'a' still give kane.Prescribed"),
+    "a gear without ratio": (lambda: Gear(a, b, zero), "ratio of a Gear is 0; to lock 'a' use kane.Prescribed"),
     "a gear that changes": (lambda: Gear(a, b, m.time), "depends on t; it may depend on parameters only"),
     "a gear of two models": (lambda: Gear(a, foreign, 2.0), "'O' of another model"),
     "a cam without profile": (lambda: Cam(a, b, 2.0), "is a function of one argument, its coordinate, not 2.0"),
-    "a round cam": (lambda: Cam(a, b, lambda x: 0.0), "returns 0.0, in which its coordinate 'b' is not"),
-    "a cam of another thing": (lambda: Cam(a, b, lambda x: a.q), "in which its coordinate 'b' is not"),
+    "a round cam": (lambda: Cam(a, b, lambda x: 0.0), "returns 0.0, without its coordinate 'b'"),
+    "a cam of another thing": (lambda: Cam(a, b, lambda x: a.q), "without its coordinate 'b'"),
     "a cam of itself": (lambda: Cam(a, a, lambda x: x), "not 'a' with itself"),
     "a motion of itself": (lambda: Prescribed(a, a.q + m.time), "depends on 'a' itself; give time or other coord"),
     "a motion by an input": (lambda: Prescribed(a, force), "motion of 'a' depends on the input force"),
@@ -98,10 +98,10 @@ REFUSED = {
         lambda: Ring(A.point(), A.direction((0, 0, 0)), 1.0),
         r"a Ring has the direction \(0, 0, 0\)",
     ),
-    "rolling of a body": (lambda: Rolling(A, floor), "a Rolling is of a kane.Disk or kane.Sphere, not of Body"),
+    "rolling of a body": (lambda: Rolling(A, floor), "the roller of a Rolling is a kane.Disk or kane.Sphere, not Body"),
     "rolling of a ring": (
         lambda: Rolling(Ring(A.point(), A.z, 1.0), floor),
-        "of a kane.Disk or kane.Sphere, not of Ring",
+        "is a kane.Disk or kane.Sphere, not Ring",
     ),
     "rolling on a body": (
         lambda: Sliding(wheel, N),
@@ -155,5 +155,5 @@ def test_what_an_input_cannot_impose_is_told_with_the_way_in_which_inputs_act():
         lambda: m.connect(trolley, m.body("hook", mass=0.0), kane.Prismatic(length, axis="z")),
     )
     for ask in asked:
-        with pytest.raises(ModelError, match=r"length.*\. An input imposes nothing exactly: let it drive .* by a load"):
+        with pytest.raises(ModelError, match=r"length.*An input cannot impose a motion exactly; .* by a load"):
             ask()

@@ -73,7 +73,7 @@ def test_a_switch_imposes_the_motion_of_a_constraint_and_keeps_its_configuration
     (row,) = kane.formulate(m).candidates[-1].rows
     assert row.configuration is None
     assert row.integral is geared.rows[0].configuration
-    with pytest.raises(ModelError, match="of the configuration"):
+    with pytest.raises(ModelError, match="contains no velocity"):
         m.switch(hinge.q - 1, on=m.time - 1)
     (made,) = m.switch(kane.Sliding(Sphere(body.point(), 0.1), Plane(m.ground.point(), m.ground.y)), on=m.time - 1)
     assert made.bilateral
@@ -100,21 +100,21 @@ def test_a_copied_model_has_its_candidates():
 
 def test_what_comes_and_goes_is_told_of_a_model():
     m = declared()
-    assert "14 constraints that come and go" in repr(m)
-    assert [line for line in str(m).splitlines() if line.startswith("comes and goes")] == [
-        "comes and goes: left (normal, tangent 1, tangent 2)",
-        "comes and goes: box (8 candidates: normal)",
-        "comes and goes: stop of q1 (2 candidates: normal)",
-        "comes and goes: friction of q1",
-        "comes and goes: catch",
-        "comes and goes: latch (normal, rate)",
+    assert "14 intermittent constraints" in repr(m)
+    assert [line for line in str(m).splitlines() if line.startswith("intermittent")] == [
+        "intermittent: left (normal, tangent 1, tangent 2)",
+        "intermittent: box (8 parts: normal)",
+        "intermittent: stop of q1 (2 parts: normal)",
+        "intermittent: friction of q1",
+        "intermittent: catch",
+        "intermittent: latch (normal, rate)",
     ]
     m.notes.append("a camera is left out")
     assert str(m).endswith("notes: 1, in model.notes")
     page = m._repr_html_()
-    assert "Constraints that come and go" in page
+    assert "Intermittent constraints" in page
     assert "restitution 0.2 (Newton)" in page
-    assert page.count("box (8 candidates)") == 1
+    assert page.count("box (8 parts)") == 1
     assert page.count(">box<") == 1  # in the picture, where its corners are one
 
 
@@ -164,7 +164,7 @@ def a_pair_the_other_way_round(m, body, hinge, floor):
     m.contact(Plane(body.point(), body.y), kane.Sphere(m.ground.point(), 1.0))
 
 
-@refused("there is no contact of a Polyhedron with a Cylinder; .*; give a simpler shape in the place of one")
+@refused("there is no contact of a Polyhedron with a Cylinder; .*; give a simpler shape in place of one")
 def a_polyhedron_on_a_cylinder(m, body, hinge, floor):
     corners = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
     m.contact(kane.Polyhedron(corners, body.point()), kane.Cylinder(m.ground.point(), m.ground.z, 1.0))
@@ -185,7 +185,7 @@ def ground_on_ground(m, body, hinge, floor):
     m.contact(m.ground.point((0, 1, 0)), floor)
 
 
-@refused("finds no ends on one")
+@refused("do not find the ends of a surface")
 def on_a_cylinder_with_ends(m, body, hinge, floor):
     m.contact(body.point(), kane.Cylinder(m.ground.point(), m.ground.z, 1.0, 2.0))
 
@@ -222,7 +222,7 @@ def a_stop_without_end(m, body, hinge, floor):
     m.stop(hinge)
 
 
-@refused("goes from 2 to 1, which leaves nothing; exchange them")
+@refused("goes from 2 to 1, which leaves no travel; exchange them")
 def ends_exchanged(m, body, hinge, floor):
     m.stop(hinge, lower=2, upper=1)
 
@@ -232,7 +232,7 @@ def a_stop_of_three_coordinates(m, body, hinge, floor):
     m.stop(m.connections[0], lower=0)
 
 
-@refused("is Weld with 0 coordinates; give a joint that moves by itself")
+@refused("is Weld with 0 coordinates; give a joint that has a coordinate")
 def a_stop_of_a_weld(m, body, hinge, floor):
     m.stop(m.connect(body, m.body("lamp", mass=1), kane.Weld()), lower=0)
 
@@ -247,7 +247,7 @@ def a_switch_by_a_number(m, body, hinge, floor):
     m.switch(hinge.qdot, on=1.0)
 
 
-@refused("is of the configuration and would have to jump to zero")
+@refused("contains no velocity and would have to jump to zero")
 def a_switch_of_a_position(m, body, hinge, floor):
     m.switch(hinge.q, on=m.time - 1)
 
@@ -257,7 +257,7 @@ def a_switch_of_time(m, body, hinge, floor):
     m.switch(m.time, on=m.time - 1)
 
 
-@refused("in which rates or velocities stand")
+@refused("which contains rates or velocities")
 def a_latch_of_a_rate(m, body, hinge, floor):
     m.latch(hinge.qdot)
 

@@ -80,11 +80,11 @@ def test_measure_numbers_are_named_by_axis_unless_coordinates_have_numbers():
         (lambda: Gimbal("j", "xxz"), "the sequence 'xxz' of a gimbal repeats an axis in a row"),
         (lambda: Gimbal("j", "zz"), "repeats an axis in a row"),
         (lambda: Gimbal("j", "133"), "repeats an axis in a row"),
-        (lambda: Gimbal("j", "xyzx"), "'xyzx' is no sequence of axes of a gimbal"),
-        (lambda: Gimbal("j", ""), "'' is no sequence of axes"),
-        (lambda: Gimbal("j", "x2z"), "'x2z' is no sequence of axes"),
-        (lambda: Gimbal("j", "xyw"), "'xyw' is no sequence of axes"),
-        (lambda: Gimbal("j", 123), "123 is no sequence of axes"),
+        (lambda: Gimbal("j", "xyzx"), "'xyzx' is not a sequence of axes of a gimbal"),
+        (lambda: Gimbal("j", ""), "'' is not a sequence of axes"),
+        (lambda: Gimbal("j", "x2z"), "'x2z' is not a sequence of axes"),
+        (lambda: Gimbal("j", "xyw"), "'xyw' is not a sequence of axes"),
+        (lambda: Gimbal("j", 123), "123 is not a sequence of axes"),
         (lambda: Gimbal("j", speeds="rates"), "give kane.AngleRates() or MeasureNumbers()"),
         (lambda: Gimbal(("a", "b"), "xyz"), "its 3 coordinates: 1, 2, 3"),
         (lambda: CustomJoint(("a", "b"), units=("m",)), "has 1 units; give one for every coordinate"),
@@ -274,7 +274,7 @@ def test_a_function_of_small_domain_is_tried_inside_it():
 
 
 def test_a_pose_that_is_none_is_refused():
-    assert "is no rotation matrix" in refusal(
+    assert "is not a rotation matrix" in refusal(
         CustomJoint("q", lambda q: Rotation.matrix([[q, 0, 0], [0, 1, 0], [0, 0, 1]]))
     )
     assert "return a kane.Rotation" in refusal(CustomJoint("q", lambda q: 3.0))

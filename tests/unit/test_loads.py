@@ -418,12 +418,12 @@ BAD = {
     ),
     "a direction": (
         lambda x: Force(x.A.point(), x.A.direction((0, 3, 0))),
-        r"a force on body 'A' is told by its three measure numbers, not by A.direction\(\(0, 3, 0\)\): \(0, 3, 0\), "
+        r"give a force on body 'A' as three measure numbers, not as A.direction\(\(0, 3, 0\)\): \(0, 3, 0\), "
         r"in the frame of 'A'",
     ),
     "a number times a direction": (
         lambda x: Force(x.A.point(), 5 * x.A.x),
-        r"A.x times 5 is no direction; .* of a force or a torque the three measure numbers: \(x, y, z\), "
+        r"A.x times 5 is not a direction; .* a force or a torque as three measure numbers: \(x, y, z\), "
         r"expressed_in=A",
     ),
     "NaN component": (
@@ -491,7 +491,7 @@ def test_loads_act_along_one_coordinate_of_a_joint_that_has_several():
 def test_a_coordinate_whose_rate_is_no_speed_takes_no_motor():
     m = Model()
     ball = m.connect(m.ground, m.body("B", mass=1.0, inertia=(1.0, 1.0, 1.0)), kane.Spherical("ball"))
-    with pytest.raises(ModelError, match=r"a Motor acts along one coordinate whose rate is a speed, .*'ball'.*Torque"):
+    with pytest.raises(ModelError, match=r"a Motor acts along a coordinate whose rate is a speed; .*'ball'.*Torque"):
         m.load(kane.Motor(ball["ball_qw"], 1.0))
     with pytest.raises(ModelError, match=r"joint 'ball' has no coordinate 'q7'"):
         ball["q7"]

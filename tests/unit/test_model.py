@@ -386,11 +386,11 @@ MEASURES = {
     ),
     "velocity less position": (
         lambda m: body(m, "A").point().velocity - body(m, "B").point().position,
-        r"a velocity; take another one from it, not B.point\(\).position, a position",
+        r"a velocity; subtract a vector of the same kind, not B.point\(\).position, a position",
     ),
     "velocity less a number": (
         lambda m: body(m, "A").point().velocity - 1,
-        "a velocity; take another one from it, not 1",
+        "a velocity; subtract a vector of the same kind, not 1",
     ),
     "dot a tuple": (
         lambda m: body(m, "A").angular_velocity.dot((1, 0, 0)),

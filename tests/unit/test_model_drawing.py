@@ -44,7 +44,7 @@ def test_constraints_and_speeds_of_choice_stand_below_the_tree_and_in_tables():
 def test_a_body_that_hangs_on_nothing_is_said_to():
     m = branched()
     m.body("loose", mass=1.0)
-    assert graph_text(m).splitlines()[-1] == "loose (hangs on nothing)"
+    assert graph_text(m).splitlines()[-1] == "loose (not connected)"
     assert "loose" in kane.draw(m)
 
 

@@ -333,7 +333,7 @@ NO_ROTATION = [[2, 0, 0], [0, 1, 0], [0, 0, 1]]
         ),
         (lambda c: c["loads"].append(3), "3 is not a load"),
         (lambda c: c.pop("loads"), "'loads' is missing"),
-        (lambda c: c.update(name=3), "'name' is missing, or no word"),
+        (lambda c: c.update(name=3), "'name' is missing or is not a word"),
     ],
 )
 def test_forged_content_is_refused_with_what_is_wrong(tmp_path, text, change, message):

@@ -126,7 +126,7 @@ def test_a_convex_mesh_touches_as_the_polyhedron_that_it_is(tmp_path):
 def test_a_mesh_that_is_not_convex_is_refused_by_its_name_and_its_hull_is_not(tmp_path):
     path = written(tmp_path, trimesh.creation.annulus(0.1, 0.2, 0.05, sections=12))
     with pytest.raises(
-        kane.ModelError, match=rf"{path} is not convex: it is up to 0\.\d+ m inside its hull; .*hull\(\)"
+        kane.ModelError, match=rf"{path} is not convex: its surface is up to 0\.\d+ m inside its hull; .*hull\(\)"
     ):
         falling(lambda body: body.shape(kane.Mesh(path)))
     m = falling(lambda body: body.shape(kane.Mesh(path)).hull())
@@ -141,7 +141,7 @@ def test_a_mesh_that_is_not_convex_is_refused_by_its_name_and_its_hull_is_not(tm
 def test_too_many_edges_are_refused_with_the_cure():
     m = falling(lambda body: kane.Polyhedron(globe(60), body.point()))
     stone = kane.Polyhedron(globe(60), m.bodies[1].point())
-    with pytest.raises(kane.ModelError, match=r"174 and 174 edges have 30276 pairs of them.*mesh.hull\(corners="):
+    with pytest.raises(kane.ModelError, match=r"174 and 174 edges have 30276 pairs of edges.*mesh.hull\(corners="):
         m.contact(stone, kane.Polyhedron(globe(60), m.ground.point()), name="stones")
 
 
@@ -221,7 +221,7 @@ def test_how_far_a_mesh_is_inside_its_hull_is_looked_for_at_corners_sides_and_wi
         out, found = mesh.departure(mesh.hull())
         assert out == pytest.approx(0.0, abs=1e-12)
         assert found == pytest.approx(inside, rel=0.01)
-    with pytest.raises(kane.ModelError, match=r"it is up to 0\.1 m inside its hull"):
+    with pytest.raises(kane.ModelError, match=r"its surface is up to 0\.1 m inside its hull"):
         _ = dented(tmp_path, deep=0.1).polyhedron
 
 

@@ -264,8 +264,8 @@ def test_what_cannot_be_asked_for_is_refused_at_once(free, crate):
     stepper.impose(elbow.qdot, name="lock")
     for wrong, message in (
         (lambda: stepper.impose(elbow.qdot, name="lock"), "already a constraint named 'lock'"),
-        (lambda: stepper.impose(elbow.q), r"impose\(\) holds q2, which is of the configuration"),
-        (lambda: stepper.impose([]), "without anything that vanishes"),
+        (lambda: stepper.impose(elbow.q), r"impose\(\) holds q2, which contains no velocity"),
+        (lambda: stepper.impose([]), "got no equation"),
         (lambda: stepper.impose(3.0), "give a list of expressions"),
         (lambda: stepper.impose(crate[1].qdot), "expression lid. of another model"),
         (lambda: stepper.delete("locl"), "constraint 'locl' to be deleted; did you mean lock"),
@@ -291,5 +291,5 @@ def test_a_constraint_in_a_list_of_rates_says_what_a_list_may_hold():
     A = m.body("A", mass=1.0, inertia=(0.1,) * 3, com=(0.3, 0, 0))
     hinge = m.connect(m.ground, A, kane.Revolute("q1"))
     pin = kane.Coincidence(A.point((1, 0, 0)), m.ground.point((1, 0, 0)))
-    with pytest.raises(kane.ModelError, match=r"a list holds expressions of velocities alone.*a constraint"):
+    with pytest.raises(kane.ModelError, match=r"give only expressions of velocities in a list.*a constraint"):
         kane.Stepper(kane.build(kane.formulate(m))).impose([pin, hinge.qdot])

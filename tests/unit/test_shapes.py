@@ -129,8 +129,8 @@ def test_what_is_no_shape_or_has_no_place_is_refused_by_name(tmp_path):
     other = m.body("other", mass=1.0)
     (tmp_path / "x.stl").write_text("solid x")
     for shape, given, words in [
-        (3, {}, "3 is no shape"),
-        (kane.Box, {}, "is no shape"),
+        (3, {}, "3 is not a shape"),
+        (kane.Box, {}, "is not a shape"),
         (kane.Box(-1.0, 1, 1), {}, "length of a Box"),
         (kane.Sphere(other.point(), 0.1), {}, "in body 'other'"),
         (kane.Sphere(b.point(), 0.1), {"at": (0, 0, 1)}, "a place of its own"),

@@ -78,7 +78,7 @@ def test_meshes_are_found_in_their_package_and_not_opened_before_they_are_drawn(
         ("http://evil.example/m.stl", "is no path of a file"),
         ("file:///etc/passwd", "is no path of a file"),
         ("", "is not there"),
-        ("m.txt", "is no mesh"),
+        ("m.txt", "is not a mesh"),
     ],
 )
 def test_meshes_outside_of_the_package_are_noted_and_not_shown(name, words, tmp_path):

@@ -1,3 +1,3 @@
-"""Description only: bodies, joints, loads, parameters and inputs. No equations here."""
+"""Declaration of models: bodies, joints, loads, parameters and inputs. Equations are derived elsewhere."""
 
-from kane.model import model_form as model_form  # which tells pickle and deepcopy what models are
+from kane.model import model_form as model_form  # registers how pickle and deepcopy handle models

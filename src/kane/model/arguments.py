@@ -1,4 +1,4 @@
-"""What constraints, shapes and loads are given, checked: points, directions, lengths, coordinates of joints."""
+"""Checks for the arguments of constraints, shapes and loads: points, directions, lengths, joint coordinates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def require_points(who: str, *points: Any) -> None:
-    """Refuse what is no point fixed in a body, and points of two models."""
+    """Raise ModelError unless all arguments are points fixed in bodies of one model."""
     for P in points:
         if not isinstance(P, Point):
             raise ModelError(f"{who} takes points such as body.point((0, 0, 0.1)), not {shown(P)}")
@@ -32,7 +32,7 @@ def require_points(who: str, *points: Any) -> None:
 
 
 def require_direction(who: str, direction: Any) -> None:
-    """Refuse what is no direction fixed in a body, and the zero vector."""
+    """Raise ModelError unless the argument is a nonzero direction fixed in a body."""
     if not isinstance(direction, Direction):
         raise ModelError(f"{who} takes a direction such as body.x, not {shown(direction)}")
     require_fixed(direction.components, f"a direction of body {direction.body.name!r} in {who}")
@@ -45,7 +45,7 @@ def require_direction(who: str, direction: Any) -> None:
 
 
 def require_one_model(who: str, *bodies: Body) -> None:
-    """Refuse bodies of two models."""
+    """Raise ModelError if the bodies belong to different models."""
     for body in bodies[1:]:
         if body.model is not bodies[0].model:
             raise ModelError(
@@ -55,14 +55,14 @@ def require_one_model(who: str, *bodies: Body) -> None:
 
 
 def require_two_bodies(who: str, A: Body, B: Body) -> None:
-    """Refuse one body where the constraint is between two."""
+    """Raise ModelError if both bodies are the same or belong to different models."""
     require_one_model(who, A, B)
     if A is B:
         raise ModelError(f"{who} restricts nothing: both are fixed in body {A.name!r}; give two bodies")
 
 
 def require_positive(model: Model, value: Any, what: str) -> None:
-    """Refuse a length of parameters that is not positive at their default values."""
+    """Raise ModelError unless a length [m] depends on parameters only and is positive at their default values."""
     x = model.scalar(value, what)
     require_fixed([x], what)
     known = at_defaults(model, x)
@@ -72,7 +72,7 @@ def require_positive(model: Model, value: Any, what: str) -> None:
 
 
 def require_geometric(model: Model, value: Any, what: str) -> Scalar:
-    """A number or an expression of coordinates, parameters and time."""
+    """Return ``value`` as a number or an expression of coordinates, parameters and time; raise ModelError otherwise."""
     x = model.scalar(value, what)
     found = leaves([x]) if isinstance(x, Expr) else []
     wrong = [x for x in found if x.op not in (COORDINATE, PARAMETER, TIME)]
@@ -84,11 +84,11 @@ def require_geometric(model: Model, value: Any, what: str) -> Scalar:
 
 
 def coordinate(who: str, target: Any) -> JointCoordinate:
-    """The coordinate of a joint that has one, or ``joint["name"]``."""
+    """Return the coordinate that is meant by a joint with one coordinate, or by ``joint["name"]``."""
     if isinstance(target, Connection):
         if len(target.coordinates) != 1:
             count, names = len(target.coordinates), target.coordinate_names
-            cure = f'give one of them, such as joint["{names[0]}"]' if names else "give a joint that moves by itself"
+            cure = f'give one of them, such as joint["{names[0]}"]' if names else "give a joint that has a coordinate"
             raise ModelError(
                 f"{who} takes one coordinate, but joint {target.name!r} is {type(target.joint).__name__} with "
                 f"{count} coordinates; {cure}"
@@ -102,7 +102,7 @@ def coordinate(who: str, target: Any) -> JointCoordinate:
 
 
 def at_defaults(model: Model, value: Scalar) -> float:
-    """The value of an expression of parameters at their defaults; NaN where it depends on anything else."""
+    """Return an expression of parameters evaluated at their defaults; NaN if it depends on anything else."""
     if not isinstance(value, Expr):
         return float(value)
     if any(leaf.op != PARAMETER for leaf in leaves([value])):
@@ -111,16 +111,16 @@ def at_defaults(model: Model, value: Scalar) -> float:
 
 
 def unit(direction: Direction) -> Triple:
-    """The measure numbers of a direction in its body, made of length 1."""
+    """Return the measure numbers of the unit vector along a direction, in the frame of its body."""
     length = sqrt(dot(direction.components, direction.components))
     return tuple(x / length for x in direction.components)
 
 
 def normals(direction: Direction) -> tuple[Triple, Triple]:
-    """Two unit vectors n1, n2 in the direction's body with n1 x n2 along it.
+    """Return unit vectors n1, n2, fixed in the direction's body, with n1 x n2 along the direction.
 
-    Where the direction depends on parameters, their default values choose n1: it is undetermined only at values that
-    turn the direction by 55 deg or more from there.
+    If the direction depends on parameters, their default values select the axis from which n1 is computed. This n1
+    becomes undefined only at parameter values that turn the direction by at least 55 deg.
     """
     n = unit(direction)
     sizes = [abs(at_defaults(direction.body.model, x)) for x in n]
@@ -132,6 +132,6 @@ def normals(direction: Direction) -> tuple[Triple, Triple]:
 
 
 def upright(direction: Direction) -> Rotation:
-    """R_BS of axes S fixed in the direction's body whose third axis is along it."""
+    """Return R_BS for axes S fixed in the direction's body B, with the third axis of S along the direction."""
     first, second = normals(direction)
     return Rotation.matrix(tuple(zip(first, second, unit(direction), strict=True)))

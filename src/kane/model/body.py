@@ -25,10 +25,10 @@ AXES: dict[Triple, str] = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0
 
 
 def triple(model: Model, values: Sequence[Scalar], what: str) -> Triple:
-    """Three numbers or expressions of ``model``, checked, or an error that names ``what``."""
+    """Return three numbers or expressions of ``model`` as a tuple; errors name the argument by ``what``."""
     if isinstance(values, Direction):
         raise ModelError(
-            f"{what} is told by its three measure numbers, not by {values!r}: {_typed(values.components)}, in the "
+            f"give {what} as three measure numbers, not as {values!r}: {_typed(values.components)}, in the "
             f"frame of {values.body.name!r}"
         )
     try:
@@ -41,22 +41,22 @@ def triple(model: Model, values: Sequence[Scalar], what: str) -> Triple:
 
 
 def _typed(values: Triple) -> str:
-    """Three numbers or expressions as one types them."""
+    """Return three numbers or expressions as the user types them."""
     return f"({', '.join(number_text(x) if isinstance(x, float) else repr(x) for x in values)})"
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What a measure leaf stands for: a vector quantity of a body or point, dotted with a direction.
+    """Scalar measure: a vector quantity of a body or a point, dotted with a direction.
 
     Attributes:
         kind: POSITION or VELOCITY of the point, or ANGULAR_VELOCITY of the body, all in the inertial frame N; or
             DIRECTION fixed in the body.
-        body: index of the body.
-        point: p_BoP_B [m]; the origin for angular velocities; the measure numbers of a direction.
+        body: index of the body B.
+        point: p_BoP_B [m]; zero for ANGULAR_VELOCITY; the measure numbers in B for DIRECTION.
         direction_body: index of the body in which the direction is fixed (0 is the ground).
-        direction: measure numbers of the direction in that body's frame.
-        typed: how one types it, for messages.
+        direction: measure numbers of the direction in the frame of that body.
+        typed: the measure as the user types it, for messages.
     """
 
     kind: str
@@ -72,29 +72,34 @@ class Measure:
 
 @dataclass(frozen=True)
 class Direction:
-    """A vector fixed in a body, by its measure numbers in the body frame."""
+    """Vector fixed in a body.
+
+    Attributes:
+        body: the body B.
+        components: measure numbers in the frame of B.
+    """
 
     body: Body
     components: Triple
 
     def dot(self, other: Direction) -> Expr:
-        """The scalar product with a direction fixed in another body: for unit vectors the cosine between them."""
+        """Return the scalar product with a direction of another body; for unit vectors the cosine of their angle."""
         return VectorMeasure(DIRECTION, self.body, self.components).dot(other)
 
     def __neg__(self) -> Direction:
-        """The opposite direction."""
+        """Return the opposite direction."""
         x, y, z = (0.0 - c for c in self.components)
         return Direction(self.body, (x, y, z))
 
     def __mul__(self, other: object) -> NoReturn:
-        """Refused.
+        """Raise ModelError, because a direction cannot be scaled.
 
         Raises:
-            ModelError: directions have no length of their own to be multiplied.
+            ModelError: always; the message shows how to write a scaled vector.
         """
         raise ModelError(
-            f"{self!r} times {shown(other)} is no direction; write {self.body.name}.direction((x, y, z)), and of a "
-            f"force or a torque the three measure numbers: (x, y, z), expressed_in={self.body.name}"
+            f"{self!r} times {shown(other)} is not a direction; write {self.body.name}.direction((x, y, z)), and give "
+            f"a force or a torque as three measure numbers: (x, y, z), expressed_in={self.body.name}"
         )
 
     __rmul__ = __mul__
@@ -106,14 +111,26 @@ class Direction:
 
 @dataclass(frozen=True)
 class VectorMeasure:
-    """A vector quantity that ``formulate`` will resolve: dot it with a direction to get a scalar measure."""
+    """Vector quantity of a body or a point; its dot product with a direction is a scalar measure.
+
+    Attributes:
+        kind: one of KINDS.
+        body: the body B.
+        point: p_BoP_B [m]; zero for ANGULAR_VELOCITY; the measure numbers in B for DIRECTION.
+    """
 
     kind: str
     body: Body
     point: Triple
 
     def dot(self, direction: Direction) -> Expr:
-        """The measure number along ``direction``: a leaf with a meaning, usable in loads and constraints."""
+        """Return the measure number along ``direction``, for use in loads, constraints and definitions of speeds.
+
+        The result is a leaf; ``formulate`` replaces it by an expression in q, u and t.
+
+        Raises:
+            ModelError: not a direction, or a direction of another model.
+        """
         if not isinstance(direction, Direction):
             raise ModelError(f"dot() takes a direction such as body.x, not {shown(direction)}")
         if direction.body.model is not self.body.model:
@@ -123,14 +140,14 @@ class VectorMeasure:
         return self.body.model.arena.leaf(MEASURE, described)
 
     def __sub__(self, other: VectorMeasure) -> VectorDifference:
-        """Such as ``P.velocity - Q.velocity``.
+        """Return the difference of two vectors of the same kind, for example ``P.velocity - Q.velocity``.
 
         Raises:
-            ModelError: the other is no vector, or one of another kind.
+            ModelError: the other object is not a vector of the same kind.
         """
         if not isinstance(other, VectorMeasure) or other.kind != self.kind:
             kind = f", a {other.kind}" if isinstance(other, VectorMeasure) else ""
-            raise ModelError(f"{self!r} is a {self.kind}; take another one from it, not {shown(other)}{kind}")
+            raise ModelError(f"{self!r} is a {self.kind}; subtract a vector of the same kind, not {shown(other)}{kind}")
         return VectorDifference(self, other)
 
     def __repr__(self) -> str:
@@ -143,13 +160,13 @@ class VectorMeasure:
 
 @dataclass(frozen=True)
 class VectorDifference:
-    """One vector less another of the same kind: dot it with a direction to get a scalar measure."""
+    """Difference ``of - less`` of two vectors of one kind; its dot product with a direction is a scalar measure."""
 
     of: VectorMeasure
     less: VectorMeasure
 
     def dot(self, direction: Direction) -> Expr:
-        """The difference of the measure numbers along ``direction``."""
+        """Return the difference of the measure numbers along ``direction``."""
         return self.of.dot(direction) - self.less.dot(direction)
 
     def __repr__(self) -> str:
@@ -158,19 +175,24 @@ class VectorDifference:
 
 @dataclass(frozen=True)
 class Point:
-    """A point P fixed in a body, at p_BoP_B [m]."""
+    """Point P fixed in a body B.
+
+    Attributes:
+        body: the body B.
+        position_in_body: p_BoP_B [m].
+    """
 
     body: Body
     position_in_body: Triple
 
     @property
     def velocity(self) -> VectorMeasure:
-        """v_NP [m/s]."""
+        """Velocity of the point in the inertial frame, v_NP [m/s]."""
         return VectorMeasure(VELOCITY, self.body, self.position_in_body)
 
     @property
     def position(self) -> VectorMeasure:
-        """p_NoP [m], from the origin of the ground."""
+        """Position of the point from the origin of the ground, p_NoP [m]."""
         return VectorMeasure(POSITION, self.body, self.position_in_body)
 
     def __repr__(self) -> str:
@@ -180,16 +202,17 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A rigid body B with frame {Bo; x, y, z}.
+    """Rigid body B with frame {Bo; x, y, z}.
 
     Attributes:
         name: unique in the model.
-        index: position in the model's list; 0 is the ground.
+        index: position in ``Model.bodies``; 0 is the ground.
         mass: m [kg].
         com: p_BoBcm_B [m].
-        inertia: I_BBcm_B, central inertia in body axes [kg m^2], 3 x 3; products of inertia are tensor entries,
+        inertia: I_BBcm_B, central inertia in body axes [kg m^2], 3 x 3. Products of inertia are tensor entries:
             Ixy = -integral of x y dm.
-        moments: m p_BoBcm_B [kg m] and the inertia about Bo [kg m^2], 3 x 3, where the body was given by these.
+        moments: first moment m p_BoBcm_B [kg m] and inertia about Bo [kg m^2], 3 x 3, if the body was declared with
+            these; otherwise None.
     """
 
     model: Model
@@ -201,31 +224,33 @@ class Body:
     moments: tuple[Triple, tuple[Triple, Triple, Triple]] | None = None
 
     def point(self, position: Sequence[Scalar] = (0.0, 0.0, 0.0)) -> Point:
-        """The point of this body at p_BoP_B [m]."""
+        """Return the point P of this body at p_BoP_B [m]."""
         return Point(self, triple(self.model, position, f"the position of a point of body {self.name!r}"))
 
     def direction(self, components: Sequence[Scalar]) -> Direction:
-        """The vector fixed in this body with the given measure numbers."""
+        """Return the vector fixed in this body with the given measure numbers in its frame."""
         return Direction(self, triple(self.model, components, f"a direction of body {self.name!r}"))
 
     def shape(self, shape: Shape, *, at: Sequence[Scalar] | None = None, orientation: Any = None) -> Shape:
-        """Say what this body looks like, in pictures and on pages; may be called several times.
+        """Add a shape to this body, for pictures, web pages and contacts; may be called several times.
 
             crank.shape(kane.Box(0.3, 0.02, 0.02), at=(0.15, 0, 0))
             wheel.shape(kane.Disk(wheel.point(), wheel.y, 0.3))
 
         Args:
-            shape: a size such as ``kane.Box(...)``, or a shape with a place of its own in this body.
-            at, orientation: of a size: where its centre is, p_BS_B [m], and R_BS; the body's frame unless given.
+            shape: a shape given by its size, such as ``kane.Box(...)``, or a shape that already has a place in this
+                body.
+            at: position p_BS_B of the centre of a shape given by its size [m]; the origin Bo by default.
+            orientation: R_BS of a shape given by its size; the body frame by default.
 
         Returns:
-            The shape in its place, which contacts can take.
+            The placed shape, which contacts accept.
 
         Raises:
-            ModelError: no shape, one of another body, a second place, or sizes that are not positive.
+            ModelError: not a shape, a shape of another body, a second place, or sizes that are not positive.
         """
         if isinstance(shape, type) or not hasattr(shape, "placed"):
-            raise ModelError(f"{shown(shape)} is no shape; give one such as kane.Box(0.3, 0.02, 0.02)")
+            raise ModelError(f"{shown(shape)} is not a shape; give one such as kane.Box(0.3, 0.02, 0.02)")
         placed = shape.placed(self, at, orientation)
         self.model.shapes.append(placed)
         return placed
@@ -247,7 +272,7 @@ class Body:
 
     @property
     def angular_velocity(self) -> VectorMeasure:
-        """w_NB [rad/s]."""
+        """Angular velocity of the body in the inertial frame, w_NB [rad/s]."""
         return VectorMeasure(ANGULAR_VELOCITY, self, (0.0, 0.0, 0.0))
 
     def __repr__(self) -> str:
@@ -256,7 +281,7 @@ class Body:
 
 @dataclass(frozen=True)
 class BodyFrame:
-    """A named frame fixed in a body: origin p_BoP_B [m] and orientation R_BP."""
+    """Named frame fixed in a body B: origin p_BoP_B [m] and orientation R_BP."""
 
     body: Body
     position: Triple

@@ -1,4 +1,4 @@
-"""What is refused when it is declared: names, expressions, loops."""
+"""Checks of declarations: names, expressions, bodies, and joints that must form a tree."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 
 
 def require_word(name: Any) -> None:
-    """Refuse what cannot be a name."""
+    """Raise ModelError unless ``name`` is a non-empty string without spaces at its ends."""
     if not isinstance(name, str) or not name or name != name.strip():
         raise ModelError(f"{shown(name)} is not a name; give a non-empty word without spaces around it")
 
 
 def require_fixed(values: Iterable[Scalar], what: str) -> None:
-    """Refuse a description of bodies that changes with the motion: its rate of change is in no equation."""
+    """Raise ModelError if a value depends on anything but parameters.
+
+    Such values are constants of the equations of motion, which omit their time derivatives.
+    """
     wrong = [repr(leaf) for leaf in leaves([x for x in values if isinstance(x, Expr)]) if leaf.op != PARAMETER]
     if wrong:
         raise ModelError(
@@ -33,7 +36,7 @@ def require_fixed(values: Iterable[Scalar], what: str) -> None:
 
 
 def near(name: object, known: Sequence[str]) -> str:
-    """A hint for a mistyped name."""
+    """Return the end of an error message: the known names that are close to a mistyped name."""
     close = difflib.get_close_matches(name if isinstance(name, str) else shown(name), known, n=3)
     if not known:
         return "there are none here"
@@ -41,14 +44,14 @@ def near(name: object, known: Sequence[str]) -> str:
 
 
 def cure_of(found: Iterable[Expr]) -> str:
-    """What to do in place of an input among leaves that may not be there, as the end of a message."""
+    """Return the end of an error message that suggests a load, if an input is among the refused leaves."""
     if not any(leaf.op == INPUT for leaf in found):
         return ""
-    return ". An input imposes nothing exactly: let it drive the coordinate of a joint by a load (kane.Motor) instead"
+    return ". An input cannot impose a motion exactly; let it drive a joint coordinate by a load (kane.Motor) instead"
 
 
 def require_coordinate_expression(model: Model, q: Expr, title: str) -> None:
-    """Refuse a coordinate expression of another model, or of anything but coordinates, parameters and time."""
+    """Raise ModelError unless ``q`` is an expression of this model in coordinates, parameters and time."""
     if q.arena is not model.arena:
         raise ModelError(f"the coordinate of joint {title!r} is the expression {shown(q)} of another model")
     wrong = [leaf for leaf in leaves([q]) if leaf.op not in (COORDINATE, TIME, PARAMETER)]
@@ -60,21 +63,21 @@ def require_coordinate_expression(model: Model, q: Expr, title: str) -> None:
 
 
 def own_body(model: Model, given: Any) -> Body:
-    """A body of the model, given as it is or by its name."""
+    """Return the body of the model that is given as a Body or by its name."""
     if isinstance(given, str):
         found = next((body for body in model.bodies if body.name == given), None)
         if found is None:
             raise ModelError(f"there is no body {given!r}; {near(given, [body.name for body in model.bodies])}")
         return found
     if not isinstance(given, Body):
-        raise ModelError(f"{shown(given)} is not a body of model {model.name!r}; give what its Model.body returned")
+        raise ModelError(f"{shown(given)} is not a body of model {model.name!r}; give one from its Model.body")
     if given.model is not model:
         raise ModelError(f"body {given.name!r} belongs to model {given.model.name!r}; build everything with one model")
     return given
 
 
 def require_tree(model: Model, parent: Body, child: Body, parents: Mapping[Body, Body]) -> None:
-    """Refuse what would not leave the joints a tree that starts at the ground."""
+    """Raise ModelError if a new joint would break the tree of joints, whose root is the ground."""
     if child is model.ground:
         raise ModelError("the ground cannot be a child; swap parent and child")
     if child in parents:

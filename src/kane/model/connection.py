@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Connection:
-    """Joint frame F fixed in the parent, M in the child; the joint moves M relative to F.
+    """Joint between two bodies: frame F is fixed in the parent, M in the child, and the joint moves M relative to F.
 
     Attributes:
-        name: unique in the model; the joint's coordinate name unless given.
+        name: unique in the model; by default the name of the joint's coordinate.
+        parent, child: the bodies.
+        joint: kind of the joint.
         p_PF, R_PF: pose of F in the parent's frame [m].
         p_CM, R_CM: pose of M in the child's frame [m].
-        coordinates: the joint's q: leaves, or for mimic, gear and prescribed joints one expression.
+        coordinates: the joint's q: leaves, or one expression for mimic, gear and prescribed joints.
         coordinate_names, speed_names: names of the coordinates and speeds that this joint adds to the model.
     """
 
@@ -46,19 +48,20 @@ class Connection:
 
     @property
     def q(self) -> Expr | tuple[Expr, ...]:
-        """The coordinate of a one-degree-of-freedom joint (leaf or expression), or the tuple of coordinates."""
+        """Coordinate of a joint with one degree of freedom (leaf or expression); otherwise the tuple of coordinates."""
         return self.coordinates[0] if self.joint.one_dof else self.coordinates
 
     @property
     def qdot(self) -> Expr | tuple[Expr, ...]:
-        """dq/dt: rate leaves that ``formulate`` resolves; for a coordinate expression its total time derivative."""
+        """Rates dq/dt as leaves that ``formulate`` resolves; for a coordinate expression its total time derivative."""
         rates = tuple(coordinate_rate(q) for q in self.coordinates)
         return rates[0] if self.joint.one_dof else rates
 
     @property
     def speeds(self) -> tuple[Expr, ...]:
-        """The joint's own speeds, leaves that ``formulate`` resolves: rates, or for a ball or free joint the measure
-        numbers of w_FM and v_FMo in M.
+        """The joint's own speeds, as leaves that ``formulate`` resolves.
+
+        They are the rates of the coordinates; for Spherical and Free the measure numbers of w_FM and v_FMo in M.
         """
         if self.speed_names and not self.joint.one_dof:
             return tuple(self.coordinates[0].arena.leaf(RATE, name) for name in self.speed_names)
@@ -66,22 +69,22 @@ class Connection:
 
     @property
     def reaction_force(self) -> ReactionVector:
-        """The force of the parent on the child at Mo, for loads that depend on it: dot it with a direction [N]."""
+        """Force of the parent on the child at Mo [N]; dot it with a direction to use it in a load."""
         return ReactionVector(self, "F")
 
     @property
     def reaction_torque(self) -> ReactionVector:
-        """The torque of the parent on the child about Mo [N m]."""
+        """Torque of the parent on the child about Mo [N m]; dot it with a direction to use it in a load."""
         return ReactionVector(self, "T")
 
     def __getitem__(self, coordinate: str) -> JointCoordinate:
-        """One coordinate of a joint that has several, for loads that act along it: ``kane.Motor(ring["q2"], tau)``.
+        """Return one coordinate of a joint, for loads that act along it: ``kane.Motor(ring["q2"], tau)``.
 
         Raises:
-            ModelError: the joint has no such coordinate.
+            ModelError: the joint has no coordinate of this name.
         """
         if not isinstance(coordinate, str) or coordinate not in self.coordinate_names:
-            raise ModelError(f"joint {self.name!r} has no coordinate {shown(coordinate)}, but {self.coordinate_names}")
+            raise ModelError(f"joint {self.name!r} has no coordinate {shown(coordinate)}, only {self.coordinate_names}")
         return JointCoordinate(self, self.coordinate_names.index(coordinate))
 
     def __repr__(self) -> str:
@@ -90,11 +93,11 @@ class Connection:
 
 @dataclass(frozen=True)
 class JointCoordinate:
-    """One coordinate of a joint: what a motor, spring or damper acts along.
+    """One coordinate of a joint, along which a motor, spring or damper acts.
 
     Attributes:
         connection: the joint.
-        place: of the coordinate among those of the joint, and of the natural speed that is its rate.
+        place: index of the coordinate in ``connection.coordinates``, and of the natural speed that is its rate.
     """
 
     connection: Connection
@@ -102,28 +105,30 @@ class JointCoordinate:
 
     @property
     def name(self) -> str:
-        """Of the coordinate, where it has one, else of the joint."""
+        """Name of the coordinate; name of the joint if its coordinate is an expression."""
         names = self.connection.coordinate_names
         return names[self.place] if names else self.connection.name
 
     @property
     def q(self) -> Expr:
-        """The coordinate: a leaf, or an expression of others."""
+        """The coordinate: a leaf, or an expression of other coordinates."""
         return self.connection.coordinates[self.place]
 
     @property
     def qdot(self) -> Expr:
-        """Its rate, in rate leaves that ``formulate`` resolves."""
+        """Rate dq/dt of the coordinate, in rate leaves that ``formulate`` resolves."""
         return coordinate_rate(self.q)
 
     def __repr__(self) -> str:
         return f"{self.connection.name}[{self.name!r}]"
 
     def require_rate(self, load: str) -> None:
-        """Refuse coordinates whose rates are not speeds of the joint: a quaternion, a gimbal with measure numbers.
+        """Raise ModelError if the rate of the coordinate is not a speed of the joint.
+
+        Examples are quaternions, and gimbals whose speeds are measure numbers.
 
         Raises:
-            ModelError: naming the load, the joint and what to use instead.
+            ModelError: names the load, the joint and an alternative.
         """
         joint, coordinates = self.connection.joint, self.connection.coordinates
         arena = coordinates[0].arena
@@ -131,13 +136,13 @@ class JointCoordinate:
         if joint.nq == joint.nu and joint.motion(coordinates, speeds).kinematics[self.place] is speeds[self.place]:
             return
         raise ModelError(
-            f"a {load} acts along one coordinate whose rate is a speed, which joint {self.connection.name!r} "
-            f"({type(joint).__name__}) does not have there; use kane.Force or kane.Torque on its bodies"
+            f"a {load} acts along a coordinate whose rate is a speed; joint {self.connection.name!r} "
+            f"({type(joint).__name__}) has no such speed there; use kane.Force or kane.Torque on its bodies"
         )
 
 
 def coordinate_rate(q: Expr) -> Expr:
-    """dq/dt of a coordinate leaf, or of an expression of coordinates and time, in rate leaves."""
+    """Return dq/dt of a coordinate leaf, or of an expression of coordinates and time, in rate leaves."""
     arena = q.arena
     if q.op == COORDINATE:
         return arena.leaf(RATE, q.data)
@@ -147,10 +152,10 @@ def coordinate_rate(q: Expr) -> Expr:
 
 
 def title_of(joint: Any, parent: Body, child: Body, name: Any) -> str:
-    """The name of a connection: as given, else the label of its joint, else made of those of the bodies.
+    """Return the name of a connection: ``name`` if given, else the joint's label, else the names of both bodies joined.
 
     Raises:
-        ModelError: it is no word.
+        ModelError: the name is not a valid word.
     """
     label = getattr(joint, "label", None)
     title = name if name is not None else label if isinstance(label, str) else f"{parent.name}_{child.name}"

@@ -1,4 +1,4 @@
-"""inertial_parameters: the ten numbers of bodies as parameters of a model."""
+"""The ten inertial parameters of bodies as parameters of a model."""
 
 from __future__ import annotations
 
@@ -16,25 +16,28 @@ from kane.model.checks import own_body
 from kane.model.model import Model
 from kane.model.model_form import declare, described, model_reader, model_writer
 
-# Mass, first moment and inertia about the origin; what stands behind the name of a body.
+# Suffixes to a body's name: mass, first moment (3), and inertia about the origin (6).
 SUFFIXES = ("m", "mx", "my", "mz", "xx", "yy", "zz", "xy", "xz", "yz")
 
 
 def inertial_parameters(model: Model, bodies: Sequence[str] | None = None) -> Model:
-    """A copy of a model in which the mass properties of bodies are parameters, with their values as defaults.
+    """Return a copy of a model in which the mass properties of bodies are parameters; the old values are the defaults.
 
         model = kane.inertial_parameters(kane.load_urdf("ur5.urdf"))
 
-    Ten for each body B, in which the equations of motion are linear: its mass B_m [kg], first moment about the origin
-    Bo B_mx, B_my, B_mz [kg m], and inertia about Bo along the axes of B, B_xx, B_yy, B_zz, B_xy, B_xz, B_yz [kg m^2].
+    Each body B gets ten parameters, in which the equations of motion are linear:
+
+    * mass B_m [kg],
+    * first moment about the origin Bo: B_mx, B_my, B_mz [kg m],
+    * inertia about Bo along the axes of B: B_xx, B_yy, B_zz, B_xy, B_xz, B_yz [kg m^2].
 
     Args:
-        model: of numbers, from a file for instance; it stays as it is. Bodies, joints and loads of the copy are found
-            by name (``copy.bodies``, ``copy.connections``); its expressions are those of the model.
-        bodies: names; all that have mass unless given.
+        model: with numeric mass properties, for instance from a file; it is not changed. Find bodies, joints and loads
+            of the copy by name (``copy.bodies``, ``copy.connections``). Both models share their expressions.
+        bodies: names of bodies; by default all bodies with a numeric, nonzero mass.
 
     Raises:
-        ModelError: an unknown body, one whose mass properties are expressions already, or a name that is taken.
+        ModelError: an unknown body, a body whose mass properties are already expressions, or a name that is taken.
     """
     require(model, Model, "inertial_parameters takes a kane.Model")
     if bodies is None:
@@ -58,10 +61,10 @@ def inertial_parameters(model: Model, bodies: Sequence[str] | None = None) -> Mo
 
 
 def ten_numbers(body: Body) -> list[Any]:
-    """The mass, first moment and inertia about the origin, in the order of ``SUFFIXES``.
+    """Return mass, first moment and inertia about the origin, in the order of ``SUFFIXES``.
 
     Raises:
-        ModelError: one is an expression.
+        ModelError: a value is an expression, or the body is the ground.
     """
     first = tuple(body.mass * x for x in body.com)
     found = [body.mass, *first, *six(shift_from_mass_centre(body.inertia, body.mass, body.com))]

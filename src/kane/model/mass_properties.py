@@ -1,4 +1,4 @@
-"""Mass, mass centre and inertia of a body, from what users give."""
+"""Mass, mass centre and inertia of a body, from the arguments of ``Model.body``."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ ORIGIN = (0.0, 0.0, 0.0)
 def mass_properties(
     model: Model, who: str, mass: Scalar, central: tuple[Any, Any], moments: Any
 ) -> tuple[Any, Any, Any, Any]:
-    """Mass, mass centre, central inertia, and the moments where the body is given by them.
+    """Return mass, mass centre, central inertia, and the moments (None unless the body is given by them).
 
     Args:
-        model: whose expressions may be used.
+        model: the model to which expressions must belong.
         who: the body, for messages.
         mass: m [kg].
-        central: the inertia and the mass centre as given.
-        moments: first moment and inertia about Bo as given; None where the body is given by the others.
+        central: inertia and mass centre as the user gave them.
+        moments: first moment and inertia about Bo as the user gave them; None if ``central`` is given.
 
     Raises:
-        ModelError: they are not those of a body, both are given, or they are not constant.
+        ModelError: the values are not physical or not constant, or both ``central`` and ``moments`` are given.
     """
     m = model.scalar(mass, f"the mass of {who}")
     if moments is None:
@@ -44,7 +44,7 @@ def mass_properties(
         centre, rows = _about_mass_centre(who, m, first, about_origin)
     rows = checked_inertia(who, m, rows)
     require_fixed([m, *centre, *(x for row in rows for x in row)], f"the mass, mass centre or inertia of {who}")
-    if moments is None:  # those of ``identify`` give the measured motion together, and need not be of bodies one by one
+    if moments is None:  # moments from identify fit the motion as a whole; a single body may be unphysical
         require_of_parameters(model, f"the mass of {who}", MASS, m)
         require_of_parameters(model, f"the least principal moment of inertia of {who}", INERTIA, *six(rows))
     return m, centre, rows, given
@@ -66,7 +66,7 @@ def _moments(model: Model, moments: Any, who: str) -> tuple[Triple, Matrix]:
 
 
 def _about_mass_centre(who: str, m: Any, first: Triple, about_origin: Matrix) -> tuple[Triple, Matrix]:
-    """Mass centre and central inertia; of what has no mass the origin stands for its mass centre."""
+    """Return mass centre and central inertia; a body without mass gets its origin as mass centre."""
     if is_zero(m):
         if not all(map(is_zero, first)):
             raise ModelError(f"{who} has a first moment and no mass; give it mass")

@@ -1,4 +1,4 @@
-"""The model: what the user declares. It grows; everything made from it is frozen."""
+"""The model: everything that the user declares. It may grow; everything derived from it is frozen."""
 
 from __future__ import annotations
 
@@ -32,24 +32,26 @@ from kane.model.speed_choice import SpeedChoice, checked_choice
 
 
 class Model(Candidates):
-    """Bodies, joints and loads, in SI units.
+    """Bodies, joints, loads and constraints, in SI units.
 
     Args:
         name: for titles and files.
-        gravity: acceleration of free fall, measured in the ground's frame N [m/s^2].
+        gravity: acceleration of free fall, measure numbers in the ground's frame N [m/s^2].
 
     Attributes:
         ground: the body fixed in N.
-        bodies, connections, loads, constraints: what has been declared, in order; ``bodies[0]`` is the ground.
-        candidates: constraints that may be imposed and deleted while a run goes on, in order.
-        cuts: connections that close loops; their children are massless frames M welded to the bodies they close on.
-        speed_choice: the generalized speeds of the analyst's choice.
+        bodies, connections, loads, constraints: all declared ones, in order; ``bodies[0]`` is the ground.
+        candidates: intermittent constraints (contacts, stops, latches, sticking joints, switches), in order.
+        cuts: connections that close loops. Their children are massless frames M, welded by constraints to the bodies at
+            which the loops close.
+        speed_choice: definitions of generalized speeds, and the selection of dependent speeds.
         parameters, inputs: name to default value.
         frames: named frames fixed in bodies.
-        shapes: what bodies look like, see ``Body.shape``.
-        coordinate_order: names of coordinates that stand first in q.
-        notes: what an importer left out, in words.
-        requirements: on expressions of parameters: masses, lengths and coefficients, checked where values are given.
+        shapes: shapes of the bodies, see ``Body.shape``.
+        coordinate_order: names of the coordinates that come first in q.
+        notes: messages about features that an importer left out.
+        requirements: conditions on masses, lengths and coefficients that are expressions of parameters; checked
+            whenever parameter values are given.
     """
 
     def __init__(self, name: str = "model", gravity: Sequence[Scalar] = (0.0, 0.0, -9.81)) -> None:
@@ -96,7 +98,7 @@ class Model(Candidates):
         self._gravity = gravity
 
     def scalar(self, value: Any, what: str) -> Scalar:
-        """``value`` as a finite float or an expression of this model, or an error that names ``what``."""
+        """Return ``value`` as a finite float or an expression of this model; errors name the argument by ``what``."""
         if isinstance(value, Expr):
             if value.arena is not self.arena:
                 raise ModelError(f"{what} uses the expression {shown(value)} of another model")
@@ -105,18 +107,26 @@ class Model(Candidates):
             raise ModelError(f"{what} must be a number or an expression of this model, not {shown(value)}")
         try:
             number = float(value)
-        except (OverflowError, ValueError, TypeError):  # such as a whole number too large for a double
+        except (OverflowError, ValueError, TypeError):  # for example an integer too large for a double
             number = math.inf
         if not math.isfinite(number):
             raise ModelError(f"{what} is {shown(number)}; give a finite number")
         return number
 
     def parameter(self, name: str, default: float) -> Expr:
-        """A run-time symbol with a default value: may be changed without deriving or compiling again."""
+        """Add a parameter: a symbol with a default value, changed at run time without new derivation or compilation.
+
+        Raises:
+            ModelError: the name is taken or is not a word, or the default is not a finite number.
+        """
         return self._symbol(PARAMETER, self.parameters, name, default)
 
     def input(self, name: str, default: float = 0.0) -> Expr:
-        """A run-time input: a motor torque, a thrust, a reference."""
+        """Add a run-time input, such as a motor torque, a thrust or a reference, with its default value.
+
+        Raises:
+            ModelError: the name is taken or is not a word, or the default is not a finite number.
+        """
         return self._symbol(INPUT, self.inputs, name, default)
 
     def _symbol(self, kind: int, table: dict[str, float], name: str, default: float) -> Expr:
@@ -152,12 +162,12 @@ class Model(Candidates):
             mass: m [kg], not negative.
             inertia: central inertia in body axes [kg m^2]: 3 principal moments, or xx yy zz xy xz yz, or 3 x 3.
             com: mass centre p_BoBcm_B [m].
-            moments: instead of inertia and com, first moment m p_BoBcm_B [kg m] and inertia about the origin Bo
-                [kg m^2]: with the mass the ten numbers in which the equations of motion are linear.
+            moments: instead of inertia and com: first moment m p_BoBcm_B [kg m] and inertia about the origin Bo
+                [kg m^2]. The equations of motion are linear in these and the mass.
 
         Raises:
-            ModelError: name taken; mass, inertia or com not physical or not finite (the nearest valid inertia is
-                offered).
+            ModelError: the name is taken; mass, inertia or com are not physical or not finite (the message offers the
+                nearest valid inertia).
         """
         self._require_new_place(name)
         properties = mass_properties(self, f"body {name!r}", mass, (inertia, com), moments)
@@ -180,15 +190,16 @@ class Model(Candidates):
         """Connect two bodies by a joint.
 
         Args:
-            parent, child: bodies of this model or their names ("ground" is one); a child has one parent.
-            joint: kind, coordinate name and axis.
-            at, orientation: pose of the joint frame F in the parent: p_PF_P [m], R_PF, a kane.Rotation, a matrix 3 x 3
-                or a quaternion (w, x, y, z) of unit length.
+            parent, child: bodies of this model or their names (the ground is "ground"); a child has one parent.
+            joint: kind of the joint, with coordinate name and axis.
+            at: position p_PF_P of the joint frame F in the parent [m].
+            orientation: R_PF of F in the parent: a kane.Rotation, a 3 x 3 matrix, or a unit quaternion (w, x, y, z).
             child_at, child_orientation: pose of the joint frame M in the child: p_CM_C [m], R_CM.
-            name: of the joint; its coordinate's name unless given.
+            name: of the joint; by default the name of its coordinate.
 
         Raises:
-            ModelError: foreign bodies, a second parent, a loop, a name taken, a foreign coordinate expression.
+            ModelError: bodies or a coordinate expression of another model, a second parent, a loop, or a name that is
+                taken.
         """
         parent, child = own_body(self, parent), own_body(self, child)
         require_tree(self, parent, child, self._parents)
@@ -224,11 +235,11 @@ class Model(Candidates):
         child_orientation: Any = None,
         name: str | None = None,
     ) -> Connection:
-        """Close a loop by a joint of any kind between two bodies that already hang on the ground.
+        """Close a loop with a joint of any kind between two bodies that are already connected to the ground.
 
-        Arguments as for ``connect``. The joint has its coordinates and speeds as any other, and carries motors, springs
-        and dampers; its frame M, a massless body named after it, is welded to the child by six constraints, of which
-        those that the other joints imply are found redundant.
+        Arguments as for ``connect``. The joint has coordinates and speeds like any other, and carries motors, springs
+        and dampers. Its frame M, a massless body named after the joint, is welded to the child by six constraints. If
+        other joints imply some of them, ``formulate`` treats these as redundant.
 
         Raises:
             ModelError: as ``connect``.
@@ -247,16 +258,17 @@ class Model(Candidates):
         return cut
 
     def constrain(self, constraint: Constraint | Expr, *, name: str | None = None) -> Imposed:
-        """Impose a constraint: a Constraint such as kane.Rolling(...), or an expression that shall vanish.
+        """Impose a constraint: a Constraint such as kane.Rolling(...), or an expression that must vanish.
 
-        An expression in which rates, velocities or angular velocities stand is a motion constraint; it need not be
-        integrable. One of coordinates, positions, directions and time is a configuration constraint.
+        An expression that contains rates, velocities or angular velocities is a motion constraint; it need not be
+        integrable. An expression of coordinates, positions, directions and time is a configuration constraint.
 
         Args:
+            constraint: the constraint or the expression.
             name: for messages, residuals and reactions; unique.
 
         Raises:
-            ModelError: a name taken, an expression of another model, or one that restricts nothing.
+            ModelError: a name that is taken, an expression of another model, or one that restricts nothing.
         """
         usual = constraint.title if isinstance(constraint, Constraint) else "constraint"
         title = self._free_title(usual) if name is None else name
@@ -282,15 +294,15 @@ class Model(Candidates):
         """Choose the generalized speeds: u_r = sum Y_rs qdot_s + Z_r.
 
         Args:
-            dependent: names of the speeds that the motion constraints shall express by the others; chosen at each
-                state unless given.
-            definitions: by name, anything linear in the rates of coordinates: ``joint.qdot``, ``joint.speeds``,
-                measure numbers such as ``B.angular_velocity.dot(B.x)`` and ``P.velocity.dot(A.y)``, and mixtures. Their
-                order is that of u. Without any, the joints' own speeds stay. There may be fewer than the rates when
-                the motion constraints determine the rest.
+            dependent: names of the speeds that the motion constraints express by the others; by default selected at
+                each state.
+            definitions: expressions by name, linear in the rates of coordinates: ``joint.qdot``, ``joint.speeds``,
+                measure numbers such as ``B.angular_velocity.dot(B.x)`` and ``P.velocity.dot(A.y)``, and mixtures. u has
+                the same order. Without definitions the joints' own speeds stay. There may be fewer definitions than
+                rates if the motion constraints determine the rest.
 
         Raises:
-            ModelError: a name taken, a definition without rates or of another model.
+            ModelError: a name that is taken, a definition without rates, or one of another model.
 
         Source: Kane & Levinson 1983, Eq. 1; Gillespie 2003, Eqs. 1-2, 51-57, 60.
         """
@@ -303,7 +315,7 @@ class Model(Candidates):
         self.speed_choice = checked_choice(given, dependent, taken)  # type: ignore[arg-type]
 
     def _pose(self, at: Sequence[Scalar], orientation: Any, what: str) -> tuple[Triple, Rotation]:
-        """A position and an orientation that are fixed in a body."""
+        """Return position and orientation of a frame fixed in a body, checked."""
         position = triple(self, at, f"the position of {what}")
         require_fixed(position, f"the position of {what}")
         if orientation is None:
@@ -333,7 +345,11 @@ class Model(Candidates):
         return (), ()
 
     def load(self, load: Load) -> Load:
-        """Add a load; what it says is checked now."""
+        """Add a load and check it.
+
+        Raises:
+            ModelError: not a load, or one whose joints or bodies belong to another model.
+        """
         if not isinstance(load, Load):
             raise ModelError(f"{shown(load)} is not a load; give one such as kane.Motor(joint, effort)")
         effect = load.effect()
@@ -357,7 +373,16 @@ class Model(Candidates):
     def frame(
         self, name: str, body: Body | str, *, at: Sequence[Scalar] = ORIGIN, orientation: Any = None
     ) -> BodyFrame:
-        """Name a frame fixed in a body: a tool, a sensor, a link that was lumped with the body."""
+        """Name a frame fixed in a body: a tool, a sensor, or a link that was lumped with the body.
+
+        Args:
+            name: unique among bodies and frames.
+            body: the body B or its name.
+            at, orientation: pose of the frame P in B: p_BoP_B [m], R_BP; the body frame by default.
+
+        Raises:
+            ModelError: the name is taken, or the body or the pose is not valid.
+        """
         self._require_new_place(name)
         made = BodyFrame(own_body(self, body), *self._pose(at, orientation, f"frame {name!r}"))
         self.frames[name] = made
@@ -373,7 +398,11 @@ class Model(Candidates):
             raise ModelError(f"{what} belongs to another model, {body.model.name!r}; build everything with one model")
 
     def coordinates(self, *names: str) -> None:
-        """Set the order of q, where it is not the order of ``connect``; coordinates not named keep theirs, last."""
+        """Put the named coordinates first in q, in this order; the others follow in the order of ``connect``.
+
+        Raises:
+            ModelError: an unknown coordinate, or one that is named twice.
+        """
         known = [n for c in self.connections for n in c.coordinate_names]
         for n in names:
             if not isinstance(n, str) or n not in known:
@@ -384,7 +413,7 @@ class Model(Candidates):
 
     @property
     def ordered_connections(self) -> list[Connection]:
-        """The connections in the order in which their coordinates stand in q."""
+        """The connections, in the order of their coordinates in q."""
         place = {n: i for i, n in enumerate(self.coordinate_order)}
         late = len(place)
 
@@ -394,6 +423,6 @@ class Model(Candidates):
         return sorted(self.connections, key=first)
 
     def rate(self, coordinate: str) -> Expr:
-        """The leaf dq/dt of a coordinate."""
+        """Return the leaf dq/dt of a coordinate."""
         require_word(coordinate)
         return self.arena.leaf(RATE, coordinate)

@@ -1,7 +1,8 @@
-"""A model as JSON without loss, and back: what files, pickle and deepcopy go through.
+"""Lossless conversion of models to JSON and back, for files, pickle and deepcopy.
 
-Reading declares the model anew by its own methods, so that a file can say nothing that a program cannot; no name in a
-file is imported or executed. Members of the families of joints, loads, shapes and contacts are known by their exports.
+Reading declares the model again through its own methods, so that a file can state nothing that a program cannot. No
+name in a file is imported or executed. Kinds of joints, loads, shapes and contacts are recognized by the names under
+which kane exports them.
 """
 
 from __future__ import annotations
@@ -44,33 +45,33 @@ PARTS = (JointCoordinate, Measure, PiecewiseCubic, RecordedOrientation, Recorded
 
 
 def known_classes() -> dict[str, type]:
-    """The classes that stand in files, by name."""
+    """Return the classes whose instances files may contain, by name."""
     exported = [x for family in FAMILIES for x in vars(family).values() if isinstance(x, type) and is_dataclass(x)]
     return {known.__name__: known for known in (*exported, *PARTS) if not isabstract(known)}
 
 
 def save_model(model: Model, path: str | PathLike[str]) -> None:
-    """Write what a model declares as a JSON file, without loss; ``load_model`` reads it.
+    """Write the declarations of a model to a JSON file without loss; ``load_model`` reads it.
 
-    The file holds joints, loads and constraints of kane, expressions of all kinds, and the poses of custom joints.
+    The file can hold all joints, loads and constraints of kane, all expressions, and the poses of custom joints.
 
     Raises:
-        ModelError: ``model`` is no ``kane.Model``.
-        FileError: the file cannot be written, or the model has a joint or load of a class that is not kane's; the
-            message says what to do.
+        ModelError: ``model`` is not a ``kane.Model``.
+        FileError: the file cannot be written, or the model has a joint or load whose class is not part of kane; the
+            message says how to proceed.
     """
     require(model, Model, "save_model takes a kane.Model")
     FORMAT.write(path, model_form(model))
 
 
 def load_model(path: str | PathLike[str]) -> Model:
-    """Read a model that ``save_model`` wrote: its equations are those of the saved one, to the last bit.
+    """Read a model that ``save_model`` wrote; its equations equal those of the saved model to the last bit.
 
-    Nothing that the file names is imported or executed, and what it says is checked as declarations are.
+    No name in the file is imported or executed. Its content is checked like declarations in a program.
 
     Raises:
-        ImportFileError: there is no such file, it is none of a model, damaged or of a newer kane; the message says
-            which file and what is wrong.
+        ImportFileError: the file is missing, damaged, from a newer kane, or does not contain a model; the message names
+            the file and the fault.
     """
     content = FORMAT.read(path)
     with FORMAT.reading(path):
@@ -78,10 +79,10 @@ def load_model(path: str | PathLike[str]) -> Model:
 
 
 def model_form(model: Model) -> dict[str, Any]:
-    """A model as the content of a file, with its nodes.
+    """Return a model as the content of a file, including the nodes of its expressions.
 
     Raises:
-        FileError: a member of the model is of a class that kane does not have.
+        FileError: a part of the model is of a class that is not part of kane.
     """
     write = model_writer(model)
     content = described(model, write)
@@ -89,7 +90,7 @@ def model_form(model: Model) -> dict[str, Any]:
 
 
 def model_of(content: dict[str, Any]) -> Model:
-    """The model of such a content."""
+    """Return the model that a file content describes."""
     model = Model(taken(content, "name", str))
     read = model_reader(model)
     add_nodes(model.arena, taken(content, "nodes", list), read)
@@ -98,7 +99,7 @@ def model_of(content: dict[str, Any]) -> Model:
 
 
 def _sent(model: Model) -> tuple[Any, ...]:
-    """The arena of a model, its text, and the classes that kane does not have."""
+    """Return the reduced form of a model for pickle: its arena, its text, and objects of classes outside kane."""
     foreign: list[Any] = []
     text = json.dumps(described(model, model_writer(model, foreign)))
     return _received, (model.arena, text, foreign)
@@ -113,7 +114,7 @@ def _received(arena: Arena, text: str, foreign: Sequence[Any]) -> Model:
 
 
 def model_writer(model: Model, foreign: list[Any] | None = None) -> Writer:
-    """What writes values that belong to a model; see ``Writer``."""
+    """Return a writer for values that belong to a model; see ``Writer``."""
     atoms: dict[type, Callable[[Any], Any]] = {
         Body: lambda body: {"body": body.name},
         Connection: lambda connection: {"joint": connection.name},
@@ -126,7 +127,7 @@ def model_writer(model: Model, foreign: list[Any] | None = None) -> Writer:
 
 
 def model_reader(model: Model, foreign: Sequence[Any] = ()) -> Reader:
-    """What reads values that belong to a model."""
+    """Return a reader for values that belong to a model."""
 
     def named(members: Sequence[Any], name: Any) -> Any:
         found = [member for member in members if member.name == name]
@@ -146,7 +147,7 @@ def model_reader(model: Model, foreign: Sequence[Any] = ()) -> Reader:
 
 
 def described(model: Model, write: Writer) -> dict[str, Any]:
-    """What was declared, in the order in which ``declare`` needs it."""
+    """Return the declarations of a model, in the order in which ``declare`` needs them."""
     return {
         "name": model.name,
         "gravity": write(model.gravity, "gravity"),
@@ -161,8 +162,8 @@ def described(model: Model, write: Writer) -> dict[str, Any]:
             for name, frame in model.frames.items()
         ],
         "constraints": [[c.name, write(c.rows, f"constraint {c.name!r}")] for c in model.constraints],
-        "candidates": [write(c, f"candidate {c.name!r}") for c in model.candidates],
-        "speeds": [write(model.speed_choice, "the choice of speeds")],
+        "candidates": [write(c, f"intermittent constraint {c.name!r}") for c in model.candidates],
+        "speeds": [write(model.speed_choice, "the speed selection")],
         "loads": [write(load, f"load {k}") for k, load in enumerate(model.loads, start=1)],
         "coordinates": list(model.coordinate_order),
         "notes": list(model.notes),
@@ -195,11 +196,11 @@ def _connection(c: Connection, write: Writer) -> dict[str, Any]:
 
 
 def declare(model: Model, content: Mapping[str, Any], read: Reader) -> None:
-    """Declare in an empty model what a description says.
+    """Declare the content of a description in an empty model.
 
     Raises:
-        ImportFileError: it is none.
-        ModelError: what it says cannot be meant.
+        ImportFileError: the description is incomplete or damaged.
+        ModelError: a declaration is not valid.
     """
     for name, default in taken(content, "parameters", list):
         model.parameter(name, read(default))
@@ -219,61 +220,61 @@ def declare(model: Model, content: Mapping[str, Any], read: Reader) -> None:
         model.frame(name, body, at=position, orientation=orientation)
     for name, rows in taken(content, "constraints", list):
         model.constrain(Stated(name, read(rows)), name=name)
-    model.impacts = content.get("impacts", model.impacts)  # which older files do not have
-    for raw in content.get("candidates", ()):  # which older files do not have
+    model.impacts = content.get("impacts", model.impacts)  # missing in older files
+    for raw in content.get("candidates", ()):  # missing in older files
         candidate = read(raw)
-        require(candidate, Candidate, "the candidates of the file are kane.Candidate")
+        require(candidate, Candidate, "the intermittent constraints of the file are kane.Candidate")
         model.intermittent(Told(candidate), name=candidate.name)
     (choice,) = (read(raw) for raw in taken(content, "speeds", list))
-    model.speeds(dependent=choice.dependent, **choice.definitions)  # refuses what cannot be meant
+    model.speeds(dependent=choice.dependent, **choice.definitions)  # raises if the speeds are not valid
     model.speed_choice = choice
     for load in taken(content, "loads", list):
         model.load(read(load))
     model.coordinates(*taken(content, "coordinates", list))
     model.notes += [str(note) for note in taken(content, "notes", list)]
-    for shape in (read(raw) for raw in content.get("shapes", ())):  # files of earlier versions have none
+    for shape in (read(raw) for raw in content.get("shapes", ())):  # missing in older files
         require(shape, Shape, "the shapes of the file are shapes such as kane.Box")
         require_points("a shape of the file", shape.origin)
         model.shapes.append(shape)
-    for raw in content.get("requirements", ()):  # those of shapes are known, those of constraints are not
+    for raw in content.get("requirements", ()):  # shapes have added theirs again, constraints have not
         _require_again(model, read(raw))
 
 
 def _require_again(model: Model, raw: Any) -> None:
-    """Restore a requirement on parameters that a constraint left before it was written as equations."""
+    """Restore a requirement on parameters, which the equations of its constraint do not contain."""
     if not isinstance(raw, tuple) or len(raw) != 3 or not isinstance(raw[0], str) or raw[1] not in REQUIRED:
-        raise ImportFileError(f"{raw!r} is no requirement on parameters that this kane knows")
+        raise ImportFileError(f"{raw!r} is not a requirement on parameters that this version of kane knows")
     what, kind, expressions = raw
     if not isinstance(expressions, tuple) or len(expressions) != (6 if kind == INERTIA else 1):
-        raise ImportFileError(f"the requirement on {what} has {expressions!r} in place of expressions")
+        raise ImportFileError(f"the requirement on {what} has {expressions!r} instead of expressions")
     require_of_parameters(model, what, kind, *(model.scalar(x, what) for x in expressions))
 
 
 def taken(content: Mapping[str, Any], key: str, kind: type) -> Any:
-    """An entry of a description.
+    """Return an entry of a description.
 
     Raises:
-        ImportFileError: it is missing or of another kind.
+        ImportFileError: the entry is missing or has the wrong type.
     """
     if not isinstance(content.get(key), kind):
-        raise ImportFileError(f"its entry {key!r} is missing, or no {'word' if kind is str else 'list'}")
+        raise ImportFileError(f"its entry {key!r} is missing or is not a {'word' if kind is str else 'list'}")
     return content[key]
 
 
 @dataclass(frozen=True)
 class Stated(Constraint):
-    """A constraint by its equations.
+    """Constraint given by its equations.
 
     Attributes:
         title: its name.
-        equations: that it returns.
+        equations: the rows that ``rows`` returns.
     """
 
     title: str = ""
     equations: tuple[Row, ...] = ()
 
     def rows(self) -> Sequence[Row]:
-        """The equations."""
+        """Return the equations, checked."""
         for row in self.equations:
             given = [x for x in (row.configuration, row.motion) if x is not None]
             if not given or not all(isinstance(x, Expr) for x in given) or not isinstance(row.name, str):
@@ -283,29 +284,29 @@ class Stated(Constraint):
 
 @dataclass(frozen=True)
 class Told(Intermittent):
-    """A candidate as it was written."""
+    """Intermittent constraint as it was written to a file."""
 
     candidate: Candidate
 
     @property
     def title(self) -> str:
-        """Its name."""
+        """Name of the constraint."""
         return self.candidate.name
 
     def candidates(self, name: str) -> Sequence[Candidate]:
-        """The candidate."""
+        """Return the constraint."""
         return [self.candidate]
 
 
 def _require_measures(model: Model) -> None:
-    """Refuse measures of bodies that are not there: ``formulate`` counts on them."""
+    """Raise ImportFileError if a measure refers to a missing body; ``formulate`` relies on this check."""
     bodies = range(len(model.bodies))
     for leaf in model.arena.nodes:
         if leaf.op == MEASURE:
             m = leaf.data
             well = isinstance(m, Measure) and m.kind in KINDS and m.body in bodies and m.direction_body in bodies
             if not well or not len(m.point) == len(m.direction) == 3 or not isinstance(m.typed, str):
-                raise ImportFileError(f"the measure {m} is of no body of this model")
+                raise ImportFileError(f"the measure {m} belongs to no body of this model")
             for x in (*m.point, *m.direction):
                 model.scalar(x, "a measure")
 
@@ -320,7 +321,7 @@ def _read_factor(raw: Any, read: Reader) -> Factor:
     value = read(raw)
     if isinstance(value, tuple) and len(value) == 2 and value[0] in (0, 1, 2):
         return Elementary(value[0], scalar(value[1], "the angle of a rotation"))
-    Rotation.matrix(value)  # refuses what is none; the factor keeps the last bits that it had
+    Rotation.matrix(value)  # raises if the matrix is not a rotation; the factor keeps the entries bit by bit
     return General(value)
 
 
@@ -332,7 +333,7 @@ def _connection_of(model: Model, name: str) -> Connection:
     return next(c for c in model.connections if c.name == name)
 
 
-# What pickle and deepcopy make of a model: its text; of bodies and joints: a place in their model.
+# Pickle and deepcopy represent a model by its text, and bodies and joints by their place in their model.
 copyreg.pickle(Model, _sent)
 copyreg.pickle(Body, lambda body: (_body_of, (body.model, body.index)))
 copyreg.pickle(Connection, lambda connection: (_connection_of, (connection.child.model, connection.name)))

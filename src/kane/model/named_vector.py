@@ -1,4 +1,4 @@
-"""Vectors from what users write: an array, or numbers by name."""
+"""Vectors of coordinates, speeds or inputs, from an array or a mapping by name."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Vector = NDArray[np.float64]
 
 
 def named_vector(values: Any, names: Sequence[str], default: Sequence[float], what: str) -> Vector:
-    """A new vector with one entry per name.
+    """Return a new vector with one entry per name.
 
     Args:
         values: None for the default, an array of all values, or a mapping from some of the names to numbers.
         names: in the order of the vector.
-        default: what is not given.
+        default: values of the entries that are not given.
         what: the word for an entry in messages: "coordinate", "speed", ...
 
     Raises:
-        ModelError: unknown name, wrong shape, not a number, not finite.
+        ModelError: an unknown name, a wrong shape, or a value that is not a finite number.
     """
     vector = np.array(default, dtype=float)
     if isinstance(values, Mapping):
@@ -41,7 +41,7 @@ def named_vector(values: Any, names: Sequence[str], default: Sequence[float], wh
 
 
 def position(name: Any, names: Sequence[str], what: str) -> int:
-    """Where a name stands, or an error that offers the near ones."""
+    """Return the index of a name; raise ModelError with similar names if it is unknown."""
     if isinstance(name, str) and name in names:
         return names.index(name)
     raise ModelError(f"there is no {what} {shown(name)}; {near(name, names)}")

@@ -1,4 +1,4 @@
-"""Reactions as leaves, for loads that depend on them: friction from a normal force."""
+"""Joint reactions as leaves, for loads that depend on them, such as friction from a normal force."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from kane.model.body import Direction
 if TYPE_CHECKING:
     from kane.model.connection import Connection
 
-# In front of the names of reaction leaves; no name of an input has a space there.
+# Prefix of the names of reaction leaves. Names of inputs cannot start with a space.
 PREFIX = " "
 
 
 @dataclass(frozen=True)
 class ReactionVector:
-    """The force or the torque about Mo that the parent exerts on the child of a joint, motors and springs included.
+    """Force or torque (about Mo) of the parent on the child of a joint, including motors and springs of the joint.
 
     Attributes:
         connection: the joint.
-        letter: F or T.
+        letter: "F" for the force, "T" for the torque.
     """
 
     connection: Connection
@@ -35,10 +35,10 @@ class ReactionVector:
         return f"{self.connection.name}.reaction_{'force' if self.letter == 'F' else 'torque'}"
 
     def dot(self, direction: Direction) -> Expr:
-        """The measure number along a direction: usable in loads, where ``formulate`` solves for it with udot.
+        """Return the measure number along a direction, for use in loads; ``formulate`` solves for it with udot.
 
         Raises:
-            ModelError: the direction belongs to another model.
+            ModelError: not a direction, or a direction of another model.
         """
         child = self.connection.child
         if not isinstance(direction, Direction) or direction.body.model is not child.model:
@@ -54,10 +54,10 @@ class ReactionVector:
 
 
 def reaction_leaf(any_of_arena: Expr, name: str) -> Expr:
-    """The leaf that stands for a reaction, by the name that ``reveal_reactions`` gives it."""
+    """Return the leaf of a reaction, by the name that ``reveal_reactions`` gives it."""
     return any_of_arena.arena.leaf(INPUT, PREFIX + name)
 
 
 def reaction_leaves(expressions: Iterable[Expr]) -> list[Expr]:
-    """The reactions in some expressions."""
+    """Return the reaction leaves in expressions."""
     return [leaf for leaf in leaves(expressions) if leaf.op == INPUT and leaf.data.startswith(PREFIX)]

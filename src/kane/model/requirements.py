@@ -1,7 +1,7 @@
-"""Requirements on expressions of parameters: masses, lengths and coefficients that a run may not set at will.
+"""Conditions on expressions of parameters: masses, lengths and coefficients that must stay in their range.
 
-A declaration that checks an expression at the default values of its parameters leaves a requirement with the model.
-Every call that takes values of parameters checks all of them (``kane.formulation.parameter_bounds``).
+A declaration that checks an expression at the default values of its parameters adds a requirement to the model. Every
+call that takes values of parameters checks all requirements (``kane.formulation.parameter_bounds``).
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ POSITIVE, NOT_NEGATIVE, NOT_ZERO, FRACTION, MASS, INERTIA = (
 
 
 class Kind(NamedTuple):
-    """A kind of requirement.
+    """Kind of a requirement.
 
     Attributes:
-        words: for messages.
-        fails: whether a value is refused; NaN is not, because it shows in every result.
+        words: the condition in words, for messages.
+        fails: returns whether a value violates it. NaN passes, because it shows in every result.
     """
 
     words: str
@@ -61,9 +61,9 @@ class Requirement:
     """Condition on an expression of parameters.
 
     Attributes:
-        what: the quantity, in words: "the radius of a Sphere".
-        kind: one of ``REQUIRED``.
-        expressions: one, or of an inertia the six entries xx, yy, zz, xy, xz, yz.
+        what: the quantity in words: "the radius of a Sphere".
+        kind: a key of ``REQUIRED``.
+        expressions: one expression; for an inertia the six entries xx, yy, zz, xy, xz, yz.
     """
 
     what: str
@@ -76,18 +76,18 @@ class Requirement:
         return [leaf.name for leaf in leaves(self.expressions)]
 
     def quantity(self, values: Mapping[Expr, Array | float]) -> Array:
-        """The number that is required to be positive, ...: of an inertia the least principal moment [kg m^2]."""
+        """Return the value that the condition restricts; for an inertia its smallest principal moment [kg m^2]."""
         found = np.broadcast_arrays(*(np.asarray(x, float) for x in interpret(self.expressions, values)))
         return _least_moment(found) if self.kind == INERTIA else found[0]
 
     def fault(self, value: float, given: Mapping[str, float]) -> str:
-        """The message for a value that is refused, with the parameters that gave it."""
+        """Return the error message for a refused value, with the parameters that gave it."""
         by, words = ", ".join(f"{name} = {given[name]:.12g}" for name in self.names), REQUIRED[self.kind].words
         return f"{self.what} is {value:.12g}{by and f' with {by}'}; give parameters with which it is {words}"
 
 
 def _least_moment(six: Sequence[Array]) -> Array:
-    """The least principal moment; zero where rounding alone has made it negative."""
+    """Return the smallest principal moment; its absolute value if rounding alone explains a negative sign."""
     xx, yy, zz, xy, xz, yz = six
     matrix = np.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], axis=-1).reshape(*xx.shape, 3, 3)
     known = np.asarray(np.isfinite(matrix).all(axis=(-1, -2)))
@@ -98,12 +98,12 @@ def _least_moment(six: Sequence[Array]) -> Array:
 
 
 def require_of_parameters(model: Model, what: str, kind: str, *given: Scalar) -> None:
-    """Require a quantity of a model to stay of a kind, in this declaration and in every run.
+    """Require that a quantity of a model satisfies a condition, now and in every run.
 
-    Numbers and expressions of anything but parameters are left to who declares them.
+    Numbers, and expressions that depend on anything but parameters, are ignored; the caller checks these.
 
     Raises:
-        ModelError: it is not of the kind at the default values of the parameters.
+        ModelError: the condition fails at the default values of the parameters.
     """
     expressions = tuple(model.arena.lift(x) for x in given)
     found = leaves(expressions)

@@ -1,4 +1,4 @@
-"""The generalized speeds that the analyst has chosen."""
+"""Generalized speeds that the user defines, and the selection of dependent speeds."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kane.expression.traverse import leaves
 
 @dataclass(frozen=True)
 class Near:
-    """A state near which dependent speeds are chosen.
+    """State at which the dependent speeds are selected.
 
     Attributes:
-        q: every coordinate, by name.
-        independent: names of the speeds that stay independent if they can.
+        q: all coordinates, by name.
+        independent: names of the speeds that stay independent if possible.
     """
 
     q: Mapping[str, float]
@@ -27,12 +27,12 @@ class Near:
 
 @dataclass(frozen=True)
 class SpeedChoice:
-    """Definitions u_r = sum Y_rs qdot_s + Z_r by name, and which speeds are dependent.
+    """Definitions u_r = sum Y_rs qdot_s + Z_r by name, and the selection of dependent speeds.
 
     Attributes:
-        definitions: of the speeds, in the order of u; empty where the joints' own speeds are used.
-        dependent: names of dependent speeds; chosen by ``formulate`` where none are given.
-        near: the state at which what is left open is decided; at each state anew where there is none.
+        definitions: definitions of the speeds, in the order of u; empty if the joints' own speeds are used.
+        dependent: names of dependent speeds; empty if ``formulate`` selects them.
+        near: state at which the remaining dependent speeds are selected; None to select them anew at each state.
     """
 
     definitions: Mapping[str, Expr]
@@ -41,10 +41,10 @@ class SpeedChoice:
 
 
 def checked_choice(definitions: Mapping[str, Expr], dependent: Sequence[str], taken: set[str]) -> SpeedChoice:
-    """The choice, if it can be meant.
+    """Return the definitions and dependent speeds as a SpeedChoice, if they are valid.
 
     Raises:
-        ModelError: a name is taken, a definition has no rate in it or depends on something it cannot depend on.
+        ModelError: a name is taken, a definition has no rate, or it depends on a quantity that is not allowed.
     """
     for name, expression in definitions.items():
         if name in taken:
@@ -60,9 +60,7 @@ def checked_choice(definitions: Mapping[str, Expr], dependent: Sequence[str], ta
                 "(joint.qdot), with coordinates, parameters and time in its coefficients"
             )
         if not any(leaf.op in (RATE, MEASURE) for leaf in found):
-            raise ModelError(
-                f"no rate and no velocity stands in the speed {name!r}: {shown(expression)} is not a speed"
-            )
+            raise ModelError(f"the speed {name!r} contains no rate and no velocity: {shown(expression)} is not a speed")
     dependent = words(dependent, "dependent", "names of speeds")
     if len(set(dependent)) != len(dependent):
         raise ModelError(f"a dependent speed is named twice in {list(dependent)}; name each once")

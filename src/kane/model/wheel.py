@@ -1,4 +1,4 @@
-"""A wheel on the ground: what contact forces and margins need to know of it."""
+"""A wheel on the ground, for contact forces and tip-over margins."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from kane.model.joints.joint import axis_components
 
 @dataclass(frozen=True)
 class Wheel:
-    """A body that turns on a level axle and touches the level ground under its centre.
+    """Wheel that turns on a level axle and touches the level ground under its centre.
 
-    The vehicle rolls forward, along h = axle x up, where the joint's coordinate grows.
+    The vehicle rolls forward, along h = axle x up, when the joint's coordinate grows.
 
     Attributes:
-        turn: the joint of the axle, a ``kane.Revolute``; its child is the wheel, alike about its axle.
+        turn: the joint of the axle, a ``kane.Revolute``. Its child is the wheel, symmetric about its axle.
         radius: r [m].
     """
 
@@ -35,23 +35,23 @@ class Wheel:
 
     @property
     def name(self) -> str:
-        """Of the body."""
+        """Name of the wheel's body."""
         return self.turn.child.name
 
     @property
     def centre(self) -> Point:
-        """Where the joint is, fixed in what carries the wheel."""
+        """Origin of the joint, as a point fixed in the body that carries the wheel."""
         return self.turn.parent.point(self.turn.p_PF)
 
     @property
     def axle(self) -> Direction:
-        """Fixed in what carries the wheel."""
+        """Direction of the axle, fixed in the body that carries the wheel."""
         axis = axis_components(self.turn.joint.axis)  # type: ignore[attr-defined]  # a Revolute
         return self.turn.parent.direction(self.turn.R_PF.apply(axis))
 
     @property
     def own_axle(self) -> Direction:
-        """The same direction, fixed in the wheel."""
+        """Direction of the axle, fixed in the wheel."""
         axis = axis_components(self.turn.joint.axis)  # type: ignore[attr-defined]
         return self.turn.child.direction(self.turn.R_CM.apply(axis))
 

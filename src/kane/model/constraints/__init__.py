@@ -1,4 +1,4 @@
-"""Constraints: what restricts the motion or the configuration of a model. One contract, one file each."""
+"""Constraints on the motion or the configuration of a model: one abstract class, one file per kind."""
 
 from kane.model.constraints.cam import Cam as Cam
 from kane.model.constraints.coincidence import Coincidence as Coincidence

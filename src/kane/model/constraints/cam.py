@@ -1,4 +1,4 @@
-"""A follower whose place is a function of a cam's."""
+"""Cam: the coordinate of a follower is a function of the coordinate of a cam."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ class Cam(Constraint):
 
     Attributes:
         follower, cam: joints with one coordinate, or one coordinate of a joint: ``joint["q2"]``.
-        profile: called with the expression q_c, returns an expression: ``lambda x: kane.spline(x, angles, lifts)`` or a
-            sum of sines. Twice differentiable; for a cam that turns more than once periodic, which a spline is not.
+        profile: function of the expression q_c that returns an expression: ``lambda x: kane.spline(x, angles, lifts)``
+            or a sum of sines. It must be twice differentiable. A cam that turns more than once needs a periodic
+            profile, which a spline is not.
     """
 
     follower: Connection | JointCoordinate
@@ -37,16 +38,16 @@ class Cam(Constraint):
             raise ModelError(
                 f"the profile of a Cam is a function of one argument, its coordinate, not {shown(self.profile)}"
             )
-        lift = require_geometric(cam.connection.child.model, self.profile(cam.q), "what the profile of a Cam returns")
+        lift = require_geometric(cam.connection.child.model, self.profile(cam.q), "the value of the profile of a Cam")
         if not isinstance(lift, Expr) or not set(leaves([lift])) & set(leaves([cam.q])):
-            raise ModelError(f"the profile of a Cam returns {shown(lift)}, in which its coordinate {cam.name!r} is not")
+            raise ModelError(f"the profile of a Cam returns {shown(lift)}, without its coordinate {cam.name!r}")
 
     @property
     def title(self) -> str:
-        """Which coordinate follows which."""
+        """Name of the constraint, with cam and follower."""
         return f"cam {coordinate('a Cam', self.cam).name} of {coordinate('a Cam', self.follower).name}"
 
     def rows(self) -> Sequence[Row]:
-        """One equation."""
+        """Return one equation."""
         follower, cam = coordinate("a Cam", self.follower), coordinate("a Cam", self.cam)
         return [Row("lift", configuration=follower.q - self.profile(cam.q))]

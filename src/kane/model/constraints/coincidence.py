@@ -1,4 +1,4 @@
-"""Two points that stay together."""
+"""Coincidence of two points."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from kane.model.constraints.relative import dot, position, velocity_in
 class Coincidence(Constraint):
     """Points P and Q of two bodies coincide: p_QP . d = 0 and (v_P - v_Q) . d = 0 for three directions d.
 
-    With one direction P stays in the plane through Q normal to it; with two, on the line through Q normal to both.
+    With one direction P stays in the plane through Q normal to it. With two, P stays on the line through Q normal to
+    both.
 
     Attributes:
         P, Q: the points.
-        along: directions d, fixed in any body; x, y and z of the ground unless given. For motion that is planar give
-            the two that lie in the plane, because the third equation is redundant.
+        along: directions d, fixed in any body; x, y and z of the ground by default. For planar motion give two
+            directions in the plane, because the third equation is redundant.
     """
 
     P: Point
@@ -46,11 +47,11 @@ class Coincidence(Constraint):
 
     @property
     def title(self) -> str:
-        """Which bodies meet."""
+        """Name of the constraint, with both bodies."""
         return f"coincidence of points of {self.P.body.name} and {self.Q.body.name}"
 
     def rows(self) -> Sequence[Row]:
-        """One equation for each direction."""
+        """Return one equation for each direction."""
         N = self.P.body.model.ground
         named = dict(zip("xyz", (N.x, N.y, N.z), strict=True))
         if self.along:

@@ -1,4 +1,4 @@
-"""The contract that every constraint fulfils."""
+"""Abstract class of all constraints."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from kane.model.reaction import reaction_leaf
 
 @dataclass(frozen=True)
 class Row:
-    """One scalar constraint equation; its expressions vanish.
+    """One scalar constraint equation; each of its expressions must vanish.
 
     Attributes:
-        name: what the equation says, such as "no skid" or "x".
-        configuration: of coordinates, positions, directions and time; None for a motion constraint that is not
-            integrated.
-        motion: of rates and velocities besides; None where it is the time derivative of ``configuration``. Given
-            beside ``configuration``, it vanishes exactly where the time derivative does as long as the configuration
-            constraint holds.
-        instead: another motion, which may stand for this row where speeds are eliminated: together with the other rows
-            of the constraint it says the same, in fewer operations. Reactions are those of ``motion``.
+        name: meaning of the equation, such as "no skid" or "x".
+        configuration: expression of coordinates, positions, directions and time; None for a motion constraint that is
+            not integrated.
+        motion: expression that may also contain rates and velocities; None for the time derivative of
+            ``configuration``. If both are given, ``motion`` vanishes exactly if that derivative does, provided that the
+            configuration constraint holds.
+        instead: alternative to ``motion`` for the elimination of speeds, with fewer operations. It is equivalent
+            together with the other rows of the constraint. Reactions belong to ``motion``.
     """
 
     name: str
@@ -37,25 +37,25 @@ class Row:
 
 
 class Constraint(ABC):
-    """A restriction of the motion or of the configuration of a model."""
+    """Restriction of the motion or of the configuration of a model."""
 
     @property
     @abstractmethod
     def title(self) -> str:
-        """What is constrained, in words: "rolling of wheel on ground"."""
+        """Name of the constraint, in words: "rolling of wheel on ground"."""
 
     @abstractmethod
     def rows(self) -> Sequence[Row]:
-        """The scalar equations.
+        """Return the scalar equations.
 
         Raises:
-            ModelError: what is constrained cannot be.
+            ModelError: the arguments cannot be constrained in this way.
         """
 
 
 @dataclass(frozen=True)
 class Imposed:
-    """A constraint in force in a model: its name there, and its equations."""
+    """Constraint of a model: its name there, and its equations."""
 
     name: str
     rows: tuple[Row, ...]
@@ -64,22 +64,22 @@ class Imposed:
         return f"<Constraint {self.name!r}: {', '.join(row.name for row in self.rows)}>"
 
     def name_of(self, row: Row) -> str:
-        """Of the constraint, and of the row where it has several."""
+        """Return the name of a row: the constraint's name, with the row's name if there are several."""
         return self.name if row.name == self.name else f"{self.name}: {row.name}"
 
     @property
     def reactions(self) -> tuple[Expr, ...]:
-        """For each row the force or torque that does work on its residual velocity, for loads that depend on it."""
+        """Force or torque of each row that does work on its residual velocity, for loads that depend on it."""
         names = [self.name_of(row) for row in self.rows]
         given = [row.motion if row.configuration is None else row.configuration for row in self.rows]
         return tuple(reaction_leaf(x, name) for x, name in zip(given, names, strict=True) if x is not None)
 
 
 def row_of(expression: Expr, name: str) -> Row:
-    """The equation expression = 0: of the configuration, or, where rates or velocities stand in it, of the motion.
+    """Return the row expression = 0, of the motion if it has rates or velocities, otherwise of the configuration.
 
     Raises:
-        ModelError: nothing that moves stands in it, or something that a constraint cannot depend on.
+        ModelError: the expression does not depend on the motion, or depends on a quantity that is not allowed.
     """
     found = leaves([expression])
     wrong = [leaf for leaf in found if leaf.op not in (COORDINATE, RATE, TIME, PARAMETER, MEASURE)]
@@ -91,6 +91,6 @@ def row_of(expression: Expr, name: str) -> Row:
     moving = any(x.op == RATE or (x.op == MEASURE and x.data.kind not in CONFIGURATION_KINDS) for x in found)
     if not moving and not any(x.op in (COORDINATE, MEASURE) for x in found):
         raise ModelError(
-            f"the constraint {name!r}, {shown(expression)} = 0, restricts nothing: no coordinate stands in it"
+            f"the constraint {name!r}, {shown(expression)} = 0, restricts nothing: it contains no coordinate"
         )
     return Row(name, motion=expression) if moving else Row(name, configuration=expression)

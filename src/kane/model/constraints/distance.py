@@ -1,4 +1,4 @@
-"""Two points at a given distance: a massless rod with ball joints at its ends."""
+"""Constant or prescribed distance of two points: a massless rod with ball joints at its ends."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from kane.model.requirements import POSITIVE, require_of_parameters
 
 @dataclass(frozen=True)
 class Distance(Constraint):
-    """Points P and Q of two bodies are the distance L apart: (p . p - L^2) / (2 L) = 0 with p = p_QP.
+    """Points P and Q of two bodies have the distance L: (p . p - L^2) / (2 L) = 0 with p = p_QP.
 
-    To first order the left side is |p| - L [m], without a root that fails where the points meet. The motion equation
-    is (p . v) / L - dL/dt = 0, v = dp/dt.
+    To first order the left side is |p| - L [m], but without a root, which fails where the points coincide. The motion
+    equation is (p . v) / L - dL/dt = 0, v = dp/dt.
 
     Attributes:
         P, Q: the points.
@@ -39,18 +39,18 @@ class Distance(Constraint):
         known = at_defaults(self.P.body.model, L)
         if known <= 0.0:
             raise ModelError(
-                f"the length of a Distance is {known:.12g} m; give a positive number, or for points that meet a "
-                "kane.Coincidence"
+                f"the length of a Distance is {known:.12g} m; give a positive number, or a kane.Coincidence for points "
+                "that coincide"
             )
         require_of_parameters(self.P.body.model, "the length of a Distance", POSITIVE, L)
 
     @property
     def title(self) -> str:
-        """Which bodies are held apart."""
+        """Name of the constraint, with both bodies."""
         return f"distance of points of {self.P.body.name} and {self.Q.body.name}"
 
     def rows(self) -> Sequence[Row]:
-        """One equation."""
+        """Return one equation."""
         N = self.P.body.model.ground
         L = N.model.arena.lift(self.length)
         p, v = position(self.Q, self.P, N), velocity(self.Q, self.P, N)

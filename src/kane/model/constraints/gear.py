@@ -1,4 +1,4 @@
-"""Two joint coordinates in a fixed ratio."""
+"""Fixed ratio of two joint coordinates."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from kane.model.requirements import NOT_ZERO, require_of_parameters
 class Gear(Constraint):
     """Coordinates of two joints keep a ratio: q_a - ratio q_b - offset = 0.
 
-    Two spur gears turn against each other, with ratio -r_b / r_a; a rack and its pinion, a lead screw, a rope on a drum
-    and a differential belt have a ratio in m/rad. Where the coordinates are angles against a carrier, so is the ratio.
+    Two spur gears turn in opposite directions, with ratio -r_b / r_a. A rack and its pinion, a lead screw, a rope on a
+    drum and a differential belt have a ratio in m/rad. If the coordinates are angles relative to a carrier, so is the
+    ratio.
 
     Attributes:
         a, b: joints with one coordinate, or one coordinate of a joint: ``joint["q2"]``.
@@ -41,15 +42,15 @@ class Gear(Constraint):
         values = [model.scalar(self.ratio, "the ratio of a Gear"), model.scalar(self.offset, "the offset of a Gear")]
         require_fixed(values, "the ratio or offset of a Gear")
         if at_defaults(model, self.ratio) == 0.0:
-            raise ModelError(f"the ratio of a Gear is 0; to hold {a.name!r} still give kane.Prescribed a number")
+            raise ModelError(f"the ratio of a Gear is 0; to lock {a.name!r} use kane.Prescribed with a number")
         require_of_parameters(model, "the ratio of a Gear", NOT_ZERO, self.ratio)
 
     @property
     def title(self) -> str:
-        """Which coordinates are geared."""
+        """Name of the constraint, with both coordinates."""
         return f"gear of {coordinate('a Gear', self.a).name} and {coordinate('a Gear', self.b).name}"
 
     def rows(self) -> Sequence[Row]:
-        """One equation."""
+        """Return one equation."""
         a, b = coordinate("a Gear", self.a), coordinate("a Gear", self.b)
         return [Row("ratio", configuration=a.q - self.ratio * b.q - self.offset)]

@@ -1,4 +1,4 @@
-"""A point that does not move sideways: knife edge, blade, idealised wheel."""
+"""A point that does not move sideways: knife edge, blade, idealized wheel."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from kane.model.constraints.relative import dot, velocity_in
 
 @dataclass(frozen=True)
 class NoSkid(Constraint):
-    """A point P has no velocity along a direction: v_BP . d = 0. A motion constraint, not integrable in general.
+    """A point P has no velocity along a direction: v_BP . d = 0. A motion constraint, in general not integrable.
 
-    A knife edge at P of a blade is ``NoSkid(P, blade.y)``, y across the edge; a wheel without a roll angle of its own
-    likewise, with d along the axle. A wheel that turns is a ``Rolling``.
+    A knife edge at P of a blade is ``NoSkid(P, blade.y)``, with y across the edge. A wheel without a spin angle is
+    modelled likewise, with d along the axle. A wheel that turns is a ``Rolling``.
 
     Attributes:
         P: the point.
         direction: d, fixed in any body; its length does not matter.
-        on: the body B against which P does not move along d; the ground unless given.
+        on: the body B relative to which P does not move along d; the ground by default.
     """
 
     P: Point
@@ -50,10 +50,10 @@ class NoSkid(Constraint):
 
     @property
     def title(self) -> str:
-        """What does not skid."""
+        """Name of the constraint, with the body of P."""
         return f"no skid of {self.P.body.name}"
 
     def rows(self) -> Sequence[Row]:
-        """One motion equation."""
+        """Return one motion equation."""
         B, D = self._against, self.direction.body
         return [Row("no skid", motion=dot(velocity_in(B, B.point(), self.P, D), unit(self.direction)))]

@@ -16,8 +16,8 @@ from kane.model.constraints.relative import angular_velocity_in, dot, numbers
 class Parallel(Constraint):
     """Directions a and b, fixed in bodies A and B, are parallel: b . n = 0 for two directions n normal to a.
 
-    Their rates are w_AB . (b x n). Directions that oppose each other satisfy the equations too: ``assemble`` finds the
-    nearer of the two. One equation alone, b . n = 0, is ``model.constrain(b.dot(n))``.
+    The rates of the equations are w_AB . (b x n). Opposite directions satisfy the equations too; ``assemble`` finds the
+    nearer solution. A single equation b . n = 0 is ``model.constrain(b.dot(n))``.
 
     Attributes:
         a, b: the directions; their lengths do not matter.
@@ -34,11 +34,11 @@ class Parallel(Constraint):
 
     @property
     def title(self) -> str:
-        """Which bodies have a direction in common."""
+        """Name of the constraint, with both bodies."""
         return f"parallel directions of {self.a.body.name} and {self.b.body.name}"
 
     def rows(self) -> Sequence[Row]:
-        """Two equations, of the sines of small angles [rad]."""
+        """Return two equations, whose residuals are sines of angles [rad for small angles]."""
         A, B = self.a.body, self.b.body
         b = numbers(B.direction(unit(self.b)), A)
         w = angular_velocity_in(A, B, A)

@@ -1,4 +1,4 @@
-"""A joint coordinate that follows a given motion."""
+"""Prescribed motion of a joint coordinate."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from kane.model.constraints.constraint import Constraint, Row
 class Prescribed(Constraint):
     """A joint coordinate follows a given motion: q - f = 0.
 
-    A joint made with the expression f for its coordinate has no speed at all, which is cheaper; imposed on a joint that
-    has one, the motion can be taken out again and the effort that maintains it brought into evidence.
+    A joint that is declared with the expression f as its coordinate has no speed at all, which is cheaper. A Prescribed
+    motion of a joint with a speed can be deleted again, and its reaction is the effort that maintains the motion.
 
     Attributes:
         joint: a joint with one coordinate, or one coordinate of a joint: ``joint["q2"]``.
@@ -38,10 +38,10 @@ class Prescribed(Constraint):
 
     @property
     def title(self) -> str:
-        """Which coordinate is prescribed."""
+        """Name of the constraint, with its coordinate."""
         return f"prescribed motion of {coordinate('a Prescribed motion', self.joint).name}"
 
     def rows(self) -> Sequence[Row]:
-        """One equation."""
+        """Return one equation."""
         along = coordinate("a Prescribed motion", self.joint)
         return [Row("motion", configuration=along.q - self.value)]

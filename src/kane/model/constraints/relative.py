@@ -1,4 +1,4 @@
-"""Bodies as seen from one another: measure numbers that the rows of constraints are made of."""
+"""Relative positions and velocities of bodies as measure numbers, for the rows of constraints."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from kane.model.body import CONFIGURATION_KINDS, Body, Direction, Point, VectorM
 
 
 def numbers(vector: VectorMeasure | Direction, E: Body) -> Triple:
-    """The measure numbers of a vector along the axes of E; zeros for velocities of the ground."""
+    """Return the measure numbers of a vector along the axes of E; zeros for velocities of the ground."""
     if vector.body.index == 0 and isinstance(vector, VectorMeasure) and vector.kind not in CONFIGURATION_KINDS:
         return (0.0, 0.0, 0.0)
     return tuple(vector.dot(axis) for axis in (E.x, E.y, E.z))
 
 
 def dot(a: Triple, b: Triple) -> Expr:
-    """The scalar product of two vectors of which one is an expression."""
+    """Return the scalar product of two vectors, at least one of which contains expressions."""
     return cast(Expr, scalars.dot(a, b))
 
 
 def difference(a: Triple, b: Triple) -> Triple:
-    """a - b."""
+    """Return a - b."""
     return tuple(x - y for x, y in zip(a, b, strict=True))
 
 
 def position(O: Point, P: Point, E: Body) -> Triple:
-    """p_OP_E [m]."""
+    """Return p_OP_E [m]."""
     return difference(numbers(P.position, E), numbers(O.position, E))
 
 
 def velocity(O: Point, P: Point, E: Body) -> Triple:
-    """d(p_OP)/dt in N, along the axes of E [m/s]."""
+    """Return d(p_OP)/dt in N, along the axes of E [m/s]."""
     return difference(numbers(P.velocity, E), numbers(O.velocity, E))
 
 
 def velocity_in(B: Body, O: Point, P: Point, E: Body) -> Triple:
-    """d(p_OP)/dt as seen in B, along the axes of E [m/s]: v_BP where O is fixed in B.
+    """Return d(p_OP)/dt as seen in B, along the axes of E [m/s]; this is v_BP if O is fixed in B.
 
     Source: the derivative of a vector in two frames, Nd(p)/dt = Bd(p)/dt + w_NB x p.
     """
@@ -46,5 +46,5 @@ def velocity_in(B: Body, O: Point, P: Point, E: Body) -> Triple:
 
 
 def angular_velocity_in(B: Body, A: Body, E: Body) -> Triple:
-    """w_BA_E [rad/s]."""
+    """Return w_BA_E [rad/s]."""
     return difference(numbers(A.angular_velocity, E), numbers(B.angular_velocity, E))

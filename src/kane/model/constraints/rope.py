@@ -1,4 +1,4 @@
-"""A rope that runs through points of bodies: pulleys and tackles."""
+"""Rope through points of bodies: pulleys and tackles."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from kane.model.requirements import POSITIVE, require_of_parameters
 
 @dataclass(frozen=True)
 class Rope(Constraint):
-    """A taut rope of length L from the first point over the others to the last: sum of |p_i| - L = 0.
+    """Taut rope of length L from the first point over the others to the last: sum of |p_i| - L = 0.
 
-    The p_i lead from point to point; the motion equation is sum of (p_i . v_i) / |p_i| - dL/dt = 0, undetermined where
-    two neighbours meet. The rope is massless, slides over its points without friction and is not wound: pulleys are
-    small, and a point may be passed more than once, as in a tackle. Rope wound on a drum of radius r is a ``Gear`` of
-    a sliding joint with a turning one, ratio r.
+    The vectors p_i lead from point to point. The motion equation is sum of (p_i . v_i) / |p_i| - dL/dt = 0, which is
+    undetermined where two neighbours coincide. The rope is massless and slides over its points without friction.
+    Pulleys are small, and a point may occur more than once, as in a tackle. A rope wound on a drum of radius r is a
+    ``Gear`` of a sliding joint and a turning joint, with ratio r.
 
     Attributes:
         points: two or more, in the order of the rope.
@@ -47,7 +47,7 @@ class Rope(Constraint):
         require_of_parameters(model, "the length of a Rope", POSITIVE, length)
         for P, Q in pairwise(self.points):
             if P == Q:
-                raise ModelError(f"a Rope passes a point of body {P.body.name!r} twice running; name it once")
+                raise ModelError(f"a Rope passes a point of body {P.body.name!r} twice in a row; name it once")
         if all(P.body is Q.body for P, Q in pairwise(self.points)):
             raise ModelError(
                 f"a Rope restricts nothing: all its points are fixed in body {self.points[0].body.name!r}; give points "
@@ -56,11 +56,11 @@ class Rope(Constraint):
 
     @property
     def title(self) -> str:
-        """Which bodies the rope passes."""
+        """Name of the constraint, with the bodies that the rope passes."""
         return f"rope through {', '.join(dict.fromkeys(P.body.name for P in self.points))}"
 
     def rows(self) -> Sequence[Row]:
-        """One equation."""
+        """Return one equation."""
         N = self.points[0].body.model.ground
         L = N.model.arena.lift(self.length)
         excess, growth = -L, -coordinate_rate(L)
@@ -71,7 +71,7 @@ class Rope(Constraint):
 
 
 def _part(Q: Point, P: Point) -> tuple[Expr | float, Expr | float]:
-    """|p_QP| and its rate."""
+    """Return |p_QP| and its rate."""
     if Q.body is P.body:
         p = tuple(x - y for x, y in zip(P.position_in_body, Q.position_in_body, strict=True))
         return sqrt(dot(p, p)), 0.0

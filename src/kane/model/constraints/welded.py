@@ -1,4 +1,4 @@
-"""Two frames that coincide: what closes a loop."""
+"""Coincidence of two frames, which closes a loop."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ AXES = "xyz"
 class Welded(Constraint):
     """The frame of body A and a frame M fixed in body B coincide: p_AoMo = 0 and R_AM = 1; w_AM = 0 and v_AMo = 0.
 
-    Those of the orientation are half the sum of a_i x m_i, which vanishes at R_AM = 1 and there changes as w_AM does;
-    it vanishes at half turns too, which ``assemble`` leaves.
+    The configuration residual of the orientation is half the sum of a_i x m_i. It vanishes at R_AM = 1, where its rate
+    is w_AM. It also vanishes at half turns, which ``assemble`` rejects.
 
     Attributes:
         A, B: the bodies.
@@ -39,11 +39,11 @@ class Welded(Constraint):
 
     @property
     def title(self) -> str:
-        """What is welded."""
+        """Name of the constraint, with both bodies."""
         return f"weld of {self.A.name} to {self.B.name}"
 
     def rows(self) -> Sequence[Row]:
-        """Three equations of position, three of orientation."""
+        """Return three equations of position and three of orientation."""
         a = [Direction(self.A, axis) for axis in _AXES]
         m = [Direction(self.B, tuple(self.orientation.apply(axis))) for axis in _AXES]
         A, M = Point(self.A, (0.0, 0.0, 0.0)), Point(self.B, self.at)
@@ -62,16 +62,16 @@ _AXES: tuple[Triple, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 def _twist(a: Sequence[Direction], m: Sequence[Direction], i: int) -> Expr:
-    """Component i of the rotation vector from A to M, to first order: (R_kj - R_jk) / 2."""
+    """Return component i of the rotation vector from A to M, to first order: (R_kj - R_jk) / 2."""
     j, k = (i + 1) % 3, (i + 2) % 3
     return 0.5 * (a[k].dot(m[j]) - a[j].dot(m[k]))
 
 
 class WeldedPose(NamedTuple):
-    """Where a weld holds frame A: pose of M in a body.
+    """Pose of M, at which a weld holds frame A.
 
     Attributes:
-        body: its index.
+        body: index of the body B.
         at, orientation: p_BoMo_B [m], R_BM.
     """
 
@@ -81,11 +81,11 @@ class WeldedPose(NamedTuple):
 
 
 def welded_pose(rows: Sequence[Row], A: Body) -> WeldedPose:
-    """The pose of M, read off the rows of a weld of body A: models keep, and files have, no more than these."""
-    held = [row.configuration for row in rows if row.configuration is not None]  # which all rows of a weld have
+    """Return the pose of M from the rows of a weld of body A, because models and files store only the rows."""
+    held = [row.configuration for row in rows if row.configuration is not None]  # present in all rows of a weld
     measures = [[leaf.data for leaf in leaves([x]) if leaf.op == MEASURE] for x in held]
     (point,) = (x for x in measures[0] if x.kind == POSITION and x.body != A.index)
-    # Row i of the orientation has a_k . m_j and a_j . m_k.
+    # Row i of the orientation contains a_k . m_j and a_j . m_k.
     turns = {}
     for i in range(3):
         for x in measures[3 + i]:

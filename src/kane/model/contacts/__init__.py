@@ -1,4 +1,4 @@
-"""Constraints that come and go: contacts, stops, latches, sticking joints, switches. One contract, one file each."""
+"""Intermittent constraints (contacts, stops, latches, sticking joints, switches): one abstract class, one file each."""
 
 from kane.model.contacts.candidate import Candidate as Candidate
 from kane.model.contacts.contact import Contact as Contact

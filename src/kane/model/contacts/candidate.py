@@ -1,4 +1,4 @@
-"""What formulation gets of a constraint that comes and goes: a candidate, its rows and its laws."""
+"""Intermittent constraint as ``formulate`` receives it: rows, gap, switching conditions and laws."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from kane.model.shapes import Shape
 
 
 class NamedCandidate(Protocol):
-    """Candidate of a model, or its equations."""
+    """Object with the name of an intermittent constraint: its declaration or its equations."""
 
     @property
     def name(self) -> str:
-        """Unique among the candidates of the model."""
+        """Name, unique among the intermittent constraints of the model."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A constraint that may be imposed and deleted while a run goes on.
+    """Intermittent constraint: it may be imposed and deleted during a run.
 
     Attributes:
-        name: unique among the candidates and constraints of the model.
-        gap: not negative as long as the constraint is not imposed [m or rad]; None where no gap imposes it.
+        name: unique among the intermittent and permanent constraints of the model.
+        gap: gap function [m or rad], not negative while the constraint is inactive; None if no gap imposes it.
         normal: the row along the gap, whose configuration is the gap; None without a gap.
-        tangents: motion rows beside the normal one: slip velocities, what a switch imposes, the rate that sticks.
-        friction: bounds of what the tangents transmit; None where they have none.
-        restitution: of the impacts by which the gap closes.
-        on: where it becomes positive, what has no gap is imposed; None for what a gap or friction imposes.
-        off: where it becomes positive, what is imposed is deleted, and a gap imposes nothing where it is; None where
-            nothing but its own reaction deletes it.
-        bilateral: whether the rows hold both ways; else the gap may open again, and friction may slip.
-        surfaces: what touches, for pictures.
+        tangents: other motion rows: slip velocities, the rows that a switch imposes, or the rate of a sticking joint.
+        friction: bounds of the forces along the tangents; None without bounds.
+        restitution: law of the impacts that close the gap.
+        on: imposes a constraint without a gap when it becomes positive; None if a gap or friction imposes it.
+        off: deletes the constraint when it becomes positive, and keeps the gap from imposing it while positive; None if
+            only its own reaction deletes it.
+        bilateral: whether the rows hold in both directions; otherwise the gap may open again, and friction may slip.
+        surfaces: shapes in contact, for pictures.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Candidate:
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """The normal row, where there is one, then the tangents."""
+        """The normal row, if there is a gap, then the tangents."""
         return self.tangents if self.normal is None else (self.normal, *self.tangents)
 
     def __repr__(self) -> str:
@@ -60,12 +60,12 @@ class Candidate:
 
 
 def declared_name(candidate: NamedCandidate) -> str:
-    """Return the name by which a candidate was declared: "crate" for "crate: +-+"."""
+    """Return the name of the declaration of an intermittent constraint: "crate" for "crate: +-+"."""
     return candidate.name.partition(": ")[0]
 
 
 def declarations(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
-    """Return the candidates of each declaration."""
+    """Return the intermittent constraints of each declaration."""
     found: dict[str, list[Candidate]] = {}
     for c in candidates:
         found.setdefault(declared_name(c), []).append(c)
@@ -73,5 +73,5 @@ def declarations(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
 
 
 def parts_named(name: str, known: Sequence[str]) -> list[str]:
-    """Which candidates a name means: the one of this name, or all parts, "end: lower", of what was declared by it."""
+    """Return the constraints that a name means: the one of this name, or all parts of a declaration ("end: lower")."""
     return [x for x in known if x == name or x.startswith(f"{name}: ")]

@@ -20,13 +20,13 @@ from kane.model.shapes import Shape
 
 @dataclass(frozen=True)
 class Contact(Intermittent):
-    """See ``Model.contact``.
+    """Contact; see ``Model.contact``.
 
     Attributes:
         feature: a point or a shape of one body.
-        surface: a shape of another.
-        restitution: of impacts, by Poisson's law where it is a number.
-        friction: None where there is none.
+        surface: a shape of another body.
+        restitution: law of impacts; a number is the coefficient of Poisson's law.
+        friction: law of friction; None for a frictionless contact.
     """
 
     feature: Point | Shape
@@ -35,7 +35,7 @@ class Contact(Intermittent):
     friction: Coulomb | None = None
 
     def __post_init__(self) -> None:
-        touches(self.feature, self.surface)  # refuses what has no rule
+        touches(self.feature, self.surface)  # raises if there is no rule for the pair
         require_two_bodies("a contact", self._body, self.surface.origin.body)
         if self.friction is not None:
             require(self.friction, Coulomb, "the friction of a contact is a kane.Coulomb(static=.5, kinetic=.4)")

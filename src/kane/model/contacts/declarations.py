@@ -1,4 +1,4 @@
-"""How a model is told of constraints that come and go."""
+"""Methods of ``Model`` that declare intermittent constraints."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ TOGETHER, IN_TURN = "together", "in turn"
 
 
 class Candidates:
-    """What ``Model`` says of contacts, stops, latches, sticking joints and switches.
+    """Base class of ``Model`` for contacts, stops, latches, sticking joints and switches.
 
     Attributes:
         name: of the model.
-        candidates: what may be imposed and deleted while a run goes on, in order.
-        constraints: of the model; candidates have other names.
+        candidates: intermittent constraints, in order of declaration.
+        constraints: permanent constraints of the model; all names differ.
     """
 
     name: str
@@ -51,10 +51,11 @@ class Candidates:
 
     @property
     def impacts(self) -> str:
-        """What is done where several contacts meet in one instant; may be set.
+        """Treatment of simultaneous impacts of several contacts; may be set.
 
-        "together": all of them, and those at rest that feel it, share one impact, a compression and an expansion.
-        "in turn": one impact after the other, in the order of declaration, until nothing approaches.
+        "together": all these contacts, and the resting contacts that react, share one impact with compression and
+        expansion.
+        "in turn": one impact after the other, in order of declaration, until no contact approaches.
         """
         return self._impacts
 
@@ -73,27 +74,27 @@ class Candidates:
         friction: Coulomb | None = None,
         name: str | None = None,
     ) -> tuple[Candidate, ...]:
-        """Let a feature of one body come into contact with a surface of another.
+        """Declare that a feature of one body may touch a surface of another body (unilateral constraint).
 
         Args:
             feature: a point, ``kane.Sphere``, ``Disk``, ``Capsule``, ``Ellipsoid``, ``Box``, ``Polyhedron``, convex
-                ``Mesh`` or ``Cylinder`` with a length. On a plane a box has eight contacts, its corners, a capsule and
-                a cylinder two, their ends. A capsule on a capsule or a cylinder touches at ends where it is parallel,
-                or across.
+                ``Mesh`` or ``Cylinder`` with a length. On a plane, a box has eight contact points (corners) and a
+                capsule two (ends). A disk or cylinder has its rims and up to eight feet. A capsule on a capsule or
+                cylinder touches at its ends if they are parallel, otherwise where they cross.
             surface: ``kane.Plane``, ``Sphere``, ``Cylinder`` without a length, ``Capsule``, ``Box``, ``Polyhedron``,
                 convex ``Mesh`` or ``HeightField``; the feature is outside. Not all pairs have a rule.
-            restitution: e of impacts, from 0 to 1: the impulse of expansion is e times that of compression (Poisson).
-                ``kane.Newton(e)`` is for velocities in place of impulses.
-            friction: ``kane.Coulomb(static=.5, kinetic=.4)``; None where there is none.
+            restitution: coefficient e of impacts, from 0 to 1, by Poisson's law: the impulse of expansion is e times
+                the impulse of compression. ``kane.Newton(e)`` relates velocities instead.
+            friction: ``kane.Coulomb(static=.5, kinetic=.4)``; None for a frictionless contact.
             name: for events and reactions; unique.
 
         Returns:
-            The candidates, several where the feature has corners or ends: "crate: +-+", "rod: start".
+            The intermittent constraints; several if the feature has corners or ends: "crate: +-+", "rod: start".
 
         Raises:
-            ModelError: there is no rule for this pair of shapes (those for which there is one are named), a mesh is
-                not convex, polyhedra have too many edges for one another, both are fixed in one body, a coefficient is
-                negative, static friction is less than kinetic, a name is taken.
+            ModelError: this pair of shapes has no rule (the message names pairs that have one), or both are in one
+                body. Also raised if a mesh is not convex, or polyhedra have too many pairs of edges. Also raised for a
+                negative coefficient, static friction below kinetic, or a name that is taken.
         """
         return self.intermittent(Contact(feature, surface, restitution, friction), name=name)
 
@@ -110,13 +111,15 @@ class Candidates:
 
         Args:
             joint: a joint with one coordinate, or one coordinate of a joint: ``joint["q2"]``.
-            lower, upper: numbers or expressions of coordinates, parameters and time; one may be left out.
+            lower, upper: numbers or expressions of coordinates, parameters and time; one may be omitted.
             restitution: as for ``contact``.
             name: for events and reactions; unique. The ends are called "name: lower" and "name: upper".
 
+        Returns:
+            The intermittent constraints, one for each end.
+
         Raises:
-            ModelError: neither end is given, the lower end is above the upper one, a restitution is not from 0 to 1, a
-                name is taken.
+            ModelError: no end is given, lower is not below upper, a restitution is not from 0 to 1, or a name is taken.
         """
         return self.intermittent(Stop(joint, lower, upper, restitution), name=name)
 
@@ -128,16 +131,16 @@ class Candidates:
         kinetic: Scalar | None = None,
         name: str | None = None,
     ) -> tuple[Candidate, ...]:
-        """Add dry friction to a joint, which sticks exactly: qdot = 0 as long as an effort up to ``static`` holds it.
+        """Add dry friction to a joint. It sticks exactly: qdot = 0 as long as an effort of at most ``static`` holds it.
 
         Args:
             joint: a joint with one coordinate, or one coordinate of a joint, whose rate is a speed of the joint.
-            static: the largest effort that a joint at rest resists [N m or N].
-            kinetic: the effort against motion [N m or N]; ``static`` unless given.
+            static: largest effort that holds the joint at rest [N m or N].
+            kinetic: effort against the motion [N m or N]; ``static`` by default.
             name: for events and reactions; unique.
 
         Raises:
-            ModelError: an effort is negative, static is less than kinetic, a name is taken.
+            ModelError: an effort is negative, static is less than kinetic, or a name is taken.
         """
         return self.intermittent(Stick(joint, static, kinetic), name=name)
 
@@ -149,18 +152,18 @@ class Candidates:
         off: Expr | None = None,
         name: str | None = None,
     ) -> tuple[Candidate, ...]:
-        """Let a gap close for good: an impact without rebound, after which gap = 0 holds both ways.
+        """Let a gap close permanently: an impact without rebound, after which gap = 0 holds in both directions.
 
         Args:
-            gap: not negative while it is open: an expression of coordinates, positions, directions, parameters and time
+            gap: expression of coordinates, positions, directions, parameters and time, not negative while open
                 [m or rad].
-            holds: what vanishes besides while it is closed: expressions of rates and velocities, or a constraint; the
-                configuration as of a switch.
-            off: the latch opens where this becomes positive; None for never.
+            holds: expressions of rates and velocities that also vanish while the latch is closed, or a constraint. The
+                configuration of a constraint is treated as in ``switch``.
+            off: the latch opens when this expression becomes positive; None if it never opens.
             name: for events and reactions; unique.
 
         Raises:
-            ModelError: the gap is of rates or velocities, what it holds is of the configuration, a name is taken.
+            ModelError: the gap contains rates or velocities, an expression in ``holds`` has none, or a name is taken.
         """
         return self.intermittent(Latch(gap, holds, off), name=name)
 
@@ -172,25 +175,25 @@ class Candidates:
         off: Expr | None = None,
         name: str | None = None,
     ) -> tuple[Candidate, ...]:
-        """Impose a constraint at times: by an impulse where ``on`` becomes positive, until ``off`` becomes so.
+        """Impose a constraint by an impulse when ``on`` becomes positive, and delete it when ``off`` becomes positive.
 
         Args:
-            motion: what vanishes while it is on: an expression of rates or velocities, several, or a constraint. The
-                configuration is held as it is found, where the motion is the time derivative of some.
-            on, off: expressions of coordinates, speeds, positions, parameters and time; ``on`` must be given, without
-                ``off`` it stays on.
+            motion: expression of rates or velocities that vanishes while active, several of them, or a constraint. If
+                the motion is the time derivative of a configuration, this configuration keeps its value at the impulse.
+            on: expression of coordinates, speeds, positions, parameters and time; required.
+            off: expression like ``on``; without it the constraint stays active.
             name: for events and reactions; unique.
 
         Raises:
-            ModelError: what is imposed is of the configuration, ``on`` is missing, a name is taken.
+            ModelError: ``motion`` contains no rates or velocities, ``on`` is missing, or a name is taken.
         """
         return self.intermittent(Switch(motion, on, off), name=name)
 
     def intermittent(self, member: Intermittent, *, name: str | None = None) -> tuple[Candidate, ...]:
-        """Declare a constraint that comes and goes; ``contact`` and the others are shorter ways to say so.
+        """Declare an intermittent constraint; ``contact``, ``stop``, ``stick``, ``latch`` and ``switch`` call this.
 
         Raises:
-            ModelError: the member is no ``kane.Intermittent``, or a name is taken.
+            ModelError: ``member`` is not a ``kane.Intermittent``, or a name is taken.
         """
         require(member, Intermittent, "intermittent() takes a kane.Contact, or a kane.Intermittent of your own")
         title = self._free_title(member.title) if name is None else name
@@ -212,7 +215,7 @@ class Candidates:
 
 
 def _require_no_input(x: Expr, what: str) -> None:
-    """Raise ModelError if an expression depends on inputs or reactions: native code decides on modes without them."""
+    """Raise ModelError if an expression depends on inputs or reactions; native code selects modes without them."""
     found = [leaf for leaf in leaves([x]) if leaf.op == INPUT]
     if found:
         reactions = reaction_leaves(found)
@@ -224,20 +227,20 @@ def _require_no_input(x: Expr, what: str) -> None:
 
 
 def _checked(model: Model, given: Candidate) -> Candidate:
-    """A candidate of this model, its coefficients numbers or expressions of parameters.
+    """Return an intermittent constraint of this model, checked; its coefficients are numbers or parameter expressions.
 
     Raises:
-        ModelError: it has no rows, rows of other things than expressions, or impossible coefficients.
+        ModelError: it has no rows, its rows are not expressions, or a coefficient is not valid.
     """
-    who = f"the candidate {given.name!r}"
+    who = f"the intermittent constraint {given.name!r}"
     for row in given.rows:
         require(row, Row, f"rows of {who} are kane.Row")
     rows = [x for row in given.rows for x in (row.configuration, row.motion)]
     named = [*(("a row", x) for x in rows), ("the gap", given.gap), ("on=", given.on), ("off=", given.off)]
     for part, x in named:
         if x is not None:
-            require(x, Expr, f"{who} is made of expressions")
-            model.scalar(x, who)  # of this model
+            require(x, Expr, f"{who} consists of expressions")
+            model.scalar(x, who)  # raises for an expression of another model
             _require_no_input(x, f"{part} of {given.name!r}")
     if not given.rows:
         raise ModelError(f"{who} has no rows; it would restrict nothing")

@@ -1,4 +1,4 @@
-"""Bounds of dry friction: shares of a normal force, or forces and torques that are given."""
+"""Bounds of dry friction: proportional to a normal force, or given forces and torques."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 class Coulomb:
     """Dry friction of a contact with the normal force N: |f| <= static N sticking, |f| = kinetic N slipping.
 
-    Kinetic friction acts against the slip velocity. Slip begins where sticking would take more than the static bound.
+    Kinetic friction acts against the slip velocity. Slip begins when sticking would need more than the static bound.
 
     Attributes:
         static: mu_s, not negative: a number or an expression of parameters.
-        kinetic: mu_k, at most mu_s; mu_s unless given.
+        kinetic: mu_k, at most mu_s; mu_s by default.
     """
 
     static: Scalar
@@ -48,11 +48,10 @@ class Thresholds:
 
 
 def checked_friction(model: Model, friction: Coulomb | Thresholds, who: str) -> Coulomb | Thresholds:
-    """The law itself, whatever fields it has besides, with bounds of this model.
+    """Return the given law (it may have further fields), after a check of its bounds.
 
     Raises:
-        ModelError: a bound is negative at the defaults of the parameters, static is less than kinetic, or one depends
-            on anything but parameters.
+        ModelError: a bound is negative at the default parameters or depends on anything else, or static < kinetic.
     """
     static, kinetic = (
         checked_coefficient(model, getattr(friction, word), f"the {word} friction of {who}")
@@ -61,18 +60,18 @@ def checked_friction(model: Model, friction: Coulomb | Thresholds, who: str) -> 
     low, high = at_defaults(model, kinetic), at_defaults(model, static)
     if low > high:
         raise ModelError(
-            f"the kinetic friction {low:.12g} of {who} is more than the static one, {high:.12g}; what sticks would "
-            "slip at once and stick again: give static >= kinetic"
+            f"the kinetic friction {low:.12g} of {who} is more than the static one, {high:.12g}, so that it would slip "
+            "and stick in turn: give static >= kinetic"
         )
     require_of_parameters(model, f"the static friction of {who} less the kinetic one", NOT_NEGATIVE, static - kinetic)
     return friction
 
 
 def checked_coefficient(model: Model, value: Scalar | None, what: str) -> Scalar:
-    """A number or an expression of parameters that is not negative at their defaults.
+    """Return a number or an expression of parameters that is not negative at their defaults.
 
     Raises:
-        ModelError: it is not.
+        ModelError: the value is negative, or depends on anything else.
     """
     x = model.scalar(value, what)
     require_fixed([x], what)

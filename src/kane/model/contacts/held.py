@@ -1,4 +1,4 @@
-"""What switches and latches hold: motion constraints from expressions or from a constraint of kane."""
+"""Motion constraints that switches and latches impose, from expressions or from a constraint of kane."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ EXPRESSIONS = "expressions of velocities, such as [joint.qdot]"
 
 
 def held_rows(held: Expr | Constraint | Sequence[Expr], who: str) -> tuple[Row, ...]:
-    """The motion that vanishes; the configuration of a constraint is held as it is found.
+    """Return the rows whose motion vanishes; the configuration of a constraint keeps its value when it is imposed.
 
     Raises:
-        ModelError: an expression of the configuration.
+        ModelError: an expression contains no rates or velocities.
     """
     if isinstance(held, Constraint):
         rows = tuple(held.rows())
         for row in rows:
-            require(row, Row, f"what {who} holds is a constraint of kane.Row")
+            require(row, Row, f"the constraint that {who} holds has rows of type kane.Row")
         return tuple(Row(row.name, row.configuration, row.motion) for row in rows)
-    given = (held,) if isinstance(held, Expr) else listed(held, f"what {who} holds", EXPRESSIONS)
+    given = (held,) if isinstance(held, Expr) else listed(held, f"the list that {who} holds", EXPRESSIONS)
     for x in given:
         if not isinstance(x, Expr):
             raise ModelError(
-                f"{who} holds {shown(x)} among others; a list holds expressions of velocities alone, such as "
-                "[joint.qdot], and a constraint is given by itself, each in a declaration of its own"
+                f"{who} holds {shown(x)} among others; give only expressions of velocities in a list, such as "
+                "[joint.qdot], and declare each constraint by itself"
             )
     rows = tuple(row_of(x, "rate" if len(given) == 1 else f"rate {k}") for k, x in enumerate(given, start=1))
     for row in rows:
         if row.motion is None:
             raise ModelError(
-                f"{who} holds {shown(row.configuration)}, which is of the configuration and would have to jump to "
-                "zero; give the velocity or rate that shall vanish, or a constraint, such as kane.Prescribed(joint, "
-                "0), whose configuration is held as it is found"
+                f"{who} holds {shown(row.configuration)}, which contains no velocity and would have to jump to "
+                "zero; give its velocity or rate, or a constraint, such as kane.Prescribed(joint, 0), whose "
+                "configuration keeps its value"
             )
     return rows
 
 
 def require_signal(value: Any, what: str) -> None:
-    """Refuse what is no expression.
+    """Raise ModelError unless the value is an expression.
 
     Raises:
-        ModelError: it is not.
+        ModelError: the value is not an expression.
     """
     if not isinstance(value, Expr):
         raise ModelError(f"{what} is {shown(value)}; give an expression of the model")

@@ -1,4 +1,4 @@
-"""A constraint that nobody foresaw: imposed on a motion that is under way."""
+"""Constraint that is imposed on a running motion without previous declaration."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from kane.model.contacts.member import Intermittent
 
 @dataclass(frozen=True)
 class Imposition(Intermittent):
-    """See ``Stepper.impose``: a switch that is on from the first moment on.
+    """Switch that is on from the start; see ``Stepper.impose``.
 
     Attributes:
-        motion: what vanishes: an expression of rates or velocities, several, or a constraint.
+        motion: expression of rates or velocities that vanishes, several of them, or a constraint.
     """
 
     motion: Expr | Constraint | Sequence[Expr]
 
     def __post_init__(self) -> None:
         if not held_rows(self.motion, "impose()"):
-            raise ModelError("impose() without anything that vanishes; give an expression of rates or velocities")
+            raise ModelError("impose() got no equation; give an expression of rates or velocities")
 
     @property
     def title(self) -> str:

@@ -1,4 +1,4 @@
-"""A latch: what closes and holds."""
+"""Latch: a gap that closes and stays closed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from kane.model.contacts.member import Intermittent
 
 @dataclass(frozen=True)
 class Latch(Intermittent):
-    """See ``Model.latch``.
+    """Latch; see ``Model.latch``.
 
     Attributes:
-        gap: not negative while it is open: an expression of coordinates, positions and directions [m or rad].
-        holds: what vanishes besides while it is closed: expressions of rates or velocities, or a constraint.
-        off: opens where this becomes positive; never, where it is None.
+        gap: expression of coordinates, positions and directions, not negative while open [m or rad].
+        holds: expressions of rates or velocities that also vanish while it is closed, or a constraint.
+        off: the latch opens when this expression becomes positive; None if it never opens.
     """
 
     gap: Expr
@@ -32,7 +32,7 @@ class Latch(Intermittent):
         require_signal(self.gap, "the gap of a latch")
         if row_of(self.gap, "gap of a latch").configuration is None:
             raise ModelError(
-                f"the gap of a latch is {shown(self.gap)}, in which rates or velocities stand; give an expression of "
+                f"the gap of a latch is {shown(self.gap)}, which contains rates or velocities; give an expression of "
                 "coordinates, positions and directions, or use Model.switch"
             )
         held_rows(self.holds, "a latch")

@@ -1,4 +1,4 @@
-"""The contract of what comes and goes: contacts, stops, latches, sticking joints, switches."""
+"""Abstract class of all intermittent constraints: contacts, stops, latches, sticking joints, switches."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from kane.model.contacts.candidate import Candidate
 
 
 class Intermittent(ABC):
-    """A restriction of the motion that is in force at times only."""
+    """Restriction of the motion that is active only at times."""
 
     @property
     @abstractmethod
     def title(self) -> str:
-        """What it is called unless the user says otherwise: "contact of crate with ground"."""
+        """Default name: "contact of crate with ground"."""
 
     @abstractmethod
     def candidates(self, name: str) -> Sequence[Candidate]:
-        """What may be imposed, each by a name of its own, made of this one: "crate: +-+".
+        """Return the intermittent constraints; their names are made from this name: "crate: +-+".
 
         Raises:
-            ModelError: what is restricted cannot be.
+            ModelError: the arguments cannot be constrained in this way.
         """

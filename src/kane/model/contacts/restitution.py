@@ -1,4 +1,4 @@
-"""Laws of restitution: what the coefficient of an impact means."""
+"""Laws of restitution, which define the coefficient of an impact."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Poisson:
-    """The normal impulse of expansion is e times that of compression, P_e = e P_c.
+    """The normal impulse of expansion is e times the impulse of compression, P_e = e P_c.
 
-    What a plain number means where a restitution is asked for. With friction it makes no energy in an impact of one
-    contact, and without friction it says what ``Newton`` says.
+    A plain number as restitution means this law. An impact of one contact never gains energy, even with friction.
+    Without friction the law agrees with ``Newton``.
 
     Attributes:
         coefficient: e, from 0 (plastic) to 1 (elastic): a number or an expression of parameters.
@@ -33,10 +33,10 @@ class Poisson:
 
 @dataclass(frozen=True)
 class Newton:
-    """The normal velocity of departure is e times that of approach, v+ = -e v-.
+    """The normal velocity of departure is e times the velocity of approach, v+ = -e v-.
 
-    Where friction stops or reverses the slip it can make energy, which is Kane's paradox: such an impact ends a run
-    with an error.
+    If friction stops or reverses the slip, the impact can gain energy (Kane's paradox); it then ends the run with an
+    error.
 
     Attributes:
         coefficient: e, from 0 (plastic) to 1 (elastic): a number or an expression of parameters.
@@ -48,15 +48,15 @@ class Newton:
 
 
 def law_of(given: Scalar | Poisson | Newton) -> Poisson | Newton:
-    """The law, Poisson's where a number is given."""
+    """Return the law; a number is the coefficient of Poisson's law."""
     return given if isinstance(given, Poisson | Newton) else Poisson(given)
 
 
 def checked_restitution(model: Model, law: Poisson | Newton, who: str) -> Poisson | Newton:
-    """The law itself, whatever fields it has besides, with a coefficient of this model.
+    """Return the given law (it may have further fields), after a check of its coefficient.
 
     Raises:
-        ModelError: the coefficient is not from 0 to 1 at the defaults of the parameters, or depends on anything else.
+        ModelError: the coefficient is not from 0 to 1 at the default parameters, or depends on anything else.
     """
     what = f"the restitution of {who}"
     e = model.scalar(law.coefficient, what)

@@ -1,4 +1,4 @@
-"""Dry friction in a joint, which sticks exactly."""
+"""Dry friction in a joint that sticks exactly."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from kane.model.contacts.member import Intermittent
 
 @dataclass(frozen=True)
 class Stick(Intermittent):
-    """See ``Model.stick``.
+    """Sticking joint; see ``Model.stick``.
 
     Attributes:
         joint: a joint with one coordinate, or one coordinate of a joint.
-        static: the largest effort that a joint at rest resists [N m or N].
-        kinetic: the effort against motion; ``static`` unless given.
+        static: largest effort that holds the joint at rest [N m or N].
+        kinetic: effort against the motion; ``static`` by default.
     """
 
     joint: Connection | JointCoordinate

@@ -18,12 +18,12 @@ from kane.model.requirements import POSITIVE, require_of_parameters
 
 @dataclass(frozen=True)
 class Stop(Intermittent):
-    """See ``Model.stop``.
+    """Stops of a joint; see ``Model.stop``.
 
     Attributes:
         joint: a joint with one coordinate, or one coordinate of a joint.
-        lower, upper: ends of the travel [rad or m]; None where it has no end. At least one is given.
-        restitution: of impacts, by Poisson's law where it is a number.
+        lower, upper: ends of the travel [rad or m]; None for no end. At least one is given.
+        restitution: law of impacts; a number is the coefficient of Poisson's law.
     """
 
     joint: Connection | JointCoordinate
@@ -43,7 +43,7 @@ class Stop(Intermittent):
         if self.lower is not None and self.upper is not None:
             low, high = at_defaults(model, self.lower), at_defaults(model, self.upper)
             if low >= high:
-                raise ModelError(f"{who} goes from {low:.12g} to {high:.12g}, which leaves nothing; exchange them")
+                raise ModelError(f"{who} goes from {low:.12g} to {high:.12g}, which leaves no travel; exchange them")
             require_of_parameters(model, f"the travel of {who}", POSITIVE, self.upper - self.lower)
         object.__setattr__(self, "joint", along)
 

@@ -1,4 +1,4 @@
-"""A constraint that an expression switches on and off."""
+"""Constraint that expressions switch on and off."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from kane.model.contacts.member import Intermittent
 
 @dataclass(frozen=True)
 class Switch(Intermittent):
-    """See ``Model.switch``.
+    """Switch; see ``Model.switch``.
 
     Attributes:
-        motion: what vanishes while it is on: an expression of rates or velocities, several, or a constraint.
-        on: imposed where this becomes positive.
-        off: deleted where this becomes positive; never, where it is None.
+        motion: expression of rates or velocities that vanishes while active, several of them, or a constraint.
+        on: the constraint is imposed when this expression becomes positive.
+        off: the constraint is deleted when this expression becomes positive; None if it stays active.
     """
 
     motion: Expr | Constraint | Sequence[Expr]
@@ -32,7 +32,7 @@ class Switch(Intermittent):
         if self.off is not None:
             require_signal(self.off, "off= of a switch")
         if not held_rows(self.motion, "a switch"):
-            raise ModelError("a switch without anything that vanishes; give an expression of rates or velocities")
+            raise ModelError("a switch has no equation; give an expression of rates or velocities")
 
     @property
     def title(self) -> str:

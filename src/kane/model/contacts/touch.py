@@ -1,4 +1,4 @@
-"""Where two surfaces are nearest, and the rows of a contact there."""
+"""Nearest points of two surfaces, and the rows of a contact there."""
 
 from __future__ import annotations
 
@@ -13,27 +13,26 @@ from kane.model.body import Body, Direction, Point
 from kane.model.constraints import Row
 from kane.model.constraints.relative import angular_velocity_in, numbers, velocity_in
 
-# The cosine of the least angle between a normal and the axis that tangents are normal to.
+# Largest cosine of the angle between the normal and the axis from which tangents are computed.
 STEEP = 0.9
 
 
 @dataclass(frozen=True)
 class Touch:
-    """The nearest points of a feature of a body A and a surface of a body B; vectors along the axes of a body E.
+    """Nearest points of a feature of a body A and a surface of a body B; vectors are along the axes of a body E.
 
     Attributes:
-        name: of the part of the feature, where it has several.
+        name: of the part of the feature, if it has several.
         A: the body that carries the feature.
-        C: a point that moves as one of A does.
+        C: a point that moves like a point of A.
         O: a point of B.
         E: the body along whose axes vectors are given.
-        gap: distance of the surfaces, negative where they pass through each other [m].
+        gap: distance of the surfaces, negative if they penetrate each other [m].
         normal: n, unit vector from the surface to the feature.
         arm: p_CP, from C to the nearest point P of the feature [m].
-        flat: the normal as a direction of B, where it is fixed there; None where it moves.
-        first: t1, where features say it.
-        beyond: how far it is beyond the ends of the features, which do not touch any more where this is positive; None
-            where they have no ends.
+        flat: the normal as a direction fixed in B; None if it moves in B.
+        first: first tangent t1, if the features determine it; otherwise None.
+        beyond: overshoot beyond the ends of the features [m], which do not touch if it is positive; None without ends.
     """
 
     name: str
@@ -49,15 +48,15 @@ class Touch:
     beyond: Scalar | None = None
 
     def rows(self, *, tangents: bool) -> tuple[Row, tuple[Row, ...]]:
-        """The normal row, and two rows of the slip velocity where ``tangents`` are wanted.
+        """Return the normal row, and two rows of the slip velocity if ``tangents``.
 
-        With v the velocity of P in B,
+        With v the velocity in B of the material point of A at P,
 
-            normal     gap = 0, and its rate v . n: what the nearest points move along the surfaces is normal to n
+            normal     gap = 0, with the rate v . n
             tangent    v . t1, v . t2
 
-        In v the point P is the material one of A, and the one of B is that at the same place: where the gap is closed,
-        the slip of the one on the other.
+        The nearest points move along the surfaces, perpendicular to n, which does not change the gap. If the gap is
+        closed, v . t is the slip velocity.
         """
         slip = velocity_in(self.O.body, self.O, self.C, self.E)
         turning = cross(angular_velocity_in(self.O.body, self.A, self.E), self.arm)
@@ -68,9 +67,9 @@ class Touch:
         return normal, tuple(Row(f"tangent {k}", motion=cast(Expr, x)) for k, x in named)
 
     def _tangents(self) -> tuple[Triple, Triple]:
-        """t1 and t2 = n x t1, unit vectors along the surface.
+        """Return t1 and t2 = n x t1, unit vectors along the surface.
 
-        Edges say which is the first. On a plane both are fixed. Else t1 is what ``level_tangent`` says.
+        Edges determine their own t1. On a plane both are fixed in B. Otherwise t1 is from ``level_tangent``.
         """
         if self.first is not None:
             return self.first, cross(self.normal, self.first)
@@ -84,9 +83,10 @@ class Touch:
 
 
 def level_tangent(B: Body, E: Body, n: Triple) -> Triple:
-    """The unit vector along e x n, e an axis of B, level or normal to the plane of motion.
+    """Return the unit vector along e x n; e is an axis of B, level or normal to the plane of motion.
 
-    That with the least share of gravity, z before y before x; where n is within 26 degrees of it, the next one.
+    The axis e has the smallest component of gravity; z comes before y before x. If n is within 26 degrees of e, the
+    next axis in this order is used.
     """
     e, other = level_axes(B, E)
     share = dot(e, n)
@@ -99,7 +99,7 @@ def level_tangent(B: Body, E: Body, n: Triple) -> Triple:
 
 
 def level_axes(B: Body, E: Body) -> tuple[Triple, Triple]:
-    """The two axes of a body with the least share of gravity, that with the least first, z before y before x."""
+    """Return the two axes of a body with the smallest components of gravity, smallest first, z before y before x."""
     heavy = [abs(at_defaults(B.model, g)) for g in B.model.gravity]
     order = sorted(range(3), key=lambda k: (heavy[k], -k))
     first, second = (numbers((B.x, B.y, B.z)[k], E) for k in order[:2])

@@ -1,4 +1,4 @@
-"""Joints: one contract (``joint.Joint``), one file per kind."""
+"""Joints: one abstract class (``joint.Joint``), one file per kind."""
 
 from kane.model.joints.custom import CustomJoint as CustomJoint
 from kane.model.joints.cylindrical import Cylindrical as Cylindrical

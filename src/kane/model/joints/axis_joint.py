@@ -1,4 +1,4 @@
-"""Joints of one coordinate along or about one axis: what they are called."""
+"""Base class of joints with one coordinate, along or about one axis."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kane.model.joints.joint import Joint, axis_components, default_speed_name
 
 @dataclass(frozen=True)
 class AxisJoint(Joint):
-    """A joint whose motion is that of one coordinate and one axis fixed in F and M, u = dq/dt.
+    """Joint with one coordinate and one axis fixed in F and M; u = dq/dt.
 
     Attributes:
         q: name of the coordinate, or an expression of other coordinates and time (mimic, gear, prescribed).

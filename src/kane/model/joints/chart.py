@@ -1,4 +1,4 @@
-"""The contract of coordinates that serve where a joint's own are singular."""
+"""Abstract class of alternative coordinates, used near the singularity of a joint's own coordinates."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class Chart(ABC):
-    """Other coordinates q' of the motion that a joint describes by q: as many, and regular where q are singular.
+    """Alternative coordinates q' of a joint with coordinates q: equal in number, and regular where q is singular.
 
-    Wherever q are within 45 deg of their singularity, q' are farther than that from theirs.
+    If q is within 45 deg of its singularity, q' is more than 45 deg away from its own.
 
     Attributes:
-        joint: the joint in q'; its own other chart leads back to q.
+        joint: the joint in q'; its other chart leads back to q.
     """
 
     joint: Joint
@@ -28,31 +28,31 @@ class Chart(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """What tells q' from q, such as "zyz"."""
+        """Word that distinguishes q' from q, such as "zyz"."""
 
     @property
     @abstractmethod
     def changes_speeds(self) -> bool:
-        """Whether the natural speeds are others with q' than with q."""
+        """Whether the natural speeds with q' differ from those with q."""
 
     @abstractmethod
     def distance(self, q: np.ndarray) -> np.ndarray:
-        """How far q (..., nq) are from their own singularity [rad]."""
+        """Return the distance of q (..., nq) from its own singularity [rad]."""
 
     @abstractmethod
     def beyond(self, q: Sequence[Expr], within: float) -> Expr:
-        """Positive where q are farther than ``within`` [rad] from their own singularity, negative where nearer."""
+        """Return an expression that is positive if ``distance`` exceeds ``within`` [rad], else negative."""
 
     @abstractmethod
     def carry(self, q: Sequence[Expr], u: Sequence[Expr]) -> tuple[Sequence[Any], Sequence[Any]]:
-        """q' of q, of all that are the same any, and the natural speeds u' of the motion u; none where none are given.
+        """Return q' and the natural speeds u' of the motion u, symbolically for native code; u' is empty if u is empty.
 
-        For native code, and for q that are regular.
+        q must be regular. Any of the equivalent values of q' may result.
         """
 
     @abstractmethod
     def coordinates(self, q: np.ndarray, near: np.ndarray) -> np.ndarray:
-        """q' of a course of q (times, nq): of all that are the same, those next to their predecessor.
+        """Return q' along a trajectory q (times, nq), each the equivalent value nearest to its predecessor.
 
         Args:
             near: predecessor of the first, (nq,).
@@ -60,12 +60,12 @@ class Chart(ABC):
 
     @abstractmethod
     def speeds(self, q: np.ndarray, u: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """The natural speeds u' (..., nu) of the motion u at q, ``other`` = q'; of least norm where q' are singular."""
+        """Return the natural speeds u' (..., nu) of the motion u at q; least norm if q' = ``other`` is singular."""
 
     @abstractmethod
     def continued(self, q: np.ndarray, near: np.ndarray) -> np.ndarray:
-        """A course of q (times, nq) by those of the same q that begin next to ``near``, (nq,), and are as smooth."""
+        """Return an equivalent, equally smooth trajectory of q (times, nq) that begins next to ``near``, (nq,)."""
 
     @abstractmethod
     def continued_speeds(self, q: np.ndarray, u: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """The natural speeds (..., nu) of the motion u at q by ``other``, which ``continued`` returned."""
+        """Return the natural speeds (..., nu) of the motion u at q in the coordinates ``other`` from ``continued``."""

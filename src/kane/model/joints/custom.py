@@ -1,4 +1,4 @@
-"""A joint of the user's own: the pose is given, the velocities follow by differentiation."""
+"""A user-defined joint: the pose is given, velocities and accelerations follow by differentiation."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from kane.model.joints.recorded_pose import RecordedOrientation, RecordedPositio
 
 @dataclass(frozen=True)
 class CustomJoint(Joint):
-    """M moves in F as two functions of the coordinates say; u = dq/dt.
+    """Joint whose pose is given by two functions of its coordinates; u = dq/dt.
 
     A door that rises as it opens:
 
         CustomJoint("q1", lambda q: Rotation.about("z", q), lambda q: (0, 0, 0.02 * q * q))
 
     Attributes:
-        q: name of the coordinate or a tuple of names; for one coordinate also an expression of others and of time.
-        orientation: R_FM of the coordinates, a Rotation of expressions; None for none.
-        position: p_FM of the coordinates, three expressions, in F [m]; None for none.
-        units: of the coordinates; rad unless given.
+        q: name of the coordinate or a tuple of names; a single coordinate may be an expression of others and of time.
+        orientation: function of the coordinates that returns R_FM, a Rotation; None for R_FM = 1.
+        position: function of the coordinates that returns p_FM in F [m], three expressions; None for p_FM = 0.
+        units: units of the coordinates; rad by default.
     """
 
     q: str | tuple[str, ...] | Expr
@@ -79,7 +79,7 @@ class CustomJoint(Joint):
 
     @classmethod
     def examples(cls, name: str, axis: tuple[float, float, float]) -> Sequence[Joint]:
-        """Turning about the axis raises M along it, on a slope that can be set."""
+        """Return a joint that turns about the axis and slides along it; its height depends on both coordinates."""
 
         def position(turn: Expr, lift: Expr) -> tuple[Expr, ...]:
             return tuple(a * (lift + 0.1 * turn * turn + 0.2 * turn * lift) for a in axis)
@@ -99,10 +99,10 @@ class CustomJoint(Joint):
         return replace(self, orientation=orientation, position=self.position and RecordedPosition(own, p_FM))
 
     def pose(self, q: Sequence[Expr]) -> tuple[Rotation, Triple]:
-        """R_FM and p_FM, checked.
+        """Return R_FM and p_FM, checked.
 
         Raises:
-            ModelError: the functions give something else, or something that does not depend on q and parameters alone.
+            ModelError: the functions do not return a Rotation and three numbers or expressions.
         """
         R_FM = Rotation.identity() if self.orientation is None else self.orientation(*q)
         if not isinstance(R_FM, Rotation):
@@ -121,6 +121,6 @@ class CustomJoint(Joint):
         if foreign:
             raise ModelError(
                 f"the pose of {who} depends on {', '.join(foreign)}; it may depend on its own coordinates and on "
-                "parameters only. Give more coordinates, or as its coordinate an expression of time and others"
+                "parameters only. Add coordinates, or give it an expression of time and other coordinates as coordinate"
             )
         require_joint(motion_of_pose(R_FM, p_FM, own, own), own, parameters, who)

@@ -1,4 +1,4 @@
-"""Turning about one axis and sliding along it."""
+"""Cylindrical joint: turns about one axis and slides along it."""
 
 from __future__ import annotations
 

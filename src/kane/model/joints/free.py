@@ -1,4 +1,4 @@
-"""All six freedoms."""
+"""Free joint: six degrees of freedom."""
 
 from __future__ import annotations
 

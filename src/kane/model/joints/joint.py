@@ -1,4 +1,4 @@
-"""The contract that every joint fulfils."""
+"""Abstract class of all joints."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ ZERO: Triple = (0.0, 0.0, 0.0)
 class JointMotion:
     """Motion of M in F as expressions of the joint's coordinates q and natural speeds u.
 
-    w_FM = sum_r w_FM_u[r] u[r],  v_FMo = sum_r v_FM_u[r] u[r], both expressed in M; their derivatives are
-    alpha_FM = sum_r w_FM_u[r] udot[r] + alpha_t and a_FMo = sum_r v_FM_u[r] udot[r] + a_t.
+    Angular velocity and velocity, and their derivatives, all expressed in M:
+
+        w_FM = sum_r w_FM_u[r] u[r]        alpha_FM = sum_r w_FM_u[r] udot[r] + alpha_t
+        v_FMo = sum_r v_FM_u[r] u[r]       a_FMo = sum_r v_FM_u[r] udot[r] + a_t
 
     Attributes:
         R_FM: orientation of M in F.
         p_FM: position of Mo from Fo, in F [m].
-        w_FM_u, v_FM_u: partial (angular) velocities, nu vectors in M.
+        w_FM_u, v_FM_u: partial angular velocities and partial velocities, nu vectors in M.
         alpha_t, a_t: remainders, free of udot, in M [rad/s^2, m/s^2].
         kinematics: dq/dt, nq expressions.
     """
@@ -45,16 +47,16 @@ class JointMotion:
 
 @dataclass(frozen=True)
 class Joint(ABC):
-    """A kind of joint: how many coordinates and speeds, how M moves in F, how coordinates advance.
+    """Kind of joint: its coordinates and speeds, the motion of M in F, and the integration of coordinates.
 
-    Its numbers of coordinates and natural speeds are those of their units.
+    The numbers of coordinates and natural speeds follow from the numbers of their units.
     """
 
     @classmethod
     def examples(cls, name: str, axis: tuple[float, float, float]) -> Sequence[Joint]:
-        """Joints of this kind in general position, from which tests and ``kane.library.random_tree`` draw.
+        """Return joints of this kind in general position, for tests and ``kane.library.random_tree``.
 
-        Unless a kind says otherwise: one, its first field the name, its field ``axis`` the axis.
+        By default one joint, whose first field is the name and whose field ``axis`` is the axis.
 
         Args:
             name: of the joint or its coordinate.
@@ -67,12 +69,12 @@ class Joint(ABC):
     @property
     @abstractmethod
     def coordinate_units(self) -> tuple[str, ...]:
-        """One unit for every coordinate."""
+        """Units of the coordinates, one each."""
 
     @property
     @abstractmethod
     def speed_units(self) -> tuple[str, ...]:
-        """One unit for every natural speed."""
+        """Units of the natural speeds, one each."""
 
     @property
     def nq(self) -> int:
@@ -91,78 +93,79 @@ class Joint(ABC):
 
     @property
     def neutral(self) -> tuple[float, ...]:
-        """The coordinates that a simulation starts from: M coincides with F there, but for joints of the user's own."""
+        """Default coordinates at the start of a simulation. M coincides with F there, except for custom joints."""
         return (0.0,) * self.nq
 
     @property
     def quaternion_at(self) -> int | None:
-        """Position of a unit quaternion (w, x, y, z) among the coordinates, if there is one."""
+        """Index of the first entry of a unit quaternion (w, x, y, z) in the coordinates; None without quaternion."""
         return None
 
     @property
     @abstractmethod
     def label(self) -> str | tuple[str, ...] | Expr | None:
-        """The name of the joint or its coordinate, a name for each coordinate, or an expression in its place."""
+        """Name of the joint or its coordinate, a name for each coordinate, or the expression that replaces it."""
 
     @abstractmethod
     def coordinate_names(self, name: str) -> tuple[str, ...]:
-        """Names of the nq coordinates: made from ``name`` (the label where it is one name, else the connection's)."""
+        """Return the names of the nq coordinates, made from ``name``: a label that is a name, or the connection's."""
 
     @abstractmethod
     def speed_names(self, name: str) -> tuple[str, ...]:
-        """Names of the nu speeds, likewise."""
+        """Return the names of the nu speeds, made from ``name`` likewise."""
 
     @abstractmethod
     def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
-        """The motion of M in F."""
+        """Return the motion of M in F."""
 
     def check(self, q: Sequence[Expr], parameters: Mapping[Expr, float], who: str) -> None:
-        """Refuse a joint that cannot move as its coordinates say; called by ``connect`` before anything is added.
+        """Raise ModelError if the coordinates describe no valid motion; ``connect`` calls this before adding the joint.
 
         Args:
             q: the coordinates, leaves or an expression.
             parameters: default values of the model's parameters.
-            who: the joint, in words.
+            who: the joint, for messages.
 
         Raises:
-            ModelError: naming the joint and the cure.
+            ModelError: names the joint and the cure.
         """
         return
 
     def recorded(self, q: Sequence[Expr]) -> Joint:
-        """The same joint, said without functions of Python, which files cannot hold; q are its coordinates."""
+        """Return an equal joint without Python functions, which files cannot hold; q are its coordinates."""
         return self
 
     def singular_at(self, q: np.ndarray, *, within: float = 1e-6) -> str | None:
-        """Why the motion is undetermined at or near the coordinates q, shape (nq,), and the cure; None where it is not.
+        """Return a message with cause and cure if the motion is undetermined at or near q, (nq,); otherwise None.
 
         Args:
-            within: how near [rad or m]. At 1e-6 the mass matrix has lost twelve of its sixteen digits.
+            within: largest distance from the singularity [rad or m]. At 1e-6 the mass matrix has lost 12 of its 16
+                digits.
         """
         return None
 
     @property
     def other_chart(self) -> Chart | None:
-        """Coordinates of the same motion that are regular where these are singular; None where there are none."""
+        """Coordinates of the same motion that are regular where these are singular, or None."""
         return None
 
     def integrate(self, q: np.ndarray, du: np.ndarray) -> np.ndarray:
-        """The coordinates reached from q by the small motion du = u dt: shapes (..., nq), (..., nu).
+        """Return the coordinates reached from q by the small motion du = u dt: shapes (..., nq), (..., nu).
 
-        To first order in du that is q + qdot dt; beyond it any motion will do that stays on the coordinates' manifold.
+        The result agrees with q + qdot dt to first order in du, and stays on the manifold of the coordinates.
         """
         return q + du
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        """The du with integrate(q0, du) = q1, shape (..., nu)."""
+        """Return the du with integrate(q0, du) = q1, shape (..., nu)."""
         return q1 - q0
 
 
 def axis_components(axis: str | Sequence[float]) -> tuple[float, float, float]:
-    """A unit vector from "x", "y", "z", "-x", ... or three numbers, normalised.
+    """Return the unit vector along "x", "y", "z", "-x", ... or three numbers.
 
     Raises:
-        ModelError: unknown letter, wrong length, zero or not finite.
+        ModelError: an unknown letter, a wrong length, a zero vector, or a number that is not finite.
     """
     if isinstance(axis, str):
         unit, letter = (-1.0, axis[1:]) if axis.startswith("-") else (1.0, axis)
@@ -183,5 +186,5 @@ def axis_components(axis: str | Sequence[float]) -> tuple[float, float, float]:
 
 
 def default_speed_name(coordinate: str) -> str:
-    """u3 for q3, otherwise the coordinate's name with _dot."""
+    """Return the default name of a speed: u3 for q3, otherwise the coordinate's name with _dot."""
     return "u" + coordinate[1:] if coordinate[:1] == "q" and coordinate[1:].isdigit() else coordinate + "_dot"

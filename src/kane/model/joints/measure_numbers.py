@@ -18,9 +18,9 @@ from kane.model.joints.spherical import UNITS
 
 @dataclass(frozen=True)
 class MeasureNumbers(GimbalSpeeds):
-    """u = measure numbers of w_FM in M: x, y, z for three angles, those along the axes of the sequence for fewer.
+    """Measure numbers of w_FM in M as speeds: along x, y, z for three angles, along the axes of the sequence for fewer.
 
-    The equations of motion are as simple as those of a ball joint; dq/dt is infinite at the singularity.
+    The equations of motion are as simple as those of a ball joint, but dq/dt is infinite at the singularity.
     """
 
     def names(self, name: str, coordinates: tuple[str, ...], axes: tuple[int, ...]) -> tuple[str, ...]:
@@ -39,7 +39,8 @@ class MeasureNumbers(GimbalSpeeds):
         first = second.apply_inverse(UNITS[axes[0]])  # the first axis, after the second turn
         if len(axes) == 2:
             return _of_two(R_FM, axes, first, u)
-        # w after the second turn is first q0' + (second axis) q1' + (third axis) q2'; the other axis feels q0' alone.
+        # After the second turn w is first q0' + (second axis) q1' + (third axis) q2'; only q0' contributes along
+        # ``other``.
         w, other = Elementary(axes[2], q[2]).apply(tuple(u)), 3 - axes[1] - axes[2]
         rate = w[other] / first[other]
         rates = (rate, w[axes[1]], w[axes[2]] - first[axes[2]] * rate)
@@ -54,7 +55,7 @@ def _measured(axes: tuple[int, ...]) -> list[int]:
 
 
 def _of_two(R_FM: Rotation, axes: tuple[int, ...], first: tuple[Expr | float, ...], u: Sequence[Expr]) -> JointMotion:
-    """w along the third axis is t u0, where t = sign tan q1 and dt/dt = sign (1 + t^2) u1."""
+    """Return the motion for two angles: w along the third axis is t u0, t = sign tan q1, tdot = sign (1 + t^2) u1."""
     third = 3 - axes[0] - axes[1]
     sign = 1.0 if axes[0] == (axes[1] + 2) % 3 else -1.0
     t = first[third] / first[axes[0]]

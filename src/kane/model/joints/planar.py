@@ -1,4 +1,4 @@
-"""Moving in a plane."""
+"""Planar joint: moves in a plane."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from kane.model.joints.rate_joint import RateJoint
 class Planar(RateJoint):
     """M moves in a plane fixed in F: q = (x [m], y [m], angle [rad]), u = dq/dt.
 
-    p_FM = e1 x + e2 y, R_FM = rotation(axis, angle), w_FM = axis u2; a_FMo = e1 udot0 + e2 udot1 has no remainder. The
-    directions e1, e2, axis are right-handed and fixed in F: x, y, z for the axis z; y, z, x for x; z, x, y for y: a
-    vehicle that pitches in the plane of x and z is on a ``Planar(("z", "x", "pitch"), axis="y")``.
+        p_FM = e1 x + e2 y,   R_FM = rotation(axis, angle),   w_FM = axis u2,   a_FMo = e1 udot0 + e2 udot1
+
+    The directions e1, e2, axis are right-handed and fixed in F: x, y, z for the axis z; y, z, x for x; z, x, y for y.
+    For example, a vehicle that pitches in the plane of x and z is ``Planar(("z", "x", "pitch"), axis="y")``.
 
     Attributes:
         q: name of the joint (coordinates name_x, name_y, name_angle), or the three names.
@@ -37,7 +38,10 @@ class Planar(RateJoint):
         axis_components(self.axis)
 
     def directions(self) -> tuple[Triple, Triple, Triple]:
-        """e1, e2 and the axis, in F: e1 is the coordinate axis after the one nearest to the axis, made normal to it."""
+        """Return e1, e2 and the axis, in F.
+
+        e1 is the coordinate axis that follows the one nearest to the axis, orthogonalized to the axis.
+        """
         n = np.array(axis_components(self.axis))
         e1 = np.roll(np.eye(3), -1, axis=0)[int(np.argmax(np.abs(n)))]
         e1 = e1 - (e1 @ n) * n

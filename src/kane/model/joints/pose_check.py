@@ -1,4 +1,4 @@
-"""Whether a pose that a user wrote down is that of a joint: tried out at random coordinates."""
+"""Check of a user-defined pose at random coordinates."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from kane.expression.interpret import interpret
 from kane.expression.node import Expr
 from kane.model.joints.joint import JointMotion
 
-# Coordinates are tried at these sizes, so that functions of a small domain have a value at some.
+# Sizes of the random coordinates. A function with a small domain has values at least at the small ones.
 SIZES = (3.0, 1.0, 0.3, 0.03, 0.003)
 TRIALS = 6
-# Of R^T R - 1 and of the smallest singular value of the velocity map with columns of length 1: far above rounding.
+# Tolerance, far above rounding, for R^T R - 1 and for singular values of the velocity map with unit columns.
 ROUNDING = 1e-8
 
 
 def require_joint(motion: JointMotion, q: Sequence[Expr], parameters: Mapping[Expr, float], who: str) -> None:
-    """Refuse a matrix that is no rotation, and coordinates that do not each move M in a way of their own.
+    """Raise ModelError unless R_FM is a rotation and each coordinate moves M independently.
 
     Raises:
-        ModelError: in words about ``who``.
+        ModelError: the message names the joint by ``who``.
     """
     values = _values(motion, q, parameters)
     finite = np.isfinite(values).all(axis=1)
@@ -31,7 +31,7 @@ def require_joint(motion: JointMotion, q: Sequence[Expr], parameters: Mapping[Ex
     values = values[finite]
     R, W = values[:, 3:12].reshape(-1, 3, 3), values[:, 12:].reshape(-1, 6, len(q))
     if np.abs(R.transpose(0, 2, 1) @ R - np.eye(3)).max() > ROUNDING or np.linalg.det(R).min() < 0.0:
-        raise ModelError(f"the orientation of {who} is no rotation matrix; build it from Rotation.about or .euler")
+        raise ModelError(f"the orientation of {who} is not a rotation matrix; use Rotation.about or Rotation.euler")
     lengths = np.linalg.norm(W, axis=1, keepdims=True)
     scaled = W / np.where(lengths > ROUNDING, lengths, 1.0)
     _, sizes, directions = np.linalg.svd(scaled)
@@ -48,7 +48,7 @@ def require_joint(motion: JointMotion, q: Sequence[Expr], parameters: Mapping[Ex
 
 
 def _values(motion: JointMotion, q: Sequence[Expr], parameters: Mapping[Expr, float]) -> np.ndarray:
-    """Rows of p_FM, R_FM (3 x 3) and the velocity map (6 x n), one for each of the coordinates that are tried."""
+    """Return rows of p_FM, R_FM (3 x 3) and the velocity map (6 x n), one for each of the random coordinates."""
     random = np.random.default_rng(0)
     tried = np.concatenate([size * random.uniform(-1.0, 1.0, (TRIALS, len(q))) for size in SIZES])
     entries = [*motion.p_FM, *(x for row in motion.R_FM.entries for x in row)]

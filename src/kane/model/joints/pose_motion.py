@@ -1,4 +1,4 @@
-"""The motion of a joint from its pose, by differentiation."""
+"""Motion of a joint from its pose, by differentiation."""
 
 from __future__ import annotations
 
@@ -18,12 +18,19 @@ VectorColumns = tuple[Triple, ...]
 
 
 def motion_of_pose(R_FM: Rotation, p_FM: Triple, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
-    """The motion with u = dq/dt of a joint given by R_FM(q) and p_FM(q).
+    """Return the motion with u = dq/dt of a joint given by R_FM(q) and p_FM(q).
 
-    Factor by factor, R' = R F: w'_u = F^T w_u + f_u and alpha_t' = F^T alpha_t + (F^T w) x f + (df_u/dt) u, where f_u
-    are the partial angular velocities of F alone, from F^T dF/dq. v_u = R^T dp/dq and a_t = R^T (d(dp/dq)/dt) u.
+    R_FM is a product of factors F. Each factor updates R' = R F as follows, with w = sum_r w_u[r] u[r] and
+    f = sum_r f_u[r] u[r]:
+
+        w'_u = F^T w_u + f_u            alpha_t' = F^T alpha_t + (F^T w) x f + (df_u/dt) u
+
+    Here f_u are the partial angular velocities of F alone, from F^T dF/dq. The velocities are v_u = R^T dp/dq and
+    a_t = R^T (d(dp/dq)/dt) u.
 
     Args:
+        R_FM: orientation as a function of q.
+        p_FM: position as a function of q [m].
         q: coordinate leaves, at least one.
         u: their rates.
     """
@@ -45,12 +52,12 @@ def motion_of_pose(R_FM: Rotation, p_FM: Triple, q: Sequence[Expr], u: Sequence[
 
 
 def own_leaves(q: Sequence[Expr]) -> tuple[Expr, ...]:
-    """The coordinates where they are leaves, else leaves in their place, to differentiate by."""
+    """Return the coordinates, with expressions replaced by leaves, so that functions can be differentiated by them."""
     return tuple(x if x.op == COORDINATE else x.arena.leaf(COORDINATE, "coordinate of a custom joint") for x in q)
 
 
 def moved_to(motion: JointMotion, images: Mapping[Expr, Expr], R_FM: Rotation, p_FM: Triple) -> JointMotion:
-    """The motion with expressions in place of its coordinates; R_FM and p_FM with them."""
+    """Return the motion with its coordinates replaced by expressions; R_FM and p_FM already contain these."""
 
     def moved(v: Triple) -> Triple:
         return settled(substitute([arena.lift(x) for x in v], images))
@@ -62,7 +69,7 @@ def moved_to(motion: JointMotion, images: Mapping[Expr, Expr], R_FM: Rotation, p
 
 
 def _turning(factor: Factor, q: Sequence[Expr]) -> VectorColumns:
-    """Partial angular velocities of one factor, in its moving frame: vee(F^T dF/dq)."""
+    """Return the partial angular velocities of one factor, in its moving frame: vee(F^T dF/dq)."""
     if isinstance(factor, Elementary):
         rates = [slope for (slope,) in _slopes((factor.angle,), q)]
         return tuple(tuple(rate if k == factor.axis else 0.0 for k in range(3)) for rate in rates)
@@ -75,21 +82,21 @@ def _turning(factor: Factor, q: Sequence[Expr]) -> VectorColumns:
 
 
 def _slopes(values: Sequence[Scalar], q: Sequence[Expr]) -> VectorColumns:
-    """d values/dq, one column for every coordinate."""
+    """Return d values/dq, one column for each coordinate."""
     lift = q[0].arena.lift
     lifted = [lift(x) for x in values]
     return tuple(settled(forward(lifted, {x: lift(1.0)})) for x in q)
 
 
 def _changes(columns: VectorColumns, q: Sequence[Expr], u: Sequence[Expr]) -> VectorColumns:
-    """d columns/dt along dq/dt = u."""
+    """Return d columns/dt along dq/dt = u."""
     lift = q[0].arena.lift
     rates = dict(zip(q, u, strict=True))
     return tuple(settled(forward([lift(x) for x in column], rates)) for column in columns)
 
 
 def _along(columns: VectorColumns, u: Sequence[Expr]) -> Triple:
-    """Sum of columns[r] u[r]."""
+    """Return the sum of columns[r] u[r]."""
     return tuple(dot(row, u) for row in zip(*columns, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Sliding along one axis."""
+"""Prismatic joint: slides along one axis."""
 
 from __future__ import annotations
 

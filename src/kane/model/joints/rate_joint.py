@@ -1,4 +1,4 @@
-"""Joints of several coordinates whose speeds are their rates: what they are called."""
+"""Base class of joints with several coordinates, whose speeds are the rates of the coordinates."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from kane.model.joints.joint import Joint, default_speed_name
 
 @dataclass(frozen=True)
 class RateJoint(Joint):
-    """A joint of several coordinates, u = dq/dt unless it says otherwise.
+    """Joint with several coordinates; u = dq/dt unless a subclass defines other speeds.
 
     Attributes:
-        q: one name for the joint, from which those of the coordinates are made, or a name for each coordinate.
+        q: one name for the joint, from which the names of the coordinates are made, or a name for each coordinate.
     """
 
     q: str | tuple[str, ...]
@@ -35,7 +35,7 @@ class RateJoint(Joint):
 
     @property
     def endings(self) -> tuple[str, ...]:
-        """What is added to the joint's name to name each coordinate."""
+        """Endings that are added to the joint's name, one for each coordinate."""
         return tuple(str(k + 1) for k in range(self.nq))
 
     @property

@@ -1,4 +1,4 @@
-"""The pose of a custom joint as expressions, in place of the functions that made them: what files hold."""
+"""Pose of a custom joint as expressions instead of Python functions, for files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kane.geometry.rotation import Rotation
 
 @dataclass(frozen=True)
 class RecordedOrientation:
-    """R_FM, called with coordinates as the function was.
+    """R_FM as a function of coordinates, in place of the user's function.
 
     Attributes:
         coordinates: leaves.
@@ -25,7 +25,7 @@ class RecordedOrientation:
     rotation: Rotation
 
     def __call__(self, *q: Expr) -> Rotation:
-        """R_FM at q."""
+        """Return R_FM at q."""
         if q == self.coordinates:
             return self.rotation
         return Rotation(tuple(self._moved(factor, q) for factor in self.rotation.factors))
@@ -38,7 +38,7 @@ class RecordedOrientation:
 
 @dataclass(frozen=True)
 class RecordedPosition:
-    """p_FM, called with coordinates as the function was.
+    """p_FM as a function of coordinates, in place of the user's function.
 
     Attributes:
         coordinates: leaves.
@@ -49,7 +49,7 @@ class RecordedPosition:
     components: tuple[Scalar, ...]
 
     def __call__(self, *q: Expr) -> tuple[Scalar, ...]:
-        """p_FM at q."""
+        """Return p_FM at q."""
         return self.components if q == self.coordinates else _moved(self.components, self.coordinates, q)
 
 

@@ -1,4 +1,4 @@
-"""Turning about one axis."""
+"""Revolute joint: turns about one axis."""
 
 from __future__ import annotations
 

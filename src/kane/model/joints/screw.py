@@ -1,4 +1,4 @@
-"""Turning about an axis and advancing along it in proportion."""
+"""Screw joint: turns about an axis and advances along it in proportion."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from kane.model.joints.joint import ZERO, Joint, JointMotion, axis_components
 
 @dataclass(frozen=True)
 class Screw(AxisJoint):
-    """M turns by the angle q about an axis fixed in F and M and slides h q along it, u = dq/dt.
+    """M turns by the angle q about an axis fixed in F and M, and slides h q along it; u = dq/dt.
 
-    R_FM = rotation(axis, q), p_FM = axis h q, w_FM = axis u, v_FMo = axis h u; h > 0 is a right-handed thread.
+    R_FM = rotation(axis, q), p_FM = axis h q, w_FM = axis u, v_FMo = axis h u. A right-handed thread has h > 0.
 
     Attributes:
         q: name of the coordinate [rad], or an expression of other coordinates and time.

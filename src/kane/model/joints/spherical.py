@@ -1,4 +1,4 @@
-"""Turning about a point."""
+"""Spherical joint: turns freely about a point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turning about two perpendicular axes: Hooke's joint."""
+"""Universal joint (Hooke's joint): turns about two perpendicular axes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kane.geometry.scalars import cross
 from kane.model.joints.joint import ZERO, Joint, JointMotion, axis_components
 from kane.model.joints.rate_joint import RateJoint
 
-# Cosine of the angle between axes that count as perpendicular: they are given as decimal numbers.
+# Largest cosine of the angle between axes that count as perpendicular; axes typed as decimals are not exact.
 PERPENDICULAR = 1e-6
 
 
@@ -27,8 +27,8 @@ class Universal(RateJoint):
 
     Attributes:
         q: name of the joint (coordinates name_1 and name_2), or the two names.
-        axis1: of the first angle, fixed in F: "x", "y", "z", "-x", ... or three numbers.
-        axis2: of the second, fixed in M; perpendicular to the first.
+        axis1: axis of the first angle, fixed in F: "x", "y", "z", "-x", ... or three numbers.
+        axis2: axis of the second angle, fixed in M; perpendicular to axis1.
     """
 
     axis1: str | tuple[float, float, float] = "x"
@@ -52,6 +52,6 @@ class Universal(RateJoint):
         first, second = axis_components(self.axis1), axis_components(self.axis2)
         R1, R2 = Rotation.about(first, q[0]), Rotation.about(second, q[1])
         carried = R2.apply_inverse(first)
-        # The first axis moves in M at -axis2 u1 x carried.
+        # In M the first axis has the derivative -axis2 u1 x carried.
         alpha_t = cross(tuple(x * u[0] for x in carried), tuple(x * u[1] for x in second))
         return JointMotion(R1 @ R2, ZERO, (carried, second), (ZERO, ZERO), alpha_t, ZERO, tuple(u))

@@ -1,4 +1,4 @@
-"""No freedom."""
+"""Weld: no degree of freedom."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kane.model.joints.joint import ZERO, Joint, JointMotion
 
 @dataclass(frozen=True)
 class Weld(Joint):
-    """M stays on F: R_FM = 1, p_FM = 0."""
+    """M is fixed in F: R_FM = 1, p_FM = 0."""
 
     coordinate_units: ClassVar[tuple[str, ...]] = ()
     speed_units: ClassVar[tuple[str, ...]] = ()

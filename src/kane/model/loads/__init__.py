@@ -1,4 +1,4 @@
-"""Loads: one contract (``load.Load``), one file per kind. Uniform gravity belongs to the model."""
+"""Loads: one abstract class (``load.Load``), one file per kind. Uniform gravity belongs to the model."""
 
 from kane.model.loads.damper import Damper as Damper
 from kane.model.loads.force import Force as Force

@@ -1,4 +1,4 @@
-"""A linear damper in a joint."""
+"""Linear damper in a joint."""
 
 from __future__ import annotations
 

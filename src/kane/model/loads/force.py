@@ -1,4 +1,4 @@
-"""A force at a point."""
+"""Force at a point."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kane.model.loads.load import Effect, Load, Wrench
 
 @dataclass(frozen=True)
 class Force(Load):
-    """A force f on the body of a point P, applied at P.
+    """Force f on the body of a point P, applied at P.
 
     Attributes:
         point: P.
         components: measure numbers of f [N]: numbers, inputs or expressions.
-        expressed_in: body in whose frame they are measured; the ground unless given.
-        reaction: point of another body on which -f acts; none unless given.
+        expressed_in: body in whose frame the measure numbers are given; the ground by default.
+        reaction: point of another body on which -f acts; none by default.
     """
 
     point: Point

@@ -1,4 +1,4 @@
-"""The contract that every load fulfils."""
+"""Abstract class of all loads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kane.model.connection import Connection, JointCoordinate
 
 @dataclass(frozen=True)
 class Wrench:
-    """A force at a point and a torque on its body, measured in the frame of ``expressed_in`` [N, N m]."""
+    """Force at a point and torque on its body, measured in the frame of ``expressed_in`` [N, N m]."""
 
     point: Point
     force: Triple
@@ -26,12 +26,14 @@ class Wrench:
 
 @dataclass(frozen=True)
 class Effect:
-    """What a load does, as expressions of coordinates, rates, time, parameters, inputs and measures.
+    """Forces, torques and potential energy of a load.
+
+    They are expressions of coordinates, rates, time, parameters, inputs and measures.
 
     Attributes:
         efforts: generalized forces along joint coordinates [N m or N], positive along the coordinate.
         wrenches: forces and torques on bodies.
-        potential: potential energy whose negative gradient is (part of) the load [J]; 0 where there is none.
+        potential: potential energy [J], whose negative gradient is the load or a part of it; 0 without a potential.
     """
 
     efforts: Sequence[tuple[JointCoordinate, Expr]] = ()
@@ -40,25 +42,25 @@ class Effect:
 
 
 class Load(ABC):
-    """A force, torque or generalized force on a model. What it says is checked when it is made."""
+    """Force, torque or generalized force on a model. Its arguments are checked when it is constructed."""
 
     def __post_init__(self) -> None:
         self.effect()
 
     @abstractmethod
     def effect(self) -> Effect:
-        """What the load does.
+        """Return the efforts, wrenches and potential energy of the load.
 
         Raises:
-            ModelError: it acts on a joint or body that it cannot act on.
+            ModelError: the load cannot act on its joint or body.
         """
 
 
 def acted_on(target: Any, load: str) -> JointCoordinate:
-    """The coordinate along which a load acts: a joint's only one, or ``joint["name"]``.
+    """Return the coordinate along which a load acts: the only one of a joint, or ``joint["name"]``.
 
     Raises:
-        ModelError: naming the load and the joint.
+        ModelError: names the load and the joint.
     """
     if isinstance(target, Connection):
         if not target.coordinates or len(target.coordinates) > 1:
@@ -74,5 +76,5 @@ def acted_on(target: Any, load: str) -> JointCoordinate:
 
 
 def checked(along: JointCoordinate, value: Any, what: str) -> Scalar:
-    """A number or an expression of the joint's model, or an error that names ``what`` and the joint."""
+    """Return a number or an expression of the joint's model; errors name ``what`` and the joint."""
     return along.connection.child.model.scalar(value, f"the {what} at joint {along.connection.name!r}")

@@ -1,4 +1,4 @@
-"""A motor in a joint."""
+"""Motor in a joint."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kane.model.loads.load import Effect, Load, acted_on, checked
 
 @dataclass(frozen=True)
 class Motor(Load):
-    """The parent acts on the child with an effort along the joint coordinate.
+    """Effort of the parent on the child along a joint coordinate.
 
     Attributes:
         connection: a joint with one coordinate, or one coordinate of a joint: ``joint["q2"]``.

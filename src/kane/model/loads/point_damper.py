@@ -1,4 +1,4 @@
-"""A linear damper between two points."""
+"""Linear damper between two points."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from kane.model.loads.span import damp, require_ends
 
 @dataclass(frozen=True)
 class PointDamper(Load):
-    """A tension c dL/dt along the line from P to Q, L = |p_PQ|.
+    """Tension c dL/dt along the line from P to Q, L = |p_PQ|.
 
-    Where the points meet, the force is c v, v their relative velocity: the limit along every motion through that place.
-    A linearization there has c v in all directions.
+    Where the points coincide, the force is c v with their relative velocity v, the limit along every motion through
+    that configuration. A linearization there has the force c v in all directions.
 
     Attributes:
         P, Q: points of two bodies.

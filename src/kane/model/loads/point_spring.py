@@ -1,4 +1,4 @@
-"""A linear spring between two points."""
+"""Linear spring between two points."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from kane.model.loads.span import length, pull, require_ends
 
 @dataclass(frozen=True)
 class PointSpring(Load):
-    """A tension k (L - rest) along the line from P to Q, L = |p_PQ|, with potential energy k (L - rest)^2 / 2.
+    """Tension k (L - rest) along the line from P to Q, L = |p_PQ|, with potential energy k (L - rest)^2 / 2.
 
-    Where the points meet, the force is zero if ``rest`` is 0. Else it has no direction and no value, and a run ends
-    with an error that names the spring.
+    Where the points coincide, the force is zero if ``rest`` is 0. Otherwise it has no direction, and a run ends with an
+    error that names the spring.
 
     Attributes:
         P, Q: points of two bodies.

@@ -1,4 +1,4 @@
-"""The line between two points, along which a load pulls."""
+"""Line between two points, along which a load pulls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kane.model.loads.load import Wrench
 
 
 def require_ends(who: str, P: Point, Q: Point) -> None:
-    """Refuse what are no points of two bodies of one model."""
+    """Raise ModelError unless P and Q are points of two bodies of one model."""
     require_points(who, P, Q)
     require_one_model(who, P.body, Q.body)
     if P.body is Q.body:
@@ -21,7 +21,7 @@ def require_ends(who: str, P: Point, Q: Point) -> None:
 
 
 def length(P: Point, Q: Point) -> Expr:
-    """L = |p_PQ| [m]."""
+    """Return L = |p_PQ| [m]."""
     p = position(P, Q, P.body.model.ground)
     return sqrt(dot(p, p))
 
@@ -33,9 +33,10 @@ def pull(P: Point, Q: Point, tension: Scalar) -> tuple[Wrench, Wrench]:
 
 
 def damp(P: Point, Q: Point, coefficient: Scalar) -> tuple[Wrench, Wrench]:
-    """Return the wrenches of a tension c dL/dt along the line; the force is c v_PQ where the points meet.
+    """Return the wrenches of a tension c dL/dt along the line; the force is c v_PQ where the points coincide.
 
-    Near that place p_PQ = v t. The force c (e . v) e, with e along p_PQ, therefore tends to c v from both sides.
+    Near that configuration p_PQ = v t. The force c (e . v) e, with e along p_PQ, therefore tends to c v from both
+    sides.
     """
     N = P.body.model.ground
     p, v = position(P, Q, N), velocity(P, Q, N)

@@ -1,4 +1,4 @@
-"""A linear spring in a joint."""
+"""Linear spring in a joint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A torque on a body."""
+"""Torque on a body."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kane.model.loads.load import Effect, Load, Wrench
 
 @dataclass(frozen=True)
 class Torque(Load):
-    """A torque t on a body B.
+    """Torque t on a body B.
 
     Attributes:
         body: B.
         components: measure numbers of t [N m]: numbers, inputs or expressions.
-        expressed_in: body in whose frame they are measured; the ground unless given.
-        reaction: another body on which -t acts; none unless given.
+        expressed_in: body in whose frame the measure numbers are given; the ground by default.
+        reaction: another body on which -t acts; none by default.
     """
 
     body: Body

@@ -1,1 +1,1 @@
-"""A model shown: its kinematic graph as text, as tables and as a picture."""
+"""Display of a model: its kinematic graph as text, tables and picture."""

@@ -1,4 +1,4 @@
-"""A model shown: its kinematic graph as text, its tables, and both with the picture as a page."""
+"""Display of a model: kinematic graph as text, tables, and an HTML page with picture and tables."""
 
 from __future__ import annotations
 
@@ -18,21 +18,23 @@ if TYPE_CHECKING:
 
 
 def summary(model: Model) -> str:
-    """The model in one line: its name and how much there is of what."""
+    """Return the model in one line: its name and the numbers of its parts."""
     counts = (
         (len(model.bodies) - 1, "body", "bodies"),
         (len(model.connections), "joint", "joints"),
         (len(model.loads), "load", "loads"),
         (len(model.constraints), "constraint", "constraints"),
-        (len(model.candidates), "constraint that comes and goes", "constraints that come and go"),
+        (len(model.candidates), "intermittent constraint", "intermittent constraints"),
     )
     words = [f"{n} {one if n == 1 else many}" for n, one, many in counts if n or one == "body"]
     return f"<Model {model.name!r}: {', '.join(words)}>"
 
 
 def graph_text(model: Model) -> str:
-    """The tree of bodies, one a line, each behind the joint that carries it; then bodies that hang on nothing,
-    constraints of both kinds, those that come and go by declaration, speeds of choice, and how many notes there are.
+    """Return the kinematic graph as text: the tree of bodies, one per line, each after the joint that carries it.
+
+    Further lines list unconnected bodies, permanent constraints, intermittent constraints by declaration, defined and
+    dependent speeds, and the number of notes.
     """
     below = children(model)
     lines, stack = [model.ground.name], [(c, "") for c in reversed(below.get(model.ground, []))]
@@ -43,9 +45,9 @@ def graph_text(model: Model) -> str:
         lines.append(f"{indent}{'└─' if last else '├─'} {joint_words(connection)} ─ {connection.child.name}")
         deeper = indent + ("   " if last else "│  ")
         stack.extend((c, deeper) for c in reversed(below.get(connection.child, [])))
-    lines.extend(f"{body.name} (hangs on nothing)" for body in loose(model))
+    lines.extend(f"{body.name} (not connected)" for body in loose(model))
     lines.extend(f"constraint: {_constraint_words(c)}" for c in model.constraints)
-    lines.extend(f"comes and goes: {_declaration_words(group)}" for group in declarations(model.candidates))
+    lines.extend(f"intermittent: {_declaration_words(group)}" for group in declarations(model.candidates))
     if model.speed_choice.definitions:
         lines.append(f"speeds: {', '.join(model.speed_choice.definitions)}")
     if model.speed_choice.dependent:
@@ -56,7 +58,7 @@ def graph_text(model: Model) -> str:
 
 
 def tables(model: Model) -> dict[str, tuple[Sequence[str], list[Sequence[str]]]]:
-    """Heads and rows of the tables of bodies, joints, loads, all constraints, speeds of choice and symbols."""
+    """Return header and rows of the tables of bodies, joints, loads, constraints, speeds and symbols, by title."""
     bodies = [
         (b.name, _number(b.mass), _numbers(b.com), _numbers(b.inertia[i][i] for i in range(3)))
         for b in model.bodies[1:]
@@ -72,7 +74,7 @@ def tables(model: Model) -> dict[str, tuple[Sequence[str], list[Sequence[str]]]]
         "Joints": (("joint", "kind", "parent", "child", "coordinates", "speeds"), list(joints)),
         "Loads": (("load", "acts on"), [(type(x).__name__, _acts_on(x)) for x in model.loads]),
         "Constraints": (("constraint", "equations"), [(c.name, _row_names(c)) for c in model.constraints]),
-        "Constraints that come and go": (
+        "Intermittent constraints": (
             ("name", "equations", "law"),
             [_declared(group) for group in declarations(model.candidates)],
         ),
@@ -82,7 +84,7 @@ def tables(model: Model) -> dict[str, tuple[Sequence[str], list[Sequence[str]]]]
 
 
 def html(model: Model) -> str:
-    """The picture and the tables, as a notebook shows them."""
+    """Return the picture and the tables as HTML, for notebooks."""
     parts = [f"<h3>{escape(model.name)}</h3>", draw(model)]
     for title, (head, rows) in tables(model).items():
         if rows:
@@ -98,13 +100,13 @@ def _acts_on(load: object) -> str:
 
 
 def _declared(group: Sequence[Candidate]) -> Sequence[str]:
-    """Return name, rows and law of the candidates of one declaration; ``on`` and ``off`` only of a single one."""
+    """Return name, rows and law of one declaration; ``on`` and ``off`` only if it has a single constraint."""
     c = group[0]
     said = [] if c.friction is None else [f"static {_number(c.friction.static)}, kinetic {_number(c.friction.kinetic)}"]
     if c.gap is not None and not c.bilateral:
         said.append(f"restitution {_number(c.restitution.coefficient)} ({type(c.restitution).__name__})")
     if len(group) > 1:
-        return f"{declared_name(c)} ({len(group)} candidates)", _row_names(c), "; ".join(said)
+        return f"{declared_name(c)} ({len(group)} parts)", _row_names(c), "; ".join(said)
     said += [f"{word} {x!r} > 0" for word, x in (("on", c.on), ("off", c.off)) if x is not None]
     return c.name, _row_names(c), "; ".join(said)
 
@@ -112,7 +114,7 @@ def _declared(group: Sequence[Candidate]) -> Sequence[str]:
 def _declaration_words(group: Sequence[Candidate]) -> str:
     if len(group) == 1:
         return _constraint_words(group[0])
-    return f"{declared_name(group[0])} ({len(group)} candidates: {_row_names(group[0])})"
+    return f"{declared_name(group[0])} ({len(group)} parts: {_row_names(group[0])})"
 
 
 def _constraint_words(c: Imposed | Candidate) -> str:

@@ -1,4 +1,4 @@
-"""The kinematic graph of a model: the tree of joints, and what constraints add to it."""
+"""Kinematic graph of a model: the tree of joints, and the edges that constraints add."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from kane.model.contacts import Candidate
     from kane.model.model import Model
 
-ROUNDING = 1e-9  # what a translation by about 1 m, or 1 m/s, may change where only differences count
+ROUNDING = 1e-9  # change by rounding, if a shift of about 1 m or 1 m/s leaves a residual the same
 
 
 def children(model: Model) -> dict[Body, list[Connection]]:
-    """The joints that each body carries, those that close loops among them."""
+    """Return the joints that each body carries, including joints that close loops."""
     below: dict[Body, list[Connection]] = {}
     for c in model.connections:
         below.setdefault(c.parent, []).append(c)
@@ -35,19 +35,19 @@ def children(model: Model) -> dict[Body, list[Connection]]:
 
 
 def loose(model: Model) -> list[Body]:
-    """Bodies that hang on nothing."""
+    """Return the bodies that no joint connects."""
     carried = {c.child for c in model.connections}
     return [b for b in model.bodies[1:] if b not in carried]
 
 
 def joint_words(c: Connection) -> str:
-    """The kind of a joint and its coordinates: "Revolute(q1)"."""
+    """Return the kind of a joint and its coordinates: "Revolute(q1)"."""
     words = coordinate_words(c)
     return f"{type(c.joint).__name__}({words})" if words else type(c.joint).__name__
 
 
 def coordinate_words(c: Connection) -> str:
-    """The names of the coordinates of a joint, or its coordinate expression."""
+    """Return the names of the coordinates of a joint, or its coordinate expression."""
     if c.coordinate_names:
         names = c.coordinate_names
         return ", ".join(names) if len(names) <= 3 else f"{names[0]}, ..., {names[-1]}"
@@ -55,7 +55,7 @@ def coordinate_words(c: Connection) -> str:
 
 
 def loops(model: Model) -> dict[tuple[Body, ...], list[str]]:
-    """The joints that close loops, in words, by the bodies that they join."""
+    """Return the joints that close loops, in words, by the bodies that they connect."""
     found: dict[tuple[Body, ...], list[str]] = {}
     welded = _welded(model)
     for cut in model.cuts:
@@ -64,7 +64,7 @@ def loops(model: Model) -> dict[tuple[Body, ...], list[str]]:
 
 
 def _welded(model: Model) -> dict[Body, Body]:
-    """The bodies on which the massless frames of cut joints close, by frame."""
+    """Return the body to which the massless frame of each cut joint is welded, by frame."""
     found, closures = {}, {f"closure of {cut.name}": cut for cut in model.cuts}
     for constraint in model.constraints:
         if cut := closures.get(constraint.name):
@@ -73,10 +73,10 @@ def _welded(model: Model) -> dict[Body, Body]:
 
 
 def restrictions(model: Model) -> dict[tuple[Body, ...], list[str]]:
-    """The names of all other constraints, also those that come and go, by the bodies that they join.
+    """Return the names of all other constraints, also intermittent ones, by the bodies that they connect.
 
-    The ground is among these where they are restricted in the inertial frame: by what they roll on or are held by. One
-    body alone has constraints on nothing but its joint's coordinates.
+    The ground is among these bodies if the constraint refers to the inertial frame, for example for a wheel on the
+    ground. A single body means that a constraint restricts only the coordinates of its joint.
     """
     found: dict[tuple[Body, ...], list[str]] = {}
     closures = {f"closure of {cut.name}" for cut in model.cuts}
@@ -94,10 +94,10 @@ def _ordered(bodies: set[Body]) -> tuple[Body, ...]:
 
 
 def _joined(model: Model, constraint: Imposed | Candidate) -> set[Body]:
-    """The bodies that a constraint joins: of those that it measures and whose joints it reads, the outermost.
+    """Return the bodies that a constraint connects: the outermost bodies whose motion or joints its rows contain.
 
-    What stands between them and the ground carries them, as the fork does the wheel: equations that are short where
-    they are written with the fork are about the wheel. Bodies on one branch are joined by their first and their last.
+    The bodies between them and the ground only carry them. For example, the short equations of a wheel contain measures
+    of the fork, but concern the wheel. If all bodies are on one branch, the first and the last are connected.
     """
     welded = _welded(model)
     measured = {welded.get(body, body) for body in _measured(model, constraint)} - {model.ground}
@@ -113,14 +113,14 @@ def _joined(model: Model, constraint: Imposed | Candidate) -> set[Body]:
 
 
 def _carriers(body: Body, parents: dict[Body, Body]) -> Iterator[Body]:
-    """The bodies between this one and the ground, the ground last."""
+    """Yield the bodies between this one and the ground, the ground last."""
     while body in parents:
         body = parents[body]
         yield body
 
 
 def _in_inertial_frame(model: Model, constraint: Imposed | Candidate) -> bool:
-    """Whether a translation of all bodies alike changes what shall vanish; tried at a made-up state."""
+    """Return whether a common translation of all bodies changes the residuals; tested at a random state."""
     rng, found = np.random.default_rng(0), _leaves(constraint)
     axes = {body: np.linalg.qr(rng.normal(size=(3, 3)))[0] for body in _measured(model, constraint) | {model.ground}}
     values: dict[Expr, Any] = {x: np.float64(rng.uniform(0.1, 0.9)) for x in found}
@@ -135,13 +135,13 @@ def _in_inertial_frame(model: Model, constraint: Imposed | Candidate) -> bool:
             values[x] = moved[x] = vector(x.data.body, x.data.point) @ direction
         elif x.data.kind in (POSITION, VELOCITY):
             moved[x] = values[x] + shift @ direction
-    with np.errstate(all="ignore"):  # where the made-up state is none, nothing is concluded
+    with np.errstate(all="ignore"):  # the random state may be impossible; NaN then counts as no change
         before, after = (np.array(interpret(_vanishing(constraint), v)) for v in (values, moved))
     return bool(np.abs(after - before).max() > ROUNDING)
 
 
 def _measured(model: Model, constraint: Imposed | Candidate) -> set[Body]:
-    """The bodies of whose motion or directions a constraint says something, the ground left out."""
+    """Return the bodies whose motion or directions the rows contain, without the ground."""
     measures = [x.data for x in _leaves(constraint) if x.op == MEASURE]
     return {model.bodies[i] for m in measures for i in (m.body, m.direction_body)} - {model.ground}
 

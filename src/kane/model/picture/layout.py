@@ -1,4 +1,4 @@
-"""Where the bodies of a model stand in its picture: a tree that breaks its lines at the width of a page."""
+"""Places of the bodies in the picture of a model: a tree that is wrapped at the width of a page."""
 
 from __future__ import annotations
 
@@ -14,16 +14,19 @@ if TYPE_CHECKING:
     from kane.model.connection import Connection
     from kane.model.model import Model
 
-# Pixels: the width of a page, of a letter in a box and of a smaller one on a line, of the gap before a column.
+# Pixels: width of a page, of a letter in a box, of a smaller letter on a line, and of the gap before a column.
 PAGE, LETTER, SMALL, GAP = 940.0, 7.2, 6.2, 26.0
 
 
 @dataclass(frozen=True, eq=False)
 class BodyBox:
-    """A body in the picture, or, at the beginning of a line, a body repeated from the end of an earlier line.
+    """Box of a body in the picture, or its repetition at the start of a line that continues an earlier line.
 
     Attributes:
-        hangs: on what, and by which joint, where that is drawn.
+        body: the body.
+        hangs: box of the parent and the joint, if these are drawn.
+        column, row: place in the grid.
+        repeated: whether the box repeats a body.
     """
 
     body: Body
@@ -39,35 +42,36 @@ class BodyBox:
 
     @property
     def width(self) -> float:
-        """Of the box, or of the words of the joint above it."""
+        """Width of the box, or of the words of the joint above it if these are wider."""
         return max(self.box, SMALL * len(joint_words(self.hangs[1])) if self.hangs else 0.0)
 
 
 @dataclass(frozen=True)
 class PictureLayout:
-    """Cells in the order of their rows, and the left ends of columns."""
+    """Boxes in the order of their rows, and the left ends of columns."""
 
     cells: Sequence[BodyBox]
     left: Sequence[float]
 
     @cached_property
     def place(self) -> dict[Body, BodyBox]:
-        """Where each body itself stands."""
+        """The box of each body, without repetitions."""
         return {cell.body: cell for cell in self.cells if not cell.repeated}
 
     @cached_property
     def going_on(self) -> set[BodyBox]:
-        """Where what a body carries stands below, beside a box that repeats the body."""
+        """Boxes whose branches continue on a later line, next to a repeated box."""
         return {self.place[cell.body] for cell in self.cells if cell.repeated}
 
 
 def layout(model: Model, marks: dict[Body, float]) -> PictureLayout:
-    """The tree from the ground rightwards: a first child stays on the row of its parent, others open rows below.
+    """Return the tree from the ground to the right: a first child is on its parent's row, others open rows below.
 
-    With as many columns as the page has room for; what goes on from the last column goes on below.
+    The number of columns is the largest that fits the page. Branches beyond the last column continue below.
 
     Args:
-        marks: width of what stands below the box of a body.
+        model: the model.
+        marks: width of the marks below the box of a body.
     """
     for columns in range(min(len(model.bodies), int(PAGE / (2 * GAP))), 1, -1):
         cells = _cells(model, columns)
@@ -99,5 +103,5 @@ def _cells(model: Model, columns: int) -> list[BodyBox]:
                 continue
             nexts = [(BodyBox(c.child, (cell, c), cell.column + 1, 0), k > 0) for k, c in enumerate(carried)]
             stack.extend(reversed(nexts))
-        waiting = go_on + waiting  # a branch goes on right below, before the next
+        waiting = go_on + waiting  # a branch continues directly below, before the next branch
     return found

@@ -1,4 +1,4 @@
-"""How the lines of constraints run in the picture of a model: beside its boxes, never across them."""
+"""Routes of the lines of constraints in the picture of a model: between the boxes, never across them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ if TYPE_CHECKING:
 
     Cells = tuple[BodyBox, ...]
 
-PORTS = 7  # lines that the right side of a box has room for
+PORTS = 7  # largest number of lines at the right side of a box
 
 
 @dataclass(frozen=True)
 class End:
-    """Where a line leaves a box.
+    """End of a line at a box.
 
     Attributes:
-        track: number of the line below the row along which it runs; None where it leaves at the right end of the row.
-        port: how many leave the box below before it; to the right, how far from the middle, downwards.
+        cell: the box.
+        track: index of the line's track below the row; None if the line leaves at the right end of the row.
+        port: for a line below, the number of lines that leave the box before it. For a line to the right, its offset
+            downwards from the middle, in ports.
     """
 
     cell: BodyBox
@@ -34,11 +36,13 @@ class End:
 
 @dataclass(frozen=True)
 class DrawnLine:
-    """A line between boxes.
+    """Line between boxes.
 
     Attributes:
-        named: number of the end at which the words stand.
-        lane: number of the line down the right side; None where all boxes stand in one row.
+        words: names of the constraints.
+        ends: its ends at the boxes.
+        named: index of the end at which the words are written.
+        lane: index of the lane down the right side; None if all boxes are in one row.
     """
 
     words: str
@@ -48,9 +52,9 @@ class DrawnLine:
 
 
 def routes(grid: PictureLayout, between: Mapping[tuple[Body, ...], str]) -> list[DrawnLine]:
-    """A line for each set of bodies. It leaves a box at its right where the row ends there, below it elsewhere.
+    """Return a line for each set of bodies; it leaves a box at its right if the row ends there, otherwise below it.
 
-    The words stand at the box that fewest lines leave. Short lines run inside of long ones.
+    The words are at the box that the fewest lines leave. Short lines run inside of long ones.
     """
     place, busy = grid.place, Counter(body for bodies in between for body in bodies)
     joined = {tuple(sorted((place[b] for b in bodies), key=_reading)): words for bodies, words in between.items()}
@@ -87,18 +91,21 @@ def _reading(cell: BodyBox) -> tuple[int, int]:
 
 
 def _span(cells: Cells) -> int:
-    """How many rows a line passes."""
+    """Return the number of rows that a line spans."""
     return cells[-1].row - cells[0].row
 
 
 def _turn(cell: BodyBox, cells: Cells) -> tuple[bool, int]:
-    """In this order downwards lines leave a box without crossing: up, the short one first; down, the long one first."""
+    """Return a sort key by which lines leave a box downwards without crossing.
+
+    Lines up come first, the short ones before the long ones; then lines down, the long ones before the short ones.
+    """
     up = cell is cells[-1]
     return not up, _span(cells) if up else -_span(cells)
 
 
 def _lane(rows: range, taken: dict[int, list[range]]) -> int:
-    """The first lane in which no other line passes these rows."""
+    """Return the first lane in which no other line passes these rows."""
     lane = next(k for k in count() if not any(_meet(rows, others) for others in taken.get(k, [])))
     taken.setdefault(lane, []).append(rows)
     return lane
@@ -109,7 +116,7 @@ def _meet(a: range, b: range) -> bool:
 
 
 def tracks_below(lines: Sequence[DrawnLine], row: int) -> int:
-    """How many lines run below a row."""
+    """Return the number of tracks below a row."""
     return max((1 + end.track for end in _ends(lines) if end.cell.row == row and end.track is not None), default=0)
 
 

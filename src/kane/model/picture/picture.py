@@ -1,4 +1,4 @@
-"""The picture of a model: its kinematic graph as SVG."""
+"""Picture of a model: its kinematic graph as SVG."""
 
 from __future__ import annotations
 
@@ -15,22 +15,29 @@ if TYPE_CHECKING:
     from kane.model.connection import Connection
     from kane.model.model import Model
 
-# Pixels: height of a box, of the words above it, of a line of words below it, of a line between rows; the margin.
+# Pixels: height of a box, of the words above it, of a line of words below it, of a track between rows; the margin.
 BOX, ABOVE, BELOW, TRACK, MARGIN = 26.0, 18.0, 13.0, 15.0, 12.0
-BETWEEN = 8.0  # rows
-ROAD = 10.0  # a hatched line and the gap above it
-LANE, PORT = 8.0, 4.0  # between lines down the right side, and where they leave a box
+BETWEEN = 8.0  # between rows
+ROAD = 10.0  # hatched line and the gap above it
+LANE, PORT = 8.0, 4.0  # distance of lanes down the right side, and of lines at the right side of a box
 JOINT, TREE, CONSTRAINT, FRAME = "#1f4e9c", "#777", "#b5331c", "#333"
 CRISP = 'fill="none" shape-rendering="crispEdges"'
 
 
 def draw(model: Model) -> str:
-    """The kinematic graph as a picture, SVG: bodies in boxes, from the ground rightwards, and what joins them.
+    """Return the kinematic graph as SVG: bodies in boxes, from the ground to the right, and their connections.
 
-    A joint stands above the box of the body that it carries. Red is what constraints and loops add: a line between the
-    bodies that they join, with their names (a joint that closes a loop has its kind and coordinate there); a hatched
-    line below a body that the ground restricts, as a wheel that rolls on it; a name alone below a body of whose joint
-    only coordinates are restricted. What is wider than a page goes on below, from a dashed box that repeats the body.
+    The name of a joint is above the box of the body that it carries. Constraints and loops are red:
+
+    * A line connects the bodies of a constraint and has its name. The line of a joint that closes a loop has its kind
+      and coordinate.
+    * A hatched line is below a body that a constraint connects to the ground, such as a rolling wheel.
+    * A name alone is below a body if only coordinates of its joint are constrained.
+
+    A branch that is wider than the page continues below, from a dashed box that repeats the body.
+
+    Raises:
+        ModelError: ``model`` is not a Model.
     """
     if not isinstance(getattr(model, "ground", None), Body):
         raise ModelError(f"draw takes a kane.Model, not {shown(model)}")
@@ -49,14 +56,14 @@ def draw(model: Model) -> str:
 
 
 class _Sheet:
-    """Everything in its place, in pixels."""
+    """Positions of all boxes, lines and words, in pixels."""
 
     def __init__(
         self, grid: PictureLayout, marks: dict[Body, list[str]], roads: set[Body], lines: list[DrawnLine]
     ) -> None:
         self.grid, self.marks, self.roads, self.lines = grid, marks, roads, lines
         self.middle: list[float] = []  # of the boxes of each row
-        self.below: list[float] = []  # where the lines below each row begin
+        self.below: list[float] = []  # top of the tracks below each row
         self.height = MARGIN
         for row in range(1 + max(cell.row for cell in grid.cells)):
             marked = [BELOW * len(marks.get(c.body, ())) + ROAD * (c.body in roads) for c in grid.cells if c.row == row]
@@ -70,7 +77,7 @@ class _Sheet:
         self.width = self.right + LANE * (1 + max(lanes, default=0)) + MARGIN
 
     def svg(self) -> str:
-        """The picture."""
+        """Return the picture."""
         size = f'width="{self.width:.0f}" height="{self.height:.0f}" viewBox="0 0 {self.width:.0f} {self.height:.0f}"'
         head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" style="background:white">'
         cells = self.grid.cells
@@ -87,7 +94,7 @@ class _Sheet:
         return self._left(cell) + max([cell.width, *marks])
 
     def _joint(self, cell: BodyBox, parent: BodyBox, joint: Connection) -> str:
-        """The line from the box of the parent to that of the child, with the words of the joint."""
+        """Return the line from the box of the parent to that of the child, with the words of the joint."""
         x, y = self._left(cell), self.middle[cell.row]
         start, row = self._left(parent) + parent.box, self.middle[parent.row]
         path = f"M{start:.0f} {row:.0f} H{x - GAP / 2:.0f} V{y:.0f} H{x:.0f}"
@@ -106,7 +113,7 @@ class _Sheet:
         return drawn + arrow * (cell in self.grid.going_on)
 
     def _marks(self, cell: BodyBox) -> str:
-        """What is below a box: the road, and the names of the constraints of this body alone."""
+        """Return the marks below a box: the hatched line, and the names of the constraints of this body alone."""
         x, y, drawn = self._left(cell), self.middle[cell.row] + BOX / 2, ""
         if cell.body in self.roads:
             y += ROAD / 2
@@ -117,7 +124,7 @@ class _Sheet:
         return drawn + "".join(_text(x, y + BELOW * k - 2, name, CONSTRAINT) for k, name in words)
 
     def _line(self, line: DrawnLine) -> str:
-        """The line of a constraint, with its words."""
+        """Return the line of a constraint, with its words."""
         lane = None if line.lane is None else self.right + LANE * (1 + line.lane)
         paths, turns = [], []
         for end in line.ends:
@@ -134,7 +141,7 @@ class _Sheet:
         return drawn + _text(x, y, line.words, CONSTRAINT)
 
     def _leaving(self, end: End) -> tuple[float, float]:
-        """Where a line leaves its box."""
+        """Return the point at which a line leaves its box."""
         right, y = self._left(end.cell) + end.cell.box, self.middle[end.cell.row]
         if end.track is None:
             return right, y + PORT * end.port

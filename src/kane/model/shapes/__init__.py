@@ -1,4 +1,4 @@
-"""Shapes: surfaces fixed in bodies, which roll, are rolled on, come into contact and are drawn. One file each."""
+"""Shapes: surfaces fixed in bodies, for rolling, contact and pictures. One file per kind."""
 
 from kane.model.shapes.box import Box as Box
 from kane.model.shapes.capsule import Capsule as Capsule

@@ -1,4 +1,4 @@
-"""A box."""
+"""Box."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from kane.model.shapes.placed import Lengths
 
 @dataclass(frozen=True)
 class Box(Lengths):
-    """A box fixed in a body A.
+    """Box fixed in a body A.
 
     Attributes:
         x, y, z: lengths of the edges [m], positive: numbers or expressions of parameters.
-        centre: C, of A; None where it has no place yet.
-        orientation: R_AE, whose columns are the directions of the edges; the axes of A unless given. A kane.Rotation, a
-            matrix 3 x 3 or a quaternion.
+        centre: C, of A; None for a box without a place.
+        orientation: R_AE, whose columns are the directions of the edges; the axes of A by default. A kane.Rotation, a
+            3 x 3 matrix or a quaternion.
     """
 
     @property
@@ -38,5 +38,5 @@ class Box(Lengths):
             yield "".join("-+"[s > 0] for s in signs), C.body.point(place)
 
     def parts(self) -> tuple[Part, ...]:
-        """It is one form."""
+        """Return the box as one part."""
         return (Part(BOX, self.sides, self.origin.position_in_body, self.rotation),)

@@ -1,4 +1,4 @@
-"""A capsule: a cylinder that ends in half spheres."""
+"""Capsule: a cylinder with half spheres at its ends."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from kane.model.shapes.shape import Shape
 
 @dataclass(frozen=True)
 class Capsule(Shape):
-    """All points no farther than r from the line between two points of a body.
+    """All points within the distance r of the line segment between two points of a body.
 
     Attributes:
-        start, end: of the line, the centres of the half spheres, of one body.
+        start, end: ends of the segment, the centres of the half spheres, in one body.
         radius: r [m], positive: a number or an expression of parameters.
     """
 
@@ -41,16 +41,16 @@ class Capsule(Shape):
 
     @property
     def origin(self) -> Point:
-        """The start."""
+        """Start of the segment."""
         return self.start
 
     @property
     def ends(self) -> tuple[tuple[str, Point], ...]:
-        """The centres of the half spheres, each with its name."""
+        """Centres of the half spheres, each with its name."""
         return ("start", self.start), ("end", self.end)
 
     def parts(self) -> tuple[Part, ...]:
-        """A tube between two balls."""
+        """Return a tube between two balls."""
         start, end, r = self.start.position_in_body, self.end.position_in_body, self.radius
         along = tuple(b - a for a, b in zip(start, end, strict=True))
         middle = tuple(0.5 * (a + b) for a, b in zip(start, end, strict=True))

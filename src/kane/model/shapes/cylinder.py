@@ -1,4 +1,4 @@
-"""A round cylinder."""
+"""Round cylinder."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from kane.model.shapes.rim import Rim
 
 @dataclass(frozen=True)
 class Cylinder(Rim):
-    """A solid cylinder fixed in a body: the surface around an axle, or what lies between two disks.
+    """Solid cylinder fixed in a body, infinite or with two end disks.
 
     Attributes:
         centre: C, on the axle, in the middle of the length.
         axle: a, fixed in the body of C; its length does not matter.
         radius: r [m], positive: a number or an expression of parameters.
-        length: along the axle [m]; without end unless given. What others touch has no ends, what touches a plane has.
+        length: length along the axle [m]; None (the default) for an infinite cylinder. In contacts, the surface must be
+            infinite and the feature must have a length.
     """
 
     length: Scalar | None = None
@@ -31,7 +32,7 @@ class Cylinder(Rim):
 
     @property
     def ends(self) -> tuple[tuple[str, Disk], ...]:
-        """The two disks at its ends, where it has any, each with its name."""
+        """Disks at the ends, each with its name; empty for an infinite cylinder."""
         if self.length is None:
             return ()
         body, a = self.centre.body, self.unit_axle.components
@@ -42,5 +43,5 @@ class Cylinder(Rim):
         return tuple(made)
 
     def parts(self) -> tuple[Part, ...]:
-        """A tube as long as the scene where it has no ends."""
+        """Return a cylinder, or a tube as long as the scene for an infinite cylinder."""
         return (self.round(TUBE, ENDLESS) if self.length is None else self.round(CYLINDER, self.length),)

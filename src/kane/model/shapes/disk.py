@@ -1,4 +1,4 @@
-"""A thin disk."""
+"""Thin disk."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kane.model.shapes.rim import THIN, Rim
 
 
 class Disk(Rim):
-    """A thin disk, or wheel, fixed in a body: what rolls, or what another disk rolls on.
+    """Thin disk or wheel fixed in a body; it rolls, or another disk rolls on it.
 
     Attributes:
         centre: C, on the axle.
@@ -16,5 +16,5 @@ class Disk(Rim):
     """
 
     def parts(self) -> tuple[Part, ...]:
-        """A thin cylinder."""
+        """Return a thin cylinder."""
         return (self.round(CYLINDER, THIN * self.radius),)

@@ -1,4 +1,4 @@
-"""Ground of given heights."""
+"""Ground with given heights over a grid."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from kane.model.body import Point
 from kane.model.shapes.part import TUBE, Part
 from kane.model.shapes.shape import Shape
 
-FEWEST = 4  # of abscissae: below, a cubic spline has no end conditions of its own
-THIN = 0.002  # of drawn lines, as a share of the longer side
+FEWEST = 4  # number of grid lines that a not-a-knot cubic spline needs
+THIN = 0.002  # thickness of drawn lines, as a fraction of the longer side
 
 
 class Level(NamedTuple):
-    """The height and its first and second derivatives at one place."""
+    """Height and its first and second derivatives at one place."""
 
     h: Scalar
     hx: Scalar
@@ -38,15 +38,15 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True)
 class HeightField(Shape):
-    """The surface z = h(x, y) over a grid, along the axes of a body B; what touches it is above.
+    """Surface z = h(x, y) over a grid, along the axes of a body B; features touch it from above.
 
-    h is the tensor product of cubic splines through the heights, twice continuously differentiable. Beyond the grid it
-    goes on along its edges' tangents.
+    The function h is the tensor product of cubic splines through the heights, twice continuously differentiable. Beyond
+    the grid it is continued by the tangents at the edges.
 
     Attributes:
         point: O, of B, from which x, y and z are measured.
-        x, y: of the grid lines, increasing, at least four each [m].
-        heights: a row for each x, with a number for each y [m].
+        x, y: positions of the grid lines, increasing, at least four each [m].
+        heights: one row for each x, with one number for each y [m].
     """
 
     point: Point
@@ -77,12 +77,12 @@ class HeightField(Shape):
 
     @property
     def origin(self) -> Point:
-        """O."""
+        """The point O."""
         return self.point
 
     @cached_property
     def _splines(self) -> list[tuple[PiecewiseCubic, PiecewiseCubic]]:
-        """For each y_j: the heights over x there, and over y what is 1 at y_j and 0 at the others."""
+        """For each y_j: the spline of its heights over x, and the spline over y that is 1 at y_j and 0 elsewhere."""
         columns = np.array(self.heights).T
         ones = np.eye(len(self.y))
         return [
@@ -91,13 +91,13 @@ class HeightField(Shape):
         ]
 
     def level(self, x: Expr, y: Expr) -> Level:
-        """h and its derivatives at expressions x and y [m]."""
+        """Return h and its derivatives at expressions x and y [m]."""
         along, across = ([orders(table, at) for table in tables] for tables, at in zip(zip(*self._splines), (x, y)))
         parts = ((0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2))
         return Level(*(sum(a[i] * b[j] for a, b in zip(along, across, strict=True)) for i, j in parts))
 
     def parts(self) -> tuple[Part, ...]:
-        """The lines of the grid."""
+        """Return the lines of the grid."""
         places = [
             [
                 tuple(o + v for o, v in zip(self.point.position_in_body, (x, y, z), strict=True))
@@ -118,6 +118,6 @@ class HeightField(Shape):
 
 
 def orders(table: PiecewiseCubic, at: Expr) -> tuple[Expr, Expr, Expr]:
-    """A piecewise polynomial and its first two derivatives at a place."""
+    """Return a piecewise polynomial and its first two derivatives at a place."""
     first = table.derivative()
     return spline(at, table), spline(at, first), spline(at, first.derivative())

@@ -1,4 +1,4 @@
-"""The convex hull of points: its corners, faces and edges, and which of them are never together."""
+"""Convex hull of points: corners, faces, edges, and classes of corners and edges that share no face."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 from kane.errors import ModelError
 
 Array = NDArray[np.float64]
-# Triangles whose corners are off a plane by less than this share of the size are one face: what files of single
-# precision leave of a flat side.
+# Adjacent triangles are one face if their corners are within this fraction of the size from a common plane. Flat sides
+# in single-precision files are flat to about this accuracy.
 FLAT = 1e-6
-# A depth is found to this share of it; one of less than SHALLOW of the size is none: such a mesh is convex.
+# Relative accuracy of a depth. A mesh counts as convex if its depth is less than SHALLOW times its size.
 FOUND, SHALLOW = 1e-2, 1e-4
-# Distances, of triangles from faces, that are held in memory at a time.
+# Largest number of distances between triangles and faces in memory at a time.
 MOST = 2_000_000
-# Turns in which corners are put into the planes of their faces; each lessens what is left several times.
+# Largest number of iterations that move corners into the planes of their faces. Each reduces the error several times.
 TURNS = 60
 
 
 @dataclass(frozen=True)
 class Edge:
-    """Where two faces meet: from one corner to another, with the first face to its left seen from outside."""
+    """Edge between two faces; seen from outside, the first face is to the left of the way from corner to corner."""
 
     corners: tuple[int, int]
     faces: tuple[int, int]
@@ -34,13 +34,13 @@ class Edge:
 
 @dataclass(frozen=True)
 class Hull:
-    """A convex polyhedron.
+    """Convex polyhedron.
 
     Attributes:
         corners: (n, 3), in the order in which they were given [m].
         faces: corners of each face, counter-clockwise from outside.
-        normals: of the faces, outwards, (m, 3).
-        edges: between two faces each.
+        normals: outward unit normals of the faces, (m, 3).
+        edges: edges, each between two faces.
     """
 
     corners: Array
@@ -50,10 +50,10 @@ class Hull:
 
     @staticmethod
     def of(points: Array) -> Hull:
-        """That of points; those that are no corners are left out.
+        """Return the convex hull of points; points that are not corners are left out.
 
         Raises:
-            ModelError: the points lie in a plane, to ``FLAT`` of their size.
+            ModelError: the points are coplanar, to within ``FLAT`` of their size.
         """
         count = len(points)
         while True:
@@ -63,7 +63,7 @@ class Hull:
                 raise _flat(count)
             if (counts >= 3).all():
                 break
-            points = points[counts >= 3]  # others are within a face or an edge
+            points = points[counts >= 3]  # the others are inside a face or an edge
         points, normals = _levelled(points, faces)
         ordered = tuple(_around(points, face, n) for face, n in zip(faces, normals, strict=True))
         return Hull(points, ordered, normals, tuple(_edges(ordered)))
@@ -74,20 +74,20 @@ class Hull:
         return tuple((f[0], a, b) for f in self.faces for a, b in pairwise(f[1:]))
 
     def heights(self, points: Array) -> Array:
-        """How far points are above the planes of the faces, (points, faces) [m]."""
+        """Return the heights of points above the planes of the faces, (points, faces) [m]."""
         level = np.einsum("ij,ij->i", self.normals, self.corners[[face[0] for face in self.faces]])
         return points @ self.normals.T - level
 
     def depth(self, points: Array, triangles: Array) -> float:
-        """How far triangles within it are below its surface, at most, to a hundredth of that [m].
+        """Return the largest depth of triangles below the surface of the hull, with relative accuracy ``FOUND`` [m].
 
-        The depth of a point is its distance to the nearest face, min_i d_i: concave, so that the deepest point of a
-        triangle may be a corner, on a side or within. No point of one is deeper than min_i max(d_i of its corners);
-        triangles whose bound is more than what was found are cut into four.
+        The depth of a point is its distance to the nearest face, min_i d_i. It is concave, so that the deepest point of
+        a triangle may be anywhere in it. An upper bound is min_i max(d_i of the corners). Triangles whose bound exceeds
+        the depth found so far are cut into four.
 
         Args:
             points: (n, 3).
-            triangles: three of the points each, (m, 3).
+            triangles: indices of three points each, (m, 3).
         """
         best, close = 0.0, SHALLOW * float(np.ptp(self.corners, axis=0).max())
         pieces = [np.asarray(points[triangles])]
@@ -101,27 +101,27 @@ class Hull:
             bound = below.max(axis=1).min(axis=1)
             piece = piece[bound > max(best * (1.0 + FOUND), close)]
             if len(piece):
-                half = 0.5 * (piece + np.roll(piece, 1, axis=1))  # of the sides that end at each corner
+                half = 0.5 * (piece + np.roll(piece, 1, axis=1))  # midpoints of the sides that end at each corner
                 beside = np.stack([piece, half, np.roll(half, -1, axis=1)], axis=2).reshape(-1, 3, 3)
                 pieces.append(np.concatenate([beside, half]))
         return best
 
     @property
     def corner_classes(self) -> list[list[int]]:
-        """Corners in classes of which no face has two: never does a plane touch two of one class."""
+        """Corners in classes: corners of one class share no face, so that a plane touches at most one of them."""
         together = [set(face) for face in self.faces]
         count = len(self.corners)
         return _classes(count, [set().union(*(f for f in together if k in f)) for k in range(count)])
 
     @property
     def edge_classes(self) -> list[list[int]]:
-        """Edges in classes of which no face has two."""
+        """Edges in classes: edges of one class share no face."""
         sides = [set(edge.faces) for edge in self.edges]
         return _classes(len(sides), [{j for j, other in enumerate(sides) if other & mine} for mine in sides])
 
 
 def reduced(points: Array, most: int) -> tuple[Array, float]:
-    """At most so many corners of the hull of points, and how far the others are outside of theirs [m].
+    """Return at most ``most`` corners of the hull of points, and the largest height of the others above them [m].
 
     Each further corner is the one that is farthest outside.
     """
@@ -142,12 +142,12 @@ def reduced(points: Array, most: int) -> tuple[Array, float]:
 
 
 def _qhull(points: Array) -> Any:
-    """SciPy's hull.
+    """Return SciPy's hull.
 
     Raises:
-        ModelError: the points lie in a plane.
+        ModelError: the points are coplanar.
     """
-    from scipy.spatial import ConvexHull, QhullError  # here, because importing it takes a tenth of a second
+    from scipy.spatial import ConvexHull, QhullError  # local, because the import takes 0.1 s
 
     try:
         return ConvexHull(points)
@@ -157,13 +157,13 @@ def _qhull(points: Array) -> Any:
 
 def _flat(count: int) -> ModelError:
     return ModelError(
-        f"the {count} corners of a Polyhedron lie in a plane, to a millionth of their size; give four or more that do "
-        "not"
+        f"the {count} corners of a Polyhedron lie in a plane, to a millionth of their size; give four or more that "
+        "do not"
     )
 
 
 def _flat_faces(points: Array) -> list[set[int]]:
-    """The corners of each face, triangles in one plane joined."""
+    """Return the corners of each face, after merging coplanar triangles."""
     size, found = float(np.ptp(points, axis=0).max()), _qhull(points)
     face = list(range(len(found.simplices)))
     off = np.abs(points @ found.equations[:, :3].T + found.equations[:, 3]) <= FLAT * size
@@ -178,7 +178,7 @@ def _flat_faces(points: Array) -> list[set[int]]:
 
 
 def _levelled(points: Array, faces: Sequence[Iterable[int]]) -> tuple[Array, Array]:
-    """Corners in the planes of their faces to rounding, and the normals of these."""
+    """Return the corners, moved into the planes of their faces up to rounding, and the normals of the faces."""
     points, inside = points.copy(), points.mean(axis=0)
     mine = np.zeros((len(points), len(faces)), bool)
     for k, face in enumerate(faces):
@@ -201,7 +201,7 @@ def _levelled(points: Array, faces: Sequence[Iterable[int]]) -> tuple[Array, Arr
 
 
 def _around(points: Array, face: Iterable[int], n: Array) -> tuple[int, ...]:
-    """Corners of a face in their order."""
+    """Return the corners of a face in counter-clockwise order."""
     listed = sorted(face)
     away = points[listed] - points[listed].mean(axis=0)
     e = away[0] / np.linalg.norm(away[0])
@@ -214,7 +214,7 @@ def _edges(faces: Sequence[tuple[int, ...]]) -> Iterable[Edge]:
 
 
 def _classes(count: int, together: Sequence[set[int]]) -> list[list[int]]:
-    """Each into the first class in which none is that it is together with."""
+    """Put each item into the first class that contains none of the items in its set ``together``."""
     classes: list[list[int]] = []
     for k in range(count):
         free = next((x for x in classes if not together[k] & set(x)), None)

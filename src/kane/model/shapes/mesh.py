@@ -1,4 +1,4 @@
-"""A mesh from a file."""
+"""Mesh from a file."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ KINDS = (".stl", ".obj", ".ply", ".dae", ".off", ".glb")
 
 @dataclass(frozen=True)
 class Mesh(Placed):
-    """Triangles of a file (STL, OBJ, PLY, DAE, OFF, GLB); it is read, by trimesh, when it is drawn or touched.
+    """Triangles from a file (STL, OBJ, PLY, DAE, OFF, GLB); trimesh reads it when the mesh is drawn or touched.
 
-    A convex one comes into contact as the ``Polyhedron`` that it is; of any other, ``hull()`` does.
+    In contacts a convex mesh is a ``Polyhedron``; for any other mesh use its ``hull()``.
 
     Attributes:
         path: of the file; kept as an absolute path.
         scale: factor of its lengths, or one for each axis: 0.001 for a file in millimetres.
-        centre: where the origin of the file lies; None where it has no place yet.
-        orientation: R_AE of the axes of the file; those of the body A unless given.
+        centre: position of the file's origin; None for a mesh without a place.
+        orientation: R_AE of the axes of the file; the axes of the body A by default.
     """
 
     path: str
@@ -46,7 +46,7 @@ class Mesh(Placed):
     def __post_init__(self) -> None:
         path = given_path(self.path, "the path of a Mesh")
         if path.suffix.lower() not in KINDS:
-            raise ModelError(f"{shown(str(path))} is no mesh; give a file that ends with {', '.join(KINDS)}")
+            raise ModelError(f"{shown(str(path))} is not a mesh; give a file that ends with {', '.join(KINDS)}")
         given = self.scale if isinstance(self.scale, list | tuple) else (self.scale,) * 3
         factors = tuple(number(x, "the scale of a Mesh") for x in given)
         if len(factors) != 3 or 0.0 in factors:
@@ -58,7 +58,7 @@ class Mesh(Placed):
             require_points("a Mesh", self.centre)
 
     def placed(self, body: Body, at: Any, orientation: Any) -> Shape:
-        """This mesh with its origin, where it has no place, at one of the body.
+        """Return this mesh, with its origin at a point of the body if it has no place yet.
 
         Raises:
             ModelError: there is no such file.
@@ -68,13 +68,13 @@ class Mesh(Placed):
         return super().placed(body, at, orientation)
 
     def hull(self, corners: int | None = None) -> Polyhedron:
-        """Its convex hull, in the same place.
+        """Return the convex hull, in the same place.
 
         Args:
-            corners: at most so many, from 4 on, those that are farthest out; all of them unless given.
+            corners: largest number of corners, at least 4; the outermost ones are kept. All corners by default.
 
         Raises:
-            ModelError: trimesh is not installed, all is in one plane, ``corners`` is no such number.
+            ModelError: trimesh is not installed, all points are coplanar, or ``corners`` is not a valid number.
             ImportFileError: there is no such file, or it is damaged.
         """
         most = None if corners is None else whole(corners, "corners=", 4)
@@ -83,23 +83,23 @@ class Mesh(Placed):
             if most is not None:
                 points, _ = reduced(points, most)
             return Polyhedron(points, self.centre, self.orientation)
-        except ModelError:  # nothing else can be wrong with finite points
+        except ModelError:  # finite points can only fail because they are coplanar
             raise ModelError(
-                f"the mesh {self.path} is flat: its {len(points)} points lie in a plane, and have no hull that could "
-                "touch; give it a thickness, or let a thin kane.Box touch in its place"
+                f"the mesh {self.path} is flat: its {len(points)} points lie in a plane, so that it has no hull; give "
+                "it a thickness, or use a thin kane.Box for contacts"
             ) from None
 
     def departure(self, hull: Polyhedron) -> tuple[float, float]:
-        """How far it reaches out of one of its hulls, and how far inside of that its surface lies, at most [m].
+        """Return how far the mesh extends outside one of its hulls, and how far its surface lies inside that hull [m].
 
-        Out is the largest height of a corner above the plane of a face; inside is the largest distance of a point of
-        its triangles from the nearest face, corners, sides and all, to a hundredth of it.
+        The first is the largest height of a corner above the plane of a face. The second is the largest distance of a
+        point of the triangles from the nearest face, to a hundredth of it.
 
         Args:
-            hull: what ``hull()`` gave, with all corners or fewer.
+            hull: a result of ``hull()``, with all corners or fewer.
 
         Raises:
-            ModelError: ``hull`` is no Polyhedron.
+            ModelError: ``hull`` is not a Polyhedron.
             ImportFileError: there is no such file, or it is damaged.
         """
         require(hull, Polyhedron, "departure() takes a hull of the mesh, such as mesh.hull(corners=12)")
@@ -108,27 +108,27 @@ class Mesh(Placed):
 
     @cached_property
     def polyhedron(self) -> Polyhedron:
-        """What it is, if it is convex.
+        """The mesh as a Polyhedron, if it is convex.
 
         Raises:
-            ModelError: it is not, all is in one plane, trimesh is not installed.
+            ModelError: the mesh is not convex, all points are coplanar, or trimesh is not installed.
             ImportFileError: there is no such file, or it is damaged.
         """
         found = self.hull()
         _, inside = self.departure(found)
         if inside > SHALLOW * float(np.ptp(found.points, axis=0).max()):
             raise ModelError(
-                f"the mesh {self.path} is not convex: it is up to {inside:.3g} m inside its hull; let the hull touch "
-                "in its place, mesh.hull(), or several meshes that are convex"
+                f"the mesh {self.path} is not convex: its surface is up to {inside:.3g} m inside its hull; use "
+                "mesh.hull() for contacts, or several convex meshes"
             )
         return found
 
     @cached_property
     def _read(self) -> tuple[Any, Any]:
-        """Its points, scaled [m], and the three of each triangle."""
+        """Points, scaled [m], and the indices of the corners of each triangle."""
         points, faces = read_mesh(self.path)
         return points * self.scale, faces
 
     def parts(self) -> tuple[Part, ...]:
-        """The mesh."""
+        """Return the mesh as one part."""
         return (Part(self.path, self.scale, self.origin.position_in_body, self.orientation),)

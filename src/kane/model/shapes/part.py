@@ -1,4 +1,4 @@
-"""Parts: of what a shape looks like."""
+"""Parts of which the appearance of a shape is composed."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from typing import NamedTuple
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple
 
-# Forms: edges of length 1 about the centre; radius 1 about the centre; radius 1 and length 1 along z about the centre,
-# with ends, without, and as a thin ring; the square of edge 2 in the plane z = 0, which stands for a plane.
+# Forms, centred at the origin: box with edges of length 1; ball of radius 1; cylinder, tube (a cylinder without ends)
+# and thin ring of radius 1 and length 1 along z. The square in the plane z = 0 has edges of length 2 and represents a
+# plane.
 BOX, BALL, CYLINDER, TUBE, RING, SQUARE = "box", "ball", "cylinder", "tube", "ring", "square"
-# A size that says: as large as the scene.
+# Size of a part that extends over the whole scene.
 ENDLESS = 0.0
 
 
 class Solid(NamedTuple):
-    """A form of one's own: corners [m], and the corners of each triangle, counter-clockwise from outside."""
+    """User-defined form: corners [m], and the corners of each triangle, counter-clockwise from outside."""
 
     corners: tuple[tuple[float, ...], ...]
     faces: tuple[tuple[int, int, int], ...]
 
 
 class Part(NamedTuple):
-    """A form of unit size, stretched, turned and put into a body: p_B = position + R (size * r), r a point of the form.
+    """Form of unit size, scaled, rotated and moved: p_B = position + R (size * r) for each point r of the form.
 
     Attributes:
         form: one of the forms above, the path of a mesh, or a Solid.
-        size: factors along the axes of the form [m]; ENDLESS where it has no end.
+        size: factors along the axes of the form [m]; ENDLESS along an axis without end.
         position: p_B of its centre [m].
         orientation: R.
     """

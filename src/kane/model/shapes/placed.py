@@ -15,18 +15,18 @@ from kane.model.shapes.shape import Shape
 
 
 class Placed(Shape):
-    """A shape that may have a place yet or not.
+    """Shape that may be declared without a place, and placed later.
 
     Attributes:
-        centre: C, of a body A; None where it has no place yet.
-        orientation: R_AE of its axes; those of A unless given. A kane.Rotation, a matrix 3 x 3 or a quaternion.
+        centre: C, of a body A; None for a shape without a place.
+        orientation: R_AE of its axes; the axes of A by default. A kane.Rotation, a 3 x 3 matrix or a quaternion.
     """
 
     centre: Point | None
     orientation: Any
 
     def settle_orientation(self) -> None:
-        """Make a rotation of what was given; for ``__post_init__``."""
+        """Convert the given orientation to a Rotation; for ``__post_init__``."""
         whose = f"the orientation of a {type(self).__name__}"
         rotation = Rotation.identity() if self.orientation is None else Rotation.of(self.orientation, whose)
         object.__setattr__(self, "orientation", rotation)
@@ -37,7 +37,7 @@ class Placed(Shape):
         """The centre.
 
         Raises:
-            ModelError: it has none.
+            ModelError: the shape has no place.
         """
         if self.centre is None:
             raise ModelError(f"{shown(self)} has no place; give its centre, such as body.point()")
@@ -45,11 +45,11 @@ class Placed(Shape):
 
     @property
     def rotation(self) -> Rotation:
-        """R_AE."""
+        """Orientation R_AE."""
         return self.orientation
 
     def placed(self, body: Body, at: Any, orientation: Any) -> Shape:
-        """This shape with its centre, where it has none, at a place of the body."""
+        """Return this shape, with its centre at a point of the body if it has no place yet."""
         if self.centre is not None:
             return super().placed(body, at, orientation)
         axes = self.orientation if orientation is None else orientation
@@ -59,7 +59,7 @@ class Placed(Shape):
 
 @dataclass(frozen=True)
 class Lengths(Placed):
-    """Three lengths along three axes at right angles to each other.
+    """Shape with three lengths along orthogonal axes.
 
     Attributes:
         x, y, z: lengths [m], positive: numbers or expressions of parameters.

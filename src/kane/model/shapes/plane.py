@@ -1,4 +1,4 @@
-"""A plane, which ends a half space."""
+"""Plane that bounds a half space."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from kane.model.shapes.shape import Shape
 
 @dataclass(frozen=True)
 class Plane(Shape):
-    """The plane through a point of a body B, normal to a direction of B.
+    """Plane through a point of a body B, normal to a direction of B.
 
     Attributes:
         point: of B: of the ground, or of a body that moves.
-        normal: n, fixed in B; what rolls is on the side to which it points. Its length does not matter.
+        normal: n, fixed in B, towards the side on which features touch or roll. Its length does not matter.
     """
 
     point: Point
@@ -39,14 +39,14 @@ class Plane(Shape):
 
     @property
     def body(self) -> Body:
-        """B."""
+        """The body B."""
         return self.point.body
 
     @property
     def unit_normal(self) -> Direction:
-        """n, made of length 1."""
+        """Unit vector along n."""
         return self.body.direction(unit(self.normal))
 
     def parts(self) -> tuple[Part, ...]:
-        """A square as large as the scene."""
+        """Return a square as large as the scene."""
         return (Part(SQUARE, (ENDLESS,) * 3, self.point.position_in_body, upright(self.normal)),)

@@ -1,4 +1,4 @@
-"""A convex polyhedron."""
+"""Convex polyhedron."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from kane.model.shapes.placed import Placed
 
 @dataclass(frozen=True)
 class Polyhedron(Placed):
-    """The convex hull of points fixed in a body A.
+    """Convex hull of points fixed in a body A.
 
     Attributes:
-        points: numbers, a row (x, y, z) for each [m]; those within the hull of the others do not matter.
-        centre: of A, where they are measured from; None where it has no place yet.
-        orientation: R_AE of the axes along which they are measured; those of A unless given. A kane.Rotation, a matrix
-            3 x 3 or a quaternion.
+        points: numbers, one row (x, y, z) per point [m]; points inside the hull of the others have no effect.
+        centre: of A, origin of the points; None for a polyhedron without a place.
+        orientation: R_AE of the axes of the points; the axes of A by default. A kane.Rotation, a 3 x 3 matrix or a
+            quaternion.
     """
 
     points: Any
@@ -43,23 +43,23 @@ class Polyhedron(Placed):
                 f"the points of a Polyhedron are four or more rows of three finite numbers, not {shown(self.points)}"
             )
         object.__setattr__(self, "points", tuple(tuple(map(float, row)) for row in rows))
-        _ = self.hull  # refuses points in a plane
+        _ = self.hull  # raises if the points lie in a plane
 
     @cached_property
     def hull(self) -> Hull:
-        """Its corners, faces and edges, in numbers along its axes."""
+        """Corners, faces and edges, as numbers along the axes of the polyhedron."""
         return Hull.of(np.array(self.points))
 
     @property
     def corners(self) -> Iterator[tuple[str, Point]]:
-        """Its corners in their order, each with its name: "corner 1" and so on."""
+        """The corners in order, each with its name: "corner 1" and so on."""
         C = self.origin
         for k, corner in enumerate(self.hull.corners.tolist(), start=1):
             away = self.rotation.apply(tuple(corner))
             yield f"corner {k}", C.body.point(tuple(c + x for c, x in zip(C.position_in_body, away, strict=True)))
 
     def parts(self) -> tuple[Part, ...]:
-        """It is one form, of its own."""
+        """Return the polyhedron as one part."""
         corners = tuple(tuple(map(float, corner)) for corner in self.hull.corners)
         form = Solid(corners, self.hull.triangles)
         return (Part(form, (1.0, 1.0, 1.0), self.origin.position_in_body, self.rotation),)

@@ -1,4 +1,4 @@
-"""Rims: circles about an axle, which a disk can roll on from outside, or in a ring from inside."""
+"""Rims: circles about an axle. A disk rolls on a rim from outside, or in a ring from inside."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from kane.model.body import Direction, Point
 from kane.model.shapes.part import RING, Part
 from kane.model.shapes.shape import Shape
 
-# How long along the axle what has no thickness is shown, in radii.
+# Drawn thickness of a rim along its axle, in radii.
 THIN = 0.08
 
 
 @dataclass(frozen=True)
 class Rim(Shape):
-    """A circle about an axle, fixed in a body.
+    """Circle about an axle, fixed in a body.
 
     Attributes:
         centre: C, on the axle.
@@ -47,25 +47,25 @@ class Rim(Shape):
 
     @property
     def unit_axle(self) -> Direction:
-        """a, made of length 1."""
+        """Unit vector along a."""
         return self.axle.body.direction(unit(self.axle))
 
     def parts(self) -> tuple[Part, ...]:
-        """The circle."""
+        """Return the circle."""
         return (self.round(RING, THIN * self.radius),)
 
     def round(self, form: str, length: Scalar) -> Part:
-        """A round form about the axle."""
+        """Return a round part about the axle."""
         return Part(form, (self.radius, self.radius, length), self.centre.position_in_body, upright(self.axle))
 
     @property
     def curvature_radius(self) -> Scalar:
-        """The radius, negative where the rim is rolled on from inside."""
+        """Radius of curvature; negative for a rim on whose inside disks roll."""
         return self.radius
 
 
 class Ring(Rim):
-    """The inside of a ring, such as the ring gear of a planetary gear: a wheel rolls in it.
+    """Inside of a ring, such as the ring gear of a planetary gear; a wheel rolls in it.
 
     Attributes:
         centre: C, on the axle.
@@ -75,5 +75,5 @@ class Ring(Rim):
 
     @property
     def curvature_radius(self) -> Scalar:
-        """-r."""
+        """Radius of curvature, -r."""
         return -self.radius

@@ -1,4 +1,4 @@
-"""The contract of a shape."""
+"""Abstract class of all shapes."""
 
 from __future__ import annotations
 
@@ -12,34 +12,35 @@ from kane.model.shapes.part import Part
 
 
 class Shape(ABC):
-    """A surface fixed in a body.
+    """Surface fixed in a body.
 
-    A shape says where its surface is and checks what it is given. What happens between two shapes stands with what
-    makes it happen: the equations of rolling in ``constraints/rolling``, a file for each pair.
+    A shape describes its surface and checks its arguments. Laws for pairs of shapes are elsewhere: rolling in
+    ``constraints/rolling``, contact in ``contacts/pairs``.
     """
 
     @property
     @abstractmethod
     def origin(self) -> Point:
-        """The point of the body from which the surface is measured: a centre, or a point of a plane."""
+        """Point of the body from which the surface is measured: a centre, or a point of a plane."""
 
     @abstractmethod
     def parts(self) -> Sequence[Part]:
-        """What it looks like: forms of unit size, stretched, turned and put into the body."""
+        """Return the parts of which its appearance is composed."""
 
     def placed(self, body: Body, at: Any, orientation: Any) -> Shape:
-        """This shape in its place in a body; for ``Body.shape``.
+        """Return this shape with a place in a body; for ``Body.shape``.
 
         Args:
-            at, orientation: of what has no place of its own; None where nothing was given.
+            body: the body.
+            at, orientation: place of a shape without one; None if not given.
 
         Raises:
-            ModelError: it has a place, and that is in another body, or another is given.
+            ModelError: the shape has a place in another body, or has a place and a second one is given.
         """
         kind = type(self).__name__
         if self.origin.body is not body:
             raise ModelError(
-                f"this {kind} is in body {self.origin.body.name!r}, not in {body.name!r}; call its shape()"
+                f"this {kind} is in body {self.origin.body.name!r}, not in {body.name!r}; call shape() of its own body"
             )
         if at is not None or orientation is not None:
             raise ModelError(f"this {kind} has a place of its own; leave at= and orientation= out")

@@ -1,4 +1,4 @@
-"""A sphere."""
+"""Sphere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kane.model.shapes.shape import Shape
 
 @dataclass(frozen=True)
 class Sphere(Shape):
-    """A sphere fixed in a body A.
+    """Sphere fixed in a body A.
 
     Attributes:
         centre: C, of A.
@@ -34,5 +34,5 @@ class Sphere(Shape):
         return self.centre
 
     def parts(self) -> tuple[Part, ...]:
-        """A ball."""
+        """Return a ball."""
         return (Part(BALL, (self.radius,) * 3, self.centre.position_in_body, Rotation.identity()),)

@@ -1,4 +1,4 @@
-"""Meshes from files, read by trimesh (extra ``view``)."""
+"""Reading of meshes from files by trimesh (extra ``view``)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from kane.errors import ImportFileError, ModelError, pip_install
 from kane.files.source_file import read_source
 
-# As many triangles as pages and pictures can be made of.
+# Largest number of triangles of a mesh, so that pages and pictures stay usable.
 MOST_TRIANGLES = 1_000_000
-# What XML can do besides saying what it says: such files are refused before anything reads them.
+# XML constructs that can open files or expand without limit; a file with them is refused before any parser reads it.
 HOSTILE = (b"<!DOCTYPE", b"<!ENTITY")
 
 
@@ -22,13 +22,13 @@ Read = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
 def read_mesh(path: str) -> Read:
-    """Points of a mesh (n, 3), as long as the file has them, and the three of each triangle (m, 3).
+    """Return the points of a mesh (n, 3) in the units of the file, and the corners of each triangle (m, 3).
 
-    No other file is opened, whatever it refers to.
+    No other file is opened, even if the mesh refers to one.
 
     Raises:
         ModelError: trimesh is not installed.
-        ImportFileError: there is no such file, or it is malformed, empty or too large.
+        ImportFileError: the file is missing, malformed, empty or too large.
     """
     try:
         import trimesh
@@ -39,7 +39,7 @@ def read_mesh(path: str) -> Read:
     if kind == "dae" and any(word in data.replace(b"\0", b"").upper() for word in HOSTILE):
         raise ImportFileError(f"{path} has a document type or entities, which no mesh needs; write it without them")
     try:
-        # Of bytes, trimesh knows no folder in which it could look for what they refer to.
+        # Trimesh gets bytes and no folder, so that it cannot open files to which the mesh refers.
         found = trimesh.load_mesh(BytesIO(data), file_type=kind, process=False)
         points, faces = np.asarray(found.vertices, float), np.asarray(found.faces, np.int64)
         if kind == "dae" and not len(faces):
@@ -47,20 +47,20 @@ def read_mesh(path: str) -> Read:
         sound = (
             points.ndim == 2 and faces.ndim == 2 and np.isfinite(points).all() and faces.max(initial=0) < len(points)
         )
-    except Exception as error:  # trimesh raises whatever a damaged file makes it
+    except Exception as error:  # a damaged file can raise any exception in trimesh
         reason = str(error) or type(error).__name__
         raise ImportFileError(f"{path} cannot be read as a mesh: {reason}; correct it, or take it out") from error
     if not faces.size:
         raise ImportFileError(f"{path} has no triangles; give the file of a mesh, or take it out")
     if not sound or not 0 < len(faces) <= MOST_TRIANGLES:
-        what = f"{len(faces)} triangles" if sound else "corners that are no numbers"
+        what = f"{len(faces)} triangles" if sound else "corners that are not numbers"
         raise ImportFileError(f"{path} has {what}; give a mesh of 1 to {MOST_TRIANGLES} triangles")
     return points, faces
 
 
 def _nothing(path: str) -> Read:
-    """What is drawn of a scene whose geometry hangs on references that lead nowhere, such as a missing texture."""
+    """Warn, and return one degenerate triangle, for a scene whose geometry depends on missing references."""
     warnings.warn(
-        f"{path} has nothing that can be drawn: what it refers to is not in it; it is not shown", stacklevel=2
+        f"{path} has no geometry that can be drawn, because its references are missing; it is not shown", stacklevel=2
     )
     return np.zeros((1, 3)), np.zeros((1, 3), np.int64)

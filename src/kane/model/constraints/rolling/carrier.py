@@ -1,4 +1,4 @@
-"""What carries a wheel: its axle does not feel the wheel turn."""
+"""Points and directions of a wheel, expressed in the body that carries it, where the wheel's own angle is absent."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from kane.model.connection import Connection
 
 
 def carried(P: Point, d: Direction) -> tuple[Point, Direction]:
-    """A point and a direction of one body, in the body nearest to the ground in which both are fixed.
+    """Return a point and a direction of a body, as fixed in the body nearest to the ground in which both are fixed.
 
-    By the joints declared so far. What is said there of the axle of a wheel is free of the angle through which the
-    wheel has turned, and so shorter.
+    Only joints that are already declared count. Expressions of a wheel's axle in its carrier do not contain the angle
+    of the wheel, and are therefore shorter.
     """
     joints = {c.child: c for c in P.body.model.connections}
     while P.body in joints:
@@ -48,7 +48,7 @@ def _nearest_ground(d: Direction) -> Direction:
 
 
 def in_child(c: Connection, p_PP: Triple) -> Point | None:
-    """The point of the child of a joint that is where a point of the parent is, whatever the joint does; or None."""
+    """Return the point of a joint's child that always coincides with a point of the parent, or None."""
     still = [c.child.model.arena.zero] * c.joint.nu
     motion = c.joint.motion(c.coordinates, still)
     p_F = c.R_PF.apply_inverse(tuple(x - y for x, y in zip(p_PP, c.p_PF, strict=True)))
@@ -62,7 +62,7 @@ def _moves(given: Iterable[Scalar]) -> bool:
 
 
 def _in_parent(c: Connection, p_CP: Triple, d_C: Triple) -> tuple[Triple, Triple]:
-    """p_PoP_P = p_PF + R_PF (p_FM + R_FM R_CM^T (p_CP - p_CM)) and d_P = R_PF R_FM R_CM^T d_C."""
+    """Return p_PoP_P = p_PF + R_PF (p_FM + R_FM R_CM^T (p_CP - p_CM)) and d_P = R_PF R_FM R_CM^T d_C."""
     still = [c.child.model.arena.zero] * c.joint.nu
     motion = c.joint.motion(c.coordinates, still)
     p_M = c.R_CM.apply_inverse(tuple(x - y for x, y in zip(p_CP, c.p_CM, strict=True)))

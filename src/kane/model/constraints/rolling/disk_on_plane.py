@@ -1,4 +1,4 @@
-"""A thin disk that rolls on a plane."""
+"""Rolling of a thin disk on a plane."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from kane.model.constraints.relative import angular_velocity_in, dot, numbers, p
 from kane.model.constraints.rolling.carrier import carried, kept_lean
 from kane.model.shapes import Disk, Plane
 
-# Largest 1 - |a . n| of a flat disk.
+# A disk counts as flat if 1 - |a . n| is at most this.
 ROUNDING = 1e-12
 
 
 def disk_on_plane(disk: Disk, plane: Plane) -> Sequence[Row]:
-    """A disk of body A with centre C on a plane of body B; it may tilt.
+    """Return the equations of a disk of body A with centre C on a plane of body B; the disk may tilt.
 
-    With a the axle, n the normal, s = |a x n| the sine of the tilt (1 upright), h = a x n / s the heading and l = n x h
-    the direction across, the velocity of the disk's lowest point vanishes:
+    Let a be the axle, n the normal, and s = |a x n| the sine of the tilt (1 for an upright disk). The heading is
+    h = a x n / s, the direction across it l = n x h. The velocity of the disk's lowest point vanishes:
 
         no slip   v_BC . h - r w_BA . a = 0
         no skid   v_BC . l + r s w_BA . h = 0
         touch     p_PC . n - r s = 0, and its rate v_BC . n + r (a . n) w_BA . h = 0
 
-    Across and upright make one along the axle, a = s l + (a . n) n, whose measure numbers are fixed, and one upright in
-    the plane of the wheel, along which the lowest point has no velocity but that of C. Where speeds are eliminated "no
-    skid" is v_BC . a + r w_BA . h = 0, and "touch" v_BC . (n - (a . n) a) = 0.
+    For the elimination of speeds the last two are combined along the axle, a = s l + (a . n) n, which has constant
+    measure numbers, and along n - (a . n) a, in the plane of the wheel. There "no skid" is v_BC . a + r w_BA . h = 0
+    and "touch" is v_BC . (n - (a . n) a) = 0.
 
     A disk that lies flat, s = 0, has no lowest point: the equations are singular there.
 

@@ -1,4 +1,4 @@
-"""A thin disk that rolls on another disk, or inside a ring."""
+"""Rolling of a thin disk on another disk, or inside a ring."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from kane.model.shapes.rim import Rim
 
 
 def disk_on_rim(disk: Disk, rim: Rim) -> Sequence[Row]:
-    """A disk of body A on a rim of body B.
+    """Return the equations of a disk of body A on a rim of body B.
 
-    Its axle a is parallel to that of the rim, and both lie in one plane, which the joints or other constraints see to.
-    With d = r_A + r_B (r_A - r_B in a ring), c from the centre of B to that of A and t = a x c / d:
+    Its axle a must be parallel to the axle of the rim, and both must be in one plane; joints or other constraints
+    ensure this. With d = r_A + r_B (r_A - r_B in a ring), c from the centre of B to the centre of A and t = a x c / d:
 
         no slip   (v_A - v_B) . t - r_A w_NA . a - r_B w_NB . a = 0       (+ r_B in a ring)
         touch     (c . c - d^2) / (2 d) = 0, and its rate c . (v_A - v_B) / d = 0
@@ -38,7 +38,7 @@ def disk_on_rim(disk: Disk, rim: Rim) -> Sequence[Row]:
 
 
 def _centres_apart(disk: Disk, rim: Rim) -> Scalar:
-    """d = r_A + r_B, or r_A - r_B in a ring, which is negative."""
+    """Return d = r_A + r_B, or r_A - r_B in a ring, which is negative."""
     A, B, d = disk.centre.body, rim.centre.body, disk.radius + rim.curvature_radius
     r, bend = (at_defaults(A.model, x) for x in (disk.radius, rim.curvature_radius))
     if not (r + bend) * bend > 0.0:

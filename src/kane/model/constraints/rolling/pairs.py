@@ -1,4 +1,4 @@
-"""Which shapes roll on which, and the equations of each pair."""
+"""Pairs of shapes that roll on each other, and the equations of each pair."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from kane.model.constraints.rolling.sphere_on_plane import sphere_on_plane
 from kane.model.shapes import Disk, Plane, Shape, Sphere
 from kane.model.shapes.rim import Rim
 
-# What rolls, on what: the rows are motion constraints along the surface, and one called "touch", whose configuration
-# residual is the gap [m].
+# Equations by classes of roller and surface: motion constraints along the surface, and one row "touch" whose
+# configuration residual is the gap [m].
 PAIRS: dict[tuple[type[Shape], type[Shape]], Callable[[Any, Any], Sequence[Row]]] = {
     (Sphere, Plane): sphere_on_plane,
     (Disk, Plane): disk_on_plane,
@@ -25,10 +25,10 @@ SURFACES = tuple(dict.fromkeys(surface for _, surface in PAIRS))
 
 
 def rolling_rows(roller: Shape, surface: Shape) -> Sequence[Row]:
-    """The equations of a shape that rolls on another.
+    """Return the equations of a shape that rolls on another.
 
     Raises:
-        ModelError: the one cannot roll on the other.
+        ModelError: there are no equations for this pair.
     """
     for (rolls, on), rows in PAIRS.items():
         if isinstance(roller, rolls) and isinstance(surface, on):

@@ -1,4 +1,4 @@
-"""Contact of a round shape with a surface: rolling, and sliding."""
+"""Permanent contact of a round shape with a surface: rolling and sliding."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from kane.model.shapes import Shape
 class Touching(Constraint):
     """A disk or sphere in contact with a plane, or a disk with another disk or a ring.
 
-    That they touch when the motion starts is not checked here: ``assemble`` moves them together. Where no coordinate
-    can do so, as with an axle held at another height than the radius, ``formulate`` or ``assemble`` says that the
-    constraint cannot hold; where they touch whatever the motion, the equation is found redundant.
+    Contact at the start is not checked here; ``assemble`` closes the gap. If no coordinate can close it, for example
+    because the axle has another height than the radius, ``formulate`` or ``assemble`` raises an error. If the shapes
+    touch in every configuration, the equation is redundant.
 
     Attributes:
         roller: ``kane.Disk(centre, axle, radius)`` or ``kane.Sphere(centre, radius)``.
@@ -31,25 +31,28 @@ class Touching(Constraint):
     def __post_init__(self) -> None:
         kind = type(self).__name__
         if not isinstance(self.roller, ROLLERS):
-            raise ModelError(f"a {kind} is of a kane.Disk or kane.Sphere, not of {shown(self.roller)}")
+            raise ModelError(f"the roller of a {kind} is a kane.Disk or kane.Sphere, not {shown(self.roller)}")
         if not isinstance(self.surface, SURFACES):
             raise ModelError(f"a {kind} is on a kane.Plane, kane.Disk or kane.Ring, not on {shown(self.surface)}")
         require_two_bodies(f"a {kind}", self.roller.origin.body, self.surface.origin.body)
-        self.rows()  # refuses a pair that cannot be in contact
+        self.rows()  # raises if the pair cannot be in contact
 
     @property
     def title(self) -> str:
-        """What is on what."""
+        """Name of the constraint, with both bodies."""
         return f"{type(self).__name__.lower()} of {self.roller.origin.body.name} on {self.surface.origin.body.name}"
 
 
 class Rolling(Touching):
-    """Rolling without slip: the material points in contact have one velocity. Nonholonomic in general.
+    """Rolling without slip: the material points in contact have equal velocities. Nonholonomic in general.
 
-    The rows of a sphere on a plane are "no slip 1", "no slip 2" and "touch"; of a disk on a plane "no slip" along its
-    heading, "no skid" across it, and "touch"; of a disk on a disk or in a ring "no slip" and "touch". Their equations
-    are in docs/notation.md, and in a file for each pair beside this one. A disk that lies flat has no lowest point:
-    its equations are singular there.
+    The rows depend on the pair; docs/notation.md has their equations:
+
+    * sphere on a plane: "no slip 1", "no slip 2" and "touch";
+    * disk on a plane: "no slip" along its heading, "no skid" across it, and "touch";
+    * disk on a disk or in a ring: "no slip" and "touch".
+
+    The equations of a disk that lies flat are singular, because it has no lowest point.
 
     Attributes:
         roller: ``kane.Disk(centre, axle, radius)`` or ``kane.Sphere(centre, radius)``.
@@ -57,12 +60,12 @@ class Rolling(Touching):
     """
 
     def rows(self) -> Sequence[Row]:
-        """Equations along the surface, and "touch"."""
+        """Return the equations along the surface, and "touch"."""
         return rolling_rows(self.roller, self.surface)
 
 
 class Sliding(Touching):
-    """Contact that leaves slip free: of the equations of ``kane.Rolling`` the one called "touch".
+    """Contact with free slip: only the equation "touch" of ``kane.Rolling``.
 
     Attributes:
         roller: ``kane.Disk(centre, axle, radius)`` or ``kane.Sphere(centre, radius)``.
@@ -70,6 +73,6 @@ class Sliding(Touching):
     """
 
     def rows(self) -> Sequence[Row]:
-        """One equation, which has to say all by itself."""
+        """Return "touch" without its alternative, which is equivalent only together with the other rows."""
         rows = rolling_rows(self.roller, self.surface)
         return [replace(row, instead=None) for row in rows if row.configuration is not None]

@@ -1,4 +1,4 @@
-"""A sphere that rolls on a plane."""
+"""Rolling of a sphere on a plane."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kane.model.shapes import Plane, Sphere
 
 
 def sphere_on_plane(sphere: Sphere, plane: Plane) -> Sequence[Row]:
-    """(v_BC - r w_BA x n) . t = 0 for two directions t of the plane; p_PC . n = r."""
+    """Return (v_BC - r w_BA x n) . t = 0 for two directions t of the plane, and p_PC . n = r."""
     B, C, n = plane.body, sphere.centre, plane.unit_normal.components
     v, w = velocity_in(B, plane.point, C, B), angular_velocity_in(B, C.body, B)
     slip = difference(v, tuple(sphere.radius * x for x in cross(w, n)))

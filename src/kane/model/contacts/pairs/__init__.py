@@ -1,4 +1,4 @@
-"""Which features touch which surfaces, and where: the geometry of contacts."""
+"""Contact geometry: which features touch which surfaces, and where."""
 
 from kane.model.contacts.pairs.pairs import touches
 

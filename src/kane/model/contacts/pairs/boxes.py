@@ -1,12 +1,12 @@
-"""Boxes on boxes: corners of the one on a face of the other, and edges across edges.
+"""Boxes on boxes: corners of one box on a face of the other, and edges across edges.
 
-What touches is found by the axes along which two boxes may be apart: the normals of their faces and the cross products
-of their edges. Along an axis n from the one to the other they are apart by
+Contact points follow from the separating axes of two boxes: the normals of their faces and the cross products of their
+edges. Along an axis n from one box to the other the separation is
 
     p . n - sum h |b . n| - sum H |B . n|
 
-with p the line between the centres, h, H half the edges and b, B their directions; the greatest of these is positive as
-long as the boxes do not touch, and says which features are next to each other.
+Here p is the vector between the centres; h and H are half the edge lengths, b and B the edge directions. The largest
+separation is positive as long as the boxes do not touch. Its axis determines the features that are nearest.
 
 Source: Gottschalk, Lin & Manocha, OBBTree, Proc. SIGGRAPH 1996, section 5.
 """
@@ -26,10 +26,9 @@ from kane.model.contacts.pairs.on_round import scaled
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Box
 
-# m: so far beside a face a corner still lies on it, and so far within its ends an edge crosses another one, so that the
-# corners and edges of boxes that stand flush are not on and off by rounding.
+# Tolerance at the limits of faces and edges [m]. It keeps contacts of flush boxes from switching by rounding.
 FLUSH = 1e-9
-# Edges at a smaller angle have no cross product [rad^2]; what does not count is so far off [m].
+# Squared sine below which edges count as parallel [rad^2]. Distance assigned to features that do not count [m].
 PARALLEL, FAR = 1e-10, 1e3
 AXES = range(3)
 SIGNS = (1.0, -1.0)
@@ -37,24 +36,24 @@ SIGNS = (1.0, -1.0)
 
 @dataclass(frozen=True)
 class _Sides:
-    """A box along the axes of a body E: its centre, directions of its edges and half their lengths."""
+    """Box along the axes of a body E: its centre, directions of its edges and half their lengths."""
 
     centre: Triple
     edges: tuple[Triple, ...]
     halves: tuple[Scalar, ...]
 
     def reach(self, n: Triple) -> Scalar:
-        """How far it reaches along n from its centre."""
+        """Return the largest extent along n from its centre."""
         return sum(h * absolute(dot(b, n)) for h, b in zip(self.halves, self.edges, strict=True))
 
     def point(self, along: Sequence[Scalar]) -> Triple:
-        """Centre + sum of half edges, each by its share."""
+        """Return centre + sum of half edges, each times its factor."""
         parts = [scaled(s * h, b) for s, h, b in zip(along, self.halves, self.edges, strict=True)]
         return _sum(self.centre, *parts)
 
 
 def box_on_box(box: Box, surface: Box) -> Sequence[Touch]:
-    """Four corners of each on the face of the other that is nearest, and edges of each across those of the other."""
+    """Return four corners of each box on the nearest face of the other, and edges across edges."""
     pair = _Pair(box, surface)
     return [*pair.corners_on_faces(), *pair.edges_across()]
 
@@ -75,16 +74,16 @@ class _Pair:
         self.apart = reduce(maximum, [self.on_surface[1], self.on_feature[1], *(s for _, s in self.crossed.values())])
 
     def outwards(self, n: Triple) -> Triple:
-        """n or -n, which points from the surface to the feature."""
+        """Return n or -n: the one that points from the surface to the feature."""
         way = select(dot(n, self.a.centre) < 0.0, -1.0, 1.0)
         return scaled(way, n)
 
     def separation(self, n: Triple) -> Scalar:
-        """How far the boxes are apart along n."""
+        """Return the separation of the boxes along n."""
         return absolute(dot(n, self.a.centre)) - self.a.reach(n) - self.b.reach(n)
 
     def _across(self, i: int, j: int) -> tuple[Triple, Scalar] | None:
-        """The unit vector across edges i of the feature and j of the surface, and how far they are apart along it."""
+        """Return the unit normal of edges i of the feature and j of the surface, and the separation along it."""
         n = cross(self.a.edges[i], self.b.edges[j])
         if all(is_zero(x) for x in n):
             return None
@@ -94,11 +93,11 @@ class _Pair:
         return unit, select(square < PARALLEL, -FAR, self.separation(unit))
 
     def _facing(self, sides: _Sides) -> tuple[tuple[Scalar, ...], Scalar]:
-        """Which face is towards the other box, as shares that are one or zero; how far that is apart."""
+        """Return one-hot weights of the face that is towards the other box, and the separation along its normal."""
         return _greatest([self.separation(b) for b in sides.edges])
 
     def touch(self, name: str, place: Triple, n: Triple, first: Triple, reach: tuple[Scalar, Scalar]) -> Touch:
-        """One candidate: the place, the normal, the first tangent; the gap there, and how far it is beyond its ends."""
+        """Return a touch from place, normal, first tangent, and ``reach`` = (gap, overshoot beyond the limits)."""
         gap, beyond = reach
         left = maximum(maximum(beyond, self.apart - gap - FLUSH), 0.0)
         arm = _sum(place, scaled(-1.0, self.a.centre))
@@ -106,7 +105,7 @@ class _Pair:
         return Touch(name, C.body, C, O, self.E, gap + 2 * left, n, arm, first=first, beyond=beyond)
 
     def corners_on_faces(self) -> Sequence[Touch]:
-        """Of the feature on the surface, then of the surface on the feature."""
+        """Return corners of the feature on the surface, then corners of the surface on the feature."""
         made = []
         for name, tips, sides, facing in (
             ("corner", self.a, self.b, self.on_surface[0]),
@@ -125,7 +124,7 @@ class _Pair:
         return made
 
     def edges_across(self) -> Sequence[Touch]:
-        """Two edges of each box for each pair of directions, those at either side of the face that is nearest."""
+        """Return two edges of each box for each pair of directions, one on either side of the nearest face."""
         made = []
         for (i, j), (n, _) in self.crossed.items():
             a, b = self.a.edges[i], self.b.edges[j]
@@ -147,7 +146,7 @@ _SIGN = {1.0: "+", -1.0: "-"}
 
 
 def _greatest(values: Sequence[Scalar]) -> tuple[tuple[Scalar, ...], Scalar]:
-    """Shares that are one for the greatest of three values and zero for the others; that value."""
+    """Return one-hot weights of the greatest of three values, and this value."""
     x, y, z = values
     first = select(x < maximum(y, z), 0.0, 1.0)
     second = select(y < z, 0.0, 1.0 - first)
@@ -155,10 +154,10 @@ def _greatest(values: Sequence[Scalar]) -> tuple[tuple[Scalar, ...], Scalar]:
 
 
 def _corners(tips: _Sides, n: Triple) -> Iterable[Triple]:
-    """The four corners of the face that looks along n most.
+    """Yield the four corners of the face whose normal is nearest to n.
 
-    Corners that are opposite to each other share a number, so that each face has every number once, and a corner keeps
-    its own when a neighbouring face takes over.
+    Opposite corners of the box share a number. Each face therefore has every number once, and a corner keeps its number
+    when a neighbouring face becomes the nearest.
     """
     along = [dot(b, n) for b in tips.edges]
     most, _ = _greatest([absolute(x) for x in along])
@@ -169,10 +168,10 @@ def _corners(tips: _Sides, n: Triple) -> Iterable[Triple]:
 
 
 def _edge(sides: _Sides, i: int, n: Triple, parity: float) -> Triple:
-    """The middle of one of the edges i of the face that looks along n most.
+    """Return the midpoint of one of the edges i of the face whose normal is nearest to n.
 
-    Of the four edges with one direction those whose signs have one product are opposite to each other: each face has
-    one of either product, and an edge keeps its own when the neighbouring face takes over.
+    Among the four parallel edges, two opposite edges have the same parity (product of signs). Each face has one edge of
+    either parity, and an edge keeps its parity when the neighbouring face becomes the nearest.
     """
     k, m = (i + 1) % 3, (i + 2) % 3
     along = {axis: dot(sides.edges[axis], n) for axis in (k, m)}

@@ -1,7 +1,7 @@
-"""Capsules on boxes and convex polyhedra: their ends, their line across edges, and corners beside their line.
+"""Capsules on boxes and convex polyhedra: ends, axis across edges, and corners beside the axis.
 
-Whatever of these is nearest is as far off as the two are. A capsule that lies on a face is held at its ends, or where
-it crosses the edges of the face; one that lies along an edge at its ends or at those of the edge.
+The smallest distance of these features is the distance of the shapes. A capsule on a face is supported at its ends, or
+where it crosses edges of the face. A capsule along an edge is supported at its ends or at the ends of the edge.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from kane.model.shapes import Box, Capsule, Polyhedron, Sphere
 
 
 def capsule_on_solid(capsule: Capsule, surface: Box | Polyhedron) -> Sequence[Touch]:
-    """The ends, as spheres; then the nearest of each class of corners and of edges, of which no face has two.
+    """Return the ends as spheres, then the nearest of each class of corners and edges that share no face.
 
     Raises:
-        ModelError: a box has sides that are no numbers.
+        ModelError: the sides of a box are not numbers.
     """
     ends = []
     for name, C in capsule.ends:
@@ -36,7 +36,7 @@ def capsule_on_solid(capsule: Capsule, surface: Box | Polyhedron) -> Sequence[To
 
 
 class _Near(NamedTuple):
-    """A place of the line, S + s d, the way to it from the surface, and how far beyond an end that is."""
+    """Point S + s d of the axis, the vector to it from the surface, and how far it is beyond the end of a feature."""
 
     s: Scalar
     away: Triple
@@ -44,17 +44,17 @@ class _Near(NamedTuple):
 
     @property
     def distance(self) -> Scalar:
-        """Of lines that meet it is no number that rates could be found of: what is beyond its ends may do so."""
+        """Distance, with a lower limit because its rate is infinite at zero; only lines beyond their ends intersect."""
         return sqrt(maximum(dot(self.away, self.away), NO_LENGTH))
 
     @property
     def far(self) -> Scalar:
-        """The distance, more where it is beyond."""
+        """Distance, increased beyond the ends so that features that do not count are not the nearest."""
         return self.distance + 2 * maximum(self.beyond, 0.0)
 
 
 class _AxisOfCapsule:
-    """The line S + s d of a capsule, s from 0 to 1, along the axes of the surface."""
+    """Axis S + s d of a capsule, s from 0 to 1, along the axes of the surface."""
 
     def __init__(self, capsule: Capsule, surface: Polyhedron) -> None:
         self.capsule, self.surface, self.hull = capsule, surface, surface.hull
@@ -65,14 +65,14 @@ class _AxisOfCapsule:
         self.dd = dot(own, own)
 
     def corners(self) -> Iterator[Touch]:
-        """Corners beside the line."""
+        """Yield corners beside the axis."""
         for k, members in enumerate(self.hull.corner_classes, start=1):
             corners = self.hull.corners[members].tolist()
             number, _ = least([self._beside(corner).far for corner in corners])
             yield self._touch(f"surface's corner {k}", self._beside(row_of(number, corners)))
 
     def edges(self) -> Iterator[Touch]:
-        """Edges that the line crosses."""
+        """Yield edges that the axis crosses."""
         for k, members in enumerate(self.hull.edge_classes, start=1):
             ends = [[self.hull.corners[end].tolist() for end in self.hull.edges[i].corners] for i in members]
             number, _ = least([self._across(*edge).far for edge in ends])
@@ -84,7 +84,7 @@ class _AxisOfCapsule:
         return _Near(s, difference(self._at(s), corner), outside(s, self.dd) + FLUSH)
 
     def _across(self, a: Triple, b: Triple) -> _Near:
-        """The nearest places of the line and of that through two corners."""
+        """Return the nearest points of the axis and of the line through two corners."""
         e, away = difference(b, a), difference(self.start, a)
         c, ee = cross(self.d, e), dot(e, e)
         square = maximum(dot(c, c), PARALLEL * self.dd * ee)
@@ -105,6 +105,6 @@ class _AxisOfCapsule:
         return Touch(name, S.body, S, O, O.body, near.far - r, n, arm, first=first, beyond=near.beyond)
 
     def _along(self, n: Triple) -> Triple:
-        """A tangent along the line: it is at a right angle to the normal wherever this counts."""
+        """Return the tangent along the axis; contacts that count have the axis normal to n."""
         rest = difference(self.d, scaled(dot(self.d, n), n))
         return scaled(1.0 / sqrt(maximum(dot(rest, rest), NO_LENGTH)), rest)

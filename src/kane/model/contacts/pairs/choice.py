@@ -1,6 +1,6 @@
-"""Features chosen by number while a run goes on: which corner, face or edge it is, and what is known of it.
+"""Selection of features by number during a run: the nearest corner, face or edge, and its constants.
 
-A choice is piecewise constant, and so is all that is looked up by it: rates of contacts are those of one feature.
+A selected number and all values looked up by it are piecewise constant, so that rates belong to one feature.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kane.geometry.scalars import Triple
 
 
 def least(values: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
-    """The number of the least of some values, the first where several are, and that value."""
+    """Return the index of the smallest value, the first if several are equal, and the value."""
     number, best = 0.0, values[0]
     for k, value in enumerate(values[1:], start=1):
         number, best = select(value < best, float(k), number), minimum(best, value)
@@ -23,10 +23,10 @@ def least(values: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
 
 
 def looked_up(number: Scalar, values: Sequence[float]) -> Scalar:
-    """values[number]."""
+    """Return values[number]."""
     return spline(number, PiecewiseCubic.steps(values)) if isinstance(number, Expr) else values[int(number)]
 
 
 def row_of(number: Scalar, rows: Sequence[Sequence[float]]) -> Triple:
-    """rows[number]."""
+    """Return rows[number]."""
     return tuple(looked_up(number, column) for column in zip(*rows, strict=True))

@@ -1,14 +1,14 @@
-"""Ellipsoids, and disks, which are flat ones, on spheres and cylinders: their nearest points, found by iteration.
+"""Nearest points of ellipsoids, and of disks as flat ellipsoids, to spheres and cylinders, by iteration.
 
-An ellipsoid is where x . G^-1 x <= 1; G = R diag(a^2, b^2, c^2) R^T for semi-axes a, b, c, and r^2 (1 - a a^T) for a
-disk with axle a. Its nearest point to a point x outside is y with x - y = l G^-1 y, l > 0:
+An ellipsoid is the set x . G^-1 x <= 1. For semi-axes a, b, c, G = R diag(a^2, b^2, c^2) R^T. For a disk with axle a,
+G = r^2 (1 - a a^T). Its nearest point y to a point x outside satisfies x - y = l G^-1 y, l > 0:
 
     z = (G + l 1)^-1 x,  y = G z,  z . G z = 1
 
-The normal of the surface there is along z. For a cylinder G is projected along its axis.
+The normal of the surface at y is along z. For a cylinder G is projected along its axis.
 
-Source: Eberly, Distance from a point to an ellipse, an ellipse or a hyperellipsoid, 2013; the iteration is that of More
-and Sorensen, SIAM J. Sci. Stat. Comput. 4 (1983) 553: 1 / sqrt(z . G z) is nearly a straight line in l.
+Source: Eberly, Distance from a point to an ellipse, an ellipse or a hyperellipsoid, 2013. The iteration is from More
+and Sorensen, SIAM J. Sci. Stat. Comput. 4 (1983) 553: 1 / sqrt(z . G z) is nearly linear in l.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from kane.model.contacts.pairs.on_round import Round, length_and_direction, proj
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Cylinder, Disk, Ellipsoid
 
-# Steps of Newton's method, from below: enough for semi-axes that differ by a factor of ten, in a test.
+# Newton steps from below; a test shows that they are enough for semi-axes that differ by a factor of ten.
 STEPS = 7
 
 
 def ellipsoid_on_round(ellipsoid: Ellipsoid, surface: Round) -> Sequence[Touch]:
-    """gap = p_OC . n - sqrt(n . G n) - R at the normal n of the nearest point."""
+    """Return gap = p_OC . n - sqrt(n . G n) - R at the normal n of the nearest point."""
     C, R = ellipsoid.origin, ellipsoid.rotation
     xx, yy, zz = (a * a for a in ellipsoid.semi_axes)
     six = R.rotate_symmetric((xx, yy, zz, 0.0, 0.0, 0.0))
@@ -38,8 +38,10 @@ def ellipsoid_on_round(ellipsoid: Ellipsoid, surface: Round) -> Sequence[Touch]:
 
 
 def disk_on_cylinder(disk: Disk, cylinder: Cylinder) -> Sequence[Touch]:
-    """The same for a flat ellipsoid. One whose axle crosses that of the cylinder at a right angle may touch it with its
-    face, along a line, and has no nearest point then.
+    """Return the touch of a disk as a flat ellipsoid.
+
+    There is no unique nearest point if the disk's axle crosses the cylinder's axis at a right angle, because the face
+    may then touch along a line.
     """
     C, axle = carried(disk.centre, disk.unit_axle)
     a, area = axle.components, disk.radius * disk.radius
@@ -55,7 +57,7 @@ def _touch(A: Body, C: Point, surface: Round, G: Matrix) -> Touch:
     if isinstance(surface, Cylinder):
         columns = tuple(project(tuple(project(row)[i] for row in G)) for i in range(3))
         k = numbers(surface.unit_axle, E)
-        # Along the axis, where nothing is looked for, it may have any thickness but none.
+        # The thickness along the axis has no effect on the result, but it must not be zero.
         shadow = tuple(
             tuple(columns[j][i] + surface.radius * surface.radius * k[i] * k[j] for j in range(3)) for i in range(3)
         )
@@ -67,9 +69,9 @@ def _touch(A: Body, C: Point, surface: Round, G: Matrix) -> Touch:
 
 
 def _towards(G: Matrix, x: Triple) -> Triple:
-    """z, along the normal of the ellipsoid at its nearest point to x.
+    """Return z, along the normal of the ellipsoid at its nearest point to x.
 
-    f(l) = z . G z falls with l, and 1 / sqrt(f) is concave: Newton's method goes up to the root from below it.
+    f(l) = z . G z decreases with l, and 1 / sqrt(f) is concave, so that Newton's method approaches the root from below.
     """
     Gx = tuple(dot(row, x) for row in G)
     trace = G[0][0] + G[1][1] + G[2][2]
@@ -85,7 +87,7 @@ def _towards(G: Matrix, x: Triple) -> Triple:
 
 
 def _solve(G: Matrix, level: Scalar, b: Triple) -> Triple:
-    """(G + level 1)^-1 b by Cramer's rule; G is symmetric."""
+    """Return (G + level 1)^-1 b by Cramer's rule; G is symmetric."""
     rows = [tuple(G[i][j] + level if i == j else G[i][j] for j in range(3)) for i in range(3)]
     minors = (cross(rows[1], rows[2]), cross(rows[2], rows[0]), cross(rows[0], rows[1]))
     determinant = dot(rows[0], minors[0])

@@ -1,7 +1,7 @@
-"""Features on a capsule, and capsules on cylinders: ends on lines, and a line across another one.
+"""Features on a capsule, and capsules on cylinders: ends on lines, and a line across another line.
 
-Capsules that cross touch at one place, where the common perpendicular of their lines is. Capsules that are parallel
-touch along a length, at whose two ends they are held: an end of the one on the other, like a capsule on a plane.
+Crossing capsules touch at one place, on the common perpendicular of their axes. Parallel capsules touch along a length
+and are supported at its two ends: an end of one on the other, like a capsule on a plane.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from kane.model.contacts.pairs.on_round import NO_LENGTH, length_and_direction, 
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Capsule, Cylinder, Sphere
 
-# m: what is within its ends by less counts as an end, so that capsules that lie flush are not on and off by rounding.
+# Tolerance at the ends of lines [m]. It keeps contacts of flush capsules from switching by rounding.
 FLUSH = 1e-9
-# Lines at a smaller angle have no common perpendicular [rad^2]; how far off it counts then, by what is left [m/rad].
+# Squared sine below which lines count as parallel [rad^2], its regularization, and overshoot per missing angle [m/rad].
 PARALLEL, NO_ANGLE, LENGTH = 1e-10, 1e-30, 1e3
 
 
 def point_on_capsule(point: Point, surface: Capsule) -> Sequence[Touch]:
-    """gap = |p_SP - t e| - R, S the start and e the line to the end, t in [0, 1] where that is least."""
+    """Return gap = |p_SP - t e| - R; S is the start, e the line to the end, and t in [0, 1] minimizes the gap."""
     return [_ball(point, 0.0, surface)]
 
 
 def sphere_on_capsule(sphere: Sphere, surface: Capsule) -> Sequence[Touch]:
-    """gap = |p_SC - t e| - R - r, t as for a point."""
+    """Return gap = |p_SC - t e| - R - r, t as for a point."""
     return [_ball(sphere.centre, sphere.radius, surface)]
 
 
@@ -42,9 +42,9 @@ def _ball(C: Point, r: Scalar, surface: Capsule) -> Touch:
 
 
 def capsule_on_capsule(capsule: Capsule, surface: Capsule) -> Sequence[Touch]:
-    """The ends of the feature on the surface, the ends of the surface on the feature, and the one across the other.
+    """Return the ends of the feature on the surface, the ends of the surface on the feature, and the crossing.
 
-    An end touches as a ball does. Where two ends touch each other, that of the feature counts.
+    An end touches like a ball. If two ends touch each other, only the end of the feature counts.
     """
     S = surface.start
     lines = _Lines(capsule, surface, S, position(S, surface.end, S.body))
@@ -52,13 +52,13 @@ def capsule_on_capsule(capsule: Capsule, surface: Capsule) -> Sequence[Touch]:
 
 
 def capsule_on_cylinder(capsule: Capsule, surface: Cylinder) -> Sequence[Touch]:
-    """The ends of the capsule on the cylinder, which has none, and the one across the other."""
+    """Return the ends of the capsule on the cylinder, which has no ends, and the crossing."""
     lines = _Lines(capsule, surface, surface.origin, numbers(surface.unit_axle, surface.origin.body))
     return [*lines.ends(), *lines.across()]
 
 
 class _Lines:
-    """The lines A + s d of a capsule and O + t e of a surface, along the axes of the body of the surface.
+    """Lines A + s d of a capsule and O + t e of a surface, along the axes of the body of the surface.
 
     With c = d x e the common perpendicular is at s = -p_OA . (e x c) / c . c and t = -p_OA . (d x c) / c . c.
     """
@@ -73,7 +73,7 @@ class _Lines:
         self.crossed = self._crossed()
 
     def _crossed(self) -> tuple[Scalar, Scalar, Scalar] | None:
-        """s and t of the common perpendicular, and how far it is outside the ends; None in a plane, where is none."""
+        """Return s and t of the common perpendicular and its overshoot beyond the ends; None for lines in one plane."""
         c = cross(self.d, self.e)
         if is_zero(dot(c, self.away)):
             return None
@@ -83,12 +83,15 @@ class _Lines:
         past = outside(s, self.dd)
         if not self.endless:
             past = maximum(past, outside(t, self.ee))
-        # At the angle where they cease to be parallel the gap falls to what it is steeply: a jump no look could see.
+        # Near parallel lines the gap falls steeply but continuously to its value; event location would miss a jump.
         turned = sqrt(dot(c, c) / (self.dd * self.ee) + NO_ANGLE)
         return s, t, maximum(LENGTH * (sqrt(PARALLEL) - turned), past + 0.5 * FLUSH)
 
     def ends(self) -> Sequence[Touch]:
-        """Of the capsule; one that is past an end of the surface counts unless that end is beside the capsule."""
+        """Return the ends of the capsule.
+
+        An end past an end of the surface counts only if the surface's end is not beside the capsule.
+        """
         made = []
         for name, s in (("start", 0.0), ("end", 1.0)):
             tip = tuple(x + s * y for x, y in zip(self.away, self.d, strict=True))
@@ -103,7 +106,7 @@ class _Lines:
         return made
 
     def ends_of_surface(self) -> Sequence[Touch]:
-        """Those that are beside the capsule."""
+        """Return the ends of the surface, which count if they are beside the capsule."""
         made = []
         for name, t in (("surface's start", 0.0), ("surface's end", 1.0)):
             s = self._opposite(t)
@@ -111,21 +114,21 @@ class _Lines:
         return made
 
     def across(self) -> Sequence[Touch]:
-        """The one on the other where the common perpendicular is within the ends, which are further off then."""
+        """Return the crossing, which counts if the common perpendicular is within both ends."""
         if self.crossed is None:
             return []
         s, t, past = self.crossed
         return [self._touch("across", s, t, past)]
 
     def _opposite(self, t: Scalar) -> Scalar:
-        """s of the point of the line of the capsule that is nearest to t."""
+        """Return s of the point of the capsule's line that is nearest to t."""
         return dot(_less(scaled(t, self.e), self.away), self.d) / self.dd
 
     def _touch(self, name: str, s: Scalar, t: Scalar, beyond: Scalar | None) -> Touch:
-        """Twice what it is beyond keeps the gap of what does not count positive: by so much its ends are nearer."""
+        """Return a touch; twice its overshoot is added to the gap, which keeps the gap positive beyond the ends."""
         point = tuple(x + s * y for x, y in zip(self.away, self.d, strict=True))
         v = _less(point, scaled(t, self.e))
-        distance = sqrt(maximum(dot(v, v), NO_LENGTH))  # lines that meet are outside their ends
+        distance = sqrt(maximum(dot(v, v), NO_LENGTH))  # lines that intersect do so outside their ends
         n = tuple(0.0 if is_zero(x) else x / distance for x in v)
         left = 0.0 if beyond is None else 2 * maximum(beyond, 0.0)
         arm = tuple(s * x - self.r * y for x, y in zip(self.d, n, strict=True))
@@ -135,12 +138,12 @@ class _Lines:
 
 
 def outside(share: Scalar, square: Scalar) -> Scalar:
-    """How far a point is past the ends of a line whose squared length is given [m]."""
+    """Return how far a point is past the ends of a line whose squared length is given [m]; negative inside."""
     return (absolute(share - 0.5) - 0.5) * sqrt(square)
 
 
 def _within(share: Scalar) -> Scalar:
-    """Cut to [0, 1]."""
+    """Return the value clipped to [0, 1]."""
     return minimum(maximum(share, 0.0), 1.0)
 
 

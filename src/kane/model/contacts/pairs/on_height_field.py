@@ -1,13 +1,13 @@
-"""Points, spheres, capsules, rims, and corners of boxes and polyhedra on ground of given heights.
+"""Points, spheres, capsules, rims, and corners of boxes and polyhedra on a height field.
 
-The centres of spheres of radius r that touch a surface z = h(x, y) lie on one parallel to it: above (a, b) at
+Spheres of radius r that touch a surface z = h(x, y) have their centres on a parallel surface. The centre for (a, b) is
 
     (a, b, h) + r n,  n = (-h_x, -h_y, 1) / w,  w = sqrt(1 + h_x^2 + h_y^2)
 
-with the same normal, as long as r is less than the radius of curvature of each hollow. The gap is the height of the
-centre above that surface, over w: where it is small, the distance. Of the rim of a disk with centre C and axle k the
-place -r m, m = (n - (k . n) k) / |k x n|, from C is the lowest along n; it is to be above the (a, b) that n belongs to.
-``rims`` describes flat rims.
+Both surfaces have the same normal if r is less than the radius of curvature of each hollow. The gap is the height of
+the centre above the parallel surface, divided by w; a small gap equals the distance. The rim of a disk has the centre C
+and the axle k. Its lowest point along n is at -r m from C, with m = (n - (k . n) k) / |k x n|. It must be above the
+(a, b) to which n belongs. Flat rims are described in ``rims``.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from kane.model.contacts.touch import Touch
 from kane.model.shapes import Box, Capsule, Cylinder, Disk, HeightField, Polyhedron, Sphere
 from kane.model.shapes.height_field import Level
 
-# Steps of Newton's method from the place below the centre.
+# Number of Newton steps, which start below the centre.
 STEPS = 5
 
 
 def point_on_height_field(point: Point, field: HeightField) -> Sequence[Touch]:
-    """gap = (z - h) / w."""
+    """Return gap = (z - h) / w."""
     return [_ball("", point, 0.0, field)]
 
 
 def sphere_on_height_field(sphere: Sphere, field: HeightField) -> Sequence[Touch]:
-    """gap = (z - h - r / w) / w at (a, b), found by iteration."""
+    """Return gap = (z - h - r / w) / w at (a, b), found by iteration."""
     return [_ball("", sphere.centre, sphere.radius, field)]
 
 
 def capsule_on_height_field(capsule: Capsule, field: HeightField) -> Sequence[Touch]:
-    """Each of the two half spheres; the ground is to be no more curved than that nothing between them touches it."""
+    """Return both half spheres. The curvature of the ground must be so small that nothing between them touches it."""
     return [_ball(name, C, capsule.radius, field) for name, C in capsule.ends]
 
 
 def solid_on_height_field(solid: Box | Polyhedron, field: HeightField) -> Sequence[Touch]:
-    """Each of the corners; the ground is to be no more curved than that no edge or face touches it."""
+    """Return the corners. The curvature of the ground must be so small that no edge or face touches it."""
     return [_ball(name, corner, 0.0, field) for name, corner in solid.corners]
 
 
@@ -79,10 +79,10 @@ def _feet(rim: Disk | Cylinder, field: HeightField) -> Sequence[Touch]:
 
 
 def _lowest(name: str, disk: Disk, field: HeightField) -> Touch:
-    """gap = p_QC . n - r |k x n|; Q is on the ground below the lowest point P, whose (a, b) is found by iteration.
+    """Return gap = p_QC . n - r |k x n|; Q is below the lowest point P, whose (a, b) is found by iteration.
 
-    With n that place turns by -r / |k x n| t (t . dn) about the axle, t = k x m. So in Newton's method for
-    (a, b) = P a matrix of rank one is added to 1, and its inverse is written down.
+    A change dn of the normal turns the lowest point by -r / |k x n| t (t . dn) about the axle, t = k x m. Newton's
+    method for (a, b) = P therefore has the matrix 1 plus a matrix of rank one, with a closed-form inverse.
     """
     B, r = field.point.body, disk.radius
     C, axle = carried(disk.centre, disk.unit_axle)
@@ -107,7 +107,7 @@ def _lowest(name: str, disk: Disk, field: HeightField) -> Touch:
 
 
 def _upwards(at: Level) -> tuple[Scalar, Triple]:
-    """w and the normal."""
+    """Return w and the unit normal."""
     w = sqrt(1 + at.hx * at.hx + at.hy * at.hy)
     return w, (-at.hx / w, -at.hy / w, 1 / w)
 
@@ -125,7 +125,7 @@ def _ball(name: str, C: Point, r: Scalar, field: HeightField) -> Touch:
 
 
 def _nearer(place: tuple[Expr, Expr], wanted: tuple[Expr, Expr], r: Scalar, at: Level) -> tuple[Expr, Expr]:
-    """A step of Newton's method for (a, b) - r (h_x, h_y) / w = (x, y)."""
+    """Return the result of one Newton step for (a, b) - r (h_x, h_y) / w = (x, y)."""
     (a, b), (x, y) = place, wanted
     square = 1 + at.hx * at.hx + at.hy * at.hy
     w = sqrt(square)

@@ -1,4 +1,4 @@
-"""Features on a plane: the lowest point of each."""
+"""Features on a plane, by their lowest points."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from kane.model.shapes import Box, Capsule, Cylinder, Disk, Ellipsoid, Plane, Sp
 
 
 def point_on_plane(point: Point, plane: Plane) -> Sequence[Touch]:
-    """gap = p_OP . n."""
+    """Return gap = p_OP . n."""
     return [_ball("", point, 0.0, plane)]
 
 
 def sphere_on_plane(sphere: Sphere, plane: Plane) -> Sequence[Touch]:
-    """gap = p_OC . n - r; the lowest point is C - r n."""
+    """Return gap = p_OC . n - r; the lowest point is C - r n."""
     return [_ball("", sphere.centre, sphere.radius, plane)]
 
 
 def capsule_on_plane(capsule: Capsule, plane: Plane) -> Sequence[Touch]:
-    """Each of the two half spheres; what is between them is never lower than both."""
+    """Return both half spheres; the points between them are never lower than both."""
     return [_ball(name, C, capsule.radius, plane) for name, C in capsule.ends]
 
 
 def box_on_plane(box: Box, plane: Plane) -> Sequence[Touch]:
-    """Each of the eight corners."""
+    """Return the eight corners."""
     return [_ball(name, corner, 0.0, plane) for name, corner in box.corners]
 
 
@@ -74,7 +74,7 @@ def _feet(rim: Disk | Cylinder, plane: Plane) -> Sequence[Touch]:
 
 
 def ellipsoid_on_plane(ellipsoid: Ellipsoid, plane: Plane) -> Sequence[Touch]:
-    """gap = p_OC . n - h, h = sqrt(a^2 n1^2 + b^2 n2^2 + c^2 n3^2) with n along the semi-axes.
+    """Return gap = p_OC . n - h, h = sqrt(a^2 n1^2 + b^2 n2^2 + c^2 n3^2) with n along the semi-axes.
 
     The lowest point is at -(a^2 n1, b^2 n2, c^2 n3) / h from C.
     """
@@ -87,7 +87,7 @@ def ellipsoid_on_plane(ellipsoid: Ellipsoid, plane: Plane) -> Sequence[Touch]:
 
 
 def _lowest(name: str, A: Body, reach: tuple[Point, Scalar, Triple], plane: Plane) -> Touch:
-    """The touch of a shape of A that reaches down from a point by h, to a point at an arm."""
+    """Return the touch of a shape of A; ``reach`` is a point, the depth h below it, the vector to the lowest point."""
     C, h, arm = reach
     n = numbers(plane.unit_normal, C.body)
     gap = dot(position(plane.point, C, C.body), n) - h

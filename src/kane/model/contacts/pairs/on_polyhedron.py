@@ -1,12 +1,12 @@
-"""Convex polyhedra on convex polyhedra: corners of the one on a face of the other, and edges across edges.
+"""Convex polyhedra on convex polyhedra: corners of one on a face of the other, and edges across edges.
 
-Two of them are apart along the normal of a face, or along the cross product n of two edges between whose faces n lies.
-The greatest distance along one of these directions says which features are next to each other: it is positive as long
-as they do not touch.
+Separating axes are the normals of faces, and the cross products of two edges if they are between the face normals of
+both edges. The greatest separation along one of these axes determines the nearest features. It is positive as long as
+the polyhedra do not touch.
 
-Which corners, faces and edges they are is chosen by number at each state. Corners that can touch at once, those of a
-face, are of different classes, and so are its edges: each class, or pair of classes, is one candidate, which is its
-nearest member.
+Corners, faces and edges are selected by number at each state. Corners that can touch simultaneously, because they
+belong to one face, are in different classes, and so are edges. Each class, or pair of classes, is one intermittent
+constraint, represented by its nearest member.
 
 Source: Gottschalk, Lin & Manocha, OBBTree, Proc. SIGGRAPH 1996, section 5, for boxes.
 """
@@ -33,17 +33,17 @@ from kane.model.contacts.touch import Touch
 from kane.model.shapes import Box, Polyhedron
 from kane.model.shapes.hull import Hull
 
-# Pairs of edges of two polyhedra: with more the equations are too long to be compiled in a minute.
+# Limit of the number of pairs of edges of two polyhedra; compilation of more takes longer than a minute.
 MOST_PAIRS = 2000
-# rad: by how little a direction may miss the faces beside an edge.
+# Tolerance of the test whether a direction is between the normals of the faces at an edge [rad].
 ASIDE = 1e-10
 
 
 def solid_on_solid(feature: Box | Polyhedron, surface: Box | Polyhedron) -> Sequence[Touch]:
-    """Corners of each on the face of the other that is nearest, and edges of each across those of the other.
+    """Return corners of each polyhedron on the nearest face of the other, and edges across edges.
 
     Raises:
-        ModelError: a box has sides that are no numbers, or there are too many edges.
+        ModelError: the sides of a box are not numbers, or there are too many edges.
     """
     pair = _TwoPolyhedra(polyhedron_of(feature), polyhedron_of(surface))
     return [*pair.corners_on_faces(), *pair.edges_across()]
@@ -51,11 +51,11 @@ def solid_on_solid(feature: Box | Polyhedron, surface: Box | Polyhedron) -> Sequ
 
 @dataclass(frozen=True)
 class _Side:
-    """One of the two: where it is along the axes of the surface, and the corners of the other along its own.
+    """One of two polyhedra; it converts between its own axes and the axes of the surface.
 
     Attributes:
-        hull: in numbers along its own axes.
-        origin, axes: from which and along which these are, along the axes of the surface.
+        hull: as numbers along its own axes.
+        origin, axes: origin and unit vectors of its own axes, along the axes of the surface.
     """
 
     hull: Hull
@@ -63,29 +63,29 @@ class _Side:
     axes: tuple[Triple, ...]
 
     def direction(self, v: Triple) -> Triple:
-        """A vector along its own axes along those of the surface."""
+        """Return a vector given along its own axes, along the axes of the surface."""
         return tuple(dot(v, column) for column in zip(*self.axes, strict=True))
 
     def point(self, v: Triple) -> Triple:
-        """A place measured along its own axes along those of the surface."""
+        """Return a position given along its own axes, along the axes of the surface."""
         return _sum(self.origin, self.direction(v))
 
     def seen(self, p: Triple) -> Triple:
-        """A place along the axes of the surface, along its own."""
+        """Return a position given along the axes of the surface, along its own axes."""
         away = difference(p, self.origin)
         return tuple(dot(axis, away) for axis in self.axes)
 
     @property
     def middle(self) -> Triple:
-        """The mean of its corners, along the axes of the surface."""
+        """Mean of its corners, along the axes of the surface."""
         return self.point(tuple(map(float, self.hull.corners.mean(axis=0))))
 
     def edge(self, middle: Triple, along: Triple, half: Scalar) -> _EdgeLine:
-        """An edge given along its own axes."""
+        """Return an edge given along its own axes, along the axes of the surface."""
         return _EdgeLine(self.point(middle), self.direction(along), half)
 
     def facing(self, corners: Sequence[Triple]) -> tuple[Scalar, Scalar]:
-        """The number of the face farthest from all corners of the other, and how far that is."""
+        """Return the number of the face farthest from all corners of the other polyhedron, and this distance."""
         levels = _levels(self.hull)
         lowest = [reduce(minimum, [dot(n, p) for p in corners]) for n in self.hull.normals.tolist()]
         number, nearest = least([level - x for x, level in zip(lowest, levels, strict=True)])
@@ -94,7 +94,7 @@ class _Side:
 
 @dataclass(frozen=True)
 class _EdgeLine:
-    """An edge along the axes of the surface: its middle, its unit vector and half its length."""
+    """Edge along the axes of the surface: its midpoint, its unit vector and half its length."""
 
     middle: Triple
     along: Triple
@@ -103,7 +103,16 @@ class _EdgeLine:
 
 @dataclass(frozen=True)
 class _Crossing:
-    """Two edges across each other: the normal, the gap along it, the place on the first, how far beyond an end."""
+    """Two crossing edges.
+
+    Attributes:
+        n: unit normal from the surface to the feature.
+        gap: distance along n [m].
+        place: point on the feature's edge.
+        beyond: overshoot beyond an end of an edge [m].
+        sine: sine of the angle between the edges.
+        sign: sign by which the cross product of the edges was multiplied.
+    """
 
     n: Triple
     gap: Scalar
@@ -128,7 +137,7 @@ class _TwoPolyhedra:
         if count > MOST_PAIRS:
             raise ModelError(
                 f"polyhedra with {len(self.a.hull.edges)} and {len(self.b.hull.edges)} edges have {count} pairs of "
-                f"them, of {MOST_PAIRS} at most; give fewer corners, such as mesh.hull(corners=12)"
+                f"edges, more than the limit of {MOST_PAIRS}; give fewer corners, such as mesh.hull(corners=12)"
             )
         self.corners_of_a = [self.a.point(v) for v in self.a.hull.corners.tolist()]
         self.corners_of_b = [self.a.seen(v) for v in self.b.hull.corners.tolist()]
@@ -142,7 +151,7 @@ class _TwoPolyhedra:
         self.apart = reduce(maximum, apart)
 
     def crossing(self, e: _EdgeLine, f: _EdgeLine) -> _Crossing:
-        """Where the line of an edge of the feature is nearest to one of the surface."""
+        """Return the nearest points of the lines of an edge of the feature and an edge of the surface."""
         n = cross(e.along, f.along)
         square = dot(n, n)
         sine = sqrt(maximum(square, PARALLEL))
@@ -156,7 +165,7 @@ class _TwoPolyhedra:
         return _Crossing(n, dot(D, n), _sum(e.middle, scaled(s, e.along)), beyond, sine, sign)
 
     def _apart(self) -> Iterator[Scalar]:
-        """How far they are apart across edges, between whose faces the common normal lies."""
+        """Yield the separation for each pair of edges; -FAR unless the common normal is between the faces of both."""
         A, B = self.a.hull, self.b.hull
         of_a = [self.a.direction(n) for n in A.normals.tolist()]
         of_b = B.normals.tolist()
@@ -168,18 +177,18 @@ class _TwoPolyhedra:
             yield select(ASIDE * x.sine < excess, -FAR, select(x.sine * x.sine <= PARALLEL, -FAR, x.gap))
 
     def counted(self, gap: Scalar, beyond: Scalar) -> Scalar:
-        """The gap of features, more where they do not reach or are not the nearest."""
+        """Return the gap, increased for features that are beyond their ends or not the nearest."""
         return gap + 2 * maximum(maximum(beyond, self.apart - gap - FLUSH), 0.0)
 
     def touch(self, name: str, arm: Triple, n: Triple, first: Triple, reach: tuple[Scalar, Scalar]) -> Touch:
-        """One candidate: the place from the centre of the feature, the normal, a tangent, the gap, how far beyond."""
+        """Return a touch; ``arm`` begins at the feature's centre, and ``reach`` = (gap, overshoot)."""
         gap, beyond = reach
         C, O = self.feature.origin, self.surface.origin
         n, first, arm = (self.back.apply(v) for v in (n, first, arm))
         return Touch(name, C.body, C, O, O.body, gap, n, arm, first=first, beyond=beyond)
 
     def corners_on_faces(self) -> Iterator[Touch]:
-        """Of the feature on the surface, then of the surface on the feature."""
+        """Yield corners of the feature on the surface, then corners of the surface on the feature."""
         face = _Face(self.b.hull, self.on_surface[0])
         for k, members in enumerate(self.a.hull.corner_classes, start=1):
             lowest, _ = least([dot(face.n, self.corners_of_a[i]) for i in members])
@@ -199,10 +208,11 @@ class _TwoPolyhedra:
         return self.counted(height, beside), beside
 
     def edges_across(self) -> Iterator[Touch]:
-        """One candidate for each pair of classes of edges.
+        """Yield one touch for each pair of classes of edges.
 
-        Its gap is the least of all. Which edges touch is said by the distance alone, so that the rows of what touches
-        do without all others: of those that reach each other it is zero for one pair of a class only.
+        Its gap is the smallest of all pairs. The edges that touch are selected by distance alone, so that their rows do
+        not contain all other pairs. Among edges that reach each other, this distance is zero for only one pair of a
+        class.
         """
         classes = (self.a.hull.edge_classes, self.b.hull.edge_classes)
         for (k, mine), (m, others) in product(*(enumerate(x, start=1) for x in classes)):
@@ -219,19 +229,19 @@ class _TwoPolyhedra:
             yield self.touch(f"edge {k} across {m}", arm, x.n, f.along, (gap, x.beyond))
 
     def _chosen(self, side: _Side, number: Scalar, of: Sequence[int]) -> _EdgeLine:
-        """The edge of[number]."""
+        """Return the edge of[number]."""
         middles, along, halves = zip(*(_edges(side.hull)[k] for k in of), strict=True)
         return side.edge(row_of(number, middles), row_of(number, along), looked_up(number, halves))
 
 
 class _Face:
-    """A face that is chosen by its number, along the axes of its own."""
+    """Face that is selected by number, along its own axes."""
 
     def __init__(self, hull: Hull, number: Scalar) -> None:
         self.n = row_of(number, hull.normals.tolist())
         self.level = looked_up(number, _levels(hull))
         most = max(map(len, hull.faces))
-        # One with fewer sides has some of them twice.
+        # Faces with fewer sides repeat some sides.
         corners = [hull.corners[[face[k % len(face)] for k in range(most + 1)]] for face in hull.faces]
         along = [np.diff(x, axis=0) for x in corners]
         outwards = [np.cross(x, n) for x, n in zip(along, hull.normals, strict=True)]
@@ -245,13 +255,13 @@ class _Face:
             )
 
     def reach(self, place: Triple) -> tuple[Scalar, Scalar]:
-        """How high a place is above it, and how far beside."""
+        """Return the height of a point above the face, and how far it is beside the face."""
         beside = [dot(side, place) - level for side, level in self.sides]
         return dot(self.n, place) - self.level, reduce(maximum, beside) - FLUSH
 
 
 def _edges(hull: Hull) -> list[tuple[Triple, Triple, float]]:
-    """The middle, the unit vector and half the length of each edge."""
+    """Return the midpoint, the unit vector and half the length of each edge."""
     a, b = (hull.corners[[edge.corners[k] for edge in hull.edges]] for k in (0, 1))
     half = 0.5 * np.linalg.norm(b - a, axis=1)
     along = 0.5 * (b - a) / half[:, None]
@@ -260,7 +270,7 @@ def _edges(hull: Hull) -> list[tuple[Triple, Triple, float]]:
 
 
 def _levels(hull: Hull) -> list[float]:
-    """How far the planes of its faces are from where it is measured from."""
+    """Return the distances of the planes of the faces from the origin."""
     return [float(n @ hull.corners[face[0]]) for n, face in zip(hull.normals, hull.faces, strict=True)]
 
 

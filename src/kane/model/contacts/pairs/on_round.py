@@ -1,7 +1,6 @@
-"""Features on a sphere or a cylinder: the nearest point to its centre, or to its axis.
+"""Features on a sphere or a cylinder: the point nearest to its centre, or to its axis.
 
-What touches a cylinder is looked at along its axis: everything is projected onto a plane normal to it, in which the
-axis is a point.
+Contact with a cylinder is planar: all vectors are projected onto a plane normal to the axis, which becomes a point.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ Projection = Callable[[Triple], Triple]
 
 
 def point_on_round(point: Point, surface: Round) -> Sequence[Touch]:
-    """gap = |p_OP| - R."""
+    """Return gap = |p_OP| - R."""
     return [_ball(point, 0.0, surface)]
 
 
 def sphere_on_round(sphere: Sphere, surface: Round) -> Sequence[Touch]:
-    """gap = |p_OC| - R - r."""
+    """Return gap = |p_OC| - R - r."""
     return [_ball(sphere.centre, sphere.radius, surface)]
 
 
@@ -40,7 +39,7 @@ def _ball(C: Point, r: Scalar, surface: Round) -> Touch:
 
 
 def capsule_on_sphere(capsule: Capsule, surface: Sphere) -> Sequence[Touch]:
-    """gap = |p_OS + s d| - R - r, S the start and d the line to the end, s in [0, 1] where that is least."""
+    """Return gap = |p_OS + s d| - R - r with the start S, the line d to the end, and the s in [0, 1] of least gap."""
     S, r, E = capsule.start, capsule.radius, surface.origin.body
     start, d = position(surface.origin, S, E), position(S, capsule.end, E)
     s = minimum(maximum(-dot(start, d) / dot(d, d), 0.0), 1.0)
@@ -49,12 +48,13 @@ def capsule_on_sphere(capsule: Capsule, surface: Sphere) -> Sequence[Touch]:
     return [Touch("", S.body, S, surface.origin, E, distance - surface.radius - r, n, arm)]
 
 
-NO_LENGTH = 1e-30  # m^2, of a line that is seen along itself
+NO_LENGTH = 1e-30  # m^2, lower limit for the squared length of a line that is projected along itself
 
 
 def disk_on_sphere(disk: Disk, sphere: Sphere) -> Sequence[Touch]:
-    """The nearest point of the disk, on its rim or on its face: y = x' min(1, r / |x'|), x' the centre of the sphere
-    seen from that of the disk, projected onto the disk.
+    """Return the nearest point of the disk, on its rim or on its face: y = x' min(1, r / |x'|).
+
+    Here x' is the vector from the centre of the disk to that of the sphere, projected onto the disk.
     """
     C, axle = carried(disk.centre, disk.unit_axle)
     E, a, r = C.body, axle.components, disk.radius
@@ -69,14 +69,14 @@ Solid = Box | Polyhedron
 
 
 def solid_on_sphere(solid: Solid, sphere: Sphere) -> Sequence[Touch]:
-    """The nearest point of a box or polyhedron to the centre of the sphere, at a corner, on an edge or on a face."""
+    """Return the point of a box or polyhedron nearest to the centre of the sphere, at a corner, edge or face."""
     C, R = solid.origin, solid.rotation
     x = R.apply_inverse(position(C, sphere.centre, C.body))
     return [_nearest(C.body, C, sphere, (R.apply(x), R.apply(_within(solid, x))))]
 
 
 def sphere_on_solid(sphere: Sphere, solid: Solid) -> Sequence[Touch]:
-    """The same seen from the solid: gap = |p_YC| - r, Y its nearest point."""
+    """Return the touch of a sphere on a solid: gap = |p_YC| - r, Y the nearest point of the solid."""
     O, R, C = solid.origin, solid.rotation, sphere.centre
     away = position(O, C, O.body)
     y = R.apply(_within(solid, R.apply_inverse(away)))
@@ -86,18 +86,18 @@ def sphere_on_solid(sphere: Sphere, solid: Solid) -> Sequence[Touch]:
 
 
 def _within(solid: Solid, x: Triple) -> Triple:
-    """The nearest point to x, both along the axes of the solid; of a box, x with each number cut to half an edge."""
+    """Return the point of the solid nearest to x, both along its axes; for a box, x clipped to half the edges."""
     if isinstance(solid, Polyhedron):
         return nearest_point(solid, x)
     return tuple(minimum(maximum(p, -0.5 * side), 0.5 * side) for p, side in zip(x, solid.sides, strict=True))
 
 
 def box_on_cylinder(box: Box, cylinder: Cylinder) -> Sequence[Touch]:
-    """The nearest point of the box to the axis, on an edge or at a corner.
+    """Return the point of the box nearest to the axis, on an edge or at a corner.
 
-    Seen along the axis a box is a hexagon, the sum of three segments s_i a_i with s_i in [-1, 1]. An edge of that is
-    parallel to one of them, and the others stand at the ends that are on its side. Of the six edges that with the
-    nearest point is taken. An edge that is parallel to the axis is seen as a point, and its middle is taken.
+    Seen along the axis, a box is a hexagon: the sum of three segments s_i a_i with s_i in [-1, 1]. Each side of the
+    hexagon is parallel to one segment, with the other two s_j at -1 or 1. The side with the nearest point is selected.
+    An edge that is parallel to the axis is seen as a point; its midpoint is used.
     """
     C, R = box.origin, box.rotation
     project = projection(cylinder, C.body)
@@ -128,7 +128,7 @@ def _sum(vectors: Iterable[Triple]) -> Triple:
 
 
 def _nearest(A: Body, C: Point, surface: Round, seen: tuple[Triple, Triple]) -> Touch:
-    """The touch of a shape of whose points that at y from C is nearest to the centre at x, or to the axis through x."""
+    """Return the touch of a shape whose point at y from C is nearest to the centre at x, or to the axis through x."""
     x, y = seen
     away = projection(surface, C.body)(tuple(p - q for p, q in zip(y, x, strict=True)))
     distance, n = length_and_direction(away)
@@ -136,7 +136,7 @@ def _nearest(A: Body, C: Point, surface: Round, seen: tuple[Triple, Triple]) -> 
 
 
 def projection(surface: Round, E: Body) -> Projection:
-    """What takes away the part of a vector, along the axes of E, that is along the axle of a cylinder."""
+    """Return a function that removes the component along a cylinder's axle from a vector along the axes of E."""
     if not isinstance(surface, Cylinder):
         return lambda v: v
     k = numbers(surface.unit_axle, E)
@@ -149,11 +149,11 @@ def projection(surface: Round, E: Body) -> Projection:
 
 
 def length_and_direction(v: Triple) -> tuple[Scalar, Triple]:
-    """|v| and v / |v|."""
+    """Return |v| and v / |v|."""
     size = sqrt(dot(v, v))
     return size, tuple(0.0 if is_zero(x) else x / size for x in v)
 
 
 def scaled(factor: Scalar, v: Triple) -> Triple:
-    """factor v."""
+    """Return factor v."""
     return tuple(factor * x for x in v)

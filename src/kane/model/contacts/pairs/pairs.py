@@ -1,4 +1,4 @@
-"""Which features touch which surfaces."""
+"""Pairs of features and surfaces that have a contact rule."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from kane.model.shapes import (
     Sphere,
 )
 
-# What touches what, and the function that finds where.
+# Contact rules by classes of feature and surface; a rule returns the nearest points.
 PAIRS: dict[tuple[type, type], Callable[[Any, Any], Sequence[Touch]]] = {
     (Point, Plane): on_plane.point_on_plane,
     (Sphere, Plane): on_plane.sphere_on_plane,
@@ -73,7 +73,7 @@ PAIRS: dict[tuple[type, type], Callable[[Any, Any], Sequence[Touch]]] = {
 
 
 def touches(feature: Point | Shape, surface: Shape) -> Sequence[Touch]:
-    """Where a feature and a surface are nearest; several for one with corners or ends.
+    """Return the nearest points of a feature and a surface; several for a feature with corners or ends.
 
     Raises:
         ModelError: there is no rule for the pair, or a mesh is not convex.
@@ -87,8 +87,8 @@ def touches(feature: Point | Shape, surface: Shape) -> Sequence[Touch]:
         )
     if isinstance(surface, Cylinder) and surface.length is not None:
         raise ModelError(
-            f"the Cylinder of body {surface.origin.body.name!r} has a length, and a contact finds no ends on one; "
-            "leave its length out, and give its ends as what they are, such as points or spheres"
+            f"the Cylinder of body {surface.origin.body.name!r} has a length, but contacts do not find the ends of a "
+            "surface; omit its length, and declare its ends separately, such as points or spheres"
         )
     if isinstance(feature, Cylinder) and feature.length is None:
         raise ModelError(f"the Cylinder of body {feature.origin.body.name!r} has no ends to touch with; give length=")
@@ -96,7 +96,7 @@ def touches(feature: Point | Shape, surface: Shape) -> Sequence[Touch]:
 
 
 def _solid(shape: Any) -> Any:
-    """What a mesh is, if it is convex."""
+    """Return a mesh as a polyhedron, if it is convex; other shapes unchanged."""
     return shape.polyhedron if isinstance(shape, Mesh) else shape
 
 
@@ -105,15 +105,15 @@ def _called(what: Any) -> str:
 
 
 def _instead(feature: Any, surface: Any) -> str:
-    """What else can be declared."""
-    simpler = "give a simpler shape in the place of one, such as a kane.Sphere, kane.Capsule or corners as points"
+    """Return a hint which contact can be declared instead."""
+    simpler = "give a simpler shape in place of one of them, such as a kane.Sphere, kane.Capsule or corners as points"
     if (type(surface), type(feature)) in PAIRS:
         return f"exchange feature and surface, contact(surface, feature), or {simpler}"
     return simpler
 
 
 def _known(feature: Any, surface: Any) -> str:
-    """What the feature can touch, and what can touch the surface."""
+    """Return a hint which surfaces the feature can touch, and which features can touch the surface."""
     surfaces = " or ".join(b.__name__ for a, b in PAIRS if a is type(feature)) or "nothing"
     features = " or ".join(a.__name__ for a, b in PAIRS if b is type(surface)) or "nothing"
     return (

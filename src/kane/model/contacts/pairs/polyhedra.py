@@ -1,4 +1,4 @@
-"""Convex polyhedra on planes, on heights and near spheres."""
+"""Convex polyhedra on planes, and their nearest points to given points."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ LARGE = 1e30  # m^2, more than any distance
 
 
 def polyhedron_of(solid: Box | Polyhedron) -> Polyhedron:
-    """A box as the polyhedron that it is.
+    """Return a box as a polyhedron.
 
     Raises:
-        ModelError: its sides are no numbers.
+        ModelError: its sides are not numbers.
     """
     if isinstance(solid, Polyhedron):
         return solid
     if any(isinstance(x, Expr) for x in solid.sides):
         raise ModelError(
-            f"the sides of the Box of body {solid.origin.body.name!r} depend on parameters; what touches it by its "
-            "corners and edges needs numbers"
+            f"the sides of the Box of body {solid.origin.body.name!r} depend on parameters; contacts at its "
+            "corners and edges need numbers"
         )
     ends = ((-0.5 * x, 0.5 * x) for x in solid.sides)
     return Polyhedron(list(product(*ends)), solid.centre, solid.orientation)
 
 
 def polyhedron_on_plane(polyhedron: Polyhedron, plane: Plane) -> Sequence[Touch]:
-    """The lowest corner of each class of which no face has two.
+    """Return the lowest corner of each class of corners that share no face.
 
-    A plane touches a corner, an edge or a face: as many classes as the largest face has corners are enough for all
-    corners that can touch it at once.
+    A plane touches a corner, an edge or a face. A class for each corner of the largest face is therefore enough for all
+    corners that can touch simultaneously.
     """
     C, R, hull = polyhedron.origin, polyhedron.rotation, polyhedron.hull
     E = C.body
@@ -57,7 +57,7 @@ def polyhedron_on_plane(polyhedron: Polyhedron, plane: Plane) -> Sequence[Touch]
 
 
 def nearest_point(polyhedron: Polyhedron, x: Triple) -> Triple:
-    """The point of a polyhedron that is nearest to x, both measured along its axes; x itself if it is inside."""
+    """Return the point of a polyhedron nearest to x, both along its axes; x itself if it is inside."""
     hull = polyhedron.hull
     corners = hull.corners.tolist()
     triangles = [[corners[k] for k in triangle] for triangle in hull.triangles]
@@ -72,7 +72,7 @@ def nearest_point(polyhedron: Polyhedron, x: Triple) -> Triple:
 
 
 def _on_triangle(x: Triple, corners: Sequence[Triple]) -> Triple:
-    """The point of a triangle that is nearest to x: below it, or else on one of its sides."""
+    """Return the point of a triangle nearest to x: the foot of the perpendicular, or a point on one of the sides."""
     a, b, c = corners
     n = cross(difference(b, a), difference(c, a))
     size = dot(n, n)

@@ -27,13 +27,13 @@ from kane.model.body import Direction
 from kane.model.constraints.rolling.carrier import kept_lean
 from kane.model.shapes.rim import Rim
 
-# Sines of tilts and shares of the radius. EDGE < LIFT keeps the lowest point of a flat rim open, without load. The
-# lowest point is up to LIFT / NEAR outside the rim, near s = NEAR / 2. INSET keeps feet above the lowest point of a
-# tilted rim.
+# Relative to the radius; EDGE and NEAR are sines of the tilt. EDGE < LIFT keeps the lowest point of a flat rim open,
+# without load. The lowest point is up to LIFT / NEAR outside the rim, near s = NEAR / 2. INSET keeps feet above the
+# lowest point of a tilted rim.
 EDGE, LIFT, NEAR, INSET = 1e-9, 1e-8, 1e-3, 1e-3
 # The feet carry any load up to cos(180 degrees / FEET) r = 0.92 r from the axle.
 FEET = 8
-# Largest 1 - |a . n| of a flat rim; s is then 1.4e-6.
+# A rim counts as flat if 1 - |a . n| is at most this; s is then 1.4e-6.
 ROUNDING = 1e-12
 
 

@@ -1,4 +1,4 @@
-"""The angles of a gimbal in numbers: rotation to angles and back, and the angular velocity of their rates."""
+"""Numeric conversion between Euler angles and rotations, and the angular velocity of angle rates."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 Axes = tuple[int, ...]
 
-# Where the sine of the distance to the singularity is below this, two of the angles are one turn.
+# If the sine of the distance to the singularity is below this, the first and third axis count as parallel.
 PARALLEL = 1e-12
 
 
 def angular_velocity_matrix(axes: Axes, q: np.ndarray) -> np.ndarray:
-    """W of w_FM = W dq/dt in M, at angles q (..., n): shape (..., 3, n)."""
+    """Return W of w_FM = W dq/dt in M, at angles q (..., n): shape (..., 3, n)."""
     W = np.zeros((*q.shape[:-1], 3, len(axes)))
     for r, k in enumerate(axes):
         i, j = (k + 1) % 3, (k + 2) % 3
@@ -25,7 +25,7 @@ def angular_velocity_matrix(axes: Axes, q: np.ndarray) -> np.ndarray:
 
 
 def turn(axis: int, angle: np.ndarray) -> np.ndarray:
-    """The rotation about one axis, angle (...): shape (..., 3, 3)."""
+    """Return the rotation about one axis by angle (...): shape (..., 3, 3)."""
     i, j = (axis + 1) % 3, (axis + 2) % 3
     R = np.zeros((*np.shape(angle), 3, 3))
     R[..., axis, axis] = 1.0
@@ -36,7 +36,7 @@ def turn(axis: int, angle: np.ndarray) -> np.ndarray:
 
 
 def rotation_matrix(axes: Axes, q: np.ndarray) -> np.ndarray:
-    """R_FM at angles q (..., n): shape (..., 3, 3)."""
+    """Return R_FM at angles q (..., n): shape (..., 3, 3)."""
     R = turn(axes[0], q[..., 0])
     for r in range(1, len(axes)):
         R = R @ turn(axes[r], q[..., r])
@@ -44,11 +44,11 @@ def rotation_matrix(axes: Axes, q: np.ndarray) -> np.ndarray:
 
 
 def angles_along(axes: Axes, R: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """Three angles of a course of rotations (times, 3, 3), each next to the one before, the first to ``near``.
+    """Return three angles along a trajectory of rotations (times, 3, 3), each nearest to its predecessor.
 
-    The angles (a, b, c) are those of (a + pi, -b, c + pi), or of (a + pi, pi - b, c + pi) where the axes are three
-    different ones, and of whole turns more; the nearest are taken. Where two of the turns are about one axis, the third
-    angle stays.
+    The predecessor of the first is ``near``. The angles (a, b, c) give the same rotation as (a + pi, -b, c + pi) if the
+    first and third axis are equal, or as (a + pi, pi - b, c + pi) if all axes differ. Multiples of 2 pi may be added.
+    If the first and third axis are parallel, the third angle keeps its value.
     """
     b, c, sine = _second_and_third(axes, R)
     a = _first(axes, R, b, c)
@@ -65,9 +65,9 @@ def angles_along(axes: Axes, R: np.ndarray, near: np.ndarray) -> np.ndarray:
 
 
 def angles_continued(axes: Axes, q: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """Three angles q (times, 3) by those of the same rotations that begin next to ``near`` and are as smooth.
+    """Return equivalent angles of a trajectory q (times, 3) that begin next to ``near`` and are equally smooth.
 
-    Whole turns more, or the angles (a + pi, -b, c + pi) of ``angles_along``, all along.
+    They are q plus multiples of 2 pi, or the flipped angles of ``angles_along`` throughout.
     """
     first = angles_along(axes, rotation_matrix(axes, q[:1]), near)[0]
     flipped = round((first[0] - q[0, 0]) / math.pi) % 2 == 1
@@ -75,7 +75,7 @@ def angles_continued(axes: Axes, q: np.ndarray, near: np.ndarray) -> np.ndarray:
 
 
 def _second_and_third(axes: Axes, R: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """b and c, from the first axis as it is seen in M, and the sine of the distance to the singularity."""
+    """Return b and c from the first axis as seen in M, and the sine of the distance to the singularity."""
     i, j, k = axes
     v, sign = R[..., i, :], 1.0 if j == (i + 1) % 3 else -1.0
     if i == k:  # v = cos b e_i + sin b (sin c e_j + sign cos c e_l)
@@ -88,12 +88,12 @@ def _second_and_third(axes: Axes, R: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _first(axes: Axes, R: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """a, from what the other two turns leave: right as a sum with c where these are about one axis."""
+    """Return a, given b and c; if the first and third axis are parallel, the given c determines it."""
     left = R @ turn(axes[2], -c) @ turn(axes[1], -b)
     p, q = (axes[0] + 1) % 3, (axes[0] + 2) % 3
     return np.arctan2(left[..., q, p], left[..., p, p])
 
 
 def _turned(angles: tuple[float, ...], near: tuple[float, ...]) -> tuple[float, ...]:
-    """The same angles, whole turns added so that they are nearest."""
+    """Return the angles plus multiples of 2 pi, each nearest to ``near``."""
     return tuple(x + math.tau * round((y - x) / math.tau) for x, y in zip(angles, near, strict=True))

@@ -1,4 +1,4 @@
-"""Another Euler sequence for the same gimbal."""
+"""An alternative Euler sequence for a gimbal, used near its singularity."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GimbalChart(Chart):
-    """Three angles about i, j, k for three about i, j, i, and the reverse.
+    """Tait-Bryan angles (axes i, j, k) in place of proper Euler angles (axes i, j, i), and the reverse.
 
-    i, j, k are singular where axis i of F lies along axis k of M, i, j, i where it lies along axis i of M: a quarter
-    turn apart.
+    The sequence i, j, k is singular if axis i of F is parallel to axis k of M. The sequence i, j, i is singular if axis
+    i of F is parallel to axis i of M, a quarter turn away.
 
     Attributes:
         of: the gimbal.
-        joint: the same one about the other axes.
+        joint: the same gimbal with the other axes.
     """
 
     of: Gimbal
@@ -73,6 +73,6 @@ class GimbalChart(Chart):
 
 
 def other_sequence(axes: tuple[int, ...]) -> str:
-    """The sequence that is singular a quarter turn away."""
+    """Return the sequence whose singularity is a quarter turn away."""
     i, j, k = axes
     return "".join("xyz"[axis] for axis in (i, j, 3 - i - j if i == k else i))

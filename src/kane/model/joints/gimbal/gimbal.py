@@ -1,4 +1,4 @@
-"""Turning about one, two or three coordinate axes in turn, by any Euler sequence."""
+"""Gimbal joint: turns about one, two or three coordinate axes in sequence, with any Euler sequence."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _AXES = {"x": 0, "y": 1, "z": 2, "1": 0, "2": 1, "3": 2}
 
 @dataclass(frozen=True)
 class Gimbal(RateJoint):
-    """M turns about axes of its own, one after the other: R_FM = R1(q0) R2(q1) R3(q2).
+    """M turns about its own axes, one after the other: R_FM = R1(q0) R2(q1) R3(q2).
 
-    For turns about axes that stay in F, give the sequence and the angles in reverse order.
+    For turns about axes fixed in F, give the sequence and the angles in reverse order.
 
     Attributes:
         q: name of the joint (coordinates name_1, name_2, ...), or a name for each angle [rad].
-        sequence: one to three of "xyz" or of "123", such as "zxz" or "213"; no axis twice in a row.
+        sequence: one to three letters of "xyz" or digits of "123", such as "zxz" or "213"; no axis twice in a row.
         speeds: ``AngleRates()``, u = dq/dt, or ``MeasureNumbers()``, u = measure numbers of w_FM in M.
     """
 
@@ -41,7 +41,7 @@ class Gimbal(RateJoint):
         if any(a == b for a, b in pairwise(axes)):
             raise ModelError(
                 f"the sequence {self.sequence!r} of a gimbal repeats an axis in a row, which is one turn, not two; "
-                'leave one of them out or give another, such as "zxz" or "xyz"'
+                'omit one or give another, such as "zxz" or "xyz"'
             )
         if not isinstance(self.speeds, GimbalSpeeds):
             raise ModelError(
@@ -51,16 +51,16 @@ class Gimbal(RateJoint):
 
     @property
     def axes(self) -> tuple[int, ...]:
-        """The axes of the sequence: 0, 1 or 2 for x, y or z.
+        """Axes of the sequence: 0, 1 or 2 for x, y or z.
 
         Raises:
-            ModelError: it is not one.
+            ModelError: the sequence is not valid.
         """
         axes = tuple(_AXES.get(letter, -1) for letter in self.sequence) if isinstance(self.sequence, str) else ()
         if not 1 <= len(axes) <= 3 or -1 in axes or not (self.sequence.isdigit() or self.sequence.isalpha()):
             raise ModelError(
-                f"{shown(self.sequence)} is no sequence of axes of a gimbal; "
-                'give one to three of "xyz" or of "123", such as "zxz"'
+                f"{shown(self.sequence)} is not a sequence of axes of a gimbal; "
+                'give one to three letters of "xyz" or digits of "123", such as "zxz"'
             )
         return axes
 
@@ -73,8 +73,8 @@ class Gimbal(RateJoint):
 
     @classmethod
     def examples(cls, name: str, axis: tuple[float, float, float]) -> Sequence[Joint]:
-        """Not singular at the neutral coordinates: three turns about three different axes."""
-        from kane.model.joints.measure_numbers import MeasureNumbers  # which derives from what this file uses
+        """Return gimbals that are regular at their neutral coordinates: all axes of a sequence differ."""
+        from kane.model.joints.measure_numbers import MeasureNumbers  # avoids an import cycle
 
         own = [cls(name, sequence, speeds=MeasureNumbers()) for sequence in ("213", "xy")]
         return (cls(name, "zyx"), *own)
@@ -83,7 +83,7 @@ class Gimbal(RateJoint):
         return self.speeds.motion(self.axes, q, u)
 
     def distance_to_singularity(self, q: np.ndarray) -> np.ndarray:
-        """How far the second angle of q (..., n) is from the nearest singular one [rad]; infinite if there is none."""
+        """Return the distance of the second angle in q (..., n) from a singular one [rad]; infinity if none exists."""
         angles = numbers(q, "q must be numbers")
         if not self.speeds.singular(self.axes):
             return np.full(angles.shape[:-1], np.inf)
@@ -92,7 +92,7 @@ class Gimbal(RateJoint):
 
     @property
     def _singular_angle(self) -> float:
-        """Where the axes of the first and third turn are parallel (Tait-Bryan: 90 deg; proper Euler angles: 0)."""
+        """Second angle at which axes 1 and 3 are parallel: 90 deg (Tait-Bryan) or 0 (proper Euler angles)."""
         return 0.0 if len(self.axes) == 3 and self.axes[0] == self.axes[2] else math.pi / 2
 
     def singular_at(self, q: np.ndarray, *, within: float = 1e-6) -> str | None:

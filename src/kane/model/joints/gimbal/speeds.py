@@ -1,4 +1,4 @@
-"""What the natural speeds of a gimbal mean: rates of its angles, or measure numbers of its angular velocity."""
+"""Natural speeds of a gimbal: rates of its angles, or measure numbers of its angular velocity."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ from kane.model.joints.gimbal.angles import PARALLEL, angular_velocity_matrix
 from kane.model.joints.joint import ZERO, JointMotion, default_speed_name
 from kane.model.joints.pose_motion import motion_of_pose
 
-# The three axes and the angles (..., 3).
+# Three axes, and angles of shape (..., 3).
 Angles = tuple[tuple[int, ...], np.ndarray]
 
 
 class GimbalSpeeds(ABC):
-    """The meaning of the natural speeds of a gimbal that turns about ``axes`` (0, 1 or 2), one after the other."""
+    """Definition of the natural speeds of a gimbal that turns about ``axes`` (0, 1 or 2) in sequence."""
 
     @abstractmethod
     def names(self, name: str, coordinates: tuple[str, ...], axes: tuple[int, ...]) -> tuple[str, ...]:
-        """Names of the speeds of a joint named ``name``."""
+        """Return the names of the speeds of a joint named ``name``."""
 
     @abstractmethod
     def singular(self, axes: tuple[int, ...]) -> bool:
-        """Whether there are angles at which the motion is not determined."""
+        """Return whether there are angles at which the motion is not determined."""
 
     @abstractmethod
     def motion(self, axes: tuple[int, ...], q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
-        """The motion of M in F."""
+        """Return the motion of M in F."""
 
     @abstractmethod
     def matrix(self, axes: tuple[int, ...], q: np.ndarray) -> np.ndarray:
-        """B of u = B dq/dt at angles q (..., n): shape (..., n, n)."""
+        """Return B of u = B dq/dt at angles q (..., n): shape (..., n, n)."""
 
     @property
     def of_angles(self) -> bool:
-        """Whether the same motion has other speeds with other angles."""
+        """Whether the speeds of a motion depend on the choice of angles."""
         return False
 
     def carried(self, u: np.ndarray, here: Angles, there: Angles) -> np.ndarray:
-        """The speeds of the motion u (..., 3) with the angles ``there`` in place of those ``here``, of one rotation."""
+        """Return the speeds of the motion u (..., 3) in the angles ``there``; u belongs to the angles ``here``."""
         return u
 
 
 @dataclass(frozen=True)
 class AngleRates(GimbalSpeeds):
-    """u = dq/dt. With three angles the mass matrix is singular where the first and the third axis are parallel."""
+    """Angle rates, u = dq/dt. With three angles the mass matrix is singular if axes 1 and 3 are parallel."""
 
     def names(self, name: str, coordinates: tuple[str, ...], axes: tuple[int, ...]) -> tuple[str, ...]:
         return tuple(map(default_speed_name, coordinates))
@@ -75,10 +75,10 @@ class AngleRates(GimbalSpeeds):
 
 
 def angles_of(axes: Sequence[int], R: Rotation) -> tuple[Scalar, Scalar, Scalar]:
-    """Three angles of a rotation that is not singular; the second from 0 to pi, or from -pi/2 to pi/2.
+    """Return three angles of a regular rotation; the second is in [0, pi] for i, j, i and in [-pi/2, pi/2] for i, j, k.
 
-    The first axis as it is seen in M, row i of R, says the second and the third angle, the third as it is seen in F,
-    column k of R, the first: ``angles._second_and_third`` has the formulas.
+    Row i of R, the first axis as seen in M, determines the second and third angle. Column k of R, the third axis as
+    seen in F, determines the first. The formulas are in ``angles._second_and_third``.
     """
     i, j, k = axes
     e, sign = R.entries, 1.0 if j == (i + 1) % 3 else -1.0
@@ -91,5 +91,5 @@ def angles_of(axes: Sequence[int], R: Rotation) -> tuple[Scalar, Scalar, Scalar]
 
 
 def rotation_of(axes: tuple[int, ...], q: Sequence[Expr]) -> Rotation:
-    """R_FM = R1(q0) R2(q1) R3(q2)."""
+    """Return R_FM = R1(q0) R2(q1) R3(q2)."""
     return Rotation(tuple(Elementary(k, angle) for k, angle in zip(axes, q, strict=True)))
