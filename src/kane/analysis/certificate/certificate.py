@@ -84,7 +84,45 @@ class Certificate(tuple[Finding, ...]):
 def certify(
     model: Model, *, near: Any = None, states: int = 4, seed: int = 0, sensitivities: Sequence[str] = ()
 ) -> Certificate:
-    """Check the equations of a model by independent derivations and physical laws."""
+    """Check the equations of a model by independent derivations and physical laws.
+
+    All claims are checked at random states, speeds, inputs and parameters. A derivation that raises an error counts as
+    a claim that fails. Claims about the unconstrained equations in the joints' own speeds:
+
+    * The recursive equations agree with Kane's explicit equations, with Stoneking's path tables, and with Lagrange's
+      equations, which use only each joint's R_FM and p_FM.
+    * Composite and articulated inertias give the same udot; inverse after forward dynamics is the identity; M is
+      symmetric and positive definite.
+    * The energy changes at the power of loads and inputs; momenta of floating systems change by external forces.
+    * The coordinates of each joint advance at dq/dt.
+    * Exact derivatives of the forces by q and u are the slopes of the explicit equations.
+
+    Claims about the declared equations:
+
+    * Equations in the speeds of ``Model.speeds`` agree with those in the joints' own speeds.
+    * Embedded constraints give the udot of Lagrange multipliers, udot keeps the constraints, and constraint forces do
+      no work.
+    * Wrenches in up to six joints balance the bodies beyond, cut free. In constrained models they transmit motor and
+      spring efforts along the freedoms, the reactions of constraint rows are the multipliers, and three methods give
+      the same reactions.
+
+    With intermittent constraints, runs of one second start at random states without penetration. Impulses equal changes
+    of momentum; the energy lost is the kinetic energy before minus after; the energy changes by the work of loads,
+    inputs and contact forces minus impact losses; contacts only push, and friction stays within its bounds.
+
+    Args:
+        model: a model that can be formulated.
+        near: as for ``formulate``. The symbolic embedding near this state is also compared with the numerical
+            embedding, at states around it. The ``model`` of equations that were formulated near a state includes that
+            state.
+        states: number of random states.
+        seed: seed of the states; the same seed gives the same certificate.
+        sensitivities: names as for ``kane.sensitivities``: parameters, coordinates, speeds and inputs. Forward and
+            adjoint derivatives of runs of one second are compared.
+
+    Raises:
+        ModelError: the model has no degree of freedom or cannot be formulated; a name is unknown.
+    """
     require(model, Model, "certify takes a kane.Model; for Dynamics give dyn.equations.model")
     for name, value, least in (("states", states, 1), ("seed", seed, 0)):
         whole(value, f"{name} of a certificate", least)
