@@ -319,7 +319,7 @@ def test_an_equilibrium_inside_a_floor_is_refused_and_what_rests_on_it_is_said_n
         kane.linearize(dyn, q={"y": -0.0981})
     assert kane.trim(dyn, parameters={"height": -0.2}).q == pytest.approx([-0.0981])
     assert kane.linearize(dyn, q={"y": -0.0981}, parameters={"height": -0.2}).A[1, 0] == pytest.approx(-100.0)
-    with pytest.raises(kane.ModelError, match=r"no equilibrium.*come and go \(floor\) are not in force"):
+    with pytest.raises(kane.ModelError, match=r"no equilibrium.*intermittent constraints \(floor\) are not active"):
         kane.linearize(dyn)
 
 
@@ -330,5 +330,5 @@ def test_where_a_floor_would_hold_it_trim_says_that_floors_are_not_in_force():
     m.contact(body.point(), kane.Plane(m.ground.point(), m.ground.z), name="floor")
     dyn = kane.build(kane.formulate(m))
     for ask in (kane.trim, kane.linearize):
-        with pytest.raises(ModelError, match=r"come and go \(floor\) are not in force.*kane\.Coincidence"):
+        with pytest.raises(ModelError, match=r"intermittent constraints \(floor\) are not active.*kane\.Coincidence"):
             ask(dyn)

@@ -145,8 +145,7 @@ def _advance(joint: Joint, q: np.ndarray, du: np.ndarray) -> Callable[[float], n
 
 
 def derivatives_are_slopes(model: Model, equations: Equations, at: RandomStates) -> Found:
-    """Compare exact derivatives of the forces by q and u with differences of the explicit equations, along a direction.
-    """
+    """Compare exact derivatives of the forces by q and u with differences of the explicit equations."""
     n = len(equations.u)
     if n > MOST_DERIVED:
         return None, f"more than {MOST_DERIVED} speeds"

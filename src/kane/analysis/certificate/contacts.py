@@ -153,7 +153,7 @@ class ContactRuns:
                 break
 
     def _run(self, q: Array, u: Array, inputs: Array) -> ContactRun:
-        """Simulate twice from a state: first to find the steps and transitions, then with records at the Gauss nodes."""
+        """Simulate twice from a state: first to find steps and transitions, then with records at the Gauss nodes."""
         asked: dict[str, Any] = {"q": q, "u": u, "inputs": inputs, "integrator": METHOD}
         ended, until = "", LENGTH
         try:
