@@ -106,9 +106,9 @@ def assemble(
         The state, with the rank, residual and redundancy of the constraints.
 
     Raises:
-        ModelError: a loop does not close, no speeds satisfy the motion constraints, a solution exists only if fewer
-            names are held, a name is unknown, or a required time is missing. The message names the constraint with the
-            largest residual.
+        ModelError: a loop does not close, no speeds satisfy the motion constraints, or too many names are held. Also if
+            a name is unknown or a required time is missing. The message names the constraint that is farthest from
+            satisfied.
 
     Source: Levenberg 1944; Gillespie 2003, Eqs. 4-5 for the motion constraints.
     """

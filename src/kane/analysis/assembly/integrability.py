@@ -5,7 +5,7 @@ Constraints A(q, t) u + b = 0 let a system of n speeds move, in the space of (q,
     X_i = Y (e_i + sum_d D_di e_d),  i independent,      X_0 = d/dt + y_t + Y sum_d e_d (-A_d^-1 b)_d,
 
 where dq/dt = Y u + y_t, d runs over dependent speeds and D = -A_d^-1 A_i. Motions forth and back along these fields
-reach the directions spanned by the fields and their repeated brackets [X, Z] = (dZ) X - (dX) Z, the involutive closure.
+reach the involutive closure: the directions spanned by the fields and their repeated brackets [X, Z] = (dZ) X - (dX) Z.
 A constraint is integrable if it annihilates the closure: with the others it is the derivative of a configuration
 constraint. All other constraints are nonholonomic.
 

@@ -126,8 +126,8 @@ def wheel_forces(equations: Equations, wheels: Sequence[Wheel]) -> WheelForces:
     balance. Four loads, or three axle lines, are indeterminate on rigid ground.
 
     Raises:
-        ModelError: there are not three wheels on two axle lines, contacts are collinear, wheels have different heights
-            or a tilted axle, or a load acts along the joint between vehicle and ground.
+        ModelError: there are not three wheels on two axle lines, or contacts are collinear. Also if wheels have
+            different heights or a tilted axle, or a load acts along the joint between vehicle and ground.
 
     Source: Tanner & Kyriakopoulos 2001, Eq. (9).
     """
@@ -140,7 +140,7 @@ def wheel_forces(equations: Equations, wheels: Sequence[Wheel]) -> WheelForces:
         if len(wheels) != 3 or len(shared) != 2:
             raise ModelError(
                 f"forces on the {len(wheels)} wheels {', '.join(names)} with {len(shared)} axle lines are "
-                "indeterminate: on rigid ground the balance gives three loads and two lateral forces. kane.tip_over needs none"
+                "indeterminate: the balance gives three loads and two lateral forces. kane.tip_over needs none of these"
             )
         _require_triangle(equations, stands)
         wrench = ground_wrench(equations)
@@ -187,8 +187,8 @@ def require_level(equations: Equations, wheels: Sequence[Wheel], stands: Sequenc
     for wheel, stand, height in zip(wheels, stands, heights, strict=True):
         if abs(height - heights[0]) > ROUND_OFF:
             raise ModelError(
-                f"wheel {wheel.name!r} touches the ground {height - heights[0]:.6g} m above {wheels[0].name!r}; correct "
-                "radii and axles so that all wheels touch one plane"
+                f"wheel {wheel.name!r} touches the ground {height - heights[0]:.6g} m above {wheels[0].name!r}; "
+                "correct radii and axles so that all wheels touch one plane"
             )
         upright = probe([dot(stand.heading, stand.heading)])[0]
         if abs(upright - 1.0) > ROUND_OFF:
