@@ -135,7 +135,7 @@ def test_nothing_is_claimed_of_the_rest(robot):
     assert "shoulder_link_m" in fit.unidentifiable
     assert "wrist_3_link_yy" not in fit.unidentifiable
     text = repr(fit.unidentifiable)
-    assert "cannot be identified: shoulder_link turns about an axis that stands still and is vertical" in text
+    assert "cannot be identified: shoulder_link turns about a fixed axis, which is vertical" in text
     assert "wrist_3_link_xx, wrist_3_link_zz: only wrist_3_link_xx - wrist_3_link_zz appears" in text
     assert "36 combinations of 60 parameters" in repr(fit)
 
@@ -342,7 +342,7 @@ def test_what_cannot_be_fitted_without_accelerations_is_refused():
     m.load(kane.Damper(drop, 0.1))
     m.latch(drop.q, name="hook")
     dyn = kane.build(kane.formulate(m))
-    with pytest.raises(ModelError, match="'hook' is a latch or a switch, and states that were measured do not say"):
+    with pytest.raises(ModelError, match="'hook' is a latch or a switch, and measured states do not show"):
         kane.identify(dyn, kane.Measurements(np.arange(20.0), np.ones(20), np.zeros(20)), ["m"])
 
 
@@ -380,7 +380,7 @@ def test_bad_limits_are_refused(robot):
     good = {"duration": 5.0, "q": (-1.0, 1.0), "u": 1.0, "udot": 2.0}
     for changed, message in [
         ({"q": (1.0, -1.0)}, "least and the largest"),
-        ({"q": {"elbow_joint": (-1, 1)}}, "say nothing of shoulder_pan_joint"),
+        ({"q": {"elbow_joint": (-1, 1)}}, "no entry for shoulder_pan_joint"),
         ({"u": {"elbow": 1.0}}, "there is no limit of u 'elbow'"),
         ({"u": 0.0}, "positive number"),
         ({"duration": -1.0}, "duration"),
@@ -430,7 +430,7 @@ def test_data_at_rest_that_say_nothing_are_refused():
         kane.Measurements(np.arange(30.0), still, still, still, inputs=still),
         kane.Measurements(np.arange(30.0), still, still, inputs=still),
     ):
-        with pytest.raises(ModelError, match="these data say nothing of m"):
+        with pytest.raises(ModelError, match="these data do not depend on m"):
             kane.identify(dyn, data, ["m"])
     for data in (
         kane.Measurements(np.arange(30.0), still, still, still),
@@ -451,7 +451,7 @@ def test_bad_questions_are_refused():
         ((data, ["mB", "mB"]), "each once"),
         ((3, ["mB"]), "takes kane.Measurements"),
         ((kane.Measurements(TIME, *(x[:, :1] for x in swung(2)), forces=data.forces), ["mB"]), "q has 1 columns"),
-        ((measured(dyn, times=TIME[:2]), names), "4 numbers were measured; to find 7 more"),
+        ((measured(dyn, times=TIME[:2]), names), "4 measured numbers are too few for 7 unknowns"),
     ]:
         with pytest.raises(ModelError, match=message):
             kane.identify(dyn, *arguments)
