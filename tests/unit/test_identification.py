@@ -242,7 +242,7 @@ def test_closed_loops_are_projected_on_what_they_allow():
     fit = kane.identify(dyn, data, ["mu", "g"], start={"mu": 1.0, "g": 5.0})
     assert fit.values == pytest.approx({"mu": 2.0, "g": 9.81}, rel=1e-7)  # constraints are kept to 1e-9
     assert fit.channels == ("freedom 1",)
-    with pytest.raises(ModelError, match="'a' stands in the constraint 'loop"):
+    with pytest.raises(ModelError, match="'a' occurs in the constraint 'loop"):
         kane.identify(dyn, data, ["mu", "a"])
 
 
@@ -407,7 +407,7 @@ def test_bad_data_are_refused():
     for arguments, message in [
         ((twice, q, u, udot), r"times must increase; number 7 is 0.20\d* s, after 0.20\d* s"),
         ((TIME[::-1], q, u, udot), "times must increase"),
-        ((TIME[:1], q[:1], u[:1]), "two states at least"),
+        ((TIME[:1], q[:1], u[:1]), "at least two states"),
         ((TIME, q[:-1], u, udot), "one row for each of the 300 times"),
         ((TIME, broken, u, udot), r"q has nan in row 3"),
         ((TIME, q, u, udot, q, q), "inputs and forces are both given"),
@@ -437,7 +437,7 @@ def test_data_at_rest_that_say_nothing_are_refused():
         kane.Measurements(np.arange(30.0), still, still),
     ):  # an input that nobody measured is not one of zero
         with pytest.raises(
-            ModelError, match=r"nothing says what drove 'slider', whose inputs are F; give .*inputs=.*forces="
+            ModelError, match=r"neither inputs nor forces, but 'slider' has the inputs F; .*inputs=.*forces="
         ):
             kane.identify(dyn, data, ["m"])
 
@@ -498,5 +498,5 @@ def test_rows_in_which_a_stop_is_closed_are_refused_and_the_others_give_the_para
 def test_friction_that_sticks_is_refused_with_the_load_that_takes_its_place():
     dyn, t = stopped_slider(lambda m, j: m.stick(j, static=0.2, name="rust")), np.linspace(0.0, 1.0, 20)
     rows = 0.1 * np.sin(t)[:, None]
-    with pytest.raises(ModelError, match=r"'rust' is friction that sticks, .*; leave it out .*kane\.Motor"):
+    with pytest.raises(ModelError, match=r"'rust' is a stick, .*; leave it out .*kane\.Motor"):
         kane.identify(dyn, kane.Measurements(t, rows, rows, rows, inputs=rows), ["M"])
