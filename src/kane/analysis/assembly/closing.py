@@ -35,8 +35,8 @@ class Closed:
         q: coordinates.
         residual: largest residual of the configuration [m or rad].
         worst: index of its row among the closing rows.
-        turned: index of a closing row that vanishes only because its bodies are turned by half a turn; -1 if there is
-            none.
+        turned: index of a closing row that vanishes only because its bodies are turned by half a turn; -1 for a true
+            solution.
     """
 
     q: Array

@@ -107,8 +107,8 @@ def certify(
       the same reactions.
 
     With intermittent constraints, runs of one second start at random states without penetration. Impulses equal changes
-    of momentum; the energy lost is the kinetic energy before minus after; the energy changes by the work of loads,
-    inputs and contact forces minus impact losses; contacts only push, and friction stays within its bounds.
+    of momentum, and the energy lost is the kinetic energy before minus after. The energy changes by the work of loads,
+    inputs and contact forces minus impact losses. Contacts only push, and friction stays within its bounds.
 
     Args:
         model: a model that can be formulated.

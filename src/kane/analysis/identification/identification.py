@@ -125,8 +125,8 @@ class Identification:
     def consistent(self) -> Consistent:
         """Return a full set of parameters with which every body is physically consistent.
 
-        The data leave some directions of the parameters open. In these the result is nearest to ``start`` among all
-        mass distributions with the measured base parameters.
+        The result minimizes the error of the measured base parameters plus the distance from ``start``. The distance
+        decides the directions that the data leave open.
 
         Raises:
             ModelError: no body has all of its ten inertial parameters among the identified ones.

@@ -71,11 +71,11 @@ def identify(
         start: values by name: initial values of sought parameters, values of the others; defaults for the rest.
 
     Raises:
-        ModelError: a name is unknown or occurs in a constraint, the shapes of the data do not fit the equations, there
-            are fewer numbers than parameters, or no parameter has an effect. If forces are compared, also if a joint
-            has sticking friction, or a contact, stop or latch is closed in a row. If motions are compared, also if the
-            model has latches or switches, the first row does not show which gaps are closed, a parameter occurs in a
-            gap that is closed at a shooting node, or a motion has no derivative.
+        ModelError: a name is unknown or occurs in a constraint, or no parameter has an effect. Also if the data have
+            wrong shapes or too few numbers. If forces are compared, also if a joint has sticking friction, or a
+            contact, stop or latch is closed in a row. If motions are compared, also if the model has latches or
+            switches, or the first row does not show which gaps are closed. Also if a parameter occurs in a gap that is
+            closed at a shooting node, or a motion has no derivative.
         SimulationError: an interval cannot be simulated with the initial parameters.
 
     Source: Atkeson, An & Hollerbach 1986; Gautier 1991, and 1997 for the weights; Bock 1983 for shooting; Aizerman &
