@@ -315,8 +315,8 @@ class _Shooting:
     def _stalled(self, gain: float, noise: Array) -> bool:
         """Check whether another order of impacts, instead of a minimum, stopped a step that gains nothing.
 
-        Then the predicted gain is large: a motion that starts at rest with friction has different one-sided
-        derivatives.
+        A large predicted gain shows this. Another cause is a motion that starts at rest with friction: its one-sided
+        derivatives differ.
         """
         return self.contacts and gain > STALLED and self._rough(noise)
 
@@ -391,7 +391,7 @@ def _times(A: Array, x: Array) -> Array:
 
 
 def _held(moves: Array, following: int) -> Array:
-    """Return rows that fix unknowns without effect at zero: zero columns of ``moves``."""
+    """Return rows that keep unknowns without effect at zero: the zero columns of ``moves``."""
     held = np.eye(moves.shape[1])[~moves.any(axis=0)]
     return np.pad(held, ((0, 0), (0, following)))
 
