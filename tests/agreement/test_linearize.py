@@ -120,8 +120,8 @@ def test_eigenvalues_are_functions_of_parameters_and_gains():
         (lambda v: np.eye(2), [1.0], "two finite numbers"),
         (lambda v: np.eye(2), [1.0, np.nan], "two finite numbers"),
         (lambda v: np.eye(int(v)), [1, 2], "1 states at 1 and 2 at 2"),
-        (lambda v: np.ones((2, 3)), [1, 2], "square one"),
-        (lambda v: "A", [1, 2], "kane.linearize, or of a matrix"),
+        (lambda v: np.ones((2, 3)), [1, 2], "square matrix"),
+        (lambda v: "A", [1, 2], "kane.linearize, or a matrix"),
     ],
 )
 def test_what_has_no_root_locus_is_refused(function, values, message):
@@ -153,7 +153,7 @@ def test_a_mode_of_a_bicycle_keeps_its_wheels_on_the_road_and_is_a_page(bicycle,
     roll, steer = motion.q[:, names.index("roll")], motion.q[:, names.index("steer")]
     assert max(np.abs(roll).max(), np.abs(steer).max()) == pytest.approx(0.3, abs=1e-3)  # the constraints are bent
     assert motion.save_html(tmp_path / "weave.html").stat().st_size > 50_000
-    with pytest.raises(ModelError, match="no mode of this system"):
+    with pytest.raises(ModelError, match="not a mode of this system"):
         kane.mode_motion(bicycle(5.0), weave)
     for amplitude in (0.0, 1e308):
         with pytest.raises(ModelError, match="amplitude"):
@@ -236,7 +236,7 @@ def test_a_state_that_moves_on_is_refused_with_what_is_left():
         kane.linearize(dyn, q=[0.0, 0.3])
     assert kane.linearize(dyn, q=[0.0, 0.3], tolerance=math.inf).residual > 1.0
     # Upright and turning, the accelerations vanish and will not stay zero.
-    with pytest.raises(ModelError, match="and that by"):
+    with pytest.raises(ModelError, match="and its second rate"):
         kane.linearize(dyn, u=[0.0, 0.5])
 
 
@@ -246,7 +246,7 @@ def test_a_trim_whose_inputs_were_left_behind_is_refused_with_the_inputs_that_st
     model.load(kane.Motor(model.connections[1], lift))
     dyn = kane.build(kane.formulate(model))
     trim = kane.trim(dyn, q=[0.0, 0.3], fixed=["q2"])
-    message = r"with inputs as by default \(.*lift = 0\.25; a trim's are inputs=trim\.inputs\)"
+    message = r"with inputs at their defaults \(.*lift = 0\.25; after a trim give inputs=trim\.inputs\)"
     with pytest.raises(ModelError, match=message):
         kane.linearize(dyn, q=trim.q, u=trim.u)
     assert kane.linearize(dyn, q=trim.q, u=trim.u, inputs=trim.inputs).residual < 1e-9
@@ -255,9 +255,9 @@ def test_a_trim_whose_inputs_were_left_behind_is_refused_with_the_inputs_that_st
 @pytest.mark.parametrize("speed", [1e308, 1e150, 1e100])
 def test_speeds_whose_squares_are_no_numbers_are_refused(speed, recwarn):
     dyn = kane.build(kane.formulate(kane.library.n_link_pendulum(2)))
-    with pytest.raises(ModelError, match=r"no equilibrium|the accelerations of .* have no value there"):
+    with pytest.raises(ModelError, match=r"no equilibrium|the accelerations of .* are not finite here"):
         kane.linearize(dyn, u=np.full(3, speed))
-    with pytest.raises(ModelError, match=r"no numbers|no equilibrium"):
+    with pytest.raises(ModelError, match=r"are not finite|no equilibrium"):
         kane.trim(dyn, u=np.full(3, speed))
     assert not recwarn.list
 
@@ -299,7 +299,7 @@ def test_where_there_is_no_trim_the_largest_rest_is_named():
     dyn = kane.build(kane.formulate(m))
     with pytest.raises(ModelError, match=r"the rate of base_v. is 9\.81; start elsewhere"):
         kane.trim(dyn)
-    with pytest.raises(ModelError, match="nothing called 'bas_x' to be held"):
+    with pytest.raises(ModelError, match="no coordinate, speed or input 'bas_x' can be held"):
         kane.trim(dyn, fixed=["bas_x"])
     with pytest.raises(ModelError, match="takes Dynamics"):
         kane.trim(dyn.equations)
@@ -313,13 +313,13 @@ def test_an_equilibrium_inside_a_floor_is_refused_and_what_rests_on_it_is_said_n
     m.contact(body.point(), kane.Plane(m.ground.point((0, height, 0)), m.ground.y), name="floor")
     m.load(kane.Spring(slide, 100.0))
     dyn = kane.build(kane.formulate(m))
-    with pytest.raises(kane.ModelError, match=r"0.0981 beyond 'floor': trim solves .* no contact.* is in force"):
+    with pytest.raises(kane.ModelError, match=r"0.0981 beyond 'floor': trim solves .* no contact.* is active"):
         kane.trim(dyn)
     with pytest.raises(kane.ModelError, match=r"this state is 0.0981 beyond 'floor': .*kane.assemble moves it out"):
         kane.linearize(dyn, q={"y": -0.0981})
     assert kane.trim(dyn, parameters={"height": -0.2}).q == pytest.approx([-0.0981])
     assert kane.linearize(dyn, q={"y": -0.0981}, parameters={"height": -0.2}).A[1, 0] == pytest.approx(-100.0)
-    with pytest.raises(kane.ModelError, match=r"no equilibrium.*come and go \(floor\) are not in force"):
+    with pytest.raises(kane.ModelError, match=r"no equilibrium.*intermittent constraints \(floor\) are not active"):
         kane.linearize(dyn)
 
 
@@ -330,5 +330,5 @@ def test_where_a_floor_would_hold_it_trim_says_that_floors_are_not_in_force():
     m.contact(body.point(), kane.Plane(m.ground.point(), m.ground.z), name="floor")
     dyn = kane.build(kane.formulate(m))
     for ask in (kane.trim, kane.linearize):
-        with pytest.raises(ModelError, match=r"come and go \(floor\) are not in force.*kane\.Coincidence"):
+        with pytest.raises(ModelError, match=r"intermittent constraints \(floor\) are not active.*kane\.Coincidence"):
             ask(dyn)

@@ -69,7 +69,7 @@ def test_every_kind_of_what_comes_and_goes_has_its_certificate(model, energy):
     assert found[LOSSES].digits > 12.0
     assert found[ENERGY].digits > energy
     assert found[LAWS].digits > 10.0
-    assert "changes in 4 runs of 1 s" in found[IMPULSES].remark
+    assert "transitions in 4 runs of 1 s" in found[IMPULSES].remark
     assert "J of work" in found[ENERGY].remark
 
 
@@ -112,8 +112,8 @@ def test_a_model_of_which_nothing_comes_into_force_says_so():
     m.stop(joint, upper=1000.0)
     found = {finding.claim: finding for finding in kane.certify(m)}
     assert found[IMPULSES].digits is found[LAWS].digits is found[LOSSES].digits is None
-    assert found[LAWS].remark == "nothing was in force: 0 changes in 4 runs of 1 s"
-    assert found[IMPULSES].remark == "nothing was struck: 0 changes in 4 runs of 1 s"
+    assert found[LAWS].remark == "no constraint was active: 0 transitions in 4 runs of 1 s"
+    assert found[IMPULSES].remark == "no impulse acted: 0 transitions in 4 runs of 1 s"
 
 
 def test_motion_that_is_prescribed_in_time_leaves_the_claims_of_energy_out():
@@ -142,5 +142,5 @@ def test_runs_of_a_certificate_keep_away_from_singular_angles(seed, ended):
     m.contact(kane.Box(0.2, 0.2, 0.2, body.point()), floor, restitution=0.3, friction=friction)
     found = {finding.claim: finding for finding in kane.certify(m, seed=seed)}
     assert all(finding.holds for finding in found.values()), found
-    near = "1 ended early: the angles of 'gimbal' come near their singularity"
+    near = "1 ended early: the angles of 'gimbal' approach their singularity"
     assert (near in found[IMPULSES].remark) == ended

@@ -129,7 +129,7 @@ def test_a_loop_that_cannot_close_is_an_error_that_names_its_worst_constraint():
 
 
 def test_holding_too_much_is_told_from_a_loop_that_cannot_close(linkage):
-    with pytest.raises(kane.ModelError, match="does not close with q1, q3 held where they are"):
+    with pytest.raises(kane.ModelError, match="does not close with q1, q3 held at these values"):
         kane.assemble(linkage, q={"q1": 1.0, "q3": 0.0}, fixed=["q1", "q3"])
     with pytest.raises(kane.ModelError, match="with u1, u3 held"):
         kane.assemble(linkage, q={"q1": 1.0}, u={"u1": 1.0}, fixed=["q1", "u1", "u3"])

@@ -166,7 +166,7 @@ def test_data_that_are_no_states_of_the_loop_are_refused():
     model, _, _ = four_bar()
     dyn, random = kane.build(kane.formulate(model)), np.random.default_rng(0)
     q, u = np.array([np.pi, 0.0, np.pi / 2]) + 1e-3 * random.normal(size=(40, 3)), np.zeros((40, 3))
-    with pytest.raises(ModelError, match=r"constraints of 'four_bar' do not hold in these data: settling moves q"):
+    with pytest.raises(ModelError, match=r"constraints of 'four_bar' do not hold in these data: projection moves q"):
         kane.identify(dyn, kane.Measurements(0.02 * np.arange(40.0), q, u, inputs=np.zeros(40)), ["mu", "oil"])
 
 
@@ -209,7 +209,7 @@ def test_speeds_that_were_measured_lower_the_errors(moved):
 def test_noise_of_coordinates_alone_has_as_many_numbers_as_these(moved):
     dyn, profile, run, truth = moved
     data = kane.Measurements(run.time, run.q, inputs=profile.values)
-    with pytest.raises(ModelError, match=f"or {len(dyn.equations.u)}: of "):
+    with pytest.raises(ModelError, match=f"or {len(dyn.equations.u)}: for "):
         kane.identify(dyn, data, list(truth), noise=[1e-3] * 20)
     fit = kane.identify(dyn, data, list(truth), noise=1e-3)
     assert fit.noise == pytest.approx(np.full(len(dyn.equations.u), 1e-3))

@@ -219,7 +219,7 @@ def test_a_search_that_finds_nothing_names_the_stretch_that_is_farthest_off(monk
 def test_a_first_row_that_does_not_say_what_is_closed_is_refused():
     dyn, _ = ball()
     run = kane.simulate(dyn, until=0.6, times=np.linspace(0.0, 0.6, 31), q=[0.1], u=[4.0])  # it has just bounced
-    with pytest.raises(ModelError, match="the first row does not say whether floor is closed"):
+    with pytest.raises(ModelError, match="the first row does not show whether floor is closed"):
         kane.identify(dyn, kane.Measurements(run.time, run.q, run.u), ["c"])
 
 
@@ -229,5 +229,5 @@ def test_a_gap_that_is_closed_where_stretches_begin_is_taken_as_known():
     x = 0.5 * np.cos(np.sqrt(20.0) * t)
     q = np.column_stack([x, np.full(21, 0.1), np.zeros(21)])
     u = np.column_stack([np.gradient(x, t), np.zeros(21), np.zeros(21)])
-    with pytest.raises(ModelError, match="'r' stands in 'floor', which is closed"):
+    with pytest.raises(ModelError, match="'r' occurs in 'floor', which is closed"):
         kane.identify(dyn, kane.Measurements(t, q, u), ["k", "r"])

@@ -1,1 +1,1 @@
-"""What can be found out about a model and its motions."""
+"""Analysis of a model and its motions: assembly, linearization, margins, identification and certificates."""

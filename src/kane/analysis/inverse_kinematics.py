@@ -1,4 +1,4 @@
-"""inverse_kinematics: coordinates that bring a body where it should be."""
+"""inverse_kinematics: coordinates at which a body reaches a pose."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ from kane.model.named_vector import named_vector
 from kane.simulation.layout import Layout
 
 Array = NDArray[np.float64]
-# Damping, as a share of the squared error: it vanishes with the error, so that the last steps are Newton's.
+# Damping factor: first, smallest and largest value. It multiplies the squared error, so that the last steps are
+# undamped Newton steps.
 FIRST_SHARE, LEAST_SHARE, MOST_SHARE = 1e-2, 1e-10, 1e10
 
 
 @dataclass(frozen=True, eq=False)
 class TargetPose:
-    """Where a point of a body should be, and how the body should be turned; None for what is free."""
+    """Target position of a point of a body and target orientation of the body; None for a free part."""
 
     position: Array | None
     orientation: Array | None
 
     def error(self, R: Array, p: Array) -> Array:
-        """What is missing: a rotation vector in N [rad], then a displacement in N [m]; 3 or 6 numbers."""
+        """Return the remaining rotation vector in N [rad], then the remaining displacement in N [m]; 3 or 6 numbers."""
         parts = []
         if self.orientation is not None:
-            from scipy.spatial.transform import Rotation as Turn  # takes as long to import as all of kane
+            from scipy.spatial.transform import Rotation as Turn  # slow import (as long as all of kane)
 
             parts.append(Turn.from_matrix(self.orientation @ R.T).as_rotvec())
         if self.position is not None:
@@ -42,7 +43,7 @@ class TargetPose:
         return np.concatenate(parts)
 
     def rows(self, angular: Array, linear: Array) -> Array:
-        """The rows of the Jacobian that change the error."""
+        """Return the rows of the Jacobian that belong to the components of the error."""
         kept = [(angular, self.orientation), (linear, self.position)]
         return np.concatenate([rows for rows, wanted in kept if wanted is not None])
 
@@ -60,29 +61,31 @@ def inverse_kinematics(
     tolerance: float = 1e-12,
     iterations: int = 200,
 ) -> Array:
-    """Coordinates q at which a body has a pose, by damped Newton steps on the model's own Jacobian.
+    """Return coordinates q at which a body has a given pose, by damped Newton steps with the exact Jacobian.
 
-    Each step solves (J^T J + lambda^2) du = J^T e, lambda vanishing with the error e. Where there are more joints than
-    the pose needs, each step is the smallest.
+    Each step solves (J^T J + lambda^2) du = J^T e; lambda vanishes with the error e. If the pose does not determine all
+    joints, each step is the minimum-norm step.
 
     Args:
-        dyn: what ``kane.build`` returned.
-        body: a body or named frame, or its name.
-        position: of the point in N, (3,) [m], or a path of positions (m, 3), each reached from the one before.
-        orientation: R_NB, a ``kane.Rotation`` or (3, 3), or (m, 3, 3); a single one holds along a path of positions.
+        dyn: compiled equations from ``kane.build``.
+        body: body or named frame, or its name.
+        position: target of the point in N, (3,) [m], or a path (m, 3); each pose starts from the one before.
+        orientation: target R_NB: a ``kane.Rotation``, (3, 3) or (m, 3, 3); a single one is used for a whole path.
         at: the point, in the body's frame [m].
-        q: where to start, an array or a dict from some of the names to numbers; neutral where nothing is given. It
+        q: initial guess: an array, or a dict from some of the names to numbers; neutral for the others. The guess
             decides which of several solutions is found.
-        t: time, needed where joints move with it [s].
+        t: time [s]; required if joint motions depend on it.
         parameters: values by name that replace defaults.
-        tolerance: largest component of the error that is left [rad, and m or, beyond 1 m, share of the distance].
-        iterations: how many steps at most, for each pose.
+        tolerance: largest component of the remaining error [rad and m]; multiplied by the largest target coordinate if
+            that exceeds 1 m.
+        iterations: largest number of steps for each pose.
 
     Returns:
         q, (nq,), or (m, nq) for a path.
 
     Raises:
-        ModelError: not a pose, or it is not reached; the message says how near the body came; or there are constraints.
+        ModelError: the arguments are not a pose, the model has constraints, or the body does not reach the pose. The
+            message gives the remaining distance.
     """
     if not isinstance(dyn, Dynamics):
         raise ModelError(f"inverse_kinematics needs Dynamics, as kane.build(equations) makes them, not {shown(dyn)}")
@@ -106,7 +109,7 @@ def inverse_kinematics(
             which = "the pose" if single else f"pose {k} of the path"
             raise ModelError(
                 f"{name!r} does not reach {which}: after {iterations} steps it is {missing}; start elsewhere (q=), "
-                "or ask for a pose within reach"
+                "or give a pose within reach"
             )
         path.append(found)
     return path[0] if single else np.array(path)
@@ -114,11 +117,11 @@ def inverse_kinematics(
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """Steps towards a target.
+    """Newton search for a target pose.
 
     Attributes:
-        dyn, name, point: whose point is moved.
-        quaternions: where in q each starts.
+        dyn, name, point: compiled equations, body name, and point in the body's frame.
+        quaternions: index in q at which each quaternion starts.
         options: time and parameters.
     """
 
@@ -129,7 +132,7 @@ class _Search:
     options: dict[str, Any]
 
     def solve(self, target: TargetPose, q: Array, tolerance: float, iterations: int) -> Array:
-        """The q that was reached."""
+        """Return the q at which the search ends."""
         share, error = FIRST_SHARE, self._error(target, q)
         for _ in range(iterations):
             small = self._small(target, error, tolerance)
@@ -139,19 +142,19 @@ class _Search:
             if better:
                 q, error = trial, left
             if small or share > MOST_SHARE:
-                break  # after a step more than needed, so that what is left varies smoothly along a path
+                break  # one extra step, so that the remaining error varies smoothly along a path
             share = max(share / 10.0, LEAST_SHARE) if better else share * 10.0
         return q
 
     def _step(self, target: TargetPose, q: Array, error: Array, share: float) -> Array:
-        """One damped Newton step; of all du that do the same the smallest."""
+        """Take one damped Newton step, of minimum norm."""
         jacobian = self.dyn.jacobian(self.name, q, at=self.point, **self.options)
         J = target.rows(jacobian.angular, jacobian.linear)
         damping = share * float(error @ error) * np.eye(len(error))
         return self._moved(q, J.T @ np.linalg.lstsq(J @ J.T + damping, error, rcond=None)[0])
 
     def missing(self, target: TargetPose, q: Array, tolerance: float) -> str:
-        """How far q is from the target, in words; nothing where it is there."""
+        """Return the distance of q from the target as text; empty within the tolerance."""
         error = self._error(target, q)
         if self._small(target, error, tolerance):
             return ""
@@ -170,7 +173,7 @@ class _Search:
         return float(np.abs(error).max()) <= tolerance * reach
 
     def _moved(self, q: Array, du: Array) -> Array:
-        """q + (dq/dt for u = du) - (dq/dt for u = 0), quaternions brought back to unit length."""
+        """Return q + qdot(u = du) - qdot(u = 0), with quaternions normalized."""
         rates = self.dyn.kinematics(q, np.stack([du, np.zeros_like(du)]), **self.options)
         moved = q + rates[0] - rates[1]
         for start in self.quaternions:
@@ -181,14 +184,14 @@ class _Search:
 def _require_open(dyn: Dynamics) -> None:
     if dyn.equations.constraints:
         raise ModelError(
-            f"inverse_kinematics would open the loops of {dyn.equations.name!r}: it knows of no constraints; "
+            f"inverse_kinematics does not support constraints, which {dyn.equations.name!r} has; "
             "constrain a copy of the model to the pose, model.constrain(point.position.dot(axis) - value), and use "
             "kane.assemble"
         )
 
 
 def _targets(position: Any, orientation: Any) -> tuple[list[TargetPose], bool]:
-    """The poses, and whether there is just one, not a path."""
+    """Return the target poses, and whether a single pose was given instead of a path."""
     if position is None and orientation is None:
         raise ModelError("give the position or the orientation that the body should have, or both")
     if isinstance(orientation, Rotation):
@@ -196,10 +199,10 @@ def _targets(position: Any, orientation: Any) -> tuple[list[TargetPose], bool]:
     positions = None if position is None else _array(position, "position", (3,))
     turns = None if orientation is None else _array(orientation, "orientation", (3, 3))
     for turn in [] if turns is None else turns.reshape(-1, 3, 3):
-        Rotation.matrix(turn)  # refuses what is no rotation
+        Rotation.matrix(turn)  # raises if it is not a rotation
     lengths = [len(x) for x, rank in ((positions, 1), (turns, 2)) if x is not None and x.ndim > rank]
     if len(set(lengths)) > 1:
-        raise ModelError(f"there are {lengths[0]} positions and {lengths[1]} orientations; give as many, or one")
+        raise ModelError(f"there are {lengths[0]} positions and {lengths[1]} orientations; give equal numbers, or one")
     count = lengths[0] if lengths else 1
     along = [
         [None] * count if x is None else list(np.broadcast_to(x, (count, *shape)))
@@ -211,7 +214,7 @@ def _targets(position: Any, orientation: Any) -> tuple[list[TargetPose], bool]:
 def _array(values: Any, word: str, shape: tuple[int, ...]) -> Array:
     array = numbers(values, f"the {word} must be numbers")
     if array.ndim not in (len(shape), len(shape) + 1) or array.shape[-len(shape) :] != shape or not array.size:
-        raise ModelError(f"the {word} has shape {array.shape}; {shape} is needed, or (m, ...) of these for a path")
+        raise ModelError(f"the {word} has shape {array.shape}; give {shape}, or (m, ...) of these for a path")
     if not np.isfinite(array).all():
         raise ModelError(f"the {word} is not finite")
     return array

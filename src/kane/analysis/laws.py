@@ -1,4 +1,4 @@
-"""Laws of nature as expressions: energy and power, momentum and force."""
+"""Laws of mechanics as expressions: energy and power, momentum and force."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from kane.model.loads.load import Load
 
 
 def prescribes_motion(equations: Equations) -> bool:
-    """Whether a joint moves as time says."""
+    """Check whether a joint's motion is prescribed in time."""
     return equations.t in leaves([equations.system.arena.lift(x) for x in equations.system.speeds.natural]) or any(
         equations.t in leaves(c.coordinates) for c in equations.system.speeds.motion
     )
 
 
 def energy_rate(equations: Equations) -> Expr:
-    """d/dt of the kinetic energy and the potential energy of gravity [W], along the motion; springs are loads here."""
+    """Return d/dt of the kinetic energy plus the potential energy of gravity [W]; springs count as loads here."""
     zero = equations.system.arena.zero
     kinetic, potential = equations.baked_in(energy(equations.system, zero))
     (rate,) = total_time_derivative([kinetic + potential], _motion(equations))
@@ -32,12 +32,12 @@ def energy_rate(equations: Equations) -> Expr:
 
 
 def load_power(equations: Equations, load: Load) -> Expr:
-    """The power of one load of the model [W]; a spring's as well."""
+    """Return the power of one load of the model, springs included [W]."""
     return equations.baked_in((power(equations, applied_loads([load.effect()], equations.system)),))[0]
 
 
 def power(equations: Equations, applied: Applied) -> Expr:
-    """Sum of efforts times natural speeds and of f.v + n.w over links [W]."""
+    """Return the sum of efforts times natural speeds, plus the sum of f.v + n.w over links [W]."""
     system = equations.system
     w = angular_velocities(system)
     v = origin_velocities(system, w)
@@ -48,14 +48,14 @@ def power(equations: Equations, applied: Applied) -> Expr:
 
 
 def is_floating(equations: Equations) -> bool:
-    """Whether nothing hangs on the ground but by six freedoms, and nothing is prescribed."""
+    """Check whether all joints to the ground have six freedoms, and no motion is prescribed in time."""
     system = equations.system
     roots = [i for i, link in enumerate(system.links) if i and link.parent == 0]
     return all(len(system.steps[i].w_u) == 6 for i in roots) and not prescribes_motion(equations)
 
 
 def momentum_rates(equations: Equations) -> tuple[Sequence[Expr], Sequence[Expr]]:
-    """d/dt of linear and angular momentum, and the outer force and moment about the origin of N, all in N."""
+    """Return d/dt of linear and angular momentum, and the external force and moment, about the origin of N along N."""
     rates = total_time_derivative(equations.baked_in(momentum(equations.system)), _motion(equations))
     return rates, equations.baked_in(outer_wrench(equations.system, equations.applied.wrenches))
 

@@ -1,4 +1,4 @@
-"""Where energy comes from and where it goes: the power of every load, and the rate of the energy they change."""
+"""Power balance of a model: the power of each load and the rate of the mechanical energy."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PowerLedger:
-    """Power of every load of a model; prints what each one does.
+    """Power of each load of a model; prints as a table.
 
     Attributes:
-        equations: of the model.
+        equations: equations of the model.
         loads: power of each load by its title, springs included [W].
-        rate: d/dt of the kinetic energy and the potential energy of gravity [W]: the sum of all powers, but for what
-            moves joints whose coordinates are prescribed in time.
+        rate: d/dt of the kinetic energy plus the potential energy of gravity [W]. It equals the sum of all powers plus
+            the power of joints whose coordinates are prescribed in time.
     """
 
     equations: Equations
@@ -42,18 +42,18 @@ class PowerLedger:
     rate: Expr
 
     def along(self, run: Trajectory) -> xarray.Dataset:
-        """The ledger at every recorded state of a run.
+        """Evaluate the ledger at every recorded state of a run.
 
         Returns:
             ``power`` (time, load), ``energy_rate`` (time) and ``imbalance`` (time) = energy_rate - sum of power [W].
-            The imbalance is round-off, or the power of what prescribes motion where the model has that.
+            The imbalance is round-off, plus the power of prescribed motions if the model has any.
 
         Raises:
-            ModelError: the run is of another model.
+            ModelError: the run belongs to another model.
         """
-        import xarray  # takes half a second, with pandas, that only a result should pay
+        import xarray  # slow import (half a second, with pandas)
 
-        require(run, Trajectory, "a ledger is along a Trajectory, which kane.simulate returns")
+        require(run, Trajectory, "along() takes a Trajectory, which kane.simulate returns")
         stage = self._function.stage(recorded_parameters(run, self.equations))
         found = self._function(np.column_stack([run.time, run.q, run.u]), run.inputs, stage)
         watts, titles = {"units": "W"}, np.array([*self.loads], dtype=object)
@@ -79,23 +79,23 @@ class PowerLedger:
         return "\n".join([f"power of the loads of {self.equations.name!r} [W]", *(lines or ["  none"])])
 
     def listing(self) -> str:
-        """Every power, and the rate of the energy that they change, in full, as ``Equations.listing`` writes."""
+        """Return the expressions of the energy rate and of every power in full, formatted as ``Equations.listing``."""
         return emit_listing([("energy rate", self.rate), *self.loads.items()])
 
 
 def power_ledger(model: Model) -> PowerLedger:
-    """The power of every load of a model, and the rate of its energy.
+    """Return the power of each load of a model and the rate of its mechanical energy, as expressions.
 
     Raises:
-        ModelError: the model does not formulate.
+        ModelError: the model cannot be formulated.
     """
-    require(model, Model, "power_ledger takes a kane.Model, and its along(run) a run")
+    require(model, Model, "power_ledger takes a kane.Model; the run is the argument of its along(run)")
     with collector_paused():
         return ledger_of(model, formulate(model))
 
 
 def ledger_of(model: Model, equations: Equations) -> PowerLedger:
-    """The power ledger of a model that was just formulated."""
+    """Return the power ledger of a formulated model."""
     titles = [title for title, _ in equations.tree.loads]
     loads = {title: load_power(equations, load) for title, load in zip(titles, model.loads, strict=True)}
     return PowerLedger(equations, loads, energy_rate(equations))

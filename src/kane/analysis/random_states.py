@@ -1,4 +1,4 @@
-"""Random states of a model, and expressions evaluated at them."""
+"""Random states of a model, and the values of expressions at these states."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 from kane.model.connection import Connection
 
-# A joint whose chart is singular is kept this far from there [rad]: at 0.1 round-off counts a hundred times at most.
+# Smallest distance of random states from a singularity of a joint [rad]: it amplifies round-off at most a hundredfold.
 AWAY = 0.1
 TRIALS = 20
 
 
 class RandomStates:
-    """Values of all leaves of some equations at random states; call it with expressions to have theirs.
+    """Random values of all leaves of some equations; call it with expressions to evaluate them at these states.
 
-    Coordinates lie about the neutral configuration, away from singularities of joints (quaternions of unit length);
-    speeds, accelerations and inputs are of order one, parameters within 20 % of their defaults.
+    Coordinates are near the neutral configuration and away from joint singularities; quaternions have unit length.
+    Speeds, accelerations and inputs are of order one, parameters within 20 % of their defaults.
 
     Attributes:
-        q, u: values, (nq, count) and (n, count).
+        q, u: coordinates and speeds, (nq, count) and (n, count).
     """
 
     def __init__(self, equations: Equations, count: int, seed: int) -> None:
@@ -53,12 +53,12 @@ class RandomStates:
         self._values = {leaf: row for leaves, rows in groups for leaf, row in zip(leaves, rows, strict=True)}
 
     def __call__(self, expressions: Iterable[Any]) -> np.ndarray:
-        """Values, one row an expression and one column a state."""
+        """Return the values of the expressions, (expressions, states)."""
         found = interpret([self._arena.lift(x) for x in expressions], self._values)
         return np.array([np.broadcast_to(x, self._count) for x in found]).reshape(-1, self._count)
 
     def with_values(self, leaves: Sequence[Expr], rows: np.ndarray) -> RandomStates:
-        """The same states, with other values for some leaves."""
+        """Return the same states with other values of some leaves; ``rows`` has one row per leaf."""
         other = object.__new__(RandomStates)
         other.__dict__.update(self.__dict__)
         changed: Mapping[Expr, np.ndarray] = dict(zip(leaves, rows, strict=True))
@@ -67,7 +67,7 @@ class RandomStates:
 
 
 def joints_of(equations: Equations) -> Iterator[tuple[Connection, slice]]:
-    """Every joint that has coordinates of its own, and where they stand in q."""
+    """Yield every joint that has its own coordinates, with their slice of q."""
     place = {leaf.name: i for i, leaf in enumerate(equations.q)}
     for connection in equations.system.speeds.motion:
         if connection.coordinate_names:

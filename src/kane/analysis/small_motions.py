@@ -1,10 +1,10 @@
-"""Small motions about a state, in numbers: displacements s along the joints' own speeds, and how they change.
+"""Small motions about a state, numerically: displacements s along the joints' own speeds, and their rates.
 
-Along a motion q0(t) a displaced configuration is q = q0 + Y(q0) s, so that with dq/dt = k(q, u, t)
+Along a motion q0(t) a displaced configuration is q = q0 + Y(q0) s. With dq/dt = k(q, u, t) it follows that
 
     Y ds/dt = dk - dY/dt s.
 
-Source: for groups, d theta/dt = d omega - omega x theta is the case of a ball.
+For a ball joint this is the rule d theta/dt = d omega - omega x theta of the rotation group.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from kane.formulation.derivatives.variables import displacements
 
 @dataclass(frozen=True, eq=False)
 class SmallMotions:
-    """The motion about a state (q, u, inputs, t).
+    """Small motions about the motion through a state (q, u, inputs, t).
 
     Attributes:
-        dyn: native code of the equations.
+        dyn: compiled equations.
         q, u, inputs: the state; u satisfies the constraints.
         t: time [s].
-        parameters: values by name, or None for the defaults.
+        parameters: values by name; None for the defaults.
     """
 
     dyn: Dynamics
@@ -40,7 +40,7 @@ class SmallMotions:
 
     @cached_property
     def terms(self) -> ConstraintTerms:
-        """The constraints there."""
+        """Constraint terms at this state."""
         values = self.dyn.parameter_values(self.parameters)
         return ConstraintTerms.of(self.dyn, self.q, self.u, inputs=self.inputs, t=self.t, parameters=values)
 
@@ -57,33 +57,33 @@ class SmallMotions:
 
     @cached_property
     def Y(self) -> Array:
-        """dq along each of the joints' own speeds, (nq, own)."""
+        """Matrix of dq = Y s: the change of q along each of the joints' own speeds, (nq, own)."""
         return self._displacement.value.reshape(len(self.q), -1)
 
     @cached_property
     def own_speeds(self) -> Array:
-        """The joints' own speeds that move q so, (own,); what moves by itself in time is no part of them."""
+        """The joints' own speeds in this motion, (own,), without the part of dq/dt that is prescribed in time."""
         still = self.dyn.kinematics(self.q, 0.0 * self.u, self.t, parameters=self.parameters) if self._drifts else 0.0
         return np.asarray(self._inverse @ (self.rates.value - still))
 
     @cached_property
     def drift(self) -> tuple[Array, Array]:
-        """ds/dt = first s + second du, (own, own) and (own, n)."""
+        """Matrices of ds/dt = first s + second du, (own, own) and (own, n)."""
         moved = self._displacement["q"] @ self.own_speeds
         Y_dot = moved.reshape(self.Y.shape)
         return self._inverse @ (self.rates["q"] - Y_dot), self._inverse @ self.rates["u"]
 
     @cached_property
     def jerk(self) -> Array:
-        """d udot/dt along the motion, udot being zero, (n,): what a steady motion has not. Infinite for vast speeds."""
+        """d udot/dt along the motion with udot = 0, (n,); zero for a steady motion, infinite if speeds overflow."""
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(self.accelerations["q"] @ self.own_speeds)
 
     @cached_property
     def allowed(self) -> Array:
-        """A basis of the displacements that the configuration constraints allow, (own, freedoms), by its own rows.
+        """Basis of the displacements that the configuration constraints allow, (own, freedoms).
 
-        The rows of the displacements that are free are those of the unit matrix.
+        The rows of the free displacements form a unit matrix.
         """
         from scipy.linalg import qr
 
@@ -101,13 +101,13 @@ class SmallMotions:
 
     @cached_property
     def free_displacements(self) -> list[int]:
-        """Places of the displacements that are free: rows of ``allowed`` that are unit rows."""
+        """Indices of the free displacements: the rows of ``allowed`` that are unit rows."""
         rows = self.allowed
         return [int(np.flatnonzero((rows == e).all(axis=1))[0]) for e in np.eye(rows.shape[1])]
 
     @cached_property
     def free_speeds(self) -> list[int]:
-        """Places of the independent speeds."""
+        """Indices of the independent speeds."""
         e = self.dyn.equations
         names = [leaf.name for leaf in e.u]
         chosen = self.dyn.independent(self.q, self.t) if e.constraints else names
@@ -134,7 +134,7 @@ class SmallMotions:
 
 
 def displacement_names(dyn: Dynamics) -> tuple[str, ...]:
-    """Names of the displacements: the coordinate whose rate is the speed, else "SPEED dt"."""
+    """Return the names of the displacements: the coordinate whose rate is the speed, otherwise "SPEED dt"."""
     e, one = dyn.equations, dyn.equations.t.arena.one
     found = displacements(e)
     names = []

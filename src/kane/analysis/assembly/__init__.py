@@ -1,1 +1,1 @@
-"""States that satisfy all constraints, and loops closed from a guess."""
+"""Assembly: states that satisfy all constraints, found from a guess."""

@@ -1,4 +1,4 @@
-"""assemble: a state that satisfies all constraints, from a guess."""
+"""assemble: a state that satisfies all constraints, found from a guess."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from kane.formulation.parameter_bounds import given_parameters
 from kane.model.checks import near
 from kane.simulation.layout import Layout
 
-# A row is implied by others if, made of length one, less than this of it is left beside them. Near singular positions
-# closed loops are known to the square root of rounding, and so are the rows there.
+# A normalized row is redundant if its part orthogonal to earlier rows is shorter than this. Near singular positions
+# closed loops, and so these rows, are accurate only to the square root of round-off.
 IMPLIED = 1e-6
-# Rows smaller than this part of the largest entry are the rounding of rows that vanish.
+# Relative size, compared with the largest entry, below which a row is round-off of zero.
 VANISHING = 1e-13
-# Squares of lengths that differ by less than this share differ by rounding.
+# Relative difference of squared lengths that counts as round-off.
 TIED = 1e-10
-# Held names are free ones if they are by more than one part in so many as good as others.
+# Preference of held names as free ones: they are chosen unless others are this many times better.
 PREFERRED = 1e3
 ITERATIONS = 50
 
@@ -41,15 +41,15 @@ class Assembly:
 
     Attributes:
         q, u: coordinates and speeds, in the order of the equations.
-        rank: how many constraint equations are independent there.
-        residual: largest one of configuration and motion, [m or rad] and [m/s or rad/s].
-        redundant: names of the equations that those declared before them imply there.
-        free: names of coordinates, then of speeds, that may be chosen at will near this state: as many as there are
-            freedoms of each, held ones (and the speeds of held coordinates) before others.
-        integrable: names of the motion constraints that restrict the configuration as well, in truth.
-        tries: how many starts it took to close the terms.
+        rank: number of independent constraint equations at this state.
+        residual: largest residual of configuration and motion constraints, [m or rad] and [m/s or rad/s].
+        redundant: names of the constraint equations that earlier ones imply at this state.
+        free: names of independent coordinates, then of independent speeds, near this state. Held names, and the speeds
+            of held coordinates, are preferred.
+        integrable: names of the motion constraints that are integrable, so that they also restrict the configuration.
+        tries: number of starts of the search.
         coordinates, speeds: names.
-        units: of the coordinates, then of the speeds.
+        units: units of the coordinates, then of the speeds.
     """
 
     q: Array
@@ -84,36 +84,37 @@ def assemble(
     t: float | None = None,
     parameters: Any = None,
 ) -> Assembly:
-    """A state near a guess that satisfies configuration and motion constraints, and in which nothing is inside.
+    """Find a state near a guess that satisfies all constraints and has no penetration.
 
-    Coordinates move by small motions s of the speeds: J s = -phi with the exact Jacobian J of the residuals phi, least
-    squares with damping that vanishes with phi (Levenberg's), and of all s the smallest. Where the guess does not lead
-    to a solution, up to forty places around it are tried, ever farther, always the same ones. Equations of orientation
-    vanish at half turns too; a solution is true where each row of A u + b is the derivative of its configuration.
-    Then the speeds change by the least du with A (u + du) + b = 0.
+    Coordinates move by small motions s of the speeds: J s = -phi with the exact Jacobian J of the residuals phi. Each
+    step is a minimum-norm Levenberg step, with damping that vanishes with phi. If the guess does not lead to a
+    solution, up to 39 other starts follow at increasing distances, the same ones in each call. Orientation constraints
+    also vanish at half turns; these solutions are rejected, because rows of A u + b are not the derivative of the
+    configuration there. Then the speeds change by the minimum-norm du with A (u + du) + b = 0.
 
-    Gaps of contacts, stops and latches that are negative are residuals too: what begins inside is moved until it
-    touches, together with the loops.
+    Negative gaps of contacts, stops and latches are residuals too: penetrating bodies move until they touch, together
+    with the loops.
 
     Args:
-        equations: with constraints, or Dynamics built from such.
-        q, u: the guess, arrays or dicts from some of the names to numbers; neutral and at rest where nothing is given.
-        fixed: names of coordinates and speeds that keep their values; of a quaternion all four.
-        t: time, needed where constraints depend on it [s].
+        equations: Equations, or Dynamics built from them.
+        q, u: initial guess: arrays, or dicts from some of the names to numbers; neutral and at rest for the others.
+        fixed: names of coordinates and speeds that keep their values; all four of a quaternion.
+        t: time [s]; required if constraints depend on it.
         parameters: array, or dict from some of the names to numbers; defaults for the others.
 
     Returns:
-        The state, with what is known of the constraints there.
+        The state, with the rank, residual and redundancy of the constraints.
 
     Raises:
-        ModelError: a loop does not close, or no speeds satisfy the motion constraints, or only if fewer names are held:
-            the message has the constraint that is farthest from holding; unknown names; no time, where it is needed.
+        ModelError: a loop does not close, no speeds satisfy the motion constraints, or too many names are held. Also if
+            a name is unknown or a required time is missing. The message names the constraint that is farthest from
+            satisfied.
 
     Source: Levenberg 1944; Gillespie 2003, Eqs. 4-5 for the motion constraints.
     """
     if not isinstance(equations, Equations | Dynamics):
         raise ModelError(
-            f"assemble takes Equations or Dynamics, as formulate and build make them, not {shown(equations)}"
+            f"assemble takes Equations or Dynamics, from kane.formulate or kane.build, not {shown(equations)}"
         )
     dyn = equations if isinstance(equations, Dynamics) else build(equations)
     layout = Layout.of(dyn.equations)
@@ -154,12 +155,12 @@ def _time(equations: Equations, t: float | None) -> float:
 
 
 def _held(layout: Layout, fixed: Sequence[str]) -> tuple[list[int], list[int]]:
-    """Places of the held coordinates, and of the held speeds."""
+    """Return the indices of the held coordinates and of the held speeds."""
     fixed = words(fixed, "fixed", "names")
     names = (*layout.coordinates, *layout.speeds)
     for name in fixed:
         if name not in names:
-            raise ModelError(f"there is no coordinate or speed {name!r} to be held; {near(str(name), names)}")
+            raise ModelError(f"there is no coordinate or speed {name!r} to hold; {near(str(name), names)}")
     for start in layout.quaternions:
         group = layout.coordinates[start : start + 4]
         if 0 < sum(name in fixed for name in group) < 4:
@@ -169,10 +170,10 @@ def _held(layout: Layout, fixed: Sequence[str]) -> tuple[list[int], list[int]]:
 
 
 def consistent_speeds(terms: ConstraintTerms, q: Array, guess: Array, kept: Sequence[int]) -> Array:
-    """The speeds nearest to the guess that satisfy the motion constraints, some kept as they are.
+    """Return the speeds nearest to a guess that satisfy the motion constraints; ``kept`` speeds do not change.
 
     Raises:
-        ModelError: there are none.
+        ModelError: no speeds satisfy the constraints.
     """
     moving = [j for j in range(len(guess)) if j not in kept]
     u = guess.copy()
@@ -196,25 +197,25 @@ def consistent_speeds(terms: ConstraintTerms, q: Array, guess: Array, kept: Sequ
         names = ", ".join(terms.equations.u[j].name for j in kept)
         consistent_speeds(terms, q, guess, ())
         raise ModelError(
-            f"no speeds satisfy the constraint {worst!r} with {names} held: {open_by} is left; hold fewer speeds "
-            "(fixed=)"
+            f"no speeds satisfy the constraint {worst!r} with {names} held: the residual is {open_by}; hold fewer "
+            "speeds (fixed=)"
         )
     against = ", ".join(repr(terms.names[i]) for i in np.flatnonzero(np.abs(residual) > 0.1 * np.abs(residual).max()))
     raise ModelError(
-        f"no speeds satisfy the constraint {worst!r} at this configuration: {open_by} is left; {against} contradict "
-        "each other or the others: take one out, or correct what is prescribed"
+        f"no speeds satisfy the constraint {worst!r} at this configuration: the residual is {open_by}. "
+        f"{against} contradict each other or the others: remove one, or correct the prescribed motions"
     )
 
 
 def split_rows(A: Array) -> tuple[list[int], list[int]]:
-    """Rows of A that are independent, and those that are combinations of the ones before them."""
+    """Return the indices of independent rows of A, and of rows that are linear combinations of earlier rows."""
     basis: list[Array] = []
     independent, implied = [], []
     vanishing = VANISHING * float(np.abs(A).max(initial=0.0))
     for i, row in enumerate(A):
         length = float(np.linalg.norm(row))
         left = row / length if length > vanishing else 0.0 * row
-        for _ in range(2):  # the second time takes away what rounding has left
+        for _ in range(2):  # the second pass removes round-off of the first
             for e in basis:
                 left = left - (left @ e) * e
         if np.linalg.norm(left) > IMPLIED:
@@ -226,7 +227,7 @@ def split_rows(A: Array) -> tuple[list[int], list[int]]:
 
 
 def free_names(terms: ConstraintTerms, layout: Layout, q: Array, A: Array, fixed: Sequence[str]) -> tuple[str, ...]:
-    """Coordinates and speeds by which the rest is determined: rows of full rank in a basis of the possible motions."""
+    """Return the names of independent coordinates and speeds, which determine all others."""
     motions = null_space(A, len(layout.speeds))
     own = terms.own.at(q)
     Y, J = terms.at(q).Y, own.J
@@ -240,10 +241,10 @@ def free_names(terms: ConstraintTerms, layout: Layout, q: Array, A: Array, fixed
 
 
 def _best_rows(basis: Array, preference: Array) -> list[int]:
-    """Rows of a basis that determine the others, in order; those preferred by x count 1 + x times as much.
+    """Return the indices of rows of a basis that determine the other rows, in increasing order.
 
-    The longest row first, then the longest of what no multiple of it is, and so on; of rows as long but for rounding
-    the first one. SciPy's QR does this too, but takes as long to import as half of kane.
+    Rows are selected by pivoting: the longest remainder first, the first of equal ones. A preference x scales a row by
+    1 + x. SciPy's pivoted QR would do, but takes as long to import as half of kane.
     """
     left, chosen = (1.0 + preference)[:, None] * basis, []
     for _ in range(basis.shape[1]):

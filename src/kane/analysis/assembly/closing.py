@@ -1,4 +1,4 @@
-"""Loops closed from a guess: damped Newton steps in the tangent space, from several starts."""
+"""Close loops from a guess: damped Newton steps in the tangent space, from several starts."""
 
 from __future__ import annotations
 
@@ -10,32 +10,33 @@ import numpy as np
 from kane.dynamics.constraint_terms import Array, ConstraintTerms
 from kane.errors import ModelError, shown
 
-# Starts: the guess, then places ever farther from it.
+# Number of starts: the guess, then configurations at increasing distances from it.
 STARTS = 40
 SEED = 5
 ITERATIONS = 200
-# Damping, as a share of the squared residual: it vanishes with the residual, so that the last steps are Newton's.
+# Damping factor: first, smallest and largest value. It multiplies the squared residual, so that the last steps are
+# undamped Newton steps.
 FIRST_SHARE, LEAST_SHARE, MOST_SHARE = 1e-2, 1e-10, 1e10
-# Singular values below this share of the largest belong to rows that the others imply.
+# Relative singular value below which a row is redundant.
 NEGLIGIBLE = 1e-10
-# A step turns nothing by more than this [rad]: the equations of a loop are linear over no more.
+# Largest step [rad or m]: loop equations are nearly linear only over such distances.
 LONGEST = 1.0
-# Residuals below this share of the size of the mechanism [1 m at least] are closed.
+# Residual of a closed loop, relative to the size of the mechanism (at least 1 m).
 CLOSED = 1e-11
-# A row and the exact derivative of its configuration point the same way at a true solution.
+# Smallest cosine between a row of A and the exact derivative of its configuration at a true solution.
 SAME_WAY = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class Closed:
-    """Where a search ended.
+    """Result of a search.
 
     Attributes:
         q: coordinates.
         residual: largest residual of the configuration [m or rad].
-        worst: number of its row among the closing ones.
-        turned: number of a closing row that vanishes there although what it constrains is turned by half a turn; -1
-            where there is none.
+        worst: index of its row among the closing rows.
+        turned: index of a closing row that vanishes only because its bodies are turned by half a turn; -1 for a true
+            solution.
     """
 
     q: Array
@@ -44,19 +45,19 @@ class Closed:
     turned: int
 
     def good(self, reach: float) -> bool:
-        """Whether the loops are closed."""
+        """Check whether the loops are closed, for a mechanism of size ``reach``."""
         return self.residual <= CLOSED * reach and self.turned < 0
 
 
 def close_loops(terms: ConstraintTerms, guess: Array, held: Collection[int]) -> tuple[Closed, int]:
-    """Coordinates near the guess that satisfy the configuration constraints, and how many starts it took.
+    """Return coordinates near a guess that satisfy the configuration constraints, and the number of starts.
 
-    Where no start leads to a solution, the end of the one that came nearest.
+    If no start leads to a solution, the result is the nearest end of a search.
 
     Args:
-        terms: the constraints in the joints' own speeds.
+        terms: constraints in the joints' own speeds.
         guess: coordinates.
-        held: which of them stay as they are.
+        held: indices of the coordinates that keep their values.
     """
     random = np.random.default_rng(SEED)
     reach = size(terms, guess)
@@ -71,13 +72,13 @@ def close_loops(terms: ConstraintTerms, guess: Array, held: Collection[int]) -> 
 
 
 def size(terms: ConstraintTerms, q: Array) -> float:
-    """How large the mechanism is, by what there is to see of it: its displacements and its open loops [m]."""
+    """Return the size of the mechanism: its largest length coordinate or residual, at least 1 [m]."""
     lengths = [abs(x) for x, unit in zip(q, terms.equations.coordinate_units, strict=True) if unit == "m"]
     return max([1.0, *lengths, *np.abs(terms.at(q).phi)])
 
 
 def _search(terms: ConstraintTerms, q: Array, held: Collection[int]) -> Closed:
-    """Damped Newton steps: J s = -phi, of all s that do the same the smallest; held coordinates have rate zero."""
+    """Take damped minimum-norm Newton steps J s = -phi, in which held coordinates do not move."""
     at = terms.at(q)
     share, error = FIRST_SHARE, _error(at)
     if not np.isfinite(error):
@@ -89,7 +90,7 @@ def _search(terms: ConstraintTerms, q: Array, held: Collection[int]) -> Closed:
         there = terms.at(trial)
         left = _error(there)
         if left < error:
-            done = left > 0.5 * error and left <= CLOSED * size(terms, q)  # only rounding is left
+            done = left > 0.5 * error and left <= CLOSED * size(terms, q)  # only round-off remains
             q, at, error, share = trial, there, left, max(share / 10.0, LEAST_SHARE)
             if done:
                 break
@@ -103,7 +104,7 @@ def _search(terms: ConstraintTerms, q: Array, held: Collection[int]) -> Closed:
 
 
 def _error(at: ConstraintTerms) -> float:
-    """Return the norm of phi; infinite where J has no value, as for a rope two of whose points meet."""
+    """Return the norm of phi; infinite if J is not finite, for example if two points of a rope coincide."""
     return float(np.linalg.norm(at.phi)) if np.isfinite(at.J).all() else np.inf
 
 
@@ -118,7 +119,7 @@ def _step(at: ConstraintTerms, held: Collection[int], share: float) -> Array:
 
 
 def null_space(rows: Array, n: int) -> Array:
-    """An orthonormal basis of what the rows map to zero, (n, n - rank)."""
+    """Return an orthonormal basis of the null space of the rows, (n, n - rank)."""
     if not len(rows):
         return np.eye(n)
     _, values, V = np.linalg.svd(rows)
@@ -132,9 +133,9 @@ def _held_exactly(trial: Array, q: Array, held: Collection[int]) -> Array:
 
 
 def _turned(at: ConstraintTerms) -> int:
-    """A row whose motion is not the derivative of its configuration, which belongs to no true solution; or -1.
+    """Return the index of a row whose motion is not the derivative of its configuration; -1 if all rows agree.
 
-    Equations of orientation vanish at half turns too. There d phi/dt is not A u, but of opposite sign, or zero.
+    At half turns, where orientation equations vanish too, d phi/dt is zero or opposite to A u.
     """
     A, J = at.A[list(at.closing)], at.J
     along = (A * J).sum(axis=1)
@@ -147,7 +148,7 @@ def _turned(at: ConstraintTerms) -> int:
 def _elsewhere(
     terms: ConstraintTerms, guess: Array, held: Collection[int], far: float, random: np.random.Generator
 ) -> Array:
-    """The guess with what is not held displaced at random: angles by up to far half turns."""
+    """Displace the free coordinates of the guess at random: angles by at most ``far`` half turns."""
     reach = size(terms, guess)
     q = guess.copy()
     for i, unit in enumerate(terms.equations.coordinate_units):
@@ -157,10 +158,10 @@ def _elsewhere(
 
 
 def require_closed(terms: ConstraintTerms, found: Closed, guess: Array, held: Collection[int]) -> None:
-    """Say why loops do not close.
+    """Raise an error that explains why loops do not close.
 
     Raises:
-        ModelError: they do not; the constraint that is farthest from holding is named.
+        ModelError: the loops are not closed; the message names the constraint with the largest residual.
     """
     reach = size(terms, guess)
     if found.good(reach):
@@ -170,18 +171,18 @@ def require_closed(terms: ConstraintTerms, found: Closed, guess: Array, held: Co
     if held and close_loops(terms, guess, ())[0].good(reach):
         fixed = ", ".join(terms.equations.q[i].name for i in sorted(held))
         raise ModelError(
-            f"{shown(model)} does not close with {fixed} held where they are: the constraint {shown(which)} is left "
-            f"{found.residual:.3g} open; hold fewer coordinates (fixed=), or hold them elsewhere"
+            f"{shown(model)} does not close with {fixed} held at these values: the constraint {shown(which)} is left "
+            f"{found.residual:.3g} open; hold fewer coordinates (fixed=), or hold other values"
         )
     if not np.isfinite(found.residual):
         raise ModelError(
-            f"the constraint {which!r} of {model!r} has no value where assemble starts, as where points meet whose "
-            "distance it takes; start elsewhere (q=)"
+            f"the constraint {which!r} of {model!r} has no value where assemble starts, for example because two points "
+            "coincide whose distance it uses; start elsewhere (q=)"
         )
     if found.turned >= 0 and found.residual <= CLOSED * reach:
         raise ModelError(
             f"{model!r} closes only with the bodies of the constraint {which!r} turned by half a turn against each "
-            "other; give coordinates nearer to where it should close (q=)"
+            "other; give coordinates nearer to the solution (q=)"
         )
     raise ModelError(
         f"{model!r} does not close: the best of {STARTS} starts leaves the constraint {which!r} {found.residual:.3g} "

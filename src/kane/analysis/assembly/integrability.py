@@ -1,13 +1,13 @@
-"""Which motion constraints can be integrated: Frobenius's test by Lie brackets, exact derivatives in numbers.
+"""Integrable motion constraints, by Frobenius's test with Lie brackets; exact derivatives, evaluated numerically.
 
 Constraints A(q, t) u + b = 0 let a system of n speeds move, in the space of (q, t), along the fields
 
     X_i = Y (e_i + sum_d D_di e_d),  i independent,      X_0 = d/dt + y_t + Y sum_d e_d (-A_d^-1 b)_d,
 
-where dq/dt = Y u + y_t, d runs over dependent speeds and D = -A_d^-1 A_i. What can be reached by going forth and back
-along them is spanned by the fields and their repeated brackets [X, Z] = (dZ) X - (dX) Z, the involutive closure. A
-constraint that annihilates the closure is, together with the others, the derivative of a configuration constraint: it
-is integrable. Any other is nonholonomic.
+where dq/dt = Y u + y_t, d runs over dependent speeds and D = -A_d^-1 A_i. Motions forth and back along these fields
+reach the involutive closure: the directions spanned by the fields and their repeated brackets [X, Z] = (dZ) X - (dX) Z.
+A constraint is integrable if it annihilates the closure: with the others it is the derivative of a configuration
+constraint. All other constraints are nonholonomic.
 
 Source: Frobenius 1877; Chow 1939; Bloch, Nonholonomic Mechanics and Control, ch. 2 and 4.
 """
@@ -29,34 +29,36 @@ from kane.formulation.constraints.elimination import LinearRow, eliminate
 from kane.formulation.equations import Equations
 from kane.formulation.tree.probe import Probe
 
-# Brackets of brackets: closures of mechanisms are complete after two or three rounds.
+# Largest number of rounds of brackets; closures of mechanisms are complete after two or three.
 ROUNDS = 6
-# Places about the state at which fields are compared: at the state itself a bracket may vanish by symmetry.
+# Number and distance of random places around the state at which fields are compared; at the state itself a bracket may
+# vanish by symmetry.
 PLACES = 3
 AWAY = 0.3
 SEED = 1877
-# Of so many sets of rows and values of parameters the result is kept with the Dynamics.
+# Number of results, one for each set of rows and parameter values, that are stored with the Dynamics.
 KEPT = 64
-# A singular value, or the share of a bracket along a constraint, below this is rounding.
+# Relative singular value, or relative component of a bracket along a constraint, below which it is round-off.
 NEGLIGIBLE = 1e-9
 
 
 class Field(NamedTuple):
-    """A field over (q, t): its components along q, and along t (0 or 1)."""
+    """Vector field over (q, t): its components along q, and its component along t (0 or 1)."""
 
     along_q: tuple[Expr, ...]
     along_t: float
 
 
 def integrable_rows(terms: ConstraintTerms, q: Array, independent: Sequence[int]) -> tuple[str, ...]:
-    """Names of the motion constraints without a configuration that are integrable, those linear in u.
+    """Return the names of integrable motion constraints.
 
-    The answer is the same at almost all states and times, and is worked out at the first one that is asked about.
+    Only constraints that are linear in u and have no configuration equation are tested. The answer is the same at
+    almost all states and times; it is computed once, at the first state.
 
     Args:
         terms: the constraints.
-        q: a state of the configuration, shape (nq,).
-        independent: rows that are independent there; only these are asked about.
+        q: coordinates, (nq,).
+        independent: indices of rows that are independent there; only these are tested.
     """
     e = terms.equations
     motion = [i for i in independent if e.constraints[i].configuration is None and e.constraints[i].linear]
@@ -87,7 +89,7 @@ def _integrable(terms: ConstraintTerms, q: Array, motion: Sequence[int], indepen
 
 
 def _fields(e: Equations, rows: Sequence[int]) -> list[Field]:
-    """X_0 and the X_i, exact on the graph."""
+    """Return X_0 and the X_i as exact expressions."""
     speeds, arena = e.system.speeds, e.system.arena
     at_rest = dict.fromkeys(speeds.u, arena.zero)
     used = [e.constraints[i] for i in rows]
@@ -109,7 +111,7 @@ def _fields(e: Equations, rows: Sequence[int]) -> list[Field]:
 
 
 def _places(terms: ConstraintTerms, q: Array) -> list[dict[Expr, float]]:
-    """Values of leaves near the state."""
+    """Return values of the leaves at random places near the state."""
     e, random = terms.equations, np.random.default_rng(SEED)
     parameters = dict(zip(e.parameters, terms.parameters, strict=True))
     found = []
@@ -120,7 +122,7 @@ def _places(terms: ConstraintTerms, q: Array) -> list[dict[Expr, float]]:
 
 
 def _values(fields: Sequence[Field], place: dict[Expr, float]) -> Array:
-    """The fields at a place as columns, (nq + 1, fields), of length one."""
+    """Return the fields at a place as columns of length one, (nq + 1, fields)."""
     width = len(fields[0].along_q)
     flat = np.array(interpret([x for field in fields for x in field.along_q], place), float).reshape(-1, width)
     columns = np.column_stack([flat, [field.along_t for field in fields]]).T
@@ -136,7 +138,7 @@ def _rank(columns: Array) -> int:
 def _closed_further(
     e: Equations, fields: list[Field], bases: Sequence[Array], places: Sequence[dict[Expr, float]]
 ) -> list[Field]:
-    """The fields with those brackets of theirs that lead out of their span; themselves where none does."""
+    """Return the fields extended by the brackets that increase the rank of their span."""
     found, bases = list(fields), list(bases)
     for k, field in enumerate(fields):
         for other in fields[:k]:
@@ -151,7 +153,7 @@ def _closed_further(
 
 
 def _bracket(e: Equations, X: Field, Z: Field) -> Field:
-    """[X, Z] = (dZ) X - (dX) Z, along q; its component along t is zero."""
+    """Return [X, Z] = (dZ) X - (dX) Z along q; its component along t is zero."""
 
     def derivative(of: Field, along: Field) -> list[Expr]:
         seeds = dict(zip(e.q, along.along_q, strict=True)) | {e.t: e.system.arena.lift(along.along_t)}
@@ -162,7 +164,7 @@ def _bracket(e: Equations, X: Field, Z: Field) -> Field:
 
 
 def _crossed(e: Equations, rows: Sequence[int], fields: Sequence[Field], place: dict[Expr, float]) -> Array:
-    """How far the closure leads across each constraint: |A u + b| over |A| for the columns, which are of length one."""
+    """Return the largest |A u + b| / |A| of each constraint over the closure's columns, which have length one."""
     speeds, n = e.system.speeds, len(e.u)
     Y, y_t = linear_coefficients(speeds.kinematics, speeds.u)
     at_rest = dict.fromkeys(speeds.u, e.system.arena.zero)

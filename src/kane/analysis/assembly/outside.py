@@ -1,4 +1,4 @@
-"""Configurations in which nothing is inside of anything: gaps of contacts, stops and latches beside the constraints."""
+"""Configurations without penetration: gaps of contacts, stops and latches as additional residuals."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kane.dynamics.contacts.gaps import gap_function
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, listed
 
-# A gap this much below zero is what a search leaves of one that closes exactly there [m or rad].
+# Gap tolerance [m or rad]: error of a search that ends at a gap of zero.
 TOUCHING = 1e-6
 
 
 class TermsOutside(ConstraintTerms):
-    """Constraints at states, and gaps, which count as residuals as far as they are negative:
+    """Constraint terms with negative gaps as additional residuals:
 
     phi = [phi of the constraints, min(gap, 0)],   J and A with zeros in the rows of gaps that are open.
     """
@@ -49,7 +49,7 @@ class TermsOutside(ConstraintTerms):
 
     @cached_property
     def _open(self) -> Array:
-        """Which closing rows are gaps that are not negative."""
+        """Mask of the closing rows that are gaps >= 0."""
         rows = sum(len(c.rows) for c in self.equations.candidates)
         permanent = len(self.equations.constraints) - rows
         gaps = np.array(self.closing, dtype=int) >= permanent
@@ -57,7 +57,7 @@ class TermsOutside(ConstraintTerms):
 
 
 def outside(terms: ConstraintTerms) -> ConstraintTerms:
-    """The terms with the gaps of what comes and goes, where there are such; at rest."""
+    """Return the terms at rest, with gaps of intermittent constraints if the model has any."""
     dyn = terms.dyn
     if not dyn.equations.candidates:
         return terms
@@ -66,15 +66,15 @@ def outside(terms: ConstraintTerms) -> ConstraintTerms:
 
 
 def require_apart(at: SmallMotions, found: str, cure: str) -> None:
-    """Refuse a state inside a contact or beyond a stop, of which equations without them say nothing.
+    """Raise if a state penetrates a contact or exceeds a stop, which equations without them ignore.
 
     Args:
         at: the state.
-        found: what it is, with its verb.
-        cure: what to do.
+        found: subject and verb of the message.
+        cure: the cure, for the message.
 
     Raises:
-        ModelError: which, and how deep.
+        ModelError: a gap is negative; the message names the deepest one and its depth.
     """
     names, gaps = gaps_at(at.dyn, at.q, at.t, at.parameters)
     if gaps.min(initial=0.0) < -TOUCHING:
@@ -83,11 +83,11 @@ def require_apart(at: SmallMotions, found: str, cure: str) -> None:
 
 
 def gaps_at(dyn: Dynamics, q: Array, t: Any, parameters: Any) -> tuple[list[str], Array]:
-    """Names of the contacts, stops and latches, and their gaps at configurations q (..., nq), (..., gaps) [m or rad].
+    """Return the names of contacts, stops and latches, and their gaps at configurations q, (..., gaps) [m or rad].
 
     Args:
-        dyn: native code of the equations.
-        q: where.
+        dyn: compiled equations.
+        q: coordinates, (..., nq).
         t: times [s], (...).
         parameters: values by name; None for the defaults.
     """
@@ -100,11 +100,11 @@ def gaps_at(dyn: Dynamics, q: Array, t: Any, parameters: Any) -> tuple[list[str]
 
 
 def not_in_force(dyn: Dynamics) -> str:
-    """What else may hold a state at rest, in words; none where nothing comes and goes."""
+    """Return a hint for messages: intermittent constraints that might hold the state; empty if there are none."""
     if not dyn.equations.candidates:
         return ""
     names = [c.name for c in dyn.equations.candidates]
     return (
-        f"; constraints that come and go ({listed(names, 3)}) are not in force here: replace what shall hold by a "
-        "constraint of the model (kane.Prescribed, kane.Coincidence)"
+        f"; intermittent constraints ({listed(names, 3)}) are not active here: replace those that should hold by "
+        "permanent constraints (kane.Prescribed, kane.Coincidence)"
     )

@@ -1,1 +1,1 @@
-"""The certificate of a model: independent routes agree, laws of nature hold, to how many digits."""
+"""Certificates of models: agreement of independent derivations and physical laws, in decimal digits."""

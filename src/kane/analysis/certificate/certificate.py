@@ -1,4 +1,4 @@
-"""The certificate of a model: independent routes agree, laws of nature hold, to how many digits."""
+"""certify: check a model's equations by independent derivations and physical laws, in decimal digits."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from kane.formulation.formulate import formulate
 from kane.formulation.read_model import snapshot
 from kane.model.model import Model
 
-# Routes take different paths through the same numbers; in trees of tens of bodies with general inertias they differ
-# by 1e-10 and less, whatever the seed. A wrong sign or a dropped term costs every digit but one or two.
+# A claim holds with at least this many digits. Derivations of trees with tens of bodies and general inertias differ by
+# at most 1e-10. A wrong sign or a dropped term leaves one or two digits.
 DIGITS = 8.0
-# So many random states take minutes; a claim that holds at them holds.
+# Largest number of random states; it takes minutes, and more states would prove no more.
 MOST_STATES = 1_000_000
 
 
@@ -33,9 +33,9 @@ class Finding(NamedTuple):
     """One line of a certificate.
 
     Attributes:
-        claim: what was compared.
-        digits: how many digits agree, 0 to 16, in the worst of the states; None where the claim does not apply.
-        remark: why it does not apply, or what was found.
+        claim: the comparison.
+        digits: number of digits that agree, 0 to 16, at the worst state; None if the claim does not apply.
+        remark: reason why the claim does not apply, or details.
     """
 
     claim: str
@@ -44,17 +44,17 @@ class Finding(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether the claim holds, or does not apply."""
+        """Whether the claim holds or does not apply."""
         return self.digits is None or self.digits >= DIGITS
 
     @property
     def verdict(self) -> str:
-        """holds, FAILS or n/a."""
+        """ "holds", "FAILS" or "n/a"."""
         return "n/a" if self.digits is None else "holds" if self.holds else "FAILS"
 
 
 class Certificate(tuple[Finding, ...]):
-    """What ``certify`` returns; prints as a table."""
+    """Findings of ``certify``; prints as a table."""
 
     __slots__ = ()
 
@@ -71,7 +71,7 @@ class Certificate(tuple[Finding, ...]):
         return "\n".join([f"{'claim':52}digits", *rows])
 
     def _repr_html_(self) -> str:
-        """For notebooks: the table."""
+        """Return the table for notebooks."""
         head = "<tr><th>claim</th><th>digits</th><th>verdict</th><th></th></tr>"
         rows = [
             (finding.claim, "" if finding.digits is None else f"{finding.digits:.1f}", finding.verdict, finding.remark)
@@ -84,40 +84,50 @@ class Certificate(tuple[Finding, ...]):
 def certify(
     model: Model, *, near: Any = None, states: int = 4, seed: int = 0, sensitivities: Sequence[str] = ()
 ) -> Certificate:
-    """Check the equations of a model against independent derivations and against nature.
+    """Check the equations of a model by independent derivations and physical laws.
 
-    Claims, at random states, speeds, inputs and parameters: the recursive route agrees with Kane's explicit equations,
-    with path tables (Stoneking) and with Lagrange's equations, which use only each joint's R_FM and p_FM; composite
-    inertias agree with articulated ones; inverse after forward is identity; M is positive definite; the energy changes
-    at the power of the loads and inputs; the momenta of a floating system change by the outer forces; the coordinates
-    of every joint advance at their rates; the exact derivatives of the forces by q and u are slopes of the explicit
-    route. These are claims of the joints' own speeds, constraints apart; speeds of
-    choice agree with them, and where there are constraints, their embedding with multipliers, they are kept, and their
-    forces do no work. The wrenches in joints (six of them at most) are what the bodies beyond need, cut free; under
-    constraints they pass on the efforts of motors and springs along the freedoms, the reactions of constraint rows are
-    multipliers, and three routes to all of them agree. A route that raises an error is a claim that fails.
+    All claims are checked at random states, speeds, inputs and parameters. A derivation that raises an error counts as
+    a claim that fails. Claims about the unconstrained equations in the joints' own speeds:
 
-    Where constraints come and go, runs of one second begin at random states, moved until nothing is inside: impulses
-    are changes of momentum, the energy lost is the kinetic energy before less that behind, the energy changes by the
-    work of loads, inputs and contact forces less what impacts lose, contacts only push, friction keeps its bounds.
+    * The recursive equations agree with Kane's explicit equations, with Stoneking's path tables, and with Lagrange's
+      equations, which use only each joint's R_FM and p_FM.
+    * Composite and articulated inertias give the same udot; inverse after forward dynamics is the identity; M is
+      symmetric and positive definite.
+    * The energy changes at the power of loads and inputs; momenta of floating systems change by external forces.
+    * The coordinates of each joint advance at dq/dt.
+    * Exact derivatives of the forces by q and u are the slopes of the explicit equations.
+
+    Claims about the declared equations:
+
+    * Equations in the speeds of ``Model.speeds`` agree with those in the joints' own speeds.
+    * Embedded constraints give the udot of Lagrange multipliers, udot keeps the constraints, and constraint forces do
+      no work.
+    * Wrenches in up to six joints balance the bodies beyond, cut free. In constrained models they transmit motor and
+      spring efforts along the freedoms, the reactions of constraint rows are the multipliers, and three methods give
+      the same reactions.
+
+    With intermittent constraints, runs of one second start at random states without penetration. Impulses equal changes
+    of momentum, and the energy lost is the kinetic energy before minus after. The energy changes by the work of loads,
+    inputs and contact forces minus impact losses. Contacts only push, and friction stays within its bounds.
 
     Args:
-        model: a model that formulates.
-        near: as for ``formulate``: the embedding on the graph near this state is checked, at states around it, against
-            the embedding in numbers too. The ``model`` of equations that were formulated near a state has it already.
-        states: how many random states.
-        seed: of the states; the same seed gives the same certificate.
-        sensitivities: names of parameters, coordinates, speeds and inputs, as of ``kane.sensitivities``: derivatives by
-            them of runs of one second from random states are the same forwards and backwards.
+        model: a model that can be formulated.
+        near: as for ``formulate``. The symbolic embedding near this state is also compared with the numerical
+            embedding, at states around it. The ``model`` of equations that were formulated near a state includes that
+            state.
+        states: number of random states.
+        seed: seed of the states; the same seed gives the same certificate.
+        sensitivities: names as for ``kane.sensitivities``: parameters, coordinates, speeds and inputs. Forward and
+            adjoint derivatives of runs of one second are compared.
 
     Raises:
-        ModelError: the model has no degree of freedom, or does not formulate; an unknown name.
+        ModelError: the model has no degree of freedom or cannot be formulated; a name is unknown.
     """
-    require(model, Model, "certify takes a kane.Model, of Dynamics dyn.equations.model")
+    require(model, Model, "certify takes a kane.Model; for Dynamics give dyn.equations.model")
     for name, value, least in (("states", states, 1), ("seed", seed, 0)):
         whole(value, f"{name} of a certificate", least)
     if states > MOST_STATES:
-        raise ModelError(f"states of a certificate is {shown(states)}; give {MOST_STATES} at most: more say no more")
+        raise ModelError(f"states of a certificate is {shown(states)}; give {MOST_STATES} at most")
     asked = words(sensitivities, "sensitivities", "names")
     equations = formulate(model, near=near)
     model = equations.model
@@ -151,11 +161,11 @@ def certify(
 
 
 def _constrained() -> Found:
-    return None, "the constraints decide: see their claims"
+    return None, "the model is constrained: see the claims about constraints"
 
 
 def _found(claim: Callable[[], Found]) -> Found:
     try:
         return claim()
-    except Exception as error:  # whatever it is, it is what this certificate is asked to report
+    except Exception as error:  # any error of a derivation is a finding
         return 0.0, f"{type(error).__name__}: {error}"

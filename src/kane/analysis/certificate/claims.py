@@ -1,4 +1,4 @@
-"""What a certificate claims, claim by claim: to how many digits two derivations agree, or a law of nature holds."""
+"""Claims of a certificate about unconstrained equations: agreement of derivations, and laws of mechanics."""
 
 from __future__ import annotations
 
@@ -22,22 +22,23 @@ from kane.formulation.witnesses.path_tables import path_tables
 from kane.model.joints.joint import Joint
 from kane.model.model import Model
 
-# What a claim finds: digits that agree (None where it does not apply), and a remark.
+# Result of a claim: number of digits that agree (None if it does not apply), and a remark.
 Found: TypeAlias = "tuple[float | None, str]"
 Claim: TypeAlias = "Callable[[Model, Equations, RandomStates], Found]"
 
-# Central differences of fourth order err by h^4 times a fifth derivative, 1e-12, and by round-off 1e-16/h.
+# Step of fourth-order central differences: truncation error h^4 times a fifth derivative, 1e-12; round-off 1e-16 / h.
 SMALL = 1e-3
-# Along whole motions fifth derivatives are 1e5 and more near singular charts: shorter, err by 1e-11 of both kinds.
+# Shorter step for derivatives of the forces, whose fifth derivatives exceed 1e5 near singular charts; both errors are
+# 1e-11.
 SHORT = 1e-4
-# With more speeds than this entries of derivatives are so many that checking them takes longer than all else.
+# Largest number of speeds for which derivatives are checked; beyond that it would dominate the time.
 MOST_DERIVED = 60
 
 
 def digits(a: np.ndarray, b: np.ndarray, scale: np.ndarray | None = None) -> float:
-    """Digits to which two sets of columns agree, relative to the largest entry of each column, at the worst column.
+    """Return the number of digits, 0 to 16, to which two arrays agree at the worst column.
 
-    From 0 to 16; 0 where one of them is not a number.
+    Errors are relative to the largest entry of each column of ``b``, or to ``scale``. A NaN counts as 0 digits.
     """
     size = np.abs(b).max(axis=0) if scale is None else scale
     error = float(np.max(np.abs(a - b).max(axis=0) / np.where(size == 0.0, 1.0, size)))
@@ -47,12 +48,12 @@ def digits(a: np.ndarray, b: np.ndarray, scale: np.ndarray | None = None) -> flo
 
 
 def explicit_agrees(model: Model, equations: Equations, at: RandomStates) -> Found:
-    """Kane's explicit route: partial velocities dotted with inertia and active forces."""
+    """Compare with Kane's explicit equations: partial velocities dotted with inertia and active forces."""
     return digits(at(explicit(equations).inverse), at(equations.inverse)), ""
 
 
 def path_tables_agree(model: Model, equations: Equations, at: RandomStates) -> Found:
-    """Stoneking's path tables."""
+    """Compare with Stoneking's path tables."""
     tables = path_tables(model).matrices
     n = len(equations.u)
     residual = [_sum(tables.COEF[i, j] * equations.udot[j] for j in range(n)) - tables.RHS[i] for i in range(n)]
@@ -61,51 +62,52 @@ def path_tables_agree(model: Model, equations: Equations, at: RandomStates) -> F
 
 
 def lagrange_agrees(model: Model, equations: Equations, at: RandomStates) -> Found:
-    """Lagrange's equations from energies, which use only R_FM, p_FM and the meaning of the speeds."""
+    """Compare with Lagrange's equations from energies, which use only R_FM, p_FM and the meaning of the speeds."""
     other = lagrange(model)
     if [leaf.name for leaf in other.u] != [leaf.name for leaf in equations.u]:
-        raise ModelError("Lagrange's equations stand in another order than Kane's")
+        raise ModelError("the speeds of Lagrange's equations are in another order than those of Kane's")
     return digits(at(other.inverse), at(equations.inverse)), ""
 
 
 def forward_routes_agree(model: Model, equations: Equations, at: RandomStates) -> Found:
-    """Accelerations by composite and by articulated inertias.
+    """Compare accelerations by composite and by articulated inertias.
 
-    What counts is the force that a difference stands for: accelerations of light bodies are large and ill determined.
+    Their difference is measured as a force, M times it, because accelerations of light bodies are large and ill
+    conditioned.
     """
     if not equations.system.speeds.are_natural:
-        return None, "coordinates follow others: composite inertias only"
+        return None, "coordinates depend on others: only composite inertias apply"
     route, M = recursive_route(equations), _matrices(equations, at)
     a, b = at(route.articulated()), at(route.composite())
     return digits(_times(M, a), _times(M, b), _force_scale(equations, at)), ""
 
 
 def inverse_undoes_forward(model: Model, equations: Equations, at: RandomStates) -> Found:
-    """The forces that the accelerations of forward dynamics need beyond the loads are zero."""
+    """Check that the accelerations of forward dynamics need no forces beyond the loads."""
     moved = at.with_values(equations.udot, at(equations.forward))
     residual = moved(equations.route.loaded(equations.udot))
     return digits(residual, 0.0 * residual, _force_scale(equations, at)), ""
 
 
 def mass_matrix_is_positive(model: Model, equations: Equations, at: RandomStates) -> Found:
-    """M = M^T with positive eigenvalues, at every state."""
+    """Check that M is symmetric with positive eigenvalues at every state."""
     M = _matrices(equations, at)
     values = np.linalg.eigvalsh(M)
     largest = np.abs(values).max(axis=1)
     lowest = float((values[:, 0] / np.where(largest == 0.0, 1.0, largest)).min())
     symmetric = digits(M.reshape(len(M), -1).T, M.transpose(0, 2, 1).reshape(len(M), -1).T)
-    return symmetric if lowest > 0.0 else 0.0, f"least over largest eigenvalue {lowest:.1e}"
+    return symmetric if lowest > 0.0 else 0.0, f"smallest / largest eigenvalue {lowest:.1e}"
 
 
 def energy_follows_power(model: Model, equations: Equations, at: RandomStates) -> Found:
-    """Kinetic energy and that of gravity change at the power of the loads."""
+    """Check that the kinetic energy plus the potential energy of gravity changes at the power of the loads."""
     if prescribes_motion(equations):
-        return None, "motion is prescribed in time: what prescribes it does work"
+        return None, "motion is prescribed in time: the prescribed motion does work"
     ledger = ledger_of(model, equations)
     flows = at([ledger.rate, *ledger.loads.values()])
     forces = at(equations.route.loaded([0.0] * len(at.u)))
     scale = np.abs(flows).max(axis=0) + (np.abs(forces) * np.abs(at.u)).sum(axis=0)
-    # Where nothing acts, what turns and drifts in step still adds up to rounding of its energy times its speed.
+    # Without loads the flows are round-off of the kinetic energy times speed; this sets a lower bound of the scale.
     kinetic, _ = equations.baked_in(energy(equations.system, equations.system.arena.zero))
     scale = scale + np.abs(at([kinetic]))[0] * np.abs(at.u).max(axis=0)
     many = len(ledger.loads)
@@ -114,10 +116,10 @@ def energy_follows_power(model: Model, equations: Equations, at: RandomStates) -
 
 
 def momentum_follows_forces(model: Model, equations: Equations, at: RandomStates) -> Found:
-    """Linear and angular momentum of a floating system change by the outer forces."""
+    """Check that linear and angular momentum of a floating system change by the external forces."""
     if not is_floating(equations):
-        held = "motion is prescribed in time" if prescribes_motion(equations) else "the ground holds bodies"
-        return None, f"{held}: forces of constraint change the momenta"
+        held = "motion is prescribed in time" if prescribes_motion(equations) else "joints hold bodies on the ground"
+        return None, f"{held}: their reactions change the momenta"
     rates, forces = momentum_rates(equations)
     a, b = at(rates), at(forces)
     scale = np.abs(a).max(axis=0) + np.abs(b).max(axis=0) + _force_scale(equations, at)
@@ -125,7 +127,7 @@ def momentum_follows_forces(model: Model, equations: Equations, at: RandomStates
 
 
 def coordinates_advance(model: Model, equations: Equations, at: RandomStates) -> Found:
-    """The step that a joint takes along u dt has the slope dq/dt; the difference of coordinates undoes it."""
+    """Check that a joint's step along u dt has the slope dq/dt, and that its coordinate difference inverts the step."""
     joints = list(joints_of(equations))
     rates, u = at(equations.kinematics), dict(zip((x.name for x in equations.u), at.u, strict=True))
     worst = 16.0
@@ -143,7 +145,7 @@ def _advance(joint: Joint, q: np.ndarray, du: np.ndarray) -> Callable[[float], n
 
 
 def derivatives_are_slopes(model: Model, equations: Equations, at: RandomStates) -> Found:
-    """The exact derivatives of the forces by q and u are differences of Kane's explicit route, along one direction."""
+    """Compare exact derivatives of the forces by q and u with differences of the explicit equations."""
     n = len(equations.u)
     if n > MOST_DERIVED:
         return None, f"more than {MOST_DERIVED} speeds"
@@ -181,7 +183,7 @@ CLAIMS: Mapping[str, Claim] = {
 }
 
 
-# Claims that speak of accelerations without constraints, where massless frames of cut joints may move.
+# Claims that require a regular mass matrix; unconstrained massless frames of cut joints make it singular.
 OF_REGULAR_MASS = (
     "udot: composite = articulated inertias",
     "inverse after forward is identity",
@@ -209,7 +211,7 @@ def _times(M: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _force_scale(equations: Equations, at: RandomStates) -> np.ndarray:
-    """The largest generalized force among inertia, bias and inputs, at each state."""
+    """Return the largest generalized force among inertia, bias and inputs at each state."""
     needed = at(equations.route.loaded([0.0] * len(equations.u)))
     inertia = _times(np.abs(_matrices(equations, at)), np.abs(at(equations.forward)))
     return np.maximum(np.abs(needed).max(axis=0), np.abs(inertia).max(axis=0))

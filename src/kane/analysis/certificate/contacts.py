@@ -1,7 +1,7 @@
-"""What a certificate claims of constraints that come and go, along runs from random states.
+"""Claims of a certificate about intermittent constraints, along runs from random states.
 
-Impulses and losses are compared with the kinetic energy, which the programs of contacts do not know; forces with the
-energy over time, and with the laws of contact, at the records.
+Impulses and losses are compared with the kinetic energy, which the contact programs do not use. Forces are compared
+with the energy balance over time, and with the contact laws at the recorded times.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.recorded.trajectory import Trajectory
 from kane.simulation.simulate import simulate
 
-LENGTH = 1.0  # s, of a run
+LENGTH = 1.0  # duration of a run [s]
 METHOD = RK8(rtol=1e-12, atol=1e-13)
-# Within each step of a run, and each part of one between two changes, what is integrated over time is looked at so
-# often. Steps are as short as that is steep, as where slip in space comes to its end and friction turns round.
+# Gauss nodes per step, or per part of a step between transitions, for integrals over time. The step-size control keeps
+# steps short where integrands are steep, for example where friction turns as a slip in space ends.
 NODES = 4
-# What is nearer in time is one instant [s]: changes are found to rounding, and just there slip may have turned round.
+# Times closer than this are one instant [s]: transition times have round-off, and the slip may have reversed there.
 INSTANT = 1e-12
-# Slip slower than this [m/s or rad/s] has no direction to the digits that are asked: speeds of the order of one are
-# rounded by 1e-16, which is 1e-9 of it.
+# Slips slower than this have no accurate direction [m/s or rad/s]: round-off of speeds of order one, 1e-16, is 1e-9 of
+# it.
 SLOW = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
 class ContactRun:
-    """One run, its records at the nodes of Gauss between its changes.
+    """One run, recorded at Gauss nodes between its transitions.
 
     Attributes:
         run: the trajectory.
-        weights: of the records, for integrals over time [s].
-        ended: why it came to no end, where it did not.
+        weights: quadrature weights of the records for integrals over time [s].
+        ended: reason why the run ended early; empty otherwise.
     """
 
     run: Trajectory
@@ -62,7 +62,7 @@ class ContactRun:
 
     @cached_property
     def changes(self) -> dict[str, Array]:
-        """What is known of each change, what happened in one instant counted once."""
+        """Data of each transition; simultaneous entries of one transition are counted once."""
         data = self.run.to_xarray()
         if "change_time" not in data:
             return {}
@@ -74,14 +74,14 @@ class ContactRun:
 
     @cached_property
     def at_once(self) -> dict[str, Array]:
-        """Those changes that take no time: over steps of Moreau and Jean forces act, too."""
+        """Transitions without duration: Moreau-Jean time steps are omitted, because forces also act during them."""
         kept = self.changes["kind"] != "is stepped over" if self.changes else slice(None)
         return {word: values[kept] for word, values in self.changes.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class ContactRuns:
-    """Runs of a model from random states in which nothing is inside.
+    """Runs of a model from random states without penetration.
 
     Attributes:
         declared: the model.
@@ -91,17 +91,17 @@ class ContactRuns:
 
     @property
     def equations(self) -> Equations:
-        """As declared, candidates deleted."""
+        """Declared equations without intermittent constraints."""
         return self.declared.equations
 
     @cached_property
     def whole(self) -> Dynamics:
-        """With the rows of all candidates."""
+        """Compiled equations with the rows of all intermittent constraints."""
         return build(self.equations.with_candidates)
 
     @cached_property
     def energies(self) -> CompiledFunction:
-        """Kinetic energy, that of gravity, and the power of all loads, springs among them."""
+        """Kinetic energy, potential energy of gravity, and power of all loads, springs included."""
         free = self.equations.unconstrained
         kinetic, potential = energy(free.system, free.system.arena.zero)
         outputs = free.baked_in((kinetic, potential, power(free, free.applied)))
@@ -111,24 +111,24 @@ class ContactRuns:
 
     @cached_property
     def runs(self) -> list[ContactRun]:
-        """As many as states were asked for."""
+        """One run for each random state."""
         return list(self._made())
 
     @cached_property
     def singularities(self) -> tuple[Event, ...]:
-        """Angles of gimbals come near their singularity: there the state loses the digits that are asked.
+        """Events that end a run near a gimbal singularity, where the state loses the required digits.
 
-        A run ends there, as where a box comes to lie on just that face.
+        For example, a box may come to rest on the face at which its angles are singular.
         """
         charts = ((c.name, c.joint.other_chart, self.equations.q[rows]) for c, rows in joints_of(self.equations))
         return tuple(
-            Event(chart.beyond(q, AWAY), terminal=True, name=f"the angles of {name!r} come near their singularity")
+            Event(chart.beyond(q, AWAY), terminal=True, name=f"the angles of {name!r} approach their singularity")
             for name, chart, q in charts
             if chart is not None
         )
 
     def _regular(self, q: Array) -> Array:
-        """A configuration, unless it is near a singularity of a joint."""
+        """Return the configuration; raise if it is near a singularity of a joint."""
         for connection, rows in joints_of(self.equations):
             singular = connection.joint.singular_at(q[rows], within=AWAY)
             if singular is not None:
@@ -146,14 +146,14 @@ class ContactRuns:
                 try:
                     state = assemble(declared.dyn, q=q, u=random.normal(size=len(eqs.u)), t=0.0)
                     yield self._run(self._regular(state.q), state.u, random.normal(size=len(eqs.inputs)))
-                except KaneError:  # no such state was found, or no run begins there
+                except KaneError:  # no admissible state was found, or no run can start there
                     if trial == GUESSES - 1:
                         raise
                     continue
                 break
 
     def _run(self, q: Array, u: Array, inputs: Array) -> ContactRun:
-        """The run from a state: once to see when what changes, and once more with records in between."""
+        """Simulate twice from a state: first to find steps and transitions, then with records at the Gauss nodes."""
         asked: dict[str, Any] = {"q": q, "u": u, "inputs": inputs, "integrator": METHOD}
         ended, until = "", LENGTH
         try:
@@ -177,28 +177,29 @@ class ContactRuns:
 
     @property
     def remark(self) -> str:
-        """How many changes there were, and which runs came to no end."""
+        """Number of transitions and runs, and the reason why runs ended early."""
         many = sum(len(r.changes["time"]) if r.changes else 0 for r in self.runs)
         ended = [r.ended for r in self.runs if r.ended]
         short = f"; {len(ended)} ended early: {ended[0]}" if ended else ""
-        return f"{many} changes in {len(self.runs)} runs of {LENGTH:g} s{short}"
+        return f"{many} transitions in {len(self.runs)} runs of {LENGTH:g} s{short}"
 
     def energies_at(self, t: Any, q: Array, u: Array, inputs: Any = None) -> Array:
-        """Kinetic energy, that of gravity and power of loads, (..., 3)."""
+        """Return kinetic energy, potential energy of gravity and power of loads, (..., 3)."""
         stage = self.energies.stage(self.declared.dyn.parameters)
         rest = np.zeros(self.energies.n_rest) if inputs is None else inputs
         return self.energies.join((np.asarray(t)[..., None], q, u), rest, stage)
 
     def forces(self, run: Trajectory) -> tuple[ConstraintTerms, Array]:
-        """The terms at the records of a run, and the force of each row of a candidate."""
+        """Return constraint terms at the records of a run, and the force of each row of intermittent constraints."""
         terms = ConstraintTerms.of(self.whole, run.q, run.u, inputs=run.inputs, t=run.time)
         return terms, np.column_stack([*run.reactions.values()])
 
 
 def impulses_are_momentum(runs: ContactRuns) -> Found:
-    """M (u+ - u-) is J^T P along all motions that the permanent constraints allow; M by the kinetic energy.
+    """Check M (u+ - u-) = J^T P along all motions that the permanent constraints allow.
 
-    The kinetic energy K is of second degree in u, so that e_k . M d = K(u + d + e_k) - K(u + d) - K(u + e_k) + K(u).
+    M follows from the kinetic energy K, which is quadratic in u: e_k . M d = K(u + d + e_k) - K(u + d) - K(u + e_k) +
+    K(u).
     """
     worst, count = 16.0, 0
     for changes in (r.at_once for r in runs.runs if r.changes):
@@ -219,13 +220,13 @@ def impulses_are_momentum(runs: ContactRuns) -> Found:
         size = np.abs(pushed).max(axis=1) + 2.0 * (np.abs(K_after).max(axis=1) + np.abs(K_before).max(axis=1))
         for rows, off in zip(A[:, :permanent], (gained - pushed) / size[:, None], strict=True):
             worst = min(worst, _digits(null_space(rows, len(off)).T @ off, 1.0))
-    return (worst, runs.remark) if count else (None, f"nothing was struck: {runs.remark}")
+    return (worst, runs.remark) if count else (None, f"no impulse acted: {runs.remark}")
 
 
 def losses_are_kinetic(runs: ContactRuns) -> Found:
-    """What a change says to have lost is the kinetic energy before it less that behind it."""
+    """Check that the recorded energy loss of a transition is the kinetic energy before minus after."""
     if prescribes_motion(runs.equations):
-        return None, "motion is prescribed in time: the loss is that of the motion against what moves by itself"
+        return None, "motion is prescribed in time: the loss is that of the motion relative to the prescribed one"
     worst, total, count = 16.0, 0.0, 0
     for changes in (r.at_once for r in runs.runs if len(r.at_once.get("time", ()))):
         count += len(changes["time"])
@@ -236,16 +237,16 @@ def losses_are_kinetic(runs: ContactRuns) -> Found:
 
 
 def energy_is_accounted_for(runs: ContactRuns) -> Found:
-    """Kinetic energy and that of gravity change by the work of loads and of contact forces, less what impacts lose."""
+    """Check that the energy changes by the work of loads and contact forces minus impact losses."""
     if prescribes_motion(runs.equations):
-        return None, "motion is prescribed in time: what prescribes it does work"
+        return None, "motion is prescribed in time: the prescribed motion does work"
     worst, friction, permanent = 16.0, 0.0, len(runs.equations.constraints)
     for r in runs.runs:
         run = r.run
         E = runs.energies_at(run.time, run.q, run.u, run.inputs)
         terms, forces = runs.forces(run)
         if np.abs(terms.at(run.q).motion[:, :permanent]).max(initial=0.0) > 0.0:
-            return None, "constraints that move do work"
+            return None, "moving constraints do work"
         A_u = terms.motion - terms.at(run.q).motion
         work = (r.weights * (forces * A_u[:, permanent:]).sum(axis=1)).sum()
         lost = r.changes["energy_lost"].sum() if r.changes else 0.0
@@ -257,9 +258,10 @@ def energy_is_accounted_for(runs: ContactRuns) -> Found:
 
 
 def contacts_keep_their_laws(runs: ContactRuns) -> Found:
-    """Signorini: gap >= 0, N >= 0. Coulomb: |f| <= mu_s N sticking, f = -mu_k N v / |v| slipping.
+    """Check Signorini: gap >= 0, N >= 0; and Coulomb: |f| <= mu_s N sticking, f = -mu_k N v / |v| sliding.
 
-    Forces are asked for where all slip in space has a direction, on which those of all contacts depend.
+    Records at which a slip in space has no accurate direction are skipped, because the forces of all contacts depend on
+    it.
     """
     worst, active = 16.0, 0
     for r in runs.runs:
@@ -267,7 +269,7 @@ def contacts_keep_their_laws(runs: ContactRuns) -> Found:
         numbers = terms.values("gaps").reshape(len(r.run), -1, NUMBERS)
         statuses, row = r.run.to_xarray()["status"].to_numpy(), 0
         first, size = len(runs.equations.constraints), np.abs(forces).max(initial=0.0)
-        directed = np.arange(len(r.run)) > 0  # the first record is of the state before the first change
+        directed = np.arange(len(r.run)) > 0  # the first record precedes the first transition
         ends = np.cumsum([len(c.rows) for c in runs.whole.equations.candidates])
         for k, (c, end) in enumerate(zip(runs.whole.equations.candidates, ends, strict=True)):
             if len(c.tangents) == 2:
@@ -282,12 +284,12 @@ def contacts_keep_their_laws(runs: ContactRuns) -> Found:
                 worst = min(worst, _digits(np.minimum(numbers[:, k, GAP], 0.0), 1.0))
         active += int((statuses > 0).sum())
     if not active:
-        return None, f"nothing was in force: {runs.remark}"
-    return worst, f"in force {active} times at {sum(len(r.run) for r in runs.runs)} records"
+        return None, f"no constraint was active: {runs.remark}"
+    return worst, f"active {active} times at {sum(len(r.run) for r in runs.runs)} records"
 
 
 def _broken(c: CandidateEquations, status: Array, numbers: Array, force: Array, slip: Array) -> Array:
-    """By how much the force of a candidate breaks the laws of contact at states, (states,) [N or N m]."""
+    """Return by how much the force of an intermittent constraint violates the contact laws, (states,) [N or N m]."""
     if c.candidate.bilateral:
         return np.zeros(len(status))
     along = int(c.normal is not None)
@@ -303,14 +305,14 @@ def _broken(c: CandidateEquations, status: Array, numbers: Array, force: Array, 
 
 
 def _digits(off: Array, size: float) -> float:
-    """Digits to which something vanishes beside its size."""
+    """Return the number of digits to which ``off`` vanishes relative to its size."""
     return digits(np.ravel(off)[:, None], np.zeros((np.size(off), 1)), np.array([size])) if np.size(off) else 16.0
 
 
 ClaimOfContacts: TypeAlias = "Callable[[ContactRuns], Found]"
 OF_CONTACTS: Mapping[str, ClaimOfContacts] = {
     "impulses change the momentum by J^T P": impulses_are_momentum,
-    "energy lost = kinetic energy before less that behind": losses_are_kinetic,
-    "energy: work of loads and contacts less what is lost": energy_is_accounted_for,
-    "contacts push, friction keeps its bounds": contacts_keep_their_laws,
+    "energy lost = kinetic energy before minus after": losses_are_kinetic,
+    "energy: work of loads and contacts minus losses": energy_is_accounted_for,
+    "contacts push, friction stays within its bounds": contacts_keep_their_laws,
 }

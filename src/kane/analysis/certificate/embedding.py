@@ -1,4 +1,4 @@
-"""What a certificate claims of generalized speeds of choice and of constraints, beside the joints' own speeds."""
+"""Claims of a certificate about speeds of ``Model.speeds`` and about embedded constraints."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from kane.formulation.formulate import formulate
 from kane.formulation.read_model import snapshot
 from kane.geometry.scalars import dot
 
-# So many guesses for each state that satisfies the constraints, before that is given up.
+# Number of guesses for each state that satisfies the constraints, before the claim fails.
 GUESSES = 10
-# How far [m or rad] states lie from the one near which dependent speeds were chosen.
+# Standard deviation [m or rad] of states around the one near which dependent speeds were selected.
 AROUND = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Declared:
-    """A model as declared, and without its choice of speeds and its constraints.
+    """A model as declared, and without its speed definitions and constraints.
 
     Attributes:
-        equations: as declared.
-        own: in the joints' own speeds, unconstrained.
-        count, seed: of random states.
+        equations: declared equations.
+        own: unconstrained equations in the joints' own speeds.
+        count, seed: number and seed of random states.
     """
 
     equations: Equations
@@ -50,24 +50,24 @@ class Declared:
 
     @cached_property
     def dyn(self) -> Dynamics:
-        """Native code of the equations as declared."""
+        """Compiled declared equations."""
         return build(self.equations)
 
     @cached_property
     def in_numbers(self) -> Dynamics:
-        """Native code that chooses dependent speeds at each state."""
+        """Compiled equations that select the independent speeds numerically at each state."""
         model = snapshot(self.equations.model)
         model.speed_choice = replace(model.speed_choice, dependent=(), near=None)
         return build(formulate(model))
 
     @cached_property
     def unconstrained(self) -> Dynamics:
-        """Native code in the joints' own speeds w, constraints beside them."""
+        """Compiled equations in the joints' own speeds w, with constraints as separate rows."""
         return build(self.equations.own)
 
     @cached_property
     def own_motion(self) -> CompiledFunction:
-        """w and wdot, from q, u and udot."""
+        """w and wdot as functions of q, u and udot."""
         eqs = self.equations
         w, wdot = own_speeds(eqs)
         outputs = [eqs.system.arena.lift(x) for x in (*w, *wdot)]
@@ -75,7 +75,7 @@ class Declared:
         return self.dyn.compile(Program("own speeds", outputs, state=state, rest=eqs.udot, parameters=eqs.parameters))
 
     def from_own_speeds(self, expressions: Sequence[Any]) -> Sequence[Expr]:
-        """Expressions of the joints' own speeds and accelerations, in the generalized ones, constraints apart."""
+        """Convert expressions of the joints' own speeds and accelerations to the unconstrained generalized speeds."""
         eqs, found = self.equations.unconstrained, [self.own.system.arena.lift(x) for x in expressions]
         if eqs.model.speed_choice.definitions:
             w, wdot = own_speeds(eqs)
@@ -84,7 +84,7 @@ class Declared:
 
     @cached_property
     def at_balances(self) -> RandomStates:
-        """The states of the balances; parameters at their defaults."""
+        """States of the balances; parameters at their defaults."""
         eqs, balances = self.equations, self.balances
         at = RandomStates(eqs.unconstrained, self.count, self.seed)
         groups = {"t": (eqs.t,), "q": eqs.q, "u": eqs.u, "udot": eqs.udot, "inputs": eqs.inputs}
@@ -95,7 +95,7 @@ class Declared:
 
     @cached_property
     def balances(self) -> list[Balance]:
-        """The balance of forces and accelerations at states that satisfy the constraints."""
+        """Balances of forces and accelerations at states that satisfy the constraints."""
         return list(self._balanced())
 
     def _balanced(self) -> Iterator[Balance]:
@@ -131,9 +131,9 @@ class Balance:
     """M wdot + h = A^T lambda and A wdot + remainder = 0 at one state, in the joints' own speeds w.
 
     Attributes:
-        t, q, u, udot, inputs: the state, and what the embedded equations make of it.
+        t, q, u, udot, inputs: the state, and the accelerations of the embedded equations.
         terms: M, h, A and the remainder.
-        wdot: of the embedded equations.
+        wdot: accelerations of the joints' own speeds by the embedded equations.
     """
 
     t: float
@@ -146,7 +146,7 @@ class Balance:
 
     @classmethod
     def at(cls, declared: Declared, q: np.ndarray, u: np.ndarray, inputs: np.ndarray, t: float) -> Balance:
-        """The terms at a state."""
+        """Evaluate the terms at a state."""
         dyn, free = declared.dyn, declared.unconstrained
         udot = dyn.forward(q, u, inputs, t)
         w, wdot = np.split(dyn.evaluate(declared.own_motion, q, u, udot, t), 2)
@@ -159,12 +159,12 @@ class Balance:
 
     @property
     def scale(self) -> np.ndarray:
-        """Size of the forces."""
+        """Largest force among M wdot and h, (1,)."""
         return np.array([max(np.abs(self.terms.M @ self.wdot).max(), np.abs(self.terms.h).max())])
 
 
 def own_speeds(equations: Equations) -> tuple[list[Expr], list[Expr]]:
-    """The joints' own speeds w in q, u and t, and wdot in udot besides, before constraints are embedded."""
+    """Return the joints' own speeds w in q, u and t, and wdot in udot as well, without constraints."""
     speeds, arena = equations.system.speeds, equations.system.arena
     w = [speeds.rates[arena.leaf(RATE, x.data)] for x in equations.own.u]
     changes = dict(zip((*speeds.q, *speeds.u), (*speeds.kinematics, *speeds.udot), strict=True))
@@ -172,7 +172,7 @@ def own_speeds(equations: Equations) -> tuple[list[Expr], list[Expr]]:
 
 
 def speeds_agree(declared: Declared) -> Found:
-    """M udot + bias in the speeds of choice is that of the joints' own speeds w, projected by dw/du."""
+    """Compare M udot + bias in the speeds of ``Model.speeds`` with the equations in w, projected by dw/du."""
     eqs, own = declared.equations.unconstrained, declared.own
     if not eqs.model.speed_choice.definitions:
         return None, "the joints' own speeds are the generalized speeds"
@@ -186,7 +186,7 @@ def speeds_agree(declared: Declared) -> Found:
 
 
 def embedding_agrees(declared: Declared) -> Found:
-    """Accelerations by embedded constraints and by multipliers, as the forces that their difference stands for."""
+    """Compare accelerations by embedded constraints and by multipliers; their difference is measured as a force."""
     worst = 16.0
     for balance in declared.balances:
         difference = balance.terms.M @ (balance.wdot - balance.terms.multiplied()[0])
@@ -195,7 +195,7 @@ def embedding_agrees(declared: Declared) -> Found:
 
 
 def constraints_persist(declared: Declared) -> Found:
-    """The accelerations keep the constraints: A wdot + remainder = 0."""
+    """Check that the accelerations keep the constraints: A wdot + remainder = 0."""
     worst = 16.0
     for balance in declared.balances:
         A, remainder = balance.terms.A, balance.terms.remainder
@@ -206,9 +206,9 @@ def constraints_persist(declared: Declared) -> Found:
 
 
 def constraints_are_workless(declared: Declared) -> Found:
-    """Constraint forces do no work: w . (M wdot + h) = 0, where the constraints hold at rest."""
+    """Check that constraint forces do no work, w . (M wdot + h) = 0, unless constraints move in time."""
     if any(np.abs(balance.terms.at(balance.q).motion).max(initial=0.0) > 0.0 for balance in declared.balances):
-        return None, "constraints that move do work"
+        return None, "moving constraints do work"
     worst = 16.0
     for balance in declared.balances:
         w = balance.terms.u
@@ -218,7 +218,7 @@ def constraints_are_workless(declared: Declared) -> Found:
 
 
 def numbers_agree(declared: Declared) -> Found:
-    """Accelerations by the dependent speeds chosen near a state, and by those that are chosen at each state."""
+    """Compare accelerations by the speed selection near a given state and by the selection at each state."""
     worst = 16.0
     for balance in declared.balances:
         udot = declared.in_numbers.forward(balance.q, balance.u, balance.inputs)
@@ -228,7 +228,7 @@ def numbers_agree(declared: Declared) -> Found:
 
 ClaimOfEmbedding: TypeAlias = "Callable[[Declared], Found]"
 OF_SPEEDS: Mapping[str, ClaimOfEmbedding] = {"M udot + bias: speeds of choice = joints' own speeds": speeds_agree}
-OF_A_STATE: Mapping[str, ClaimOfEmbedding] = {"udot: embedded on the graph = in numbers": numbers_agree}
+OF_A_STATE: Mapping[str, ClaimOfEmbedding] = {"udot: embedded symbolically = numerically": numbers_agree}
 OF_CONSTRAINTS: Mapping[str, ClaimOfEmbedding] = {
     "udot: embedded constraints = multipliers": embedding_agrees,
     "accelerations keep the constraints": constraints_persist,

@@ -1,4 +1,4 @@
-"""What a certificate claims of reactions: joints cut open, what passes along freedoms, multipliers, three routes."""
+"""Claims of a certificate about reactions: joints cut free, efforts along freedoms, multipliers, three methods."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from kane.geometry.scalars import Matrix, Triple, cross
 from kane.model.connection import Connection
 from kane.model.loads.load import Load
 
-# Of large models so many joints are cut, from the first to the last.
+# Number of joints that are cut; larger models are sampled evenly from the first to the last joint.
 JOINTS = 6
-# Divisors of expressions of the order of one that are smaller have lost half their digits.
+# Expressions of order one with smaller divisors have lost half of their digits.
 VANISHING = 1e-8
 
 
 def joints_hold_bodies(declared: Declared) -> Found:
-    """The wrench in a joint is what the bodies beyond it need: dP/dt - f and dH/dt - n, cut free.
+    """Compare the wrench in a joint with dP/dt - f and dH/dt - n of the bodies beyond, cut free.
 
-    Constraints apart, at any accelerations.
+    Constraints are omitted, and accelerations are arbitrary.
     """
     joints, connections = _some(declared), declared.own.model.connections
     at = RandomStates(declared.equations.unconstrained, declared.count, declared.seed)
@@ -65,16 +65,17 @@ def joints_hold_bodies(declared: Declared) -> Found:
 
 
 def joints_pass_on_efforts(declared: Declared) -> Found:
-    """Along its freedoms a joint transmits what motors and springs exert there, and nothing else.
+    """Check that a joint transmits only the efforts of motors and springs along its freedoms.
 
-    Joints whose coordinates or rates stand in a constraint are left out: it acts along their freedoms too.
+    Joints whose coordinates or rates occur in a constraint are skipped, because the constraint acts along their
+    freedoms too.
     """
     system = natural_system(declared.own.model)
     rows = [row for imposed in declared.own.model.constraints for row in imposed.rows]
     held = {leaf.name for leaf in leaves([x for row in rows for x in (row.configuration, row.motion) if x is not None])}
     joints = [c for c in _some(declared) if c.speed_names and not held & {*c.coordinate_names, *c.speed_names}]
     if not joints:
-        return None, "every joint follows another, or is held along its freedoms"
+        return None, "every joint depends on another, or occurs in a constraint"
     at = declared.at_balances
     efforts = at(declared.from_own_speeds(applied_loads(declared.own.tree.effects, system).efforts))
     found = _values(declared, joints).reshape(len(declared.balances), len(joints), 6)
@@ -93,7 +94,7 @@ def joints_pass_on_efforts(declared: Declared) -> Found:
 
 
 def constraints_are_multipliers(declared: Declared) -> Found:
-    """The reaction of a constraint row is its multiplier: A^T lambda = M wdot + h."""
+    """Check that the reaction of a constraint row is its multiplier: A^T lambda = M wdot + h."""
     found = _values(declared, declared.equations.model.constraints)
     names = [place.name_of(row) for place in declared.equations.model.constraints for row in place.rows]
     rows = [row.name for row in declared.unconstrained.equations.constraints]
@@ -114,8 +115,10 @@ def constraints_are_multipliers(declared: Declared) -> Found:
 
 
 def routes_agree(declared: Declared) -> Found:
-    """Auxiliary speeds, the orthogonal complement and multipliers give the same reactions in numbers, and the first of
-    them in expressions, at states where these divide by nothing that vanishes and no constraint is redundant.
+    """Compare reactions by auxiliary speeds, by the orthogonal complement and by multipliers, all numerically.
+
+    The expressions of the first method are compared too, at states where no divisor vanishes and if the same reactions
+    are indeterminate.
     """
     places: list[ReactionPlace] = [*_some(declared), *declared.equations.model.constraints]
     routes = (AuxiliarySpeeds(), OrthogonalComplement(), Multipliers())
@@ -129,7 +132,7 @@ def routes_agree(declared: Declared) -> Found:
         symbolic[np.ix_(good, known)] = declared.at_balances(revealed.expressions.values()).T[good]
         others.append(symbolic)
         if not good.all():
-            failing = f", expressions at {int(good.sum())} of {len(good)} states: elsewhere their divisors vanish"
+            failing = f", expressions at {int(good.sum())} of {len(good)} states: divisors vanish at the others"
     worst = min(digits(first[:, known].T, other[:, known].T, size) for other in others) if known.any() else None
     return worst, f"{len(first[0])} reactions, {int((~known).sum())} indeterminate{failing}"
 
@@ -141,7 +144,7 @@ def _some(declared: Declared) -> list[Connection]:
 
 
 def _values(declared: Declared, places: Sequence[ReactionPlace], route: ReactionRoute | None = None) -> np.ndarray:
-    """Reactions at the balanced states, (states, reactions)."""
+    """Return reactions at the balanced states, (states, reactions)."""
     dyn, balances = declared.dyn, declared.balances
     found = RevealedReactions(dyn, reveal_reactions(dyn.equations, *places), route=route)
     q, u, inputs, t = (np.array([getattr(b, word) for b in balances]) for word in ("q", "u", "inputs", "t"))
@@ -149,13 +152,13 @@ def _values(declared: Declared, places: Sequence[ReactionPlace], route: Reaction
 
 
 def _sizes(declared: Declared, found: np.ndarray) -> np.ndarray:
-    """The largest of forces and reactions at each balanced state."""
+    """Return the largest force or reaction at each balanced state."""
     known = [np.abs(x[~np.isnan(x)]) for x in found]
     return np.array([x.max(initial=b.scale[0]) for b, x in zip(declared.balances, known, strict=True)])
 
 
 def _needed_by_bodies(system: System, R: Sequence[Matrix], p: Sequence[Triple], loads: Sequence[Load]) -> list[Any]:
-    """By link, d/dt of linear and angular momentum less weight and loads, about the origin of N along its axes."""
+    """Return by link d/dt of linear and angular momentum minus weight and loads, about the origin of N along N."""
     w, mass = angular_velocities(system), system.masses
     v = origin_velocities(system, w)
     momenta: list[Any] = []
@@ -170,7 +173,7 @@ def _needed_by_bodies(system: System, R: Sequence[Matrix], p: Sequence[Triple], 
 
 
 def _loads_on_bodies(system: System, R: Sequence[Matrix], p: Sequence[Triple], loads: Sequence[Load]) -> list[Any]:
-    """By link, weight and loads, about the origin of N along its axes."""
+    """Return weight and loads by link, about the origin of N along N."""
     wrenches = applied_loads((load.effect() for load in loads), system).wrenches
     found: list[Any] = []
     for i, mass in enumerate(system.masses):
@@ -182,7 +185,7 @@ def _loads_on_bodies(system: System, R: Sequence[Matrix], p: Sequence[Triple], l
 
 
 def _joint_frame(system: System, R: Sequence[Matrix], p: Sequence[Triple], joint: Connection) -> list[Any]:
-    """R_NM by rows and the position of Mo in N."""
+    """Return the entries of R_NM by rows, and the position of Mo in N."""
     place = system.places[joint.child.index]
     R_KM = system.steps[place.link].R_LK.inverse() @ place.R_LB @ joint.R_CM
     at = rotated(R[place.link], position_in_K(system, joint.child.index, joint.p_CM))

@@ -1,4 +1,4 @@
-"""What a certificate claims of the sensitivities that are asked for: both directions find the same."""
+"""Claim of a certificate about sensitivities: forward and adjoint derivatives agree."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ OF_SENSITIVITIES = "sensitivities: forwards = backwards"
 
 @dataclass(frozen=True, eq=False)
 class Directions:
-    """Derivatives of a random cost at the end of runs from random states, forwards and backwards.
+    """Forward and adjoint derivatives of a random cost at the end of runs from random states.
 
-        c^T S = l^T: c of the cost, S = dx/dp carried on from step to step, l carried back by the transposed steps
+        c^T S = l^T:  c = d(cost)/dx,  S = dx/dp by forward steps,  l by transposed steps, backwards
 
     Attributes:
         declared: the model.
-        names: of what is varied.
+        names: names of the quantities that are varied.
     """
 
     declared: Declared
@@ -35,10 +35,10 @@ class Directions:
 
     @classmethod
     def of(cls, declared: Declared, names: Sequence[str]) -> Directions:
-        """By names.
+        """Create the claim for these names.
 
         Raises:
-            ModelError: an unknown one.
+            ModelError: a name is unknown.
         """
         e, given = declared.equations, tuple(names)
         known = [leaf.name for leaf in (*e.parameters, *e.q, *e.u, *e.inputs)]
@@ -47,7 +47,7 @@ class Directions:
         return cls(declared, given)
 
     def agree(self) -> Found:
-        """To how many digits, in all runs that can be derived."""
+        """Return the digits to which both derivatives agree in all runs that can be differentiated."""
         worst, refused, count = 16.0, list[str](), 0
         random = np.random.default_rng([self.declared.seed, 3])
         for run in self._runs():
@@ -63,11 +63,11 @@ class Directions:
             a, b = (np.array([[found[name] for name in self.names]]) for found in (forwards, backwards))
             size = np.array([np.abs(weights) @ np.abs(s[name]).max(axis=0) for name in self.names])
             worst, count = min(worst, digits(a, b, size)), count + 1
-        remark = f"; {len(refused)} are not derived: {refused[0]}" if refused else ""
+        remark = f"; {len(refused)} cannot be differentiated: {refused[0]}" if refused else ""
         return worst if count else None, f"by {', '.join(self.names)} in {count} runs of {LENGTH:g} s{remark}"
 
     def _runs(self) -> Iterator[Trajectory]:
-        """As many as states were asked for; those that come to no end are left out."""
+        """Yield a run for each random state; runs that end early are skipped."""
         if self.declared.equations.candidates:
             yield from (found.run for found in ContactRuns(self.declared).runs if not found.ended)
             return

@@ -1,1 +1,1 @@
-"""What measured motions say about parameters, and what they cannot say."""
+"""Identification of parameters from measured motions, with standard errors and base parameters."""

@@ -1,4 +1,4 @@
-"""Where stretches of a measured motion with contacts may begin: at rows that say by themselves what is closed."""
+"""Shooting nodes of a measured motion with contacts: rows that show which contacts are closed."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from kane.formulation.constraints.rows import Equation
 from kane.native.contacts.header import GAP
 
 Array = NDArray[np.float64]
-# A gap is open, or its rate is not zero, where it is more than so many times the noise: one row in two million is not.
+# Factor of the noise beyond which a gap is open, or its rate is nonzero; noise exceeds it in one of two million rows.
 CLEAR = 5.0
-# Where there is no noise: what a run leaves of a gap that is closed, and of its rate [m, m/s, rad or rad/s].
+# Tolerance without noise: error of a closed gap, and of its rate, in a run [m, m/s, rad or rad/s].
 ROUNDING = 1e-6
-# Rows on either side that have to say the same.
+# Number of rows on either side that must show the same status.
 BESIDE = 2
-# The median size of normal numbers over their standard deviation; second differences have sqrt(6) times theirs.
+# Median magnitude of second differences of normal noise, over its standard deviation.
 MEDIAN = 0.6745 * np.sqrt(6.0)
 
 
 class Beginnings(NamedTuple):
-    """Rows at which stretches begin.
+    """Shooting nodes.
 
     Attributes:
-        rows: their numbers, the first row among them.
-        closed: at each the rows of contacts and stops along gaps that are closed, and of what sticks.
+        rows: row indices, the first row included.
+        closed: at each node, the normal rows of closed contacts and stops, and the rows that stick.
     """
 
     rows: list[int]
     closed: list[tuple[Equation, ...]]
 
     def require_known(self, dyn: Dynamics, names: Sequence[str]) -> None:
-        """Refuse parameters that stand in what is closed at these rows.
+        """Raise if a sought parameter occurs in a constraint that is closed at a node.
 
         Raises:
-            ModelError: which, and where.
+            ModelError: the message names the parameter and the constraint.
         """
         closed = {row.name for own in self.closed for row in own}
         for c in dyn.equations.candidates:
@@ -50,19 +50,19 @@ class Beginnings(NamedTuple):
             there = {leaf.name for leaf in leaves([c.numbers[GAP], *_motions(rows)])} if rows else set()
             for name in sorted(there & set(names)):
                 raise ModelError(
-                    f"{name!r} stands in {c.name!r}, which is closed where stretches of this motion begin, and what "
-                    "is closed is taken as known; measure the parameter, and leave it out of the names"
+                    f"{name!r} occurs in {c.name!r}, which is closed at a shooting node of this motion; closed "
+                    "constraints must be known. Measure the parameter, and leave it out of the names"
                 )
 
 
 class _Sighted(NamedTuple):
-    """A gap or a slip in the data.
+    """Status of a gap or a slip in the data.
 
     Attributes:
-        c: whose.
-        rows: that are in force where the gap is closed, or nothing slips.
-        closed: whether it is so, at each row of the data.
-        clear: whether it says so.
+        c: the constraint.
+        rows: rows that are active if the gap is closed, or if nothing slips.
+        closed: whether the gap is closed, or sticks, at each row of the data.
+        clear: whether the data show this clearly.
     """
 
     c: CandidateEquations
@@ -72,7 +72,7 @@ class _Sighted(NamedTuple):
 
     @property
     def sure(self) -> NDArray[np.bool_]:
-        """At which rows it says so, and the rows beside it say the same."""
+        """Mask of the data rows at which the status is clear and the neighbouring rows agree."""
         found = self.clear.copy()
         for k in range(1, BESIDE + 1):
             same = (self.closed[k:] == self.closed[:-k]) & self.clear[k:] & self.clear[:-k]
@@ -82,29 +82,29 @@ class _Sighted(NamedTuple):
 
 
 def beginnings(dyn: Dynamics, parameters: Array, time: Array, x: Array, stretch: int) -> Beginnings:
-    """Where stretches begin, each at least so many rows behind the one before.
+    """Return the shooting nodes, at least ``stretch`` rows apart.
 
-    A gap is open where it is clearly more than its noise, and closed where it and its rate are no more than theirs, and
-    so at the rows beside it: between, a contact strikes or lets go, and a row does not say on which side it is.
-    Friction sticks where nothing slips by more than its noise at these rows; if the first row is not sure, it may slip.
+    A gap is open if it clearly exceeds its noise; it is closed if neither the gap nor its rate exceeds its noise.
+    Neighbouring rows must agree; otherwise a contact may close or open there, and the side of the row is unknown.
+    Friction sticks if no slip exceeds its noise in these rows; if the first row is uncertain, it may slip.
 
     Args:
-        dyn: native code of the equations.
-        parameters: values of all.
-        time: of the rows [s].
+        dyn: compiled equations.
+        parameters: values of all parameters.
+        time: times of the rows [s].
         x: measured states [q, u], (rows, nq + n).
-        stretch: rows in a stretch.
+        stretch: least number of rows in an interval.
 
     Raises:
-        ModelError: latches or switches; the first row does not say what is closed.
+        ModelError: the model has latches or switches, or the first row does not show which gaps are closed.
     """
     _require_known(dyn)
     looked = list(_looks(dyn, parameters, time, x))
     unsure = [look.c.name for look in looked if look.c.normal in look.rows and not look.sure[0]]
     if unsure:
         raise ModelError(
-            f"the first row does not say whether {listed(unsure, 3)} is closed: within its noise it may be, or may "
-            "strike or let go; begin with a row at which gaps are clearly open, or closed and at rest"
+            f"the first row does not show whether {listed(unsure, 3)} is closed: within the noise it may close or "
+            "open. Begin with a row at which gaps are clearly open, or closed and at rest"
         )
     last, rows = len(x) - 1, [0]
     sure = np.logical_and.reduce([np.ones(len(x), bool), *(look.sure for look in looked)])
@@ -116,12 +116,12 @@ def beginnings(dyn: Dynamics, parameters: Array, time: Array, x: Array, stretch:
 
 
 def _require_known(dyn: Dynamics) -> None:
-    """Refuse what a state does not tell whether it is in force."""
+    """Raise if the model has constraints whose status the states do not show."""
     for c in dyn.equations.candidates:
         if c.candidate.bilateral or (c.normal is None and c.candidate.friction is None):
             raise ModelError(
-                f"{c.name!r} is a latch or a switch, and states that were measured do not say whether it is in force: "
-                "give udot, and leave out the rows in which it is"
+                f"{c.name!r} is a latch or a switch, and measured states do not show whether it is active; "
+                "give udot, and leave out the rows in which it is active"
             )
 
 
@@ -130,7 +130,7 @@ def _motions(rows: Sequence[Equation]) -> list[Expr]:
 
 
 def _looks(dyn: Dynamics, parameters: Array, time: Array, x: Array) -> Iterator[_Sighted]:
-    """The gap of each candidate that has one, and its slip where it has friction."""
+    """Yield the status of each gap, and of each slip with friction."""
     for c in dyn.equations.candidates:
         normal = () if c.normal is None else (c.normal,)
         closed: NDArray[np.bool_] = np.ones(len(x), bool)
@@ -146,7 +146,7 @@ def _looks(dyn: Dynamics, parameters: Array, time: Array, x: Array) -> Iterator[
 def _sizes(
     dyn: Dynamics, of: list[Expr], parameters: Array, time: Array, x: Array
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which of some expressions are no more than their noise, and which are clearly positive, (rows, expressions)."""
+    """Return masks, (rows, expressions): expressions that are within their noise, and that are clearly positive."""
     e, nq = dyn.equations, len(dyn.equations.q)
     values = {leaf.name: float(v) for leaf, v in zip(e.parameters, parameters, strict=True)}
     found = dyn.derivatives(list(e.unconstrained.baked_in(of)), wrt=("coordinates", "u"))(

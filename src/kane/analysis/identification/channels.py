@@ -1,4 +1,4 @@
-"""What of two states is compared: coordinates and speeds, and of quaternions the small rotation between them."""
+"""Channels in which states are compared: coordinates, speeds, and small rotations in place of quaternions."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from kane.dynamics.dynamics import Dynamics
 from kane.formulation.derivatives.variables import displacements
 
 Array = NDArray[np.float64]
-# Twice the vector part of a conjugate times another: the part and sign of the first that multiplies each of the other.
+# Vector part of conj(a) b: index and sign of the part of a that multiplies each part of b, for each component.
 ROTATION = (((1, -1), (0, 1), (3, 1), (2, -1)), ((2, -1), (3, -1), (0, 1), (1, 1)), ((3, -1), (2, 1), (1, -1), (0, 1)))
 
 
 @dataclass(frozen=True)
 class Channels:
-    """The numbers in which states differ.
+    """Components of the difference of two states.
 
     Attributes:
-        names: of coordinates and speeds; of a quaternion those of the three small rotations.
-        quaternions: where they begin among the coordinates.
-        width: how many coordinates and speeds there are.
+        names: names of coordinates and speeds; of the three small rotations in place of a quaternion.
+        quaternions: index of the first component of each quaternion.
+        width: number of coordinates and speeds.
     """
 
     names: tuple[str, ...]
@@ -33,7 +33,7 @@ class Channels:
 
     @classmethod
     def of(cls, dyn: Dynamics) -> Channels:
-        """Of the states of a model."""
+        """Create the channels of a model."""
         e = dyn.equations
         parts = {e.q[start + k]: start for start in e.quaternions for k in range(4)}
         turns: dict[int, list[str]] = {start: [] for start in e.quaternions}
@@ -51,7 +51,7 @@ class Channels:
         return slice(len(self.names) if data.u is not None else len(self.names) - n_u)
 
     def slopes(self, about: Array) -> Array:
-        """C of differences C (x - about) from states near those given, (states, channels, width)."""
+        """Return C (states, channels, width) at given states: differences of nearby states x are C (x - about)."""
         found = np.zeros((len(about), len(self.names), self.width))
         row = column = 0
         while column < self.width:
@@ -66,7 +66,7 @@ class Channels:
         return found
 
     def continued(self, x: Array) -> Array:
-        """States, or coordinates, one after the other, each quaternion of the sign that is next to the one before."""
+        """Return successive states, or coordinates, with each quaternion's sign nearest to the one before."""
         found = np.array(x)
         for start in self.quaternions:
             part = found[:, start : start + 4]
@@ -75,6 +75,6 @@ class Channels:
         return found
 
     def series(self, x: Array) -> Array:
-        """The channels over time, (states, channels): rotations are those since the first state."""
+        """Return the channels over time, (states, channels); rotations accumulate from the first state."""
         moved = (self.slopes(x[:-1]) @ np.diff(x, axis=0)[..., None])[..., 0]
         return np.cumsum(np.concatenate([self.slopes(x[:1])[0] @ x[:1].T, moved.T], axis=1), axis=1).T

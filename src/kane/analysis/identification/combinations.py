@@ -1,10 +1,10 @@
-"""Base parameters: the combinations of parameters on which a motion depends, and nothing else of them.
+"""Base parameters: the independent linear combinations of parameters that determine a motion.
 
-Slopes J (rows, p) of what is measured have dependent columns where parameters cannot be told apart:
+Slopes J (rows, p) of the measured quantities have dependent columns if parameters cannot be distinguished:
 
-    J = J_1 B,   B (b, p) with a unit matrix in the columns of the independent ones,
+    J = J_1 B,   B (b, p) with a unit matrix in the columns of the independent ones.
 
-so that B p are all that a measurement can say of p.
+A measurement determines only B p.
 
 Source: Gautier 1991 (numerical calculation of the base inertial parameters of robots).
 """
@@ -20,20 +20,20 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# What a column has that those before it have not, as a share of the column: exact dependence leaves round-off, 1e-13.
+# Relative size of a column's part orthogonal to earlier columns below which it is dependent; round-off is 1e-13.
 DEPENDENT = 1e-8
-# A column below this share of the largest is round-off of a parameter that has no effect.
+# Relative size below which a column is round-off of a parameter without effect.
 NO_EFFECT = 1e-12
-# Coefficients below this are round-off of zero; those this near to a whole number are one.
+# Coefficients within this distance of a whole number are rounded to it.
 CLEAN = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
 class Combinations:
-    """Independent combinations B p.
+    """Base parameters B p.
 
     Attributes:
-        independent: places of the parameters by which the combinations are named, in their order.
+        independent: indices of the parameters with a unit column in B, in this order.
         B: (b, p).
     """
 
@@ -41,14 +41,14 @@ class Combinations:
     B: Array
 
     def then(self, other: Combinations) -> Combinations:
-        """The combinations of these combinations."""
+        """Return the base parameters of these base parameters."""
         return Combinations([self.independent[i] for i in other.independent], other.B @ self.B)
 
 
 def triangle(rows: Array) -> Array:
-    """R of rows = Q R, (..., k, m) to (..., m, m), by pieces of 2 m rows: of all rows only this much is ever asked.
+    """Return R of rows = Q R, (..., k, m) to (..., m, m), in pieces of 2 m rows.
 
-    Small pieces keep LAPACK to one thread, which on a busy machine saves most of the time.
+    Small pieces keep LAPACK to one thread, which saves most of the time on a busy machine.
     """
     k, m = rows.shape[-2:]
     while k > 2 * m:
@@ -64,8 +64,9 @@ def triangle(rows: Array) -> Array:
 
 
 def triangles(rows: Array) -> Array:
-    """R of each channel, (k, channels, m) to (channels, m, m), of the columns alone that are there: a joint feels
-    nothing of the links before it.
+    """Return R of each channel, (k, channels, m) to (channels, m, m), from its nonzero columns only.
+
+    Many columns are zero, because a joint's effort does not depend on the links before it.
     """
     _, channels, m = rows.shape
     found = np.zeros((channels, m, m))
@@ -77,18 +78,18 @@ def triangles(rows: Array) -> Array:
 
 
 def combinations_of(J: Array, error: float = 0.0) -> Combinations:
-    """The combinations that J (rows, p) tells apart; earlier parameters give their names to them.
+    """Return the base parameters that J (rows, p) distinguishes; earlier parameters are preferred as independent ones.
 
     Args:
         J: slopes.
-        error: relative, of columns that are not exact.
+        error: relative error of inexact columns.
     """
     R = triangle(J)
     size = np.linalg.norm(R, axis=0)
     felt = size > max(NO_EFFECT, error) * size.max(initial=0.0)
     unit = R / np.where(felt, size, 1.0)
     kept: list[int] = []
-    directions = np.zeros((len(R), len(R)))  # in rows, so that those found so far lie together
+    directions = np.zeros((len(R), len(R)))  # in rows, so that the first ones are contiguous
     for j in np.flatnonzero(felt):
         found = directions[: len(kept)]
         new = unit[:, j] - (found @ unit[:, j]) @ found
@@ -105,13 +106,13 @@ def combinations_of(J: Array, error: float = 0.0) -> Combinations:
 
 
 def _clean(B: Array) -> Array:
-    """Without the round-off of zeros and of whole numbers."""
+    """Round entries that are whole numbers except for round-off."""
     whole = np.round(B)
     return np.where(np.abs(B - whole) <= CLEAN, whole, B)
 
 
 def combination_text(terms: Mapping[str, float]) -> str:
-    """A sum as one writes it: "m2 + 0.5 m3"."""
+    """Return a linear combination as text, such as "m2 + 0.5 m3"."""
     parts = []
     for name, coefficient in terms.items():
         size = abs(coefficient)
@@ -122,5 +123,5 @@ def combination_text(terms: Mapping[str, float]) -> str:
 
 
 def terms_of(row: Array, names: Sequence[str]) -> dict[str, float]:
-    """The terms of a combination that are there, by name."""
+    """Return the nonzero terms of a combination by name."""
     return {name: float(x) for name, x in zip(names, row, strict=True) if x != 0.0}

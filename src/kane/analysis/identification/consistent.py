@@ -1,15 +1,15 @@
-"""Mass properties that a body can have, nearest to what was measured.
+"""Physically consistent inertial parameters that are nearest to the measured ones.
 
-Ten numbers are those of a distribution of mass where their pseudo-inertia is positive definite,
+Ten inertial parameters belong to a mass distribution if their pseudo-inertia is positive definite:
 
     P = integral [r; 1] [r; 1]^T dm = [S h; h^T m],   S = tr(I) / 2 1 - I.
 
-Of all bodies those are sought that minimize chi^2 / 2 + D, chi^2 of the measured combinations and
+The result minimizes chi^2 / 2 + D over all bodies. chi^2 is the weighted error of the measured base parameters, and
 
     D(P, P_0) = tr(P P_0^-1) - log det(P P_0^-1) - 4
 
-the distance from the bodies at the start: it grows beyond bounds where a body ceases to be one, depends on no choice of
-frames and units, and is convex, so that Newton's method ends at the one minimum.
+is the distance from the bodies at the start. D is infinite at the border of consistency, independent of frames and
+units, and convex, so that Newton's method finds the unique minimum.
 
 Source: Wensing, Kim & Slotine 2018 for P; Lee, Wensing & Park 2020, Sec. IV, for D.
 """
@@ -25,21 +25,22 @@ from numpy.typing import NDArray
 from kane.errors import ModelError
 
 Array = NDArray[np.float64]
-# Where the start is no body its pseudo-inertia gets eigenvalues of this share of the largest, at least.
+# Smallest eigenvalue, relative to the largest, of the pseudo-inertia at the start if the start is inconsistent.
 THIN = 1e-6
-# Newton's decrement squared is what is left to gain, of a sum of squares of numbers of size one.
+# Squared Newton decrement at which the search ends (the cost is a sum of squares of order one), and largest number of
+# steps.
 GAINED, STEPS = 1e-12, 200
-# Armijo's condition: a step gains at least this share of what its slope promises.
+# Armijo's condition: smallest ratio of the decrease of a step to the decrease that its slope predicts.
 PROMISED = 0.1
 
 
 class Consistent(NamedTuple):
-    """Parameters with which every body is one.
+    """Physically consistent parameters.
 
     Attributes:
         values: by name.
-        misfit: chi square, what they miss the measured combinations by; of as many degrees of freedom as there are
-            combinations, so that some times their number says that the motion has causes that the model has not.
+        misfit: chi^2 of the measured base parameters, with as many degrees of freedom as there are base parameters. A
+            value several times larger indicates effects that the model lacks.
     """
 
     values: Mapping[str, float]
@@ -49,15 +50,15 @@ class Consistent(NamedTuple):
 def consistent(
     start: Mapping[str, float], bodies: Sequence[Sequence[str]], wanted: tuple[Array, Array, Array]
 ) -> Consistent:
-    """The parameters of bodies with the least chi^2 / 2 + D.
+    """Return the parameters with the least chi^2 / 2 + D.
 
     Args:
-        start: by name.
-        bodies: of each its ten parameters: mass, first moment, inertia about the origin.
-        wanted: B, the values of B p, and their covariance.
+        start: values by name.
+        bodies: ten parameter names of each body: mass, first moment, inertia about the origin.
+        wanted: B, the measured values of B p, and their covariance.
 
     Raises:
-        ModelError: there are no such bodies.
+        ModelError: no body has all of its ten parameters among the names.
     """
     if not bodies:
         raise ModelError("no body has all of its ten inertial parameters among these; see kane.inertial_parameters")
@@ -96,18 +97,18 @@ def consistent(
 
 
 def _solved(H: Array, b: Array) -> Array:
-    """H x = b, each unknown in units of its own."""
+    """Solve H x = b, with each unknown scaled."""
     scale = 1.0 / np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
     return np.asarray(scale * np.linalg.lstsq(scale[:, None] * H * scale, scale * b, rcond=1e-14)[0])
 
 
 def pseudo_inertia(ten: Array) -> Array:
-    """P, 4 x 4, of mass, first moment and inertia about the origin (xx, yy, zz, xy, xz, yz)."""
+    """Return P, (4, 4), from mass, first moment and inertia about the origin (xx, yy, zz, xy, xz, yz)."""
     return np.asarray(np.einsum("k,kij", ten, UNITS))
 
 
 def _units() -> Array:
-    """P of each of the ten numbers alone."""
+    """Return P of each of the ten unit parameters, (10, 4, 4)."""
     units = np.zeros((10, 4, 4))
     units[0, 3, 3] = 1.0
     for i in range(3):
@@ -123,7 +124,7 @@ UNITS = _units()
 
 
 def _distance(ten: Array, anchor: Array) -> float:
-    """D, infinite for what is no body; the anchor is P_0^-1."""
+    """Return D, infinite for inconsistent parameters; ``anchor`` is P_0^-1."""
     P = pseudo_inertia(ten)
     if np.linalg.eigvalsh(P)[0] <= 0.0:
         return np.inf
@@ -132,7 +133,7 @@ def _distance(ten: Array, anchor: Array) -> float:
 
 
 def _nearest_body(ten: Array) -> Array:
-    """The ten numbers, or those of a body near to them."""
+    """Return the ten parameters if they are consistent, otherwise those of a nearby body."""
     sizes, axes = np.linalg.eigh(pseudo_inertia(ten))
     P = (axes * np.maximum(sizes, THIN * sizes[-1])) @ axes.T
     S = np.diag(P)[:3]

@@ -1,8 +1,8 @@
-"""A motion with contacts and its derivatives, which pass what strikes, slips and lets go by saltation matrices.
+"""Motion with contacts and its derivatives, by saltation matrices at impacts, slip changes and separations.
 
-Next to an impact a row was measured on one side of it, and the motion may be on the other by the error of its time.
-Such a row can be compared with the motion of its own side, which goes on as if there was no impact: then residuals are
-continuous in parameters, and so are their derivatives.
+Near an impact a row may be measured on one side of it and simulated on the other, because of the time error. Such a row
+is compared with the motion of its own side, extended beyond the impact. Then residuals and their derivatives are
+continuous in the parameters.
 
 Source: Saccon, van de Wouw & Nijmeijer 2014, for motions that are extended beyond their impacts.
 """
@@ -30,16 +30,16 @@ from kane.simulation.integrators.explicit import Explicit, scheme
 from kane.simulation.march import March
 from kane.simulation.modes.pose import pose
 
-# Rows on either side of an impact that may be on the other side of it in the data.
+# Number of rows on either side of an impact that may be on the other side of it in the data.
 BEYOND = 4
 
 
 @dataclass(frozen=True, eq=False)
 class ContactVariational(Variational):
-    """The problem of a motion with contacts.
+    """Initial value problem with contacts, and its derivatives.
 
     Attributes:
-        closed: rows of what is closed or sticks where stretches begin, by the time of that.
+        closed: rows of closed or sticking constraints at each shooting node, by its time.
     """
 
     closed: Mapping[float, tuple[Equation, ...]]
@@ -53,7 +53,7 @@ class ContactVariational(Variational):
         names: Sequence[str],
         closed: Mapping[float, tuple[Equation, ...]],
     ) -> ContactVariational:
-        """The motion with the derivatives by parameters of these names."""
+        """Create the problem with derivatives by the named parameters."""
         return cls(pose(dyn, inputs, parameters, (), None), tuple(names), closed)
 
     def at_begin(self, t: float) -> Dynamics:
@@ -63,7 +63,7 @@ class ContactVariational(Variational):
         """See ``Variational``.
 
         Raises:
-            ModelError: a stretch has no derivative, or begins where it cannot.
+            ModelError: a shooting interval has no derivative, or cannot start.
         """
         found = [self._stretch(x, own, parameters, method) for x, own in zip(begins, times, strict=True)]
         free = max(own.freedoms for own in found)
@@ -82,10 +82,10 @@ class ContactVariational(Variational):
         try:
             return super()._marched(x0, times, parameters, method)
         except ModelError as error:
-            raise SimulationError(f"the stretch from t = {times[0]:.9g} s on cannot be simulated: {error}") from error
+            raise SimulationError(f"the interval from t = {times[0]:.9g} s on cannot be simulated: {error}") from error
 
     def _stretch(self, x0: Array, times: Array, parameters: Array, method: Explicit) -> _Stretch:
-        """One stretch by itself."""
+        """Simulate and differentiate one shooting interval."""
         march = self._marched(x0, times, parameters, method)
         story = march.problem.record(march).story
         assert story is not None
@@ -109,7 +109,7 @@ class ContactVariational(Variational):
         return _Stretch(np.array(out.x), np.array(out.S), T.shape[1], instead)
 
     def _begins(self, motion: ModeSlopes, statuses: Array, t: float, x: Array) -> Array:
-        """The changes of where a stretch begins that keep what is closed there, and what sticks, (nx, freedoms)."""
+        """Return the changes of an initial state that keep closed gaps closed and contacts sticking, (nx, freedoms)."""
         closed = {row.name for row in self.closed[t]}
         candidates = motion.dyn.equations.candidates
         sticking = {
@@ -121,7 +121,7 @@ class ContactVariational(Variational):
 
 
 class _Stretch(NamedTuple):
-    """States of one stretch, their derivatives by its own freedoms and the parameters, and what is beyond impacts."""
+    """States of one interval, their derivatives by its initial freedoms and the parameters, and extended states."""
 
     x: Array
     S: Array
@@ -130,7 +130,7 @@ class _Stretch(NamedTuple):
 
 
 class _End(NamedTuple):
-    """Steps in one mode, with the derivatives of the states at their beginning and at their end."""
+    """Steps in one mode, with the derivatives of the states at their start and end."""
 
     leg: Leg
     before: Array
@@ -138,12 +138,12 @@ class _End(NamedTuple):
 
 
 def _widened(S: Array, own: int, freedoms: int) -> Array:
-    """Derivatives (..., own + names) with zeros by freedoms that are not there."""
+    """Pad derivatives (..., own + names) with zeros for missing freedoms."""
     return np.concatenate([S[..., :own], np.zeros((*S.shape[:-1], freedoms - own)), S[..., own:]], axis=-1)
 
 
 def _beyond_impacts(ends: Sequence[_End], times: Array, chosen: Array, method: Explicit) -> Iterator[Instead]:
-    """For the rows before and behind impacts the motion from the other side of these."""
+    """Yield the motion extended from the other side for the rows before and after each impact."""
     jumps = [(int(np.searchsorted(times, a.leg.t[-1])), k) for k, (a, _) in enumerate(pairwise(ends))]
     for row, group in groupby(jumps, key=lambda jump: jump[0]):
         of = [k for _, k in group]
@@ -157,15 +157,16 @@ def _beyond_impacts(ends: Sequence[_End], times: Array, chosen: Array, method: E
 
 
 def _jumps(before: Array, after: Array) -> bool:
-    """Whether a state jumps: where a slip ends or turns, rounding does."""
+    """Check whether a state jumps by more than round-off, which also occurs at the end or reversal of a slip."""
     return bool(np.abs(after - before).max() > AT_ONCE * np.abs(before).max(initial=1.0))
 
 
 def _beyond(
     motion: ModeSlopes, begin: tuple[float, Array, Array], times: Array, chosen: Array, method: Explicit
 ) -> tuple[list[Array], list[Array]]:
-    """The motion of a mode from a state with its derivatives at times, whatever its guards say: a step from each to the
-    next.
+    """Extend the motion of a mode and its derivatives from a state to given times, ignoring guards.
+
+    It takes one step from each time to the next.
     """
     table, (start, x, S) = scheme(method), begin
     t, states = np.array([start, *times]), [x]

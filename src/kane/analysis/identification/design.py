@@ -1,4 +1,4 @@
-"""What is improved when a motion is designed: Fourier coefficients that limits scale, and the condition they make."""
+"""Design of exciting motions: Fourier series scaled to limits, and their condition numbers."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from kane.expression.arguments import listed, number, positive
 from kane.model.named_vector import position
 
 Array = NDArray[np.float64]
-# States in the shortest period at which slopes are taken; limits hold at so many times as many.
+# Samples per period of the highest harmonic for slopes, and factor by which samples for limits are denser.
 SAMPLES, FINE = 16, 8
 PROBES = 300
 
 
 class MotionLimits(NamedTuple):
-    """Of a motion, (n,) each.
+    """Limits of a motion, (n,) each.
 
     Attributes:
-        centre, reach: the coordinates lie within centre - reach and centre + reach.
-        u, udot: largest sizes.
+        centre, reach: coordinates are between centre - reach and centre + reach.
+        u, udot: largest magnitudes.
     """
 
     centre: Array
@@ -40,10 +40,10 @@ class MotionLimits(NamedTuple):
 
 
 def limits_of(coordinates: Sequence[str], speeds: Sequence[str], given: tuple[Any, Any, Any]) -> MotionLimits:
-    """The limits that users wrote for q, u and udot, for all or by name.
+    """Return the limits that users gave for q, u and udot, for all or by name.
 
     Raises:
-        ModelError: one is missing, or leaves no room.
+        ModelError: a limit is missing, or leaves no room.
     """
     q, u, udot = given
     pairs = [_pair(x, name) for name, x in zip(coordinates, _each(q, coordinates, "q"), strict=True)]
@@ -59,7 +59,7 @@ def _each(given: Any, names: Sequence[str], what: str) -> list[Any]:
         position(name, names, f"limit of {what}")
     missing = [name for name in names if name not in given]
     if missing:
-        raise ModelError(f"the limits of {what} say nothing of {', '.join(missing)}; give all")
+        raise ModelError(f"the limits of {what} have no entry for {', '.join(missing)}; give all")
     return [given[name] for name in names]
 
 
@@ -76,11 +76,11 @@ def _pair(given: Any, name: str) -> tuple[float, float]:
 
 
 def fourier(duration: float, times: Array, sines: Array, cosines: Array) -> tuple[Array, Array, Array]:
-    """The sum over harmonics k of a_k sin(k w t) + b_k cos(k w t), and its derivatives.
+    """Return the sum over harmonics k of a_k sin(k w t) + b_k cos(k w t), and its derivatives.
 
     Args:
         duration: 2 pi / w [s].
-        times: (m,).
+        times: (m,) [s].
         sines, cosines: a and b, (..., harmonics, n).
 
     Returns:
@@ -97,14 +97,14 @@ def fourier(duration: float, times: Array, sines: Array, cosines: Array) -> tupl
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Motions of some harmonics, that begin at rest without acceleration and use their limits fully.
+    """Fourier motions that start at rest without acceleration and reach a limit in each coordinate.
 
     Attributes:
-        dyn: native code of the equations.
-        names: of the parameters.
-        duration: of one period [s].
-        harmonics: how many.
-        limits: of the motion.
+        dyn: compiled equations.
+        names: names of the parameters.
+        duration: duration of one period [s].
+        harmonics: number of harmonics.
+        limits: limits of the motion.
     """
 
     dyn: Dynamics
@@ -115,11 +115,11 @@ class Design:
 
     @property
     def freedoms(self) -> int:
-        """Numbers by which a motion is chosen."""
+        """Number of design variables of a motion."""
         return 2 * (self.harmonics - 1) * len(self.limits.centre)
 
     def coefficients(self, x: Array) -> tuple[Array, Array]:
-        """Sines and cosines (c, harmonics, n) of c choices (c, freedoms)."""
+        """Return sines and cosines (c, harmonics, n) of c designs x (c, freedoms)."""
         n, k = len(self.limits.centre), np.arange(1.0, self.harmonics + 1.0)
         parts = x.reshape(len(x), 2, self.harmonics - 1, n)
         free = [np.linalg.svd(row[None])[2][1:].T / k[:, None] ** 2 for row in (1.0 / k, np.ones_like(k))]
@@ -127,16 +127,14 @@ class Design:
         times = np.linspace(0.0, self.duration, SAMPLES * FINE * self.harmonics, endpoint=False)
         allowed = (self.limits.reach, self.limits.u, self.limits.udot)
         found = fourier(self.duration, times, sines, cosines)
-        between = np.cos(
-            np.pi / (SAMPLES * FINE)
-        )  # a sum of sines is nowhere larger than this makes it (Ehlich & Zeller)
+        between = np.cos(np.pi / (SAMPLES * FINE))  # bounds the sum between samples (Ehlich & Zeller)
         share = (
             np.max([np.abs(y).max(axis=-2) / room for y, room in zip(found, allowed, strict=True)], axis=0) / between
         )
         return sines / share[:, None], cosines / share[:, None]
 
     def costs(self, x: Array) -> Array:
-        """Logarithms of the condition numbers of c choices, (c,)."""
+        """Return logarithms of the condition numbers of c designs, (c,)."""
         times = np.linspace(0.0, self.duration, SAMPLES * self.harmonics, endpoint=False)
         q, u, udot = fourier(self.duration, times, *self.coefficients(x))
         function, e = regressor(self.dyn, self.names).function, self.dyn.equations
@@ -149,7 +147,7 @@ class Design:
 
     @cached_property
     def _independent(self) -> list[int]:
-        """The parameters that name the combinations."""
+        """Indices of the independent parameters, one for each base parameter."""
         e = self.dyn.equations
         still = np.zeros((2, len(e.u)))
         like = Measurements([0.0, 1.0], np.zeros((2, len(e.q))), still, still, forces=still)
@@ -157,5 +155,5 @@ class Design:
         found = Regression(self.dyn, self.names, motion).at(self.dyn.parameters)[1]
         base = combinations_of(found.reshape(-1, len(self.names)))
         if not base.independent:
-            raise ModelError(f"none of {', '.join(self.names)} has any effect on the motion; ask for others")
+            raise ModelError(f"none of {', '.join(self.names)} has any effect on the motion; name others")
         return base.independent

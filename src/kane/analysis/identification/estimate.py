@@ -1,4 +1,4 @@
-"""Least squares of forces: the parameters with which the forces that a motion needs are those that drove it."""
+"""Least squares of forces: parameters with which inverse dynamics gives the measured forces."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ from kane.analysis.identification.regression import Regression
 from kane.errors import ModelError
 
 Array = NDArray[np.float64]
-# Weights follow the residuals, and the residuals the weights: what is left after so many rounds is below the errors.
+# Iterations of weights and residuals, which depend on each other; further changes are below the standard errors.
 ROUNDS = 3
-# Relative steps and changes at which least squares end: below any error of a measurement.
+# Relative tolerance of least squares, below any measurement error.
 TIGHT = 1e-10
-# Residuals of so little of their size, or of one, are round-off.
+# Relative residuals (or absolute ones, of data of order one) below which they are round-off.
 NOISELESS = 1e-13
-# A motion is found where in every channel residuals are less than this share of the spread of the data, which is where
-# half of their square is explained, or than so many times the noise by which neighbours differ.
+# A motion fits if the residuals of every channel are small. They are below EXPLAINED times the standard deviation of
+# the data, so that half of the variance is explained, or below ROUGH times the noise that differences of neighbouring
+# rows show.
 EXPLAINED, ROUGH = 0.7, 3.0
 
 
 class Estimate(NamedTuple):
-    """Where least squares have led.
+    """Result of least squares.
 
     Attributes:
-        values: of all parameters.
+        values: values of all parameters.
         residuals: (k, channels).
-        J: slopes by the parameters, in units of the noise, (rows, p).
+        J: slopes by the parameters in units of the noise, (rows, p).
         noise: (channels,).
-        base: what the data tell apart of what can be identified.
+        base: base parameters of these data, in terms of the identifiable ones.
     """
 
     values: Array
@@ -46,7 +47,7 @@ class Estimate(NamedTuple):
 def estimate_by_forces(
     fitted: Regression, places: list[int], structure: Combinations, values: Array, given: Array | None
 ) -> Estimate:
-    """Least squares over the parameters that name the combinations, the others held; noise found with them."""
+    """Estimate the independent parameters by least squares, the others fixed; noise is estimated unless given."""
     require_enough(len(fitted.data) * len(fitted.channels), len(structure.independent))
     start = _factors(fitted, values)
     base = combinations_of(start[..., structure.independent].reshape(-1, len(structure.independent)))
@@ -68,14 +69,16 @@ def estimate_by_forces(
 
 @dataclass(frozen=True, eq=False)
 class _Place:
-    """Residuals as a function of the parameters that are sought, the others held.
+    """Residuals as a function of the sought parameters, with the others fixed.
 
-    They stand as R of Q R = [J r], which has the same length and the same slopes, in a few rows.
+    They are represented by R of Q R = [J r], which has the same norm and slopes in fewer rows.
 
     Attributes:
-        values: of all parameters, from which the search starts.
-        places: of those that are sought among them; ``columns`` are their slopes.
-        start: R there.
+        fitted: residual forces and slopes.
+        values: initial values of all parameters.
+        places: indices of the sought parameters in ``values``.
+        columns: indices of their slopes.
+        start: R at the initial values.
     """
 
     fitted: Regression
@@ -86,18 +89,18 @@ class _Place:
     _last: dict[bytes, Array] = field(default_factory=dict)
 
     def with_values(self, x: Array) -> Array:
-        """Values of all parameters."""
+        """Return the values of all parameters."""
         values = self.values.copy()
         values[self.places] = x
         return values
 
     def weighted(self, x: Array, noise: Array) -> Array:
-        """[J r] of the sought parameters in units of the noise, as a triangle (sought + 1, sought + 1)."""
+        """Return [J r] of the sought parameters in units of the noise, triangular, (sought + 1, sought + 1)."""
         R = self.factors(x)[..., [*self.columns, -1]] / noise[:, None, None]
         return triangle(R.reshape(-1, R.shape[-1]))
 
     def sought(self, x: Array, noise: Array) -> Array:
-        """Where the search from x ends."""
+        """Return the least-squares solution from the start x."""
         from scipy.optimize import least_squares  # takes a tenth of a second
 
         found = least_squares(
@@ -110,25 +113,25 @@ class _Place:
         return np.asarray(found.x)
 
     def solved(self, x: Array, noise: Array) -> Array:
-        """The same in one step where the residuals are linear."""
+        """Return the solution in one step; the residuals must be linear."""
         R = self.weighted(x, noise)
         return np.asarray(x - np.linalg.solve(R[:-1, :-1], R[:-1, -1]))
 
     def factors(self, x: Array) -> Array:
-        """R of each channel, (channels, p + 1, p + 1)."""
+        """Return R of each channel, (channels, p + 1, p + 1)."""
         if self.fitted.linear:
             R = self.start.copy()
             R[..., -1] += R[..., self.columns] @ (x - self.values[self.places])
             return R
         key = x.tobytes()
         if key not in self._last:
-            self._last.clear()  # slopes are asked for where residuals were, and nowhere else
+            self._last.clear()  # slopes are only needed where residuals were evaluated last
             self._last[key] = _factors(self.fitted, self.with_values(x))
         return self._last[key]
 
 
 def _factors(fitted: Regression, values: Array) -> Array:
-    """R of each channel at values of all parameters."""
+    """Return R of each channel at values of all parameters."""
     found = []
     for piece in fitted.pieces():
         r, J = piece.at(values)
@@ -139,37 +142,39 @@ def _factors(fitted: Regression, values: Array) -> Array:
 
 
 def require_enough(rows: int, unknown: int) -> None:
-    """Refuse what has fewer numbers than unknowns.
+    """Raise if there are not more measured numbers than unknowns.
 
     Raises:
-        ModelError: how many there are, and how many are needed.
+        ModelError: the message has both numbers.
     """
     if rows <= unknown:
-        raise ModelError(f"{rows} numbers were measured; to find {unknown} more are needed, and many for their errors")
+        raise ModelError(f"{rows} measured numbers are too few for {unknown} unknowns; measure more states")
 
 
 def require_some(base: Combinations, names: Sequence[str]) -> None:
-    """Refuse data on which no parameter has an effect.
+    """Raise if no parameter has an effect on the data.
 
     Raises:
-        ModelError: there is nothing to be found.
+        ModelError: there is no base parameter.
     """
     if not base.independent:
-        raise ModelError(f"these data say nothing of {', '.join(names)}; measure a motion in which they have an effect")
+        raise ModelError(
+            f"these data do not depend on {', '.join(names)}; measure a motion in which they have an effect"
+        )
 
 
 def noise_of(lengths: Array, states: int, unknown: int) -> Array:
-    """Standard deviation of each channel from the lengths of its residuals, less what the unknowns took of them."""
+    """Return the standard deviation of each channel from the norms of its residuals and the number of unknowns."""
     sizes = lengths / np.sqrt(states - unknown / len(lengths))
     return np.maximum(sizes, NOISELESS * max(float(sizes.max()), NOISELESS))
 
 
 def spread_of(data: Array) -> Array:
-    """Sizes of channels: of each by itself, and of all."""
+    """Return a scale of each channel: its standard deviation plus that of all data."""
     return np.asarray(data.std(axis=0) + data.std() + NOISELESS)
 
 
 def small_beside(left: Array, data: Array) -> NDArray[np.bool_]:
-    """Which of these deviations are small beside those of the data, or beside their noise."""
+    """Return a mask of the channels whose deviations are small relative to the data or to their noise."""
     rough = np.diff(data, 2, axis=0).std(axis=0) / np.sqrt(6.0) if len(data) > 2 else np.inf
     return np.asarray(left <= np.maximum(EXPLAINED * data.std(axis=0), np.maximum(ROUGH * rough, NOISELESS)))

@@ -1,4 +1,4 @@
-"""excitation: motions from which parameters are identified well."""
+"""excitation: motions from which parameters are identified accurately."""
 
 from __future__ import annotations
 
@@ -16,23 +16,22 @@ from kane.expression.arguments import numbers, positive, require, whole, words
 from kane.model.named_vector import position
 
 Array = NDArray[np.float64]
-# Motions drawn by lot, of which the best is improved, and by how many steps.
+# Number of random motions, of which the best one is improved, and number of these improvement steps.
 DRAWN, STEPS = 24, 30
 STEP = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Excitation:
-    """A periodic motion q = centre + sum over k of a_k sin(k w t) + b_k cos(k w t), w = 2 pi / duration.
+    """Periodic motion q = centre + sum over k of a_k sin(k w t) + b_k cos(k w t), w = 2 pi / duration.
 
-    It begins, and ends, at rest without acceleration.
+    It starts and ends at rest without acceleration.
 
     Attributes:
-        duration: of one period [s].
+        duration: duration of one period [s].
         centre: (n,).
         sines, cosines: a and b, (harmonics, n).
-        condition: condition number of the slopes of the forces by the combinations that can be identified, each column
-            of unit length.
+        condition: condition number of the slopes of the forces by the base parameters, with columns of unit length.
     """
 
     duration: float
@@ -42,7 +41,7 @@ class Excitation:
     condition: float
 
     def at(self, t: Any) -> tuple[Array, Array, Array]:
-        """q, u and udot at times (...), each (..., n)."""
+        """Return q, u and udot at times (...) [s], each (..., n)."""
         times = numbers(t, "t must be numbers [s]")
         q, u, udot = fourier(self.duration, times.ravel(), self.sines, self.cosines)
         shape = (*times.shape, len(self.centre))
@@ -66,25 +65,25 @@ def excitation(
     harmonics: int = 5,
     seed: int = 0,
 ) -> Excitation:
-    """A motion within limits that tells parameters apart, by the condition number of what it shows of them.
+    """Design a motion within limits that distinguishes parameters well: it minimizes the condition number.
 
         motion = kane.excitation(dyn, names, duration=10.0, q=(-2.0, 2.0), u=1.5, udot=4.0)
         q, u, udot = motion.at(np.arange(0, 10, 0.01))
 
-    Every coordinate uses its limits fully. Smooth, bounded, periodic: it can be repeated and averaged, and its
-    derivatives are known without differences.
+    Every coordinate reaches one of its limits. The motion is smooth, bounded and periodic: it can be repeated and
+    averaged, and its derivatives are known without differences.
 
     Args:
-        dyn: native code of equations without constraints, whose speeds are the rates of the coordinates.
-        parameters: names of those that are sought.
-        duration: of one period [s].
+        dyn: compiled equations without constraints, whose speeds are the rates of the coordinates.
+        parameters: names of the sought parameters.
+        duration: duration of one period [s].
         q: least and largest value of all coordinates, or by name: {"q1": (-1, 1), ...}.
-        u, udot: largest size of all speeds and accelerations, or by name.
-        harmonics: how many; three at least.
-        seed: of the motions that are drawn first.
+        u, udot: largest magnitude of all speeds and accelerations, or by name.
+        harmonics: number of harmonics; at least three.
+        seed: seed of the initial random motions.
 
     Raises:
-        ModelError: constraints or other speeds, limits that leave no room, or no parameter has an effect.
+        ModelError: the model has constraints or other speeds, a limit leaves no room, or no parameter has an effect.
 
     Source: Swevers, Ganseman, Tukel, De Schutter & Van Brussel 1997; Armstrong 1989.
     """

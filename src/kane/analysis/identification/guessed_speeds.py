@@ -1,4 +1,4 @@
-"""Speeds from which the search for a motion starts, where coordinates alone were measured."""
+"""Initial guess of speeds if only coordinates were measured."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ Array = NDArray[np.float64]
 
 
 def guessed_speeds(dyn: Dynamics, time: Array, q: Array, values: Array) -> Array:
-    """States with speeds from which a search may start: differences of q, and u by least squares of qdot(q, u, t).
+    """Append speeds to measured coordinates: qdot by differences, and u by least squares of qdot(q, u, t).
 
     Args:
-        dyn: native code of the equations.
-        time: of the rows (k,) [s].
-        q: coordinates (k, nq), each quaternion of the sign next to the one before.
-        values: of all parameters.
+        dyn: compiled equations.
+        time: times of the rows, (k,) [s].
+        q: coordinates (k, nq), with continuous signs of quaternions.
+        values: values of all parameters.
 
     Returns:
-        [q, u], (k, nq + n). The search replaces these speeds by those of the motion.
+        [q, u], (k, nq + n). The search replaces these speeds by simulated ones.
     """
     e = dyn.equations
     n = len(e.u)

@@ -1,4 +1,4 @@
-"""What identify returns: values with their errors, and what the data do not say."""
+"""Result of identify: values with standard errors, and the parameters that the data do not determine."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from kane.analysis.identification.combinations import combination_text
 from kane.analysis.identification.consistent import Consistent, consistent
 
 Array = NDArray[np.float64]
-# Combinations are written out up to so many characters in tables.
+# Largest number of characters of a base parameter in tables.
 WIDEST = 70
 
 
 @dataclass(frozen=True)
 class Combination:
-    """A sum of parameters that the data determine, whatever its terms are.
+    """Base parameter: a linear combination of parameters that the data determine.
 
     Attributes:
-        terms: coefficient by name of the parameter.
-        value: of the sum.
-        standard_error: of its value.
+        terms: coefficients by parameter name.
+        value: value of the combination.
+        standard_error: standard error of the value.
     """
 
     terms: Mapping[str, float]
@@ -37,12 +37,12 @@ class Combination:
 
 @dataclass(frozen=True)
 class Undetermined:
-    """Parameters that cannot be told apart, or one that has no effect; prints as a sentence.
+    """Parameters that cannot be distinguished, or that have no effect; prints as a sentence.
 
     Attributes:
-        names: of the parameters.
-        terms: of the only combination of them that appears; empty where a parameter has no effect at all.
-        reason: in words.
+        names: names of the parameters.
+        terms: coefficients of the only combination that has an effect; empty for parameters without any effect.
+        reason: reason, as text.
     """
 
     names: tuple[str, ...]
@@ -59,11 +59,11 @@ class Undetermined:
 
 @final
 class Unidentifiable(tuple[Undetermined, ...]):
-    """All that cannot be identified; prints as one sentence a line. ``name in ...`` asks for one parameter."""
+    """All parameters that cannot be identified; prints one sentence per line. ``name in ...`` tests one parameter."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the parameters of which no value is known by itself."""
+        """Names of the parameters that are not determined individually."""
         return tuple(dict.fromkeys(name for found in self for name in found.names))
 
     def __contains__(self, name: object) -> bool:
@@ -75,27 +75,27 @@ class Unidentifiable(tuple[Undetermined, ...]):
 
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """Parameters as a measured motion has them; prints as a table.
+    """Identified parameters of a measured motion; prints as a table.
 
-    Where parameters cannot be told apart, those after the first keep their defaults in ``values``, and the first is
-    such that the combination is right: ``values`` as a whole gives the motion that was measured
-    (``kane.simulate(dyn, parameters=fit.values)``), and single ones of these parameters mean nothing.
+    If parameters cannot be distinguished, all but the first keep their defaults in ``values``, and the first gives the
+    base parameter its measured value. The whole set reproduces the measured motion (``kane.simulate(dyn,
+    parameters=fit.values)``); single values of these parameters have no meaning.
 
     Attributes:
         values: by name.
-        standard_errors: by name; infinite where there is none of the parameter by itself.
-        combinations: what the data determine, single parameters included.
-        covariance: of the combinations, (b, b): the inverse of the Fisher information.
-        unidentifiable: what they do not determine, in words.
-        residuals: what is left: along each channel, (k, channels).
-        channels: names; the speeds, where forces are compared [N m or N]; coordinates and speeds, where motions are.
-        noise: standard deviation of each channel, as given or as the residuals have it.
-        condition: condition number of the slopes in units of the noise, each column of unit length; above some 100 the
-            motion was a poor one.
-        states: how many were measured.
-        model: its name.
-        start: values by name from which the search began.
-        bodies: the ten inertial parameters of each body of which all are among these, by its name.
+        standard_errors: by name; infinite for parameters that are not determined individually.
+        combinations: base parameters, which the data determine; single parameters included.
+        covariance: covariance of the base parameters, (b, b): the inverse of the Fisher information.
+        unidentifiable: parameters that the data do not determine, with reasons.
+        residuals: residuals of each channel, (k, channels).
+        channels: names: speeds if forces are compared [N m or N]; coordinates and speeds if motions are compared.
+        noise: standard deviation of each channel, given or estimated from the residuals.
+        condition: condition number of the slopes in units of the noise, with columns of unit length. Values above 100
+            indicate a poor motion.
+        states: number of measured states.
+        model: name of the model.
+        start: initial values of the search by name.
+        bodies: by body name, the ten inertial parameters of each body that are all among the names.
     """
 
     values: Mapping[str, float]
@@ -114,7 +114,7 @@ class Identification:
 
     @property
     def B(self) -> Array:
-        """The combinations as a matrix, (b, parameters): combinations = B p."""
+        """Matrix of the base parameters, (b, parameters): base parameters = B p."""
         names = list(self.values)
         rows = np.zeros((len(self.combinations), len(names)))
         for row, found in zip(rows, self.combinations, strict=True):
@@ -123,13 +123,13 @@ class Identification:
         return rows
 
     def consistent(self) -> Consistent:
-        """A full set of parameters, with which every body has the mass properties of one.
+        """Return a full set of parameters with which every body is physically consistent.
 
-        What the data do not say is taken from ``start``: of all distributions of mass that have the measured
-        combinations the nearest to it.
+        The result minimizes the error of the measured base parameters plus the distance from ``start``. The distance
+        decides the directions that the data leave open.
 
         Raises:
-            ModelError: no body has all of its ten inertial parameters among these.
+            ModelError: no body has all of its ten inertial parameters among the identified ones.
         """
         sums = np.array([found.value for found in self.combinations])
         return consistent(self.start, list(self.bodies.values()), (self.B, sums, self.covariance))

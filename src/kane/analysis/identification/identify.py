@@ -1,4 +1,4 @@
-"""identify: parameters from measured motions, with their errors, and what the motions do not say."""
+"""identify: parameters from measured motions by least squares, with standard errors and base parameters."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from kane.geometry.inertia import six
 from kane.model.named_vector import position
 
 Array = NDArray[np.float64]
-# States at which it is asked what can be identified at all: some ten rows a parameter.
+# Number of random states that show the identifiable parameters: about ten rows per parameter.
 PROBES = 300
-# Noise beyond this has no square to weigh equations with.
+# Largest noise; the squares of larger values overflow.
 SQUARED = 1e100
 DATA, DATA_SILENT = "in these data", "these data do not depend on it; another motion may"
 
@@ -44,39 +44,39 @@ def identify(
     noise: Any = None,
     start: Mapping[str, float] | None = None,
 ) -> Identification:
-    """Values of parameters from a measured motion, by least squares.
+    """Identify parameters from a measured motion by least squares.
 
-    With accelerations the forces that the motion needs are compared with those that drove it (inverse dynamics, linear
-    in masses, moments and inertias: ``kane.inertial_parameters``). Derivatives by parameters are exact, so that
-    lengths, stiffnesses and coefficients of friction can be asked for as well. Which of them can be identified at all
-    is found first, at random states; then which of these the data tell apart.
+    With accelerations, the forces of inverse dynamics are compared with the measured ones. They are linear in masses,
+    moments and inertias (``kane.inertial_parameters``). Derivatives by parameters are exact, so that lengths,
+    stiffnesses and friction coefficients can be identified as well. Random states show which base parameters are
+    identifiable at all; then the data show which of these they determine.
 
-    Without accelerations the motion itself is compared, by multiple shooting: it is simulated in stretches, whose
-    beginnings are sought with the parameters, so that each goes on where the one before ended. Without speeds the
-    coordinates alone are compared, and the speeds where stretches begin are sought with the rest.
+    Without accelerations, simulated motions are compared with the data, by multiple shooting. The motion is divided
+    into intervals; the states at their starts are unknowns, and each interval must end where the next one starts.
+    Without speeds, only the coordinates are compared.
 
-    Standard errors are those of independent errors of the forces, or of the states. What is not modelled (friction, an
-    elastic gear) makes residuals that are no such noise: look at ``fit.residuals`` before trusting them.
+    Standard errors assume independent errors of the forces, or of the states. Effects that the model lacks (friction,
+    an elastic gear) violate this; look at ``fit.residuals`` before you trust them.
 
-    Contacts, stops and friction that sticks are in force in these motions: events are simulated, and derivatives go
-    through them as those of ``kane.sensitivities`` do, so that restitution and friction can be asked for too. Where
-    forces are compared they are not, and what they push would be taken for something else: rows in which one is closed
-    are refused. Of one that only measured positions open, or of a switch, nothing is known.
+    If motions are compared, contacts, stops and friction are simulated with their events, and derivatives include
+    saltation as in ``kane.sensitivities``. Restitution and friction can therefore be identified. If forces are
+    compared, contacts are inactive, and rows with closed contacts raise an error. A contact that measurement errors
+    show as open, or an active switch, is not detected.
 
     Args:
-        dyn: native code of the equations.
-        data: the motion.
-        parameters: names of those that are sought.
-        noise: standard deviation of each channel; found from the residuals unless given.
-        start: values by name from which the search starts, and of the parameters that are not sought; defaults of the
-            others.
+        dyn: compiled equations.
+        data: the measured motion.
+        parameters: names of the sought parameters.
+        noise: standard deviation of each channel; estimated from the residuals by default.
+        start: values by name: initial values of sought parameters, values of the others; defaults for the rest.
 
     Raises:
-        ModelError: unknown names, one that stands in a constraint, data that fit the equations by no shape, fewer
-            numbers than parameters, rows in which a contact, stop or latch is closed, friction that sticks, or none of
-            the parameters has any effect; without accelerations latches, switches, a first row that does not say what
-            is closed, parameters of the gap of what is closed where a stretch begins, motions without derivatives.
-        SimulationError: a stretch of the motion cannot be simulated with the parameters from which the search starts.
+        ModelError: a name is unknown or occurs in a constraint, or no parameter has an effect. Also if the data have
+            wrong shapes or too few numbers. If forces are compared, also if a joint has sticking friction, or a
+            contact, stop or latch is closed in a row. If motions are compared, also if the model has latches or
+            switches, or the first row does not show which gaps are closed. Also if a parameter occurs in a gap that is
+            closed at a shooting node, or a motion has no derivative.
+        SimulationError: an interval cannot be simulated with the initial parameters.
 
     Source: Atkeson, An & Hollerbach 1986; Gautier 1991, and 1997 for the weights; Bock 1983 for shooting; Aizerman &
     Gantmakher 1958 for derivatives through events.
@@ -97,16 +97,16 @@ def identify(
 
 
 def _require_open(dyn: Dynamics, data: Measurements, start: Mapping[str, float] | None) -> None:
-    """Refuse what pushes or rubs in the data and is in no equation.
+    """Raise if intermittent constraints act in the data, because their forces are in no equation.
 
     Raises:
-        ModelError: friction that sticks, or rows in which a contact, stop or latch is closed.
+        ModelError: the model has sticking friction in a joint, or a contact, stop or latch is closed in a row.
     """
     for c in dyn.equations.candidates:
         if c.normal is None and c.candidate.friction is not None:
             raise ModelError(
-                f"{c.name!r} is friction that sticks, which is not in force here; leave it out of the model, and put a "
-                "load in its place, such as kane.Motor(joint, -friction * kane.tanh(joint.qdot / 0.01))"
+                f"{c.name!r} is a stick, which is inactive when forces are compared; leave it out of the model, and "
+                "use a load instead, such as kane.Motor(joint, -friction * kane.tanh(joint.qdot / 0.01))"
             )
     names, gaps = gaps_at(dyn, data.q, data.time, start)
     closed = gaps <= TOUCHING
@@ -115,13 +115,13 @@ def _require_open(dyn: Dynamics, data: Measurements, start: Mapping[str, float] 
         shut = f"{', '.join(repr(names[k]) for k in columns)} {'is' if len(columns) == 1 else 'are'} closed"
         first = f"row {rows[0]} at {data.time[rows[0]]:.6g} s"
         raise ModelError(
-            f"{shut} in {len(rows)} of {len(data)} rows, the first of them {first}, and not in force here, so "
-            "that what it pushes would be taken for something else; leave these rows out"
+            f"{shut} in {len(rows)} of {len(data)} rows, the first of them {first}. Their forces are "
+            "not in the equations and would falsify the parameters; leave these rows out"
         )
 
 
 def _channels(fitted: Regression) -> tuple[str, ...]:
-    """What the residuals are of: forces, or where accelerations were not measured the states themselves."""
+    """Return the names of the residual channels: forces, or states if accelerations were not measured."""
     if fitted.data.udot is not None:
         return fitted.channels
     channels = Channels.of(fitted.dyn)
@@ -133,14 +133,17 @@ def _given_noise(noise: Any, channels: Sequence[str]) -> Array | None:
         return None
     sizes, count = numbers(noise, "noise must be positive numbers"), len(channels)
     if sizes.shape not in ((), (count,)) or not ((sizes > 1.0 / SQUARED) & (sizes < SQUARED)).all():
-        raise ModelError(f"noise={shown(noise)}; give a positive number, or {count}: of {', '.join(channels)}")
+        raise ModelError(f"noise={shown(noise)}; give a positive number, or {count}: for {', '.join(channels)}")
     return np.broadcast_to(sizes, (count,)).copy()
 
 
 def _settled(
     fitted: Regression, places: list[int], values: Array, noise: Array | None
 ) -> tuple[Combinations, Estimate]:
-    """The estimate with what can be identified there, which where equations are not linear depends on the values."""
+    """Return the identifiable base parameters and the estimate.
+
+    In nonlinear problems the base parameters depend on the values, so that both are iterated.
+    """
     structure = _structure(fitted, values)
     fit = estimate_by_motions if fitted.data.udot is None else estimate_by_forces
     while True:
@@ -154,19 +157,19 @@ def _settled(
 
 
 def _structure(fitted: Regression, values: Array) -> Combinations:
-    """What any motion can tell, at values of the parameters."""
+    """Return the base parameters that any motion can show, at given values of the parameters."""
     motion = random_motion(fitted.dyn, PROBES, values, fitted.data)
     J = triangles(replace(fitted, data=motion).at(values)[1]).reshape(-1, len(fitted.names))
     if fitted.data.udot is None:
         J = np.vstack([J, _of_contacts(fitted) * (np.abs(J).max() or 1.0)])
     base = combinations_of(J)
     if not base.independent:
-        raise ModelError(f"none of {', '.join(fitted.names)} has any effect on the motion; ask for others")
+        raise ModelError(f"none of {', '.join(fitted.names)} has any effect on the motion; name others")
     return base
 
 
 def _of_contacts(fitted: Regression) -> Array:
-    """A row for each parameter of which contacts say something by themselves: of gaps, friction and restitution."""
+    """Return a unit row for each parameter of gaps, friction, restitution and other contact data."""
     given = [x for c in fitted.dyn.equations.candidates for x in (*c.numbers, *(row.motion for row in c.rows))]
     known = {leaf.name for leaf in leaves([x for x in given if isinstance(x, Expr)])}
     return np.eye(len(fitted.names))[[name in known for name in fitted.names]]
@@ -175,7 +178,7 @@ def _of_contacts(fitted: Regression) -> Array:
 def _told(
     fitted: Regression, places: list[int], structure: Combinations, found: Estimate, start: Array
 ) -> Identification:
-    """The estimate in words and numbers."""
+    """Return the identification result of an estimate."""
     names = fitted.names
     total = structure.then(found.base)
     R = triangle(found.J[:, total.independent])
@@ -206,7 +209,7 @@ def _told(
 
 
 def _whole_bodies(dyn: Dynamics, names: Sequence[str]) -> dict[str, list[str]]:
-    """The ten parameters of bodies that were given by moments which are all among the names."""
+    """Return the ten parameter names of each body with given moments, if all are among the names."""
     found: dict[str, list[str]] = {}
     for body in dyn.equations.model.bodies[1:]:
         if body.moments is not None:
@@ -218,7 +221,7 @@ def _whole_bodies(dyn: Dynamics, names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _unidentifiable(fitted: Regression, structure: Combinations, total: Combinations) -> Unidentifiable:
-    """Parameters without effect, those of one reason together; then combinations of several."""
+    """Return parameters without effect, grouped by reason, then parameters that only appear in combinations."""
     names, found = fitted.names, []
     lost = [j for j in range(len(names)) if not total.B[:, j].any()]
     silent = [j for j in lost if structure.B[:, j].any()]

@@ -1,4 +1,4 @@
-"""What was measured of a motion."""
+"""Measured motions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Measurements:
-    """A measured motion: states at times, and the loads that drove it.
+    """A measured motion: states at given times, and the loads that drive it.
 
         data = kane.Measurements(time, q, u, udot, forces=tau)
         data = kane.Measurements(time, q, u, inputs=voltages)  # without accelerations
@@ -28,15 +28,15 @@ class Measurements:
     Args:
         time: (k,) [s], increasing.
         q: coordinates (k, nq), in the order of ``equations.q``.
-        u: speeds (k, n), in the order of ``equations.u``; without them motions are fitted to the coordinates alone.
-        udot: accelerations (k, n); without them motions are fitted, not forces.
-        inputs: (k, m), in the order of ``equations.inputs``, straight lines between the times; or kane.Held(times,
-            values) of all inputs, values being (times, m), as a digital controller puts them out.
-        forces: generalized forces along the speeds (k, n) instead of inputs, those that ``dyn.inverse`` gives.
+        u: speeds (k, n), in the order of ``equations.u``; without them, motions are fitted to the coordinates alone.
+        udot: accelerations (k, n); without them, motions are fitted instead of forces.
+        inputs: (k, m), in the order of ``equations.inputs``, interpolated linearly; or kane.Held(times, values) of all
+            inputs with values (times, m), for the zero-order hold of a digital controller.
+        forces: generalized forces along the speeds (k, n) instead of inputs, as returned by ``dyn.inverse``.
 
     Raises:
-        ModelError: times that do not increase, arrays of other lengths, what is no finite number, inputs and forces
-            both, forces without accelerations, or accelerations without speeds.
+        ModelError: times do not increase, arrays have different lengths or entries that are not finite, or both inputs
+            and forces are given. Also if forces are given without accelerations, or accelerations without speeds.
     """
 
     time: Any
@@ -50,13 +50,13 @@ class Measurements:
     def __post_init__(self) -> None:
         time = numbers(self.time, "the times must be numbers")
         if time.ndim != 1 or len(time) < 2:
-            raise ModelError(f"the times must have shape (k,), of two states at least, got {time.shape}")
+            raise ModelError(f"the times must have shape (k,) with at least two states, got {time.shape}")
         _require_finite(time, "the times")
         if not (np.diff(time) > 0.0).all():
             at = int(np.argmin(np.diff(time) > 0.0)) + 1
             raise ModelError(
                 f"the times must increase; number {at} is {time[at]:.9g} s, after {time[at - 1]:.9g} s; sort the rows "
-                "and leave out those that are there twice"
+                "and remove duplicates"
             )
         object.__setattr__(self, "time", time)
         if isinstance(self.inputs, Samples):
@@ -72,22 +72,22 @@ class Measurements:
         if self.inputs is not None and self.profile is None:
             object.__setattr__(self, "profile", Interpolated(time, self.inputs))
         if self.inputs is not None and self.forces is not None:
-            raise ModelError("inputs and forces are both given; give what was measured, the other follows from it")
+            raise ModelError("inputs and forces are both given; give only the measured ones")
         if self.forces is not None and self.udot is None:
             raise ModelError(
-                "forces are compared with those of inverse dynamics, which needs accelerations; give udot, or inputs "
+                "forces are compared with inverse dynamics, which needs accelerations; give udot, or inputs "
                 "instead of forces"
             )
 
     def __len__(self) -> int:
-        """How many states."""
+        """Return the number of states."""
         return len(self.time)
 
     def of(self, dyn: Dynamics) -> Measurements:
-        """The same, checked against equations; without inputs and forces where the model has no inputs.
+        """Return these measurements, checked against equations, with empty inputs if the model has none.
 
         Raises:
-            ModelError: a column is missing or too many, or neither inputs nor forces are given and there are inputs.
+            ModelError: the number of columns is wrong, or the model has inputs and neither inputs nor forces are given.
         """
         e = dyn.equations
         leaves = {"q": e.q, "u": e.u, "udot": e.u, "inputs": e.inputs, "forces": e.u}
@@ -102,13 +102,13 @@ class Measurements:
         if e.inputs:
             listed = ", ".join(leaf.name for leaf in e.inputs)
             raise ModelError(
-                f"nothing says what drove {e.name!r}, whose inputs are {listed}; give Measurements their values as "
-                "inputs= (zeros if they were zero), or the generalized forces as forces="
+                f"the measurements have neither inputs nor forces, but {e.name!r} has the inputs {listed}; give their "
+                "values as inputs= (zeros if they were zero), or the generalized forces as forces="
             )
         return Measurements(self.time, self.q, self.u, self.udot, Held(self.time, np.zeros((len(self), 0))))
 
     def rows(self, first: int, last: int) -> Measurements:
-        """Those from number ``first`` to the one before ``last``; inputs at these times alone."""
+        """Return the rows from ``first`` to before ``last``; inputs become samples at these times."""
         parts = (self.time, self.q, self.u, self.udot, self.inputs, self.forces)
         return Measurements(*(None if x is None else x[first:last] for x in parts))
 
@@ -122,7 +122,7 @@ def _rows(values: Any, word: str, count: int) -> Array:
     if rows.ndim == 1:
         rows = rows[:, None]
     if rows.ndim != 2 or len(rows) != count:
-        raise ModelError(f"{word} has shape {rows.shape}; one row for each of the {count} times is needed")
+        raise ModelError(f"{word} has shape {rows.shape}; give one row for each of the {count} times")
     _require_finite(rows, word)
     return rows
 

@@ -1,4 +1,4 @@
-"""Why a parameter has no effect on any motion, in words."""
+"""Reasons, as text, why a parameter has no effect on any motion."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from kane.model.body import Body
 
 NOTHING = "the motion does not depend on it"
 STATES = 20
-# What is zero of a motion of order one.
+# Size below which velocities of order one count as zero.
 STILL = 1e-9
 
 
 def no_effect(dyn: Dynamics, names: Sequence[str]) -> list[str]:
-    """The reason for each name, of a mass property where the body does not move, or turns about one axis only."""
+    """Return the reason for each name.
+
+    For mass properties, the reason may be that the body does not move, or turns about a fixed axis only.
+    """
     states = RandomStates(dyn.equations, STATES, seed=0) if names else None
     bodies = {symbol: b for b in dyn.equations.model.bodies for symbol in _symbols(b)}
     moving: dict[Body, str] = {}
@@ -38,12 +41,12 @@ def _motion_of(dyn: Dynamics, body: Body, states: RandomStates) -> str:
     if np.abs(moved.linear).max(initial=0.0) < STILL and np.linalg.matrix_rank(axes, tol=STILL) == 1:
         axis = axes[np.argmax(np.linalg.norm(axes, axis=1))]
         upright = np.linalg.norm(np.cross(axis, _gravity(dyn))) < STILL * np.linalg.norm(axis)
-        return f"{body.name} turns about an axis that stands still{' and is vertical' if upright else ''}"
+        return f"{body.name} turns about a fixed axis{', which is vertical' if upright else ''}"
     return NOTHING
 
 
 def _gravity(dyn: Dynamics) -> np.ndarray:
-    """Its direction; an axis is no more upright than another where there is none, or it is not a number."""
+    """Return the direction of gravity; NaN if it is zero or not constant, so that no axis counts as vertical."""
     g = np.array([x if isinstance(x, float) else np.nan for x in dyn.equations.model.gravity])
     return g / (np.linalg.norm(g) or np.nan)
 

@@ -1,4 +1,4 @@
-"""Motions at random, by which it is asked what can be identified at all."""
+"""Random motions, which show the parameters that are identifiable at all."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ Array = NDArray[np.float64]
 
 
 def random_motion(dyn: Dynamics, count: int, values: Array, like: Measurements) -> Measurements:
-    """States at random with the accelerations that random inputs give them, or that random forces do.
+    """Return random states, with accelerations by random inputs or random forces.
 
-    Where a motion is compared and contacts may push and rub in it, what they do is among these accelerations: a mass, a
-    spring and an inertia that turns on the floor by friction are told apart by that alone. Under constraints the
-    configurations are those that were measured, settled, for others need not be possible.
+    If motions are compared and contacts may act, random multiples of u stand for contact forces in these accelerations.
+    Only contacts distinguish, for example, a mass, a spring, and an inertia that floor friction turns. In constrained
+    models the configurations are measured ones, projected onto the constraints, because random ones may be impossible.
 
     Args:
-        dyn: native code of the equations.
-        count: how many.
-        values: of all parameters.
-        like: what was measured: inputs, or forces along all speeds.
+        dyn: compiled equations.
+        count: number of states.
+        values: values of all parameters.
+        like: the measurements: inputs, or forces along all speeds.
 
     Raises:
-        ModelError: accelerations with these values are no numbers, as without any mass.
+        ModelError: accelerations with these values are not finite, for example because masses are zero.
     """
     e, random = dyn.equations, np.random.default_rng(0)
     states = RandomStates(e, count, seed=0)
@@ -44,14 +44,14 @@ def random_motion(dyn: Dynamics, count: int, values: Array, like: Measurements) 
     else:
         given = dict(zip((leaf.name for leaf in e.parameters), values.tolist(), strict=True))
         udot = dyn.forward(q, u, inputs, t, parameters=given)
-        if like.udot is None and e.candidates:  # along speeds that constraints allow
+        if like.udot is None and e.candidates:  # along u, which the constraints allow
             udot = udot + random.normal(size=(count, 1)) * u
     found = np.isfinite(udot).all(axis=1)
     if found.sum() < 2:
         given = {leaf.name: float(x) for leaf, x in zip(e.parameters, values, strict=True)}
         raise ModelError(
-            f"{e.name!r} has no finite accelerations with the parameters {shown(given)}; start at others (start=) "
-            "with which it can move: with masses greater than zero, for instance"
+            f"{e.name!r} has no finite accelerations with the parameters {shown(given)}; start at others (start=), "
+            "for example with masses greater than zero"
         )
     parts = [x[found] for x in (q, u, udot, inputs)]
     return Measurements(np.arange(float(found.sum())), *parts)

@@ -1,7 +1,7 @@
-"""The forces that measured motions need, as functions of parameters.
+"""Generalized forces that measured motions require, as functions of parameters.
 
-With f(q, u, udot; p) = M udot + bias - B inputs, which the right parameters make zero: r = N^T f, N a basis of the
-speeds that the constraints allow. Its derivatives by parameters are exact; of inertial parameters they are the
+f(q, u, udot; p) = M udot + bias - B inputs vanishes for the true parameters. The residuals are r = N^T f with a basis N
+of the speeds that the constraints allow. Derivatives by parameters are exact; for inertial parameters they are the
 regressor.
 """
 
@@ -30,9 +30,9 @@ from kane.formulation.derivatives.implicit import needed_forces
 from kane.formulation.equations import Equations
 
 Array = NDArray[np.float64]
-# Largest share of the rank of constraints that is round-off.
+# Relative singular value below which constraint rows are dependent.
 RANK = 1e-9
-# States whose slopes are held in memory at a time: some 60 MB where 100 parameters are sought in 7 joints.
+# Number of states whose slopes are in memory at a time: about 60 MB for 100 parameters in 7 joints.
 MOST_STATES = 10_000
 
 
@@ -41,8 +41,8 @@ class Regression:
     """Residual forces of a motion and their slopes by some parameters.
 
     Attributes:
-        dyn: native code of the equations.
-        names: of the parameters that are varied.
+        dyn: compiled equations.
+        names: names of the parameters that are varied.
         data: the motion, with accelerations.
     """
 
@@ -52,12 +52,12 @@ class Regression:
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """What the columns of the residuals are along: speeds, or where there are constraints directions in them."""
+        """Names of the residual columns: the speeds; "freedom 1", ... in constrained models."""
         count, speeds = self._N.shape[-1], tuple(leaf.name for leaf in self.dyn.equations.u)
         return speeds if count == len(speeds) else tuple(f"freedom {k + 1}" for k in range(count))
 
     def at(self, values: Array) -> tuple[Array, Array]:
-        """Residuals (k, channels) and slopes (k, channels, p) at values of all parameters of the equations."""
+        """Return residuals (k, channels) and slopes (k, channels, p) at values of all parameters."""
         data, e, function = self.data, self.dyn.equations, regressor(self.dyn, self.names).function
         n, p = len(e.u), len(self.names)
         inputs = np.zeros((len(data), len(e.inputs))) if data.inputs is None else data.inputs
@@ -72,7 +72,7 @@ class Regression:
         return (N @ f[..., None])[..., 0], N @ J
 
     def pieces(self) -> Iterator[Regression]:
-        """The same motion in pieces, of which the slopes of one fit into memory."""
+        """Yield the motion in pieces whose slopes fit into memory."""
         count = max(1, len(self.data) // MOST_STATES)
         ends = np.linspace(0, len(self.data), count + 1).astype(int)
         for first, last in pairwise(ends.tolist()):
@@ -85,7 +85,7 @@ class Regression:
 
     @cached_property
     def _N(self) -> Array:
-        """A basis of the allowed speeds at each state, (k, n, freedoms)."""
+        """Basis of the allowed speeds at each state, (k, n, freedoms)."""
         e, data = self.dyn.equations, self.data
         if not e.constraints:
             return np.eye(len(e.u))[None]
@@ -94,17 +94,17 @@ class Regression:
         ranks = (sizes > RANK * sizes.max(initial=0.0)).sum(axis=-1)
         if np.ptp(ranks):
             raise ModelError(
-                f"the rank of the constraints of {e.name!r} changes along the motion; leave those rows out"
+                f"the rank of the constraints of {e.name!r} changes along the motion; leave out the rows where it does"
             )
         return np.asarray(np.swapaxes(V[..., int(ranks[0]) :, :], -1, -2))
 
 
 class Regressor(NamedTuple):
-    """f, then its derivatives by parameters row by row, of all speeds before constraints; reads udot, then inputs.
+    """f and its derivatives by parameters, row by row, along all speeds without constraints; reads udot, then inputs.
 
     Attributes:
         function: the program.
-        linear: whether the derivatives do not depend on these parameters.
+        linear: whether the derivatives are independent of these parameters.
     """
 
     function: CompiledFunction
@@ -112,10 +112,10 @@ class Regressor(NamedTuple):
 
 
 def regressor(dyn: Dynamics, names: Sequence[str]) -> Regressor:
-    """The program for some parameters, made once.
+    """Return the program for some parameters, compiled once.
 
     Raises:
-        ModelError: a parameter stands in a constraint.
+        ModelError: a parameter occurs in a constraint.
     """
     return dyn.derived(("regressor", *names), lambda: _regressor(dyn, names))
 
@@ -138,12 +138,12 @@ def _regressor(dyn: Dynamics, names: Sequence[str]) -> Regressor:
 
 
 def _require_no_parameters(equations: Equations, names: set[str]) -> None:
-    """Constraints are taken as known."""
+    """Raise if a parameter occurs in a constraint."""
     for row in equations.constraints:
         given = [x for x in (row.configuration, row.motion) if x is not None]
         held = sorted(names & {leaf.name for leaf in leaves(given)})
         if held:
             raise ModelError(
-                f"{held[0]!r} stands in the constraint {row.name!r}, and constraints are taken as known; measure the "
+                f"{held[0]!r} occurs in the constraint {row.name!r}, and constraints must be known; measure the "
                 "parameter, and leave it out of the names"
             )

@@ -1,11 +1,12 @@
 """Least squares of motions by multiple shooting: states are compared, and accelerations need not be measured.
 
-The motion is cut into stretches. Unknown are the parameters and the state in which each stretch begins; a stretch ends
-where the next one begins, to a small share of the noise. Gauss and Newton's method: each step eliminates the beginnings
-one after the other by orthogonal rotations, as a filter does, which stays stable where errors grow along the motion.
+The motion is divided into intervals. Unknowns are the parameters and the states at the shooting nodes, where intervals
+start. An interval must end where the next one starts, within a small fraction of the noise. The Gauss-Newton method
+eliminates the nodes one after the other by orthogonal rotations, like a square-root filter. This is stable even if
+errors grow along the motion.
 
-On constraints and with quaternions a beginning x has fewer freedoms than numbers. Its unknowns z are coordinates of the
-space T that touches the possible states there, and a step leads to x+ = R(x + T z), R being what settles a state.
+In models with constraints or quaternions a node state x has fewer freedoms than components. Its unknowns z are
+coordinates of the tangent space T of the admissible states. A step leads to x+ = R(x + T z) with the projection R.
 
 Source: Bock 1983; Bierman 1977 (square-root information filter); Absil, Mahony & Sepulchre 2008, Chap. 4 and 8.
 """
@@ -40,48 +41,49 @@ from kane.errors import ModelError, SimulationError
 from kane.simulation.integrators import RK8
 
 Array = NDArray[np.float64]
-# States in a stretch: enough to see curvature, and few enough that wrong parameters do not lead far away.
+# Number of rows in a shooting interval: enough to show curvature, and few enough that wrong parameters do not diverge.
 STRETCH = 20
-# A stretch ends where the next begins to this share of the noise.
+# Standard deviation of the gaps between intervals, as a fraction of the noise.
 JOINED = 0.01
-# Weights at first: noise as a share of each channel's own spread.
+# Initial noise, relative to the spread of each channel.
 FIRST_NOISE = 0.01
-# Steps of a search, halvings of a step, and the share of the sum of squares that is no gain.
+# Largest numbers of steps and of halvings of a step, and relative gain of the sum of squares that ends the search.
 STEPS, HALVINGS, NO_GAIN = 40, 12, 1e-8
-# Residuals and slopes beyond this have no square.
+# Largest residual or slope; the squares of larger ones overflow.
 INFINITE = 1e100
-# What of a column is error of the integration.
+# Relative error of slopes due to integration.
 INTEGRATED = 1e-6
-# Where all steps are taken, a search has ended if its last one left more than this of the sum of squares: at round-off.
+# After the last allowed step the search counts as converged if that step left more than this fraction of the sum of
+# squares.
 SLOW = 0.9
-# A step that promises this of the sum of squares, two standard errors, and gains nothing was stopped by something else
-# than an end: a motion that begins at rest where friction acts has another derivative on either side, of noise that is
-# one.
+# Predicted gain of the weighted sum of squares: two standard errors, squared.
 STALLED = 4.0
-# A row is on the other side of an impact where that is so much nearer to it.
+# Assign a row to the other side of an impact if its residual there is smaller by this factor.
 NEARER = 0.5
-# Residuals of so many times their noise are no noise; the median size of normal numbers over their deviation.
+# Residuals beyond this multiple of the noise are outliers; median magnitude of normal noise over its standard
+# deviation.
 OUTSIDE, NORMAL = 10.0, 0.6745
-# Weights are found anew while noise falls below this share of itself; in so many rounds it falls to round-off.
+# Weights are updated while the noise falls below this fraction of itself; it reaches round-off within MOST_ROUNDS
+# updates.
 FALLS, MOST_ROUNDS = 0.5, 12
 
 
 class _Unknowns(NamedTuple):
-    """Values of all parameters, and the states in which stretches begin (stretches, nx)."""
+    """Values of all parameters, and node states, (intervals, nx)."""
 
     values: Array
     begins: Array
 
 
 class _Looked(NamedTuple):
-    """A motion in stretches, not weighted.
+    """Residuals and slopes of all intervals, without weights.
 
     Attributes:
         residuals: (k, measured channels).
-        gaps: (stretches - 1, channels), where each stretch ends less where the next begins.
-        J, gap_J: their slopes by the beginning and the parameters, (., their channels, freedoms + p).
-        moves: T, the changes of each beginning that are possible, (stretches, nx, freedoms).
-        joined: slopes of where the next one begins, (stretches - 1, channels, freedoms).
+        gaps: end of each interval minus start of the next, (intervals - 1, channels).
+        J, gap_J: their slopes by the node and the parameters, (., their channels, freedoms + p).
+        moves: T, the admissible changes of each node, (intervals, nx, freedoms).
+        joined: slopes of the next node, (intervals - 1, channels, freedoms).
     """
 
     residuals: Array
@@ -92,7 +94,7 @@ class _Looked(NamedTuple):
     joined: Array
 
     def cost(self, noise: Array) -> float:
-        """The weighted sum of squares; ``noise`` has the channels that were measured first."""
+        """Return the weighted sum of squares; ``noise`` starts with the measured channels."""
         own = noise[: self.residuals.shape[1]]
         return float(((self.residuals / own) ** 2).sum() + ((self.gaps / (JOINED * noise)) ** 2).sum())
 
@@ -100,11 +102,11 @@ class _Looked(NamedTuple):
 def estimate_by_motions(
     fitted: Regression, places: list[int], structure: Combinations, values: Array, given: Array | None
 ) -> Estimate:
-    """Least squares over the parameters that name the combinations; noise found with them.
+    """Estimate the independent parameters and the noise by least squares.
 
     Raises:
-        ModelError: a motion without derivatives; too few numbers; the search ended away from the data.
-        SimulationError: the first motion cannot be simulated.
+        ModelError: a motion has no derivative, the data are too few, or the search ends away from the data.
+        SimulationError: the initial motion cannot be simulated.
     """
     names = [fitted.names[i] for i in structure.independent]
     shooting = _Shooting.of(fitted, names, [places[i] for i in structure.independent], values)
@@ -117,7 +119,7 @@ def estimate_by_motions(
     require_some(base, fitted.names)
     try:
         found = shooting.settled(_Found(at, looked, noise, False), base.independent, given is None)
-    except np.linalg.LinAlgError as error:  # the motion has lost what ties it to where it begins
+    except np.linalg.LinAlgError as error:  # the motion no longer determines its node states
         raise _lost(fitted.names, values[places]) from error
     shooting.require_sides(found)
     R = shooting.reduced(found.looked, found.noise).R
@@ -129,22 +131,22 @@ def estimate_by_motions(
 
 
 def _lost(names: Sequence[str], start: Array, farthest: str = "") -> ModelError:
-    """The error that says from where a search found nothing, and where the motion is farthest from the data."""
+    """Return the error of a failed search: its start, and the interval that is farthest from the data."""
     begun = ", ".join(f"{name} = {value:.9g}" for name, value in zip(names, start, strict=True))
     return ModelError(
-        f"the search from {begun} found no motion near the data{farthest}; start nearer (start=), with the signs that "
-        "the parameters have, and check units (q in rad) and the model"
+        f"the search from {begun} found no motion near the data{farthest}; start nearer (start=), with the right "
+        "signs of the parameters, and check units (q in rad) and the model"
     )
 
 
 def _explains(found: _Found, data: Array) -> bool:
-    """Whether a search has ended, where residuals are small beside what was measured, or as rough as its noise."""
+    """Check whether a search has converged, with residuals that are small relative to the data or to their noise."""
     left = np.linalg.norm(found.looked.residuals, axis=0) / np.sqrt(len(data) - data.shape[1])
     return found.ended and bool(small_beside(left, data).all() and np.isfinite(found.at.values).all())
 
 
 class _Found(NamedTuple):
-    """Where a search is: the unknowns, the motion there, its noise, and whether steps no longer lead further."""
+    """State of a search: unknowns, motion, noise, and whether it has converged."""
 
     at: _Unknowns
     looked: _Looked
@@ -153,7 +155,7 @@ class _Found(NamedTuple):
 
 
 class _Reduced(NamedTuple):
-    """What remains of the rows when all beginnings are eliminated, [J r] (p + 1, p + 1), and the eliminated rows."""
+    """Rows that remain after the elimination of all nodes, [J r] (p + 1, p + 1), and the eliminated rows."""
 
     R: Array
     rows: list[Array]
@@ -161,17 +163,17 @@ class _Reduced(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Shooting:
-    """A measured motion in stretches.
+    """Shooting intervals of a measured motion.
 
     Attributes:
-        motion: with its derivatives by the parameters and by the state at the start.
-        places: of these parameters among all.
-        channels: in which states are compared.
-        time: of the measured states (k,) [s].
+        motion: initial value problem with derivatives by the parameters and the initial state.
+        places: indices of these parameters among all.
+        channels: channels in which states are compared.
+        time: times of the measured states, (k,) [s].
         measured: q and u, (k, nx); speeds that were not measured are guesses from differences of q.
-        seen: the channels that were measured.
-        cuts: the rows at which stretches begin, and the last row.
-        spread: of each channel, by which residuals are told to be large or small.
+        seen: measured channels.
+        cuts: rows of the shooting nodes, and the last row.
+        spread: scale of each channel, to which residuals are compared.
     """
 
     motion: Variational
@@ -185,12 +187,12 @@ class _Shooting:
 
     @property
     def contacts(self) -> bool:
-        """Whether constraints come and go."""
+        """Whether the model has intermittent constraints."""
         return bool(self.motion.problem.dyn.equations.candidates)
 
     @classmethod
     def of(cls, fitted: Regression, names: list[str], places: list[int], values: Array) -> _Shooting:
-        """Of measured data."""
+        """Create the problem of measured data."""
         data, channels = fitted.data, Channels.of(fitted.dyn)
         inputs = data.profile if fitted.dyn.equations.inputs else None
         last, measured = len(data) - 1, channels.continued(data.q if data.u is None else np.hstack([data.q, data.u]))
@@ -209,15 +211,15 @@ class _Shooting:
         return cls(motion, places, channels, data.time, measured, seen, [*rows, last], spread)
 
     def of_all(self, noise: Array) -> Array:
-        """Extend the noise of the measured channels to all channels, as an equal share of the spread."""
+        """Extend the noise of the measured channels to all channels, as an equal fraction of the spread."""
         unseen = self.spread[self.seen.stop :]
         return np.concatenate([noise, unseen * (noise / self.spread[self.seen]).max()])
 
     def begins(self, values: Array) -> Array:
-        """Where stretches begin, from what was measured there.
+        """Return node states: the measured states, projected onto the constraints.
 
         Raises:
-            ModelError: that is far from where the constraints hold.
+            ModelError: the projection moves a state too far.
         """
         first = self.cuts[:-1]
         found = np.array([self.motion.settled(self.time[k], self.measured[k], values) for k in first])
@@ -226,14 +228,14 @@ class _Shooting:
         if not near.all():
             worst = int(np.argmin(near))
             raise ModelError(
-                f"the constraints of {self.motion.problem.dyn.equations.name!r} do not hold in these data: settling "
-                f"moves {self.channels.names[worst]} by {moved[:, worst].max():.3g}, more than it was measured to "
-                "move; correct the data (q in rad), or the lengths in the model"
+                f"the constraints of {self.motion.problem.dyn.equations.name!r} do not hold in these data: projection "
+                f"moves {self.channels.names[worst]} by {moved[:, worst].max():.3g}, more than it varies in the "
+                "data; correct the data (q in rad), or the lengths in the model"
             )
         return found
 
     def look(self, at: _Unknowns) -> _Looked:
-        """The motion with these unknowns."""
+        """Simulate the motion with these unknowns."""
         times = [self.time[first : last + 1] for first, last in pairwise(self.cuts)]
         x, S, moves, instead = self.motion.run(at.begins, times, at.values, RK8())
         ends = np.cumsum([len(own) for own in times]) - 1
@@ -254,19 +256,17 @@ class _Shooting:
             joins @ moves[1:],
         )
         if not all((np.abs(part) < INFINITE).all() for part in looked):
-            raise SimulationError(
-                "the motion with these parameters leads to infinity; begin the search nearer (start=)"
-            )
+            raise SimulationError("the motion with these parameters diverges; start the search nearer (start=)")
         return looked
 
     def _nearer(self, other: Array, own: Array) -> bool:
-        """Whether one residual is clearly smaller than another."""
+        """Check whether one residual is clearly smaller than another."""
         return bool(
             np.linalg.norm((other / self.spread)[self.seen]) < NEARER * np.linalg.norm((own / self.spread)[self.seen])
         )
 
     def reduced(self, looked: _Looked, noise: Array) -> _Reduced:
-        """All beginnings eliminated, first to last; columns are those of a beginning, of the next, of p, and r."""
+        """Eliminate all nodes, first to last; columns are those of a node, the next node, p, and r."""
         d, p = looked.moves.shape[2], len(self.places)
         carried, rows = np.zeros((0, d + p + 1)), list[Array]()
         for k, (first, last) in enumerate(pairwise(self.cuts)):
@@ -283,7 +283,7 @@ class _Shooting:
         return _Reduced(triangle(carried[:, d:]), rows)
 
     def settled(self, found: _Found, sought: list[int], weigh: bool) -> _Found:
-        """Where the search ends; with ``weigh`` the noise is found with it, and the search goes on with that."""
+        """Return the result of the search; ``weigh`` alternates searches and updates of the noise."""
         for k in range(MOST_ROUNDS if weigh else 1):
             found, before = self.searched(found, sought), found.noise
             if weigh:
@@ -295,14 +295,14 @@ class _Shooting:
         return found
 
     def searched(self, found: _Found, sought: list[int]) -> _Found:
-        """Where Gauss and Newton's method ends with this noise, and the motion there."""
+        """Return the result of the Gauss-Newton method with fixed noise."""
         p, (at, looked, noise, _) = len(self.places), found
         for _ in range(STEPS):
             reduced, cost = self.reduced(looked, noise), looked.cost(noise)
             step = np.zeros(p)
             J = reduced.R[:, sought]
             scale = np.linalg.norm(J, axis=0)
-            if not (scale > 0.0).all():  # a parameter has lost its effect there
+            if not (scale > 0.0).all():  # a parameter has no effect there
                 return _Found(at, looked, noise, False)
             step[sought] = -np.linalg.lstsq(J / scale, reduced.R[:, -1], rcond=None)[0] / scale
             gain = cost - float(((reduced.R[:, :p] @ step + reduced.R[:, -1]) ** 2).sum())
@@ -313,29 +313,33 @@ class _Shooting:
         return _Found(at, looked, noise, looked.cost(noise) > SLOW * cost)
 
     def _stalled(self, gain: float, noise: Array) -> bool:
-        """Whether a step that promises this gain, and has none, was stopped by another order of impacts."""
+        """Check whether another order of impacts, instead of a minimum, stopped a step that gains nothing.
+
+        A large predicted gain shows this. Another cause is a motion that starts at rest with friction: its one-sided
+        derivatives differ.
+        """
         return self.contacts and gain > STALLED and self._rough(noise)
 
     def _rough(self, noise: Array) -> bool:
-        """Whether there is more noise than integration makes."""
+        """Check whether the noise exceeds integration errors."""
         return bool((noise > INTEGRATED * self.spread).any())
 
     def farthest(self, found: _Found) -> str:
-        """Which stretch of a motion with contacts is farthest from the data, in words."""
+        """Return, as text, the interval of a motion with contacts that is farthest from the data."""
         if not self.contacts:
             return ""
         off = ((found.looked.residuals / found.noise[self.seen]) ** 2).sum(axis=1)
         first, last = max(pairwise(self.cuts), key=lambda ends: float(off[ends[0] : ends[1] + 1].mean()))
         return (
             f" (it is farthest off between t = {self.time[first]:.6g} s and {self.time[last]:.6g} s: impacts or slips "
-            "may come there at other times, or in another number, than in the data)"
+            "may occur there at other times, or in other numbers, than in the data)"
         )
 
     def require_sides(self, found: _Found) -> None:
-        """Refuse a motion with contacts that is on other sides of impacts than the data.
+        """Raise if a motion with contacts is on the wrong side of an impact.
 
         Raises:
-            ModelError: where.
+            ModelError: the message names the row with the largest outlier.
         """
         if not self.contacts or not self._rough(found.noise):
             return
@@ -345,14 +349,14 @@ class _Shooting:
         if off[row, channel] > OUTSIDE:
             raise ModelError(
                 f"the motion that was found is off the data in row {row} at {self.time[row]:.6g} s by "
-                f"{off[row, channel]:.3g} times the noise of {self.channels.names[channel]}: impacts or slips come in "
-                "another order there, or at another time; start nearer (start=), or leave the row out if it is wrong"
+                f"{off[row, channel]:.3g} times the noise of {self.channels.names[channel]}: impacts or slips occur in "
+                "another order or at other times. Start nearer (start=), or leave out the row if it is wrong"
             )
 
     def _moved(
         self, at: _Unknowns, looked: _Looked, noise: Array, step: Array, rows: list[Array]
     ) -> tuple[_Unknowns, _Looked] | None:
-        """A step, halved until the sum of squares falls; None where it does not."""
+        """Take a step, halved until the sum of squares decreases; return None if it never does."""
         d, cost, refused = looked.moves.shape[2], looked.cost(noise), None
         found: list[Array] = []
         later: Array = np.zeros(d)
@@ -376,24 +380,24 @@ class _Shooting:
             refused = None
             if seen.cost(noise) < cost:
                 return there, seen
-        if isinstance(refused, ModelError):  # so near to here
-            raise ModelError(f"the search has come to a motion that has no derivative: {refused}") from refused
+        if isinstance(refused, ModelError):  # even for the smallest step
+            raise ModelError(f"the search reached a motion that has no derivative: {refused}") from refused
         return None
 
 
 def _times(A: Array, x: Array) -> Array:
-    """Matrices times vectors, one by one."""
+    """Return products of matrices and vectors, one by one."""
     return np.asarray((A @ x[..., None])[..., 0])
 
 
 def _held(moves: Array, following: int) -> Array:
-    """Rows that keep unknowns zero which are none: by moves of zeros, where a beginning has fewer freedoms."""
+    """Return rows that keep unknowns without effect at zero: the zero columns of ``moves``."""
     held = np.eye(moves.shape[1])[~moves.any(axis=0)]
     return np.pad(held, ((0, 0), (0, following)))
 
 
 def _rows(J: Array, r: Array, noise: Array, following: Array) -> Array:
-    """Weighted rows [by a beginning, by the next, by p, r] of slopes (m, channels, freedoms + p) and residuals."""
+    """Return weighted rows [node, next node, p, r] of slopes (m, channels, freedoms + p) and residuals."""
     m, c, _ = J.shape
     d = following.shape[2]
     parts = [J[..., :d], np.broadcast_to(following, (m, c, d)), J[..., d:], r[..., None]]

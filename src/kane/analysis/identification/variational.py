@@ -1,7 +1,7 @@
-"""A motion with its derivatives: one problem, which is run from many starts.
+"""Simulated motions with derivatives, from many initial states.
 
-The derivatives S = dx/dp of the state x = [q, u] are those of the steps that native loops took, as those of
-``kane.sensitivities`` are: on constraints and with quaternions each step's end is settled, and S with it.
+S = dx/dp is the derivative of the state x = [q, u], exact for the steps of the native integrator, as in
+``kane.sensitivities``. In models with constraints or quaternions the end of each step is projected, and S with it.
 
 Source: Griewank & Walther 2008, Chap. 3; Absil, Mahony & Sepulchre 2008, Sec. 4.1, for retractions.
 """
@@ -32,21 +32,21 @@ from kane.simulation.settling import UNSETTLED
 from kane.simulation.switching import ONE_MODE
 
 Array = NDArray[np.float64]
-# Stretches whose steps are derived at once: some megabytes.
+# Number of shooting intervals that are differentiated at once, in a few megabytes.
 TOGETHER = 16
-# Measured motions take a few steps from state to state; where parameters make so many of them, they are far off.
+# Largest mean number of steps between measured states. Measured motions need few; more indicate wrong parameters.
 MOST_STEPS = 200
-# A state that was measured comes onto the constraints in so many settlings; each one squares what is left.
+# Largest number of projections of a measured state onto the constraints; each one squares the residual.
 SETTLINGS = 30
-# Singular values of the settling map are near one along what is free, and zero along what is not.
+# Threshold of singular values of the projection's derivative: near one along free directions, zero along others.
 FREE = 1e-6
 
 
 class Instead(NamedTuple):
-    """What one row may be compared with instead: the motion beyond the impact next to it, from the other side.
+    """Alternative state for a row next to an impact: the motion extended from the other side of the impact.
 
     Attributes:
-        row: which.
+        row: index of the row.
         x: the state, (nq + n,).
         S: its derivatives, (nq + n, freedoms + names).
     """
@@ -57,14 +57,13 @@ class Instead(NamedTuple):
 
 
 class Stretches(NamedTuple):
-    """Stretches of a motion, one after the other: where one ends and where the next begins both are rows.
+    """Shooting intervals in sequence; the end of one and the start of the next are separate rows.
 
     Attributes:
         x: states, (rows, nq + n).
-        S: their derivatives by the changes of where each begins, then by the parameters, (rows, nq + n, freedoms +
-            names).
-        moves: these changes, (stretches, nq + n, freedoms); columns of zeros where there are fewer than elsewhere.
-        instead: for rows next to an impact.
+        S: derivatives by the changes of each initial state, then by the parameters, (rows, nq + n, freedoms + names).
+        moves: basis of these changes, (intervals, nq + n, freedoms); zero columns in intervals with fewer freedoms.
+        instead: alternative states for rows next to an impact.
     """
 
     x: Array
@@ -75,11 +74,11 @@ class Stretches(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Variational:
-    """The problem of a motion, whose derivatives by some parameters are wanted.
+    """Initial value problem with derivatives by some parameters.
 
     Attributes:
-        problem: that is posed.
-        names: of the parameters.
+        problem: the initial value problem.
+        names: names of the parameters.
     """
 
     problem: Problem
@@ -87,28 +86,28 @@ class Variational:
 
     @classmethod
     def of(cls, dyn: Dynamics, inputs: Any, parameters: Array, names: Sequence[str]) -> Variational:
-        """The motion with the derivatives by parameters of these names.
+        """Create the problem with derivatives by the named parameters.
 
         Raises:
-            ModelError: dependent speeds are chosen anew along the motion.
+            ModelError: the independent speeds are selected anew along the motion.
         """
         problem = pose(dyn, inputs, parameters, (), None)
         if problem.switching is not ONE_MODE:
             raise ModelError(
-                f"{dyn.equations.name!r} chooses its dependent speeds anew along the motion, at which derivatives "
-                "jump: give udot, so that forces are compared"
+                f"{dyn.equations.name!r} selects its independent speeds anew along the motion, where derivatives "
+                "jump; give udot, so that forces are compared"
             )
         return cls(problem, tuple(names))
 
     def at_begin(self, t: float) -> Dynamics:
-        """Whose constraints hold where a stretch begins."""
+        """Return the equations whose constraints hold at the start of an interval."""
         return self.problem.dyn
 
     def settled(self, t: float, x: Array, parameters: Array) -> Array:
-        """A state near the one given that satisfies the constraints: the retraction to the states that are possible.
+        """Project a state onto the constraints: the retraction onto the admissible states.
 
         Raises:
-            SimulationError: there is none near.
+            SimulationError: the projection does not converge.
         """
         dyn, x = self.at_begin(t), np.array(x)
         for start in dyn.equations.quaternions:
@@ -128,18 +127,19 @@ class Variational:
         )
 
     def run(self, begins: Array, times: Sequence[Array], parameters: Array, method: Explicit) -> Stretches:
-        """Stretches of the motion with their derivatives.
+        """Simulate shooting intervals with their derivatives.
 
-        The steps of all are derived at once: those of one after those of the other, with a step of no length between.
+        The slopes of several intervals are evaluated at once: their steps are concatenated, with a zero-length step
+        between them.
 
         Args:
-            begins: settled states at the first times, (stretches, nq + n).
-            times: of each stretch, which ends where the next begins, increasing [s].
+            begins: projected states at the first times, (intervals, nq + n).
+            times: increasing times of each interval, which ends where the next one starts [s].
             parameters: values.
-            method: chooses its steps.
+            method: integrator; it chooses its steps.
 
         Raises:
-            SimulationError: the motion ends, or needs more than MOST_STEPS steps from time to time.
+            SimulationError: the motion ends early, or needs more than MOST_STEPS steps per time on average.
             KeyboardInterrupt: Ctrl-C.
         """
         moves = self._moves(begins, times, parameters)
@@ -152,15 +152,15 @@ class Variational:
         moves = tangents(self._motion(parameters), t, begins)
         if len({T.shape for T in moves}) > 1:
             raise SimulationError(
-                f"the freedoms of {self.problem.dyn.equations.name!r} change along the motion; leave out the rows in "
-                "which it passes a position where constraints depend on each other"
+                f"the freedoms of {self.problem.dyn.equations.name!r} change along the motion; leave out the rows near "
+                "positions where constraints become dependent"
             )
         return np.array(moves)
 
     def _run(
         self, begins: Array, moves: Array, times: Sequence[Array], parameters: Array, method: Explicit
     ) -> tuple[Array, Array]:
-        """States and derivatives of some stretches."""
+        """Return states and derivatives of some intervals."""
         motion, table = self._motion(parameters), scheme(method)
         states = [self._marched(x, own, parameters, method).states() for x, own in zip(begins, times, strict=True)]
         joined = np.concatenate(states)
@@ -179,11 +179,11 @@ class Variational:
         return np.array(out.x), np.concatenate([starts[:1], looks.found])
 
     def _starts(self, moves: Array) -> Array:
-        """Derivatives where stretches begin, by the changes (stretches, nx, freedoms) and by the parameters."""
+        """Return derivatives at the starts by their changes (intervals, nx, freedoms) and by the parameters."""
         return np.concatenate([moves, np.zeros((*moves.shape[:2], len(self.names)))], axis=2)
 
     def _chosen(self, motion: ModeSlopes, freedoms: int) -> Array:
-        """The derivatives of what is varied directly, (direct, freedoms + names)."""
+        """Return the derivatives of the directly varied quantities, (direct, freedoms + names)."""
         given = motion.widths[2] - len(self.names)
         return np.pad(np.eye(len(self.names)), ((given, 0), (freedoms, 0)))
 
@@ -191,7 +191,7 @@ class Variational:
         return ModeSlopes(self.problem.dyn, self.problem.plan, parameters, self.names)
 
     def _marched(self, x0: Array, times: Array, parameters: Array, method: Explicit) -> March:
-        """A stretch with all of its steps."""
+        """Simulate an interval and record every step."""
         problem = self.problem.of_values(parameters, self.problem.plan.constants)
         start, until = float(times[0]), float(times[-1])
         march = problem.march(free_course(start, until, 1, None, Stops(problem).between(start, until)), x0)
@@ -210,9 +210,9 @@ class Variational:
 
 
 def tangents(motion: ModeSlopes, t: Array, x: Array) -> list[Array]:
-    """Orthonormal bases of the small changes of settled states that leave them settled, (nx, freedoms) each.
+    """Return orthonormal bases of the tangent spaces of the admissible states, (nx, freedoms) each.
 
-    Settling such a state changes nothing, so that its derivative is a projection onto them.
+    Projection does not change an admissible state, so that its derivative there is a projection onto the tangent space.
     """
     along = motion.settled(t, x)
     if along is None:
@@ -224,5 +224,5 @@ def tangents(motion: ModeSlopes, t: Array, x: Array) -> list[Array]:
 def _ends(problem: Problem, time: float, until: float, why: str) -> str:
     return (
         f"the motion of {problem.dyn.equations.name!r} with these parameters ends at t = {time:.9g} s of {until:.9g} "
-        f"s: {why}; begin the search nearer to the truth (start=), or correct the data (q in rad)"
+        f"s: {why}; start the search nearer to the solution (start=), or correct the data (q in rad)"
     )

@@ -1,1 +1,1 @@
-"""Equilibria and steady motions, and the linear systems of small motions about them."""
+"""Equilibria, steady motions, and linear systems of small motions about them."""

@@ -9,7 +9,7 @@ from kane.errors import ModelError, pip_install
 
 
 def state_space(matrices: Sequence[Any], names: Mapping[str, Sequence[str]]) -> Any:
-    """``control.ss`` of A, B, C, D with names of states, inputs and outputs.
+    """Return ``control.ss`` of A, B, C, D with names of states, inputs and outputs.
 
     Raises:
         ModelError: python-control is not installed.

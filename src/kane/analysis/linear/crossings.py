@@ -1,4 +1,4 @@
-"""Where the motion of a linear system that depends on a value becomes stable or unstable."""
+"""Values at which the motion of a linear system becomes stable or unstable."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 Matrix = NDArray[np.float64]
-# Relative error of a matrix A, in its norm: derivatives and least solutions are known to a few hundred roundings.
+# Relative error of A in its norm: derivatives and least-squares solutions have errors of a few hundred roundings.
 KNOWN = 1e-13
-# Singular values below this share of the largest are zeros: ten times the error of A.
+# Relative singular value below which it counts as zero: ten times the error of A.
 NEGLIGIBLE = 1e-12
-# Values of the parameter are one to this share of the distance between two samples.
+# Relative distance of two parameter values, compared with that of two samples, below which they are equal.
 NEAR = 1e-12
-# Shares of that distance at which an eigenvalue is looked for on both sides of the axis, the nearest first.
+# Distances from the crossing, relative to that of two samples, at which an eigenvalue is tested on both sides.
 BESIDE = tuple(10.0**k for k in range(-11, -1))
 
 
 def stability_changes(matrix: Callable[[float], Matrix], values: Sequence[float], ignoring: int) -> list[float]:
-    """Values of the parameter at which the largest real part passes zero, each between two samples.
+    """Return the parameter values at which the largest real part passes zero, each between two samples.
 
-    Zeros that A has at all samples, with their Jordan chains, are deflated: coordinates on which nothing depends. An
-    eigenvalue is unstable if its real part is larger than its error KNOWN |A| / |y . x|, with its left and right
-    eigenvectors y, x of length one. Pairs of conservative systems stay on the axis within their errors, and where two
-    of them meet y and x become normal to each other. Bisection finds where the first eigenvalue leaves the axis. If
-    this eigenvalue came from the left, the value at which its real part vanishes is found.
+    Zero eigenvalues that A has at all samples, with their Jordan chains, are deflated: coordinates without influence.
+    An eigenvalue is unstable if its real part exceeds its error KNOWN |A| / |y . x|; y, x are its left and right
+    eigenvectors of length one. Pairs of conservative systems stay on the axis within their errors; where two pairs
+    meet, y and x become orthogonal. Bisection finds where the first eigenvalue leaves the axis. If it came from the
+    left, the zero of its real part is computed.
 
     Args:
-        matrix: A at a value.
+        matrix: function that returns A at a value.
         values: samples, in order.
-        ignoring: how many eigenvalues nearest to zero do not count.
+        ignoring: number of eigenvalues nearest to zero that are ignored.
 
     Source: Wilkinson 1965, The Algebraic Eigenvalue Problem, ch. 2, for errors of eigenvalues; Kublanovskaya 1966 for
     the deflation.
@@ -52,10 +52,10 @@ def _deflated(A: Matrix, zeros: int | None = None) -> tuple[Matrix, int]:
 
     Args:
         A: a square matrix.
-        zeros: how many to take out; all that there are unless given.
+        zeros: number of zeros to deflate; all by default.
 
     Returns:
-        The remaining matrix, which has the other eigenvalues of A, and the number of zeros taken out.
+        The remaining matrix, which has the other eigenvalues of A, and the number of deflated zeros.
     """
     taken, negligible = 0, NEGLIGIBLE * float(np.linalg.norm(A, 2)) if A.size else 0.0
     while A.size and taken != zeros:
@@ -91,7 +91,7 @@ def _unstable(A: Matrix, ignoring: int) -> complex | None:
 
 
 def _change(matrix: Callable[[float], Matrix], ends: tuple[float, float], ignoring: int) -> float:
-    """Return the change between a value at which the motion is stable and one at which it is not."""
+    """Return the value between a stable and an unstable value at which stability changes."""
     (stable, unstable), distance = ends, abs(ends[1] - ends[0])
     first = _unstable(matrix(unstable), ignoring)
     while abs(unstable - stable) > NEAR * distance:

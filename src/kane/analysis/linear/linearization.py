@@ -1,4 +1,4 @@
-"""A linear system of small motions: its matrices, eigenvalues and modes."""
+"""Linear system of small motions: matrices, eigenvalues and mode shapes."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from kane.expression.arguments import words
 from kane.model.checks import near
 
 Array = NDArray[np.float64]
-# States whose influence on the others is below this share of the largest entry of A do not drive them.
+# Relative size of entries of A, compared with the largest, below which a state does not influence another.
 NEGLIGIBLE = 1e-9
 
 
 class Mode(NamedTuple):
-    """A motion x = Re(shape e^(eigenvalue t)).
+    """Motion x = Re(shape e^(eigenvalue t)).
 
     Attributes:
         eigenvalue: [1/s].
-        shape: by state, its largest entry one.
+        shape: complex amplitude of each state; the largest is one.
     """
 
     eigenvalue: complex
@@ -37,26 +37,26 @@ class Mode(NamedTuple):
 
     @property
     def damping(self) -> float:
-        """-Re eigenvalue / |eigenvalue|: 1 for what dies out without swinging, negative for what grows."""
+        """Damping ratio -Re eigenvalue / |eigenvalue|: 1 for decay without oscillation, negative for growth."""
         size = abs(self.eigenvalue)
         return -self.eigenvalue.real / size if size else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class Linearization:
-    """dx/dt = A x + B v, y = C x + D v of small deviations x, v, y from a motion; prints as a table.
+    """dx/dt = A x + B v, y = C x + D v for small deviations x, v, y from a motion; prints as a table.
 
-    x are the free displacements, then the deviations of the independent speeds. A displacement is the change of a
-    coordinate whose rate is a speed, and carries its name; else, for a quaternion say, it is the small motion along one
-    of the joint's own speeds, "NAME dt".
+    The states x are the free displacements, then the deviations of the independent speeds. A displacement has the name
+    of a coordinate whose rate is a speed. Otherwise, for example for a quaternion, it is the small motion along one of
+    the joint's own speeds, "NAME dt".
 
     Attributes:
         A, B, C, D: (states, states), (states, inputs), (outputs, states), (outputs, inputs).
         states, inputs, outputs: names.
-        q, u, at_inputs, t: the motion about which it was made, at this time.
-        residual: largest acceleration there, and largest rate of one [rad/s^2 or m/s^2, and per second]; of a true
-            equilibrium or steady motion both are round-off.
-        about: small motions about it, by which modes are shown (``kane.mode_motion``).
+        q, u, at_inputs, t: reference motion at time t [s].
+        residual: largest |udot| [rad/s^2 or m/s^2] or |d udot/dt| [the same per s] of the reference motion; round-off
+            for a true equilibrium or steady motion.
+        about: small motions about the reference, used by ``kane.mode_motion``.
     """
 
     A: Array
@@ -74,12 +74,12 @@ class Linearization:
     about: SmallMotions
 
     def eigenvalues(self) -> NDArray[np.complex128]:
-        """Of A, those of the largest real part first [1/s]."""
+        """Return the eigenvalues of A [1/s], in order of decreasing real part."""
         found = np.linalg.eigvals(self.A).astype(complex)
         return found[np.lexsort((found.imag, -found.real))]
 
     def modes(self) -> list[Mode]:
-        """Eigenvalues with their shapes; of a conjugate pair the one with positive imaginary part."""
+        """Return eigenvalues and mode shapes; of a conjugate pair, the one with positive imaginary part."""
         values, vectors = np.linalg.eig(self.A)
         found = []
         for k in np.lexsort((values.imag, -values.real)):
@@ -89,10 +89,13 @@ class Linearization:
         return found
 
     def part(self, states: Sequence[str]) -> Linearization:
-        """The system of some of the states, which the others do not drive: without coordinates that nothing depends on.
+        """Return the subsystem of some states, which must not depend on the other states.
+
+        It omits, for example, coordinates that nothing depends on. Outputs that depend on omitted states are omitted
+        too.
 
         Raises:
-            ModelError: unknown names, or a state that is left out drives one that is kept.
+            ModelError: a name is unknown, or a kept state depends on an omitted one.
         """
         kept = [self._place(name) for name in words(states, "states", "names")]
         left = [i for i in range(len(self.states)) if i not in kept]
@@ -101,7 +104,7 @@ class Linearization:
             driven = [j for j in kept if abs(self.A[j, i]) > size]
             if driven:
                 raise ModelError(
-                    f"{self.states[driven[0]]!r} depends on {self.states[i]!r}, which is left out; name it too"
+                    f"{self.states[driven[0]]!r} depends on {self.states[i]!r}, which is left out; add it to the names"
                 )
         free = [k for k, row in enumerate(self.C) if np.abs(row[left]).max(initial=0.0) <= size]
         return replace(
@@ -115,13 +118,13 @@ class Linearization:
         )
 
     def to_scipy(self) -> Any:
-        """The system as ``scipy.signal.StateSpace``."""
+        """Return the system as ``scipy.signal.StateSpace``."""
         from scipy.signal import StateSpace
 
         return StateSpace(self.A, self.B, self.C, self.D)
 
     def to_control(self) -> Any:
-        """The system as python-control's ``control.ss``, with its names.
+        """Return the system as python-control's ``control.ss``, with its names.
 
         Raises:
             ModelError: python-control is not installed.

@@ -1,4 +1,4 @@
-"""linearize: the linear system of small motions about an equilibrium or a steady motion."""
+"""linearize: linear system of small motions about an equilibrium or a steady motion."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from kane.expression.text import text_of
 from kane.model.named_vector import named_vector
 from kane.simulation.layout import Layout
 
-# Residuals of constraints that are round-off of what assemble leaves, as a share of one.
+# Residual of constraints that counts as satisfied, relative to the largest speed (at least one); assemble leaves less.
 OPEN = 1e-7
 INSIDE = (
-    "no motion goes on from there; kane.assemble moves it out, and what shall hold it is to be a constraint of the "
-    "model (kane.Prescribed, kane.Coincidence), for no contact or stop is in force here"
+    "no motion can continue from there. kane.assemble moves it out; contacts and stops are not active here, so replace "
+    "those that should hold by permanent constraints (kane.Prescribed, kane.Coincidence)"
 )
 
 
@@ -38,29 +38,29 @@ def linearize(
     outputs: Sequence[Expr] | None = None,
     tolerance: float = 1e-6,
 ) -> Linearization:
-    """dx/dt = A x + B v, y = C x + D v of small deviations from an equilibrium or a steady motion.
+    """Compute dx/dt = A x + B v, y = C x + D v for small deviations from an equilibrium or a steady motion.
 
-    Exact, from the derivatives of the equations. Constraints are eliminated: x are the displacements that the
-    configuration constraints leave free and the deviations of the independent speeds. In a steady motion the speeds
-    are constant, and displacements are measured in the moving system (of a wheel that rolls, from where it would be).
-    Contacts, stops, sticks, latches and switches are not in force here, closed or not: the motion is that of the mode
-    without them. Called again with other states or parameters it takes milliseconds, so that A, B, C, D are functions
-    of them.
+    The matrices follow from exact derivatives of the equations. Constraints are eliminated: x consists of the
+    displacements that the configuration constraints leave free, and the deviations of the independent speeds. In a
+    steady motion the speeds are constant, and displacements are relative to the moving system (for a rolling wheel, to
+    its position in the steady motion). Contacts, stops, sticks, latches and switches are inactive, even if closed.
+    Repeated calls with other states or parameters take milliseconds, so that A, B, C, D can be used as functions of
+    them.
 
     Args:
-        dyn: native code of the equations.
-        q, u: where; arrays, or dicts from some of the names to numbers; neutral and at rest where nothing is given.
-        inputs: there; array or dict, defaults unless given.
+        dyn: compiled equations.
+        q, u: reference state: arrays, or dicts from some of the names to numbers; neutral and at rest for the others.
+        inputs: inputs of the reference motion: array or dict; defaults for the others.
         t: time [s].
         parameters: values by name; defaults for the others.
-        outputs: expressions y of coordinates, speeds, measures and inputs; the states themselves unless given.
-        tolerance: largest acceleration and rate of one, in units of the largest derivative and at least of one, at
-            which the motion counts as steady; ``math.inf`` linearizes anywhere.
+        outputs: expressions y of coordinates, speeds, measures and inputs; the states by default.
+        tolerance: largest |udot| and |d udot/dt| of a steady motion, relative to the largest derivative of udot (at
+            least one); ``math.inf`` linearizes at any state.
 
     Raises:
-        ModelError: the state does not satisfy the constraints, is inside a contact or beyond a stop, or is no
-            equilibrium or steady motion (the message has what is left), unknown names, an output that is no expression
-            of the model.
+        ModelError: the state does not satisfy the constraints, penetrates a contact, exceeds a stop, or is not an
+            equilibrium or steady motion; the message has the residual. Also if a name is unknown, or an output is not
+            an expression of the model.
 
     Source: for constrained systems Peterson, Gede & Hubbard 2014.
     """
@@ -92,38 +92,38 @@ def linearize(
 
 
 def _require_constraints(motion: SmallMotions) -> None:
-    """A linearization holds where the constraints do."""
+    """Raise unless the constraints hold at the state."""
     if not motion.dyn.equations.constraints and not motion.dyn.equations.closing:
         return
     configuration, speeds = motion.terms.residuals.largest
     worst = float(np.maximum(configuration, speeds))  # NaN where a constraint has no value
     if not worst <= OPEN * max(1.0, float(np.abs(motion.u).max(initial=0.0))):
         raise ModelError(
-            f"the state does not satisfy the constraints of {motion.dyn.equations.name!r}: {worst:.3g} is left; "
-            "kane.assemble completes it"
+            f"the state does not satisfy the constraints of {motion.dyn.equations.name!r}: the residual is "
+            f"{worst:.3g}; kane.assemble finds one that does"
         )
 
 
 def _by_default(inputs: Any, layout: Layout) -> str:
-    """Inputs that were not given, and their values, in words: a trim may have found others."""
+    """Return names and values of inputs that were not given, as text; a trim may have found other values."""
     values = zip(layout.inputs, layout.input_defaults, strict=True)
     left = [
         f"{name} = {value:g}"
         for name, value in values
         if inputs is None or (isinstance(inputs, Mapping) and name not in inputs)
     ]
-    return f" with inputs as by default ({', '.join(left)}; a trim's are inputs=trim.inputs)" if left else ""
+    return f" with inputs at their defaults ({', '.join(left)}; after a trim give inputs=trim.inputs)" if left else ""
 
 
 def _residual(motion: SmallMotions, layout: Layout, tolerance: float, by_default: str) -> float:
-    """Largest acceleration, or rate of one.
+    """Return the largest |udot| or |d udot/dt|.
 
     Raises:
-        ModelError: it is more than the tolerance.
+        ModelError: it exceeds the tolerance.
     """
     found = motion.accelerations
     if not np.isfinite(found.value).all():
-        raise ModelError(f"the accelerations of {layout.model!r} have no value there; give other q=, u= or inputs=")
+        raise ModelError(f"the accelerations of {layout.model!r} are not finite here; give other q=, u= or inputs=")
     scale = max(1.0, *(float(np.abs(found[word]).max(initial=0.0)) for word in ("q", "u")))
     left = np.maximum(np.abs(found.value), np.abs(motion.jerk))
     worst = int(np.argmax(left)) if len(left) else 0
@@ -131,9 +131,9 @@ def _residual(motion: SmallMotions, layout: Layout, tolerance: float, by_default
     if not residual <= positive(tolerance, "tolerance") * scale:
         name = layout.speeds[worst]
         raise ModelError(
-            f"this is no equilibrium or steady motion of {layout.model!r}{by_default}: {name} changes "
-            f"by {found.value[worst]:.6g} a second, and that by {motion.jerk[worst]:.6g}; kane.trim finds one near it, "
-            f"and tolerance=math.inf linearizes anywhere{not_in_force(motion.dyn)}"
+            f"this is no equilibrium or steady motion of {layout.model!r}{by_default}: the rate of {name} is "
+            f"{found.value[worst]:.6g}, and its second rate {motion.jerk[worst]:.6g}; kane.trim finds one near it, "
+            f"and tolerance=math.inf linearizes at any state{not_in_force(motion.dyn)}"
         )
     return residual
 
@@ -141,7 +141,7 @@ def _residual(motion: SmallMotions, layout: Layout, tolerance: float, by_default
 def _outputs(
     motion: SmallMotions, outputs: Sequence[Expr] | None, kept: tuple[Array, list[int]], states: tuple[str, ...]
 ) -> tuple[Array, Array, tuple[str, ...]]:
-    """C, D and names."""
+    """Return C, D and the names of the outputs."""
     m = len(motion.inputs)
     if outputs is None:
         return np.eye(len(states)), np.zeros((len(states), m)), states

@@ -1,4 +1,4 @@
-"""A mode as a motion that can be seen."""
+"""Animation of a mode shape."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from kane.errors import ModelError, shown
 from kane.expression.arguments import number, positive, require
 
 Array = NDArray[np.float64]
-# Of an oscillation so many periods are shown, of a motion without so many times in which it grows or falls e-fold.
+# Number of periods shown of an oscillation, number of time constants shown of other motions, and number of frames.
 PERIODS, FOLDS, PICTURES = 3.0, 3.0, 181
-# Eigenvalues below this are zero: what neither grows nor swings is shown for a second.
+# Eigenvalues below this count as zero [1/s]: such a mode is shown for one second.
 STILL = 1e-6
-# Amplitudes beyond this have no square.
+# Largest amplitude; squares of larger ones overflow.
 VAST = 1e100
 
 
 @dataclass(frozen=True, eq=False)
 class ModeMotion:
-    """A mode of a linear system about a configuration, as a motion in the moving system.
+    """Animation of one mode of a linear system about a configuration.
 
         motion = kane.mode_motion(lin, lin.modes()[0], amplitude=0.3)
         motion.save_html("weave.html")
         kane.draw3d(dyn, q=motion.q[0])
 
     Attributes:
-        mode: which.
+        mode: the mode.
         time: (times,) [s].
-        q: (times, nq): on the configuration constraints, whatever the amplitude.
+        q: coordinates (times, nq), on the configuration constraints for any amplitude.
     """
 
     mode: Mode
@@ -49,14 +49,14 @@ class ModeMotion:
     _parameters: Mapping[str, float]
 
     def save_html(self, path: str | os.PathLike[str], *, traces: Sequence[Any] = ()) -> Path:
-        """Write a page that plays the mode, as one file that asks no network.
+        """Write a self-contained page that plays the mode.
 
         Args:
-            path: of the file; replaced if it is there.
+            path: path of the file, which is replaced if it exists.
             traces: points, bodies or names of frames whose paths are drawn.
 
         Raises:
-            ModelError: there is nothing to see, or a trace is neither a point nor a body or frame.
+            ModelError: the model has nothing to draw, or a trace is not a point, body or frame.
             FileError: the file cannot be written.
         """
         equations, value = self._dyn.equations, self.mode.eigenvalue
@@ -71,31 +71,31 @@ class ModeMotion:
 
 
 def mode_motion(lin: Linearization, mode: Mode, *, amplitude: float = 0.2) -> ModeMotion:
-    """A mode of a linear system as a motion that can be seen: x = Re(shape e^(eigenvalue t)), enlarged.
+    """Return an animation of a mode, x = Re(shape e^(eigenvalue t)), scaled to an amplitude.
 
-    Three periods, or where nothing swings the time in which it grows or falls three times e-fold. In a steady motion it
-    is shown in the system that moves with it.
+    It lasts three periods, or three time constants if the mode does not oscillate. Modes of a steady motion are shown
+    in the moving system.
 
     Args:
-        lin: from ``kane.linearize``, or a part of it: coordinates that the part leaves out stay where they are.
+        lin: from ``kane.linearize``, or a part of it; coordinates that the part omits do not move.
         mode: one of ``lin.modes()``.
-        amplitude: largest displacement in all the time [m or rad].
+        amplitude: largest displacement during the animation [m or rad].
 
     Raises:
-        ModelError: the mode is of another system, or displaces no coordinate.
+        ModelError: the mode belongs to another system, or displaces no coordinate.
     """
-    require(lin, Linearization, "mode_motion takes what kane.linearize returned")
+    require(lin, Linearization, "mode_motion takes the result of kane.linearize")
     if not isinstance(mode, Mode) or len(mode.shape) != len(lin.states):
-        raise ModelError(f"{shown(mode)} is no mode of this system; give one of lin.modes()")
+        raise ModelError(f"{shown(mode)} is not a mode of this system; give one of lin.modes()")
     about, dyn, amplitude = lin.about, lin.about.dyn, number(positive(amplitude, "amplitude"), "amplitude", "m or rad")
     if amplitude > VAST:
-        raise ModelError(f"amplitude is {amplitude:g}; give one whose square is a number, such as 0.1")
+        raise ModelError(f"amplitude is {amplitude:g}, whose square overflows; give a smaller one, such as 0.1")
     names, states = displacement_names(dyn), lin.states
     free = [names[i] for i in about.free_displacements]
     shape = np.array([mode.shape[states.index(name)] if name in states else 0.0 for name in free], dtype=complex)
     displaced = about.allowed @ shape
     if not np.abs(displaced).max(initial=0.0) > STILL:
-        raise ModelError(f"the mode of eigenvalue {mode.eigenvalue:.4g} displaces nothing that can be seen")
+        raise ModelError(f"the mode of eigenvalue {mode.eigenvalue:.4g} displaces no coordinate")
     swing, growth = abs(mode.eigenvalue.imag), abs(mode.eigenvalue.real)
     length = 2.0 * np.pi * PERIODS / swing if swing > STILL else FOLDS / growth if growth > STILL else 1.0
     time = np.linspace(0.0, length, PICTURES)
@@ -108,7 +108,7 @@ def mode_motion(lin: Linearization, mode: Mode, *, amplitude: float = 0.2) -> Mo
 
 
 def _displaced(about: SmallMotions, s: Array) -> Array:
-    """The configuration displaced by s, put onto the constraints where the straight way leaves them."""
+    """Return the configuration displaced by s, projected onto the constraints."""
     q, dyn = about.q + about.Y @ s, about.dyn
     q = about.terms.normalised(q)
     if not dyn.equations.closing:

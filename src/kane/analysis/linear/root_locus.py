@@ -1,4 +1,4 @@
-"""root_locus: how eigenvalues move while a parameter, a speed or a gain changes."""
+"""root_locus: eigenvalues as functions of a parameter, a speed or a gain."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class RootLocus:
-    """Eigenvalues over what changes.
+    """Eigenvalues of a linear system as functions of a value.
 
     Attributes:
-        name: of what changes, for pictures.
-        values: of it, (m,).
-        eigenvalues: (m, states) [1/s]; a column is one eigenvalue followed from value to value.
-        linearization: at a value, as it was given.
+        name: name of the value, for plots.
+        values: samples, (m,).
+        eigenvalues: (m, states) [1/s]; each column is one eigenvalue followed over the samples.
+        linearization: the given function of a value.
     """
 
     name: str
@@ -37,24 +37,24 @@ class RootLocus:
     linearization: Callable[[float], Any]
 
     def crossings(self, ignoring: int = 0) -> list[float]:
-        """Values at which the motion becomes stable or unstable: where the largest real part passes zero.
+        """Return the values at which the motion becomes stable or unstable: the largest real part passes zero.
 
-        Eigenvalues on the imaginary axis are stable here: pairs of conservative systems, and zeros of coordinates on
-        which nothing depends. The error of each eigenvalue tells them apart. Changes are looked
-        for between values at one of which the motion is stable: two between neighbours are not seen.
+        Eigenvalues on the imaginary axis count as stable, within their errors: pairs of conservative systems, and zeros
+        of coordinates without influence. A change is found between neighbouring samples of different stability; two
+        changes between neighbours are missed.
 
         Args:
-            ignoring: how many eigenvalues nearest to zero are left out.
+            ignoring: number of eigenvalues nearest to zero that are ignored.
 
         Raises:
-            ModelError: it is no such number.
+            ModelError: ``ignoring`` is not a whole number >= 0.
         """
         whole(ignoring, "ignoring=", 0)
         values = [float(value) for value in self.values]
         return stability_changes(lambda value: _matrix(self.linearization, value), values, ignoring)
 
     def plot(self) -> Figure:
-        """Real and imaginary parts over what changes, and the paths in the complex plane."""
+        """Plot real and imaginary parts over the value, and the paths in the complex plane."""
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(10.0, 4.0), layout="constrained")
@@ -81,7 +81,7 @@ class RootLocus:
 def root_locus(
     linearization: Callable[[float], Linearization | Array], values: Any, *, name: str = "value"
 ) -> RootLocus:
-    """The eigenvalues of a linear system as functions of something that changes.
+    """Compute the eigenvalues of a linear system as functions of a value.
 
         def ride(v):
             return kane.linearize(dyn, q=upright, u={"x_dot": v, "rear_dot": -v / 0.3, "front_dot": -v / 0.35})
@@ -89,62 +89,63 @@ def root_locus(
         locus = kane.root_locus(ride, np.linspace(0, 10, 101), name="v [m/s]")
         locus.crossings(), locus.plot()
 
-    A parameter is changed by ``lambda L: kane.linearize(dyn, parameters={"L": L})``, a gain by
-    ``lambda k: lin.A - k * lin.B @ K``.
+    For a parameter use ``lambda L: kane.linearize(dyn, parameters={"L": L})``, for a gain ``lambda k: lin.A - k * lin.B
+    @ K``.
 
     Args:
-        linearization: of a number: the linear system, or its matrix A.
-        values: of the number, in order.
-        name: what it is.
+        linearization: function of a number that returns the linear system, or its matrix A.
+        values: values of the number, (m,), in order.
+        name: name of the value, for plots.
 
     Raises:
-        ModelError: it is no such function, values are none, or the number of states changes.
+        ModelError: ``linearization`` is not such a function, there are fewer than two values, or the number of states
+            changes.
     """
     if not takes(linearization, 1):
-        raise ModelError(f"a root locus is of a function of a number, not of {shown(linearization)}")
+        raise ModelError(f"root_locus takes a function of a number, not {shown(linearization)}")
     given = numbers(values, "the values of a root locus must be numbers")
     if given.ndim != 1 or len(given) < 2 or not np.isfinite(given).all():
-        raise ModelError(f"the values of a root locus have shape {given.shape}; give two finite numbers at least")
+        raise ModelError(f"the values of a root locus have shape {given.shape}; give at least two finite numbers")
     paths: list[NDArray[np.complex128]] = []
     for value in given:
         found = _eigenvalues(linearization, float(value))
         if paths and len(found) != len(paths[0]):
             raise ModelError(
-                f"there are {len(paths[0])} states at {given[0]:.6g} and {len(found)} at {value:.6g}; name the same "
-                "ones everywhere (lin.part)"
+                f"there are {len(paths[0])} states at {given[0]:.6g} and {len(found)} at {value:.6g}; select the same "
+                "states at all values (lin.part)"
             )
         paths.append(_followed(paths, found))
     return RootLocus(text(name, "name"), given, np.array(paths), linearization)
 
 
 def _eigenvalues(linearization: Callable[[float], Any], value: float) -> NDArray[np.complex128]:
-    """Of the linear system at a value, the largest real parts first."""
+    """Return the eigenvalues at a value, in order of decreasing real part."""
     eigenvalues = np.linalg.eigvals(_matrix(linearization, value)).astype(complex)
     return eigenvalues[np.lexsort((eigenvalues.imag, -eigenvalues.real))]
 
 
 def _matrix(linearization: Callable[[float], Any], value: float) -> Array:
-    """A of the linear system at a value.
+    """Return A of the linear system at a value.
 
     Raises:
-        ModelError: it is none.
+        ModelError: the function does not return a linear system or a finite square matrix.
     """
     found = linearization(value)
     if isinstance(found, Linearization):
         return found.A
-    A = numbers(found, "a root locus is of kane.linearize, or of a matrix A")
+    A = numbers(found, "the function of root_locus must return the result of kane.linearize, or a matrix A")
     if A.ndim != 2 or A.shape[0] != A.shape[1] or not np.isfinite(A).all():
-        raise ModelError(f"the matrix A at {value:.6g} has shape {A.shape}; give a square one of finite numbers")
+        raise ModelError(f"the matrix A at {value:.6g} has shape {A.shape}; give a square matrix of finite numbers")
     return A
 
 
 def _followed(paths: Sequence[NDArray[np.complex128]], found: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """The eigenvalues in the order of those before, which the straight line through the last two leads to."""
+    """Return the eigenvalues in the order of the previous ones, extrapolated linearly from the last two."""
     from scipy.optimize import linear_sum_assignment
 
     if not paths:
         return found
-    with np.errstate(over="ignore", invalid="ignore"):  # of numbers near the largest any order will do
+    with np.errstate(over="ignore", invalid="ignore"):  # for overflowing numbers any order will do
         ahead = 2.0 * paths[-1] - paths[-2] if len(paths) > 1 else paths[-1]
         distances = np.nan_to_num(np.abs(ahead[:, None] - found))
     _, order = linear_sum_assignment(distances)

@@ -1,4 +1,4 @@
-"""trim: an equilibrium or a steady motion near a guess."""
+"""trim: find an equilibrium or a steady motion near a guess."""
 
 from __future__ import annotations
 
@@ -20,25 +20,24 @@ from kane.native.blocks import constraint_places
 from kane.simulation.layout import Layout
 
 ITERATIONS = 100
-# A residual this small, as a share of the largest derivative and at least of one, is round-off.
+# Relative tolerance of residuals, compared with the largest derivative (at least one).
 SOLVED = 1e-10
-# Levenberg's damping: its start, its factor where a step leads on, or back, and beyond what a search has ended.
+# Levenberg damping: initial value, factors after accepted and rejected steps, and the value that ends the search.
 DAMPING, EASED, RAISED, STIFF = 1e-3, 0.1, 10.0, 1e8
-# The slope of the rate of accelerations is taken by differences over this displacement: it steers the search, and has
-# no part in what the result has to satisfy.
+# Displacement of the finite differences of the jerk. They steer the search only; the result does not depend on them.
 DIFFERENCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Trim:
-    """An equilibrium or a steady motion: udot = 0, and stays so; prints as a table.
+    """Equilibrium or steady motion, with udot = 0 and d udot/dt = 0; prints as a table.
 
     Attributes:
         q, u, inputs: in the order of the equations.
-        residual: largest of what is left of constraints, accelerations and their rates.
-        iterations: steps of the search.
-        names: of q, u and inputs.
-        units: of q and u.
+        residual: largest residual of constraints, accelerations and their rates.
+        iterations: number of steps of the search.
+        names: names of q, u and inputs.
+        units: units of q and u.
     """
 
     q: Array
@@ -67,24 +66,24 @@ def trim(
     t: float = 0.0,
     parameters: Mapping[str, float] | None = None,
 ) -> Trim:
-    """A state and inputs near a guess at which all speeds are constant, and stay so.
+    """Find a state and inputs near a guess at which all speeds are and remain constant.
 
-    Sought are q, u and inputs with phi(q) = 0, A u + b = 0, udot = 0 and d udot/dt = 0, by Levenberg's method with the
-    exact derivatives of the equations: of all small changes that do the same the smallest. Whatever is not named in
-    ``fixed`` may change, inputs as well; where several steady motions are near, one of them is found. It is one of the
-    mode in which no contact, stop, stick, latch or switch is in force: what rests on a floor is not found.
+    Solves phi(q) = 0, A u + b = 0, udot = 0 and d udot/dt = 0 for q, u and inputs. Each step is a minimum-norm
+    Levenberg step with exact derivatives of the equations. All values that are not named in ``fixed`` may change,
+    inputs included; if several steady motions are near, one of them is found. Contacts, stops, sticks, latches and
+    switches are inactive, so that equilibria of bodies on a floor are not found.
 
     Args:
-        dyn: native code of the equations.
-        q, u, inputs: the guess; arrays, or dicts from some of the names to numbers; neutral, at rest and at defaults
-            where nothing is given.
-        fixed: names of coordinates, speeds and inputs that keep their values; of a quaternion all four.
+        dyn: compiled equations.
+        q, u, inputs: initial guess: arrays, or dicts from some of the names to numbers; neutral, at rest and at
+            defaults for the others.
+        fixed: names of coordinates, speeds and inputs that keep their values; all four of a quaternion.
         t: time [s].
         parameters: values by name; defaults for the others.
 
     Raises:
-        ModelError: none is found (the message has what is left of which equation), it is inside a contact or beyond a
-            stop, or unknown names.
+        ModelError: no steady motion is found (the message names the largest residual), it penetrates a contact or
+            exceeds a stop, or a name is unknown.
     """
     if not isinstance(dyn, Dynamics):
         raise ModelError(f"trim takes Dynamics, from kane.build, not {shown(dyn)}")
@@ -100,8 +99,8 @@ def trim(
     require_apart(
         at,
         "the steady motion found is",
-        "trim solves the equations in which no contact, stop, stick, latch or switch is in force; start elsewhere, or "
-        "replace what shall hold by a constraint of the model (kane.Prescribed, kane.Coincidence)",
+        "trim solves the equations in which no contact, stop, stick, latch or switch is active; start elsewhere, or "
+        "replace those that should hold by permanent constraints (kane.Prescribed, kane.Coincidence)",
     )
     names = (*layout.coordinates, *layout.speeds, *layout.inputs)
     units = (*layout.coordinate_units, *layout.speed_units)
@@ -109,12 +108,12 @@ def trim(
 
 
 def _held(layout: Layout, fixed: Sequence[str]) -> tuple[list[int], list[int], list[int]]:
-    """Places of what is held among coordinates, speeds and inputs."""
+    """Return the indices of held coordinates, speeds and inputs."""
     groups = (layout.coordinates, layout.speeds, layout.inputs)
     asked = words(fixed, "fixed", "names")
     for name in asked:
         if not any(name in group for group in groups):
-            raise ModelError(f"there is nothing called {name!r} to be held; {near(name, [*sum(groups, ())])}")
+            raise ModelError(f"no coordinate, speed or input {name!r} can be held; {near(name, [*sum(groups, ())])}")
     for start in layout.quaternions:
         group = layout.coordinates[start : start + 4]
         if 0 < sum(name in asked for name in group) < 4:
@@ -125,45 +124,45 @@ def _held(layout: Layout, fixed: Sequence[str]) -> tuple[list[int], list[int], l
 
 @dataclass(frozen=True, eq=False)
 class _TrimPlace:
-    """A motion with what is left of the equations there, in the order of ``names``."""
+    """A motion and its residuals, in the order of ``names``."""
 
     motion: SmallMotions
 
     @property
     def residual(self) -> Array:
-        """phi, A u + b, udot and its rate."""
+        """phi, A u + b, udot and d udot/dt."""
         at = self.motion
         return np.concatenate([self.phi, self._rows[-self.m :] if self.m else [], at.accelerations.value, at.jerk])
 
     @property
     def phi(self) -> Array:
-        """Of the configuration."""
+        """Residuals of the configuration."""
         return self.motion.terms.own.phi
 
     @property
     def m(self) -> int:
-        """How many rows restrict the motion."""
+        """Number of rows that restrict the motion."""
         return len(self.motion.dyn.equations.constraints)
 
     @property
     def scale(self) -> float:
-        """The largest derivative, and at least one."""
+        """Largest derivative of the accelerations, at least one."""
         found = self.motion.accelerations
         return max(1.0, *(float(np.abs(found[word]).max(initial=0.0)) for word in ("q", "u", "inputs")))
 
     @property
     def names(self) -> list[str]:
-        """Of the residuals, in words."""
+        """Descriptions of the residuals, for messages."""
         terms, own = self.motion.terms, self.motion.terms.own
         speeds = [leaf.name for leaf in terms.equations.u]
         rows = [f"the constraint {own.names[i]!r}" for i in own.closing]
         rows += [f"the constraint {name!r}" for name in terms.names]
         rows += [f"the rate of {name}" for name in speeds]
-        return [*rows, *(f"the change of the rate of {name}" for name in speeds)]
+        return [*rows, *(f"the second rate of {name}" for name in speeds)]
 
     @property
     def jacobian(self) -> Array:
-        """By displacements, speeds and inputs."""
+        """Derivatives of the residuals by displacements, speeds and inputs."""
         at, n, m = self.motion, len(self.motion.u), self.m
         F, J = at.accelerations, at.terms.own.J
         none_u, none_i = np.zeros((len(J), n)), np.zeros((len(J) + m, len(at.inputs)))
@@ -195,29 +194,29 @@ class _TrimPlace:
 
 
 def _moved(at: SmallMotions, z: Array) -> SmallMotions:
-    """The motion changed by displacements, speeds and inputs."""
+    """Return the motion changed by displacements, speeds and inputs."""
     own, n = at.Y.shape[1], len(at.u)
     q = at.terms.normalised(at.q + at.Y @ z[:own])
     return replace(at, q=q, u=at.u + z[own : own + n], inputs=at.inputs + z[own + n :])
 
 
 class _TrimSearch:
-    """Damped Newton steps from a motion, with coordinates, speeds and inputs that are held."""
+    """Damped Newton steps from a motion; held coordinates, speeds and inputs do not change."""
 
     def __init__(self, motion: SmallMotions, held: tuple[list[int], list[int], list[int]]) -> None:
         self._start, self._held = motion, held
 
     @np.errstate(over="ignore", invalid="ignore")
     def run(self) -> tuple[_TrimPlace, int]:
-        """Where it ended, and after how many steps.
+        """Return the result of the search, and the number of steps.
 
         Raises:
-            ModelError: where it begins accelerations are no numbers.
+            ModelError: accelerations at the start are not finite.
         """
         here, damping = _TrimPlace(self._start), DAMPING
         left = here.residual
         if not np.isfinite(left).all():
-            raise ModelError("the search begins where accelerations are no numbers; give other q=, u= and inputs=")
+            raise ModelError("the accelerations at the initial guess are not finite; give other q=, u= and inputs=")
         for k in range(ITERATIONS):
             if np.abs(left).max(initial=0.0) <= SOLVED * here.scale * 1e-3 or damping > STIFF:
                 return here, k
@@ -244,7 +243,7 @@ class _TrimSearch:
 
     @staticmethod
     def _free(at: SmallMotions, q: list[int], u: list[int], inputs: list[int]) -> Array:
-        """A basis of the changes that keep what is held."""
+        """Return a basis of the changes that do not affect held values."""
         own, n, m = at.Y.shape[1], len(at.u), len(at.inputs)
         fixed = np.zeros((len(q) + len(u) + len(inputs), own + n + m))
         fixed[: len(q), :own] = at.Y[q]
@@ -261,7 +260,7 @@ def _refuse(found: _TrimPlace, layout: Layout, fixed: Sequence[str]) -> None:
     worst = int(np.argmax(left))
     held = f" with {', '.join(fixed)} held" if fixed else ""
     raise ModelError(
-        f"{layout.model!r} has no equilibrium or steady motion near this state{held}: the search ended where "
-        f"{found.names[worst]} is {left[worst]:.3g}; start elsewhere, or hold less (fixed=)"
+        f"{layout.model!r} has no equilibrium or steady motion near this state{held}: at the end of the search "
+        f"{found.names[worst]} is {left[worst]:.3g}; start elsewhere, or hold fewer names (fixed=)"
         f"{not_in_force(found.motion.dyn)}"
     )

@@ -1,1 +1,1 @@
-"""How far a vehicle is from slip, skid and tipping over."""
+"""Margins of a vehicle against slip, skid, lift-off and tipping over."""

@@ -1,4 +1,4 @@
-"""Expressions of a model as outputs along a run."""
+"""Evaluate expressions of a model along a run."""
 
 from __future__ import annotations
 
@@ -23,20 +23,22 @@ if TYPE_CHECKING:
 
 
 def along(equations: Equations, outputs: Mapping[str, Expr], run: Trajectory) -> xarray.Dataset:
-    """Outputs at every recorded state of a run.
+    """Evaluate expressions at every recorded state of a run.
 
     Args:
-        outputs: by name, in q, u, udot, t, inputs and parameters.
+        equations: equations of the model.
+        outputs: expressions by name, in q, u, udot, t, inputs and parameters.
+        run: the run.
 
     Returns:
         One variable (time) for each output.
 
     Raises:
-        ModelError: the run is of another model.
+        ModelError: the run belongs to another model.
     """
-    import xarray  # takes half a second, with pandas, that only a result should pay
+    import xarray  # slow import (half a second, with pandas)
 
-    require(run, Trajectory, "outputs are along a Trajectory, which kane.simulate returns")
+    require(run, Trajectory, "along() takes a Trajectory, which kane.simulate returns")
     e, parameters = equations, recorded_parameters(run, equations)
     expressions = list(outputs.values())
     state, rest, given = (e.t, *e.q, *e.u), e.inputs, run.inputs

@@ -1,4 +1,4 @@
-"""The force and moment with which the ground holds a vehicle."""
+"""Resultant force and moment of the ground on a vehicle."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from kane.geometry.scalars import Triple, cross, is_zero
 
 
 def ground_wrench(equations: Equations) -> tuple[Expr, ...]:
-    """What the ground exerts on all bodies together, by the balance of momentum of the whole:
+    """Return the resultant wrench of the ground on all bodies, by the momentum balance of the whole system:
 
         F = dP/dt - m g - sum f,    T = dH/dt - p_cm x m g - sum (t + p x f).
 
     Returns:
-        F (3) [N] and T (3) [N m] about the origin of N, along the axes of N, in q, u, t and the inputs, and in udot
-        where constraints are embedded in numbers.
+        F (3) [N] and T (3) [N m] about the origin of N, along N. They depend on q, u, t and inputs; on udot as well if
+        constraints are embedded numerically.
 
     Raises:
-        ModelError: a load acts along a joint to the ground, whose reaction could not be told from those of contacts.
+        ModelError: a load acts along a joint to the ground, so that contact forces cannot be separated from its
+            reaction.
     """
     with collector_paused():
         _require_no_motor_on_ground(equations)
@@ -33,7 +34,7 @@ def ground_wrench(equations: Equations) -> tuple[Expr, ...]:
 
 
 def motion(equations: Equations) -> dict[Expr, Expr]:
-    """The rates of all coordinates and speeds; the leaves udot where constraints are embedded in numbers."""
+    """Return the rates of all coordinates and speeds; leaves udot if constraints are embedded numerically."""
     rates = (*equations.kinematics, *equations.known_accelerations)
     return dict(zip((*equations.q, *equations.u), rates, strict=True))
 
@@ -45,11 +46,11 @@ def _require_no_motor_on_ground(equations: Equations) -> None:
             continue
         if not all(is_zero(equations.applied.efforts[k]) for k in system.columns(index)):
             raise ModelError(
-                f"a load acts along joint {link.connection.name!r}, which holds the vehicle on the ground: its "
-                "reaction is not that of a contact; use a kane.Force or kane.Torque on the body"
+                f"a load acts along joint {link.connection.name!r} between vehicle and ground: its "
+                "reaction is not a contact force; use a kane.Force or kane.Torque on the body"
             )
 
 
 def moved_moment(T: Triple, F: Triple, p: Triple) -> Triple:
-    """The moment about the point p."""
+    """Return the moment about the point p."""
     return minus(T, cross(p, F))

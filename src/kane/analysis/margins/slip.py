@@ -1,4 +1,4 @@
-"""Forces between wheels and ground, and how far they are from slip, skid and lift-off."""
+"""Forces between wheels and ground, and their margins against slip, skid and lift-off."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ROUND_OFF = 1e-9
 
 @dataclass(frozen=True)
 class Stand:
-    """Where a wheel stands, along the axes of N: its point of contact [m], heading, and direction to its left."""
+    """Contact point [m], heading and left direction of a wheel, along N."""
 
     contact: Triple
     heading: Triple
@@ -43,18 +43,18 @@ class Stand:
 
 @dataclass(frozen=True, eq=False)
 class WheelForces:
-    """The forces of the ground on three wheels, expressions in q, u, t and inputs: for ``kane.Event`` and listings.
+    """Forces of the ground on three wheels, as expressions in q, u, t and inputs for ``kane.Event`` and listings.
 
-    Where constraints are embedded in numbers udot stands in them too: they are good along a run, not for events. Wheels
-    on one axle line share their lateral force, of which only the sum is determinate.
+    If constraints are embedded numerically, the expressions contain udot and are valid along a run only, not in events.
+    Wheels on one axle line share their lateral force; only the sum is determinate.
 
     Attributes:
-        equations: of the vehicle.
-        load: N by wheel, upwards [N]; where one would be negative the wheel lifts off, which these equations do not
-            know of. ``kane.Event(forces.load["w0"], direction=-1, terminal=True)`` stops a run there.
-        traction: X by wheel, along its heading [N].
-        lateral: Y by the names of the wheels that share it, such as "w0" and "w1 + w2", to the left [N].
-        shared: those wheels.
+        equations: equations of the vehicle.
+        load: vertical force N by wheel, upwards [N]. A negative load means lift-off, which these equations do not
+            model; ``kane.Event(forces.load["w0"], direction=-1, terminal=True)`` stops a run there.
+        traction: force X by wheel, along its heading [N].
+        lateral: force Y to the left [N], by names such as "w0", or "w1 + w2" for wheels that share it.
+        shared: names of the wheels that share each lateral force.
     """
 
     equations: Equations
@@ -69,7 +69,7 @@ class WheelForces:
         return f"<WheelForces of {self.equations.name!r}: {'; '.join(words)}>"
 
     def slip_margins(self, friction: Scalar) -> dict[str, Expr]:
-        """eta N - |X| by wheel [N]: what traction has left before the wheel spins or locks, lateral force apart.
+        """Return eta N - |X| by wheel [N]: the traction margin before the wheel spins or locks, without lateral force.
 
         Args:
             friction: eta, coefficient of static friction: a number or an expression of parameters.
@@ -77,15 +77,15 @@ class WheelForces:
         return {name: friction * N - absolute(self.traction[name]) for name, N in self.load.items()}
 
     def skid_margins(self, friction: Scalar) -> dict[str, Expr]:
-        """sum over the wheels that share Y of sqrt((eta N)^2 - X^2), minus |Y| [N].
+        """Return the sum of sqrt((eta N)^2 - X^2) over the wheels that share Y, minus |Y| [N].
 
-        Positive exactly where Y can be shared so that each force is inside its friction cone; with one wheel that is
-        Eq. (9). A wheel that slips, or carries nothing, holds nothing.
+        The margin is positive exactly if Y can be distributed so that each force is inside its friction cone; for one
+        wheel this is Eq. (9). A wheel that slips or carries no load contributes nothing.
         """
         return {name: self._held(name, friction) - absolute(Y) for name, Y in self.lateral.items()}
 
     def cone_margins(self, friction: Scalar) -> dict[str, Expr]:
-        """N - |F| / sqrt(1 + eta^2) [N], for wheels that share their lateral force with no other.
+        """Return N - |F| / sqrt(1 + eta^2) [N] for wheels that do not share their lateral force.
 
         Source: Tanner & Kyriakopoulos 2001, Eq. (9), the friction cone as in ERRATA.
         """
@@ -97,13 +97,13 @@ class WheelForces:
         return found
 
     def along(self, run: Trajectory, *, friction: float) -> xarray.Dataset:
-        """Forces and margins at every recorded state of a run.
+        """Evaluate forces and margins at every recorded state of a run.
 
         Returns:
             ``load w0``, ``traction w0``, ``lateral w1 + w2``, ``slip w0``, ``skid w0``, ... over time [N].
 
         Raises:
-            ModelError: the run is of another model.
+            ModelError: the run belongs to another model.
         """
         kinds = {"load": self.load, "traction": self.traction, "lateral": self.lateral}
         kinds |= {"slip": self.slip_margins(friction), "skid": self.skid_margins(friction)}
@@ -119,16 +119,15 @@ class WheelForces:
 
 
 def wheel_forces(equations: Equations, wheels: Sequence[Wheel]) -> WheelForces:
-    """Forces of the ground on the three wheels of a vehicle.
+    """Return the forces of the ground on the three wheels of a vehicle, as expressions.
 
-    The traction of a wheel follows from the moments about its axle, r X = tau - I dw/dt (which the paper writes without
-    wheel inertia), the loads from vertical balance and the moments about level axes, the lateral forces of the two
-    axle lines from the rest of the balance of the whole. Four loads, or three axle lines, are indeterminate on rigid
-    ground.
+    Tractions follow from moments about the axles, r X = tau - I dw/dt; the paper omits the wheel inertia. Loads follow
+    from the vertical balance and moments about level axes, lateral forces of the two axle lines from the rest of the
+    balance. Four loads, or three axle lines, are indeterminate on rigid ground.
 
     Raises:
-        ModelError: not three wheels on two axle lines, contacts on one line, wheels at different heights or with a
-            tilted axle, a load along the joint that holds the vehicle on the ground.
+        ModelError: there are not three wheels on two axle lines, or contacts are collinear. Also if wheels have
+            different heights or a tilted axle, or a load acts along the joint between vehicle and ground.
 
     Source: Tanner & Kyriakopoulos 2001, Eq. (9).
     """
@@ -140,8 +139,8 @@ def wheel_forces(equations: Equations, wheels: Sequence[Wheel]) -> WheelForces:
         shared = {" + ".join(w.name for w in line): tuple(w.name for w in line) for line in _axle_lines(wheels)}
         if len(wheels) != 3 or len(shared) != 2:
             raise ModelError(
-                f"on the {len(wheels)} wheels {', '.join(names)} with {len(shared)} axle lines rigid ground leaves "
-                "forces indeterminate: the balance gives three loads and two lateral forces; kane.tip_over needs none"
+                f"forces on the {len(wheels)} wheels {', '.join(names)} with {len(shared)} axle lines are "
+                "indeterminate: the balance gives three loads and two lateral forces. kane.tip_over needs none of these"
             )
         _require_triangle(equations, stands)
         wrench = ground_wrench(equations)
@@ -157,21 +156,21 @@ def wheel_forces(equations: Equations, wheels: Sequence[Wheel]) -> WheelForces:
 
 
 def checked_wheels(equations: Equations, wheels: Any) -> list[Wheel]:
-    """The wheels of a vehicle that has these equations.
+    """Return the wheels as a list.
 
     Raises:
-        ModelError: not equations, not wheels, or wheels of another model.
+        ModelError: the arguments are not equations and wheels of the same model.
     """
-    require(equations, Equations, "forces on wheels are of Equations, which kane.formulate(model) returns")
+    require(equations, Equations, "the margins take Equations, which kane.formulate(model) returns")
     given: list[Wheel] = listed(wheels, "wheels", "kane.Wheel(joint, radius)")
     for wheel in given:
         if not isinstance(wheel, Wheel) or wheel.turn not in equations.model.connections:
-            raise ModelError(f"{shown(wheel)} is no kane.Wheel of {equations.name!r}")
+            raise ModelError(f"{shown(wheel)} is not a kane.Wheel of {equations.name!r}")
     return given
 
 
 def stand_of(equations: Equations, wheel: Wheel) -> Stand:
-    """The place of a wheel, in q and parameters."""
+    """Return the contact point and directions of a wheel, in q and parameters."""
     ground = equations.model.ground
     along_N = (ground.x, ground.y, ground.z)
     given = [of.dot(axis) for of in (wheel.centre.position, wheel.axle) for axis in along_N]
@@ -182,31 +181,31 @@ def stand_of(equations: Equations, wheel: Wheel) -> Stand:
 
 
 def require_level(equations: Equations, wheels: Sequence[Wheel], stands: Sequence[Stand]) -> None:
-    """All wheels upright, on one level."""
+    """Raise unless all wheels are upright and have the same contact height."""
     probe = probe_of(equations.model)
     heights = probe([s.contact[2] for s in stands])
     for wheel, stand, height in zip(wheels, stands, heights, strict=True):
         if abs(height - heights[0]) > ROUND_OFF:
             raise ModelError(
-                f"wheel {wheel.name!r} stands {height - heights[0]:.6g} m above {wheels[0].name!r}; correct radii and "
-                "axles so that all wheels stand on one plane"
+                f"wheel {wheel.name!r} touches the ground {height - heights[0]:.6g} m above {wheels[0].name!r}; "
+                "correct radii and axles so that all wheels touch one plane"
             )
         upright = probe([dot(stand.heading, stand.heading)])[0]
         if abs(upright - 1.0) > ROUND_OFF:
-            raise ModelError(f"the axle of wheel {wheel.name!r} is not level; forces are known of upright wheels only")
+            raise ModelError(f"the axle of wheel {wheel.name!r} is not level; give upright wheels")
 
 
 def _require_triangle(equations: Equations, stands: Sequence[Stand]) -> None:
     a, b = (minus(s.contact, stands[2].contact) for s in stands[:2])
     if abs(probe_of(equations.model)([cross(a, b)[2]])[0]) < ROUND_OFF:
         raise ModelError(
-            "the three wheels touch the ground on one line, about which it holds no moment; give wheels that "
+            "the three wheels touch the ground on one line, about which it exerts no moment; give wheels that "
             "span a triangle"
         )
 
 
 def _axle_lines(wheels: Sequence[Wheel]) -> list[list[Wheel]]:
-    """Wheels whose axles lie on one line, whatever the state."""
+    """Group the wheels by common axle lines, independent of the state."""
     lines: list[list[Wheel]] = []
     for wheel in wheels:
         for line in lines:
@@ -228,7 +227,7 @@ def _in_line(A: Wheel, B: Wheel) -> bool:
 
 
 def _traction(equations: Equations, wheel: Wheel) -> Expr:
-    """X = (tau - I d(w . axle)/dt) / r."""
+    """Return X = (tau - I d(w . axle)/dt) / r."""
     system = equations.system
     spin = [wheel.turn.child.angular_velocity.dot(wheel.own_axle)]
     w = equations.baked_in(substitute(spin, images(system, spin)))
@@ -238,9 +237,9 @@ def _traction(equations: Equations, wheel: Wheel) -> Expr:
 
 
 def _loads(W: Expr, T: Triple, contacts: Sequence[Triple]) -> tuple[Any, ...]:
-    """Three loads with the sum W and the moment T about a point at their height.
+    """Return three loads with the sum W and the moment T about a point at their height.
 
-    Of the moment about the third contact the first two loads alone take part.
+    The moment about the third contact depends only on the first two loads.
     """
     p2 = contacts[2]
     a, b = minus(contacts[0], p2), minus(contacts[1], p2)
@@ -254,10 +253,11 @@ def _loads(W: Expr, T: Triple, contacts: Sequence[Triple]) -> tuple[Any, ...]:
 def _lateral(
     F: Triple, T: Triple, X: Mapping[str, Expr], place: Mapping[str, Stand], lines: Sequence[tuple[str, ...]]
 ) -> list[Any]:
-    """Y of two axle lines from the balance in the ground plane, which has one equation to spare: the motion's own.
+    """Return Y of two axle lines from force and moment balance in the ground plane.
 
-    Of Y on the first line, along l, the moment about the second line's contact and the force along its heading say
-    d.h Y and l.h2 Y, h and h2 the headings and d between the lines, its length taken out: both together always say it.
+    The balance has one more equation than unknowns; the equations of motion satisfy it. With Y on the first line,
+    headings h, h2 and the vector d between the lines, the moment about the second contact gives d.h Y. The force along
+    h2 gives l.h2 Y, l the left direction of the first line. Weighted least squares of both gives Y.
     """
     front, rear = place[lines[0][0]], place[lines[1][0]]
     d = minus(front.contact, rear.contact)

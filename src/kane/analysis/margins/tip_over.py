@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TipOver:
-    """The force-angle measure of a vehicle, expressions in q, u, t and inputs: for ``kane.Event`` and listings.
+    """Force-angle measure of a vehicle, as expressions in q, u, t and inputs for ``kane.Event`` and listings.
 
-    Where constraints are embedded in numbers udot stands in them too: they are good along a run, not for events.
+    If constraints are embedded numerically, the expressions contain udot and are valid along a run only, not in events.
 
     Attributes:
-        equations: of the vehicle.
-        angles: theta by tip-over axis, such as "w0 - w1" [rad]: of the resultant force from the axis, positive
-            inwards.
-        resultant: |f_r| of what presses the wheels on the ground [N].
-        measure: min(theta) |f_r| [N rad]; negative where the vehicle begins to tip over.
+        equations: equations of the vehicle.
+        angles: angle theta by tip-over axis, such as "w0 - w1", from the axis normal to the resultant force [rad];
+            positive inwards.
+        resultant: |f_r|, magnitude of the force of the wheels on the ground [N].
+        measure: min(theta) |f_r| [N rad]; negative when the vehicle begins to tip over.
     """
 
     equations: Equations
@@ -55,34 +55,35 @@ class TipOver:
         return f"<TipOver of {self.equations.name!r}: measure [N rad], angles [rad] about {', '.join(self.angles)}>"
 
     def along(self, run: Trajectory) -> xarray.Dataset:
-        """``measure``, ``resultant`` and ``angle w0 - w1``, ... at every recorded state of a run.
+        """Evaluate ``measure``, ``resultant`` and ``angle w0 - w1``, ... at every recorded state of a run.
 
         Raises:
-            ModelError: the run is of another model.
+            ModelError: the run belongs to another model.
         """
         angles = {f"angle {name}": x for name, x in self.angles.items()}
         return along(self.equations, {"measure": self.measure, "resultant": self.resultant, **angles}, run)
 
 
 def tip_over(equations: Equations, wheels: Sequence[Wheel], carriage: Sequence[Body]) -> TipOver:
-    """The force-angle stability measure of a vehicle on three wheels or more.
+    """Return the force-angle stability measure of a vehicle on three or more wheels.
 
-    With f_r and n_r, about p_c, what the wheels press on the ground, for the axis a_i from contact i to i + 1,
-    counter-clockwise from above:
+    Let f_r and n_r be the resultant force and moment of the wheels on the ground about p_c. For the axis a_i from
+    contact i to i + 1, counter-clockwise from above:
 
         l_i = (1 - a a^T)(p_{i+1} - p_c),  f_i = (1 - a a^T) f_r,  n_i = a a^T n_r,  f_i* = f_i + l_i x n_i / |l_i|^2,
         theta_i = the angle from l_i to f_i*, positive about a_i.
 
-    In the paper f_r is sum m (g - a) over platform and wheels plus the manipulator's force on the platform: by the
-    balance of the carriage that is the opposite of what the ground exerts.
+    The paper defines f_r as the sum of m (g - a) over platform and wheels plus the manipulator's force on the platform.
+    By the balance of the carriage this equals minus the force of the ground.
 
     Args:
-        wheels: in any order; those inside the polygon of the others span no axis.
-        carriage: the bodies whose mass centre is p_c, platform and wheels.
+        equations: equations of the vehicle.
+        wheels: in any order; wheels inside the polygon of the others span no axis.
+        carriage: bodies with the common mass centre p_c: platform and wheels.
 
     Raises:
-        ModelError: wheels that span no polygon, stand at different heights or have a tilted axle; a load along the
-            joint that holds the vehicle on the ground.
+        ModelError: wheels span no polygon, have different heights or a tilted axle; a load acts along the joint between
+            vehicle and ground.
 
     Source: Papadopoulos & Rey 1996; Tanner & Kyriakopoulos 2001, Eq. (9).
     """
@@ -107,7 +108,7 @@ def tip_over(equations: Equations, wheels: Sequence[Wheel], carriage: Sequence[B
 
 
 def _angle(start: Triple, end: Triple, p_c: Triple, f: Triple, n: Triple) -> Expr:
-    """theta about the axis from ``start`` to ``end``."""
+    """Return theta about the axis from ``start`` to ``end``."""
     along_axis = minus(end, start)
     a = times(1.0 / sqrt(dot(along_axis, along_axis)), along_axis)
     l = _across(a, minus(end, p_c))
@@ -126,7 +127,7 @@ def _mass_centre(equations: Equations, carriage: Sequence[Body]) -> Triple:
     moment: Triple = (0.0, 0.0, 0.0)
     for body in carriage:
         if not isinstance(body, Body) or body not in equations.model.bodies:
-            raise ModelError(f"{shown(body)} of the carriage is no body of {equations.name!r}")
+            raise ModelError(f"{shown(body)} of the carriage is not a body of {equations.name!r}")
         position = body.point(body.com).position
         given = [position.dot(axis) for axis in (ground.x, ground.y, ground.z)]
         found = substitute(given, images(equations.system, given))
@@ -137,8 +138,8 @@ def _mass_centre(equations: Equations, carriage: Sequence[Body]) -> Triple:
 
 
 def _polygon(equations: Equations, wheels: Sequence[Wheel], stands: Sequence[Stand]) -> list[int]:
-    """The contacts on the convex hull, counter-clockwise from above."""
-    from scipy.spatial import ConvexHull, QhullError  # slow to import, which only this should pay
+    """Return the indices of the contacts on the convex hull, counter-clockwise from above."""
+    from scipy.spatial import ConvexHull, QhullError  # slow import
 
     probe = probe_of(equations.model)
     corners = np.array([probe(s.contact[:2]) for s in stands])
