@@ -259,7 +259,7 @@ class Dynamics(Displayed):
         """Return the names of the independent speeds at one state, selected there or once symbolically."""
         found = self._embedded(q, t).independent
         if found.ndim > 1:
-            raise ModelError(f"independent speeds are those of one state, but q is a batch {found.shape[:-1]}")
+            raise ModelError(f"independent speeds belong to one state, but q is a batch {found.shape[:-1]}")
         return tuple(leaf.name for leaf, is_so in zip(self._equations.u, found, strict=True) if is_so)
 
     def constraint_residuals(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None) -> Residuals:
