@@ -1,4 +1,4 @@
-"""The sampled inputs of a run: their ticks, the tables that their answers are held in, and what asks Python laws."""
+"""Sampled inputs of a run: their ticks, the tables of their held values, and callbacks of Python laws."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from kane.simulation.asked.sampled import Sampled
 if TYPE_CHECKING:
     from kane.simulation.switching import Switching
 
-# Ticks that are so near the end of a fixed step, as a share of it, are at it.
+# Ticks closer than this fraction of a fixed step to its end are at its end.
 ON_GRID = 1e-6
-# Ticks that differ by less than this share are one time, rounded differently.
+# Ticks that differ by less than this fraction are equal up to rounding.
 SAME_TIME = 1e-12
 NONE: Vector = np.zeros(0)
 
 
 @dataclass(frozen=True)
 class SampledLaw:
-    """What drives some inputs by samples.
+    """Sampled law with the inputs that it drives.
 
     Attributes:
-        names, columns: of the inputs.
-        sampled: as the user gave it.
-        function: the native code of a law that is an expression; None for one of Python, and for one that has another
-            code in each mode, which ``Switching.answer`` calls.
+        names, columns: names and columns of the inputs.
+        sampled: the law as the user gave it.
+        function: native code of a law that is an expression. None for Python laws, and for expressions whose code
+            depends on the mode: ``Switching.answer`` evaluates these.
     """
 
     names: tuple[str, ...]
@@ -52,18 +52,18 @@ class SampledLaw:
 
     @property
     def who(self) -> str:
-        """As messages name it."""
+        """Words for messages."""
         inputs = ", ".join(map(repr, self.names))
         return f"the sampled law of the input{'s' * (len(self.names) > 1)} {inputs}"
 
 
 class Answers(NamedTuple):
-    """What a law has said in a run.
+    """Values of a law in a run.
 
     Attributes:
-        sampled, columns: the law as it was given, and the inputs that it drives.
-        ticks, begins: when it was asked, and from when each answer is the input, (ticks,) [s].
-        values: what was held before the first answer, then the answers, (1 + ticks, columns).
+        sampled, columns: the law as the user gave it, and the inputs that it drives.
+        ticks, begins: times at which it was evaluated, and at which each value takes effect, (ticks,) [s].
+        values: the value before the first tick, then those of the ticks, (1 + ticks, columns).
     """
 
     sampled: Sampled
@@ -75,7 +75,7 @@ class Answers(NamedTuple):
 
 @dataclass
 class _Log:
-    """What one law has said: from when each answer is held, the one in force first, and the next tick to be planned."""
+    """Values of one law and the times from which each is held (the current value first), and the next tick to plan."""
 
     times: Vector
     values: NDArray[np.float64]
@@ -85,20 +85,20 @@ class _Log:
 
 @dataclass
 class Sampler:
-    """The sampled inputs of one run, planned from a time to another, again and again where the run goes on.
+    """Sampled inputs of one run, planned for one time span after another.
 
     Attributes:
-        laws: what is asked.
-        start: the time of the first tick, but for jitter [s].
-        state: how many coordinates and speeds there are.
-        initial: values of all inputs before there is an answer.
-        held: tables of held inputs that the user gave.
+        laws: the sampled laws.
+        start: time of the first tick without jitter [s].
+        state: numbers of coordinates and speeds.
+        initial: values of all inputs before the first tick.
+        held: tables of the user's held samples.
         parameters: values.
-        mode: the row of the mode in force, as the native loops have it.
-        switching: what changes it.
-        tables: those in which answers are held, behind the ones that the user gave.
+        mode: row of the active mode in the native loops.
+        switching: changes the active mode.
+        tables: tables of the user's samples, followed by those of the sampled laws.
         native: ticks and laws for native loops.
-        stops: times at which steps have to end [s].
+        stops: times at which steps must end [s].
     """
 
     laws: Sequence[SampledLaw]
@@ -118,21 +118,21 @@ class Sampler:
         self._logs = [_Log(np.array([-math.inf]), self.initial[list(law.columns)][None, :].copy()) for law in self.laws]
 
     def plan(self, course: Course) -> Course:
-        """Lay out the ticks and tables of the time ahead; the course with steps that end where they have to.
+        """Lay out the ticks and tables of a course; return the course with the steps that must end at ticks.
 
         Raises:
-            ModelError: the run goes backwards, fixed steps do not end at ticks, or there are more ticks than memory.
+            ModelError: the run goes backwards, fixed steps do not end at ticks, or the ticks do not fit in memory.
         """
         if course.until < course.start:
             raise ModelError(
-                f"the input {self.laws[0].names[0]!r} is sampled, and the run goes back in time from "
-                f"{course.start:.9g} s to {course.until:.9g} s; samples are taken forwards only"
+                f"the input {self.laws[0].names[0]!r} is sampled, but the run goes back in time from "
+                f"{course.start:.9g} s to {course.until:.9g} s; sampled laws need until after start"
             )
         self._take_back(course.start)
         try:
             ticks = [self._planned(law, log, course) for law, log in zip(self.laws, self._logs, strict=True)]
         except (MemoryError, ValueError):
-            raise ModelError("there are more ticks than fit in memory; enlarge the periods") from None
+            raise ModelError("the ticks of sampled laws do not fit in memory; enlarge the periods") from None
         if course.step:
             self._require_on_grid(ticks, course)
         ticks = self._together(ticks)
@@ -144,14 +144,14 @@ class Sampler:
         return course._replace(stops=np.unique(np.concatenate([course.stops, self.stops])))
 
     def fill(self, given: NDArray[np.float64], middle: Vector) -> None:
-        """Write the samples held in steps with these middles into the columns of sampled inputs, (times, inputs)."""
+        """Write the values held in steps with these midpoints into the columns of sampled inputs, (times, inputs)."""
         self._read_back()
         for law, log in zip(self.laws, self._logs, strict=True):
             k = np.searchsorted(log.times, middle, side="right") - 1
             given[:, list(law.columns)] = log.values[k]
 
     def answers(self) -> list[Answers]:
-        """What each law has said in a run that was planned once and is over."""
+        """Return the values of each law in a completed run that was planned once."""
         self._read_back()
         ticks = [self.native.times[self.native.law == i] for i in range(len(self.laws))]
         return [
@@ -160,10 +160,10 @@ class Sampler:
         ]
 
     def raise_kept(self) -> None:
-        """Raise what a Python law raised; a step that is taken again asks at that tick anew.
+        """Raise the exception of a Python law; a repeated step evaluates the law again at that tick.
 
         Raises:
-            SimulationError: with the name of the input, the time and what was raised; Ctrl-C stays what it is.
+            SimulationError: names the input, the time and the exception; KeyboardInterrupt is raised unchanged.
         """
         failed = next((asked for asked in self._asked if asked.kept), None)
         if failed is None:
@@ -176,7 +176,7 @@ class Sampler:
         raise SimulationError(f"{who} failed at t = {t:.9g} s: {said}") from error
 
     def _take_back_ticks(self) -> None:
-        """Make the ticks from the first failure on due again, with the inputs that were held before it."""
+        """Schedule the ticks from the first failure on again, and restore the inputs held before it."""
         native, values = self.native, self.tables.values
         end = int(native.next[0])
         said = values[self.tables.first[native.table[native.law[:end]]] + native.place[:end]]
@@ -191,7 +191,7 @@ class Sampler:
             asked.forget()
 
     def _read_back(self) -> None:
-        """Take over the answers that native loops have put into the tables."""
+        """Copy the values that native loops stored in the tables."""
         if not hasattr(self, "native"):
             return
         for i, log in enumerate(self._logs):
@@ -202,7 +202,7 @@ class Sampler:
                 log.values[:, column] = self.tables.values[a:b]
 
     def _take_back(self, now: float) -> None:
-        """Forget answers that no longer hold at a time, and ticks that were planned and not reached."""
+        """Discard values that are no longer held at a time, and planned ticks that were not reached."""
         self._read_back()
         for i, log in enumerate(self._logs):
             if not log.planned:
@@ -214,7 +214,7 @@ class Sampler:
             log.tick, log.planned = log.tick + reached, 0
 
     def _planned(self, law: SampledLaw, log: _Log, course: Course) -> Vector:
-        """The ticks of a law in the time ahead; its log gets room for what it will say."""
+        """Plan the ticks of a law in a course, and make room for its values."""
         sampled, span = law.sampled, course.until - self.start
         last = max(math.ceil(span / sampled.period) + 1, log.tick)
         ticks = sampled.ticks(self.start, log.tick, last)
@@ -225,7 +225,7 @@ class Sampler:
         return ticks
 
     def _together(self, ticks: Sequence[Vector]) -> list[Vector]:
-        """Times that are one but for rounding, such as 3 x 0.05 and 5 x 0.03, made one, in ticks and logs."""
+        """Merge times that are equal up to rounding, such as 3 x 0.05 and 5 x 0.03, in ticks and logs."""
         every = np.unique(np.concatenate([*ticks, *(log.times for log in self._logs)]))
         first = np.concatenate([[True], np.diff(every) > SAME_TIME * np.maximum(1.0, np.abs(every[1:]))])
         one = every[first][np.cumsum(first) - 1]
@@ -242,20 +242,20 @@ class Sampler:
                 s = law.sampled
                 late = "".join(f", {word} {x:.9g} s" for word, x in (("delay", s.delay), ("jitter", s.jitter)) if x)
                 raise ModelError(
-                    f"the input {law.names[0]!r} is sampled with the period {s.period:.9g} s{late}, and fixed steps of "
-                    f"{course.step:.9g} s do not end there; give a step that divides them, or an integrator that "
-                    "chooses its steps"
+                    f"the input {law.names[0]!r} is sampled with the period {s.period:.9g} s{late}, but fixed steps of "
+                    f"{course.step:.9g} s do not end there; give a step that divides these times, or an integrator "
+                    "with step-size control"
                 )
 
     def _lay_out(self, ticks: Sequence[Vector], slack: float) -> None:
-        """Tables and ticks as native loops read them."""
+        """Fill the tables and ticks that native loops read."""
         count = [len(law.columns) for law in self.laws]
         table = len(self.held.column) + np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
         logs = [(log.times, column) for log in self._logs for column in log.values.T]
         self.tables = joined(self.held, [c for law in self.laws for c in law.columns], logs)
         times = np.concatenate([NONE, *ticks])
         law = np.repeat(np.arange(len(ticks)), [len(t) for t in ticks])
-        # What a tick says is held from the place behind those that were there before.
+        # The value of a tick is stored after the values that the log had before.
         places = [len(log.times) - len(t) + np.arange(len(t)) for log, t in zip(self._logs, ticks, strict=True)]
         order = np.argsort(times, kind="stable")
         functions = [law.function for law in self.laws]
@@ -279,16 +279,16 @@ class Sampler:
 def compile_laws(
     dyn: Dynamics, plan: InputPlan, controls: Mapping[Expr, Expr], unknown: Sequence[str]
 ) -> tuple[SampledLaw, ...]:
-    """The sampled laws of a plan, those that are expressions compiled; arguments as of ``compile_events``.
+    """Return the sampled laws of a plan, expressions compiled; arguments as for ``compile_events``.
 
     Raises:
-        ModelError: an expression belongs to another model, or depends on what is not known in the state.
+        ModelError: an expression belongs to another model, or depends on a quantity that the state does not determine.
     """
     e, made = dyn.equations, []
     for columns, sampled in plan.sampled_laws.items():
         names, function = tuple(plan.names[c] for c in columns), None
         if isinstance(sampled.law, Expr):
-            who = f"the sampled law of the input {names[0]!r}"  # an expression is that of one
+            who = f"the sampled law of the input {names[0]!r}"  # an expression drives one input
             outputs = known_in_state(e, {who: sampled.law}, controls, unknown)
             state = (e.t, *e.q, *e.u)
             function = dyn.compile(Program(who, outputs, state=state, rest=e.inputs, parameters=e.parameters))
@@ -297,13 +297,13 @@ def compile_laws(
 
 
 def nothing_sampled() -> Sampling:
-    """What native loops get where no law is sampled."""
+    """Return the arrays for native loops if no law is sampled."""
     one, none = np.zeros(1, np.int64), np.zeros(0, np.int64)
     return Sampling(none, one, NONE, NONE, NONE, one, NONE, none, none, one.copy(), np.zeros(1))
 
 
 def joined(held: Tables, columns: Sequence[int], logs: Sequence[tuple[Vector, Vector]]) -> Tables:
-    """Tables, and behind them those of some columns with their times and values."""
+    """Append tables of some columns, with their times and values, to the user's tables."""
     lengths = np.concatenate([held.last - held.first, [len(times) for times, _ in logs]]).astype(np.int64)
     last = np.cumsum(lengths)
     return Tables(
@@ -317,11 +317,11 @@ def joined(held: Tables, columns: Sequence[int], logs: Sequence[tuple[Vector, Ve
 
 
 class _PythonLaw:
-    """A law in Python as an address for native loops.
+    """Python law with an address for native loops.
 
     Attributes:
-        kept: what it raised, which cannot pass through a native loop.
-        time: at which it was asked last [s].
+        kept: exceptions of the law, which cannot propagate through a native loop.
+        time: time of the last evaluation [s].
     """
 
     def __init__(self, number: int, sampler: Sampler) -> None:
@@ -333,20 +333,20 @@ class _PythonLaw:
 
     @property
     def address(self) -> int:
-        """Where native loops call; good as long as this object lives."""
+        """Address that native loops call; valid while this object lives."""
         return self._code.address
 
     def forget(self) -> None:
-        """Forget what was raised, and what was said at the last tick."""
+        """Discard the exceptions, and the memory written at the last tick."""
         self.kept.clear()
         self._memory = self._before
 
     def _answer(self) -> None:
-        if self.kept:  # the loop is about to end
+        if self.kept:  # the loop will end
             raise self.kept[0]
         sampler, (nq, n) = self._sampler, self._sampler.state
         state, rest, out = self._code.given
-        x = np.array((ctypes.c_double * (1 + nq + n)).from_address(state))  # copies, which laws may keep or change
+        x = np.array((ctypes.c_double * (1 + nq + n)).from_address(state))  # copies: the law may keep or change them
         self.time, self._before = float(x[0]), self._memory
         answers = np.ctypeslib.as_array((ctypes.c_double * len(self.law.columns)).from_address(out))
         key = int(sampler.mode[KEY])
@@ -365,7 +365,7 @@ class _PythonLaw:
             said, self._memory = self._with_state(t, q, u)
         found = numbers(said, "a sampled law must return numbers")
         if found.shape != shape and not (found.shape == () and shape == (1,)):
-            raise ModelError(f"a sampled law returned shape {found.shape} where {shape} is needed")
+            raise ModelError(f"a sampled law returned shape {found.shape} instead of {shape}")
         if not np.isfinite(found).all():
             raise ModelError(f"it returned {found.tolist()}, which is not finite")
         return found.reshape(shape)
@@ -373,5 +373,5 @@ class _PythonLaw:
     def _with_state(self, t: float, q: Vector, u: Vector) -> tuple[Any, Any]:
         answer = self.law.sampled.law(t, q, u, self._memory)  # type: ignore[operator]
         if not isinstance(answer, tuple) or len(answer) != 2:
-            raise ModelError("a sampled law with a state returns the input and the next state, (input, state)")
+            raise ModelError("a sampled law with a state must return the input and the next state, (input, state)")
         return answer
