@@ -63,5 +63,5 @@ def build(equations: Equations, *, target: Target | None = None) -> Dynamics:
         raise ModelError(f"build takes Equations, which kane.formulate(model) returns, not {shown(equations)}")
     compiler = getattr(LLVM() if target is None else target, "compile", None)
     if not callable(compiler):
-        raise ModelError(f"{shown(target)} cannot compile programs; give a target such as kane.LLVM()")
+        raise ModelError(f"{shown(target)} compiles no programs; give a target such as kane.LLVM()")
     return Dynamics(equations, compiler)

@@ -165,7 +165,7 @@ def _chatters(jump: Jump) -> str:
     return (
         f"it chatters: the accelerations jump where the argument of {_short(jump.node)} changes its sign, and drive it "
         f"back from both sides (at {jump.below:.3g}/s from below, {jump.above:.3g}/s from above); make the jump "
-        "smooth, for instance kane.tanh(x / width) instead of kane.sign(x), or use fixed steps of kane.RK4: dt=..."
+        "smooth, for instance kane.tanh(x / width) in place of kane.sign(x), or use fixed steps of kane.RK4: dt=..."
     )
 
 

@@ -21,7 +21,7 @@ class OneAtATime:
     def __enter__(self) -> None:
         if not self._free.acquire(blocking=False):
             raise ModelError(
-                f"another call is running in this {self._name}, which serves one thread at a time; {self._cure}"
+                f"another call is under way in this {self._name}, which serves one thread at a time; {self._cure}"
             )
 
     def __exit__(

@@ -17,5 +17,5 @@ def told(progress: Any, bar: ProgressBar) -> Callable[[float], None]:
         ModelError: ``progress`` is not a function of one argument.
     """
     if progress is not None and not takes(progress, 1):
-        raise ModelError(f"progress is {shown(progress)}; give a function of one argument, the completed fraction")
+        raise ModelError(f"progress is {shown(progress)}; give a function of the fraction done")
     return bar if progress is None else progress

@@ -60,8 +60,8 @@ def simulate(
             ``Interpolated``, or a pair (times, values), which is interpolated). Or a dict from names to numbers,
             samples, or expressions of the model (controllers, compiled into the equations). Or a Python function of (t,
             q, u), for all inputs or in the dict. The function is called in every stage, so that the run is about a
-            hundred times slower. For a digital controller use ``kane.Sampled``, which is evaluated at ticks and held between
-            them.
+            hundred times slower. For a digital controller use ``kane.Sampled``, which is evaluated at
+            ticks and held between them.
         integrator: by default RK8() with step-size control and a relative tolerance of 1e-9; RK4() if ``dt`` is given.
         dt: step of a fixed-step integrator [s], 1e-3 by default; the last step ends exactly at ``until``.
         times: times from start to until [s] at which states are recorded, in addition to the first and the last; the

@@ -170,7 +170,7 @@ def derivatives_of(dyn: Dynamics, of: Derivable, wrt: Sequence[str]) -> Derivati
     listed = isinstance(given, tuple) and given and all(isinstance(x, Expr) for x in given)
     if not (listed or isinstance(given, str | Expr | Reactions)):
         raise ModelError(
-            f"{shown(of)} has no derivatives; give the name of a program, an expression, a list of expressions, or "
+            f"there are no derivatives of {shown(of)}; give the name of a program, an expression, a list of them, or "
             "reactions"
         )
     if isinstance(given, Reactions) and given.equations is not dyn.equations:
@@ -280,7 +280,7 @@ class Derivatives:
 
     @property
     def places(self) -> tuple[tuple[int, int], ...]:
-        """(output, column) of each entry of ``program``, in its order, over the concatenated columns of all variables."""
+        """(output, column) of each entry of ``program``, in its order, in the concatenated columns of all variables."""
         return () if self._in_numbers else tuple(self._found.entries)
 
     @cached_property

@@ -220,7 +220,7 @@ class ConstrainedFunction(ArrayFunction):
             headers = [row[x].tobytes() for x in self._headers]
             if headers != self._passed:
                 if not self.parts.owns(row):
-                    raise ModelError(f"{self.name}: this stage belongs to another function; call stage() of this one")
+                    raise ModelError(f"{self.name}: this stage was not made for it; give the result of its stage()")
                 self._passed = headers
 
     def _many(self, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray) -> np.ndarray:

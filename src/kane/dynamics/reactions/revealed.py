@@ -218,7 +218,7 @@ class RevealedReactions:
 
     def _recorded(self, run: Recorded, more: tuple[Any, ...]) -> tuple[Any, ...]:
         if any(argument is not None for argument in more):
-            raise ModelError("a trajectory has its own u, inputs, t, parameters and contacts; give it alone")
+            raise ModelError("a trajectory has its own u, inputs, t and parameters; give it alone")
         eqs, inputs = self._dyn.equations, run.inputs
         values = recorded_parameters(run, eqs)
         forces = run.to_xarray()["reaction"].to_numpy() if eqs.candidates else None

@@ -44,7 +44,7 @@ class Span(NamedTuple):
                 given.
         """
         if times is not None and every is not None:
-            raise ModelError("times and every both define the records; give only one of them")
+            raise ModelError("times and every both say when to record; leave one of them out")
         start, until = number(start, "start", "seconds"), number(until, "until", "seconds")
         number(until - start, "the span from start to until", "seconds")
         return cls(start, until, None if every is None else whole(every, "every", 1), record_times(times, start, until))
@@ -121,7 +121,7 @@ def record_times(times: Any, start: float, until: float) -> Vector | None:
         raise ModelError(f"times must be a one-dimensional array of finite numbers; got shape {wanted.shape}")
     forward = 1.0 if until >= start else -1.0
     if not (np.diff(wanted) * forward > 0.0).all():
-        raise ModelError("times must increase from start to until without repeats; sort them")
+        raise ModelError("times must go from start to until without repeats; sort them")
     if wanted.size and ((wanted[0] - start) * forward < 0.0 or (until - wanted[-1]) * forward < 0.0):
         raise ModelError(f"times must lie between start = {shown(start)} s and until = {shown(until)} s")
     first = [] if wanted.size and wanted[0] == start else [float(start)]

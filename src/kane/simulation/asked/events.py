@@ -52,7 +52,7 @@ class Event:
             raise ModelError(f"an event needs an expression of the model, not {shown(self.expression)}")
         if not isinstance(self.direction, int) or self.direction not in (-1, 0, 1):
             raise ModelError(f"the direction of an event is {shown(self.direction)}; give +1, -1 or 0")
-        require(self.terminal, bool, "terminal of an event is True or False")
+        require(self.terminal, bool, "Event: terminal is True or False")
         if self.name is not None:
             require_word(self.name)
 

@@ -81,7 +81,7 @@ class Sampled:
 
         if self.derivative is not None and (isinstance(self.law, Expr) or self.state is not None):
             raise ModelError(
-                "derivative= is for a Python law without state; an expression needs none, and state can be an input "
+                "derivative= is for a law in Python without state; an expression needs none, and state can be an input "
                 "of the model with its own Sampled"
             )
         if self.derivative is not None and not callable(self.derivative):

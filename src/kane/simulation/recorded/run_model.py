@@ -29,7 +29,7 @@ def dynamics_of(run: Any, model: Equations | None = None) -> Dynamics:
             return run._dyn
         if not run._form:
             raise ModelError(
-                "this run was read from a file without its model; simulate it again and save it, or "
+                "this run was read from a file that does not hold its model; simulate it again and save it, or "
                 "give the model: kane.view(run, model=model)"
             )
         try:

@@ -223,7 +223,7 @@ class Trajectory(Replayed):
 
         known = self._dyn if dyn is None else dyn
         if known is None:
-            raise ModelError("a trajectory from a file does not contain its equations; use run.audit(dyn)")
+            raise ModelError("a trajectory from a file does not hold its equations; use run.audit(dyn)")
         return audit(self, known)
 
     def save(self, path: str | PathLike[str]) -> None:
