@@ -79,7 +79,7 @@ def test_what_a_result_depends_on_is_missed_by_name(rail, call, message):
 
 def test_reactions_miss_inputs_and_time_by_name(track):
     for arguments, missing in (((), "pull, F, t"), (([1.0, 2.0],), "t")):
-        with pytest.raises(kane.ModelError, match=f"the reactions depend on {missing}: call"):
+        with pytest.raises(kane.ModelError, match=f"the reactions depend on {missing}: give"):
             track([0.1], [0.2], *arguments)
     with pytest.raises(kane.ModelError, match="reactions take a trajectory, or q and u"):
         track([0.1])

@@ -281,7 +281,7 @@ def test_what_cannot_be_sampled_is_refused(cart, make, said):
 
 RUNS = {
     "steps that do not divide the period": ({"dt": 0.03}, {}, "fixed steps of 0.03 s do not end there"),
-    "steps that do not divide the delay": ({"dt": 0.01}, {"delay": 0.005}, "delay 0.005 s, and fixed steps"),
+    "steps that do not divide the delay": ({"dt": 0.01}, {"delay": 0.005}, "delay 0.005 s, but fixed steps"),
     "jitter with fixed steps": ({"dt": 0.01}, {"jitter": 0.01}, "jitter 0.01 s, but fixed steps"),
     "backwards": ({"until": -1.0}, {}, "sampled laws need until after start"),
 }

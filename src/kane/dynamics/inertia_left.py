@@ -30,7 +30,7 @@ def require_inertia(dyn: Dynamics, values: NDArray[np.float64]) -> None:
         if _rank(dyn, row) < _rank(dyn, dyn.parameters):
             zero = [f"{leaf.name} = 0" for leaf, x in zip(e.parameters, row, strict=True) if x == 0.0]
             raise ModelError(
-                f"with {', '.join(zero)} some motion of {e.name!r} has neither mass nor inertia, so that its "
+                f"some motion of {e.name!r} has neither mass nor inertia with {', '.join(zero)}, so that its "
                 "accelerations do not exist; give these parameters values above zero"
             )
 

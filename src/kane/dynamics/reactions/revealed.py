@@ -254,7 +254,7 @@ class RevealedReactions:
         missing = [leaf.name for leaf in leaves if leaf in read]
         if missing:
             raise ModelError(
-                f"the reactions depend on {', '.join(missing)}: call reactions(run), which takes all values from a "
+                f"the reactions depend on {', '.join(missing)}: give reactions(run), which takes all values from a "
                 "trajectory, or reactions(q, u, inputs, t)"
             )
 

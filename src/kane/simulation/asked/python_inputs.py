@@ -71,7 +71,7 @@ class PythonInputs:
         array = numbers(value, "an input function must return numbers")
         if array.shape != shape:
             raise ModelError(
-                f"an input function returned shape {array.shape} instead of {shape}; the inputs are "
+                f"an input function returned shape {array.shape} where {shape} is needed; the inputs are "
                 f"{', '.join(self._names)}"
             )
         return array

@@ -365,7 +365,7 @@ class _PythonLaw:
             said, self._memory = self._with_state(t, q, u)
         found = numbers(said, "a sampled law must return numbers")
         if found.shape != shape and not (found.shape == () and shape == (1,)):
-            raise ModelError(f"a sampled law returned shape {found.shape} instead of {shape}")
+            raise ModelError(f"a sampled law returned shape {found.shape} where {shape} is needed")
         if not np.isfinite(found).all():
             raise ModelError(f"it returned {found.tolist()}, which is not finite")
         return found.reshape(shape)

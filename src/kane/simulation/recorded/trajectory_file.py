@@ -53,7 +53,7 @@ def save(dataset: xarray.Dataset, path: str | PathLike[str], *, form: str = "") 
     target = given_path(path, "the file of a trajectory")
     if target.suffix.lower() not in ENDINGS:
         raise FileError(
-            f"{str(path)!r} has no suffix of a trajectory file, which is NetCDF: use one of "
+            f"{str(path)!r} has no suffix of a trajectory file, which is NetCDF: end it with "
             f"{', '.join(ENDINGS)}; for other files use run.to_xarray(), an xarray.Dataset"
         )
     if form:
