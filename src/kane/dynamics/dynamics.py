@@ -250,8 +250,7 @@ class Dynamics(Displayed):
     def conditioning(self, q: Any, t: Any = None) -> np.ndarray:
         """Return the smallest pivot of the dependent columns of A, relative to the largest of all selections, (...).
 
-        Near zero the speed selection is singular. If the selection is free, and so the best one, the mechanism is
-        singular.
+        Near zero the speed selection is singular. If each state uses its best selection, the mechanism is singular.
         """
         return self._embedded(q, t).conditioning
 

@@ -13,7 +13,7 @@ from kane.native.arrays import DONE, EVALUATIONS, REJECTED, TIME, Course
 # check also follows after COSTLY evaluations, if steps need many of them.
 FIRST, WINDOW, COSTLY = 2_000, 15_000, 300_000
 # Steps that the rest of a run needs at the current progress. Above SLOW the run is tested for chattering. Above
-# HOPELESS it counts as stalled if steps have shrunk to COLLAPSED of their best length, above ENDLESS in any case.
+# HOPELESS it counts as stalled if steps have shrunk to COLLAPSED times their best length, above ENDLESS in any case.
 SLOW, HOPELESS, ENDLESS = 1e6, 1e8, 1e11
 COLLAPSED = 1e-6
 # Number of consecutive full windows that must be stalled.

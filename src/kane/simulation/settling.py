@@ -21,7 +21,7 @@ from kane.simulation.mode_table import stage_in_force
 TOLERANCE = 1e-6
 # A projection that moves a state by more than this many tolerances has lost digits; otherwise it stays below 300.
 FAR = 1e3
-# Reported loss at one nearly singular state, in tolerances. It is below FAR because losses at several states add up.
+# Loss at one nearly singular state that is reported, in tolerances; below FAR because several such losses add up.
 LOST = 1e2
 # Residuals above this, for states of the order of one, mean that projection did not converge.
 UNSETTLED = 1e-8

@@ -2,8 +2,7 @@
 
 An integrator with step-size control samples an expression only where it evaluates it. If a pulse starts and ends
 between two evaluations, neither the error estimate nor guards and events see the pulse. Between two inflections an
-expression is convex or concave. Steps that end at each inflection, kink and jump therefore miss no pulse, however
-short.
+expression is convex or concave. Steps that end at each inflection, kink and jump therefore miss no pulse.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ SAME = 1e-9
 STRAIGHT = 1e-6
 # An expression is given up if it may bend in more intervals of one length than this.
 MOST = 2**17
-# Relative position of a division: off the middle, so that bends at round times do not fall between two parts.
+# Relative position of a division: off the middle, so that bends at round times do not fall on a boundary.
 DIVIDED = 0.4871
 # Iterations of the Illinois method, which converges with order 1.44.
 ILLINOIS = 14

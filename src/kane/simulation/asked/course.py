@@ -53,9 +53,9 @@ class Span(NamedTuple):
 def fixed_course(
     start: float, until: float, dt: float, every: int | None, times: Vector | None, *, stops: Stops | None = None
 ) -> Course:
-    """Return a course from start to until with steps of dt; the last one may be shorter.
+    """Return a course from start to until with steps of dt.
 
-    It also has the times within steps at which time-dependent expressions bend.
+    The last step may be shorter, and so may steps that contain bends of expressions of time (``Stops.within_steps``).
 
     Raises:
         ModelError: dt is not positive or too small.

@@ -39,6 +39,5 @@ class Integrator(ABC):
 
         Returns:
             NOT_FINITE if the next step does not end in a finite state, STUCK if it would be shorter than the rounding
-                of
-            times; x is then the last state that was reached.
+            of times. x is then the last state that was reached.
         """

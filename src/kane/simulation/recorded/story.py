@@ -160,8 +160,7 @@ def table(events: Sequence[Occurrence], length: float, push: float, speed: float
     """Return the events as a text table, one event per line.
 
     Impulses below NOTHING times the largest impulse print as blank, energies below NOTHING times the largest energy as
-    zero. The largest impulse is at least ``length * push``, and the largest energy at least that impulse times
-    ``speed``.
+    zero. The largest impulse is at least ``length * push``, and the largest energy that times ``speed``.
 
     Args:
         events: events of a run.

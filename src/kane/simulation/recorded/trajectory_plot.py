@@ -113,7 +113,7 @@ def _draw_bands(ax: Axes, bands: Mapping[str, Sequence[ActiveBand]]) -> None:
             ax.broken_barh([(begin, end - begin)], (row - 0.35, 0.7), facecolor="tab:gray", **style)
     ax.set_yticks(range(len(bands)), list(bands))
     ax.set_ylim(len(bands) - 0.5, -0.5)
-    ax.set_ylabel("in force")
+    ax.set_ylabel("when active")
 
 
 def _columns(panel: Panel) -> int:
