@@ -36,11 +36,11 @@ def compile_modes(dyn: Dynamics, modes: Sequence[str] | None = None, *, near: An
 
     With intermittent constraints, a mode says which constraints are active and how: "left held, right sliding". For
     each mode udot, the forces in its guards, and the projection onto its rows are derived symbolically. These
-    programs read the slip direction, so that it is not a mode of its own. The end of a mode and the next mode are always
+    programs read the slip direction, so that it is not a mode of its own. The end of a mode and the next mode are
     found numerically. Modes that leave no freedom, or whose rows are redundant in every state, are not compiled.
 
     A run continues numerically in all other modes, and where the compiled expressions would lose digits (small
-    divisors; forces on bodies that are much lighter than the rest). ``print(run)`` names modes without code.
+    divisors; forces on bodies that are much lighter than the rest). ``print(run)`` names the uncompiled modes.
 
     Results equal those of ``dyn`` up to rounding, several times as fast. Single calls, such as ``fast.forward``,
     still select speeds numerically at each state.

@@ -18,7 +18,7 @@ from kane.native.contacts.quick import LEAST_BEGUN
 from kane.simulation.integrators.integrator import Integrator
 
 # This speed in absolute tolerances. There the direction errs by a few thousandths, and friction by the square of that.
-# With 100 instead, slip that begins with zero acceleration errs by 80 tolerances after 0.1 s; with 10 it stays.
+# With 100 instead, slip that begins with zero acceleration errs by 80 tolerances after 0.1 s; with 10 it never begins.
 DIRECTED = 300.0
 
 
