@@ -259,5 +259,5 @@ def test_what_is_no_sum_of_reactions_is_refused(terms, message):
 
 
 def test_reactions_of_other_equations_are_refused(bar):
-    with pytest.raises(kane.ModelError, match="revealed from other equations"):
+    with pytest.raises(kane.ModelError, match="belong to other equations"):
         kane.RevealedReactions(kane.build(kane.formulate(four_bar())), bar[1])

@@ -157,7 +157,7 @@ def test_derivatives_of_laws_that_are_none_are_refused(derivative, message):
     run = kane.simulate(dyn, until=0.3, inputs=laws)
     with pytest.raises(ModelError, match=message):
         kane.sensitivities(run, wrt=["gain"], inputs=laws)
-    with pytest.raises(ModelError, match="derivative= is that of a law in Python without a state"):
+    with pytest.raises(ModelError, match="derivative= is for a law in Python without state"):
         kane.Sampled(dyn.equations.q[0], period=0.1, derivative=slopes)
     with pytest.raises(ModelError, match="give a function of"):
         kane.Sampled(lambda t, q, u: 0.0, period=0.1, derivative=1.0)

@@ -97,7 +97,7 @@ def test_what_a_floor_takes_is_no_drift_and_what_flies_keeps_what_it_has():
     # P_z, H_x and H_y are nothing of a plane motion in z = 0. RK8 follows a parabola to rounding.
     assert names(run) == ["energy", "P_x", "P_z", "H_x", "H_y"]
     assert max(c.relative for c in run.audit()) < 1e-12
-    assert "while no contact, stop, stick, latch or switch is in force, kept to at least" in str(run.audit())
+    assert "while no contact, stop, stick, latch or switch is active, kept to at least" in str(run.audit())
     assert str(copy.deepcopy(run.audit())) == str(run.audit())
 
 

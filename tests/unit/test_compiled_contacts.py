@@ -212,7 +212,7 @@ def test_modes_that_are_not_compiled_run_in_numbers_and_are_told():
     some = kane.compile_modes(dyn, ["free"])
     own = kane.simulate(some, **how)
     told = str(own).splitlines()[1]
-    assert told.startswith("modes that are not compiled, embedded in numbers: ")
+    assert told.startswith("modes that are not compiled, embedded numerically: ")
     assert set(told.split(": ", 1)[1].split("; ")) == {*own.modes} - {"free"}
     assert "not compiled" not in str(run)
     assert [e.cause for e in own.events[:5]] == [e.cause for e in run.events[:5]]
@@ -297,7 +297,7 @@ def test_the_direction_of_slip_in_space_is_not_a_mode_of_its_own():
 def test_what_is_no_mode_is_refused_with_those_that_are(words):
     """Something twice, what has no friction and slides, a stop without saying which end: none of these is a mode."""
     dyn = kane.build(kane.formulate(crate()))
-    with pytest.raises(ModelError, match="is no mode of 'crate': write 'free', or what is in force") as told:
+    with pytest.raises(ModelError, match="is no mode of 'crate': write 'free', or the active constraints") as told:
         kane.compile_modes(dyn, [words])
     known = "'left held' or 'left sliding', 'right held' or 'right sliding', 'end: lower held', 'end: upper held', "
     assert str(told.value).endswith(known + "'bearing held' or 'bearing sliding', 'lock held'")
@@ -306,7 +306,9 @@ def test_what_is_no_mode_is_refused_with_those_that_are(words):
 def test_a_state_near_which_says_nothing_where_constraints_come_and_go():
     """It says which rows of closed loops are left out; here none is."""
     dyn = kane.build(kane.formulate(crate()))
-    with pytest.raises(ModelError, match="near= says which constraint equations of a closed loop are left out"):
+    with pytest.raises(
+        ModelError, match="near= selects which redundant constraint equations of a closed loop are omitted"
+    ):
         kane.compile_modes(dyn, ["free"], near=dyn.equations.neutral)
 
 
@@ -314,7 +316,7 @@ def test_modes_in_which_nothing_is_free_are_left_to_numbers():
     """A crate on both corners: four rows for three speeds."""
     dyn = kane.build(kane.formulate(crate()))
     both = "left held, right held, bearing held"
-    with pytest.raises(ModelError, match="leave nothing free, or repeat each other"):
+    with pytest.raises(ModelError, match="leave no freedom or are redundant"):
         kane.compile_modes(dyn, [both])
     fast = kane.compile_modes(dyn, ["free", both])
     assert contact_functions(fast).parts.modes.statuses == ((0,) * 6,)
@@ -374,7 +376,7 @@ def test_a_mode_that_cannot_be_compiled_is_told_and_the_run_goes_on_in_numbers(m
         raise MemoryError("no room")
 
     monkeypatch.setattr("kane.dynamics.contacts.contact_functions.CompiledMode.of", broken)
-    with pytest.warns(UserWarning, match="held' of 'block' could not be compiled, .* in numbers: .* no room"):
+    with pytest.warns(UserWarning, match="held' of 'block' could not be compiled .* numerically: .* no room"):
         own = stepped(fast, how, lambda: fast.derived("met modes", lambda: None).wait())
     assert np.array_equal(own.q, stepped(dyn, how).q)
 
@@ -398,5 +400,5 @@ def test_all_modes_are_compiled_where_these_are_few():
     m = crate()
     floor = kane.Plane(m.ground.point(), m.ground.y)
     m.contact(m.bodies[1].point((0.3, 0, 0)), floor, friction=FRICTION, name="tip")
-    with pytest.raises(ModelError, match=r"has 432 modes, and no more than 100 are compiled ahead; give .*run\.modes"):
+    with pytest.raises(ModelError, match=r"has 432 modes, and at most 100 are compiled in advance; give .*run\.modes"):
         kane.compile_modes(kane.build(kane.formulate(m)), "all")

@@ -744,7 +744,7 @@ def test_shapes_are_checked_as_of_any_compiled_function():
         dyn.forward(np.zeros(4), np.zeros(3))
     with pytest.raises(kane.ModelError, match=r"forward: stage must have shape"):
         dyn.function("forward")(GUESS, [0.0], np.zeros(3))
-    with pytest.raises(kane.ModelError, match="not for a batch"):
+    with pytest.raises(kane.ModelError, match="but q is a batch"):
         dyn.independent(np.zeros((5, 3)))
     with pytest.raises(kane.ModelError, match="no program"):
         dyn.function("nothing")

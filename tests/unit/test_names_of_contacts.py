@@ -48,7 +48,7 @@ def test_pages_and_pictures_draw_all_parts_of_what_is_named(stopped, tmp_path):
     assert run.save_html(tmp_path / "run.html", arrows=["end"]).stat().st_size > 0
     states = StatesOfArrows(run.q, run.u, run.inputs, run.time, {}, run.reactions)
     assert [found.name for found in acting(dyn, "end", states)] == ["end: lower", "end: upper"]
-    with pytest.raises(kane.ModelError, match="'end: lower' is known along a run only"):
+    with pytest.raises(kane.ModelError, match="'end: lower' is known only along a run"):
         kane.draw3d(dyn, q={"x": 0.1}, arrows=["end"])
 
 
@@ -82,7 +82,7 @@ def test_arrows_of_a_contact_with_friction_are_weight_and_friction(joint, up, st
     assert run.reactions["table"][5] == pytest.approx([weight, *[0.0] * (rows - 2), -0.5 * weight], abs=1e-9)
     assert found.force[5] == pytest.approx(weight * (np.array(up) - [0.5, 0, 0]), abs=1e-9)
     assert run.save_html(tmp_path / "run.html", arrows=["table"]).stat().st_size > 0
-    with pytest.raises(kane.ModelError, match="'table' is known along a run only"):
+    with pytest.raises(kane.ModelError, match="'table' is known only along a run"):
         kane.draw3d(dyn, q=run.q[5], arrows=["table"])
 
 

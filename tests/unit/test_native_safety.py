@@ -34,7 +34,7 @@ def test_a_stage_that_was_made_up_is_refused(bar, start, name):
         made_up.append(spoilt)
     for stage in made_up:
         for given in (stage, np.stack([true, stage])):
-            with pytest.raises(kane.ModelError, match="this stage was not made for it; give what stage"):
+            with pytest.raises(kane.ModelError, match="this stage was not made for it; give the result of its stage"):
                 function(state, inputs, given)
     other = kane.build(kane.formulate(kane.library.four_bar()))
     foreign = (other.settle if name == "settle" else other.function(name)).stage(bar.parameters)

@@ -301,7 +301,7 @@ def test_what_a_page_cannot_show_is_refused_before_anything_is_written(tmp_path)
         ({"sliders": "T"}, "sliders"),
         ({"sliders": {"g": (2, 1)}}, "range of the slider"),
         ({"sliders": {"g": 3}}, "range of the slider"),
-        ({"plots": ["nowhere"]}, "no course"),
+        ({"plots": ["nowhere"]}, "no quantity"),
         ({"plots": np.zeros((2, 5))}, "one of the names in plots"),
         ({"traces": [3]}, "cannot be traced"),
         ({"arrows": ["nowhere"]}, "no joint, constraint, contact or load 'nowhere'"),
@@ -313,7 +313,7 @@ def test_what_a_page_cannot_show_is_refused_before_anything_is_written(tmp_path)
     model = kane.library.n_link_pendulum(1)
     model.stop(model.connections[-1], lower=-1.0, upper=1.0)
     with pytest.raises(
-        kane.ModelError, match="come and go, which a page does not simulate; show a run with its events"
+        kane.ModelError, match="intermittent constraints, which a live page does not simulate; show a run instead"
     ):
         kane.build(kane.formulate(model)).save_html(tmp_path / "x.html")
     with pytest.raises(kane.FileError):

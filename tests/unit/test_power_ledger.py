@@ -79,7 +79,7 @@ def test_what_prescribes_motion_is_the_imbalance():
 
 def test_a_run_of_another_model_is_refused():
     run = kane.simulate(kane.build(kane.formulate(driven_arm())), until=0.01)
-    with pytest.raises(kane.ModelError, match=r"\['q1', 'q2'\], 'slider' has \['x'\]; give a run of it"):
+    with pytest.raises(kane.ModelError, match=r"\['q1', 'q2'\], 'slider' has \['x'\]; give a run of this model"):
         kane.power_ledger(slider()).along(run)
 
 

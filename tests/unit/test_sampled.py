@@ -282,9 +282,9 @@ def test_what_cannot_be_sampled_is_refused(cart, make, said):
 
 RUNS = {
     "steps that do not divide the period": ({"dt": 0.03}, {}, "fixed steps of 0.03 s do not end there"),
-    "steps that do not divide the delay": ({"dt": 0.01}, {"delay": 0.005}, "delay 0.005 s, and fixed steps"),
-    "jitter with fixed steps": ({"dt": 0.01}, {"jitter": 0.01}, "jitter 0.01 s, and fixed steps"),
-    "backwards": ({"until": -1.0}, {}, "samples are taken forwards only"),
+    "steps that do not divide the delay": ({"dt": 0.01}, {"delay": 0.005}, "delay 0.005 s, but fixed steps"),
+    "jitter with fixed steps": ({"dt": 0.01}, {"jitter": 0.01}, "jitter 0.01 s, but fixed steps"),
+    "backwards": ({"until": -1.0}, {}, "sampled laws need until after start"),
 }
 
 
@@ -318,7 +318,7 @@ def test_a_law_of_several_inputs_that_fails_is_named_after_all_of_them():
 
 
 def test_a_law_with_a_state_returns_the_next_one(cart):
-    with pytest.raises(SimulationError, match="returns the input and the next state"):
+    with pytest.raises(SimulationError, match="must return the input and the next state"):
         kane.simulate(cart[3], until=1.0, inputs={"f": Sampled(lambda t, q, u, s: 0.0, period=T, state=0)})
 
 
@@ -395,5 +395,5 @@ def test_a_run_plans_its_ticks_as_they_come(cart, monkeypatch):
 
 
 def test_more_ticks_than_the_memory_holds_are_refused_at_the_start(cart):
-    with pytest.raises(ModelError, match="more ticks than fit in memory; enlarge the periods"):
+    with pytest.raises(ModelError, match="ticks of sampled laws do not fit in memory; enlarge the periods"):
         kane.simulate(cart[3], until=1e9, q=[1.0], inputs={"f": Sampled(FORMS["an expression"](cart[0]), period=1e-6)})

@@ -69,9 +69,9 @@ def test_the_last_held_sample_holds_for_good(cart):
 @pytest.mark.parametrize("times", [(0.0, 2.0), (2.0, 0.0)], ids=["forwards", "backwards"])
 def test_samples_that_do_not_cover_the_run_are_an_error(cart, samples, times):
     start, until = times
-    with pytest.raises(kane.ModelError, match=r"samples of the input 'f1' lie between .*; add samples .*kane\.Held"):
+    with pytest.raises(kane.ModelError, match=r"samples of the input 'f1' cover .*; add samples .*kane\.Held"):
         run(cart, {"f1": samples}, start=start, until=until)
-    with pytest.raises(kane.ModelError, match="samples of the input 'f1' lie between"):
+    with pytest.raises(kane.ModelError, match="samples of the input 'f1' cover"):
         kane.simulate(cart[0], start=start, until=until, inputs={"f1": samples})
 
 

@@ -238,8 +238,8 @@ def test_ctrl_c_returns_what_was_computed(dyn):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "nothing says how many trajectories"),
-        ({"q": [0.1]}, "nothing says how many trajectories"),
+        ({}, "the number of trajectories is unknown"),
+        ({"q": [0.1]}, "the number of trajectories is unknown"),
         ({"q": np.zeros((3, 2))}, r"the coordinates have shape \(3, 2\)"),
         ({"q": np.zeros((3, 1)), "u": np.zeros((4, 1))}, "3 of q, 4 of u"),
         ({"q": {"q1": np.zeros((3, 1))}}, "one number a trajectory"),
@@ -248,8 +248,8 @@ def test_ctrl_c_returns_what_was_computed(dyn):
         ({"parameters": {"L": np.ones(3), "m": np.ones(4)}}, "3 of 'L', 4 of 'm'"),
         ({"q": np.zeros((3, 1)), "inputs": lambda t, q, u: [0.0]}, "numbers or expressions"),
         ({"q": np.zeros((3, 1)), "inputs": {"tau": ([0.0, 1.0], [0.0, 1.0])}}, "kane.spline"),
-        ({"q": np.zeros((3, 1)), "inputs": {"tau": kane.Sampled(lambda t, q, u: 0.0, 0.1)}}, "kane.simulate takes all"),
-        ({"q": np.zeros((3, 1)), "integrator": kane.RK4()}, "must choose its steps"),
+        ({"q": np.zeros((3, 1)), "inputs": {"tau": kane.Sampled(lambda t, q, u: 0.0, 0.1)}}, "or use kane.simulate"),
+        ({"q": np.zeros((3, 1)), "integrator": kane.RK4()}, "needs an integrator with step-size control"),
         ({"q": np.zeros((3, 1)), "times": [2.0]}, "between start"),
         ({"q": np.zeros((3, 1)), "until": np.inf}, "until is inf"),
     ],

@@ -147,7 +147,7 @@ def test_without_ffmpeg_the_error_says_what_to_do(run, tmp_path, monkeypatch):
 def test_what_is_no_film_is_refused_before_anything_is_drawn(run, tmp_path):
     for path, given, words in [
         ("x.avi", {}, "is no video"),
-        ("x.gif", {"fps": 60}, "50 pictures a second"),
+        ("x.gif", {"fps": 60}, "50 frames per second"),
         ("x.gif", {"fps": 0}, "fps"),
         ("x.gif", {"speed": -1}, "speed"),
         ("x.gif", {"size": (101, 100)}, "even numbers"),

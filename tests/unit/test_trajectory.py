@@ -133,7 +133,7 @@ def test_anything_that_reads_hdf5_reads_it(run, tmp_path):
         (lambda d: d.drop_vars("time"), "variable 'time' is missing"),
         (lambda d: d.assign(q=d.q.T), r"'q' has the dimensions \('coordinate', 'time'\)"),
         (lambda d: d.assign(q=d.q.astype("f4")), "'q' holds float32"),
-        (lambda d: d.assign_coords(speed=[1, 2]), "'speed' does not hold words"),
+        (lambda d: d.assign_coords(speed=[1, 2]), "'speed' does not hold text"),
         (lambda d: d.isel(time=slice(0, 0)), "it has no times"),
     ],
 )

@@ -95,7 +95,7 @@ def test_what_is_zero_but_for_rounding_is_left_out_and_said_to_be():
     figure = found.plot()
     assert titles(figure)[:2] == [["q0"], ["u0"]]
     words = figure.get_supxlabel()
-    assert words.startswith("left out, zero but for rounding")
+    assert words.startswith("omitted because zero up to rounding")
     assert re.findall(r"[qu]\d", words) == ["q1", "q2", "u1", "u2"]
     asked = found.plot(["q1"])
     assert titles(asked) == [["q1"]]

@@ -1,1 +1,1 @@
-"""Equations to native dynamics."""
+"""Compiled (native) functions of the equations of motion."""

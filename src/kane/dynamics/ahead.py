@@ -1,4 +1,4 @@
-"""Which modes are compiled ahead, in words that users read and write."""
+"""Modes that are compiled in advance, and the names of modes that users read and write."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from kane.formulation.settling import SettledChoice
 from kane.model.speed_choice import Near
 
 DEPENDENT = " dependent"
-# What a constraint that comes and goes may be, by its number, and a mode in which none is in force.
+# Status of an intermittent constraint, by number, and the name of a mode without active constraints.
 STATUSES, FREE = ("open", "held", "sliding"), "free"
 
 
 class AheadOfTime(NamedTuple):
-    """The modes that have equations of their own.
+    """Modes that have their own compiled equations.
 
     Attributes:
-        dependent: names of the dependent speeds of each, in the order of u.
-        near: a state that satisfies the constraints; needed where some rows imply others.
-        statuses: of constraints that come and go, by their numbers in STATUSES.
-        candidates: their names.
-        met: whether modes that runs meet are compiled besides, while they go on.
+        dependent: names of the dependent speeds of each mode, in the order of u.
+        near: a state that satisfies the constraints; needed if some rows are redundant.
+        statuses: statuses of the intermittent constraints in each mode, as indices into STATUSES.
+        candidates: names of the intermittent constraints.
+        met: whether modes that runs encounter are compiled too, in the background.
     """
 
     dependent: tuple[tuple[str, ...], ...] = ()
@@ -33,12 +33,12 @@ class AheadOfTime(NamedTuple):
     met: bool = False
 
     def chosen(self, equations: Equations) -> list[SettledChoice]:
-        """The modes of equations."""
+        """Return the speed selections of the modes of closed loops."""
         return [SettledChoice(equations, names, self.near) for names in self.dependent]
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The modes as ``Trajectory.modes`` has them."""
+        """Names of the modes, as in ``Trajectory.modes``."""
         coming_and_going = (statuses_in_words(each, self.candidates) for each in self.statuses)
         return (*(in_words(names) for names in self.dependent), *coming_and_going)
 
@@ -47,18 +47,18 @@ IN_NUMBERS = AheadOfTime()
 
 
 def in_words(dependent: Sequence[str]) -> str:
-    """A mode of closed loops: which speeds are dependent."""
+    """Return the name of a mode of closed loops: its dependent speeds."""
     return ", ".join(dependent) + DEPENDENT
 
 
 def statuses_in_words(statuses: Sequence[int], names: Sequence[str]) -> str:
-    """A mode of constraints that come and go: those in force, or that there are none."""
+    """Return the name of a mode of intermittent constraints: the active ones, or "free"."""
     active = [f"{name} {STATUSES[status]}" for name, status in zip(names, statuses, strict=True) if status]
     return ", ".join(active) or FREE
 
 
 def statuses_of(mode: str, names: Sequence[str]) -> tuple[int, ...] | None:
-    """The statuses that a mode in words means; None where it names something else, or one twice."""
+    """Parse the name of a mode to statuses; None if it contains an unknown name, or a name twice."""
     words = [] if mode == FREE else [re.fullmatch(r"(.+) (held|sliding)", x) for x in _parts(mode)]
     found = dict.fromkeys(names, 0)
     for word in words:
@@ -69,5 +69,5 @@ def statuses_of(mode: str, names: Sequence[str]) -> tuple[int, ...] | None:
 
 
 def _parts(mode: str) -> list[str]:
-    """Of a mode in words what it says of each; names may have commas."""
+    """Split the name of a mode into one part per constraint; constraint names may contain commas."""
     return re.findall(r"\s*(.+?(?: held| sliding|$))(?:,|$)", mode)

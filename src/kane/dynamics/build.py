@@ -1,4 +1,4 @@
-"""Equations to Dynamics."""
+"""``kane.build``: compile equations to Dynamics."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from kane.formulation.equations import Equations
 
 
 class Target(Protocol):
-    """What turns a program into something callable."""
+    """Compiler for programs; anything with this ``compile`` method."""
 
     def compile(self, program: Any) -> Any:
-        """An ``ArrayFunction`` of a ``Program``, or of a ``Composed`` one."""
+        """Return an ``ArrayFunction`` for a ``Program`` or a ``Composed`` program."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LLVM:
-    """Native code in this process.
+    """Native code in this process, compiled by LLVM.
 
     Attributes:
-        cache: whether code is kept on disk for the next process. The environment decides where: KANE_CACHE_DIR names a
-            folder other than the user's cache folder, KANE_CACHE=off switches the cache off.
-        lanes: whether batches are computed several states side by side in the registers; once it pays unless given.
-            The results are the same to the last bit.
-        threads: how many may work on one batch; as many as there are processors unless given.
+        cache: whether code is kept on disk for later processes. KANE_CACHE_DIR names a folder other than the user's
+            cache folder; KANE_CACHE=off switches the cache off.
+        lanes: whether batches compute several states in SIMD lanes; unless given, lanes are used once they pay off.
+            Results are identical to the last bit.
+        threads: number of threads per batch; one per processor unless given.
     """
 
     cache: bool = True
@@ -39,10 +39,10 @@ class LLVM:
     threads: int | None = None
 
     def compile(self, program: Program | Composed) -> CompiledFunction | ComposedFunction:
-        """Native code for a program.
+        """Compile a program to native code.
 
         Raises:
-            CompileError: LLVM cannot make code for this machine.
+            CompileError: LLVM cannot generate code for this machine.
         """
         if isinstance(program, Composed):
             return ComposedFunction(program, cached=self.cache, lanes=self.lanes, threads=self.threads)
@@ -50,14 +50,14 @@ class LLVM:
 
 
 def build(equations: Equations, *, target: Target | None = None) -> Dynamics:
-    """Equations as native code; each quantity is compiled when it is first asked for.
+    """Compile equations to native code; each quantity is compiled when it is first needed.
 
     Args:
-        equations: from ``formulate``.
-        target: what makes code of them; ``LLVM()`` unless given.
+        equations: returned by ``formulate``.
+        target: compiler of the programs; ``LLVM()`` unless given.
 
     Raises:
-        ModelError: ``equations`` is not what ``formulate`` returns.
+        ModelError: ``equations`` did not come from ``formulate``, or ``target`` has no method ``compile``.
     """
     if not isinstance(equations, Equations):
         raise ModelError(f"build takes Equations, which kane.formulate(model) returns, not {shown(equations)}")

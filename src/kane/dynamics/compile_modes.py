@@ -1,4 +1,4 @@
-"""compile_modes: Dynamics whose modes have equations of their own."""
+"""``kane.compile_modes``: Dynamics with separately compiled equations for individual modes."""
 
 from __future__ import annotations
 
@@ -22,53 +22,52 @@ from kane.model.speed_choice import Near
 from kane.native.contacts.header import HELD, OPEN, SLIDING
 from kane.native.header import KEPT
 
-# All modes, in a word, and how many these may be.
+# Argument value that requests all modes, and the largest number of modes that it may mean.
 ALL, MOST = "all", 100
 
 
 def compile_modes(dyn: Dynamics, modes: Sequence[str] | None = None, *, near: Any = None) -> Dynamics:
-    """The same system, with compiled equations of their own for modes that are known ahead.
+    """Return the same system with separately compiled equations for given modes.
 
-    A closed loop has no choice of dependent speeds that is good everywhere: it is made at each state, in numbers. A
-    mode is one such choice. For each mode given here u_d = D u_i + e, M~ and udot are derived as expressions, and what
-    puts a state onto the constraints likewise. Runs call these as long as the numeric embedding would keep the choice,
-    and leave it where that would.
+    In a closed loop no speed selection is good everywhere, so that dependent speeds are selected numerically at each
+    state. A mode of a closed loop is one speed selection. For each given mode, u_d = D u_i + e, M~, udot and the
+    projection onto the constraints are derived symbolically. Runs use these programs as long as the numerical
+    embedding would keep the selection.
 
-    Where constraints come and go, a mode says which are in force, and how: "left held, right sliding". For each mode
-    udot, the forces that its guards watch, and what puts a state onto its rows are derived as expressions; the
-    direction of slip is read by them, and is no mode of its own. When a mode ends, and what follows it, is found in
-    numbers, as ever. Modes whose rows leave nothing free, or repeat each other in every state, are left to numbers.
+    With intermittent constraints, a mode says which constraints are active and how: "left held, right sliding". For
+    each mode udot, the forces in its guards, and the projection onto its rows are derived symbolically. These
+    programs read the slip direction, so that it is not a mode of its own. The end of a mode and the next mode are
+    found numerically. Modes that leave no freedom, or whose rows are redundant in every state, are not compiled.
 
-    In other modes, and where the expressions would lose digits (a divisor that is small; forces on what is very light
-    beside the rest), a run goes on in numbers; ``print(run)`` names modes that were met and are not compiled.
+    A run continues numerically in all other modes, and where the compiled expressions would lose digits (small
+    divisors; forces on bodies that are much lighter than the rest). ``print(run)`` names the uncompiled modes.
 
-    Results are those of ``dyn`` but for rounding, several times as fast. Calls that stand alone, such as
-    ``fast.forward``, choose at each state, in numbers, as before.
+    Results equal those of ``dyn`` up to rounding, several times as fast. Single calls, such as ``fast.forward``,
+    still select speeds numerically at each state.
 
     Args:
-        dyn: what ``kane.build`` returned.
-        modes: as ``run.modes`` has them, "u2, u3 dependent" or "left held, right sliding": those that a run of ``dyn``
-            has met, or others. "all" is all that there are, where these are no more than 100; and None, as it is
-            unless given, has a thread compile those that runs meet, while they go on in numbers: a run takes up what is
-            there every 50 ms, and the next run, or the next step of a ``Stepper``, begins with it. When that is, and so
-            the last digits of results, then depends on the clock. ``simulate_many`` takes what is there when it begins,
-            and where that is none has what it met compiled when it is done (of choices, what it met at ``times``).
-        near: a state that satisfies the constraints, as ``kane.formulate`` takes it; needed where some constraint
-            equations imply the others, of which it says which are left out. Nothing is left out, and none is taken,
-            where constraints come and go.
+        dyn: returned by ``kane.build``.
+        modes: names as in ``run.modes``, for example "u2, u3 dependent" or "left held, right sliding". "all" means
+            every possible mode, at most 100. None (default) compiles the modes that runs encounter, in a background
+            thread, while the runs continue numerically. A run looks for newly compiled modes every 50 ms; the next run,
+            or the next step of a ``Stepper``, starts with them. The last digits of results then depend on timing.
+            ``simulate_many`` uses the modes that are compiled when it starts. If there are none, it compiles at its end
+            the modes that it encountered (for closed loops, those at ``times``).
+        near: a state that satisfies the constraints, as for ``kane.formulate``; needed if some constraint equations are
+            redundant, because it decides which are omitted. Not allowed with intermittent constraints.
 
     Raises:
-        ModelError: the model's constraints are not embedded in numbers, or some are not linear in the speeds; a name
-            is that of no mode; the constraints do not determine the speeds of a mode, or none of the modes can be
-            compiled; there are too many in all, or the equations do not fit in memory.
-        CompileError: there may be no memory for the code.
+        ModelError: the constraints are not embedded numerically, or are nonlinear in the speeds.
+        ModelError: a mode name is unknown, or the constraints do not determine the speeds of a mode.
+        ModelError: no mode can be compiled, "all" means too many modes, or the equations do not fit in memory.
+        CompileError: code could not be generated, for example for lack of memory.
 
     Warns:
-        A mode that is met cannot be compiled: it goes on in numbers.
+        A mode that a run encounters cannot be compiled; the run continues numerically.
 
     Source: Gillespie 2003, section 4, on hybrid state machines; Eqs. 4-5, 43-46.
     """
-    require(dyn, Dynamics, "compile_modes needs Dynamics, as kane.build(equations) makes them")
+    require(dyn, Dynamics, "compile_modes needs Dynamics, as kane.build(equations) returns")
     eqs = dyn.equations
     _require_several(eqs)
     if eqs.candidates:
@@ -81,27 +80,27 @@ def compile_modes(dyn: Dynamics, modes: Sequence[str] | None = None, *, near: An
         dependent = _choices(dyn, at) if modes == ALL else [_dependent(mode, eqs) for mode in _given(modes, eqs)]
     fast = Dynamics(eqs, dyn.compile, AheadOfTime(tuple(dict.fromkeys(dependent)), at, met=modes is None))
     with _in_memory(eqs, len(dependent)):
-        fast.function("rhs")  # compiles them all
+        fast.function("rhs")  # compiles all modes
     return fast
 
 
 def _choices(dyn: Dynamics, near: Near | None) -> list[tuple[str, ...]]:
-    """The dependent speeds of all choices that the constraints determine."""
+    """Return the dependent speeds of every selection that the constraints determine."""
     eqs, names = dyn.equations, [leaf.name for leaf in dyn.equations.u]
     rank = len(eqs.constraints)
     if near is not None:
         rank = len(names) - len(dyn.independent([near.q[leaf.name] for leaf in eqs.q]))
     _require_few(eqs, comb(len(names), rank))
     found = []
-    # Rows of which some follow from the others may hold every speed where the configuration does not close the loops.
+    # With redundant rows, a configuration that does not close the loops may give rank n: then no speed is independent.
     for dependent in combinations(names, rank) if rank < len(names) else ():
         with suppress(ModelError):
             SettledChoice(eqs, dependent, near).consequences()
             found.append(dependent)
     if not found:
         raise ModelError(
-            f"no {rank} speeds of {eqs.name!r} are determined by its constraints, some of which follow from the others "
-            "or say nothing; give near= a state on them, as kane.assemble(dyn, ...) finds it"
+            f"no {rank} speeds of {eqs.name!r} are determined by its constraints, some of which are redundant "
+            "or vanish; give near= a state that satisfies them, as kane.assemble(dyn, ...) returns"
         )
     return found
 
@@ -109,15 +108,15 @@ def _choices(dyn: Dynamics, near: Near | None) -> list[tuple[str, ...]]:
 def _require_few(eqs: Equations, count: int) -> None:
     if count > MOST:
         raise ModelError(
-            f"{eqs.name!r} has {count} modes, and no more than {MOST} are compiled ahead; give those that a run has "
-            "met (run.modes), or leave modes out to have them compiled as runs meet them"
+            f"{eqs.name!r} has {count} modes, but at most {MOST} are compiled in advance; give run.modes of a run, "
+            "or omit modes= to compile the modes that runs meet"
         )
 
 
 def _given(modes: Any, eqs: Equations) -> Sequence[str]:
     found = words(modes, "modes", "modes")
     if not found:
-        raise ModelError(f"no mode of {eqs.name!r} is given to compile; give run.modes of a run that has met some")
+        raise ModelError(f"modes= names no mode of {eqs.name!r}; give run.modes of a run")
     return found
 
 
@@ -127,13 +126,13 @@ def _in_memory(eqs: Equations, count: int) -> Iterator[None]:
         yield
     except MemoryError:
         raise ModelError(
-            f"the equations of {count} modes of {eqs.name!r} do not fit in memory; give fewer, such as those that "
-            "a run has met (run.modes): others are embedded in numbers"
+            f"the equations of {count} modes of {eqs.name!r} do not fit in memory; give fewer, such as "
+            "run.modes of a run: all others are embedded numerically"
         ) from None
 
 
 def _of_contacts(dyn: Dynamics, modes: Any) -> Dynamics:
-    """``compile_modes`` of constraints that come and go."""
+    """Compile modes of intermittent constraints; see ``compile_modes``."""
     eqs = dyn.equations
     if modes is None:
         statuses: Sequence[tuple[int, ...]] = ()
@@ -142,18 +141,18 @@ def _of_contacts(dyn: Dynamics, modes: Any) -> Dynamics:
     names = tuple(c.name for c in eqs.candidates)
     fast = Dynamics(eqs, dyn.compile, AheadOfTime((), None, tuple(dict.fromkeys(statuses)), names, met=modes is None))
     with _in_memory(eqs, len(statuses)):
-        functions = contact_functions(fast)  # compiles them all
+        functions = contact_functions(fast)  # compiles all modes
     assert functions is not None
     if statuses and not functions.parts.modes.statuses:
         raise ModelError(
-            f"the rows in force in each of these modes of {eqs.name!r} leave nothing free, or repeat each other: such "
-            "modes are embedded in numbers; simulate it as it is"
+            f"in each of these modes of {eqs.name!r} the active rows leave no freedom or are redundant: they "
+            "cannot be compiled; simulate the model without compile_modes"
         )
     return fast
 
 
 def _all(eqs: Equations) -> list[tuple[int, ...]]:
-    """The statuses of candidates in all modes that can be thought of."""
+    """Return every combination of constraint statuses."""
     each = [
         (OPEN, HELD)[c.normal is None and c.candidate.on is None :] + ((SLIDING,) if _slides(c) else ())
         for c in eqs.candidates
@@ -163,28 +162,28 @@ def _all(eqs: Equations) -> list[tuple[int, ...]]:
 
 
 def _statuses(mode: str, eqs: Equations) -> tuple[int, ...]:
-    """The statuses of candidates in a mode."""
+    """Return the constraint statuses that a mode name means."""
     slides = {c.name: _slides(c) for c in eqs.candidates}
     found = statuses_of(mode, list(slides))
     if found is None or any(status == SLIDING and not slides[name] for name, status in zip(slides, found, strict=True)):
         known = [f"'{name} held'" + f" or '{name} sliding'" * may for name, may in slides.items()]
         raise ModelError(
-            f"{shown(mode)} is no mode of {eqs.name!r}: write {FREE!r}, or what is in force, each once, with commas in "
-            f"between: {', '.join(known)}"
+            f"{shown(mode)} is no mode of {eqs.name!r}: write {FREE!r}, or the active constraints, each once, "
+            f"separated by commas: {', '.join(known)}"
         )
     return found
 
 
 def _slides(c: CandidateEquations) -> bool:
-    """Whether it may be in force and slide: it has friction, and a way along which."""
+    """Check whether a constraint can slide: it has friction and tangents."""
     return bool(c.tangents) and c.candidate.friction is not None
 
 
 def _require_no_state(eqs: Equations, near: Any) -> None:
     if near is not None:
         raise ModelError(
-            f"near= says which constraint equations of a closed loop are left out, and of {eqs.name!r}, whose "
-            "constraints come and go, none is; leave near out"
+            "near= selects which redundant constraint equations of a closed loop are omitted, but "
+            f"{eqs.name!r} has intermittent constraints, of which none are omitted; leave near= out"
         )
 
 
@@ -196,13 +195,13 @@ def _require_several(eqs: Equations) -> None:
     for row in eqs.constraints:
         if not row.linear:
             raise ModelError(
-                f"the constraint {row.name!r} of {eqs.name!r} is not linear in the speeds: dependent speeds have no "
-                "expressions, and its modes cannot be compiled; simulate it as it is, in numbers"
+                f"the constraint {row.name!r} of {eqs.name!r} is nonlinear in the speeds: dependent speeds have no "
+                "expressions, so that its modes cannot be compiled; simulate the model without compile_modes"
             )
 
 
 def _dependent(mode: str, eqs: Equations) -> tuple[str, ...]:
-    """The dependent speeds of a mode, in the order of u."""
+    """Return the dependent speeds of a mode, in the order of u."""
     names = [leaf.name for leaf in eqs.u]
     found = mode.removesuffix(DEPENDENT)
     if found == mode:

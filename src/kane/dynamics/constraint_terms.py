@@ -1,4 +1,4 @@
-"""The terms of constraints and of the motion that they restrict, in numbers at states."""
+"""Numerical terms of the constraints, and of the equations of motion with Lagrange multipliers, at states."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ConstraintTerms:
-    """Constraints at states:
+    """Constraint terms at states:
 
         phi(q, t) = 0,   A u + b = 0,   A udot + remainder = 0,   M udot + h = A^T lambda,   dq/dt = Y u + y_t.
 
-    Each program runs when something of it is first asked for.
+    Each program runs when one of its results is first needed.
 
     Attributes:
         dyn: native code of the equations.
-        parameters: values, in the order of ``equations.parameters``, (..., p).
+        parameters: values in the order of ``equations.parameters``, (..., p).
         t: time [s].
-        q, u: coordinates and speeds as they are, dependent ones included, (..., nq) and (..., n).
+        q, u: coordinates (..., nq) and speeds (..., n), not corrected; u includes the dependent speeds.
         inputs: (..., inputs).
     """
 
@@ -47,24 +47,24 @@ class ConstraintTerms:
     def of(
         cls, dyn: Dynamics, q: Any, u: Any = None, *, inputs: Any = None, t: Any = 0.0, parameters: Any = None
     ) -> ConstraintTerms:
-        """The terms at states; at rest, without inputs, at t = 0 and with the parameters' defaults unless given."""
+        """Return the terms at states; defaults: u = 0, inputs = 0, t = 0, and the parameters' default values."""
         values = dyn.parameters if parameters is None else np.asarray(parameters, float)
         speeds = np.zeros(len(dyn.equations.u)) if u is None else np.asarray(u, float)
         loads = np.zeros(len(dyn.equations.inputs)) if inputs is None else np.asarray(inputs, float)
         return cls(dyn, values, np.asarray(t, float), np.asarray(q, float), speeds, loads)
 
     def at(self, q: Array, u: Array | None = None) -> ConstraintTerms:
-        """The same elsewhere, at rest unless given."""
+        """Return the terms at other coordinates and speeds; u = 0 unless given."""
         return replace(self, q=q, u=np.zeros(len(self.equations.u)) if u is None else u)
 
     @property
     def equations(self) -> Equations:
-        """What is in force."""
+        """Equations of motion and their constraints."""
         return self.dyn.equations
 
     @cached_property
     def own(self) -> ConstraintTerms:
-        """The same at rest in the joints' own speeds, which move the coordinates whatever the generalized speeds."""
+        """These terms at rest in the joints' own speeds, which reach every displacement of the coordinates."""
         e = self.equations
         if e.system.own is None:
             return self
@@ -73,69 +73,69 @@ class ConstraintTerms:
 
     @property
     def closing(self) -> tuple[int, ...]:
-        """Which rows of the constraints restrict the configuration."""
+        """Indices of the constraint rows that restrict the configuration."""
         return tuple(i for i, row in enumerate(self.equations.constraints) if row.configuration is not None)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all rows."""
+        """Names of all constraint rows."""
         return tuple(row.name for row in self.equations.constraints)
 
     @property
     def residuals(self) -> Residuals:
-        """Of the configuration, rows included that speeds of choice keep, and of the motion."""
+        """Residuals of the motion, and of the configuration with rows that the chosen speeds satisfy identically."""
         return Residuals(self._values(self.dyn.function("configuration")), self.motion)
 
     @property
     def phi(self) -> Array:
-        """The residual of every closing row, (..., rows)."""
+        """Residual of every row that restricts the configuration, (..., rows)."""
         return self._closure[..., : len(self.closing)]
 
     @property
     def J(self) -> Array:
-        """Exact, dphi/dt = J u + ..., (..., rows, n)."""
+        """Exact Jacobian of phi, (..., rows, n): dphi/dt = J u + ..."""
         entries = self._closure[..., len(self.closing) :]
         return entries.reshape(*entries.shape[:-1], len(self.closing), len(self.equations.u))
 
     @property
     def A(self) -> Array:
-        """(..., m, n): the gradient with respect to u where a row is not linear in u."""
+        """Constraint matrix, (..., m, n): the gradient with respect to u if a row is nonlinear in u."""
         m, n = len(self.equations.constraints), len(self.equations.u)
         return self._rows[..., : m * n].reshape(*self._rows.shape[:-1], m, n)
 
     @property
     def motion(self) -> Array:
-        """A u + b, (..., m)."""
+        """Residual A u + b of each row, (..., m)."""
         return self._rows[..., constraint_places(len(self.equations.constraints), len(self.equations.u)).motion :]
 
     @property
     def M(self) -> Array:
-        """(..., n, n)."""
+        """Mass matrix without constraints, (..., n, n)."""
         return symmetric(self._free[..., : self._places.h], len(self.equations.u))
 
     @property
     def h(self) -> Array:
-        """(..., n)."""
+        """Forces h of M udot + h = A^T lambda, (..., n)."""
         return self._free[..., self._places.h : self._places.remainder]
 
     @property
     def remainder(self) -> Array:
-        """(..., m)."""
+        """Remainder of A udot + remainder = 0, (..., m)."""
         return self._free[..., self._places.remainder : self._places.rates]
 
     @cached_property
     def Y(self) -> Array:
-        """(nq, n) at one state, all speeds free."""
+        """Kinematic matrix of dq/dt = Y u + y_t at one state, (nq, n), without constraints on u."""
         e, n = self.equations, len(self.equations.u)
         free = self.dyn.derived("unconstrained", lambda: build(e.unconstrained))
         found = replace(self, u=np.vstack([np.zeros(n), np.eye(n)]))._values(free.function("kinematics"))
         return np.asarray((found[1:] - found[0]).T)
 
     def multiplied(self, load: Array | None = None) -> tuple[Array, Array]:
-        """udot and the multiplier lambda of every row: the least solution of both equations together.
+        """Return udot (..., n) and the multiplier lambda of every row (..., m): the joint minimum-norm solution.
 
         Args:
-            load: generalized forces besides, (..., n).
+            load: additional generalized forces, (..., n).
         """
         n, m = len(self.equations.u), len(self.equations.constraints)
         given = -self._free[..., self._places.h : self._places.rates]
@@ -148,18 +148,18 @@ class ConstraintTerms:
         return found[..., :n], found[..., n:]
 
     def moved(self, s: Array) -> Array:
-        """The coordinates displaced by the small motion s = u dt, quaternions brought back to length one."""
+        """Return the coordinates displaced by the small motion s = u dt, with quaternions normalized."""
         return self.normalised(self.q + self.Y @ s)
 
     def normalised(self, q: Array) -> Array:
-        """Coordinates with their quaternions brought to length one."""
+        """Return the coordinates with quaternions scaled to unit length."""
         q = q.copy()
         for start in self.equations.quaternions:
             q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
         return q
 
     def values(self, name: str) -> Array:
-        """What a program of the equations gives at the states, without inputs."""
+        """Evaluate a program of the equations, by name, at the states; inputs are not passed."""
         return self._values(self.dyn.function(name))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What dynamics show of themselves: a page with the equations inside."""
+"""Display of dynamics: an interactive web page, and the representations of notebooks."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from kane.model.named_vector import named_vector
 
 
 class Displayed(ABC):
-    """A page and the views of notebooks of what has equations."""
+    """Web page and notebook representations of an object that has equations."""
 
     @property
     @abstractmethod
     def equations(self) -> Equations:
-        """The equations that are shown."""
+        """Equations to display."""
 
     def save_html(
         self,
@@ -36,27 +36,27 @@ class Displayed(ABC):
         arrows: Any = (),
         plots: Any = (),
     ) -> Path:
-        """Write a page that simulates these equations in the reader's browser, as one file that asks no network.
+        """Write a page that simulates these equations in the reader's browser, as one file without network access.
 
             dyn.save_html("live.html", sliders=["T", "b"])
 
-        The page has these equations as JavaScript and integrates them (Dormand and Prince's 5(4), errors of steps below
-        1e-11 of the state), constraints embedded at each state and states settled onto them; the mouse pulls at bodies
-        by a spring. Energy, and what is left of the constraints, are shown.
+        The page contains these equations as JavaScript and integrates them by Dormand and Prince's method 5(4), with
+        step errors below 1e-11 of the state. Constraints are embedded at each state, and states are projected onto
+        them. The mouse pulls at bodies by a spring. The page shows energy and constraint residuals.
 
         Args:
-            path: of the file; replaced if it is there.
-            q, u: where it begins, arrays or dicts from some of the names to numbers; neutral and at rest where nothing
-                is given. Under constraints those that ``kane.assemble`` found; else the page closes the loops itself.
+            path: path of the file, which is overwritten if it exists.
+            q, u: initial state, arrays or dicts from names to numbers; by default the neutral configuration at rest.
+                Under constraints give a state from ``kane.assemble``; otherwise the page closes the loops itself.
             sliders: names of inputs and parameters, or a dict from names to (lowest, highest) or None.
-            parameters, inputs: values, where they are not the defaults.
+            parameters, inputs: values that replace defaults.
             traces: points, bodies or names of frames whose paths are drawn.
-            arrows: names of joints, constraints and loads that are drawn with their forces and torques on bodies, as of
-                ``Trajectory.save_html``; those of reactions are not drawn while the mouse pulls.
-            plots: names of coordinates and speeds, and "energy", that are plotted from the beginning.
+            arrows: names of joints, constraints and loads whose forces and torques on bodies are drawn, as in
+                ``Trajectory.save_html``; reactions are not drawn while the mouse pulls.
+            plots: names of coordinates and speeds, and "energy", that are plotted from the start.
 
         Raises:
-            ModelError: unknown names, nothing to see, contacts that come and go, which pages do not simulate.
+            ModelError: unknown names, nothing to draw, or intermittent constraints, which pages do not simulate.
             FileError: the file cannot be written.
         """
         from kane.display.motion import live_page
@@ -65,8 +65,8 @@ class Displayed(ABC):
         eqs = self.equations
         if eqs.candidates:
             raise ModelError(
-                f"{eqs.name!r} has constraints that come and go, which a page does not simulate; show a run with "
-                "its events: kane.simulate(dyn, ...).save_html(...)"
+                f"{eqs.name!r} has intermittent constraints, which a live page does not simulate; show a run instead: "
+                "kane.simulate(dyn, ...).save_html(...)"
             )
         x = [
             *named_vector(q, [leaf.name for leaf in eqs.q], eqs.neutral, "coordinate"),
@@ -95,7 +95,7 @@ def _plotted(equations: Equations, plots: Any) -> list[str]:
     wanted = words(plots, "plots", "names")
     for name in wanted:
         if name not in known:
-            raise ModelError(f"there is no course {shown(name)} to plot; give one of {', '.join(known)}")
+            raise ModelError(f"there is no quantity {shown(name)} to plot; give one of {', '.join(known)}")
     return wanted
 
 

@@ -1,4 +1,4 @@
-"""Numbers out of equations: the one calling convention for users of arrays."""
+"""Numerical evaluation of the equations of motion: one calling convention for all functions of a state."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kane.formulation.derivatives.derivative import Derivable
 
 T = TypeVar("T")
-# Values with a row and a column for each speed.
+# Programs whose output is a matrix with one row and one column per speed.
 SQUARE = ("whole_mass_matrix",)
 
 
@@ -45,36 +45,36 @@ class Energy(NamedTuple):
 
     @property
     def total(self) -> Any:
-        """Kinetic and potential together."""
+        """Kinetic plus potential energy [J]."""
         return self.kinetic + self.potential
 
 
 class Momentum(NamedTuple):
-    """Linear momentum and angular momentum about the origin of N, in N, shape (..., 3) [kg m/s, kg m^2/s]."""
+    """Linear momentum [kg m/s], and angular momentum about the origin of N [kg m^2/s], in N, each (..., 3)."""
 
     linear: np.ndarray
     angular: np.ndarray
 
 
 class Pose(NamedTuple):
-    """R_NB (..., 3, 3) and p_NoBo in N (..., 3) [m]."""
+    """Orientation R_NB (..., 3, 3) and position p_NoBo (..., 3) [m] of a body B, expressed in N."""
 
     orientation: np.ndarray
     position: np.ndarray
 
 
 class Jacobian(NamedTuple):
-    """w_NB_u and v_NP_u in N, shape (..., 3, n): w_NB = angular @ u, v_NP = linear @ u, up to terms free of u."""
+    """w_NB_u and v_NP_u in N, shape (..., 3, n): w_NB = angular @ u and v_NP = linear @ u, plus terms free of u."""
 
     angular: np.ndarray
     linear: np.ndarray
 
 
 class Residuals(NamedTuple):
-    """How far states are from their constraints.
+    """Constraint residuals at states.
 
     Attributes:
-        configuration: of each row that restricts the configuration, (..., rows) [m or rad].
+        configuration: residual of each row that restricts the configuration, (..., rows) [m or rad].
         motion: A u + b of each row, (..., rows) [m/s or rad/s].
     """
 
@@ -83,7 +83,7 @@ class Residuals(NamedTuple):
 
     @property
     def largest(self) -> tuple[np.ndarray, np.ndarray]:
-        """The largest of each state, (...), of configuration and of motion."""
+        """Largest absolute residual of each state, (...), of the configuration and of the motion."""
         return np.abs(self.configuration).max(axis=-1, initial=0.0), np.abs(self.motion).max(axis=-1, initial=0.0)
 
 
@@ -91,25 +91,26 @@ class Residuals(NamedTuple):
 class Dynamics(Displayed):
     """Native code of equations. Every argument may be a batch (..., n); batches broadcast.
 
-    q is always the full set of coordinates, (..., nq) [rad or m], and u the full set of speeds, (..., n) [rad/s or
-    m/s], in the order of ``equations.q`` and ``.u``; udot are their derivatives [rad/s^2 or m/s^2]. ``inputs``,
-    (..., inputs) in the order of ``equations.inputs``, and the time ``t``, (...) [s], may be left out where the result
-    does not depend on them. ``parameters``, where a method takes it, is a dict of values by name that replaces defaults
-    for this call; a value may be an array (...), one for each state of the batch. ``out``, where a method takes it, is
-    filled and returned: contiguous, of double precision, of the shape of the result; it may be an argument. For large
-    batches it saves the page faults of fresh memory.
+    q holds all coordinates, (..., nq) [rad or m], and u all speeds, (..., n) [rad/s or m/s], in the order of
+    ``equations.q`` and ``.u``. udot holds the derivatives of u [rad/s^2 or m/s^2].
 
-    Quaternions in q must be of unit length, to 1e-6; ``rhs`` takes the stages of your own integrator, which are not
-    quite: divide by the length when a step is done. Any number of threads may call at once.
+    ``inputs``, (..., inputs) in the order of ``equations.inputs``, and the time ``t``, (...) [s], may be omitted if the
+    result does not depend on them. ``parameters`` is a dict of values by name that replaces defaults for this call; a
+    value may be an array (...), one number per state of the batch. ``out`` is filled and returned: a contiguous array
+    of double precision with the shape of the result; it may be one of the arguments. For large batches ``out`` avoids
+    the page faults of newly allocated memory.
 
-    Under constraints every method reads the independent speeds, and takes the dependent ones as what these and the
-    constraints make them. Where constraints are embedded in numbers, dependent speeds are chosen at each state by QR
-    with column pivoting, the rank of the constraints with them; accelerations are NaN where the mass matrix of the
-    independent speeds is singular. q is taken as it is: ``settle`` puts it onto the constraints.
+    Quaternions in q must have unit length to within 1e-6. ``rhs`` accepts other lengths, so that it can evaluate the
+    stages of your own integrator; normalize the quaternions after each step. Any number of threads may call at once.
+
+    Under constraints every method reads only the independent speeds and computes the dependent ones from them. If
+    constraints are embedded numerically, QR with column pivoting selects the dependent speeds at each state and
+    determines the rank. Accelerations are NaN where the mass matrix of the independent speeds is singular. q is not
+    corrected; ``settle`` projects it onto the constraints.
 
     Raises:
-        ModelError: from every method, for arguments of a wrong shape, unknown names, quaternions of another length, and
-            inputs or time that the result depends on and that are not given.
+        ModelError: from every method, for arguments of a wrong shape, unknown names, quaternions that are not of unit
+            length, and omitted inputs or time on which the result depends.
 
     Source: Gillespie 2003, Eqs. 4-5, 43-45, for constraints.
     """
@@ -126,28 +127,28 @@ class Dynamics(Displayed):
         self._calls: dict[str, StateFunction] = {}
         self._derived: dict[Hashable, Any] = {}
         self._still = np.zeros(len(equations.u))
-        self._lock = threading.Lock()  # nodes are made, and code compiled, by one thread at a time
+        self._lock = threading.Lock()  # only one thread at a time may create nodes and compile code
 
     def __repr__(self) -> str:
         return f"<Dynamics {self._equations.summary}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Sent or copied as equations and target: code comes from the cache on disk when it is asked for."""
+        """Pickle or copy the equations and the target only; code is loaded from the disk cache on demand."""
         return Dynamics, (self._equations, self._compile, self._ahead)
 
     @property
     def equations(self) -> Equations:
-        """The equations that were built."""
+        """Equations from which this object was built."""
         return self._equations
 
     @property
     def ahead(self) -> AheadOfTime:
-        """What ``kane.compile_modes`` was asked to compile."""
+        """Modes that ``kane.compile_modes`` compiles in advance."""
         return self._ahead
 
     @property
     def modes(self) -> tuple[str, ...]:
-        """The modes that ``kane.compile_modes`` was given, as ``Trajectory.modes`` has them; none as it is built."""
+        """Modes given to ``kane.compile_modes``, written as in ``Trajectory.modes``; empty after ``kane.build``."""
         return self._ahead.words
 
     @property
@@ -157,24 +158,26 @@ class Dynamics(Displayed):
 
     @cached_property
     def settle(self) -> ConstrainedFunction | None:
-        """States put onto the constraints: of [t, q, u] it makes [q, u, residuals, conditioning], nq + n + 3; None
-        without constraints.
+        """Program that projects states onto the constraints; None without constraints.
 
-        Coordinates move by the least speeds that do it, dependent speeds follow from the independent ones; residuals
-        are the largest of configuration and motion before that, conditioning as of ``conditioning``. Called at its
-        address, it keeps the choice of dependent speeds in its stage, which serves the program "rhs" also, and makes it
-        anew where its conditioning has fallen to a half of the best, or the rank has changed.
+        It maps [t, q, u] to [q, u, residuals, conditioning], nq + n + 3 numbers. Coordinates move by the minimum-norm
+        speeds that close the constraints; dependent speeds follow from the independent ones. The two residuals are the
+        largest of configuration and motion before the projection; see the method ``conditioning`` for the last number.
+
+        A caller in native code, by the function's address, keeps the speed selection in the stage array, which the
+        program "rhs" shares. The selection is repeated if its conditioning has fallen to half of the best, or if the
+        rank changes.
         """
         equations = self._equations
         return self._embedded_functions.settle() if equations.constraints or equations.closing else None
 
     def compile(self, program: Program | Composed) -> Any:
-        """Code for another program of these equations' leaves, by the same target: an ``ArrayFunction``."""
+        """Compile another program that reads the symbols of these equations: returns an ``ArrayFunction``."""
         require(program, (Program, Composed), "compile takes a Program")
         return self._compile(program)
 
     def function(self, name: str) -> ArrayFunction:
-        """The compiled program of a quantity: "forward", "inverse", "rhs" (qdot, udot), "mass_matrix", "energy", ..."""
+        """Return a compiled program by name: "forward", "inverse", "rhs" (qdot, udot), "mass_matrix", "energy", ..."""
         require(name, str, 'a program has a name such as "forward"')
         return (self._calls.get(name) or self._prepared(name)).function
 
@@ -188,7 +191,7 @@ class Dynamics(Displayed):
             return self._calls[name]
 
     def derived(self, what: Hashable, derive: Callable[[], T]) -> T:
-        """What ``derive`` makes of these equations, made once and kept with them under the name ``what``."""
+        """Return the result of ``derive``, computed once and cached under the key ``what``."""
         if what not in self._derived:
             self._derived.setdefault(what, derive())
         return cast(T, self._derived[what])
@@ -205,20 +208,20 @@ class Dynamics(Displayed):
     def forward(
         self, q: Any, u: Any, inputs: Any = None, t: Any = None, *, parameters: Any = None, out: Any = None
     ) -> np.ndarray:
-        """Forward dynamics: udot from M(q) udot + bias(q, u) = B inputs, shape (..., n)."""
+        """Solve M(q) udot + bias(q, u) = B inputs for udot (forward dynamics), shape (..., n)."""
         return self._call("forward", (q, u), inputs, t, parameters, out=out)
 
     def inverse(
         self, q: Any, u: Any, udot: Any, t: Any = None, *, parameters: Any = None, out: Any = None
     ) -> np.ndarray:
-        """M udot + bias, the generalized forces that the inputs must supply, shape (..., n)."""
+        """Return M udot + bias (inverse dynamics), the generalized forces to be supplied by inputs, shape (..., n)."""
         return self._call("inverse", (q, u), udot, t, parameters, out=out)
 
     def inputs_for(self, q: Any, u: Any, udot: Any, t: Any = None, *, parameters: Any = None) -> np.ndarray:
-        """The inputs with B inputs = M udot + bias in the independent speeds, shape (..., m).
+        """Solve B inputs = M udot + bias for the inputs, using the rows of the independent speeds, shape (..., m).
 
         Raises:
-            ModelError: there are not as many inputs as independent speeds, or B is singular at a state.
+            ModelError: the numbers of inputs and of independent speeds differ, or B is singular at a state.
         """
         n, m = len(self._equations.u), len(self._equations.inputs)
         needed = self.inverse(q, u, udot, t, parameters=parameters)
@@ -237,29 +240,29 @@ class Dynamics(Displayed):
         square = np.where(known[..., None, None], np.take_along_axis(B, rows[..., None], axis=-2), np.eye(m))
         if np.any(np.linalg.matrix_rank(square) < m):
             raise ModelError(
-                "the input matrix is singular at this state: some input moves nothing, or two move the same; inverse() "
-                "gives the generalized forces themselves"
+                "the input matrix is singular at this state: an input has no effect, or inputs are linearly dependent; "
+                "inverse() gives the generalized forces themselves"
             )
         rows = np.broadcast_to(rows, (*needed.shape[:-1], m))
         found = np.linalg.solve(square, np.take_along_axis(needed, rows, axis=-1)[..., None])[..., 0]
         return np.where(known[..., None], found, np.nan)
 
     def conditioning(self, q: Any, t: Any = None) -> np.ndarray:
-        """Smallest pivot of the dependent columns of the constraints over the largest of any choice, shape (...).
+        """Return the smallest pivot of the dependent columns of A, relative to the largest of all selections, (...).
 
-        Near zero the choice of dependent speeds, or where it is free to be the best the mechanism, is singular.
+        Near zero the speed selection is singular. If each state uses its best selection, the mechanism is singular.
         """
         return self._embedded(q, t).conditioning
 
     def independent(self, q: Any, t: Any = None) -> tuple[str, ...]:
-        """Names of the independent speeds at one state: chosen there, or once for all by the graph."""
+        """Return the names of the independent speeds at one state, selected there or once symbolically."""
         found = self._embedded(q, t).independent
         if found.ndim > 1:
-            raise ModelError(f"independent speeds are named for one state, not for a batch {found.shape[:-1]}")
+            raise ModelError(f"independent speeds belong to one state, but q is a batch {found.shape[:-1]}")
         return tuple(leaf.name for leaf, is_so in zip(self._equations.u, found, strict=True) if is_so)
 
     def constraint_residuals(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None) -> Residuals:
-        """What the constraints leave over at a state as it is, dependent speeds included."""
+        """Evaluate the constraint residuals at a state, without correcting q or the dependent speeds."""
         n, m = len(self._equations.u), len(self._equations.constraints)
         rows = self._call("constraints", (q, u), NOTHING, t, parameters)
         configuration = self._call("configuration", (q, u), NOTHING, t, parameters)
@@ -270,29 +273,29 @@ class Dynamics(Displayed):
         return Embedded.of(self._call("embedding", (q, self._still), inputs, t, parameters), n)
 
     def mass_matrix(self, q: Any, t: Any = None, *, parameters: Any = None, out: Any = None) -> np.ndarray:
-        """M(q), symmetric, shape (..., n, n)."""
+        """Return the symmetric mass matrix M(q), shape (..., n, n)."""
         return self._call("whole_mass_matrix", (q, self._still), NOTHING, t, parameters, out=out)
 
     def bias(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None, out: Any = None) -> np.ndarray:
-        """The terms free of udot and inputs, shape (..., n)."""
+        """Return the terms of M udot + bias = B inputs that are free of udot and inputs, shape (..., n)."""
         return self._call("bias", (q, u), NOTHING, t, parameters, out=out)
 
     def kinematics(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None, out: Any = None) -> np.ndarray:
-        """dq/dt, shape (..., nq)."""
+        """Return dq/dt, shape (..., nq)."""
         return self._call("kinematics", (q, u), NOTHING, t, parameters, out=out)
 
     def energy(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None) -> Energy:
-        """Kinetic energy, and potential energy of gravity and springs [J], shape (...)."""
+        """Return the kinetic energy and the potential energy of gravity and springs [J], each of shape (...)."""
         values = self._call("energy", (q, u), NOTHING, t, parameters)
         return Energy(values[..., 0], values[..., 1])
 
     def momentum(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None) -> Momentum:
-        """Linear momentum, and angular momentum about the origin of N, in N."""
+        """Return the linear momentum and the angular momentum about the origin of N, expressed in N."""
         values = self._call("momentum", (q, u), NOTHING, t, parameters)
         return Momentum(values[..., :3], values[..., 3:])
 
     def poses(self, q: Any, t: Any = None, *, parameters: Any = None) -> dict[str, Pose]:
-        """Orientation and position of every body and named frame, by name."""
+        """Return the orientation and position of every body and named frame, by name."""
         values = self._call("poses", (q, self._still), NOTHING, t, parameters)
         blocks = np.moveaxis(values.reshape(*values.shape[:-1], len(self._equations.posed), 12), -2, 0)
         R = blocks[..., :9].reshape(*blocks.shape[:-1], 3, 3)
@@ -301,7 +304,7 @@ class Dynamics(Displayed):
     def jacobian(
         self, body: Body | str, q: Any, *, at: Any = (0.0, 0.0, 0.0), t: Any = None, parameters: Any = None
     ) -> Jacobian:
-        """Partial angular velocities of a body and partial velocities of its point ``at`` (in the body's frame) [m]."""
+        """Return partial angular velocities of a body and partial velocities of its point ``at`` (body frame) [m]."""
         if isinstance(body, Body) and body.model.arena is not self._equations.system.arena:
             raise ModelError(f"body {body.name!r} belongs to another model than {self._equations.name!r}")
         name = body.name if isinstance(body, Body) else body if isinstance(body, str) else shown(body)
@@ -311,14 +314,15 @@ class Dynamics(Displayed):
         return Jacobian(rows[..., :3, :], rows[..., 3:, :])
 
     def derivatives(self, of: Derivable, *, wrt: Sequence[str]) -> Derivatives:
-        """Exact derivatives of a program ("forward", ...), of an expression or a list of them: see ``Derivatives``."""
-        from kane.dynamics.derivatives.derivatives import derivatives_of  # which reads many parts of these equations
+        """Return exact derivatives of a program ("forward", ...), an expression or several: see ``Derivatives``."""
+        from kane.dynamics.derivatives.derivatives import derivatives_of  # imported late: it needs many parts of kane
 
         return derivatives_of(self, of, wrt)
 
     def rhs(self, t: Any, x: Any, inputs: Any = None, *, out: Any = None) -> np.ndarray:
-        """d/dt of the state x = [q, u], shape (..., nq + n), as scipy wants it: ``solve_ivp(dyn.rhs, (0, 10), x0)``,
-        where the model has inputs with ``args=(inputs,)``.
+        """Return d/dt of the state x = [q, u], shape (..., nq + n), with the argument order of scipy's ``solve_ivp``.
+
+        Example: ``solve_ivp(dyn.rhs, (0, 10), x0)``; for models with inputs add ``args=(inputs,)``.
         """
         nq = len(self._equations.q)
         x = checked_array(x, "x = [q, u]", nq + len(self._equations.u))
@@ -327,13 +331,13 @@ class Dynamics(Displayed):
     def evaluate(
         self, function: ArrayFunction, q: Any, u: Any, rest: Any = (), t: Any = None, *, parameters: Any = None
     ) -> np.ndarray:
-        """The values of a program that was compiled for these equations, shape (..., outputs).
+        """Evaluate a program that was compiled for these equations; returns (..., outputs).
 
         Args:
-            function: from ``compile``.
-            rest: what the program reads besides t, q and u.
+            function: returned by ``compile`` or ``function``.
+            rest: values that the program reads besides t, q and u.
         """
-        require(function, ArrayFunction, "evaluate takes what dyn.compile or dyn.function returned")
+        require(function, ArrayFunction, "evaluate needs a function from dyn.compile or dyn.function")
         call = StateFunction(self._equations, function, "inputs, udot or at", self.parameter_values(parameters))
         return call((q, u), rest, t, call.stage)
 
@@ -349,7 +353,7 @@ class Dynamics(Displayed):
         return call(state, rest, t, call.function.stage(values), out)
 
     def parameter_values(self, parameters: Mapping[str, Any] | None) -> np.ndarray:
-        """All parameters, the given ones replaced, shape (..., n): the batches of the given values broadcast."""
+        """Return all parameters with the given ones replaced, shape (..., p); the batches of the values broadcast."""
         if parameters is None:
             return self.parameters
         if not isinstance(parameters, Mapping):

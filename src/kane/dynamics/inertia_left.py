@@ -1,4 +1,4 @@
-"""Values of parameters with which a mass vanishes: refused where a motion is left without inertia."""
+"""Check that parameter values, such as zero masses, leave inertia for every motion."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def require_inertia(dyn: Dynamics, values: NDArray[np.float64]) -> None:
-    """Refuse parameters, (..., p), that leave some motion without inertia, so that it has no accelerations.
+    """Raise if parameters, (..., p), leave some motion without inertia, so that accelerations do not exist.
 
-    The rank of the mass matrix at a state picked at random is compared with that at the default values. A load of no
-    mass on a body that has one leaves the rank as it is.
+    Compares the rank of the mass matrix at a random state with its rank at the default values. A massless load on a
+    body that has mass does not change the rank.
 
     Raises:
-        ModelError: naming the parameters that vanish.
+        ModelError: names the parameters that are zero.
     """
     e = dyn.equations
     rows = values.reshape(math.prod(values.shape[:-1]), len(e.parameters))
@@ -30,13 +30,13 @@ def require_inertia(dyn: Dynamics, values: NDArray[np.float64]) -> None:
         if _rank(dyn, row) < _rank(dyn, dyn.parameters):
             zero = [f"{leaf.name} = 0" for leaf, x in zip(e.parameters, row, strict=True) if x == 0.0]
             raise ModelError(
-                f"some motion of {e.name!r} has neither mass nor inertia with {', '.join(zero)}, and so no "
-                "accelerations; give these parameters values above zero"
+                f"some motion of {e.name!r} has neither mass nor inertia with {', '.join(zero)}, so that its "
+                "accelerations do not exist; give these parameters values above zero"
             )
 
 
 def _rank(dyn: Dynamics, values: NDArray[np.float64]) -> int:
-    """The rank of the mass matrix at a random state."""
+    """Return the rank of the mass matrix at a random state."""
     e = dyn.equations
     q = np.random.default_rng(0).normal(size=len(e.q))
     for start in e.quaternions:

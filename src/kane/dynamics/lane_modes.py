@@ -1,4 +1,4 @@
-"""What trajectories side by side call of the modes that are compiled."""
+"""Programs of compiled modes for trajectories that are computed in SIMD lanes."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 
 from kane.codegen.jit.compiled import CompiledFunction
 
-# What there is of each mode: its right-hand side; guards, slopes and forces; a step that settles, and what follows.
+# Programs of a mode: right-hand side; guards, slopes and forces; projection step; consequences of the projection.
 SLOPES, GUARDS, STEPS, CONSEQUENCES = range(4)
 
 
 @dataclass(frozen=True)
 class LaneModes:
-    """Compiled modes as a stage of settling has them; places are those in such a stage.
+    """Compiled modes and their places in the stage array of the projection.
 
     Attributes:
-        chosen: where the number of the mode in force stands.
-        programs: SLOPES, GUARDS, STEPS and CONSEQUENCES of each mode; none of GUARDS where modes do not end, none of
-            the last two where lanes are settled one by one.
-        stages: where the stages of all of these begin.
-        read: where stands what these read behind the inputs, of each mode.
+        chosen: index of the number of the active mode.
+        programs: SLOPES, GUARDS, STEPS and CONSEQUENCES of each mode. GUARDS is empty if modes do not end; STEPS and
+            CONSEQUENCES are empty if each lane is projected separately.
+        stages: start of the constants of each of these programs.
+        read: indices of the values that these programs read after the inputs, for each mode.
     """
 
     chosen: int

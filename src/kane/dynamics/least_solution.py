@@ -1,4 +1,4 @@
-"""Linear equations whose rank may fall short, at states."""
+"""Minimum-norm solutions of linear equations that may be rank deficient, in batches."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-# Singular values below this part of the largest are zero.
+# Singular values below this fraction of the largest count as zero.
 RANK = 1e-10
 
 
 def least(A: Array, B: Array) -> Array:
-    """X of least size that makes A X nearest to B, for matrices (..., m, n) and (..., m, k)."""
+    """Return the minimum-norm least-squares solution X of A X = B, for A (..., m, n) and B (..., m, k)."""
     return np.asarray(np.linalg.pinv(A, rcond=RANK) @ B)
 
 
 def least_of_motion(K: Array, B: Array, n: int) -> Array:
-    """The same of K = [[M, F], [A, G], [0, P]], whose first n unknowns are changes of speeds and the others of forces.
+    """Return the minimum-norm least-squares solution X of K X = B, with K = [[M, F], [A, G], [0, P]] scaled first.
 
-    Whether singular values vanish is asked in units in which M has a diagonal of ones and the longest row of A is one:
-    masses of tonnes or milligrams are no reason why rows should be taken for zero.
+    The first n unknowns are changes of speeds, the others forces. K is scaled to units in which M has a unit diagonal
+    and the longest row of A has length one. Otherwise very large or small masses would affect the rank decision.
 
     Args:
         K: matrices (..., m, k), with as many rows A as there are forces.
         B: right-hand sides (..., m, columns).
-        n: of M.
+        n: size of M.
     """
     m, k = K.shape[-2:]
     diagonal = np.abs(np.diagonal(K[..., :n, :n], axis1=-2, axis2=-1))
@@ -38,8 +38,8 @@ def least_of_motion(K: Array, B: Array, n: int) -> Array:
 
 
 def outside_column_space(A: Array) -> Array:
-    """P = 1 - A A^+ of matrices (..., m, n): P x = 0 says that x is of the column space of A.
+    """Return P = 1 - A A^+ of matrices (..., m, n): P x = 0 exactly if x is in the column space of A.
 
-    Of rows A that hold a motion these are the x of least norm among all that make the same forces A^T x.
+    For constraint rows A, these x are the minimum-norm multipliers among all with the same forces A^T x.
     """
     return np.asarray(np.eye(A.shape[-2]) - A @ np.linalg.pinv(A, rcond=RANK))

@@ -1,4 +1,4 @@
-"""Modes that runs meet, compiled by a thread while the runs go on in numbers."""
+"""Background compilation of the modes that runs encounter, while the runs continue numerically."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kane.machine.forks import tell_of_forks, working
 
 
 class Growing(Protocol):
-    """Native functions of a model that can have one more mode compiled.
+    """Native functions of a model to which compiled modes can be added.
 
     Attributes:
-        equations: of the model.
-        known: the modes that are compiled.
+        equations: equations of the model.
+        known: modes that are compiled.
     """
 
     @property
@@ -27,24 +27,24 @@ class Growing(Protocol):
     def known(self) -> Collection[Any]: ...
 
     def with_mode(self, mode: Any) -> Self:
-        """The same with one more mode.
+        """Return these functions with one more compiled mode.
 
         Raises:
-            ModelError: it has no expressions.
+            ModelError: the mode cannot be expressed symbolically.
         """
 
     def words(self, mode: Any) -> str:
-        """The mode as users read it."""
+        """Return the name of the mode."""
 
 
 F = TypeVar("F", bound=Growing)
 
 
 class MetModes(Generic[F]):
-    """The native functions of a model, with more and more of its modes compiled."""
+    """Native functions of a model whose compiled modes increase over time."""
 
     def __init__(self, functions: F) -> None:
-        """Those of functions to begin with."""
+        """Start with the given functions."""
         self._functions = functions
         self._asked = set(functions.known)
         self._pool: ThreadPoolExecutor | None = None
@@ -54,11 +54,11 @@ class MetModes(Generic[F]):
 
     @property
     def functions(self) -> F:
-        """With the modes that are compiled by now."""
+        """Functions with the modes that are compiled so far."""
         return self._functions
 
     def meet(self, met: Iterable[Any]) -> None:
-        """Have the thread compile those of these modes that are new."""
+        """Submit the modes that are new to the compiling thread."""
         for mode in met:
             if mode not in self._asked:
                 self._asked.add(mode)
@@ -66,32 +66,32 @@ class MetModes(Generic[F]):
                 self._work.append(self._pool.submit(self._compile, mode))
 
     def wait(self) -> None:
-        """Until all that was met is compiled."""
+        """Wait until all submitted modes are compiled."""
         wait(self._work)
 
     def failures(self) -> list[str]:
-        """What to say of modes that could not be compiled, each once."""
+        """Return and clear the messages about modes that could not be compiled."""
         found = []
-        with contextlib.suppress(IndexError):  # one by one: the thread may add some meanwhile
+        with contextlib.suppress(IndexError):  # pop one by one, because the thread may append meanwhile
             while True:
                 found.append(self._failures.pop(0))
         return found
 
     def after_fork(self) -> None:
-        """Have modes that are not compiled yet asked for anew, in a child process."""
+        """Reset the thread in a child process, so that modes not compiled yet can be submitted again."""
         self._asked, self._pool, self._work = set(self._functions.known), None, []
 
     def _compile(self, mode: Any) -> None:
         if not threading.main_thread().is_alive():
-            return  # nothing waits for it any more
+            return  # the process is exiting
         try:
             with working():
                 self._functions = self._functions.with_mode(mode)
         except ModelError:
-            return  # it has no expressions, and is left to numbers
-        except Exception as error:  # whatever it is, runs go on
+            return  # the mode has no expressions and stays numerical
+        except Exception as error:  # a failed compilation must not stop runs
             words, of = self._functions.words(mode), self._functions.equations.name
             self._failures.append(
-                f"the mode {words!r} of {of!r} could not be compiled, and goes on in numbers: "
+                f"the mode {words!r} of {of!r} could not be compiled and is simulated numerically: "
                 f"{type(error).__name__}: {error}"
             )

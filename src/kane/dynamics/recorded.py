@@ -1,4 +1,4 @@
-"""Runs, as whatever lies below the simulation reads them."""
+"""Interface of recorded runs for modules on which the simulation depends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kane.formulation.equations import Equations
 
 @runtime_checkable
 class Recorded(Protocol):
-    """What a run recorded: a trajectory has all of it.
+    """Recorded quantities of a run; ``Trajectory`` implements it.
 
     Attributes:
         time: (times,) [s].
@@ -32,21 +32,21 @@ class Recorded(Protocol):
     def inputs(self) -> np.ndarray: ...
 
     def to_xarray(self) -> Any:
-        """A labelled copy, with the names of all columns and the values of the parameters."""
+        """Return a labelled copy with the names of all columns and the parameter values."""
 
 
 def recorded_parameters(run: Recorded, equations: Equations) -> np.ndarray:
-    """The values of the parameters in a run of these equations, in the order of ``equations.parameters``.
+    """Return the parameter values of a run, in the order of ``equations.parameters``.
 
     Raises:
-        ModelError: the run is of another model, or of many trajectories.
+        ModelError: the run belongs to another model, or is an ensemble.
     """
     e, recorded = equations, run.to_xarray()
     if "trajectory" in recorded.dims:
-        raise ModelError("this is an ensemble, which records no inputs over time; give one trajectory")
+        raise ModelError("this is an ensemble, which does not record inputs over time; give a single trajectory")
     kinds = (("coordinate", e.q), ("speed", e.u), ("input", e.inputs), ("parameter", e.parameters))
     for kind, leaves in kinds:
         theirs, ours = recorded[kind].to_numpy().tolist(), [leaf.name for leaf in leaves]
         if theirs != ours:
-            raise ModelError(f"the run has the {kind}s {theirs}, {e.name!r} has {ours}; give a run of it")
+            raise ModelError(f"the run has the {kind}s {theirs}, {e.name!r} has {ours}; give a run of this model")
     return np.asarray(recorded["parameters"].to_numpy())

@@ -1,4 +1,4 @@
-"""A native function of the state of a machine as users call it: whatever they give is checked, then computed."""
+"""Native functions of a state as users call them, with checked arguments."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ NOTHING = np.empty(0)
 
 @final
 class StateFunction:
-    """A native function with what it reads besides t, q and u, which messages call ``word``.
+    """A native function of t, q, u and further values (inputs, udot or a point), which messages call ``word``.
 
-    Native code takes a single state of doubles at once and leaves everything else alone. What it leaves is converted
-    and checked here, so that messages say what is wrong, and handed to ``function``, which calls the same code.
+    Native code handles the common case: one state given as arrays of doubles. It rejects all other arguments without an
+    error. Then this class converts and checks them, and calls the same native code through ``function``.
     """
 
     def __init__(
@@ -40,12 +40,12 @@ class StateFunction:
         """Prepare calls.
 
         Args:
-            equations: whose q, u and inputs the function reads.
-            function: reads [t, q, u].
-            word: for what the function reads besides.
-            defaults: of the parameters.
-            within: least and largest length of quaternions.
-            shape: of the values at one state; as many as there are outputs unless given.
+            equations: equations whose q, u and inputs the function reads.
+            function: function of [t, q, u] and further values.
+            word: name of the further values.
+            defaults: default parameter values.
+            within: smallest and largest allowed length of quaternions.
+            shape: shape of the values at one state; (outputs,) unless given.
         """
         self.function, self.stage = function, function.stage(defaults)
         self._equations, self._word, self._within = equations, word, within
@@ -54,31 +54,30 @@ class StateFunction:
         self._names = [leaf.name for leaf in equations.q]
         starts = [1 + start for start in self._quaternions]
         checks, self._shape = Checks((1, *self._lengths), starts, within), shape or (function.n_out,)
-        self._fresh = self._shape  # as the values of the last call were: a batch of one, or none
+        self._fresh = self._shape  # shape of the last result: with or without a batch axis of length one
         self._into: Single = single_call(function, checks) if function.address else lambda *arguments: None
         self._one: Single = (
             single_call(function, replace(checks, own=len(self._shape))) if function.address else self._into
         )
-        # In the place of what users do not give, once it is known that nothing depends on it.
+        # Stand-ins for omitted arguments, set once it is known that the result does not depend on them.
         self._any_time: np.ndarray | None = None
         self._any_inputs: np.ndarray | None = None
 
     def __call__(self, state: tuple[Any, Any], rest: Any, t: Any, stage: np.ndarray, out: Any = None) -> np.ndarray:
-        """The values, shape (..., outputs), or as they are laid out at one state behind the batch.
+        """Return the values, shape (..., outputs), or (..., *shape) if a shape was given.
 
         Args:
-            state, rest, t: what users gave as (q, u), as what is read besides, and as time; None for the last two where
-                they gave nothing.
-            stage: of the function, (..., n_stage); ``self.stage`` is that of the defaults.
-            out: to be filled and returned, laid out as the values are.
+            state, rest, t: (q, u), the further values, and the time, as users gave them; rest and t may be None.
+            stage: constants of the function, (..., n_stage); ``self.stage`` belongs to the default parameters.
+            out: array to fill and return, with the shape of the values.
 
         Raises:
-            ModelError: arguments have another shape or are no numbers, their batches do not broadcast, a quaternion has
-                another length, or something is not given on which the values depend.
+            ModelError: arguments have wrong shapes or are not numbers, batches do not broadcast, a quaternion has the
+                wrong length, or an argument is missing on which the values depend.
         """
         q, u = state
         if stage is self.stage:
-            # An array of one time is a batch of one.
+            # An array with one time is a batch of length one.
             time = np.array((t,)) if t.__class__ is float else self._any_time if t is None else None
             inputs = self._any_inputs if rest is None else rest
             if out is None:
@@ -101,7 +100,7 @@ class StateFunction:
         rest = self._inputs() if rest is None and self._word == "inputs" else checked_array(rest, self._word, n_rest)
         require_unit(q, self._quaternions, self._names, self._within)
         t = self._time() if t is None else numbers(t, "t must be 1 number")[..., None]
-        # What join refuses itself, in other words.
+        # Check the batches here, because a message of ``join`` would not name the user's arguments.
         batch = common_batch((t, q, u, rest, stage), ("t", "q", "u", self._word, "parameters"))
         if len(self._shape) == 1:
             return self.function.join((t, q, u), rest, stage, out=out)
@@ -110,23 +109,23 @@ class StateFunction:
         return result
 
     def _row(self, out: Any) -> np.ndarray | None:
-        """The memory of an array that users gave as a row of outputs; None where it does not fit one state."""
+        """Return the user's array as one row of outputs; None if it does not fit a single state."""
         if out.__class__ is np.ndarray and out.flags.carray:
             if out.shape == self._shape:
-                return cast(np.ndarray, out.ravel())  # a view, as there are no gaps
+                return cast(np.ndarray, out.ravel())  # a view, because the array is contiguous
             if out.shape == (1, *self._shape):
                 return cast(np.ndarray, out.reshape(1, -1))
         return None
 
     def _time(self) -> np.ndarray:
-        """Some time, where the values do not depend on it."""
+        """Return an arbitrary time; raise if the values depend on it."""
         if self._any_time is None:
             self._refuse((self._equations.t,), "the time t [s]")
             self._any_time = np.zeros(1)
         return self._any_time
 
     def _inputs(self) -> np.ndarray:
-        """Some inputs, where the values do not depend on them."""
+        """Return arbitrary inputs; raise if the values depend on them."""
         if self._any_inputs is None:
             names = [leaf.name for leaf in self._equations.inputs]
             self._refuse(self._equations.inputs, f"inputs, an array (..., {len(names)}) of {listed(names)}")
@@ -134,7 +133,7 @@ class StateFunction:
         return self._any_inputs
 
     def _refuse(self, leaves: Sequence[Expr], cure: str) -> None:
-        """Leaves that were not given and on which the values depend."""
+        """Raise ModelError if the values depend on any of these omitted leaves."""
         read = [leaf.name for leaf in leaves if leaf in self.function.reads]
         if read:
             name = f"{self.function.name!r} of {self._equations.name!r}"
@@ -142,13 +141,13 @@ class StateFunction:
 
 
 def checked_array(values: Any, word: str, length: int) -> np.ndarray:
-    """An array (..., length) of doubles.
+    """Convert values to an array (..., length) of doubles.
 
     Raises:
-        ModelError: it has another shape, or is of no numbers.
+        ModelError: the values have another shape, or are not numbers.
     """
     array = values
-    if not (values.__class__ is np.ndarray and values.dtype == np.float64):  # else the words would be made in vain
+    if not (values.__class__ is np.ndarray and values.dtype == np.float64):  # formats the message only if needed
         array = numbers(values, f"{word} must be {length} number{'s' * (length != 1)}")
     if array.ndim == 0 or array.shape[-1] != length:
         raise ModelError(f"{word} must have shape (..., {length}), got {array.shape}")

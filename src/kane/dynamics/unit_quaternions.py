@@ -1,4 +1,4 @@
-"""Quaternions among the coordinates are of unit length: formulas of another length are those of no rotation."""
+"""Length checks for quaternions in q: a quaternion of other than unit length describes no rotation."""
 
 from __future__ import annotations
 
@@ -9,32 +9,31 @@ import numpy as np
 
 from kane.errors import ModelError
 
-# A quaternion this close to length one is one that was rounded, in a file or by a sum.
+# A quaternion whose length differs from one by less than this has only been rounded, in a file or by a sum.
 UNIT_TOLERANCE = 1e-6
-# Least and largest length of a quaternion of a state.
+# Smallest and largest length of a quaternion of a state.
 UNIT = (1.0 - UNIT_TOLERANCE, 1.0 + UNIT_TOLERANCE)
-# Of a stage of an integrator. Stages stand off the unit sphere, along its tangents, by about the square of half the
-# angle of the step: 2 % where it turns by 20 degrees. A trial step that is far too long, which the integrator itself
-# will reject, brings almost any length: a fifth of the unit, or a hundred. So only zeros are refused, a quaternion that
-# was forgotten.
+# The same for the stages of an integrator. A stage leaves the unit sphere along a tangent, by about half the square of
+# half the angle of the step: 2 % for 20 degrees. Trial steps that the integrator will reject can have lengths of 0.2
+# or 100. Only lengths near zero are therefore an error: a quaternion that was not set.
 OF_A_STAGE = (1e-3, math.inf)
 
 
 def require_unit(q: np.ndarray, starts: Sequence[int], names: Sequence[str], within: tuple[float, float]) -> None:
-    """Refuse coordinates q, (..., nq), with a quaternion of another length; NaN passes, and makes NaN.
+    """Raise if a quaternion in q, (..., nq), has a length outside the bounds; NaN passes and propagates.
 
     Args:
         q: coordinates.
-        starts: where each quaternion begins.
-        names: of the coordinates.
-        within: least and largest length.
+        starts: index of the first number of each quaternion in q.
+        names: names of the coordinates.
+        within: smallest and largest length.
 
     Raises:
-        ModelError: naming the quaternion, its length, and which of the batch it is.
+        ModelError: names the quaternion, its length, and its index in the batch.
     """
     for start in starts:
         quaternion = q[..., start : start + 4]
-        if quaternion.size == 4:  # one state takes a short way where it is well within all bounds
+        if quaternion.size == 4:  # fast path for one state whose quaternion is well within all bounds
             w, x, y, z = quaternion.ravel().tolist()
             if abs(w * w + x * x + y * y + z * z - 1.0) < UNIT_TOLERANCE:
                 continue

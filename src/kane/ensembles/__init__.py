@@ -1,1 +1,1 @@
-"""Ensembles: one machine from many states, with many inputs and many parameters."""
+"""Ensembles: many trajectories of one model, with different initial states, inputs and parameters."""

@@ -1,4 +1,4 @@
-"""What differs from trajectory to trajectory: initial states, inputs and parameters, as arrays of one row each."""
+"""Initial states, inputs and parameters of the trajectories, as arrays with one row per trajectory."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ Array = NDArray[np.float64]
 
 
 def course_of(course: Course, trajectories: Trajectories, i: int) -> Course:
-    """The course of one trajectory, whose steps end at times of its own."""
+    """Return the course of one trajectory, which has its own stops."""
     return course._replace(stops=trajectories.stops[i if len(trajectories.stops) > 1 else 0])
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """The rows of an ensemble of n trajectories.
+    """Initial states, inputs and parameters of n trajectories.
 
     Attributes:
         q, u: initial coordinates and speeds, (n, nq) and (n, nu).
-        inputs: constants; where an expression drives an input its default, (n, inputs) or (1, inputs).
+        inputs: constants, (n, inputs) or (1, inputs); the default for inputs driven by an expression.
         parameters: values, (n, parameters) or (1, parameters).
     """
 
@@ -47,10 +47,11 @@ class Conditions:
 
     @classmethod
     def of(cls, layout: Layout, q: Any, u: Any, inputs: Any, parameters: Any) -> Conditions:
-        """Rows from what the user gave; ``inputs`` holds no expressions.
+        """Build the rows from the user's arguments; ``inputs`` has no expressions.
 
         Raises:
-            ModelError: unknown name, wrong shape, not numbers, numbers of trajectories that differ, or none given.
+            ModelError: an unknown name, a wrong shape, values that are not numbers, or numbers of trajectories that
+                differ or are not given.
         """
         tables = {
             "q": _rows(q, layout.coordinates, layout.neutral, "coordinate"),
@@ -61,8 +62,8 @@ class Conditions:
         lengths = {word: len(rows) for word, (rows, many) in tables.items() if many}
         if not lengths:
             raise ModelError(
-                "nothing says how many trajectories there are: give q, u, inputs or parameters one row (or, by name, "
-                "one number) for each; kane.simulate is for a single one"
+                "the number of trajectories is unknown: give q, u, inputs or parameters one row (or, by name, "
+                "one number) per trajectory; use kane.simulate for a single one"
             )
         if len(set(lengths.values())) > 1:
             found = ", ".join(f"{length} of {word}" for word, length in lengths.items())
@@ -74,18 +75,18 @@ class Conditions:
         return cls(**values)
 
     def __len__(self) -> int:
-        """How many trajectories."""
+        """Number of trajectories."""
         return len(self.q)
 
     def row(self, word: str, i: int) -> Array:
-        """Trajectory i's row of "inputs" or "parameters"."""
+        """Return trajectory i's row of "inputs" or "parameters"."""
         rows: Array = getattr(self, word)
         return rows[i if len(rows) > 1 else 0]
 
     def settle(self, layout: Layout, dyn: Dynamics) -> dict[int, str]:
-        """Make quaternions exactly as long as one; why some trajectories cannot start, by number.
+        """Normalize quaternions; return why some trajectories cannot start, by index.
 
-        The reasons are those for which ``simulate`` refuses.
+        The reasons are those for which ``simulate`` raises an error.
         """
         doubtful = ~np.isfinite(np.concatenate([self.q, self.u], axis=1)).all(axis=1)
         for rows in (self.inputs, self.parameters):
@@ -108,19 +109,18 @@ class Conditions:
 
 
 def split_inputs(inputs: Any) -> tuple[Any, dict[str, Expr]]:
-    """Constants, and expressions by name.
+    """Split inputs into constants and expressions by name.
 
     Raises:
-        ModelError: samples, sampled laws or Python functions, which lanes cannot look up.
+        ModelError: samples, sampled laws or Python functions, which SIMD lanes cannot evaluate.
     """
     given = inputs if isinstance(inputs, Mapping) else {"": inputs}
     for name, value in given.items():
         if callable(value) or isinstance(value, Samples | Sampled) or (isinstance(value, tuple) and _nested(value)):
             what = f"the input {name!r}" if name else "inputs"
             raise ModelError(
-                f"{what} of many trajectories must be numbers or expressions of the model, not {type(value).__name__}: "
-                "give samples as kane.spline(model.time, times, values), and a controller as an expression; "
-                "kane.simulate takes all of these, one run at a time"
+                f"{what} of many trajectories must be numbers or expressions of the model, not {type(value).__name__}; "
+                "give kane.spline(model.time, times, values) instead of samples, or use kane.simulate for each run"
             )
     if not isinstance(inputs, Mapping):
         return inputs, {}
@@ -129,12 +129,12 @@ def split_inputs(inputs: Any) -> tuple[Any, dict[str, Expr]]:
 
 
 def _nested(pair: tuple[Any, ...]) -> bool:
-    """Whether this is a pair (times, values), which ``simulate`` interpolates."""
+    """Check for a pair (times, values), which ``simulate`` interpolates."""
     return len(pair) == 2 and all(np.ndim(part) > 0 for part in pair)
 
 
 def _rows(values: Any, names: Sequence[str], default: Sequence[float], what: str) -> tuple[Array, bool]:
-    """Rows of values, and whether the user gave one for each trajectory."""
+    """Return rows of values, and whether the user gave one row per trajectory."""
     if isinstance(values, Mapping):
         return _named_rows(values, names, default, what)
     if values is None:
@@ -142,8 +142,8 @@ def _rows(values: Any, names: Sequence[str], default: Sequence[float], what: str
     rows = numbers(values, f"the {what}s must be numbers")
     if rows.ndim not in (1, 2) or rows.shape[-1] != len(names):
         raise ModelError(
-            f"the {what}s have shape {rows.shape}; ({len(names)},) for all trajectories or (trajectories, "
-            f"{len(names)}) is needed: {', '.join(names)}"
+            f"the {what}s have shape {rows.shape}; give ({len(names)},) for all trajectories or (trajectories, "
+            f"{len(names)}): {', '.join(names)}"
         )
     return rows.reshape(-1, len(names)), rows.ndim == 2
 

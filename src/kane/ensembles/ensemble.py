@@ -1,4 +1,4 @@
-"""Ensemble: what ``simulate_many`` returns."""
+"""``Ensemble``, the result of ``simulate_many``."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ensemble:
-    """Many motions of one model, with names and units; n trajectories, k times.
+    """Many motions of one model, with names and units: n trajectories at k times.
 
-    ``ensemble["q1"]`` is the course of one coordinate or speed in all of them, (n, k).
+    ``ensemble["q1"]`` is one coordinate or speed of all trajectories, (n, k).
 
     Attributes:
-        time: of the recorded states [s], (k,).
-        q: coordinates, (n, k, nq); NaN where a trajectory did not get.
-        u: generalized speeds, (n, k, nu); likewise.
-        inputs: constants given to each, (n, inputs) or (1, inputs); defaults where an expression drove an input.
+        time: times of the recorded states [s], (k,).
+        q: coordinates, (n, k, nq); NaN at times that a trajectory did not reach.
+        u: generalized speeds, (n, k, nu); NaN likewise.
+        inputs: constant inputs, (n, inputs) or (1, inputs); the default for inputs driven by an expression.
         parameters: values, (n, parameters) or (1, parameters).
-        steps, rejected: how many steps each took, and how many it tried that were too long, (n,).
-        failures: number of a trajectory to the reason why it has no end.
+        steps, rejected: numbers of accepted and rejected steps of each trajectory, (n,).
+        failures: reason of failure by index of the trajectory.
         layout: names and units.
-        attributes: how the ensemble was made.
+        attributes: settings with which the ensemble was computed.
     """
 
     time: Vector
@@ -49,31 +49,31 @@ class Ensemble:
 
     @property
     def finished(self) -> NDArray[np.bool_]:
-        """Which trajectories reached the last time, (n,)."""
+        """Whether each trajectory reached the last time, (n,)."""
         return np.array([i not in self.failures for i in range(len(self))], dtype=bool)
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the computation before its time."""
+        """Whether Ctrl-C ended the computation early."""
         return bool(self.attributes.get("interrupted", 0))
 
     def __len__(self) -> int:
-        """How many trajectories."""
+        """Number of trajectories."""
         return len(self.q)
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
-        """The course of the coordinate or speed of this name in all trajectories, (n, k).
+        """Return the coordinate or speed of this name in all trajectories, (n, k).
 
         Raises:
-            ModelError: there is none.
+            ModelError: the name is unknown.
         """
         names = (*self.layout.coordinates, *self.layout.speeds)
         place, nq = position(name, names, "coordinate or speed"), len(self.layout.coordinates)
         return self.q[:, :, place] if place < nq else self.u[:, :, place - nq]
 
     def to_xarray(self) -> xarray.Dataset:
-        """A copy as an xarray dataset, for selection by name, statistics and plots of all kinds."""
-        import xarray  # takes half a second, with pandas, that only a result should pay
+        """Return a copy as an xarray dataset, for selection by name, statistics and plots."""
+        import xarray  # imported late: with pandas it takes half a second
 
         layout, n = self.layout, len(self)
         reasons = np.array([self.failures.get(i, "") for i in range(n)], dtype=object)
@@ -110,10 +110,10 @@ class Ensemble:
         )
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write a NetCDF file, as ``to_xarray`` has it, readable by ``xarray.open_dataset(path, engine="h5netcdf")``.
+        """Write ``to_xarray()`` to a NetCDF file, readable by ``xarray.open_dataset(path, engine="h5netcdf")``.
 
         Raises:
-            FileError: the file cannot be written; the message names it and the cure.
+            FileError: the file cannot be written; the message names the file and the cure.
         """
         from kane.simulation.recorded.trajectory_file import save  # imports xarray
 

@@ -1,4 +1,4 @@
-"""Trajectories under constraints: each a run of its own, as ``simulate`` makes it, several at a time in threads."""
+"""Trajectories under constraints, computed as single runs by the code of ``simulate``, several at a time in threads."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from kane.simulation.run import CHUNK_SECONDS, FAILURES, Outcome, run_march
 
 @dataclass(frozen=True)
 class OneByOne:
-    """What the threads need to know, and what they find.
+    """Threads that compute single runs, and their results.
 
-    Where constraints are embedded in numbers lanes gain nothing: how many corrections a state needs, and which speeds
-    are chosen, differs from one to the next.
+    Numerically embedded constraints gain nothing from SIMD lanes: the number of corrections and the selected speeds
+    differ from state to state.
 
     Attributes:
-        problem, conditions, course, method: what is integrated.
-        trajectories: what they fill.
-        failures: why a trajectory has no end, by number.
-        doubts: what ``simulate`` would warn of, by number.
-        met: the modes that they have met, which a thread compiles when all have ended, for the runs that follow.
+        problem, conditions, course, method: initial value problem, its initial states, time span and integrator.
+        trajectories: arrays that the threads fill.
+        failures: reason of failure by index of the trajectory.
+        doubts: warning that ``simulate`` would give, by index of the trajectory.
+        met: modes that the trajectories encountered; they are compiled at the end, for later runs.
     """
 
     problem: Problem
@@ -45,14 +45,14 @@ class OneByOne:
 
     @property
     def threads(self) -> int:
-        """As many as the target allows."""
+        """Number of threads that the target allows."""
         return self.problem.energy.threads
 
     def run(self, progress: Callable[[float], None]) -> bool:
         """Compute all trajectories.
 
         Returns:
-            Whether they came to their ends; Ctrl-C leaves some WAITING.
+            Whether all were computed; Ctrl-C leaves some WAITING.
         """
         stop, order = threading.Event(), self.trajectories.order.tolist()
         with ThreadPoolExecutor(self.threads) as pool:
@@ -70,7 +70,7 @@ class OneByOne:
         return True
 
     def _carry(self, i: int, stop: threading.Event) -> None:
-        """Carry trajectory i to its end, unless it is stopped."""
+        """Compute trajectory i to its end, unless it is stopped."""
 
         def go_on(_: float) -> None:
             if stop.is_set():

@@ -1,4 +1,4 @@
-"""Trajectories under constraints side by side: their starts, what their lanes have of their own, what is left over."""
+"""Trajectories under constraints in SIMD lanes: initial projection, data of the lanes, and checks after the run."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _LINE = 8  # doubles in a cache line
 
 
 def aligned(n: int) -> Vector:
-    """Zeros that begin a cache line, as vectors are read fastest."""
+    """Return zeros that start at a cache line, where vectors are read fastest."""
     memory = np.zeros(n + _LINE)
     first = -(memory.ctypes.data // 8) % _LINE
     return memory[first : first + n]
 
 
 def nothing_settled() -> LaneChoices:
-    """What lanes have of their own where nothing is to be settled."""
+    """Return the lane data of problems without projection."""
     none, rows = np.zeros(0), np.zeros((0, 0))
     integers = rows.astype(np.int64)
     empty = LanePrograms(none.astype(np.int64), np.zeros((3, 0), np.int64))
@@ -74,12 +74,12 @@ def nothing_settled() -> LaneChoices:
 
 @dataclass(frozen=True)
 class SettledLanes:
-    """What an ensemble under constraints needs besides lanes.
+    """Data and checks that lanes need under constraints.
 
     Attributes:
-        problem, conditions: what is integrated.
-        modes: what is compiled.
-        codes: the programs of ``modes`` in lanes.
+        problem, conditions: initial value problem, and the rows of the trajectories.
+        modes: compiled modes.
+        codes: programs of ``modes`` in lanes.
     """
 
     problem: Problem
@@ -89,7 +89,7 @@ class SettledLanes:
 
     @classmethod
     def of(cls, problem: Problem, conditions: Conditions) -> SettledLanes | None:
-        """For a problem whose modes are compiled; None where none is, or the machine has no lanes."""
+        """Return the data for a problem with compiled modes; None without compiled modes or without SIMD lanes."""
         parts = getattr(problem.settle, "parts", None)
         if not isinstance(parts, ChoiceParts | ContactParts):
             return None
@@ -100,26 +100,26 @@ class SettledLanes:
 
     @property
     def slope(self) -> LaneCode:
-        """The right-hand side of the first mode."""
+        """Right-hand side of the first mode."""
         return self.codes[SLOPES][0]
 
     @property
     def n_work(self) -> int:
-        """Doubles of scratch that the longest of all programs needs."""
+        """Length of scratch memory, in doubles, of the program that needs most."""
         return max(code.n_work for each in self.codes for code in each)
 
     @property
     def may_pass(self) -> bool:
-        """Whether ``simulate`` may step over what lanes cannot pass, so that it is to be asked."""
+        """Whether ``simulate`` repeats trajectories that lanes give up, because it can take Moreau-Jean time steps."""
         return self.problem.guards is not None
 
     def left(self, trajectories: Trajectories) -> Indices:
-        """The trajectories that lanes could not carry to an end, and ``simulate`` perhaps can, from their starts."""
+        """Return the trajectories that lanes gave up and that ``simulate`` repeats from their starts."""
         given_up = ~np.isin(trajectories.status[trajectories.order], (FINISHED, WAITING))
         return trajectories.order[given_up & self.may_pass]
 
     def refuse(self, course: Course, asked: Sequence[int]) -> dict[int, str]:
-        """Why some of these trajectories cannot start, by number."""
+        """Return why some of the trajectories ``asked`` cannot start, by index."""
         places, found, start = list(asked), {}, course.start
         starts, parameters = self._starts(start)[places], self.conditions.parameters
         doubted = (self._left(starts[:, None], places) > TOLERANCE).any(axis=(1, 2))
@@ -136,7 +136,7 @@ class SettledLanes:
         return found
 
     def begin(self, start: float, trajectories: Trajectories) -> None:
-        """Put the starts where ``simulate`` begins."""
+        """Project the initial states as ``simulate`` does."""
         order, conditions = trajectories.order, self.conditions
         if self.problem.constraints is None:
             return
@@ -145,11 +145,11 @@ class SettledLanes:
             trajectories.starts[order] = self.problem.switching.begun(self._starts(start)[order], *each)
 
     def _starts(self, start: float) -> np.ndarray:
-        """[t, q, u] of all trajectories as they are asked for."""
+        """Return the initial states [t, q, u] of all trajectories as the user gave them."""
         return np.column_stack([np.full(len(self.conditions.q), start), self.conditions.q, self.conditions.u])
 
     def _left(self, states: np.ndarray, places: Sequence[int]) -> np.ndarray:
-        """The largest residuals of configuration and motion of trajectories, (trajectories, times, 2), at [t, q, u]."""
+        """Return the largest residuals of configuration and motion at [t, q, u], (trajectories, times, 2)."""
         parameters, constraints = self.conditions.parameters, self.problem.constraints
         if constraints is None:
             return np.zeros((*states.shape[:2], 2))
@@ -158,16 +158,16 @@ class SettledLanes:
         return np.stack(found, axis=-1).reshape(*states.shape[:2], 2)
 
     def own(self, i: int) -> Problem:
-        """The problem of trajectory i."""
+        """Return the problem of trajectory i."""
         return self.problem.of_values(self.conditions.row("parameters", i), self.conditions.row("inputs", i))
 
     @property
     def reads(self) -> int:
-        """How many numbers programs read behind the inputs at most."""
+        """Largest number of values that a program reads after the inputs."""
         return max(map(len, self.modes.read))
 
     def lanes(self, system: StateEquation) -> tuple[StateEquation, LaneChoices]:
-        """The StateEquation of a run with room for the stages of all lanes, and what these have of their own."""
+        """Return the StateEquation of a run with room for the constants of all lanes, and the data of the lanes."""
         settle, settling, width, modes = self.problem.settle, system.settling, self.slope.width, self.modes
         assert settle is not None
         size, n, guards = settle.n_stage, self.problem.rhs.n_out, len(system.automaton.guards.out)
@@ -203,7 +203,7 @@ class SettledLanes:
         return system._replace(stages=stages, headers=stages.view(np.int64)), choices
 
     def _programs(self) -> list[LanePrograms]:
-        """The programs of all modes, whose stages in lanes lie one behind the other."""
+        """Return the programs of all modes; their constants in lanes are consecutive."""
         found, first, width = [], 0, self.slope.width
         for codes, programs, stages in zip(self.codes, self.modes.programs, self.modes.stages, strict=True):
             lengths = [program.n_stage for program in programs]
@@ -214,7 +214,7 @@ class SettledLanes:
         return found
 
     def judge(self, trajectories: Trajectories, method: Adaptive) -> tuple[dict[int, str], dict[int, str]]:
-        """Which trajectories have lost the constraints, and what ``simulate`` would warn of, by number."""
+        """Return which trajectories left the constraints, and the warnings that ``simulate`` would give, by index."""
         failures, doubts = {}, {}
         ended, nx = np.flatnonzero(trajectories.status == FINISHED), trajectories.starts.shape[1]
         states, notes = trajectories.rows[ended, :, : 1 + nx], trajectories.rows[ended, :, 1 + nx :]
@@ -235,7 +235,7 @@ class SettledLanes:
 
 
 def _room_to_settle(steps: LanePrograms, consequences: LanePrograms, width: int, n: int) -> LaneSettling:
-    """What settles so many lanes of states [q, u] of n numbers."""
+    """Allocate the arrays that project ``width`` lanes of states [q, u] of n numbers."""
     integers = [np.zeros(width, np.int64) for _ in range(4)]
     return LaneSettling(
         steps=steps,

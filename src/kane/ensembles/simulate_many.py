@@ -1,4 +1,4 @@
-"""simulate_many: from Dynamics and many initial states, inputs or parameters to an Ensemble."""
+"""``kane.simulate_many``: integrate many trajectories of one model."""
 
 from __future__ import annotations
 
@@ -46,44 +46,46 @@ def simulate_many(
     start: float = 0.0,
     progress: Callable[[float], None] | None = None,
 ) -> Ensemble:
-    """Integrate n trajectories of one model, several side by side in the registers and on several processors.
+    """Integrate n trajectories of one model in SIMD lanes and on several processors.
 
-    Each has steps of its own, and is to the last bit what ``simulate`` makes of it alone, however many threads
-    ``LLVM(threads=...)`` allows. Under constraints embedded in numbers, and with constraints that come and go, they go
-    one by one in the threads; with compiled modes (``kane.compile_modes``) side by side again, each in its own mode.
-    One that fails harms no other: ``Ensemble.failures`` has the reason.
+    Each trajectory has its own steps. Its result equals a run of ``simulate`` to the last bit for any number of threads
+    that ``LLVM(threads=...)`` allows. With numerically embedded constraints, and with intermittent constraints, each
+    thread computes one trajectory at a time. Compiled modes (``kane.compile_modes``) allow SIMD lanes again, each lane
+    in its own mode. A failure does not affect other trajectories; ``Ensemble.failures`` has the reason.
 
     Args:
-        dyn: what ``kane.build`` returned.
-        until: last time [s]; before ``start``, time runs backwards.
-        q, u: initial coordinates (n, nq) and speeds (n, nu), or one row for all; or a dict from some of the names to
-            numbers or (n,) arrays. What is not given is neutral and at rest.
-        inputs: constants, (n, inputs) or one row for all; or a dict from some of the names to numbers, (n,) arrays or
-            expressions of the model (controllers, compiled into the equations).
-        parameters: as q, for parameters; defaults for those not given.
-        integrator: RK8(), with its relative error of 1e-9, or another that chooses its steps and is explicit.
-        times: at which states are recorded besides the first and the last, from start to until [s]; by default those
-            two alone.
+        dyn: returned by ``kane.build``.
+        until: last time [s]; time runs backwards if it is before ``start``.
+        q, u: initial coordinates (n, nq) and speeds (n, nu), or one row for all; or a dict from names to numbers or
+            (n,) arrays. By default the neutral configuration at rest.
+        inputs: constants, (n, inputs) or one row for all; or a dict from names to numbers, (n,) arrays or expressions
+            of the model (controllers, compiled into the equations).
+        parameters: as q, for parameters; declared defaults unless given.
+        integrator: explicit, with step-size control; RK8(), with a relative tolerance of 1e-9, unless given.
+        times: times from start to until [s] at which states are recorded, in addition to the first and the last; by
+            default only the first and the last.
         start: first time [s].
-        progress: called with the fraction done every 50 ms or so; by default as ``simulate`` shows it.
+        progress: function of the completed fraction, called about every 50 ms; by default progress is shown as by
+            ``simulate``.
 
     Returns:
-        The ensemble. Ctrl-C ends it early: what was computed is returned, with a warning, and marked interrupted.
+        The ensemble. Ctrl-C ends the computation early with a warning: the result has the trajectories computed so far
+        and is marked as interrupted.
 
     Raises:
-        ModelError: an argument is not meaningful for all trajectories, or each of them starts inside of something.
+        ModelError: an argument is invalid for all trajectories, or every trajectory starts with penetrating bodies.
     """
     if not isinstance(dyn, Dynamics):
-        raise ModelError(f"simulate_many needs Dynamics, as kane.build(equations) makes them, not {shown(dyn)}")
+        raise ModelError(f"simulate_many needs Dynamics, as kane.build(equations) returns, not {shown(dyn)}")
     method = integrator if integrator is not None else RK8()
     if not isinstance(method, Adaptive):
         raise ModelError(
-            f"the integrator of many trajectories must choose its steps: kane.RK5() or kane.RK8(), not {shown(method)}"
+            f"simulate_many needs an integrator with step-size control: kane.RK5() or kane.RK8(), not {shown(method)}"
         )
     span = Span.of(start, until, None, () if times is None else times)
     constants, expressions = split_inputs(inputs)
     conditions = Conditions.of(Layout.of(dyn.equations), q, u, constants, parameters)
-    if len(conditions.parameters) == 1:  # of all trajectories
+    if len(conditions.parameters) == 1:  # one row for all trajectories
         dyn.equations.parameter_bounds.require(conditions.parameters)
         require_inertia(dyn, conditions.parameters)
     refuse_starts(dyn, span.start, np.column_stack([conditions.q, conditions.u]), conditions.parameters)
@@ -132,7 +134,7 @@ def _run(
         steps=trajectories.steps,
         rejected=trajectories.rejected,
         failures=dict(sorted(failures.items())),
-        layout=replace(problem.layout, joints=()),  # names and units: joints hold expressions, and those their model
+        layout=replace(problem.layout, joints=()),  # names and units only: joints would keep the whole model alive
         attributes=attributes,
     )
 
@@ -143,9 +145,9 @@ def _carried(
     failures: dict[int, str],
     progress: Callable[[float], None],
 ) -> bool:
-    """Compute the trajectories, in lanes or one by one; whether all came to an end."""
+    """Compute the trajectories, in lanes or one by one; return whether all were completed."""
     from kane.ensembles.one_by_one import OneByOne
-    from kane.ensembles.workers import Workers  # pools of threads take milliseconds to import
+    from kane.ensembles.workers import Workers  # imported late: thread pools take milliseconds to import
 
     (problem, conditions, course, method), (trajectories, settled) = posed, asked
     single_run = partial(_as_single_run, problem, conditions, course, trajectories)
@@ -173,7 +175,7 @@ def _carried(
 def _trajectories(
     problem: Problem, conditions: Conditions, course: Course, failures: Mapping[int, str]
 ) -> Trajectories:
-    """Arrays for the native loop; those that cannot start are left out of its order."""
+    """Allocate the arrays of the native loop; its order excludes trajectories that cannot start."""
     n = len(conditions)
     starts = np.ascontiguousarray(np.concatenate([conditions.q, conditions.u], axis=1))
     try:
@@ -181,7 +183,7 @@ def _trajectories(
         rows = np.full((n, len(course.times), 1 + starts.shape[1] + notes), math.nan)
     except (MemoryError, ValueError):
         raise ModelError(
-            f"{n} trajectories of {len(course.times)} states do not fit in memory; give fewer times, or take fewer "
+            f"{n} trajectories of {len(course.times)} states do not fit in memory; give fewer times, or compute fewer "
             "trajectories at once"
         ) from None
     return Trajectories(
@@ -199,7 +201,7 @@ def _trajectories(
 
 
 def _stops(problem: Problem, conditions: Conditions, course: Course) -> Matrix:
-    """The stops of each trajectory, see ``Trajectories``."""
+    """Return the stops of each trajectory; see ``Trajectories``."""
     eqs, span = problem.dyn.equations, (course.start, course.until)
     given = dict(zip((*eqs.parameters, *eqs.inputs), (*conditions.parameters.T, *conditions.inputs.T), strict=True))
     each = [inside(*span, bends) for bends in Stops(problem).of_rows(span, given)]
@@ -210,7 +212,7 @@ def _stops(problem: Problem, conditions: Conditions, course: Course) -> Matrix:
 
 
 def _reason(problem: Problem, conditions: Conditions, course: Course, trajectories: Trajectories, i: int) -> str:
-    """Why trajectory i has no end, in the words of ``simulate``."""
+    """Return why trajectory i did not finish, in the words of ``simulate``."""
     if trajectories.status[i] == WAITING:
         return "interrupted"
     own, march = _as_single_run(problem, conditions, course, trajectories, i)
@@ -220,7 +222,7 @@ def _reason(problem: Problem, conditions: Conditions, course: Course, trajectori
 def _as_single_run(
     problem: Problem, conditions: Conditions, course: Course, trajectories: Trajectories, i: int
 ) -> tuple[Problem, March]:
-    """Trajectory i as a run of its own, at the last state that it reached."""
+    """Return trajectory i as a single run, at the last state that it reached."""
     own = problem.of_values(conditions.row("parameters", i), conditions.row("inputs", i))
     march = own.march(course_of(course, trajectories, i), trajectories.last[i, 1:])
     march.store.clock[TIME] = trajectories.last[i, 0]

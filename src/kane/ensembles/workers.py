@@ -1,4 +1,4 @@
-"""Threads that share the trajectories of an ensemble, each with lanes of its own."""
+"""Threads that compute the trajectories of an ensemble, each in its own SIMD lanes."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ from kane.simulation.pace import FIRST, WINDOW, Pace
 from kane.simulation.problem import Problem
 from kane.simulation.run import CHUNK_SECONDS, FIRST_CHUNK
 
-# Trajectories that a thread takes at a time: enough that taking them costs nothing, few enough that all end together.
+# Trajectories per portion of a thread: many enough to make scheduling cheap, few enough that all threads end together.
 PORTION = 64
 
 
 @dataclass(frozen=True)
 class Workers:
-    """All that the threads of an ensemble need to know.
+    """Threads of an ensemble, and the data that they share.
 
     Attributes:
-        problem: what is integrated.
-        course: from when to when, and the times of records.
-        method: the integrator.
-        trajectories: what they work on.
+        problem: initial value problem.
+        course: time span and times of records.
+        method: integrator.
+        trajectories: arrays that the threads fill.
         own_stages: whether parameters differ from trajectory to trajectory.
-        single_run: a trajectory, by its number, as a run of its own at the last state that was noted.
-        settled: what there is besides under constraints; None without any.
+        single_run: returns a trajectory, by its index, as a single run at its last stored state.
+        settled: further data under constraints; None without constraints.
     """
 
     problem: Problem
@@ -65,7 +65,7 @@ class Workers:
         """Compute all trajectories.
 
         Returns:
-            Whether they came to their ends; Ctrl-C leaves some WAITING.
+            Whether all were computed; Ctrl-C leaves some WAITING.
         """
         n = len(self.trajectories.order)
         code = self.settled.slope if self.settled else self.problem.rhs.lanes(each=self.own_stages)
@@ -88,7 +88,7 @@ class Workers:
         return True
 
     def _work(self, code: LaneCode | None, portions: Any, size: int, stop: threading.Event) -> None:
-        """Carry portion after portion, until there is none left or Ctrl-C."""
+        """Compute portions of trajectories until none are left or the run is stopped."""
         arrays, n = scheme(self.method), len(self.trajectories.order)
         single = self._single(len(arrays.nodes))
         block = new_block(self.problem, code, len(arrays.nodes), len(single[3].clock))
@@ -104,18 +104,18 @@ class Workers:
                 first = next(portions) * size
                 queue[:] = min(first, n), min(first + size, n), first < n
             began = time.perf_counter()
-            # No trajectory goes past a look at its pace, so that what it sees is what it would see alone.
+            # No trajectory steps past its next stall check, so that the check sees the same state as in a single run.
             ahead = min([FIRST, *(paces[k].left(block.counts[lane]) for lane, k in _carried(block) if k in paces)])
             carried = march_lanes(single, self.course, block, self.trajectories, arrays, queue, min(steps, ahead))
             if carried == 0 and not queue[MORE]:
                 break
             self._give_up_the_lost(block, paces)
             took = max(time.perf_counter() - began, 1e-9)
-            # Only a call that was long says how long a step takes; the first one may load or compile the loop.
+            # Adjust the steps per call gradually: a single call time may include loading or compiling the loop.
             steps = max(1, min(int(steps * min(max(CHUNK_SECONDS / took, 0.5), 2.0)), WINDOW))
 
     def _give_up_the_lost(self, block: Block, paces: dict[int, Pace]) -> None:
-        """End trajectories that get nowhere; ``paces`` are those of the trajectories in the lanes."""
+        """End stalled trajectories; ``paces`` are the stall detectors of the trajectories in the lanes."""
         carried = {number: lane for lane, number in _carried(block)}
         for number in paces.keys() - carried.keys():
             del paces[number]
@@ -126,14 +126,14 @@ class Workers:
 
     def _chatters(self, block: Block, lane: int, number: int) -> bool:
         if self.settled is not None and self.settled.may_pass:
-            return True  # the mode is not known here; the run is made alone, where it is
+            return True  # the contact mode is unknown here; ``simulate`` repeats the run alone and knows it
         last = self.trajectories.last[number]
         last[0], last[1:] = block.clock[lane, TIME], block.x[lane :: len(block.lanes)]
         problem, march = self.single_run(number)
         return problem.chatters(march)
 
     def _single(self, stages: int) -> tuple[Any, ...]:
-        """StateEquation, tables, events, a Store of so many slopes for one state, and what lanes have of their own."""
+        """Return the StateEquation, tables, events, a Store for one state, and data of the lanes."""
         first = int(self.trajectories.order[0])
         x, problem = self.trajectories.starts[first], self.settled.own(first) if self.settled else self.problem
         march = problem.march(self.course, x)
@@ -143,18 +143,18 @@ class Workers:
 
 
 def _carried(block: Block) -> Iterator[tuple[int, int]]:
-    """The lanes that carry a trajectory, with its number."""
+    """Yield the lanes that carry a trajectory, each with the index of the trajectory."""
     return ((lane, number) for lane, number in enumerate(block.carries.tolist()) if number != IDLE)
 
 
 def new_block(problem: Problem, code: LaneCode | None, stages: int, clock: int) -> Block:
-    """A block of idle lanes; a single one where the machine has no lanes.
+    """Allocate a block of idle lanes; a single lane if the machine has no SIMD lanes.
 
     Args:
-        problem: what is integrated.
-        code: of its program in lanes.
-        stages: how many slopes the method takes.
-        clock: how long the clock of a Store is.
+        problem: initial value problem.
+        code: its right-hand side in lanes.
+        stages: number of slopes of the method.
+        clock: length of the clock of a Store.
     """
     rhs = problem.rhs
     width = code.width if code else 1

@@ -1,1 +1,1 @@
-"""Motions from equations: simulate, integrators, trajectories."""
+"""Simulation of motions: ``simulate``, integrators and trajectories."""

@@ -1,4 +1,4 @@
-"""Events and changes of the mode that accumulate: ever more of them in ever less time, and no end in sight."""
+"""Zeno behaviour: events and transitions that accumulate in ever shorter time."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from kane.native.arrays import CHANGE_TIME, CHANGED, FOUND, STATE_BEFORE, Matrix
 from kane.native.contacts.header import OPEN
 from kane.simulation.march import March, Status
 
-# So many in a row, events of one name or changes of the mode, within this share of the run will not end.
+# This many consecutive events of one name, or transitions, within this fraction of the run count as endless.
 IN_A_ROW, CROWDED = 100, 1e-9
-# So many changes of the mode, anywhere within this part of a run, lead nowhere either.
+# This many transitions within this fraction of the run, anywhere in it, count as endless too.
 MANY, LITTLE = 50_000, 1e-4
-# A constraint that changes FLIPS times, among at most AMONG changes of all, at a rate that needs ENDLESS more changes
-# until the end of the run: a record of ENDLESS changes takes some tens of gigabytes.
+# A constraint that changes FLIPS times, within at most AMONG transitions of all constraints, counts as endless if its
+# rate implies ENDLESS more changes until the end of the run. Recording them would take tens of gigabytes.
 FLIPS, AMONG, ENDLESS = 20_000, 100_000, 1e8
-# Number of constraints that an error names.
+# Largest number of constraints that a message names.
 NAMED = 3
 
 
 def require_end(march: March, names: Sequence[str], before: tuple[int, int], *, fixed: bool, status: Status) -> None:
-    """Refuse what happens again and again, by the first of it that is new.
+    """Raise if events or transitions accumulate; the message describes the first accumulation.
 
-    A run pauses by the clock. What is refused does not depend on when: all that is new is looked at, one by one.
+    A run pauses at wall-clock times. The result does not depend on them, because all new events are checked one by one.
 
     Args:
-        march: which has been advanced.
-        names: of the events.
-        before: how many events and changes of the mode there were.
-        fixed: whether steps are given. A run that chooses them and gets nowhere is seen by its pace, unless it creeps.
-        status: with which the march pauses; changes without end in one instant may be stepped over.
+        march: integrator state after some steps.
+        names: names of the events.
+        before: numbers of events and of transitions before these steps.
+        fixed: whether the step length is fixed. Stall detection handles runs with step-size control unless they creep.
+        status: status after the steps; a Moreau-Jean time step may resolve endless transitions at one time.
 
     Raises:
-        SimulationError: events or changes of the mode accumulate.
+        SimulationError: events or transitions accumulate.
     """
     events, changes = before
     found = [*_of_events(march, names, events), *_of_modes(march, changes, fixed=fixed, status=status)]
@@ -45,7 +45,7 @@ def require_end(march: March, names: Sequence[str], before: tuple[int, int], *, 
 
 
 def _of_events(march: March, names: Sequence[str], before: int) -> Iterator[tuple[float, str]]:
-    """How far into the run an event accumulates, and what to say of it."""
+    """Yield the run time at which an event accumulates, and the message."""
     found = march.store.found[: march.store.counts[FOUND]]
     for number in np.unique(found[before:, 0]).astype(int).tolist():
         places = np.flatnonzero(found[:, 0] == number)
@@ -58,7 +58,7 @@ def _of_events(march: March, names: Sequence[str], before: int) -> Iterator[tupl
 
 
 def _of_modes(march: March, before: int, *, fixed: bool, status: Status) -> Iterator[tuple[float, str]]:
-    """How far into the run changes of the mode accumulate, and what to say of it."""
+    """Yield the run time at which transitions accumulate, and the message."""
     changes, nx = march.store.changes[: march.store.counts[CHANGED]], len(march.x)
     cure = f": {MANY:,} times within {LITTLE:g} of the run; give less restitution or friction, or end the run before"
     limits = [(MANY, LITTLE, cure)] + ([(IN_A_ROW - 1, CROWDED, "")] if fixed else [])
@@ -74,7 +74,7 @@ def _of_modes(march: March, before: int, *, fixed: bool, status: Status) -> Iter
 
 
 def _of_constraints(march: March, before: int) -> Iterator[tuple[float, str]]:
-    """How far into the run a constraint is imposed and deleted, or slips and sticks, too often for the run to end."""
+    """Yield the run time from which a constraint changes its status too often for the run to end, and the message."""
     first = max(before - AMONG, 0)
     changes, nx = march.store.changes[first : march.store.counts[CHANGED]], len(march.x)
     if len(changes) <= FLIPS:
@@ -95,7 +95,7 @@ def _of_constraints(march: March, before: int) -> Iterator[tuple[float, str]]:
 
 
 def _main_causes(march: March, changes: Matrix) -> str:
-    """Name the constraints that cause most changes of a part of a run, or are in force where no constraint does."""
+    """Name the constraints that cause most of the transitions, or the active ones if no constraint causes them."""
     names = march.problem.switching.candidates
     if not names:
         return ""
@@ -105,16 +105,16 @@ def _main_causes(march: March, changes: Matrix) -> str:
         most = [repr(names[k]) for k in np.argsort(-often, kind="stable")[:NAMED] if often[k]]
         return f"; most of these changes are of {listed(most)}"
     held = [repr(name) for name, status in zip(names, changes[-1, -len(names) :], strict=True) if status != OPEN]
-    return f"; in force, or touching, is {listed(held) or 'nothing'}"
+    return f"; active, or touching: {listed(held) or 'nothing'}"
 
 
 def first_of_many(times: Vector, many: int, within: Vector | float) -> int | None:
-    """Return the place of the first time that follows ``many`` others within a short time; None if no time does.
+    """Return the index of the first time that follows ``many`` others within a short time; None if no time does.
 
     Args:
         times: increasing or decreasing.
-        many: number of times that precede it.
-        within: the short time, one for all, or one for each time from the place ``many`` on.
+        many: number of preceding times.
+        within: the short time, one number for all, or one for each time from index ``many`` on.
     """
     follow = np.flatnonzero(abs(times[many:] - times[:-many]) < within)
     return many + int(follow[0]) if follow.size else None

@@ -1,9 +1,9 @@
-"""From which speed on friction acts against the direction that a slip in space has: not below the errors of steps.
+"""Slip speed from which friction opposes the computed direction of slip in space.
 
-Friction turns the slip v towards what pushes by mu N / (m |v|) a second, ever faster where v is slow. Where |v| is as
-small as the errors that steps may make, its direction is noise, and friction in a noisy direction holds the slip back:
-a slip that begins with no acceleration would never begin. So slower slip keeps the direction that it had, and turns
-only slowly: ``slip_direction`` in ``kane.native.contacts.quick``.
+Friction turns the slip velocity v towards the driving force at the rate mu N / (m |v|), which grows as v gets slower.
+If |v| is as small as integration errors, the direction of v is noise, and friction along a noisy direction holds the
+slip back. A slip with zero initial acceleration would then never begin. Slower slip therefore keeps its previous
+direction, which turns only slowly: see ``slip_direction`` in ``kane.native.contacts.quick``.
 """
 
 from __future__ import annotations
@@ -17,19 +17,18 @@ from kane.native.contacts.header import BEGUN, CHANGING
 from kane.native.contacts.quick import LEAST_BEGUN
 from kane.simulation.integrators.integrator import Integrator
 
-# From so many absolute tolerances on. There the error of the direction is a few thousandths, and what friction loses by
-# it is of the second order, millionths. With a hundred, slip that begins with no acceleration is 80 tolerances off a
-# tenth of a second later; with ten it does not begin.
+# This speed in absolute tolerances. There the direction errs by a few thousandths, and friction by the square of that.
+# With 100 instead, slip that begins with zero acceleration errs by 80 tolerances after 0.1 s; with 10 it never begins.
 DIRECTED = 300.0
 
 
 def begun(atol: float) -> float:
-    """From which speed on slip in space has a direction of its own in runs of this tolerance [m/s or rad/s]."""
+    """Return the speed from which slip in space has its own direction in runs of this tolerance [m/s or rad/s]."""
     return max(LEAST_BEGUN, DIRECTED * atol)
 
 
 def tolerate(settle: ArrayFunction | None, stages: NDArray[np.float64], method: Integrator) -> None:
-    """Write this speed into stages of ``settle``, (..., n_stage), where constraints come and go."""
+    """Write this speed into the constants of ``settle``, (..., n_stage), for models with intermittent constraints."""
     parts = getattr(settle, "parts", None)
     if isinstance(parts, ContactParts):
         stages[..., parts.changing][..., BEGUN::CHANGING] = begun(method.settings.get("atol", 0.0))

@@ -1,4 +1,4 @@
-"""Why a run cannot go on from a state, found at that state after the fact: healthy runs pay nothing for it."""
+"""Diagnosis of failed runs from the last state, so that successful runs cost nothing extra."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from kane.simulation.run import Outcome
 if TYPE_CHECKING:
     from kane.simulation.problem import Problem
 
-# A joint this near to its singularity [rad or m] is named as what may have made a run fail.
+# A joint closer than this to its singularity [rad or m] is named as a possible cause of the failure.
 NEAR_SINGULAR = 0.1
-# A jump that the motion reaches within this share of the run, or two fixed steps, is where the run stands.
+# The run is at a jump if the motion reaches it within this fraction of the run, or within two fixed steps.
 AT_JUMP = 1e-6
-# How much farther from the jump the rates are looked at again.
+# Rates are evaluated a second time at this multiple of the distance from the jump.
 FARTHER = 100.0
-# A divisor is small that has fallen below this share of its largest value in the run; constraints of smaller
-# conditioning are nearly dependent.
+# A divisor is small below this fraction of its largest value in the run; constraints are nearly dependent below
+# this conditioning.
 SMALL = 1e-2
 ILL_CONDITIONED = 1e-3
-# Rounding that changes the accelerations by more than this share of them is worth a word.
+# Relative change of the accelerations by rounding from which the message mentions it.
 NOISY = 1e-8
 ROUNDING = 2.0**-52
-# Step of difference quotients, over the size of what is varied: half of the digits.
+# Relative step of difference quotients, which loses half of the digits.
 HALF = 2.0**-26
 
 
 class Jump(NamedTuple):
-    """An operation whose argument changes sign here, and its rates just below and just above zero [1/s]."""
+    """Operation whose argument changes sign at the state, and its rates just below and just above zero [1/s]."""
 
     node: Expr
     below: float
@@ -53,18 +53,18 @@ class Jump(NamedTuple):
 
     @property
     def attracts(self) -> bool:
-        """Whether the motion is driven back to the change of sign from both sides: it can neither pass nor leave."""
+        """Whether the motion is driven back to the sign change from both sides, so that it cannot cross or leave."""
         return self.above < 0.0 < self.below
 
 
-# Outcomes without a next mode, of which the Switching gives the reason.
+# Outcomes without a next mode; the Switching gives the reason.
 NO_NEXT_MODE = (Outcome.REFUSED, Outcome.NO_GUARD, Outcome.ENDLESS)
-# So many changes of the mode within this share of the run are ever more.
+# This many transitions within this fraction of a run count as accumulating (Zeno behaviour).
 IN_A_ROW, CROWDED = 100, 1e-3
 
 
 def explain(problem: Problem, march: March, outcome: Outcome) -> SimulationError:
-    """Why the march could not take its next step, or gets nowhere with it."""
+    """Return the error that explains why the run cannot take its next step, or makes no progress."""
     return SimulationError(f"{_why(problem, march, outcome)}{problem.switching.stepped_over(march)}")
 
 
@@ -84,7 +84,7 @@ def _why(problem: Problem, march: March, outcome: Outcome) -> SimulationError:
     if wrong:
         cause = (
             f"there {', '.join(wrong[:12])} {'is' if len(wrong) == 1 else 'are'} not finite: the mass matrix is "
-            "singular, a load is infinite, a function left its domain, or the motion ran away"
+            "singular, a load is infinite, a function left its domain, or the motion diverges"
         )
         cause = "; ".join([cause, *_loads_without_value(problem, march), *_small_divisors(problem, march)])
     elif outcome is Outcome.NOT_FINITE and march.course.step:
@@ -94,8 +94,8 @@ def _why(problem: Problem, march: March, outcome: Outcome) -> SimulationError:
     else:
         what = "cannot be followed" if outcome is Outcome.STUCK else "makes no progress"
         cause = "; ".join(_causes(problem, march)) or (
-            "there no step is short enough for the tolerances: the motion runs away or the accelerations jump "
-            "again and again, as with friction that reverses (make it smooth), or the tolerances are below rounding"
+            "there no step is short enough for the tolerances: the motion diverges, the accelerations jump "
+            "repeatedly, as with friction that reverses (make it smooth), or the tolerances are below rounding"
         )
     singular = problem.layout.singular(march.x, within=NEAR_SINGULAR)
     return SimulationError(
@@ -105,24 +105,24 @@ def _why(problem: Problem, march: March, outcome: Outcome) -> SimulationError:
 
 
 def _last_changes(march: March) -> Vector:
-    """Return the times of the last IN_A_ROW changes of the mode."""
+    """Return the times of the last IN_A_ROW transitions."""
     times: Vector = march.store.changes[: march.store.counts[CHANGED], CHANGE_TIME]
     return times[-IN_A_ROW:]
 
 
 def _ever_faster(march: March) -> str:
-    """Return the cause of a run whose last changes of the mode are crowded in time, in words; else nothing."""
+    """Describe transitions that accumulate in time; an empty text if they do not."""
     times = _last_changes(march)
     if len(times) < IN_A_ROW or not times[-1] - times[0] < CROWDED * abs(march.course.until - march.course.start):
         return ""
     return (
-        f"its mode changes ever faster, the last {IN_A_ROW} times within {times[-1] - times[0]:.2g} s, as where "
-        "impacts follow one another without end: give them less restitution, or end the run before"
+        f"its mode changes ever faster, the last {IN_A_ROW} times within {times[-1] - times[0]:.2g} s, as in an "
+        "endless sequence of impacts (Zeno behaviour): give less restitution, or end the run before"
     )
 
 
 def _accelerates(march: March) -> bool:
-    """Check whether the second half of the last changes took less than half of the time of the first half."""
+    """Check whether the second half of the last transitions took less than half of the time of the first half."""
     times = _last_changes(march)
     if len(times) < IN_A_ROW:
         return False
@@ -131,7 +131,7 @@ def _accelerates(march: March) -> bool:
 
 
 def _causes(problem: Problem, march: March) -> Iterator[str]:
-    """What is found wrong at the state, in words."""
+    """Yield the causes found at the state, in words."""
     found = chattering(problem, march)
     if found is not None:
         yield _chatters(found)
@@ -142,14 +142,14 @@ def _causes(problem: Problem, march: March) -> Iterator[str]:
         return
     if march.slow is not None:
         yield (
-            "an input that is a Python function may jump, which is not seen from here: give it as an expression of the "
-            "model, make it smooth, or take fixed steps: dt=..."
+            "an input that is a Python function may jump, which cannot be checked: give it as an expression of the "
+            "model, make it smooth, or use fixed steps: dt=..."
         )
     yield from _small_divisors(problem, march)
     notes = march.system.settling.notes
     if notes.size and notes[CONDITIONING] < ILL_CONDITIONED:
         yield (
-            "its constraints are nearly dependent there, as where a linkage lies flat: the conditioning of the "
+            "its constraints are nearly dependent there, as in a flat linkage: the conditioning of the "
             f"independent speeds has fallen to {notes[CONDITIONING]:.2g}"
         )
     noise = rounding(problem, march)
@@ -157,7 +157,7 @@ def _causes(problem: Problem, march: March) -> Iterator[str]:
         digits = math.floor(-math.log10(min(noise, 1.0)))
         yield (
             f"a change of the state in its last digit changes the derivative by {noise:.2g} of its size: "
-            f"{digits or 'no'} digits are left; ask for fewer (rtol, atol), or end the run before"
+            f"{digits or 'no'} digits are left; relax rtol and atol, or end the run before"
         )
 
 
@@ -165,7 +165,7 @@ def _chatters(jump: Jump) -> str:
     return (
         f"it chatters: the accelerations jump where the argument of {_short(jump.node)} changes its sign, and drive it "
         f"back from both sides (at {jump.below:.3g}/s from below, {jump.above:.3g}/s from above); make the jump "
-        "smooth, for instance kane.tanh(x / width) in place of kane.sign(x), or take fixed steps of kane.RK4: dt=..."
+        "smooth, for instance kane.tanh(x / width) in place of kane.sign(x), or use fixed steps of kane.RK4: dt=..."
     )
 
 
@@ -176,7 +176,7 @@ def _small_divisors(problem: Problem, march: March) -> Iterator[str]:
 
 
 def _loads_without_value(problem: Problem, march: March) -> Iterator[str]:
-    """Name the loads that are not finite at the state, such as a spring between points that meet."""
+    """Name the loads that are not finite at the state, such as a spring between coincident points."""
     equations = problem.dyn.equations
     state = np.array([[march.time, *march.x]])
     values = _values(equations, state, np.asarray(march.system.inputs)[None], problem.parameters)
@@ -187,7 +187,7 @@ def _loads_without_value(problem: Problem, march: March) -> Iterator[str]:
 
 
 def chattering(problem: Problem, march: March) -> Jump | None:
-    """The jump at which the motion stays because it is driven back to it from both sides; None where there is none.
+    """Return the jump to which the motion is driven back from both sides; None without one.
 
     Source: Filippov, Differential Equations with Discontinuous Righthand Sides, 1988: a sliding mode.
     """
@@ -201,7 +201,7 @@ def chattering(problem: Problem, march: March) -> Jump | None:
 
 
 def jumps(rhs: ArrayFunction) -> list[Expr]:
-    """The operations in the equations of motion whose value or slope jumps where an argument changes its sign."""
+    """Return the operations in the equations of motion whose value or slope jumps at a sign change of the argument."""
     switching = (SIGN, ABS, MIN, MAX, LESS, LESS_EQUAL, EQUAL)
     return [
         node
@@ -211,7 +211,7 @@ def jumps(rhs: ArrayFunction) -> list[Expr]:
 
 
 def _jump(problem: Problem, march: March, node: Expr, way: float) -> Jump | None:
-    """The rates of the argument on both sides of its zero, in the direction of the run; None far from a jump."""
+    """Return the rates of the argument on both sides of its zero, in the direction of the run; None far from a jump."""
     state = np.concatenate([[march.time], march.x])
     steps = HALF * np.maximum(1.0, np.abs(state))
     beside = [_settled(problem, march, state + shift)[0] for shift in (*np.diag(steps), *np.diag(-steps))]
@@ -223,7 +223,7 @@ def _jump(problem: Problem, march: March, node: Expr, way: float) -> Jump | None
         return None
 
     def rates(distance: float) -> list[float]:
-        """The rates so far below and above the zero."""
+        """Return the rates at this distance below and above the zero."""
         found = []
         for at in (-distance, distance):
             shifted = state.copy()
@@ -235,13 +235,13 @@ def _jump(problem: Problem, march: March, node: Expr, way: float) -> Jump | None
     close, farther = rates(distance), rates(FARTHER * distance)
     course = march.course
     within = max(AT_JUMP * abs(course.until - course.start), 2.0 * abs(course.step))
-    # Rates that come to nothing at the zero, as those of a stiff damper, bring the motion there and let it rest.
+    # Rates that vanish at the zero, as with a stiff damper, let the motion come to rest there: this is no jump.
     jump = all(abs(near) > 0.1 * abs(far) for near, far in zip(close, farther, strict=True))
     return Jump(node, *close) if abs(here) <= within * max(map(abs, close)) and jump else None
 
 
 def _argument(problem: Problem, march: March, node: Expr, states: NDArray[np.float64]) -> Vector:
-    """What changes its sign where the node jumps, at states [t, q, u], (states,)."""
+    """Return the argument whose sign change makes the node jump, at states [t, q, u], (states,)."""
     args = node.args[:1] if node.op in (SIGN, ABS, SELECT) else node.args[:2]
     inputs = np.tile(march.system.inputs, (len(states), 1))
     leaves_here = _values(problem.dyn.equations, states, inputs, problem.parameters)
@@ -252,7 +252,7 @@ def _argument(problem: Problem, march: March, node: Expr, states: NDArray[np.flo
 def _values(
     equations: Equations, states: NDArray[np.float64], inputs: NDArray[np.float64], parameters: Vector
 ) -> dict[Expr, Any]:
-    """All leaves that the equations know along states."""
+    """Return the values of all leaves of the equations along states."""
     values: dict[Expr, Any] = dict(zip((equations.t, *equations.q, *equations.u), states.T, strict=True))
     values.update(zip(equations.inputs, inputs.T, strict=True))
     values.update(zip(equations.parameters, parameters, strict=True))
@@ -266,10 +266,10 @@ def _slope(problem: Problem, march: March, state: Vector) -> Vector:
 def small_divisors(
     equations: Equations, states: NDArray[np.float64], inputs: NDArray[np.float64], parameters: Vector
 ) -> Iterator[str]:
-    """Divisors of the constraints and of the speeds that come near zero, or pass it, along states, in words.
+    """Describe divisors of constraints and speeds that come close to zero, or change sign, along states.
 
     Args:
-        equations: whose they are.
+        equations: equations with the divisors.
         states: [t, q, u], (times, 1 + nq + n).
         inputs: (times, inputs).
         parameters: values.
@@ -283,7 +283,7 @@ def small_divisors(
         worst = int(passed[0]) if passed.size else int(np.argmin(sizes))
         if passed.size or sizes[worst] <= SMALL * sizes.max():
             more = f" and {len(rows) - 1} more" if rows[1:] else ""
-            of = f"the constraint {rows[0]!r}{more}" if rows else "the choice of speeds"
+            of = f"the constraint {rows[0]!r}{more}" if rows else "the speed selection"
             yield (
                 f"{of} cannot be solved where {where_zero(divisor)}, and at t = {states[worst, 0]:.9g} s it is "
                 f"{course[worst]:.2g}: end the run before, for instance by a terminal event"
@@ -291,9 +291,9 @@ def small_divisors(
 
 
 def passages(march: March) -> Iterator[str]:
-    """Where the run has gone through a state at which its dependent speeds cannot be found, in words.
+    """Describe passages of the run through states at which its dependent speeds are undetermined.
 
-    Seen from record to record, by the signs of what is divided by.
+    A passage is detected by the sign change of a divisor between two records.
     """
     states = march.states()
     for stretch in march.stretches():
@@ -312,16 +312,16 @@ def _passages(problem: Problem, march: March, states: NDArray[np.float64]) -> It
             yield (
                 f"{problem.layout.model!r} passes a state between t = {before:.9g} s and {after:.9g} s where "
                 f"{where_zero(divisor)}: there {', '.join(leaf.name for leaf in embedding.u)} cannot be the dependent "
-                "speeds, and what is recorded from then on may err by far more than the tolerances; leave the choice "
-                "to each state (kane.formulate(model) without near= and without named dependent speeds), or end the "
+                "speeds, and later records may err by far more than the tolerances; let each state select its speeds "
+                "(kane.formulate(model) without near= and without named dependent speeds), or end the "
                 "run before"
             )
 
 
 def divisors(equations: Equations) -> dict[Expr, list[str]]:
-    """What depends on the state and is divided by, in the constraints or to choose speeds: names of the constraints.
+    """Return state-dependent divisors in the constraints, or of the speed selection, with names of the constraints.
 
-    What a sign is taken of is one of them: x / sqrt(x**2) is written sign(x), which has no value at zero either.
+    Arguments of sign count too: x / sqrt(x**2) is written as sign(x), which has no value at zero either.
     """
     found: dict[Expr, list[str]] = {x: [] for x in equations.baked_in(equations.fails_where) if _depends_on_state(x)}
     for row in equations.constraints:
@@ -335,7 +335,7 @@ def divisors(equations: Equations) -> dict[Expr, list[str]]:
 
 
 def rounding(problem: Problem, march: March) -> float:
-    """By how much of its size the derivative changes where the state changes in its last digit."""
+    """Return the relative change of the derivative if the state changes in its last digit."""
     state, random = np.concatenate([[march.time], march.x]), np.random.default_rng(0)
     here, largest = _settled_slope(problem, march, state), 0.0
     for _ in range(8):
@@ -348,7 +348,7 @@ def rounding(problem: Problem, march: March) -> float:
 
 
 def _settled(problem: Problem, march: March, state: Vector) -> tuple[Vector, Vector]:
-    """The state put onto the constraints, and the stage that goes with it; the march stays as it is."""
+    """Return the state projected onto the constraints, and the constants of rhs there; the run is not changed."""
     system = march.system
     own = stage_in_force(system, RHS, problem.rhs)
     if problem.settle is None:
@@ -360,7 +360,7 @@ def _settled(problem: Problem, march: March, state: Vector) -> tuple[Vector, Vec
 
 
 def _settled_slope(problem: Problem, march: March, state: Vector) -> Vector:
-    """The derivative at the state put onto the constraints."""
+    """Return the derivative at the state projected onto the constraints."""
     settled, stage = _settled(problem, march, state)
     return problem.rhs(settled, march.system.inputs, stage)
 

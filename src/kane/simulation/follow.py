@@ -1,4 +1,4 @@
-"""follow: inverse dynamics along a prescribed motion."""
+"""``kane.follow``: inverse dynamics along a prescribed motion."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ FORCE_UNITS = {"rad/s": "N m", "m/s": "N"}
 
 
 def follow(dyn: Dynamics, *, q: Any, times: Any, parameters: Any = None) -> FollowedMotion:
-    """Inverse dynamics along a prescribed motion: the forces M udot + bias, and the inputs that supply them.
+    """Compute the forces M udot + bias along a prescribed motion, and the inputs that supply them.
 
     Args:
-        dyn: what ``kane.build`` returned.
-        q: the motion of every coordinate by name, each an expression of ``model.time`` or a function of t that returns
-            one (``lambda t: 0.1 * kane.sin(t)``; derivatives are exact), a number (held), or samples, (times, values)
-            or values at ``times``, through which a spline of fifth degree is laid. Or samples of all, (times, nq).
-            Quaternions must be of unit length.
-        times: at which the forces are wanted, (times,) [s].
-        parameters: array, or dict from some of the names to numbers; defaults for the others.
+        dyn: returned by ``kane.build``.
+        q: motion of every coordinate by name: an expression of ``model.time``, a function of t that returns one
+            (``lambda t: 0.1 * kane.sin(t)``; derivatives are exact), or a constant number. Or samples, (times, values)
+            or values at ``times``, which a spline of fifth degree interpolates. Or samples of all coordinates,
+            (times, nq). Quaternions must be of unit length.
+        times: times at which forces are computed, (times,) [s].
+        parameters: array, or dict from names to numbers; declared defaults unless given.
 
     Returns:
-        q, u, udot, forces, inputs and energies over time; inputs where there are as many as speeds and they are
-        determined.
+        q, u, udot, forces, inputs and energies over time. Inputs are available only if the motion determines them, with
+        as many inputs as independent speeds.
 
     Raises:
-        ModelError: a coordinate is not prescribed, or in a way that says nothing about its derivatives; or no speeds
-            make such a motion; or it does not keep the constraints.
+        ModelError: a coordinate is not prescribed, or in a form without derivatives; no speeds produce the motion; or
+            the motion does not satisfy the constraints.
     """
     if not isinstance(dyn, Dynamics):
-        raise ModelError(f"follow needs Dynamics, as kane.build(equations) makes them, not {shown(dyn)}")
+        raise ModelError(f"follow needs Dynamics, as kane.build(equations) returns, not {shown(dyn)}")
     e, layout = dyn.equations, Layout.of(dyn.equations)
     at = _times(times)
     values = given_parameters(dyn.equations, parameters)
@@ -71,5 +71,5 @@ def follow(dyn: Dynamics, *, q: Any, times: Any, parameters: Any = None) -> Foll
 def _times(times: Any) -> Array:
     at = np.atleast_1d(numbers(times, "times must be numbers"))
     if at.ndim != 1 or not at.size or not np.isfinite(at).all():
-        raise ModelError(f"times must be one row of finite numbers, at least one; got shape {at.shape}")
+        raise ModelError(f"times must be a one-dimensional array of finite numbers, not empty; got shape {at.shape}")
     return at

@@ -1,4 +1,4 @@
-"""Refuse starts inside of contacts, or beyond stops, before anything is compiled for a run."""
+"""Check initial states for penetration of contacts, stops and latches before a run is compiled."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from kane.formulation.parameter_bounds import given_parameters
 from kane.native.arrays import Vector
 from kane.simulation.layout import Layout
 
-# A gap this much below zero at the start is rounding [m or rad].
+# A gap this much below zero at the start counts as rounding [m or rad].
 TOUCHING = 1e-6
-# The start of more names is not written out in the call that a message offers.
+# The call suggested in the message omits initial values with more names than this.
 WRITTEN = 6
 
 
 def refuse_start(dyn: Dynamics, t: float, q: Any, u: Any, parameters: Any) -> None:
-    """Refuse a start inside of a contact, or beyond a stop or latch.
+    """Raise if the initial state penetrates a contact, or is beyond a stop or latch.
 
     Args:
-        dyn: of which a run is to be posed.
-        t: when [s].
-        q, u, parameters: as of ``kane.simulate``.
+        dyn: dynamics of the run.
+        t: initial time [s].
+        q, u, parameters: as for ``kane.simulate``.
 
     Raises:
-        ModelError: which contact, stop or latch it is inside of, how deep, and the call that finds a state outside; as
-            of ``Layout.named_state``.
+        ModelError: names the contact, stop or latch, the depth, and the call that finds a valid state; also as
+            ``Layout.named_state``.
     """
     if not dyn.equations.candidates:
         return
@@ -44,16 +44,16 @@ def refuse_start(dyn: Dynamics, t: float, q: Any, u: Any, parameters: Any) -> No
 
 
 def refuse_starts(dyn: Dynamics, t: float, x: NDArray[np.float64], parameters: NDArray[np.float64]) -> None:
-    """Refuse many starts x = [q, u], (starts, nx), if each of them is inside of a contact.
+    """Raise if every one of the initial states x = [q, u], (starts, nx), penetrates a contact.
 
     Args:
-        dyn: of which runs are to be posed.
-        t: when [s].
+        dyn: dynamics of the runs.
+        t: initial time [s].
         x: states.
-        parameters: of each, or a row for all.
+        parameters: one row per state, or one row for all.
 
     Raises:
-        ModelError: of the first one, as of ``refuse_start``.
+        ModelError: for the first state, as ``refuse_start``.
     """
     if not dyn.equations.candidates or not np.isfinite(x).all():
         return
@@ -66,7 +66,7 @@ def refuse_starts(dyn: Dynamics, t: float, x: NDArray[np.float64], parameters: N
 def starting_gaps(
     dyn: Dynamics, t: float, x: NDArray[np.float64], parameters: Vector
 ) -> tuple[list[str], NDArray[np.float64]]:
-    """The names of contacts, stops and latches, and their gaps at states x = [q, u], (states, gaps) [m or rad]."""
+    """Return names of contacts, stops and latches, and their gaps at x = [q, u], (states, gaps) [m or rad]."""
     names, function = gap_function(dyn)
     if not names:
         return [], np.zeros((len(x), 0))
@@ -75,7 +75,7 @@ def starting_gaps(
 
 
 def inside(dyn: Dynamics, name: str, gap: float, **given: Any) -> str:
-    """Why a run cannot start inside of a candidate, and the call that finds where it can."""
+    """Describe the penetration at the start, and the call that finds a valid state."""
     candidate = next(c.candidate for c in dyn.equations.candidates if c.name == name)
     unit = "m" if candidate.surfaces else "m (or rad)"
     known = given or {"q": ..., "u": ..., "t": ...}
@@ -85,12 +85,12 @@ def inside(dyn: Dynamics, name: str, gap: float, **given: Any) -> str:
         return f"{start}the gap of {name!r} is no number; turn or move the start a little"
     return (
         f"{start}{name!r} is {-gap:.6g} {unit} inside; start with q=state.q, u=state.u of "
-        f"state = kane.assemble({written}), which moves it until nothing is inside"
+        f"state = kane.assemble({written}), which moves the bodies out of each other"
     )
 
 
 def _written(value: Any) -> str:
-    """An argument as a user writes it in a call; an ellipsis in place of a long one."""
+    """Return an argument as a user writes it in a call; an ellipsis if it is long."""
     if isinstance(value, float):
         return repr(value)
     short = isinstance(value, Mapping) and len(value) <= WRITTEN

@@ -1,4 +1,4 @@
-"""The names, units and places of a state, as read off the equations."""
+"""Names, units and positions of the entries of a state."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ ANY_UNIT = "m/s or rad/s"
 
 @dataclass(frozen=True)
 class Layout:
-    """What each entry of q, u, inputs and parameters is.
+    """Meaning of each entry of q, u, inputs and parameters.
 
     Attributes:
         model: name of the model.
         coordinates, speeds, inputs, parameters: names.
-        coordinate_units, speed_units: one each.
-        neutral: q where nothing is said.
-        input_defaults, parameter_defaults: values where nothing is said.
-        quaternions: where in q each unit quaternion starts.
-        joints: those that have coordinates, in the order of q.
+        coordinate_units, speed_units: one unit per name.
+        neutral: default of q.
+        input_defaults, parameter_defaults: default values.
+        quaternions: index in q of the first number of each unit quaternion.
+        joints: the joints that have coordinates, in the order of q.
     """
 
     model: str
@@ -46,8 +46,8 @@ class Layout:
 
     @classmethod
     def of(cls, equations: Equations) -> Layout:
-        """The layout of the state of these equations."""
-        # Speeds of the analyst's choice may be of any kind: those of the joints say nothing of their units.
+        """Return the layout of the state of these equations."""
+        # Chosen speeds may be of any kind, so that the joints do not determine their units.
         chosen = len(equations.speed_units) != len(equations.u)
         groups = ("q", "u", "inputs", "parameters")
         q, u, inputs, parameters = (tuple(leaf.name for leaf in getattr(equations, group)) for group in groups)
@@ -67,18 +67,18 @@ class Layout:
         )
 
     def initial_state(self, q: Any, u: Any) -> Vector:
-        """x = [q, u] from what the user gave; the neutral configuration at rest where nothing is given.
+        """Return x = [q, u] from the user's arguments; by default the neutral configuration at rest.
 
         Raises:
-            ModelError: unknown name, wrong shape, a value that is not finite, a quaternion that is not of length one,
-                angles at which a gimbal is singular.
+            ModelError: an unknown name, a wrong shape, a value that is not finite, a quaternion that is not of unit
+                length, or a singular configuration of a gimbal.
         """
         x = self.named_state(q, u)
         self.require_regular(x)
         return x
 
     def named_state(self, q: Any, u: Any) -> Vector:
-        """The same, wherever gimbals are singular."""
+        """Return the same state without the check for singular gimbals."""
         coordinates = named_vector(q, self.coordinates, self.neutral, "coordinate")
         require_unit(coordinates, self.quaternions, self.coordinates, UNIT)
         for start in self.quaternions:
@@ -86,17 +86,17 @@ class Layout:
         return np.concatenate([coordinates, named_vector(u, self.speeds, [0.0] * len(self.speeds), "speed")])
 
     def require_regular(self, x: Vector) -> None:
-        """Refuse a state x = [q, u] where a joint is singular.
+        """Raise if a joint is singular at the state x = [q, u].
 
         Raises:
-            ModelError: naming the joint and the cure.
+            ModelError: names the joint and the cure.
         """
         singular = self.singular(x, within=1e-6)
         if singular:
             raise ModelError(f"{shown(self.model)} cannot start there: {singular}")
 
     def singular(self, x: Vector, *, within: float) -> str | None:
-        """Which joint is singular at or near the state, why, and the cure; None if none is."""
+        """Describe the joint that is singular within this distance of the state, and the cure; None without one."""
         start = 0
         for joint in self.joints:
             found = joint.singular_at(x[start : start + joint.nq], within=within)
@@ -106,7 +106,7 @@ class Layout:
         return None
 
     def describe(self, x: Vector, *, at_most: int = 12) -> str:
-        """The state in words: its entries by name, only the largest ones of a long state."""
+        """Return the state as text, with names; for a long state only the largest entries."""
         names = self.coordinates + self.speeds
         order = sorted(range(len(names)), key=lambda i: -abs(x[i]))[:at_most]
         text = ", ".join(f"{names[i]} = {x[i]:.9g}" for i in sorted(order))

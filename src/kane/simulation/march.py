@@ -1,4 +1,4 @@
-"""A run in the making: the system, its inputs over time, the course of steps and records, what has been recorded."""
+"""Integrator state of a run: system, input tables, course of steps and records, and results."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 class Status(IntEnum):
-    """How a chunk of steps ended; native loops return the number, but for STALLED, which only ``Problem`` sees."""
+    """Result of a chunk of steps, as native loops return it; only ``Problem`` returns STALLED."""
 
     GOING = arrays.GOING
     NOT_FINITE = arrays.NOT_FINITE
@@ -64,7 +64,7 @@ class Status(IntEnum):
 
 
 class Stretch(NamedTuple):
-    """What a run did in one mode: its key, records and events made, and the states [t, q, u] at both ends."""
+    """Interval of a run in one mode: key, slices of records and events, and the states [t, q, u] at both ends."""
 
     key: int
     rows: slice
@@ -75,19 +75,19 @@ class Stretch(NamedTuple):
 
 @dataclass(slots=True)
 class March:
-    """The state of a run, advanced chunk by chunk.
+    """Integrator state of a run, advanced in chunks of steps.
 
     Attributes:
-        system: what is integrated.
-        tables: the sampled inputs, held and interpolated, and the laws that fill some of them.
-        course: over which steps, and what is recorded.
+        system: equations that are integrated.
+        tables: input samples, with zero-order hold and interpolated, and the sampled laws that fill some of them.
+        course: steps and times of records.
         watch: events.
-        store: what moves.
-        problems: of each mode that was entered, by its key.
-        slow: what calls the inputs that are Python functions.
-        sampler: what plans the ticks of sampled laws.
-        memory: what an integrator keeps from chunk to chunk that is no array.
-        near: where fixed steps passed near a singularity, in words; nothing where they did not.
+        store: arrays that change during the run.
+        problems: initial value problem of each mode that the run entered, by key.
+        slow: evaluates inputs that are Python functions.
+        sampler: plans the ticks of sampled laws.
+        memory: other data that an integrator keeps between chunks.
+        near: warning that fixed steps passed near a singularity; may be empty.
     """
 
     system: StateEquation
@@ -108,12 +108,12 @@ class March:
 
     @property
     def time(self) -> float:
-        """The time of x [s]."""
+        """Time of x [s]."""
         return float(self.store.clock[TIME])
 
     @property
     def problem(self) -> Problem:
-        """That of the mode in force."""
+        """Initial value problem of the active mode."""
         return self.problems[int(self.system.mode[KEY])]
 
     @property
@@ -123,17 +123,17 @@ class March:
 
     @property
     def tried(self) -> int:
-        """Steps that were taken, and steps that were tried and rejected."""
+        """Number of accepted and rejected steps."""
         return int(self.store.counts[DONE] + self.store.counts[REJECTED])
 
     @property
     def fraction(self) -> float:
-        """How much of the way to ``until`` is done."""
+        """Completed fraction of the run."""
         span = self.course.until - self.course.start
         return 1.0 if self.finished else (self.time - self.course.start) / span
 
     def go(self, course: Course) -> None:
-        """Take a new course, with the ticks of sampled laws on it."""
+        """Start a new course, including the ticks of sampled laws."""
         if self.sampler is not None:
             course = self.sampler.plan(course)
             self.tables = self.sampler.tables, self.tables[1], self.sampler.native
@@ -151,7 +151,7 @@ class March:
         return min(steps, ahead)
 
     def make_room(self, steps: int, stages: int) -> None:
-        """Enlarge the arrays where ``steps`` more steps of so many stages might not fit."""
+        """Enlarge the arrays if ``steps`` more steps with this many stages might not fit."""
         store, counts = self.store, self.store.counts
         wanted = counts[ROWS] + (steps // self.course.every + 2 if self.course.every else 0)
         if len(store.rows) < wanted:
@@ -167,17 +167,17 @@ class March:
         self.store = store
 
     def record_now(self) -> None:
-        """Record the state reached, unless the last record is of it."""
+        """Record the current state unless it is recorded already."""
         if self.store.rows[self.store.counts[ROWS] - 1, 0] != self.time:
             write_row(self.store, self.time, self.x, self.system.settling.notes)
 
     @property
     def way(self) -> float:
-        """1 where time runs forwards, -1 where backwards."""
+        """1 if time runs forwards, -1 if it runs backwards."""
         return math.copysign(1.0, self.course.until - self.course.start)
 
     def stretches(self) -> list[Stretch]:
-        """From change to change of modes, those since the first record."""
+        """Return the intervals between changes of the mode, since the first record."""
         counts, n = self.store.counts, len(self.x)
         changes = self.store.changes[: counts[CHANGED]]
         changes = changes[changes[:, KEY_BEFORE] != changes[:, KEY_AFTER]]
@@ -193,15 +193,15 @@ class March:
         return [Stretch(*parts) for parts in zip(keys, rows, found, begins, ends, strict=True)]
 
     def states(self) -> NDArray[np.float64]:
-        """The recorded states [t, q, u], (recorded, 1 + nx)."""
+        """Return the recorded states [t, q, u], (recorded, 1 + nx)."""
         return self.store.rows[: self.store.counts[ROWS], : 1 + len(self.x)].copy()
 
     def notes(self) -> NDArray[np.float64]:
-        """The notes of settling at the recorded states, (recorded, 4), or (recorded, 0) without constraints."""
+        """Return the projection diagnostics at recorded states, (recorded, 4), or (recorded, 0) without constraints."""
         return self.store.rows[: self.store.counts[ROWS], 1 + len(self.x) :].copy()
 
     def occurrences(self) -> NDArray[np.float64]:
-        """The events found [number, t, q, u], in the order of the run."""
+        """Return the located events as rows [index of the event, t, q, u], in the order of the run."""
         found = self.store.found[: self.store.counts[FOUND]]
         return found[np.argsort(found[:, 1] * self.way, kind="stable")]
 
@@ -209,15 +209,15 @@ class March:
 def new_store(
     start: float, x: Vector, rows: int, notes: Vector = NO_NOTES, of_changes: int = 0, *, guards: int = 0, kept: int = 0
 ) -> Store:
-    """The store of a run that starts from x, with room for so many records, the first one made.
+    """Allocate the store of a run that starts from x, with the first record.
 
     Args:
         start, x: first time and state.
-        rows: of the records.
-        notes: of settling, behind each record.
-        of_changes: how many notes the changes of modes have.
-        guards: how many there are.
-        kept: how much is kept of what a step changes besides x, see ``kane.native.memory``.
+        rows: number of records.
+        notes: projection diagnostics, stored after each record.
+        of_changes: number of diagnostics of each transition.
+        guards: number of guards.
+        kept: how much step data besides x is kept, see ``kane.native.memory``.
     """
     n = len(x)
     clock, counts = np.zeros(CLOCK + PASSED * (1 + guards) + kept), np.zeros(COUNTS, dtype=np.int64)

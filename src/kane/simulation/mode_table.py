@@ -1,4 +1,4 @@
-"""A mode as native loops read it: a row of the table of modes, and the stages of its programs."""
+"""Modes in the form of native loops: a row in the table of modes, and the constants of its programs."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 from kane.codegen.jit.function import ArrayFunction
 from kane.native.arrays import ASIDE, KEY, MODE, SETTLE, Indices, StateEquation, Vector
 
-# Program of the mode to what computes it.
+# Compiled function of each program of a mode, by program number.
 Programs = Mapping[int, ArrayFunction]
 
 
 def new_row(
     key: int, programs: Programs, parameters: Vector, shared: Collection[int], at: int
 ) -> tuple[Indices, Vector]:
-    """The row of a mode, and the stages that it refers to, which are to lie from ``at`` on.
+    """Build the row of a mode and the constants to which it refers, which will start at index ``at``.
 
     Args:
-        key: of the mode.
-        programs: those that there are, by RHS, SETTLE, ASIDE, EVENTS, GUARDS and CHANGE.
+        key: key of the mode.
+        programs: available programs, by RHS, SETTLE, ASIDE, EVENTS, GUARDS and CHANGE.
         parameters: values.
-        shared: the programs that read the stage of SETTLE, and write the choice of speeds there.
-        at: how many doubles of stages there are already.
+        shared: programs that share the constants of SETTLE, where the speed selection is stored.
+        at: number of doubles of constants before these.
     """
     row, stages = np.zeros(MODE, np.int64), [np.zeros(0)]
     row[KEY] = key
@@ -39,7 +39,7 @@ def new_row(
 
 
 def with_row(system: StateEquation, row: Indices, stages: Vector, n_work: int) -> StateEquation:
-    """The system with one more mode, which needs so much scratch; the mode in force stays."""
+    """Add a mode that needs scratch memory of length ``n_work`` to the system; the active mode does not change."""
     known = system.automaton
     table, stages = np.vstack([known.table, row]), np.concatenate([system.stages, stages])
     work = system.work if len(system.work) >= n_work else np.zeros(n_work)
@@ -49,6 +49,6 @@ def with_row(system: StateEquation, row: Indices, stages: Vector, n_work: int) -
 
 
 def stage_in_force(system: StateEquation, program: int, function: ArrayFunction) -> Vector:
-    """The stage of a program of the mode in force, in the memory that native loops use."""
+    """Return the constants of a program of the active mode, as a view of the memory of native loops."""
     at = system.mode[program + 1]
     return system.stages[at : at + function.n_stage]

@@ -1,4 +1,4 @@
-"""Whether fixed steps, which do not estimate their errors, pass near a state where something is divided by zero."""
+"""Singularity monitor for fixed steps, which have no error estimate: warn of divisors near zero."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from kane.simulation.march import March, Status
 if TYPE_CHECKING:
     from kane.simulation.problem import Problem
 
-# A divisor that would vanish within so many steps is near: a method of order 4, whose step is a tenth of the way to a
-# singularity, errs by some 1e-5 in that step, and by far more in the next.
+# A divisor that would vanish within this many steps is near zero. A method of order 4, with a step of a tenth of the
+# distance to a singularity, errs by about 1e-5 in this step and by far more in the next.
 NEAR = 10.0
-# So many steps at most between two looks, which cost about as much as a step.
+# Largest number of steps between two checks; a check costs about as much as a step.
 APART = 200
 
 
 @dataclass
 class Nearness:
-    """The divisors of constraints and speeds, looked at over single steps, the more often the nearer they are to zero.
+    """Divisors of constraints and speeds, checked over single steps, more often if they are close to zero.
 
     Attributes:
-        divisors: with the names of their constraints, none for those of speeds.
-        function: the program of their values.
-        stage: of the program.
-        left: steps to the next look.
+        divisors: divisors with the names of their constraints; divisors of speeds have no names.
+        function: program of their values.
+        stage: constants of the program.
+        left: number of steps before the next check.
     """
 
     divisors: dict[Expr, list[str]]
@@ -44,7 +44,7 @@ class Nearness:
 
     @classmethod
     def of(cls, problem: Problem) -> Nearness | None:
-        """What is to be looked at in a problem; None where nothing that moves is divided by."""
+        """Return the monitor of a problem; None if no divisor depends on the state."""
         e, found = problem.dyn.equations, divisors(problem.dyn.equations)
         if not found:
             return None
@@ -54,7 +54,7 @@ class Nearness:
         return cls(found, function, function.stage(problem.parameters))
 
     def advance(self, method: Integrator, march: March, steps: int) -> Status:
-        """The method's ``advance``, bit for bit, with looks in between; what is found is kept in ``march.near``."""
+        """Call the method's ``advance``, with identical results, and write warnings to ``march.near``."""
         status = Status.GOING
         while steps > 0 and status is Status.GOING and not march.finished:
             taken = min(steps, max(1, self.left))
@@ -75,14 +75,14 @@ class Nearness:
         k = int(np.argmin(ahead))
         if ahead[k] < NEAR:
             divisor, rows = list(self.divisors.items())[k]
-            of = f"the constraint {rows[0]!r}" if rows else "the choice of speeds"
+            of = f"the constraint {rows[0]!r}" if rows else "the speed selection"
             vanishes = f"where {where_zero(divisor)}, and {of} cannot be solved"
             march.near = (
                 f"the run passes near a state at t = {march.time:.9g} s {vanishes}: it is {after[k]:.2g} there and "
-                f"changes by {abs(after[k] - before[k]):.2g} in a step, so what follows may err by anything; give "
-                "shorter steps (dt), an integrator that chooses its own (kane.RK8()), or end the run before"
+                f"changes by {abs(after[k] - before[k]):.2g} in a step, so that later states may be wrong; give "
+                "shorter steps (dt), an integrator with step-size control (kane.RK8()), or end the run before"
             )
-        # Motion near a singularity quickens: an eighth of the way that is left at this pace.
+        # Motion accelerates near a singularity: check again after an eighth of the remaining steps.
         self.left = int(np.clip(ahead[k] / 8.0 - 1.0, 0.0, APART)) if np.isfinite(ahead[k]) else APART
 
     def _values(self, march: March) -> Vector:

@@ -1,4 +1,4 @@
-"""Guard of an object whose memory of native code serves one call at a time."""
+"""Lock for objects whose native memory serves one call at a time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from kane.errors import ModelError
 
 
 class OneAtATime:
-    """A context that one call at a time may enter; others are refused and do not wait.
+    """Context manager that one call at a time may enter; a concurrent call raises an error instead of waiting.
 
-    Native loops run without the interpreter lock, so that a second call would write into the memory of the first.
+    Native loops run without the interpreter lock, so that a second call would overwrite the memory of the first.
     """
 
     def __init__(self, name: str, cure: str) -> None:
-        """Guard an object; ``name`` and ``cure`` are for the message."""
+        """Create the lock of an object; ``name`` and ``cure`` are words of the message."""
         self._name, self._cure, self._free = name, cure, threading.Lock()
 
     def __enter__(self) -> None:

@@ -1,4 +1,4 @@
-"""Whether a run gets anywhere: how much model time its steps cover, looked at window by window."""
+"""Stall detection: compare the model time that steps cover, window by window, with the rest of the run."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import Any
 
 from kane.native.arrays import DONE, EVALUATIONS, REJECTED, TIME, Course
 
-# Tried steps between two looks: few at first, so that a run that gets nowhere says so soon, then so many that looking
-# costs nothing. A look also comes after so many evaluations, where steps take many.
+# Tried steps between two checks: few at first, so that a stalled run ends soon, then enough to make checks cheap. A
+# check also follows after COSTLY evaluations, if steps need many of them.
 FIRST, WINDOW, COSTLY = 2_000, 15_000, 300_000
-# How many more steps a run may need at the speed of the window. Above SLOW it is asked whether it chatters; a run is
-# given up above HOPELESS where its steps have become so much shorter than they were, and above ENDLESS in any case.
+# Steps that the rest of a run needs at the current progress. Above SLOW the run is tested for chattering. Above
+# HOPELESS it counts as stalled if steps have shrunk to COLLAPSED times their best length, above ENDLESS in any case.
 SLOW, HOPELESS, ENDLESS = 1e6, 1e8, 1e11
 COLLAPSED = 1e-6
-# So many windows of full length in a row must be without hope.
+# Number of consecutive full windows that must be stalled.
 PATIENCE = 2
 
 
 @dataclass
 class Pace:
-    """How fast a run with steps of its own choice moves on, from look to look.
+    """Progress of a run with step-size control, from check to check.
 
-    Some 45,000 steps, or 900,000 evaluations, are tried at most before a run without hope is given up.
+    A stalled run is ended after at most about 45,000 tried steps, or 900,000 evaluations.
 
     Attributes:
-        course: of the run.
-        time: where the window began [s].
-        tried, evaluations: counts there.
-        length: tried steps of the window.
-        best: the most time that a step of a window covered on average [s].
-        hopeless: so many windows in a row were without hope.
+        course: course of the run.
+        time: start of the window [s].
+        tried, evaluations: counts at the start of the window.
+        length: tried steps per window.
+        best: largest average time per tried step in a window [s].
+        hopeless: number of consecutive stalled windows.
     """
 
     course: Course
@@ -44,11 +44,11 @@ class Pace:
     hopeless: int = 0
 
     def left(self, counts: Any) -> int:
-        """So many steps may be tried before the next look."""
+        """Return the number of steps that may be tried before the next check."""
         return max(1, self.length - int(counts[DONE] + counts[REJECTED] - self.tried))
 
     def is_lost(self, clock: Any, counts: Any, chatters: Callable[[], bool]) -> bool:
-        """Whether the run is to be given up; ``chatters`` is asked where it is slow."""
+        """Check whether the run has stalled; calls ``chatters`` if the run is slow."""
         tried = int(counts[DONE] + counts[REJECTED]) - self.tried
         whole = tried >= WINDOW or counts[EVALUATIONS] - self.evaluations >= COSTLY
         if tried < self.length and not whole:

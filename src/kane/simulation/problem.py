@@ -1,4 +1,4 @@
-"""What is simulated: compiled equations with their inputs, events and parameter values."""
+"""Initial value problems: compiled equations with inputs, events and parameter values."""
 
 from __future__ import annotations
 
@@ -55,32 +55,32 @@ from kane.simulation.run import Advance, Outcome
 from kane.simulation.settling import UNSETTLED, Constraints, new_settling
 from kane.simulation.switching import ONE_MODE, Switching
 
-# What no next step or mode is found in may be stepped over, see ``Switching``.
+# Failures after which a Moreau-Jean time step may be tried, see ``Switching``.
 PASSED_OVER = (Status.REFUSED, Status.ENDLESS, Status.STUCK, Status.STALLED, Status.NOT_FINITE)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """x' = f(t, x), with all that f depends on.
+    """x' = f(t, x) in one mode, with inputs, events and parameter values.
 
     Attributes:
-        dyn: where everything comes from.
+        dyn: compiled equations.
         layout: names and units.
         parameters: values.
-        plan: what drives the inputs.
-        events: what is looked for.
-        rhs: the program of f, expressions put in place of inputs.
-        settle: what puts states onto the constraints; None without constraints.
-        controls: the program of all inputs, where some are expressions.
-        signals: the program of the events, where there are any.
-        energy: the program of kinetic and potential energy.
-        constraints: in numbers; None without constraints.
-        guards: what is negative where the mode ends; None where there is one mode for all states.
-        change: what leads to the next mode there.
-        settle_end: ``settle`` for the ends of steps, where that is a program of its own.
-        laws: those that are sampled.
-        key: of the mode that this problem stands for.
-        switching: what runs in several modes ask Python for.
+        plan: sources of the inputs.
+        events: event functions of the user.
+        rhs: program of f, with input expressions substituted.
+        settle: program that projects states onto the constraints; None without constraints.
+        controls: program that evaluates all inputs; None if no input is an expression.
+        signals: program of the events; None without events.
+        energy: program of kinetic and potential energy.
+        constraints: numerical constraint checks; None without constraints.
+        guards: program whose outputs become negative when the mode ends; None if there is only one mode.
+        change: program that computes impulses and the next mode.
+        settle_end: program that projects the ends of steps; None if ``settle`` does this.
+        laws: sampled laws.
+        key: key of the mode that these programs describe.
+        switching: Python part of transitions between modes.
     """
 
     dyn: Dynamics
@@ -103,7 +103,7 @@ class Problem:
 
     @classmethod
     def of(cls, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> Problem:
-        """The problem that Dynamics, inputs, parameters and events pose."""
+        """Set up the problem from Dynamics, inputs, parameters and events."""
         layout = Layout.of(dyn.equations)
         values = given_parameters(dyn.equations, parameters)
         require_inertia(dyn, values)
@@ -121,28 +121,28 @@ class Problem:
         return cls(dyn, layout, values, plan, tuple(events), *own, constraints, laws=sampled)
 
     def initial_state(self, t: float, q: Any, u: Any) -> Vector:
-        """x = [q, u] at time t from what the user gave; dependent speeds that are named follow, where none is given.
+        """Return x = [q, u] at time t from the user's arguments, with named dependent speeds unless one is given.
 
         Raises:
-            ModelError: as of ``Layout.initial_state``.
+            ModelError: as ``Layout.initial_state``.
         """
         x = self.named_state(t, q, u)
         self.layout.require_regular(x)
         return x
 
     def named_state(self, t: float, q: Any, u: Any) -> Vector:
-        """The same, wherever gimbals are singular."""
+        """Return the same state without the check for singular gimbals."""
         x, nq = self.layout.named_state(q, u), len(self.layout.coordinates)
         x[nq:] = self.with_dependent(t, x[:nq], x[nq:], u, self.parameters)
         return x
 
     def with_dependent(self, t: float, q: Vector, u: Vector, given: Any, parameters: Vector) -> Vector:
-        """u, (..., n), with the dependent speeds that are named as they follow from the others, where none was given.
+        """Return u, (..., n), with named dependent speeds computed from the others, unless the user gave one of them.
 
         Args:
             t: time [s].
             q, u: coordinates and speeds, (..., nq) and (..., n).
-            given: what the user gave for u.
+            given: the user's argument u.
             parameters: values, (..., parameters).
         """
         eqs = self.dyn.equations
@@ -158,16 +158,16 @@ class Problem:
         return function(states, np.zeros(0), function.stage(parameters))
 
     def of_values(self, parameters: Vector, constants: Vector) -> Problem:
-        """The same problem with other values of the parameters and of the constant inputs."""
+        """Return the same problem with other values of parameters and constant inputs."""
         plan = replace(self.plan, constants=constants)
         constraints = None if self.constraints is None else replace(self.constraints, parameters=parameters)
         return replace(self, parameters=parameters, plan=plan, constraints=constraints)
 
     def march(self, course: Course, x: Vector) -> March:
-        """A march over the course from the state x.
+        """Return the integrator state at the start of the course, at state x.
 
         Raises:
-            ModelError: samples of an input end before the run, fixed steps do not end where inputs are sampled, the
+            ModelError: samples of an input end before the run, fixed steps do not end at ticks of sampled laws, the
                 record does not fit in memory, or x does not satisfy the constraints.
         """
         self.plan.require_cover(course.start, course.until)
@@ -190,7 +190,7 @@ class Problem:
         return march
 
     def _kept(self, system: StateEquation) -> int:
-        """How many numbers ``kane.native.memory`` keeps of a step."""
+        """Return how many numbers ``kane.native.memory`` keeps of a step."""
         parts = getattr(self.settle, "parts", None)
         candidates = len(parts.equations.candidates) if isinstance(parts, ContactParts) else 0
         return 2 * candidates + len(system.settling.least)
@@ -205,14 +205,14 @@ class Problem:
 
     @property
     def programs(self) -> Programs:
-        """What native loops call."""
+        """Programs that native loops call."""
         found = {RHS: self.rhs, SETTLE: self.settle_end or self.settle, ASIDE: self.settle, EVENTS: self.signals}
         found |= {GUARDS: self.guards, CHANGE: self.change}
         return {program: function for program, function in found.items() if function is not None}
 
     def row(self, at: int) -> tuple[Indices, Vector]:
-        """The row of the mode for native loops and its stages, which are to lie from ``at`` on."""
-        # Where settling chooses the speeds that rhs integrates, it does so in the stage of both.
+        """Return the row of the mode for native loops, and its constants, which will start at index ``at``."""
+        # If the projection selects the speeds for rhs, both programs share the constants with the selection.
         kept = self.dyn.equations.embedding.choice.in_runs == KEPT
         shared = {RHS, *self.switching.shares_stage} if kept else self.switching.shares_stage
         return new_row(self.key, self.programs, self.parameters, shared, at)
@@ -222,7 +222,7 @@ class Problem:
         row, stages = self.row(0)
         seen = np.zeros(self.guards.n_out if self.guards else 0)
         n = len(seen) - self.rhs.n_out if self.switching.slopes_with_guards else len(seen)
-        slope = none if self.plan.needs_python else seen[n:]  # inputs are asked for where slopes alone are
+        slope = none if self.plan.needs_python else seen[n:]  # Python inputs are evaluated only with the slopes
         guards = Watch(GUARDS, seen[:n], none, none, none, np.zeros(len(LOOKS) * n))
         return StateEquation(
             mode=row.copy(),
@@ -245,9 +245,9 @@ class Problem:
         return self.switching.settled(self, system, state)
 
     def advance(self, method: Integrator) -> Advance:
-        """The method's ``advance`` for one march, STALLED where it gets nowhere.
+        """Return the method's ``advance`` for one run, with stall detection.
 
-        It raises what input functions raised, and where an event happens without end.
+        It raises exceptions of input functions, and SimulationError if an event repeats without end.
         """
         pace: Pace | None = None
         nearness: dict[int, Nearness | None] = {}
@@ -290,41 +290,41 @@ class Problem:
         return advance
 
     def tolerate(self, march: March, method: Integrator) -> None:
-        """Let friction of the march be that of slip with errors as this method makes them."""
+        """Set the smallest slip speed with its own direction according to the method's tolerance."""
         if self.settle is not None:
             tolerate(self.settle, stage_in_force(march.system, SETTLE, self.settle), method)
 
     def _add_mode(self, march: March) -> None:
-        """Make the mode known that the march is about to enter."""
+        """Add the mode that the run is about to enter."""
         self.switching.admit(march, int(march.store.counts[WANTED]))
 
     def join(self, march: March) -> None:
-        """Become the mode of this key in the march: the newest row of its table, not yet in force."""
+        """Add this mode to the run as the newest row of its table, without activating it."""
         march.problems[self.key] = self
         row, stages = self.row(len(march.system.stages))
         march.system = with_row(march.system, row, stages, self.n_work)
 
     @property
     def n_work(self) -> int:
-        """How much scratch the programs need."""
+        """Length of scratch memory, in doubles, that the programs need."""
         return max(function.n_work for function in self.programs.values())
 
     def chatters(self, march: March) -> bool:
-        """Whether the march stays at a jump of the accelerations."""
+        """Check whether the run is stuck at a jump of the accelerations."""
         return chattering(march.problem, march) is not None
 
     def failure(self, march: March, outcome: Outcome) -> SimulationError:
-        """Why the march could not take its next step, or gets nowhere with it."""
+        """Return the error that explains why the run cannot take its next step, or makes no progress."""
         return explain(march.problem, march, outcome)
 
     def record(self, march: March) -> Record:
-        """What was recorded, in the coordinates that the user declared, and what happened to the modes."""
+        """Return the records in the user's declared coordinates, with the transitions."""
         return self.switching.told(march, self.numbers(march))
 
     def numbers(self, march: March) -> Record:
-        """What was recorded, in the coordinates of each mode, with inputs and energies.
+        """Return the records in the coordinates of each mode, with inputs and energies.
 
-        There these are regular: beside a singularity of those that were declared they would lose digits.
+        These coordinates are regular; near a singularity of the declared coordinates digits would be lost.
         """
         states, notes, stretches = march.states(), march.notes(), march.stretches()
         looks = [march.problems[s.key]._look(march, states[s.rows], notes[s.rows]) for s in stretches]
@@ -339,11 +339,11 @@ class Problem:
         )
 
     def _modes(self, states: NDArray[Any], kept: NDArray[Any]) -> tuple[str, ...]:
-        """The choices of dependent speeds that were met, in words."""
+        """Return the names of the speed selections that the run encountered."""
         return self.constraints.modes(states, kept[:, -1]) if self.constraints else ()
 
     def _look(self, march: March, states: NDArray[Any], notes: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-        """Inputs, energies and how constraints were kept, at records of this mode."""
+        """Return inputs, energies and constraint residuals at the records of this mode."""
         course, times = march.course, states[:, 0]
         middle = times + course.step / 2 if course.step else np.nextafter(times, course.until)
         given = self.plan.sampled(times, middle)
@@ -357,10 +357,10 @@ class Problem:
         return given, energy, self.kept(states, notes)
 
     def kept(self, states: NDArray[np.float64], notes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How the constraints were kept, see ``Record.constraints``.
+        """Return constraint residuals and projection diagnostics at records, see ``Record.constraints``.
 
         Raises:
-            SimulationError: they were not.
+            SimulationError: the constraints are violated.
         """
         if self.settle is None or self.constraints is None:
             return np.zeros((len(states), 0))
@@ -369,7 +369,7 @@ class Problem:
             worst = self.constraints.worst(state, UNSETTLED)
             if worst:
                 raise SimulationError(
-                    f"the constraints of {self.layout.model!r} are lost at t = {state[0]:.9g} s: {worst}; give shorter "
-                    "steps (dt, max_step or tolerances), or end the run where the mechanism cannot move on"
+                    f"the constraints of {self.layout.model!r} are violated at t = {state[0]:.9g} s: {worst}; give "
+                    "shorter steps (dt, max_step or tolerances), or end the run where the mechanism cannot move further"
                 )
         return np.column_stack([open_by, notes])

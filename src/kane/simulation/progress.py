@@ -1,4 +1,4 @@
-"""The listener to a run's progress."""
+"""Progress reports of runs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kane.progress import ProgressBar
 
 
 def told(progress: Any, bar: ProgressBar) -> Callable[[float], None]:
-    """Who is told the fraction done: the user's function, the bar where there is none.
+    """Return the function that receives the completed fraction: the user's, or else the progress bar.
 
     Raises:
-        ModelError: it is no function of one argument.
+        ModelError: ``progress`` is not a function of one argument.
     """
     if progress is not None and not takes(progress, 1):
         raise ModelError(f"progress is {shown(progress)}; give a function of the fraction done")

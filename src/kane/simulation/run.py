@@ -1,4 +1,4 @@
-"""The driver: advances a march chunk by chunk, so that Ctrl-C and progress work."""
+"""Driver of runs: advances in chunks of steps, so that Ctrl-C and progress reports work."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 
 from kane.simulation.march import March, Status
 
-# Wall time of a chunk [s]: short enough to answer Ctrl-C at once, long enough for the call to cost nothing.
+# Wall time of a chunk [s]: short enough to respond to Ctrl-C, long enough to make the overhead negligible.
 CHUNK_SECONDS = 0.05
 FIRST_CHUNK, LONGEST_CHUNK = 64, 2**40  # steps
 
@@ -16,7 +16,7 @@ Advance = Callable[[March, int], Status]
 
 
 class Outcome(Enum):
-    """How a run ended."""
+    """Result of a run."""
 
     FINISHED = "finished"
     INTERRUPTED = "interrupted"
@@ -39,17 +39,17 @@ FAILURES = {
 
 
 def run_march(march: March, advance: Advance, progress: Callable[[float], None]) -> Outcome:
-    """Advance to the end.
+    """Advance to the end of the run.
 
     Args:
-        march: moved in place.
-        advance: takes up to so many steps.
-        progress: told the fraction done after each chunk.
+        march: integrator state, advanced in place.
+        advance: takes up to the given number of steps.
+        progress: receives the completed fraction after each chunk.
 
     Returns:
-        FINISHED; INTERRUPTED by Ctrl-C; NOT_FINITE: the next step leads to infinity or to no number; STUCK: it would
-        have to be shorter than times are told apart; STALLED: steps are taken and lead nowhere; of modes, REFUSED: no
-        next one is found, NO_GUARD: a guard is no number, ENDLESS: they change without end at one state.
+        FINISHED; INTERRUPTED by Ctrl-C; NOT_FINITE: the next step gives infinity or NaN; STUCK: the next step would be
+        shorter than the rounding of times; STALLED: steps make no progress. For modes, REFUSED: no next mode was found;
+        NO_GUARD: a guard is NaN; ENDLESS: modes change without end at one state.
     """
     chunk = FIRST_CHUNK
     try:
@@ -59,8 +59,8 @@ def run_march(march: March, advance: Advance, progress: Callable[[float], None])
             if status is not Status.GOING:
                 return FAILURES[status]
             progress(march.fraction)
-            # The first call may compile or load the loop: let the size recover from what that makes of it. Where modes
-            # change, a loop ends early, and a time that is short says nothing of steps that were not tried.
+            # The first call may compile or load the loop, so limit the change of the chunk length. At transitions a
+            # loop ends early: count only the steps that were tried.
             scale = CHUNK_SECONDS / max(time.perf_counter() - began, 1e-9)
             chunk = min(max(1, int((march.tried - before) * min(max(scale, 0.5), 8.0))), LONGEST_CHUNK)
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""States on their constraints: where a run starts, what keeps it there, and what is left over."""
+"""Projection of states onto the constraints, in runs and at their start, and checks of the residuals."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from kane.native.arrays import CONDITIONING, NO_NOTES, SETTLE, SWITCHES, Settlin
 from kane.native.header import HEADER, KEPT, RANK
 from kane.simulation.mode_table import stage_in_force
 
-# A state this close to its constraints is one that was rounded, in a file or by a sum; it is settled in silence.
+# A state this close to the constraints has only been rounded, in a file or by a sum; it is projected without a message.
 TOLERANCE = 1e-6
-# Settling that moves a state by so many tolerances says that digits were lost; where none are, it is below 300.
+# A projection that moves a state by more than this many tolerances has lost digits; otherwise it stays below 300.
 FAR = 1e3
-# What is lost at one such position counts from so many tolerances on: a run passes several, and what they lose adds up.
+# Loss at one nearly singular state that is reported, in tolerances; below FAR because several such losses add up.
 LOST = 1e2
-# Residuals above this, for states of the order of one, are more than settling leaves.
+# Residuals above this, for states of the order of one, mean that projection did not converge.
 UNSETTLED = 1e-8
 
 
 def new_settling(program: int, settle: ArrayFunction | None, speeds: int) -> Settling:
-    """The arrays of a run for what puts states onto constraints; without notes where there is nothing to settle."""
+    """Allocate the projection arrays of a run; the diagnostics are empty if there is no projection."""
     if settle is None:
         return Settling(program, np.zeros(0), np.zeros(0, dtype=np.int64), NO_NOTES, NO_NOTES)
     choice = np.zeros(HEADER + speeds - RANK, dtype=np.int64)
     notes = np.zeros(SWITCHES + 1)
-    notes[CONDITIONING] = 1.0  # of a choice that has not been made
+    notes[CONDITIONING] = 1.0  # value before the first speed selection
     least = np.ones(1 + settle.n_state) if program == SETTLE else NO_NOTES
     return Settling(program, np.zeros(settle.n_out), choice, notes, least)
 
 
 def settle_once(settle: ArrayFunction, system: StateEquation, state: Vector) -> Vector:
-    """The state x = [q, u] on its constraints, from [t, q, u]; the choice of speeds that it needs is kept."""
+    """Project [t, q, u] onto the constraints; return x = [q, u] and keep the speed selection in ``system``."""
     stage, settling = stage_in_force(system, SETTLE, settle), system.settling
     found = settle(state, system.inputs, stage)
     settling.notes[:SWITCHES] = found[len(state) - 1 :]
@@ -49,10 +49,10 @@ def settle_once(settle: ArrayFunction, system: StateEquation, state: Vector) -> 
 
 @dataclass(frozen=True)
 class Constraints:
-    """Whether states keep the constraints.
+    """Constraint checks of states.
 
     Attributes:
-        dyn: whose constraints they are.
+        dyn: dynamics with the constraints.
         parameters: values.
     """
 
@@ -60,17 +60,17 @@ class Constraints:
     parameters: Vector
 
     def residuals(self, states: NDArray[np.float64]) -> Residuals:
-        """What is left over at states [t, q, u], (states, 1 + nq + n)."""
+        """Return the residuals at states [t, q, u], (states, 1 + nq + n)."""
         nq = len(self.dyn.equations.q)
         q, u = states[:, 1 : 1 + nq], states[:, 1 + nq :]
         return ConstraintTerms.of(self.dyn, q, u, t=states[:, 0], parameters=self.parameters).residuals
 
     def modes(self, states: NDArray[np.float64], switches: Vector) -> tuple[str, ...]:
-        """The choices of dependent speeds that were made for a run, in words; none where there is no choice.
+        """Return the names of the speed selections of a run; empty if the selection is fixed.
 
         Args:
             states: [t, q, u], (states, 1 + nq + n).
-            switches: how often speeds had been chosen anew at each.
+            switches: number of changes of the selection before each state.
         """
         eqs, settle = self.dyn.equations, self.dyn.settle
         if eqs.candidates or eqs.embedding.choice.in_runs != KEPT or settle is None:
@@ -84,10 +84,10 @@ class Constraints:
         return tuple(dict.fromkeys(named))
 
     def require_consistent(self, state: Vector) -> None:
-        """Refuse a state [t, q, u] that does not satisfy the constraints.
+        """Raise if a state [t, q, u] does not satisfy the constraints.
 
         Raises:
-            ModelError: the worst of them is named.
+            ModelError: names the constraint with the largest residual.
         """
         worst = self.worst(state, TOLERANCE)
         if worst:
@@ -97,14 +97,14 @@ class Constraints:
             )
 
     def lost(self, least: Vector, rtol: float, atol: float) -> str:
-        """Where rounding alone moved a state by far more than the tolerances allow, in words; nothing where it did not.
+        """Describe a state where rounding alone exceeded the tolerances by far; an empty text without one.
 
-        Rounding of the state is divided by the conditioning c twice, for coordinates and for speeds: 2 eps / c^2 of it
-        is lost for good, whatever the tolerance.
+        Projection divides the rounding error of the state by the conditioning c twice, for coordinates and for speeds.
+        The relative error 2 eps / c^2 is therefore unavoidable, whatever the tolerance.
 
         Args:
-            least: as ``Settling`` has it.
-            rtol, atol: of the run.
+            least: smallest conditioning and the state there, as in ``Settling``.
+            rtol, atol: tolerances of the run.
         """
         conditioning, state = float(least[0]), least[1:]
         size = max(1.0, float(np.abs(state[1:]).max(initial=0.0)))
@@ -114,11 +114,11 @@ class Constraints:
         return (
             f"{self.dyn.equations.name!r} passed a state at t = {state[0]:.9g} s where {self._dependent(state)} nearly "
             f"depends on the others (conditioning {conditioning:.2g}): rounding alone may have moved it by {moved:.2g} "
-            f"there, and {allowed:.2g} was asked for; ask for fewer digits, or keep away from such positions"
+            f"there, but the tolerances allow {allowed:.2g}; relax rtol and atol, or avoid such states"
         )
 
     def _dependent(self, state: Vector) -> str:
-        """The constraint with the largest share in what is nearest to nothing of the rows that are independent."""
+        """Name the constraint with the largest part in the left singular vector of the least nonzero singular value."""
         nq = len(self.dyn.equations.q)
         terms = ConstraintTerms.of(
             self.dyn, state[1 : 1 + nq], state[1 + nq :], t=float(state[0]), parameters=self.parameters
@@ -128,10 +128,10 @@ class Constraints:
         return f"the constraint {terms.names[int(np.argmax(np.abs(U[:, rank - 1])))]!r}"
 
     def require_followed(self, states: NDArray[np.float64]) -> None:
-        """Refuse a motion [t, q, u], (times, 1 + nq + n), that does not satisfy the constraints.
+        """Raise if a motion [t, q, u], (times, 1 + nq + n), does not satisfy the constraints.
 
         Raises:
-            ModelError: the worst of them is named, where it is farthest from holding.
+            ModelError: names the constraint with the largest residual, and the time of the largest residual.
         """
         for largest in self.residuals(states).largest:
             state = states[int(np.argmax(largest))]
@@ -143,11 +143,11 @@ class Constraints:
                 )
 
     def worst(self, state: Vector, tolerance: float) -> str:
-        """Which constraint is farthest from holding at a state [t, q, u], in words; nothing where all hold.
+        """Describe the constraint with the largest residual at a state; an empty text if all constraints hold.
 
         Args:
             state: [t, q, u].
-            tolerance: share of the state that counts as nothing, of the largest coordinate or speed, at least 1.
+            tolerance: allowed residual, relative to the largest coordinate or speed, or to 1 if that is larger.
         """
         found, rows, nq = self.residuals(state[None, :]), self.dyn.equations.constraints, len(self.dyn.equations.q)
         closing = [row.name for row in self.dyn.equations.closing]

@@ -1,4 +1,4 @@
-"""simulate: from Dynamics and an initial state to a Trajectory."""
+"""``kane.simulate``: integrate the motion from an initial state to a Trajectory."""
 
 from __future__ import annotations
 
@@ -51,48 +51,47 @@ def simulate(
     """Integrate the equations of motion, dq/dt = qdot(t, q, u), du/dt = udot(t, q, u, inputs).
 
     Args:
-        dyn: what ``kane.build`` returned.
-        until: last time [s]; before ``start``, time runs backwards.
-        q, u: initial coordinates and speeds, an array or a dict from some of the names to numbers; what is not given is
-            neutral (zero, identity quaternion) and at rest; dependent speeds that the model names follow from the
-            others, unless one is given.
-        inputs: None for the defaults that the model declares, zero unless given; an array of constants; samples of all
-            inputs, ``Held`` or ``Interpolated`` or a pair (times, values), which is interpolated; or a dict from some
-            of the names to numbers, samples or expressions of the model (controllers, compiled into the equations).
-            Also a Python function of (t, q, u) that returns the inputs, in place of all or in the dict: a slow path,
-            some hundred times slower, because each of the integrator's stages calls it, and so does each record. What
-            is asked at ticks and held between them, as a digital controller, is a ``kane.Sampled``.
-        integrator: RK8(), which chooses its steps for a relative error of 1e-9; RK4() where ``dt`` is given.
-        dt: step of a fixed-step integrator, 1e-3 by default [s]; the last step ends exactly at ``until``.
-        times: at which states are recorded besides the first and the last, from start to until [s]; steps do not end
-            there, the integrator interpolates. By default 1,000 equal parts of the run.
-        every: in place of times: every how many steps the state is recorded. With fixed steps the default is this, so
-            that some 10,000 states are.
-        events: sign changes to be found, one or several; the run ends at one that is terminal.
-        parameters: array, or dict from some of the names to numbers; defaults for the others.
+        dyn: returned by ``kane.build``.
+        until: last time [s]; time runs backwards if it is before ``start``.
+        q, u: initial coordinates and speeds, an array or a dict from names to numbers; by default the neutral
+            configuration (zero, identity quaternion) at rest. Named dependent speeds follow from the others, unless one
+            of them is given.
+        inputs: None for the declared defaults; an array of constants; samples of all inputs (``Held``,
+            ``Interpolated``, or a pair (times, values), which is interpolated). Or a dict from names to numbers,
+            samples, or expressions of the model (controllers, compiled into the equations). Or a Python function of (t,
+            q, u), for all inputs or in the dict. The function is called in every stage, so that the run is about a
+            hundred times slower. For a digital controller use ``kane.Sampled``, which is evaluated at
+            ticks and held between them.
+        integrator: by default RK8() with step-size control and a relative tolerance of 1e-9; RK4() if ``dt`` is given.
+        dt: step of a fixed-step integrator [s], 1e-3 by default; the last step ends exactly at ``until``.
+        times: times from start to until [s] at which states are recorded, in addition to the first and the last; the
+            integrator interpolates there. By default 1,000 equal parts of the run.
+        every: instead of times: record the state after every ``every`` steps. With fixed steps this is the default,
+            chosen so that about 10,000 states are recorded.
+        events: one or several sign changes to locate; a terminal event ends the run.
+        parameters: array, or dict from names to numbers; declared defaults unless given.
         start: first time [s].
-        charts: that gimbals may take other angles near their singularities, and how near; not unless given.
-        progress: called with the fraction done every 50 ms or so; by default a bar on terminals, for long runs, and
-            elsewhere a warning of the logger "kane" after 10 s, 20 s, 40 s and so on.
+        charts: lets gimbals change to other angles near their singularities; by default they do not.
+        progress: function of the completed fraction, called about every 50 ms; by default long runs show a bar on
+            terminals, and elsewhere the logger "kane" warns after 10 s, 20 s, 40 s and so on.
 
     Returns:
-        The trajectory. Ctrl-C ends a run early: the trajectory up to the state reached, which is its last record, is
-        returned with a warning and marked interrupted.
-        A warning also says where constraints nearly lost their grip, as where a linkage passes a flat position, so that
-        a recorded state errs by a thousand times the tolerance or more, where slip lingers that is slower than steps
-        err, and where fixed steps passed so near a state
-        at which something is divided by zero that they cannot follow the motion.
+        The trajectory. Ctrl-C ends a run early with a warning: the last record is the state reached, and the trajectory
+        is marked as interrupted.
+        Further warnings concern nearly dependent constraints, as in a flat linkage, where a recorded state may err by a
+        thousand tolerances or more. They also report slip that stays slower than integration errors, and fixed steps
+        that passed too near a singularity to follow the motion.
 
     Raises:
-        ModelError: an argument is not meaningful.
-        SimulationError: the state stopped being finite, no step is short enough, an event does not end, or an
-            integrator that chooses its steps gets nowhere: within a million evaluations it is given up. The message has
-            the time and the state before, and what was found there: the expression at whose change of sign the run
-            chatters, as dry friction does, a divisor of constraints or speeds near zero, digits that are lost; or what
-            a sampled law in Python raised. Its ``trajectory`` is what was computed until then.
+        ModelError: an argument is invalid.
+        SimulationError: the state became infinite or NaN, no step is short enough, an event repeats without end, or a
+            Python law raised an exception. Or a run with step-size control stalled, which a million evaluations detect.
+            The message has the time, the last state and the cause found there: the expression at whose sign change the
+            run chatters (as with dry friction), a divisor of constraints or speeds near zero, or lost digits. Its
+            attribute ``trajectory`` has the results up to then.
     """
     if not isinstance(dyn, Dynamics):
-        raise ModelError(f"simulate needs Dynamics, as kane.build(equations) makes them, not {shown(dyn)}")
+        raise ModelError(f"simulate needs Dynamics, as kane.build(equations) returns, not {shown(dyn)}")
     events = (events,) if isinstance(events, Event) else listed(events, "events", "kane.Event(expression, ...)")
     method, span = _method(integrator, dt), Span.of(start, until, every, times)
     with ProgressBar(dyn.equations.name) as bar:
@@ -116,13 +115,13 @@ def simulate(
 
 
 def _lost(problem: Problem, march: March, method: Integrator) -> str:
-    """Where in the run, recorded or not, rounding cost more than the tolerances allow, in words."""
+    """Describe where rounding cost more than the tolerances allow, at recorded or other states; may be empty."""
     least = march.system.settling.least
     return problem.constraints.lost(least, **method.settings) if problem.constraints and least.size else ""
 
 
 def _so_far(problem: Problem, march: March, method: Integrator) -> Trajectory | None:
-    """What a run that failed has recorded while constraints were kept; None where not even that can be told."""
+    """Return the records of a failed run up to the last one that satisfies the constraints; may be None."""
     attributes = {"integrator": method.name, **method.settings, **problem.switching.attributes, "interrupted": 1}
     counts, changes = march.store.counts, march.store.changes[: march.store.counts[CHANGED], CHANGE_TIME]
     found, told, lost = None, 0, int(counts[ROWS]) + 1
@@ -139,14 +138,14 @@ def _so_far(problem: Problem, march: March, method: Integrator) -> Trajectory | 
 
 
 def _report(march: March) -> str:
-    """Time, steps and events of a run so far, in words."""
+    """Return time, steps and events of a run so far as text."""
     counts = march.store.counts
     found = f"{int(counts[DONE]):,} steps, {int(counts[FOUND] + counts[CHANGED]):,} events"
     return f"(t = {march.time:.6g} s of {march.course.until:.6g} s, {found})"
 
 
 def _told_and_renewed(march: March, listener: Callable[[float], None]) -> Callable[[float], None]:
-    """What is called after each chunk of a march."""
+    """Return the function to call after each chunk of steps."""
 
     def chunk_done(fraction: float) -> None:
         march.problem.switching.renew(march)
@@ -156,7 +155,7 @@ def _told_and_renewed(march: March, listener: Callable[[float], None]) -> Callab
 
 
 def _attributes(ended: tuple[Problem, March, Outcome], method: Integrator) -> dict[str, Any]:
-    """How the run was made; raises where it failed and warns where it was interrupted."""
+    """Return the settings of the run; raise if it failed, and warn if it was interrupted."""
     problem, march, outcome = ended
     if outcome in FAILURES.values():
         raise problem.failure(march, outcome)

@@ -1,4 +1,4 @@
-"""Stepper: a motion taken step by step, for loops of a user's own."""
+"""``kane.Stepper``: integrate a motion call by call, in loops of the user."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ from kane.simulation.run import FAILURES, Outcome, run_march
 class Stepper:
     """dq/dt = qdot(t, q, u), du/dt = udot(t, q, u, inputs), integrated from call to call of ``step``.
 
-    For loops that decide as they go: a controller in Python, a display, a device. Between two calls inputs may be set;
-    a call is one run of native code, however many steps it takes. ``simulate`` is made of the same pieces: where a
-    method takes the same steps, the states have the same bits. A Stepper refuses a call while another thread is in one.
+    For loops that decide during the motion: a controller in Python, a display, a device. Inputs may be set between two
+    calls; a call is one run of native code, for any number of steps. ``simulate`` uses the same code: with identical
+    steps, the states are identical to the last bit. A call raises an error while another thread is in one.
 
     Args:
-        dyn: what ``kane.build`` returned.
-        q, u, inputs, parameters, events, start, charts: as ``simulate`` takes them.
-        integrator: RK8(), which takes what steps it needs for a relative error of 1e-9; one of fixed steps, such as
-            kane.RK4(), takes one step a call.
+        dyn: returned by ``kane.build``.
+        q, u, inputs, parameters, events, start, charts: as for ``simulate``.
+        integrator: by default RK8(), which takes as many steps as a relative tolerance of 1e-9 needs; a fixed-step
+            method, such as kane.RK4(), takes one step per call.
 
     Raises:
-        ModelError: an argument is not meaningful.
+        ModelError: an argument is invalid.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Stepper:
         charts: Charts | None = None,
     ) -> None:
         if not isinstance(dyn, Dynamics):
-            raise ModelError(f"Stepper needs Dynamics, as kane.build(equations) makes them, not {shown(dyn)}")
+            raise ModelError(f"Stepper needs Dynamics, as kane.build(equations) returns, not {shown(dyn)}")
         if integrator is not None and not isinstance(integrator, Integrator):
             raise ModelError(f"the integrator is {shown(integrator)}; give one such as kane.RK8()")
         watched = (events,) if isinstance(events, Event) else listed(events, "events", "kane.Event(expression, ...)")
@@ -95,8 +95,8 @@ class Stepper:
 
     def __reduce__(self) -> NoReturn:
         raise ModelError(
-            "a Stepper lives in memory of native code, which is neither copied nor sent; make another where this one "
-            "stands: kane.Stepper(dyn, q=stepper.q, u=stepper.u, start=stepper.time)"
+            "a Stepper lives in memory of native code, which is neither copied nor sent; make another from its state: "
+            "kane.Stepper(dyn, q=stepper.q, u=stepper.u, start=stepper.time)"
         )
 
     def __repr__(self) -> str:
@@ -104,18 +104,18 @@ class Stepper:
 
     @property
     def equations(self) -> Equations:
-        """The equations that are integrated."""
+        """Equations that are integrated."""
         return self._problem.dyn.equations
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Values of the parameters by name."""
+        """Parameter values by name."""
         names = self._problem.layout.parameters
         return dict(zip(names, map(float, self._problem.parameters), strict=True))
 
     @property
     def time(self) -> float:
-        """t [s]."""
+        """Current time t [s]."""
         return self._march.time
 
     @property
@@ -130,13 +130,13 @@ class Stepper:
 
     @property
     def inputs(self) -> Vector:
-        """Values of the inputs, (inputs,); set them by an array, or some of them by a dict from names to numbers.
+        """Current inputs, (inputs,); set them by an array, or some of them by a dict from names to numbers.
 
-        They hold until they are set again. Inputs that were given as samples, expressions or functions cannot be set;
-        samples are shown as they were last read.
+        They stay constant until they are set again. Inputs given as samples, expressions or functions cannot be set;
+        samples show the value that was last read.
 
         Raises:
-            ModelError: no such input, a value that is not finite, or one that something else gives.
+            ModelError: an unknown input, a value that is not finite, or an input with another source.
         """
         return self._march.system.inputs.copy()
 
@@ -158,17 +158,18 @@ class Stepper:
 
     @property
     def mode(self) -> str:
-        """The mode at ``time`` in words, which constraints that come and go are in force: "left held, right sliding".
+        """Name of the mode at ``time``: the active intermittent constraints, such as "left held, right sliding".
 
-        The first step begins with what touches and is switched on at the start; before it, what sticks is held.
+        The first step activates the constraints that touch or are switched on at the start. Before it, the sticks of
+        joints (``m.stick``) are held.
         """
         return statuses_in_words(self._problem.switching.mode(self._march).tolist(), self._candidates)
 
     def active(self, name: str) -> bool:
-        """Whether a constraint that comes and goes, or any of its parts, is in force at ``time``.
+        """Return whether an intermittent constraint, or any of its parts, is active at ``time``.
 
         Raises:
-            ModelError: there is none of this name.
+            ModelError: the name is unknown.
         """
         places = places_named(name, self._candidates)
         return bool((self._problem.switching.mode(self._march)[places] > 0).any())
@@ -178,74 +179,77 @@ class Stepper:
         return [c.name for c in self.equations.candidates]
 
     def impose(self, motion: Expr | Constraint | Sequence[Expr], *, name: str | None = None) -> Revision:
-        """Impose a constraint that nobody foresaw: its equations are formulated while the stepper goes on without it.
+        """Impose a new constraint; a thread formulates its equations while the stepper continues without it.
 
-        A thread formulates and compiles what the constraint adds to the equations, some tenths of a second. The first
-        step that begins when that is ready begins with it: an impulse puts the speeds onto it, by projection of the
-        momentum, and the step returns the event, "imposed". ``impose(...).wait()`` in front of a step makes it that
-        step. It stays in force until ``delete(name)``.
+        Formulating and compiling the additional equations takes some tenths of a second. The first step that begins
+        after that imposes the constraint: an impulse projects the momentum, so that the speeds satisfy it, and the step
+        returns the event "imposed". ``impose(...).wait()`` before a step selects that step. The constraint stays active
+        until ``delete(name)``.
 
         Args:
-            motion: what vanishes from then on: an expression of rates or velocities, several, or a constraint. The
-                configuration is held as it is found, where the motion is the time derivative of some.
-            name: for events and ``delete``; unique.
+            motion: expressions that vanish from then on: an expression of rates or velocities, several of them, or a
+                constraint. If the motion is the time derivative of a configuration, the current configuration is held.
+            name: unique name, for events and ``delete``.
 
         Returns:
-            The revision: ``ready`` says whether its equations are there, ``wait()`` waits for them.
+            The revision: ``ready`` tells whether its equations are available, ``wait()`` waits for them.
 
         Raises:
-            ModelError: what is imposed is of the configuration, a name is taken, charts are switched. What restricts
-                nothing is refused by ``wait``, or by ``step``; constraints that contradict it there, by ``step`` with a
-                SimulationError that names them: the stepper then stands where it was, without what was imposed.
+            ModelError: the expression depends only on the configuration, the name is taken, or charts are used.
+
+            ``wait`` or ``step`` raises ModelError for a constraint that restricts nothing. ``step`` raises
+                SimulationError,
+            with names, for constraints that contradict each other; the stepper then keeps its state, without the
+                constraint.
 
         Source: Gillespie 2003, section 4, block 1 of Fig. 2; the impulse by its Eqs. 44-45.
         """
         if self._charts is not None:
             raise ModelError(
-                "a stepper with charts takes no constraints on-line; leave charts out, or use kane.Spherical"
+                "a stepper with charts cannot take further constraints; leave charts out, or use kane.Spherical"
             )
         with self._alone:
             return self._revisions.impose(motion, name)
 
     def delete(self, name: str) -> Revision:
-        """Delete for good what ``impose`` imposed, or a contact, stop, stick, latch or switch of the model.
+        """Delete a constraint permanently: one of ``impose``, or a contact, stop, stick, latch or switch of the model.
 
-        As with ``impose`` new equations are formulated by a thread; the first step that begins when they are ready
-        begins without the constraint, and returns the event, "deleted". What was imposed last is deleted by the next
-        step: the equations without it are there already. What no step has begun with yet is withdrawn, without an
-        event.
+        A thread formulates new equations, as for ``impose``. The first step that begins when they are ready omits the
+        constraint, and returns the event "deleted". The constraint imposed last is deleted by the next step, because
+        the equations without it exist already. A constraint that no step has used yet is withdrawn without an event.
 
         Args:
-            name: of the constraint; of one with several parts, such as the corners of a box, its own name means all.
+            name: name of the constraint; the name of a constraint with several parts, such as the corners of a box,
+                means all parts.
 
         Raises:
-            ModelError: there is none of this name, or it is permanent.
+            ModelError: the name is unknown, or the constraint is permanent.
         """
         with self._alone:
             return self._revisions.delete(name)
 
     def step(self, dt: float) -> tuple[Occurrence, ...]:
-        """Go on by dt, exactly to t + dt or to a terminal event.
+        """Integrate by dt, exactly to t + dt or to a terminal event.
 
-        Steps of one dt in a row end at multiples of it, as those of ``simulate`` do, so that times do not drift.
+        Consecutive steps of the same dt end at multiples of dt, as in ``simulate``, so that times do not drift.
 
         Args:
-            dt: how far [s].
+            dt: length of the step [s].
 
         Returns:
-            The events found, and what happened to constraints that come and go, in order.
+            Located events, and transitions of intermittent constraints, in order.
 
         Raises:
-            ModelError: dt is not positive or lost in the rounding of t, samples of an input end before t + dt, a
-                constraint that was to be imposed cannot be, another thread is stepping.
-            SimulationError: as ``simulate``; time, q and u are then what was reached.
+            ModelError: dt is not positive or lost in the rounding of t, samples of an input end before t + dt, a new
+                constraint cannot be imposed, or another thread is stepping.
+            SimulationError: as ``simulate``; time, q and u are then the last state that was reached.
         """
         with self._alone:
             due = self._revisions.due()
             return self._step_revised(dt, due) if due else self._step(dt)
 
     def _step_revised(self, dt: float, due: Sequence[Revision]) -> tuple[Occurrence, ...]:
-        """A step that begins with other constraints; the old ones stay where it does not get anywhere."""
+        """Take a step with revised constraints; keep the old ones if the step makes no progress."""
         problem, march = self._problem, self._march
         t, q, u = self.time, self.q, self.u
         self._problem = due[-1].problem
@@ -281,7 +285,7 @@ class Stepper:
             self._advance()
             march.problem.kept(march.states()[1:], march.notes()[1:])
         except BaseException:
-            counts[[STARTED, KNOWN]] = 0  # an input function that fails leaves slopes that are no numbers
+            counts[[STARTED, KNOWN]] = 0  # an input function that fails leaves slopes of NaN
             raise
         finally:
             self._tell()
@@ -294,17 +298,17 @@ class Stepper:
         return tuple(sorted([*found, *changes], key=lambda event: event.time) if changes else found)
 
     def _tell(self) -> None:
-        """Keep the state reached and the events found, in the coordinates that were declared."""
+        """Store the current state and the located events, in declared coordinates."""
         march, found = self._march, self._march.occurrences()
         _, found[:, 1:], self._x = self._problem.switching.declared(march, march.states(), found[:, 1:])
         self._found = found
 
     def _advance(self) -> None:
-        """To the end of the course of the march; raises where that is not reached."""
+        """Advance to the end of the course; raise if it is not reached."""
         march, advance = self._march, self._problem.advance(self._method)
         if self._method.fixed:
             outcome = Outcome.FINISHED
-            while outcome is Outcome.FINISHED and not march.finished:  # a step that is divided by a change of modes
+            while outcome is Outcome.FINISHED and not march.finished:  # transitions divide the step
                 outcome = FAILURES.get(advance(march, 1), Outcome.FINISHED)
         else:
             march.store.counts[DONE] = 0

@@ -1,4 +1,4 @@
-"""The contract of what changes the equations in the middle of a run."""
+"""Interface for transitions between modes during a run."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 class Switching:
-    """What a run in several modes asks Python for. This one serves where there is one mode for all states.
+    """Python part of transitions between modes; this base class serves models with a single mode.
 
-    Where a mode ends and what follows it are programs of the ``Problem`` that stands for it, ``guards`` and ``change``
-    (``native/modes.py``); here is what they leave to Python.
+    The native programs ``guards`` and ``change`` of a mode's ``Problem`` find where the mode ends and which mode
+    follows (``native/modes.py``). The methods below do the rest.
 
     Attributes:
-        attributes: what the trajectory says of it.
-        shares_stage: the programs that read and write the stage of SETTLE, besides it.
-        slopes_with_guards: whether what gives the guards gives x' behind them.
+        attributes: settings for the trajectory.
+        shares_stage: programs, other than SETTLE, that read and write the constants of SETTLE.
+        slopes_with_guards: whether the program of the guards also returns x', after the guards.
     """
 
     shares_stage: Collection[int] = ()
@@ -38,7 +38,7 @@ class Switching:
 
     @property
     def candidates(self) -> Sequence[str]:
-        """Names of the constraints that come and go; their statuses end each row of the changes of a march."""
+        """Names of intermittent constraints; their statuses are the last columns of the transition records of a run."""
         return ()
 
     @property
@@ -46,99 +46,99 @@ class Switching:
         return {}
 
     def problem(self, key: int) -> Problem:
-        """The problem of the mode with this key, which a run is about to enter for the first time."""
+        """Return the problem of the mode with this key, which a run is about to enter for the first time."""
         raise KeyError(key)
 
     def admit(self, march: March, key: int) -> None:
-        """Give a march the row of the mode with this key, which it is about to enter and has none of."""
+        """Add the row of the mode with this key to a run that is about to enter the mode for the first time."""
         self.problem(key).join(march)
 
     def start(self, problem: Problem, t: float, q: Any, u: Any) -> tuple[Problem, Vector]:
-        """The mode in which a run begins, and the state x = [q, u] from what the user gave.
+        """Return the problem of the initial mode, and the state x = [q, u] from the user's arguments.
 
         Raises:
-            ModelError: as of ``Problem.initial_state``.
+            ModelError: as ``Problem.initial_state``.
         """
         return problem, problem.initial_state(t, q, u)
 
     def settled(self, problem: Problem, system: StateEquation, state: Vector) -> Vector:
-        """The state x = [q, u] with which a run begins, from [t, q, u]: on the permanent constraints."""
+        """Project the initial state [t, q, u] onto the permanent constraints; return x = [q, u]."""
         assert problem.settle is not None
         return settle_once(problem.settle, system, state)
 
     def take_over(self, march: March, before: March) -> None:
-        """Begin a march in the mode in which another one stands, whose equations had other candidates."""
+        """Start a run in the mode of another run whose equations had other intermittent constraints."""
 
     def check(self, problem: Problem, course: Course, x: Vector) -> None:
-        """Refuse a course from a state x = [q, u] that cannot be run in these modes.
+        """Raise if a run cannot start from the state x = [q, u] in these modes.
 
         Raises:
-            ModelError: it is one.
+            ModelError: names the reason.
         """
 
     def doubted(self, t: float, x: Rows, parameters: Rows) -> NDArray[np.bool_]:
-        """Which of many states x = [q, u], (states, nx), ``check`` would refuse as starts at time t, (states,).
+        """Return which of the states x = [q, u], (states, nx), ``check`` would reject at time t, (states,).
 
         Args:
             t: time [s].
             x: states.
-            parameters: of each, or a row for all.
+            parameters: one row per state, or one row for all.
         """
         return np.zeros(len(x), bool)
 
     def begun(self, states: Rows, inputs: Rows, parameters: Rows) -> Rows:
-        """The states x = [q, u] with which runs begin in lanes, from [t, q, u], as ``settled`` gives each alone.
+        """Return the initial states x = [q, u] of runs in lanes, from [t, q, u]; each equals the result of ``settled``.
 
-        Where lanes settle them in the mode in which they begin, these are as they were.
+        If lanes project the states in their initial mode, the states are returned unchanged.
         """
         return states[:, 1:]
 
     def declared(self, march: March, states: Rows, found: Rows) -> tuple[Rows, Rows, Vector]:
-        """Records and events of a march, [t, q, u] each, and its state, in the coordinates that the user declared."""
+        """Return records and events, [t, q, u] each, and the current state, in the user's declared coordinates."""
         return states, found, march.x
 
     def seen(self, key: int, x: Vector) -> Vector:
-        """The state x = [q, u] of the mode with this key, as a sampled law in Python sees it: as it was declared."""
+        """Return the state x = [q, u] of a mode in declared coordinates, as Python laws see it."""
         return x
 
     def answer(self, law: int, key: int, state: Vector, inputs: Vector) -> Vector:
-        """What the sampled law of this number, an expression that has another code in each mode, says at [t, q, u]."""
+        """Evaluate the sampled law of this index, an expression with separate code in each mode, at [t, q, u]."""
         raise KeyError(law)
 
     def mode(self, march: March) -> NDArray[np.int8]:
-        """The mode in which a march stands, as ``occurrences`` needs it."""
+        """Return the current mode of a run, as ``occurrences`` needs it."""
         return np.zeros(0, np.int8)
 
     def occurrences(self, march: March, mode: NDArray[np.int8]) -> list[Occurrence]:
-        """What happened to the modes, as events, since the first record, at which the mode was this one."""
+        """Return the transitions since the first record as events; ``mode`` is the mode at the first record."""
         return []
 
     def met(self, march: March, record: Record) -> Collection[Any]:
-        """The modes that a march has met, where a thread compiles such."""
+        """Return the modes that a run encountered, if a thread compiles new modes."""
         return ()
 
     def meet(self, modes: Iterable[Any]) -> None:
-        """Have modes compiled that were met, and warn of those that could not be."""
+        """Submit modes for compilation, and warn of modes that could not be compiled."""
 
     def renew(self, march: March) -> None:
-        """Go on with what has been compiled since the march began, and have compiled what it has met."""
+        """Use the modes compiled since the run began, and submit those that it encountered."""
 
     def refusal(self, march: March, outcome: Outcome) -> str:
-        """The reason why no next mode was found: the change was REFUSED, ENDLESS, or had NO_GUARD that is a number."""
+        """Describe why there is no next mode: the transition was REFUSED or ENDLESS, or a guard is NaN (NO_GUARD)."""
         if outcome is Outcome.ENDLESS:
             return "its mode changes again and again, and leads nowhere"
         return "no next mode was found" if outcome is Outcome.REFUSED else "a distance its mode depends on is no number"
 
     def step_over(self, march: March, status: Status) -> bool:
-        """Step over what the march cannot pass, as its status says, and note it; whether it has."""
+        """Take a Moreau-Jean time step if the status allows it, and log it; return whether a step was taken."""
         return False
 
     def stepped_over(self, march: March) -> str:
-        """What to say of it where it did not help; nothing where it was not tried."""
+        """Describe an unsuccessful Moreau-Jean time step; an empty text if none was tried."""
         return ""
 
     def told(self, march: March, record: Record) -> Record:
-        """The record of a march with what happened to the modes, in the coordinates that the user declared."""
+        """Add the transitions to the record of a run, and convert it to the user's declared coordinates."""
         return record
 
 

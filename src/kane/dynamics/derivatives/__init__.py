@@ -1,1 +1,1 @@
-"""Exact derivatives in numbers: of programs, of accelerations of many speeds, under constraints, second ones."""
+"""Exact numerical derivatives of programs, also under constraints, and second derivatives."""

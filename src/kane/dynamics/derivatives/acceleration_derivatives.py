@@ -1,4 +1,4 @@
-"""Derivatives of accelerations of many speeds, solved for in numbers by native code."""
+"""Derivatives of accelerations of models with many speeds, solved numerically by native code."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from kane.native.batches import each_state
 if TYPE_CHECKING:
     from kane.dynamics.dynamics import Dynamics
 
-# States of a chunk, whose terms take a megabyte or two; fewer states than these are done one by one, which costs less.
+# States in a chunk, whose terms take one or two megabytes. Fewer than _FEW states are faster one by one.
 _CHUNK, _FEW = 256, 16
 
 
 @final
 class SolvedParts:
-    """The programs that native code calls, and the header with which its stage begins; see ``ConstrainedFunction``.
+    """Programs that native code calls, and the header at the start of the stage array; see ``ConstrainedFunction``.
 
     Attributes:
-        equations: of which they are.
-        called: "forward" and the terms, whose stages lie behind the header.
-        terms: what they give.
-        columns, blocks, width: how many columns there are, blocks of them, and columns in a block.
-        headers: where in a stage the header lies.
+        equations: equations of the model.
+        called: "forward" and the terms, whose constants follow the header.
+        terms: derivative terms that the programs evaluate.
+        columns, blocks, width: number of columns, number of blocks of columns, and columns per block.
+        headers: slice of the header in the stage array.
     """
 
     def __init__(self, dyn: Dynamics, terms: SolvedTerms) -> None:
-        """Compile the terms and their solution for a model."""
+        """Compile the terms and the program that solves them, for a model."""
         self.equations, self.terms = dyn.equations, terms
         self.called = dyn.function("forward"), dyn.compile(terms.program)
         self._solution = dyn.compile(terms.solution)
@@ -47,12 +47,12 @@ class SolvedParts:
 
     @property
     def programs(self) -> tuple[ArrayFunction, ...]:
-        """As ``called``."""
+        """Same as ``called``."""
         return self.called
 
     @cached_property
     def expected(self) -> np.ndarray:
-        """The header, (n,) int64, as ``kane.native.accelerations`` describes it."""
+        """Header, (n,) int64, as ``kane.native.accelerations`` describes it."""
         of, n, width = self.terms, len(self.terms.order), self.width
         solve = self._lanes or self._solution
         lists = [[(j // width * n + k) * width + j % width for k, j in of.entries]]
@@ -70,20 +70,20 @@ class SolvedParts:
 
     @cached_property
     def stages(self) -> tuple[slice, slice]:
-        """Where in a stage those of "forward" and of the terms lie."""
+        """Slices of the constants of "forward" and of the terms in the stage array."""
         first, second = (int(self.expected[k]) for k in (native.FORWARD_STAGE, native.TERMS_STAGE))
         return slice(first, second), slice(second, None)
 
     def header(self, mode: int) -> np.ndarray:
-        """The header; there is one mode."""
+        """Return the header; there is only one mode."""
         return self.expected
 
     def owns(self, stage: np.ndarray) -> bool:
-        """Whether a stage has this header: native code follows the addresses in it."""
+        """Check the header in a stage array, because native code calls the addresses in it."""
         return np.array_equal(stage[: len(self.expected)].view(np.int64), self.expected)
 
     def stage(self, parameters: np.ndarray, mode: int) -> np.ndarray:
-        """Header and the stages of the programs, (..., n_stage)."""
+        """Return the header and the constants of the programs, (..., n_stage)."""
         head, batch = self.expected.view(np.float64), parameters.shape[:-1]
         stages = [p.stage(parameters) for p in self.called]
         return np.concatenate([np.broadcast_to(head, (*batch, len(head))), *stages], axis=-1)
@@ -91,7 +91,7 @@ class SolvedParts:
 
 @final
 class AccelerationDerivatives(ConstrainedFunction):
-    """Native code of outputs, their derivatives, udot and its derivatives; ``read`` says what of them lies where."""
+    """Native code of outputs, udot and the derivatives of both; ``read`` unpacks its results."""
 
     def __init__(self, dyn: Dynamics, terms: SolvedTerms) -> None:
         """Compile the terms for a model."""
@@ -109,7 +109,7 @@ class AccelerationDerivatives(ConstrainedFunction):
         return super().reads - set(self.parts.equations.udot)
 
     def _many(self, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """Accelerations and terms of several states side by side, then of each state several columns side by side."""
+        """Compute accelerations and terms with several states in SIMD lanes, then each state with several columns."""
         batch, result = out.shape[:-1], out.reshape(-1, self.n_out)
         if len(result) < _FEW:
             return super()._many(parts, rest, stage, out)
@@ -133,7 +133,7 @@ class AccelerationDerivatives(ConstrainedFunction):
         return out
 
     def read(self, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Values (..., outputs) and columns (..., outputs, columns) of what the function gives."""
+        """Unpack the results to values (..., outputs) and derivative columns (..., outputs, columns)."""
         parts, terms = self._solved, self._solved.terms
         first, n, columns, batch = terms.outputs, len(terms.order), parts.columns, found.shape[:-1]
         start = first * (1 + columns)

@@ -1,11 +1,12 @@
-"""Derivatives under constraints that are embedded in numbers, by the implicit rule at each state.
+"""Derivatives under numerically embedded constraints, by implicit differentiation at each state.
 
-Independent speeds and what else is varied change; with A_d the columns of A of the dependent speeds,
+The independent speeds and the other variables of differentiation vary. With A_d, the columns of A of dependent speeds,
 
-    A_d du_d = -d(A u + b),   A_d dudot_d = -d(A udot + remainder),   R^T (df + M dudot) = 0,
+    A_d du_d = -d(A u + b),   A_d dudot_d = -d(A udot + remainder),   R^T (df + M dudot) = 0.
 
-d being along what is varied with du in it, and udot and the multipliers held. Where rows imply each other the least
-solutions are taken: they are those of the motion where q satisfies the constraints.
+Here d is the differential along these variables. It includes du, and holds udot and the multipliers constant. For
+redundant rows the minimum-norm solutions are used: they equal the derivatives of the motion if q satisfies the
+constraints.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
     from kane.dynamics.dynamics import Dynamics
 
 Array = NDArray[np.float64]
-# What no input changes, being without them by definition.
+# Quantities that do not depend on the inputs, by definition.
 UNDRIVEN = ("inverse", "bias", *OF_SPEEDS)
 
 
 class _State(NamedTuple):
-    """States with all that the rules need: M, A, h and the embedding, (..., rows, columns)."""
+    """States with the embedding and the matrices M and A_d (columns of independent speeds zero) and forces h there."""
 
     at: Embedded
     M: Array
@@ -40,14 +41,14 @@ class _State(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """States with what the rules find at them.
+    """States with the solution of the differentiated equations.
 
     Attributes:
         state: the states.
-        read: inputs, udot and multipliers there, (..., .).
-        values, entries: of the terms, with all speeds free.
-        total: entries of f, outputs and rows along what is varied, du in it, (..., values, columns).
-        du, dudot: how all speeds and accelerations follow, (..., n, columns).
+        read: inputs, udot and multipliers, (..., .).
+        values, entries: values and derivatives of the terms, all speeds free.
+        total: derivatives of f, outputs and rows along the variables, including du, (..., values, columns).
+        du, dudot: derivatives of all speeds and accelerations, (..., n, columns).
         needed: M udot + h.
     """
 
@@ -63,11 +64,11 @@ class Solved(NamedTuple):
 
 @final
 class ConstrainedColumns:
-    """Values and columns of outputs of constrained equations.
+    """Values and derivative columns of outputs of constrained equations.
 
     Args:
-        dyn: whose equations they are of.
-        terms: their derivatives with all speeds free.
+        dyn: dynamics of the equations.
+        terms: derivatives of the terms, all speeds free.
     """
 
     def __init__(self, dyn: Dynamics, terms: ConstrainedTerms) -> None:
@@ -79,7 +80,7 @@ class ConstrainedColumns:
         self._shape = len(found.values), len(found.labels)
 
     def at(self, q: Any, u: Any, rest: Any, t: Any, parameters: Any) -> tuple[Array, Array]:
-        """Values (..., outputs) and columns (..., outputs, columns) at states."""
+        """Return values (..., outputs) and derivative columns (..., outputs, columns) at states."""
         found, terms = self.solved(q, u, rest, t, parameters), self._terms
         values, total = found.values[..., terms.at_outputs], found.total[..., terms.at_outputs, :]
         if not terms.forces:
@@ -96,7 +97,7 @@ class ConstrainedColumns:
         return np.concatenate([values, udot], axis=-1), np.concatenate([total, found.dudot], axis=-2)
 
     def solved(self, q: Any, u: Any, rest: Any, t: Any, parameters: Any) -> Solved:
-        """What ``at`` is made of."""
+        """Solve the differentiated equations at states."""
         e, name, given = self._dyn.equations, self._terms.derivative.name, {"t": t, "parameters": parameters}
         driven = name in DRIVEN
         inputs = np.zeros(len(e.inputs)) if rest is None or name in UNDRIVEN else np.asarray(rest, float)
@@ -118,7 +119,7 @@ class ConstrainedColumns:
         return self._followed(state, needed, np.concatenate(read, axis=-1), (values, entries))
 
     def _require_idle_inputs(self) -> None:
-        """Inputs may be left out only where nothing depends on them."""
+        """Raise if inputs were omitted on which the derivatives depend."""
         read = [leaf.name for leaf in self._dyn.equations.inputs if leaf in self._function.reads]
         if read:
             raise ModelError(f"{self._function.name} depend on {', '.join(read)}; give inputs as the third argument")
@@ -135,7 +136,7 @@ class ConstrainedColumns:
         return _State(at, symmetric(free[..., : places.h], n), A_d, free[..., places.h : places.remainder])
 
     def _followed(self, state: _State, needed: Array, read: Array, found: tuple[Array, Array]) -> Solved:
-        """How speeds and accelerations follow, from values and entries with all speeds free."""
+        """Compute the derivatives of speeds and accelerations from values and entries with all speeds free."""
         values, entries = found
         terms, n = self._terms, len(self._dyn.equations.u)
         asked, free = self._expanded(entries[..., : -2 * n]), entries[..., -2 * n : -n]
@@ -166,8 +167,8 @@ class ConstrainedColumns:
         return None
 
     def _expanded(self, columns: Array) -> Array:
-        """Columns of what was asked for, those of u and udot zero."""
-        parts, start = [columns[..., :0]], 0  # one part at least: nothing may have been asked for
+        """Insert zero columns for u and udot into the columns of the other variables."""
+        parts, start = [columns[..., :0]], 0  # at least one part, in case there are no variables
         for variable in self._terms.varied:
             width = len(variable.labels)
             if variable.word in ("u", "udot"):
@@ -179,6 +180,6 @@ class ConstrainedColumns:
 
 
 def reduced_mass(at: Embedded, M: Array) -> Array:
-    """R^T M R, with ones on the diagonal at dependent speeds."""
+    """Return R^T M R, with ones on the diagonal at dependent speeds."""
     n = M.shape[-1]
     return np.swapaxes(at.R, -1, -2) @ M @ at.R + np.where(at.independent, 0.0, 1.0)[..., None] * np.eye(n)

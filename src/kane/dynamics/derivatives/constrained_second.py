@@ -1,10 +1,10 @@
-"""Second derivatives under constraints that are embedded in numbers, by multipliers of the rules at each state.
+"""Second derivatives under numerically embedded constraints, by adjoint multipliers at each state.
 
-With z = (u_d, udot, lambda), which the terms g(x, z) = 0 make follow x, and weights w of the outputs y,
+The terms g(x, z) = 0 determine z = (u_d, udot, lambda) as a function of x. With weights w of the outputs y,
 
-    sum of w d2y = [1 z_x]^T H [1; z_x],   H the second derivatives of w . y + mu . g,   g_z^T mu = -y_z^T w,
+    sum of w d2y = [1 z_x]^T H [1; z_x],   H the second derivatives of w . y + mu . g,   g_z^T mu = -y_z^T w.
 
-so that of z only first derivatives are needed.
+Only first derivatives of z are therefore needed.
 
 Source: Griewank & Walther 2008, Sec. 15.2; Singh, Russo & Wensing 2023, Sec. V.
 """
@@ -30,9 +30,9 @@ class ConstrainedHessian:
     """Second derivatives of weighted sums of the outputs.
 
     Args:
-        dyn: whose equations they are of.
-        terms: first derivatives with all speeds free.
-        columns: what follows from them at states.
+        dyn: dynamics of the equations.
+        terms: first derivatives of the terms, all speeds free.
+        columns: solution of the differentiated equations at states.
     """
 
     def __init__(self, dyn: Dynamics, terms: ConstrainedTerms, columns: ConstrainedColumns) -> None:
@@ -42,7 +42,7 @@ class ConstrainedHessian:
         self._places = np.array(places, dtype=np.intp).reshape(-1, 2).T
 
     def at(self, state: tuple[Any, Any], rest: Any, t: Any, parameters: Any, weights: Array) -> Array:
-        """Second derivatives, (..., columns, columns), not yet symmetric along q."""
+        """Return second derivatives, (..., columns, columns), not yet symmetric along q."""
         q, u = state
         found = self._columns.solved(q, u, rest, t, parameters)
         more = self._multipliers(found, weights)
@@ -57,7 +57,7 @@ class ConstrainedHessian:
         return np.asarray(np.swapaxes(along, -1, -2) @ whole @ along)
 
     def _along(self, found: Solved) -> Array:
-        """[1; z_x]: how what was asked for but u and udot, all speeds, accelerations and multipliers move."""
+        """Return [1; z_x]: derivatives of variables except u and udot, of speeds, accelerations and multipliers."""
         rows, start = [], 0
         columns = found.du.shape[-1]
         for variable in self._terms.varied:
@@ -68,7 +68,7 @@ class ConstrainedHessian:
         return np.concatenate([*rows, found.du, found.dudot, self._forces_of_rows(found)], axis=-2)
 
     def _forces_of_rows(self, found: Solved) -> Array:
-        """How the multipliers follow: what is left of f at dependent speeds."""
+        """Return the derivatives of the multipliers, which balance df + M dudot at dependent speeds."""
         terms, (_, M, A_d, _) = self._terms, found.state
         if not terms.forces:
             return np.zeros((*found.du.shape[:-2], terms.rows, found.du.shape[-1]))
@@ -76,7 +76,7 @@ class ConstrainedHessian:
         return least(np.swapaxes(A_d, -1, -2), np.where(found.state.at.independent[..., None], 0.0, left))
 
     def _multipliers(self, found: Solved, weights: Array) -> Array:
-        """Weights of f, of the outputs, of A u + b and of A udot + remainder, (..., values)."""
+        """Return the weights of f, of the outputs, of A u + b and of A udot + remainder, (..., values)."""
         terms, n = self._terms, found.du.shape[-2]
         at, M, A_d, _ = found.state
         held, back = at.independent[..., None], np.swapaxes(A_d, -1, -2)

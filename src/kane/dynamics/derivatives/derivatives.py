@@ -1,4 +1,4 @@
-"""Derivatives in numbers, as blocks by the words of what was varied."""
+"""Numerical derivatives, returned as one block for each variable of differentiation."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ if TYPE_CHECKING:
     from kane.dynamics.dynamics import Dynamics
 
 Array = NDArray[np.float64]
-# Values and columns at states, as of q, u, rest, t and parameters.
+# Function of q, u, rest, t and parameters that returns values and derivative columns.
 Columns = Callable[[Any, Any, Any, Any, Any], tuple[Array, Array]]
 
 
 @final
 class Blocks(Mapping[str, Array]):
-    """Derivatives at states, by word: J["q"] is (..., outputs, columns), of one number (a parameter) (..., outputs).
+    """Derivatives at states by variable: J["q"] is (..., outputs, columns); for a single parameter (..., outputs).
 
-    Where the outputs are one expression the axis of outputs is left out.
+    If the output is a single expression, the axis of outputs is omitted.
 
     Attributes:
-        value: the outputs themselves, (..., outputs).
-        whole: the columns of all words side by side, (..., outputs, columns).
+        value: the outputs, (..., outputs).
+        whole: the columns of all variables, concatenated, (..., outputs, columns).
     """
 
     def __init__(self, value: Array, columns: Array, variables: Sequence[Variable], *, single: bool) -> None:
-        """Cut columns (..., outputs, columns of all variables) into blocks."""
+        """Split columns (..., outputs, columns of all variables) into blocks."""
         self.value, self.whole = (value[..., 0], columns[..., 0, :]) if single else (value, columns)
         self._blocks: dict[str, Array] = {}
         start = 0
@@ -79,26 +79,26 @@ class Blocks(Mapping[str, Array]):
 
 
 class SecondBlocks(dict[tuple[str, str], Array]):
-    """Second derivatives by two words."""
+    """Second derivatives by pairs of variables."""
 
     def __missing__(self, pair: Any) -> NoReturn:
         there = list(dict.fromkeys(word for word, _ in self))
         if isinstance(pair, tuple) and len(pair) == 2:
             raise _unasked(next(word for word in pair if word not in there), there)
-        raise KeyError(f'second derivatives are by two words, as ["q", "u"], not {shown(pair)}')
+        raise KeyError(f'second derivatives need a pair of names, such as ["q", "u"], not {shown(pair)}')
 
 
 def _unasked(word: object, there: Iterable[str]) -> KeyError:
-    return KeyError(f"no derivative with respect to {word!r} was asked for; there are {', '.join(there)}")
+    return KeyError(f"no derivative with respect to {word!r} was requested; there are {', '.join(there)}")
 
 
 class _Placed:
-    """Where in what native code gives values and columns lie.
+    """Positions of values and derivative entries in the output of native code.
 
     Args:
-        values: places of the values.
-        entries: rows, columns and places of the entries that may not be zero.
-        width: how many columns there are.
+        values: positions of the values.
+        entries: rows, columns and positions of the entries that may be nonzero.
+        width: number of columns.
     """
 
     def __init__(self, values: Sequence[int], entries: Sequence[Sequence[int]], width: int) -> None:
@@ -112,11 +112,11 @@ class _Placed:
         self._runs = [slice(run[0], run[-1] + 1) for run in runs if len(run)]
 
     def read(self, found: Array) -> tuple[Array, Array]:
-        """Values (..., outputs) and columns (..., outputs, columns) of what the code gives."""
+        """Unpack native output to values (..., outputs) and derivative columns (..., outputs, columns)."""
         columns = np.take(found, self._places, axis=-1)
         if math.prod(found.shape[:-1]) < len(self._runs):
             columns[..., self._zeros] = 0.0
-        else:  # neighbours together: of many states that is twice as fast
+        else:  # clear adjacent zeros together, which is twice as fast for many states
             for run in self._runs:
                 columns[..., run] = 0.0
         return found[..., self._values], columns.reshape(*found.shape[:-1], *self._shape)
@@ -124,12 +124,12 @@ class _Placed:
 
 @final
 class OnGraphColumns(_Placed):
-    """One program gives values and the entries that are not zero.
+    """Derivatives from one symbolic program of values and nonzero entries.
 
     Args:
-        dyn: whose equations they are of.
+        dyn: dynamics of the equations.
         found: the entries.
-        program: of values and entries.
+        program: program of values and entries.
     """
 
     def __init__(self, dyn: Dynamics, found: Derivative, program: Program) -> None:
@@ -141,10 +141,10 @@ class OnGraphColumns(_Placed):
 
 @final
 class ComposedColumns(_Placed):
-    """Native code with links side by side gives values and columns."""
+    """Derivatives from native code that computes several links in SIMD lanes."""
 
     def __init__(self, dyn: Dynamics, of: str, wrt: Sequence[str], terms: ComposedTerms) -> None:
-        """Compile it; arguments as of ``Derivatives``."""
+        """Compile the code; arguments as for ``Derivatives``."""
         asked = quantity(dyn.equations, of)
         self.names, self.rest = tuple(asked.names), tuple(asked.rest)
         self.variables = variables(dyn.equations, wrt, asked.rest)
@@ -154,17 +154,17 @@ class ComposedColumns(_Placed):
 
 @final
 class SolvedColumns:
-    """Native code that solves for accelerations in numbers gives values and columns."""
+    """Derivatives from native code that solves for accelerations numerically."""
 
     def __init__(self, dyn: Dynamics, of: str, wrt: Sequence[str]) -> None:
-        """Compile it; arguments as of ``Derivatives``."""
+        """Compile the code; arguments as for ``Derivatives``."""
         self.terms = solved_terms(dyn.equations, of, wrt)
         self.function = AccelerationDerivatives(dyn, self.terms)
         self.read = self.function.read
 
 
 def derivatives_of(dyn: Dynamics, of: Derivable, wrt: Sequence[str]) -> Derivatives:
-    """``Derivatives``, made when they are first asked for and kept with what is derived."""
+    """Return ``Derivatives``, made on first request and cached in the dynamics."""
     given = tuple(of) if isinstance(of, list | tuple) else of
     words_of = tuple(words(wrt, "wrt", "words"))
     listed = isinstance(given, tuple) and given and all(isinstance(x, Expr) for x in given)
@@ -174,43 +174,44 @@ def derivatives_of(dyn: Dynamics, of: Derivable, wrt: Sequence[str]) -> Derivati
             "reactions"
         )
     if isinstance(given, Reactions) and given.equations is not dyn.equations:
-        raise ModelError("the reactions were revealed from other equations than these dynamics were built from")
+        raise ModelError("the reactions belong to other equations; reveal them from dyn.equations")
     return dyn.derived(("derivatives", given, words_of), lambda: Derivatives(dyn, given, words_of))
 
 
 @final
 class Derivatives:
-    """Exact derivatives of outputs f; called at states it gives ``Blocks``.
+    """Exact derivatives of outputs f; a call at states returns ``Blocks``.
 
         d = dyn.derivatives("forward", wrt=("q", "u", "inputs", "L1"))
         J = d(q, u, inputs);  J["q"], J["L1"]
 
-    Coordinates are varied in their tangent space: displaced by s = w dt, w the joints' own speeds, so that a coordinate
-    whose rate is a speed is varied itself, and a quaternion by small rotations about the axes of the moving frame.
-    Under constraints f is the function that ``Dynamics`` has: dependent speeds follow from the independent ones, whose
-    columns alone are not zero, and q is varied freely, on the constraints or off them. Where f chooses (``select``,
-    ``maximum``, ``minimum``) derivatives are those of the branch that is taken, one-sided at the switch itself; at zero
-    ``absolute`` has the mean of both sides, zero.
+    Coordinates vary in their tangent space, along s = w dt, where w are the joints' own speeds. A coordinate whose rate
+    is a speed varies directly; a quaternion varies by small rotations about the axes of the moving frame.
+
+    Under constraints f is the function that ``Dynamics`` evaluates. Dependent speeds follow from the independent ones,
+    so that only columns of independent speeds are nonzero. q varies freely, on or off the constraints. For piecewise
+    functions (``select``, ``maximum``, ``minimum``) derivatives belong to the active branch, one-sided at the switch.
+    At zero ``absolute`` has the derivative zero, the mean of both sides.
 
     Args:
-        dyn: what is derived.
-        of: the name of a program ("forward", "inverse", "rhs", "energy", "poses", ...), an expression of the model, a
-            list of expressions, or reactions (``kane.reveal_reactions``), of which the determinate ones are derived.
-        wrt: any of "q", "u", "udot" (of "inverse"), "inputs" (of what reads them), "t", and names of parameters; and
-            "coordinates", each by itself, those of quaternions too, as methods of integration take them.
+        dyn: dynamics that evaluate f.
+        of: name of a program ("forward", "inverse", "rhs", "energy", "poses", ...), an expression of the model, a list
+            of expressions, or reactions (``kane.reveal_reactions``), of which the determinate ones are differentiated.
+        wrt: any of "q", "u", "udot" (for "inverse"), "inputs" (for functions of inputs), "t", and names of parameters;
+            "coordinates" differentiates by each coordinate, also of quaternions, as integration methods need.
 
     Attributes:
         outputs: names of f.
-        columns: names of the columns by word: of "q" the joints' own speeds, along which the coordinates are displaced.
-        function: native code of them, for loops; None under constraints that are embedded in numbers.
-        program: values and entries as one straight-line program, for emitters, derived when it is asked for where
-            ``function`` solves for many accelerations in numbers; None under constraints that are embedded in numbers.
-        sparsity: by word, which entries of a block are not zero whatever the state, (outputs, columns); None likewise.
+        columns: names of the columns by variable; for "q" the joints' own speeds, along which coordinates vary.
+        function: native code, for use in loops; None under numerically embedded constraints.
+        program: values and entries as one straight-line program, for code emitters; None under numerically embedded
+            constraints. It is derived on demand if ``function`` solves for many accelerations numerically.
+        sparsity: by variable, which entries of a block can be nonzero, (outputs, columns); None as for ``program``.
 
     Raises:
-        ModelError: unknown names; a quantity that has no expressions, its constraints being embedded in numbers.
+        ModelError: unknown names, or a quantity without expressions because its constraints are embedded numerically.
 
-    Source: Carpentier & Mansard 2018 for the implicit rule by which udot is derived.
+    Source: Carpentier & Mansard 2018 for implicit differentiation of udot.
     """
 
     def __init__(self, dyn: Dynamics, of: Derivable, wrt: Sequence[str]) -> None:
@@ -243,7 +244,7 @@ class Derivatives:
         self.columns: Mapping[str, tuple[str, ...]] = {x.word: x.labels for x in self._variables}
 
     def _composed(self, of: str) -> ComposedTerms | None:
-        """With links side by side, where that is shorter than on the graph."""
+        """Return code with links in SIMD lanes, if it is shorter than the symbolic program."""
         equations = self._dyn.equations
         return composed_derivatives(
             equations,
@@ -254,7 +255,7 @@ class Derivatives:
         )
 
     def _called(self, way: OnGraphColumns | SolvedColumns | ComposedColumns) -> Columns:
-        """Values and columns at states by native code."""
+        """Return a function that calls native code for values and columns at states."""
         dyn, function = self._dyn, way.function
         self.function = function
         within = OF_A_STAGE if self._name == "rhs" else UNIT
@@ -269,7 +270,7 @@ class Derivatives:
 
     @cached_property
     def _found(self) -> Derivative:
-        """Values and entries on the graph."""
+        """Symbolic values and entries."""
         return derivative(self._dyn.equations, self._of, self._wrt)
 
     @cached_property
@@ -279,7 +280,7 @@ class Derivatives:
 
     @property
     def places(self) -> tuple[tuple[int, int], ...]:
-        """(output, column) of each entry of ``program``, in its order, the columns of all words side by side."""
+        """(output, column) of each entry of ``program``, in its order, in the concatenated columns of all variables."""
         return () if self._in_numbers else tuple(self._found.entries)
 
     @cached_property
@@ -300,17 +301,18 @@ class Derivatives:
     def hessian(
         self, q: Any, u: Any, rest: Any = None, t: Any = None, *, weights: Any, parameters: Any = None
     ) -> SecondBlocks:
-        """Second derivatives of the weighted sum of the outputs, {("q", "u"): (..., columns of q, columns of u), ...}.
+        """Return second derivatives of the weighted sum of the outputs.
 
-        Exact, and without the zeros of all Hessians one by one. Along q the second derivative is that along motions of
-        constant own speeds, which is symmetric.
+        The result is {("q", "u"): (..., columns of q, columns of u), ...}. It is exact, and cheaper than Hessians of
+        single outputs. Along q the second derivative is taken along motions with constant own speeds, which makes it
+        symmetric.
 
         Args:
-            q, u, rest, t, parameters: as of a call.
-            weights: one for each output, (..., outputs).
+            q, u, rest, t, parameters: as for a call.
+            weights: one number per output, (..., outputs).
 
         Raises:
-            ModelError: as of a call.
+            ModelError: as for a call.
         """
         if self._in_numbers:
             values = checked_array(weights, "weights", len(self.outputs))
@@ -319,8 +321,8 @@ class Derivatives:
         function, places = self._second
         values = checked_array(weights, "weights", len(self.outputs))
         if rest is None:
-            self(q, u, None, t, parameters=parameters)  # an error where something is missing
-        rest = np.zeros(len(self._rest)) if rest is None else checked_array(rest, "what is read", len(self._rest))
+            self(q, u, None, t, parameters=parameters)  # raises if an argument is missing
+        rest = np.zeros(len(self._rest)) if rest is None else checked_array(rest, "inputs or udot", len(self._rest))
         batch = np.broadcast_shapes(values.shape[:-1], rest.shape[:-1])
         read = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (rest, values)]
         found = self._dyn.evaluate(function, q, u, np.concatenate(read, axis=-1), t, parameters=parameters)
@@ -336,35 +338,35 @@ class Derivatives:
 
     @cached_property
     def _second_in_numbers(self) -> ConstrainedHessian:
-        """Second derivatives under constraints in numbers."""
+        """Second derivatives under numerically embedded constraints."""
         terms = constrained_terms(self._dyn.equations, self._of, self._wrt)
         return ConstrainedHessian(self._dyn, terms, ConstrainedColumns(self._dyn, terms))
 
     @cached_property
     def _second(self) -> tuple[CompiledFunction, NDArray[np.intp]]:
-        """The program of second derivatives, and the rows and columns of its outputs."""
+        """Program of second derivatives, and the rows and columns of its outputs."""
         equations = self._dyn.equations
         second = hessian(equations, self._found)
         places = np.array(list(second.entries), dtype=np.intp).reshape(-1, 2).T
         return self._dyn.compile(hessian_program(equations, self._found, second)), places
 
     def __call__(self, q: Any, u: Any, rest: Any = None, t: Any = None, *, parameters: Any = None) -> Blocks:
-        """The derivatives at states; every argument may be a batch.
+        """Return the derivatives at states; every argument may be a batch.
 
         Args:
             q, u: coordinates (..., nq) and speeds (..., n).
-            rest: what the outputs read besides: udot of inverse dynamics, the inputs of most others; may be left out
-                where nothing depends on it.
-            t, parameters: as of the methods of ``Dynamics``.
+            rest: further arguments of the outputs: udot of inverse dynamics, inputs of most others; may be omitted if
+                the outputs do not depend on them.
+            t, parameters: as for the methods of ``Dynamics``.
 
         Raises:
-            ModelError: as these.
+            ModelError: as for the methods of ``Dynamics``.
         """
         value, columns = self._at(q, u, self._read(rest), t, parameters)
         return Blocks(value, columns, self._variables, single=self._single)
 
     def _read(self, rest: Any) -> Any:
-        """What is read besides t, q and u, as given; nothing where nothing is."""
+        """Return the further arguments as given, or () if the outputs have none."""
         if self._rest and rest is None and self._rest == self._dyn.equations.udot:
-            raise ModelError(f"the derivatives of {self._name!r} are taken at accelerations; give udot as the third")
+            raise ModelError(f"the derivatives of {self._name!r} need accelerations; give udot as the third argument")
         return rest if self._rest else ()

@@ -1,1 +1,1 @@
-"""Constraints embedded in numbers at each state, and choices of dependent speeds with programs of their own."""
+"""Numerical embedding of constraints at each state, and compiled programs for single speed selections."""

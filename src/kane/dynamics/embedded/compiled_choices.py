@@ -1,4 +1,4 @@
-"""Choices of dependent speeds with equations of their own, bound to the native code that goes from one to the next."""
+"""Compiled equations for speed selections, bound to the native code that switches between the selections."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ from kane.native.header import COORDINATES, HEADER, QUATERNIONS, RANK, SPEEDS, U
 
 @dataclass(frozen=True)
 class CompiledChoice:
-    """What native code calls where one choice is in force.
+    """Programs that native code calls while one speed selection is active.
 
     Attributes:
-        dependent: columns of u.
-        programs: the right-hand side, a step of Newton's method, and what follows from it.
+        dependent: columns of u that are dependent.
+        programs: the right-hand side, one Newton step of the projection, and its consequences (dependent speeds, ...).
     """
 
     dependent: tuple[int, ...]
@@ -50,7 +50,7 @@ class CompiledChoice:
 
     @classmethod
     def of(cls, chosen: SettledChoice, code_of: Callable[[Program], CompiledFunction]) -> CompiledChoice:
-        """The code of a choice.
+        """Compile the programs of a speed selection.
 
         Raises:
             ModelError: the constraints do not determine these speeds.
@@ -63,12 +63,13 @@ class CompiledChoice:
 
 @dataclass(frozen=True)
 class ChoiceParts:
-    """What binds ``kane.native.choices`` to a model.
+    """Data that bind ``kane.native.choices`` to a model.
 
     Attributes:
-        equations: whose choice is made in numbers where none of the compiled ones serves.
-        numeric: the right-hand side and the settling in numbers, of one stage.
-        choices: those that are compiled.
+        equations: equations of the model.
+        numeric: right-hand side and projection with numerical speed selection, used if no compiled selection applies;
+            both share one stage array.
+        choices: compiled speed selections.
     """
 
     equations: Equations
@@ -77,21 +78,21 @@ class ChoiceParts:
 
     @property
     def programs(self) -> Sequence[ArrayFunction]:
-        """What says what the outputs depend on."""
+        """Programs that determine on which symbols the outputs depend."""
         return self.numeric[0].parts.programs
 
     @property
     def called(self) -> tuple[ArrayFunction, ...]:
-        """All programs, in the order in which their stages lie; those in numbers have one stage."""
+        """All programs, in the order of their constants in the stage array; the two numeric ones share one part."""
         return (self.numeric[1], *(p for choice in self.choices for p in choice.programs))
 
     @property
     def n_work(self) -> int:
-        """Doubles of scratch that the longest of all programs needs."""
+        """Length of scratch memory, in doubles, of the program that needs most."""
         return max(p.n_work for p in (self.numeric[0], *self.called))
 
     def header(self, mode: int) -> np.ndarray:
-        """The header, (n,) int64, as ``kane.native.choices`` describes it; none of the choices is in force."""
+        """Return the header, (n,) int64, as ``kane.native.choices`` describes it, with no active selection."""
         eqs, (rhs, settle) = self.equations, self.numeric
         n, quaternions = len(eqs.u), list(eqs.quaternions)
         table = np.zeros((len(self.choices), MASK + n), np.int64)
@@ -112,7 +113,7 @@ class ChoiceParts:
 
     @property
     def in_lanes(self) -> LaneModes:
-        """What trajectories side by side call."""
+        """Programs of the selections for trajectories in SIMD lanes."""
         n = len(self.equations.u)
         rows = self._expected[HEADER + n + len(self.equations.quaternions) :].reshape(-1, MASK + n)
         slopes, steps, behind = ([choice.programs[k] for choice in self.choices] for k in range(3))
@@ -121,14 +122,14 @@ class ChoiceParts:
 
     @cached_property
     def headers(self) -> tuple[slice, ...]:
-        """Where in a stage the headers lie, those of the numeric programs included."""
+        """Slices of the headers in the stage array, including those of the numeric programs."""
         start = len(self._expected)
         inner = self.numeric[0].parts.headers
         return (slice(0, start), *(slice(start + x.start, start + x.stop) for x in inner))
 
     @property
     def in_numbers(self) -> slice:
-        """Where in a stage that of the numeric programs lies."""
+        """Slice of the numeric programs in the stage array."""
         start = len(self._expected)
         return slice(start, start + self.numeric[1].n_stage)
 
@@ -137,7 +138,7 @@ class ChoiceParts:
         return self.header(self.equations.embedding.choice.alone)
 
     def owns(self, stage: np.ndarray) -> bool:
-        """Whether a stage has the headers of these programs: native code follows the addresses in them."""
+        """Check the headers in a stage array, because native code calls the addresses in them."""
         head, n = self._expected, len(self.equations.u)
         given = stage[: len(head)].view(np.int64).copy()
         places = [CHOSEN, RANK, *range(HEADER, HEADER + n)]
@@ -147,7 +148,7 @@ class ChoiceParts:
         return valid and np.array_equal(given, head) and self.numeric[0].parts.owns(stage[len(head) :])
 
     def stage(self, parameters: np.ndarray, mode: int) -> np.ndarray:
-        """Header and the stages of the programs, (..., n_stage)."""
+        """Return the header and the constants of the programs, (..., n_stage)."""
         head = self.header(mode).view(np.float64)
         others = self.called[1:]
         stages = [self.numeric[0].parts.stage(parameters, mode), *(p.stage(parameters) for p in others)]
@@ -156,12 +157,12 @@ class ChoiceParts:
 
 @dataclass(frozen=True)
 class ChoiceFunctions:
-    """The right-hand side and the settling of a model, with more and more choices compiled.
+    """Right-hand side and projection of a model, to which compiled speed selections can be added.
 
     Attributes:
-        parts: with those that are compiled by now.
-        near: a state that satisfies the constraints; needed where some rows imply others.
-        code_of: makes code.
+        parts: programs with the selections compiled so far.
+        near: a state that satisfies the constraints; needed if some rows are redundant.
+        code_of: compiler of programs.
     """
 
     parts: ChoiceParts
@@ -170,20 +171,20 @@ class ChoiceFunctions:
 
     @property
     def equations(self) -> Equations:
-        """Whose choices they are."""
+        """Equations of the model."""
         return self.parts.equations
 
     @property
     def known(self) -> Collection[tuple[str, ...]]:
-        """The dependent speeds of each choice that is compiled, in the order of u."""
+        """Dependent speeds of each compiled selection, in the order of u."""
         return {tuple(self.equations.u[j].name for j in sorted(choice.dependent)) for choice in self.parts.choices}
 
     def words(self, dependent: tuple[str, ...]) -> str:
-        """A choice as users read it."""
+        """Return the name of a selection, as users read it."""
         return in_words(dependent)
 
     def with_mode(self, dependent: tuple[str, ...]) -> ChoiceFunctions:
-        """The same with one more choice.
+        """Return these functions with one more compiled selection.
 
         Raises:
             ModelError: the constraints do not determine these speeds.
@@ -193,12 +194,12 @@ class ChoiceFunctions:
 
     @property
     def pair(self) -> tuple[ChoiceFunction, ChoiceFunction]:
-        """The right-hand side and the settling."""
+        """Right-hand side and projection."""
         return with_choices(self.parts.numeric, self.parts.choices)
 
 
 class ChoiceFunction(ConstrainedFunction):
-    """A function over the stage of compiled choices."""
+    """Function over the stage array of compiled speed selections."""
 
     parts: ChoiceParts
 
@@ -209,7 +210,7 @@ class ChoiceFunction(ConstrainedFunction):
 def with_choices(
     numeric: tuple[ConstrainedFunction, ConstrainedFunction], chosen: Sequence[CompiledChoice]
 ) -> tuple[ChoiceFunction, ChoiceFunction]:
-    """The right-hand side and the settling of equations with compiled choices."""
+    """Return the right-hand side and the projection of equations with compiled speed selections."""
     rhs, settle = numeric
     parts = ChoiceParts(rhs.parts.equations, numeric, chosen)
     inputs = parts.equations.inputs

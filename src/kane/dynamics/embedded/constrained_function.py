@@ -1,4 +1,4 @@
-"""Native functions of constrained equations: one code for all models, over the addresses of a model's programs."""
+"""Native functions of constrained equations: one code for all models, which calls a model's programs by address."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from kane.native.batches import each_state
 from kane.native.blocks import scratch_places
 from kane.native.header import HEADER, MODE, OWN, RANK, ROWS, SPEEDS, STAGES, UNCHOSEN
 
-# States in a chunk: some 0.2 ms of work.
+# States in a chunk, about 0.2 ms of work.
 _CHUNK = 64
 
 
 class Bound(Protocol):
-    """What binds native code to a model: programs, and the header with which its stage begins.
+    """Data that bind native code to a model: programs, and the header at the start of the stage array.
 
     Attributes:
-        equations: of the model.
-        programs: that say what the outputs depend on.
-        called: all programs, in the order in which their stages lie.
-        headers: where in a stage headers lie.
+        equations: equations of the model.
+        programs: programs that determine on which symbols the outputs depend.
+        called: all programs, in the order of their constants in the stage array.
+        headers: slices of the headers in the stage array.
     """
 
     @property
@@ -44,23 +44,23 @@ class Bound(Protocol):
     def headers(self) -> tuple[slice, ...]: ...
 
     def header(self, mode: int) -> np.ndarray:
-        """The header, (n,) int64."""
+        """Return the header, (n,) int64."""
 
     def owns(self, stage: np.ndarray) -> bool:
-        """Whether a stage has the headers of these programs: native code follows the addresses in them."""
+        """Check the headers in a stage array, because native code calls the addresses in them."""
 
     def stage(self, parameters: np.ndarray, mode: int) -> np.ndarray:
-        """Header and the stages of the programs, (..., n_stage)."""
+        """Return the header and the constants of the programs, (..., n_stage)."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The programs of a model that native functions of its constraints call, in the order of the header.
+    """Programs of a model that native functions of its constraints call, in the order of the header.
 
     Attributes:
-        equations: whose constraints they are.
+        equations: equations with the constraints.
         programs: "constraints", "configuration", "kinematics" and "unconstrained".
-        own: settles the configuration by the joints' own speeds, where other speeds are chosen.
+        own: projection of the configuration by the joints' own speeds; None if these are the generalized speeds.
     """
 
     equations: Equations
@@ -69,25 +69,25 @@ class Parts:
 
     @property
     def n_work(self) -> int:
-        """Doubles of scratch that the longest of the programs needs."""
+        """Length of scratch memory, in doubles, of the program that needs most."""
         return max(p.n_work for p in self.called)
 
     @property
     def listed(self) -> tuple[ArrayFunction, ...]:
-        """The programs that the header lists, in its order."""
+        """Programs that the header lists, in its order."""
         return self.programs if self.own is None else (*self.programs, self.own)
 
     @property
     def called(self) -> tuple[ArrayFunction, ...]:
-        """All programs, in the order in which their stages lie."""
+        """All programs, in the order of their constants in the stage array."""
         return self.listed
 
     def block(self) -> np.ndarray:
-        """What lies behind the lists, int64."""
+        """Return the integers after the lists of the header: the plan of the fronts, int64."""
         return np.array(self.plan.numbers, np.int64)
 
     def header(self, mode: int) -> np.ndarray:
-        """The header, (n,) int64, as ``kane.native.header`` describes it."""
+        """Return the header, (n,) int64, as ``kane.native.header`` describes it."""
         eqs = self.equations
         lists, block = self._lists(), self.block()
         starts = np.cumsum([HEADER + sum(map(len, lists)) + len(block), *(p.n_stage for p in self.called)])
@@ -101,19 +101,19 @@ class Parts:
 
     @cached_property
     def expected(self) -> np.ndarray:
-        """The header of calls that stand alone."""
+        """Header for calls outside of runs."""
         return self.header(self.equations.embedding.choice.alone)
 
     @cached_property
     def headers(self) -> tuple[slice, ...]:
-        """Where in a stage the headers lie, that of the joints' own speeds included."""
+        """Slices of the headers in the stage array, including the header for the joints' own speeds."""
         first = slice(0, len(self.expected))
         inner = () if self.own is None else self.own.parts.headers
         start = int(self.expected[STAGES + OWN])
         return (first, *(slice(start + x.start, start + x.stop) for x in inner))
 
     def owns(self, stage: np.ndarray) -> bool:
-        """Whether a stage has the headers of these programs: native code follows the addresses in them."""
+        """Check the headers in a stage array, because native code calls the addresses in them."""
         head, (m, n) = self.expected, self.expected[[ROWS, SPEEDS]].tolist()
         given = stage[: len(head)].view(np.int64).copy()
         places = [MODE, RANK, *range(HEADER, HEADER + n)]
@@ -128,7 +128,7 @@ class Parts:
 
     @cached_property
     def plan(self) -> FrontPlan:
-        """The order in which loops are eliminated."""
+        """Elimination order of the loops."""
         return front_plan(self.equations)
 
     def _lists(self) -> tuple[list[int], list[int], list[int]]:
@@ -140,7 +140,7 @@ class Parts:
         return order, rows, list(eqs.quaternions)
 
     def stage(self, parameters: np.ndarray, mode: int) -> np.ndarray:
-        """Header and the stages of the programs, (..., n_stage)."""
+        """Return the header and the constants of the programs, (..., n_stage)."""
         given = self.expected.copy()
         given[MODE] = mode
         head, batch = given.view(np.float64), parameters.shape[:-1]
@@ -149,13 +149,12 @@ class Parts:
 
 
 class ConstrainedFunction(ArrayFunction):
-    """Native code for all models, bound to one: it follows the addresses in its stage.
+    """Native code that serves all models, bound to one model by the addresses in its stage array.
 
     Attributes:
-        parts: the programs that it calls.
-        mode: how dependent speeds are chosen.
-        first: so many outputs of the code are left out before those of the function; called at its address it gives
-            them too.
+        parts: programs that the code calls.
+        mode: method of speed selection, a mode of ``kane.native.header``.
+        first: number of leading outputs that calls from Python omit; the code at the address returns them too.
     """
 
     program = None
@@ -176,18 +175,18 @@ class ConstrainedFunction(ArrayFunction):
         """Bind native code to a model.
 
         Args:
-            name: of the quantity, for messages.
-            native: gives the address of the code.
-            parts: the programs that it calls.
-            n_out: how many outputs there are.
+            name: name of the quantity, for messages.
+            native: returns the address of the code.
+            parts: programs that the code calls.
+            n_out: number of outputs.
             mode, first: see the class.
-            rest: leaves besides t, q and u.
-            decisive: how many of the programs, from the first on, decide the outputs; all of them unless given.
-            threads: how many may work on one batch; as many as there are processors unless given.
+            rest: leaves that the function reads besides t, q and u.
+            decisive: number of leading programs that determine the outputs; all programs unless given.
+            threads: number of threads per batch; one per processor unless given.
         """
         self.name, self.parts, self.mode, self.first = name, parts, mode, first
         self._headers = parts.headers
-        self._passed: list[bytes] = []  # the headers of the last stage that was found to be one
+        self._passed: list[bytes] = []  # headers of the last stage array that passed the check
         self._decisive = parts.called[:decisive]
         self.address = native()
         eqs, head = parts.equations, parts.header(mode)
@@ -198,7 +197,7 @@ class ConstrainedFunction(ArrayFunction):
         self.threads = threads or processors()
 
     def scratch(self, head: np.ndarray) -> int:
-        """How many doubles of scratch the code needs."""
+        """Return the number of doubles of scratch memory that the code needs."""
         return int(scratch_places(head).end)
 
     @property
@@ -210,18 +209,18 @@ class ConstrainedFunction(ArrayFunction):
         return frozenset().union(*(p.reads for p in self._decisive))
 
     def stage(self, parameters: Any) -> np.ndarray:
-        """Addresses, sizes, the choice of dependent speeds, and the stages of the programs."""
+        """Return the stage array: addresses, sizes, the speed selection, and the constants of the programs."""
         return self.parts.stage(self._array(parameters, "parameters", self.n_parameters), self.mode)
 
     def lanes(self, *, each: bool = False) -> None:
-        """None: choices differ from state to state, so that they cannot be computed side by side."""
+        """Return None: speed selections differ from state to state, which rules out SIMD lanes."""
 
     def _require_own(self, stage: np.ndarray) -> None:
         for row in (stage,) if stage.ndim == 1 else stage.reshape(-1, self.n_stage):
             headers = [row[x].tobytes() for x in self._headers]
             if headers != self._passed:
                 if not self.parts.owns(row):
-                    raise ModelError(f"{self.name}: this stage was not made for it; give what stage() returns")
+                    raise ModelError(f"{self.name}: this stage was not made for it; give the result of its stage()")
                 self._passed = headers
 
     def _many(self, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray) -> np.ndarray:

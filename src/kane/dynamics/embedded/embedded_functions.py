@@ -1,4 +1,4 @@
-"""The functions of constrained equations that native code finds in numbers, over the programs of one model."""
+"""Functions of constrained equations that native code computes numerically from the programs of one model."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from kane.native.settle import settle
 
 
 class EmbeddedFunctions:
-    """What makes these functions, each when it is asked for.
+    """Factory of these functions; each is made when it is first needed.
 
     Args:
-        equations: with constraints, or with configurations that their speeds keep.
-        compile: makes code of programs.
-        modes: choices of dependent speeds that have equations of their own.
+        equations: equations with constraints, or with configurations that their speeds keep.
+        compile: compiler of programs.
+        modes: speed selections that have compiled equations.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class EmbeddedFunctions:
         self._parts = Parts(equations, tuple(self._compile(p) for p in programs), by_own)
 
     def make(self, name: str) -> ArrayFunction:
-        """A function by name: "embedding", or one that the equations have no expressions of."""
+        """Return a function by name: "embedding", or a quantity that the equations do not express symbolically."""
         own = self._makers.get(name)
         if own is not None:
             return own()
@@ -51,12 +51,12 @@ class EmbeddedFunctions:
         return EmbeddedQuantity(name, self._embedding(), free)
 
     def settle(self) -> ConstrainedFunction:
-        """See ``Dynamics.settle``."""
+        """Return the projection; see ``Dynamics.settle``."""
         return self._in_runs[1]
 
     @cached_property
     def _in_runs(self) -> tuple[ConstrainedFunction, ConstrainedFunction]:
-        """The right-hand side and the settling, by compiled choices where there are any."""
+        """Right-hand side and projection for runs, with compiled speed selections if there are any."""
         eqs = self._equations
         nq, n, mode = len(eqs.q), len(eqs.u), eqs.embedding.choice.in_runs
         length = settled_places(n, nq).end
@@ -77,11 +77,11 @@ class EmbeddedFunctions:
 
     @property
     def _native(self) -> Any:
-        """The programs, dense or loop by loop."""
+        """Native module of the embedding: front by front, or dense."""
         return loops if self._parts.plan.number else embedding
 
     def _embedding(self) -> ConstrainedFunction:
-        # Of the unconstrained equations it takes remainders, which depend on nothing that A u + b does not depend on.
+        # Its program "unconstrained" adds only remainders, which depend on no symbol that A u + b does not depend on.
         return self._constrained(
             "embedding", self._native.embedding, embedding_places(len(self._equations.u)).end, decisive=1
         )

@@ -1,4 +1,4 @@
-"""Quantities of equations whose constraints are embedded in numbers, other than accelerations: by R of each state."""
+"""Quantities other than accelerations under numerically embedded constraints, computed with R of each state."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from kane.native.blocks import embedding_places
 
 
 class Embedded(NamedTuple):
-    """The embedding at states: u = R u + e, udot = R udot + e_t, of which R reads the independent ones only.
+    """Embedding at states: u = R u + e and udot = R udot + e_t, where R reads only independent speeds.
 
     Attributes:
-        conditioning: smallest pivot of the dependent columns over the largest of any choice, (...).
-        independent: which speeds are, (..., n).
-        u: speeds, the dependent ones from the others, (..., n).
+        conditioning: smallest pivot of the dependent columns, relative to the largest of all selections, (...).
+        independent: whether each speed is independent, (..., n).
+        u: all speeds, the dependent ones computed from the independent ones, (..., n).
         e_t: (..., n).
         R: (..., n, n), zero in the columns of dependent speeds.
     """
@@ -34,18 +34,18 @@ class Embedded(NamedTuple):
 
     @classmethod
     def of(cls, values: np.ndarray, n: int) -> Embedded:
-        """From what the program "embedding" gives."""
+        """Unpack the outputs of the program "embedding"."""
         at = embedding_places(n)
         independent, u, e_t = values[..., at.independent : at.u], values[..., at.u : at.e_t], values[..., at.e_t : at.R]
         R = values[..., at.R :].reshape(*values.shape[:-1], n, n)
         return cls(values[..., at.conditioning], independent == 1.0, u, e_t, R)
 
     def accelerations(self, udot: np.ndarray) -> np.ndarray:
-        """All accelerations, from those of the independent speeds."""
+        """Return all accelerations, computed from those of the independent speeds."""
         return np.einsum("...ij,...j->...i", self.R, udot) + self.e_t
 
     def forces(self, free: np.ndarray) -> np.ndarray:
-        """R^T f, zero at dependent speeds."""
+        """Return the generalized forces R^T f, which are zero at dependent speeds."""
         return np.einsum("...ji,...j->...i", self.R, free)
 
 
@@ -54,19 +54,19 @@ if TYPE_CHECKING:
 
 
 def symmetric(lower: np.ndarray, n: int) -> np.ndarray:
-    """The matrices (..., n, n) whose lower triangles are given, (..., n (n + 1) / 2)."""
+    """Return symmetric matrices (..., n, n) from their lower triangles, (..., n (n + 1) / 2)."""
     return lower.take(_places_in_lower(n), axis=-1)
 
 
 @functools.cache
 def _places_in_lower(n: int) -> np.ndarray:
-    """Where in the lower triangle each entry of a symmetric matrix is, (n, n)."""
+    """Return the index, in the lower triangle, of each entry of a symmetric matrix, (n, n)."""
     i, j = np.indices((n, n))
     return np.maximum(i, j) * (np.maximum(i, j) + 1) // 2 + np.minimum(i, j)
 
 
-# What a quantity computes from the embedding, the program "inverse" or its own of the unconstrained equations as a
-# function of u and rest, and its own rest.
+# Rule of a quantity. Arguments: the embedding; a function of ``rest`` that evaluates a program of the unconstrained
+# equations at the full u; the user's values of ``rest``.
 Rule = Callable[[Embedded, Callable[[Any], np.ndarray], np.ndarray], np.ndarray]
 
 
@@ -95,7 +95,7 @@ def _input_matrix(at: Embedded, free: Callable[[Any], np.ndarray], _: np.ndarray
 
 
 def _independent(at: Embedded, columns: np.ndarray) -> np.ndarray:
-    """R^T times the columns."""
+    """Return R^T times the columns."""
     return np.swapaxes(at.R, -1, -2) @ columns
 
 
@@ -103,7 +103,7 @@ def _of_speeds(at: Embedded, free: Callable[[Any], np.ndarray], _: np.ndarray) -
     return free(())
 
 
-# The program of the unconstrained equations that a quantity needs, and its rule.
+# For each quantity, the program of the unconstrained equations that it needs, and its rule.
 RULES: dict[str, tuple[str, Rule]] = {
     "inverse": ("inverse", _inverse),
     "bias": ("inverse", _bias),
@@ -118,12 +118,12 @@ RULES: dict[str, tuple[str, Rule]] = {
 
 @final
 class EmbeddedQuantity(ArrayFunction):
-    """A quantity by array arithmetic on two other functions."""
+    """Quantity that is computed by NumPy from the embedding and a program of the unconstrained equations."""
 
     program, address, n_work = None, 0, 0
 
     def __init__(self, name: str, embedding: ConstrainedFunction, free: ArrayFunction) -> None:
-        """Combine the embedding and a program of the unconstrained equations as RULES say of the name."""
+        """Combine the embedding and a program of the unconstrained equations by the rule of this name in RULES."""
         self.name, self._embedding, self._free, self._rule = name, embedding, free, RULES[name][1]
         self.n_state, self.n_parameters, self.n_out = free.n_state, free.n_parameters, free.n_out
         self.n_rest = free.n_rest if name == RULES[name][0] else 0
@@ -138,14 +138,14 @@ class EmbeddedQuantity(ArrayFunction):
         return self._embedding.reads | self._free.reads
 
     def stage(self, parameters: Any) -> np.ndarray:
-        """The stages of both."""
+        """Return the constants of both functions."""
         return np.concatenate([self._embedding.stage(parameters), self._free.stage(parameters)], axis=-1)
 
     def lanes(self, *, each: bool = False) -> None:
-        """None: there is no native code."""
+        """Return None: there is no native code."""
 
     def _require_own(self, stage: np.ndarray) -> None:
-        """The embedding refuses its part when it is called."""
+        """Do nothing: the embedding checks its own part of the stage array when it is called."""
 
     @functools.cached_property
     def _single(self) -> Single:

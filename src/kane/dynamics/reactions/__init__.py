@@ -1,1 +1,1 @@
-"""Reactions, and what acts on bodies, in numbers."""
+"""Numerical values of reactions, and of forces on bodies."""

@@ -1,4 +1,4 @@
-"""What loads, joints, constraints and contacts exert on bodies at states, in numbers."""
+"""Forces and torques that loads, joints, constraints and contacts exert on bodies, evaluated at states."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from kane.formulation.reactions.reactions import reveal_reactions
 from kane.model.contacts.candidate import parts_named
 
 Array = NDArray[np.float64]
-# Of the squares of arms: directions in which less than this share of the greatest is known have none.
+# Directions whose eigenvalue, of the matrix for the arm, is below this fraction of the largest get an arm of zero.
 KNOWN = 1e-9
 
 
 class StatesOfArrows(NamedTuple):
-    """States at which forces are wanted.
+    """States at which forces are to be drawn.
 
     Attributes:
         q, u, inputs, t: (times, nq), (times, n), (times, inputs), (times,).
         parameters: values by name.
-        contacts: forces of constraints that come and go, by name, (times, rows); None where they are not known.
+        contacts: forces of intermittent constraints by name, (times, rows); None if unknown.
     """
 
     q: Any
@@ -42,14 +42,14 @@ class StatesOfArrows(NamedTuple):
 
 
 class Acting(NamedTuple):
-    """A force and a torque on a body at states.
+    """Force and torque on a body at states.
 
     Attributes:
-        name: of what exerts them.
-        body: its index.
-        at: a point of the body, in its frame (3,) [m].
-        arm: from there to where the force acts, in N (times, 3) [m].
-        force, torque: in N, the torque about where the force acts, (times, 3) [N, N m].
+        name: load, joint, constraint or contact that exerts them.
+        body: index of the body.
+        at: a point of the body, in its frame, (3,) [m].
+        arm: vector from ``at`` to the point of application, in N, (times, 3) [m].
+        force, torque: expressed in N, the torque about the point of application, (times, 3) [N, N m].
     """
 
     name: str
@@ -61,13 +61,14 @@ class Acting(NamedTuple):
 
 
 def acting(dyn: Dynamics, name: str, states: StatesOfArrows) -> list[Acting]:
-    """What something exerts on each body that moves; of one with several parts, such as a box on its floor, all do.
+    """Return the force and torque of a load, joint, constraint or contact on each body that moves.
 
-    The forces of all rows of a constraint act at one place, that about which they have the least torques: where a wheel
-    touches the ground, for one.
+    The name of a contact with several parts, such as a box on a floor, means all parts. All row forces of a constraint
+    act at one point, chosen to minimize the torques about it: for a wheel, the contact point.
 
     Raises:
-        ModelError: nothing has this name, redundant constraints share its reaction, or it depends on contacts.
+        ModelError: the name is unknown, redundant constraints make the reaction indeterminate, or the reaction depends
+            on contact forces that are not given.
     """
     parts = parts_named(name, [c.name for c in dyn.equations.candidates]) or [name]
     return [found for part in parts for found in _acting(dyn, part, states)]
@@ -97,32 +98,32 @@ def _acting(dyn: Dynamics, name: str, states: StatesOfArrows) -> list[Acting]:
 
 
 def _multipliers(dyn: Dynamics, found: Exerted, states: StatesOfArrows) -> Array:
-    """Of the rows, (times, rows)."""
+    """Return the multipliers of the rows, (times, rows)."""
     eqs, contacts = dyn.equations, states.contacts
     if found.source == "load":
         return np.ones((len(states.q), 1))
     if found.source == "contact":
         if contacts is None:
-            raise ModelError(f"the force of {found.name!r} is known along a run only; draw it with run.save_html")
+            raise ModelError(f"the force of {found.name!r} is known only along a run; draw it with run.save_html")
         return np.asarray(contacts[found.name])
     if eqs.candidates and contacts is None:
         raise ModelError(
-            f"the reaction of {found.name!r} depends on contacts and what else comes and goes, whose forces are known "
-            "along a run only; draw it with run.save_html or run.save_video"
+            f"the reaction of {found.name!r} depends on the forces of intermittent constraints, which are known only "
+            "along a run; draw it with run.save_html or run.save_video"
         )
     revealed = RevealedReactions(dyn, reveal_reactions(eqs, found.name))
     given = {"parameters": states.parameters, "contacts": contacts}
     values = np.asarray(revealed(states.q, states.u, states.inputs, states.t, **given))
     if np.isnan(values).any(axis=1).all():
         raise ModelError(
-            f"redundant constraints share the reaction of {found.name!r}, which so has no value to be drawn; "
+            f"redundant constraints make the reaction of {found.name!r} indeterminate, so that it cannot be drawn; "
             "leave it out of arrows="
         )
     return np.nan_to_num(values)
 
 
 def _arms(forces: Array, torques: Array) -> Array:
-    """The a with the least squares of a x f - t over the rows, (times, 3)."""
+    """Return the arms a that minimize the sum over the rows of |a x f - t|^2, (times, 3)."""
     squares = np.einsum("trk,trk->t", forces, forces)[:, None, None] * np.eye(3) - np.einsum(
         "tri,trj->tij", forces, forces
     )

@@ -1,4 +1,4 @@
-"""Reactions in numbers, of which some may be indeterminate."""
+"""Arrays of reactions, in which indeterminate values are NaN."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-# A NaN with bits of its own, which arrays keep: so it is told from a NaN that came in with the state.
+# NaN with a bit pattern of its own, so that it differs from a NaN that came from the state; arrays preserve the bits.
 _BITS = np.uint64(0x7FF8_0000_0000_0A57)
 INDETERMINATE = _BITS.view(np.float64)
 WORD = "indeterminate"
 
 
 class ReactionValues(np.ndarray):
-    """An array that prints "indeterminate" where redundant constraints share a reaction; its value there is NaN."""
+    """Array that prints "indeterminate" for a reaction shared by redundant constraints; the value is NaN."""
 
     def __str__(self) -> str:
         return self._written(" ", "")

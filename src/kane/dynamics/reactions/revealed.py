@@ -1,4 +1,4 @@
-"""Reactions in numbers, by three routes."""
+"""Numerical evaluation of reactions by three methods."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class States:
-    """The states at which reactions are wanted, with what a route may ask about them.
+    """States at which reactions are evaluated, and the quantities that the methods need there.
 
     Attributes:
         dyn, revealed: the dynamics, and the reactions.
-        function: the program of the latter.
-        q, u, inputs, t, parameters: as from the user; inputs and t given wherever the reactions depend on them.
-        contacts: forces of the rows that come and go, (..., rows); None where none is in force.
+        function: compiled program of the reactions.
+        q, u, inputs, t, parameters: as given by the user; inputs and t are given if the reactions depend on them.
+        contacts: forces of the rows of intermittent constraints, (..., rows); None if no constraint is active.
     """
 
     dyn: Dynamics
@@ -48,14 +48,15 @@ class States:
     contacts: Array | None = None
 
     def forward(self) -> Array:
-        """udot, shape (..., n)."""
+        """Return udot, shape (..., n)."""
         if self.contacts is not None:
             return self.multiplied()[0]
         return self.dyn.forward(self.q, self.u, self.inputs, self.t, parameters=self.parameters)
 
     def parts(self, udot: Array) -> tuple[Array, Array]:
-        """-(F_r + F*_r) of the joints' own speeds and then of the auxiliary ones, shape (..., n + k), with contacts as
-        loads, and A, shape (..., m, n + k).
+        """Return -(F_r + F*_r) and A, over the joints' own speeds followed by the k auxiliary speeds.
+
+        Their shapes are (..., n + k) and (..., m, n + k); contact forces are applied as loads.
         """
         rest = np.concatenate([udot, self._inputs(udot)], axis=-1)
         values = self.dyn.evaluate(self.function, self.q, self.u, rest, self.t, parameters=self.parameters)
@@ -67,7 +68,7 @@ class States:
         return needed, A
 
     def multiplied(self) -> tuple[Array, Array]:
-        """udot and the multiplier of every row, from M udot + h = A^T lambda, A udot + remainder = 0."""
+        """Return udot and the multiplier of every row, from M udot + h = A^T lambda and A udot + remainder = 0."""
         inputs = self._inputs(np.asarray(self.u, float))
         values = self.dyn.parameter_values(self.parameters)
         terms = ConstraintTerms.of(
@@ -80,7 +81,7 @@ class States:
         return udot, multipliers
 
     def _pushed(self, terms: ConstraintTerms) -> Array | None:
-        """Generalized forces of the contacts, (..., n)."""
+        """Return the generalized forces of the contacts, (..., n)."""
         if self.contacts is None:
             return None
         whole = self.dyn.derived("with candidates", lambda: build(self.dyn.equations.with_candidates, target=self.dyn))
@@ -88,30 +89,30 @@ class States:
         return np.asarray(np.einsum("...mn,...m->...n", A, self.contacts))
 
     def held_by_speeds(self) -> list[int]:
-        """Places of the rows that no generalized speed changes."""
+        """Return the indices of rows that the generalized speeds satisfy identically."""
         names = {row.name for row in self.dyn.equations.constraints}
         return [k for k, name in enumerate(self.revealed.row_names) if name not in names]
 
     def _inputs(self, like: Array) -> Array:
-        """The inputs, once for each of the states of an array."""
+        """Return the inputs, broadcast to the batch of ``like``."""
         eqs = self.dyn.equations
         array = np.zeros(len(eqs.inputs)) if self.inputs is None else numbers(self.inputs, "inputs must be numbers")
         return np.broadcast_to(array, (*like.shape[:-1], array.shape[-1]))
 
 
 class ReactionRoute(ABC):
-    """A way to reactions."""
+    """Method that computes reactions."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
     @abstractmethod
     def reactions(self, states: States) -> tuple[Array, Array]:
-        """The reactions, shape (..., k), and A, shape (..., m, n + k)."""
+        """Return the reactions, shape (..., k), and A, shape (..., m, n + k)."""
 
 
 class AuxiliarySpeeds(ReactionRoute):
-    """R = needed_k + D^T needed, A D = -A_k: what the auxiliary motion does, the constraints kept (Kane)."""
+    """Auxiliary speeds (Kane): R = needed_k + D^T needed, with D from A D = -A_k (motion on the constraints)."""
 
     def reactions(self, states: States) -> tuple[Array, Array]:
         needed, A = states.parts(states.forward())
@@ -121,7 +122,7 @@ class AuxiliarySpeeds(ReactionRoute):
 
 
 class OrthogonalComplement(ReactionRoute):
-    """R = needed_k - A_k^T lambda, A^T lambda = needed: the kinetostatic equations, along what constraints forbid."""
+    """Kinetostatic equations in the constrained directions: R = needed_k - A_k^T lambda, A^T lambda = needed."""
 
     def reactions(self, states: States) -> tuple[Array, Array]:
         needed, A = states.parts(states.forward())
@@ -131,10 +132,10 @@ class OrthogonalComplement(ReactionRoute):
 
 
 class Multipliers(ReactionRoute):
-    """R = needed_k - A_k^T lambda, lambda beside udot from M udot + h = A^T lambda and A udot + remainder = 0.
+    """R = needed_k - A_k^T lambda, with lambda and udot from M udot + h = A^T lambda and A udot + remainder = 0.
 
-    Rows that the choice of speeds holds to by itself (fewer speeds than rates) are not among these: their multipliers
-    balance what is left of ``needed``.
+    These equations exclude rows that the generalized speeds satisfy identically (fewer speeds than rates). The
+    multipliers of the excluded rows balance the remaining part of ``needed``.
     """
 
     def reactions(self, states: States) -> tuple[Array, Array]:
@@ -152,57 +153,58 @@ class RevealedReactions:
     """Native code of revealed reactions.
 
     Args:
-        dyn: of the equations from which they were revealed.
-        revealed: from ``reveal_reactions``.
-        route: AuxiliarySpeeds() unless given; OrthogonalComplement() and Multipliers() give the same numbers.
+        dyn: dynamics of the equations from which the reactions were revealed.
+        revealed: returned by ``reveal_reactions``.
+        route: AuxiliarySpeeds() unless given; OrthogonalComplement() and Multipliers() give the same values.
 
     Raises:
-        ModelError: they were revealed from other equations.
+        ModelError: the reactions were revealed from other equations.
     """
 
     def __init__(self, dyn: Dynamics, revealed: Reactions, *, route: ReactionRoute | None = None) -> None:
         if not isinstance(dyn, Dynamics) or not isinstance(revealed, Reactions):
             raise ModelError(
-                "RevealedReactions takes Dynamics, from kane.build, and what kane.reveal_reactions returns"
+                "RevealedReactions takes Dynamics, from kane.build, and the result of kane.reveal_reactions"
             )
         if dyn.equations is not revealed.equations:
-            raise ModelError("the reactions were revealed from other equations than these dynamics were built from")
+            raise ModelError("the reactions belong to other equations; reveal them from dyn.equations")
         self._dyn, self._revealed = dyn, revealed
         if not isinstance(route, ReactionRoute | None):
-            raise ModelError(f"the route to reactions is {shown(route)}; give one such as kane.Multipliers()")
+            raise ModelError(f"route= is {shown(route)}; give a method such as kane.Multipliers()")
         self._route = route or AuxiliarySpeeds()
         self._function = dyn.compile(revealed.program())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Sent or copied as what they were made from."""
+        """Pickle or copy the arguments of the constructor instead of native code."""
         return partial(RevealedReactions, route=self._route), (self._dyn, self._revealed)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the reactions, in the order of the values."""
+        """Names of the reactions, in the order of the values."""
         return self._revealed.names
 
     def __call__(
         self, q: Any, u: Any = None, inputs: Any = None, t: Any = None, *, parameters: Any = None, contacts: Any = None
     ) -> Array:
-        """The reactions, shape (..., k) [N, N m]; NaN, printed as "indeterminate", where redundant
-        constraints share one.
+        """Return the reactions, shape (..., k) [N, N m].
+
+        A reaction that redundant constraints share is NaN and prints as "indeterminate".
 
         Args:
-            q: a trajectory, from which everything is taken, inputs, times and parameters too, and then the only
-                argument; or coordinates (..., nq).
-            u, inputs, t, parameters: of these coordinates, as of ``Dynamics.forward``; inputs and t may be left out
-                only where the reactions do not depend on them.
-            contacts: forces of constraints that come and go at these coordinates, by name, (..., rows), as
-                ``Trajectory.reactions`` has them; what is left out is not in force. A trajectory brings its own.
+            q: a trajectory, then the only argument, because it has its own inputs, times and parameters; or coordinates
+                (..., nq).
+            u, inputs, t, parameters: values that belong to these coordinates, as for ``Dynamics.forward``; inputs and t
+                may be omitted only if the reactions do not depend on them.
+            contacts: forces of intermittent constraints at these coordinates by name, (..., rows), as in
+                ``Trajectory.reactions``; constraints that are omitted are not active. A trajectory contains its own.
 
         Raises:
-            ModelError: as from ``Dynamics.forward``; the trajectory is of another model, or comes with more arguments.
+            ModelError: as ``Dynamics.forward``; the trajectory is of another model, or is given with other arguments.
         """
         if isinstance(q, Recorded):
             q, u, inputs, t, parameters, forces = self._recorded(q, (u, inputs, t, parameters, contacts))
         elif u is None:
-            raise ModelError("reactions take a trajectory, or q and u, with inputs and t where they depend on them")
+            raise ModelError("reactions take a trajectory, or q and u, with inputs and t if they depend on them")
         else:
             forces = self._forces(contacts)
         self._require(inputs, t)
@@ -223,7 +225,7 @@ class RevealedReactions:
         return run.q, run.u, inputs, run.time, dict(zip((p.name for p in eqs.parameters), values, strict=True)), forces
 
     def _forces(self, contacts: Any) -> Array | None:
-        """Forces of the rows of all candidates, (..., rows); None where there are none."""
+        """Return the forces of the rows of all intermittent constraints, (..., rows); None if there are none."""
         candidates = self._dyn.equations.candidates
         if contacts is None:
             return None
@@ -237,7 +239,7 @@ class RevealedReactions:
         for c in candidates:
             if c.name in given and given[c.name].shape[-1:] != (len(c.rows),):
                 raise ModelError(
-                    f"the forces of {c.name!r} have shape {given[c.name].shape}; give one number for each of its rows, "
+                    f"the forces of {c.name!r} have shape {given[c.name].shape}; give one number for each row: "
                     + ", ".join(row.name for row in c.declared)
                 )
         found = [given.get(c.name, np.zeros(len(c.rows))) for c in candidates]
@@ -245,19 +247,22 @@ class RevealedReactions:
         return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in found], axis=-1) if found else None
 
     def _require(self, inputs: Any, t: Any) -> None:
-        """Inputs and time given wherever the reactions depend on them, accelerations included."""
+        """Raise if inputs or time are missing on which the reactions or the accelerations depend."""
         eqs = self._dyn.equations
         read = self._function.reads | self._dyn.function("forward").reads
         leaves = (*(() if inputs is not None else eqs.inputs), *(() if t is not None else (eqs.t,)))
         missing = [leaf.name for leaf in leaves if leaf in read]
         if missing:
             raise ModelError(
-                f"the reactions depend on {', '.join(missing)}: give reactions(run), which takes everything from a "
+                f"the reactions depend on {', '.join(missing)}: give reactions(run), which takes all values from a "
                 "trajectory, or reactions(q, u, inputs, t)"
             )
 
     def _shared(self, A: Array) -> NDArray[np.bool_]:
-        """Which reactions constraints share that imply each other, shape (..., k): those that no motion balances."""
+        """Return which reactions redundant constraints share, shape (..., k).
+
+        A reaction is shared if its auxiliary motion violates A even with the best motion of the joints' own speeds.
+        """
         n = self._revealed.own
         left = A[..., n:] - A[..., :n] @ least(A[..., :n], A[..., n:])
         size = np.abs(A).max(axis=(-1, -2), initial=1.0)

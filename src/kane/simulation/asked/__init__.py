@@ -1,1 +1,1 @@
-"""What the user asks of a run: inputs over time, events, the span and its records, prescribed motions."""
+"""The user's specification of a run: inputs over time, events, time span, records and prescribed motions."""

@@ -1,8 +1,8 @@
-"""Times at which expressions of time alone bend the other way, have a kink or jump, so that steps can end there.
+"""Inflections, kinks and jumps of expressions of time alone, at which integration steps should end.
 
-An integrator that chooses its steps sees an expression where it evaluates it. A pulse that begins and ends between two
-evaluations is missed, by the error of the step as well as by guards and events. Between two inflections an expression
-is convex or concave: a step that ends at each of them passes no pulse unseen, however short it is.
+An integrator with step-size control samples an expression only where it evaluates it. If a pulse starts and ends
+between two evaluations, neither the error estimate nor guards and events see the pulse. Between two inflections an
+expression is convex or concave. Steps that end at each inflection, kink and jump therefore miss no pulse.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from kane.expression.traverse import leaves, reachable
 from kane.native.arrays import Vector
 
 Rows = NDArray[np.float64]
-# Of a run: times that are nearer to each other are one, and intervals that are shorter are not divided.
+# Relative to the duration of a run: times closer than this are equal, and shorter intervals are not divided.
 SAME = 1e-9
-# Of the largest value of an expression: it counts as straight over an interval in which it leaves a line by less.
+# An expression is straight over an interval if it deviates from a line by less than this fraction of its largest value.
 STRAIGHT = 1e-6
-# An expression is given up that may bend in more intervals of one length than this.
+# An expression is given up if it may bend in more intervals of one length than this.
 MOST = 2**17
-# Where an interval is divided: off the middle, so that no bend of a round time lies between two parts.
+# Relative position of a division: off the middle, so that bends at round times do not fall on a boundary.
 DIVIDED = 0.4871
-# Steps of the Illinois method, which converges with order 1.44.
+# Iterations of the Illinois method, which converges with order 1.44.
 ILLINOIS = 14
 COMPARED = (MIN, MAX, LESS, LESS_EQUAL, EQUAL)
 
@@ -41,12 +41,12 @@ _known: WeakKeyDictionary[ArrayFunction, dict[frozenset[Expr], tuple[Expr, ...]]
 
 
 def of_time_alone(functions: Iterable[ArrayFunction], time: Expr, constants: frozenset[Expr]) -> tuple[Expr, ...]:
-    """The largest expressions in native functions that depend on time, and on nothing else that varies.
+    """Return the largest subexpressions of native functions that vary with time, and with nothing else.
 
     Args:
         functions: programs of a run.
-        time: the leaf.
-        constants: leaves that do not vary in a run.
+        time: the leaf of time.
+        constants: leaves that are constant in a run.
     """
     found: dict[Expr, None] = {}
     for function in functions:
@@ -58,7 +58,7 @@ def of_time_alone(functions: Iterable[ArrayFunction], time: Expr, constants: fro
 
 
 def _roots(function: ArrayFunction) -> list[Expr]:
-    """The outputs of all programs that a function calls."""
+    """Return the outputs of all programs that a function calls."""
     parts = getattr(function, "parts", None)
     return [root for called in (parts.called if parts else [function]) for root in called.roots]
 
@@ -81,13 +81,13 @@ def _largest(roots: Sequence[Expr], time: Expr, constants: frozenset[Expr]) -> t
 
 
 class _Watched(NamedTuple):
-    """Functions whose changes of sign are looked for.
+    """Functions whose sign changes are searched for.
 
     Attributes:
         values, rates: the functions and their derivatives.
-        sizes: of each curvature the expression that it bends.
-        is_bend: which of them are curvatures.
-        guarding: expressions on which changes of modes depend.
+        sizes: for each curvature, the expression to which it belongs; for others, the function itself.
+        is_bend: whether each function is a curvature.
+        guarding: expressions that guards depend on.
     """
 
     values: list[Expr]
@@ -98,7 +98,7 @@ class _Watched(NamedTuple):
 
     @classmethod
     def of(cls, expressions: Sequence[Expr], time: Expr, guarding: Sequence[Expr]) -> _Watched:
-        """The curvatures of expressions, and the arguments at whose changes of sign they have kinks or jump."""
+        """Collect the curvatures of expressions, and the arguments whose sign changes cause kinks or jumps."""
         one, zero = {time: time.arena.one}, time.arena.zero
         curvatures = forward(forward(expressions, one), one)
         bends = [(x, size) for x, size in zip(curvatures, expressions, strict=True) if x.op != CONSTANT]
@@ -111,7 +111,7 @@ class _Watched(NamedTuple):
 
 
 def _switching(node: Expr) -> Sequence[Expr]:
-    """What changes its sign where an operation has a kink or jumps."""
+    """Return the expressions at whose sign changes an operation has a kink or a jump."""
     if node.op in COMPARED:
         return [node.args[0] - node.args[1]]
     if node.op in (ABS, SIGN) or (node.op == SELECT and node.args[0].op not in (*COMPARED, *CHOICES)):
@@ -127,22 +127,22 @@ def bends(
     *,
     guarding: Sequence[Expr] = (),
 ) -> list[Vector]:
-    """The times inside a span at which expressions of time alone bend the other way, have a kink or jump.
+    """Return the inflections, kinks and jumps of expressions of time alone inside a span.
 
-    Intervals are divided until interval arithmetic proves that a curvature has no zero in them, or one at most.
+    Intervals are divided until interval arithmetic proves that a curvature has at most one zero in each of them.
 
     Args:
-        expressions: of time and of leaves that are constant.
-        time: the leaf.
-        constants: values of the other leaves, each (rows,), a row for each run, or one for all.
-        span: from when to when [s], in either order.
-        guarding: expressions, some of them, whose bends have to be found.
+        expressions: expressions of time and of constant leaves.
+        time: the leaf of time.
+        constants: values of the other leaves, each (rows,) with one number per run, or one number for all.
+        span: first and last time [s], in either order.
+        guarding: the expressions among them that guards depend on; their bends must be found.
 
     Returns:
-        The times of each row, increasing. An expression that bends too often is left out with a warning.
+        The times of each row, increasing. An expression that bends too often is omitted with a warning.
 
     Raises:
-        ModelError: an expression of ``guarding`` bends too often.
+        ModelError: an expression in ``guarding`` bends too often.
     """
     constants = {leaf: constants[leaf] for leaf in leaves(expressions) if leaf is not time}
     rows = max([1, *(len(values) for values in constants.values())])
@@ -158,11 +158,11 @@ def bends(
 
 
 class _BendSearch:
-    """Intervals in which a function may change its sign, all of about one length.
+    """Search in intervals, all of about the same length, in which a function may change its sign.
 
     Attributes:
-        row, low, high: of each interval.
-        is_open: whether each function may change its sign in it, (functions, intervals).
+        row, low, high: row and ends of each interval.
+        is_open: whether each function may still change its sign in the interval, (functions, intervals).
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class _BendSearch:
         self._found: list[tuple[Any, Any]] = []
 
     def judge(self) -> None:
-        """Close what is known of each interval: there is no change of sign, or just one, which is then found."""
+        """Close intervals without a sign change; compute the zero in intervals with exactly one and close them too."""
         watched, width = self._watched, self.high - self.low
         n = len(watched.values)
         ranges = self._evaluated([*watched.values, *watched.rates], Interval(self.low, self.high), Intervals)
@@ -200,7 +200,7 @@ class _BendSearch:
         self._give_up()
 
     def divide(self) -> None:
-        """Two parts of each interval in which something is open."""
+        """Divide each interval in which a function is still open."""
         kept = self.is_open.any(axis=0)
         low, high = self.low[kept], self.high[kept]
         middle = low + DIVIDED * (high - low)
@@ -208,7 +208,7 @@ class _BendSearch:
         self.low, self.high = np.concatenate([low, middle]), np.concatenate([middle, high])
 
     def times(self) -> list[Vector]:
-        """What was found, of each row, times that are one left out."""
+        """Return the times of each row, increasing; times that are equal up to rounding appear once."""
         rows = np.concatenate([r for r, _ in self._found] or [np.zeros(0, int)])
         at = np.concatenate([t for _, t in self._found] or [np.zeros(0)])
         near, result = SAME * (self._span[1] - self._span[0]), []
@@ -218,7 +218,7 @@ class _BendSearch:
         return result
 
     def _give_up(self) -> None:
-        """Close functions that may change their signs too often in a row."""
+        """Close functions that may change their sign too often in a row."""
         for f, own in enumerate(self.is_open):
             too_many = np.bincount(self.row[own], minlength=self._rows) > MOST
             if not too_many.any():
@@ -228,13 +228,13 @@ class _BendSearch:
             said = f"{expression!r} bends more than {MOST // 2:,} times in the run, and steps may pass "
             if expression in self._watched.guarding:
                 raise ModelError(
-                    f"{said}changes of modes that depend on it; simulate in parts, each from the state that the last "
-                    "one reached, or let it bend less often"
+                    f"{said}changes of modes that depend on it; simulate in parts, each from the final state of the "
+                    "previous one, or let it bend less often"
                 )
-            warn(f"{said}what it does in between; give a shorter max_step, or an earlier end of the run")
+            warn(f"{said}its values in between; give a shorter max_step, or an earlier end of the run")
 
     def _solve(self, wanted: NDArray[np.bool_]) -> None:
-        """Find the zero of each function in the intervals in which it has just one, by the Illinois method."""
+        """Compute the zero of each function in the intervals that contain exactly one, by the Illinois method."""
         for f in np.flatnonzero(wanted.any(axis=1)):
             own, function = np.flatnonzero(wanted[f]), self._watched.values[f : f + 1]
             a, b, row = self.low[own], self.high[own], self.row[own]
@@ -253,7 +253,7 @@ class _BendSearch:
             self._found.append((self.row[wanted], at[wanted]))
 
     def _points(self, roots: Sequence[Expr], at: Vector, row: Any = None) -> Rows:
-        """Values at times, (roots, times)."""
+        """Return values at times, (roots, times)."""
         return np.array([np.broadcast_to(x, at.shape) for x in self._evaluated(roots, at, None, row)])
 
     def _evaluated(self, roots: Sequence[Expr], at: Any, functions: Any = None, row: Any = None) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Inputs given as expressions, put into the equations."""
+"""Substitution of expressions for inputs in the equations."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from kane.model.reaction import reaction_leaves
 
 
 class ClosedLoop(NamedTuple):
-    """Equations with expressions in place of inputs.
+    """Programs of equations with expressions in place of inputs.
 
     Attributes:
-        rhs: of [t, q, u] and all inputs, those that were replaced ignored: [qdot, udot].
-        settle: what puts states onto the constraints; None without constraints.
-        inputs: all of them, of the same arguments.
+        rhs: [qdot, udot] as a function of [t, q, u] and all inputs; replaced inputs have no effect.
+        settle: projection onto the constraints; None without constraints.
+        inputs: values of all inputs, as a function of the same arguments.
     """
 
     rhs: ArrayFunction
@@ -34,19 +34,19 @@ class ClosedLoop(NamedTuple):
 
 
 def close_loop(dyn: Dynamics, expressions: Mapping[str, Expr]) -> ClosedLoop:
-    """The equations with expressions in place of inputs, and the inputs themselves.
+    """Compile the equations with expressions in place of inputs, and the inputs themselves.
 
     Args:
-        dyn: its program "rhs" has state [t, q, u], rest = inputs, outputs [qdot, udot].
-        expressions: for some of the inputs; of time, coordinates, rates, speeds, measures, parameters
-            and the other inputs.
+        dyn: dynamics of the open loop.
+        expressions: expressions by input name, of time, coordinates, rates, speeds, measures, parameters and the other
+            inputs.
 
     Returns:
-        The programs, with state, rest and parameters as before.
+        The programs, with the same state, inputs and parameters as the program "rhs" of ``dyn``.
 
     Raises:
-        ModelError: an expression belongs to another model, or depends on an input that is replaced itself or on a leaf
-            that is not known in the state.
+        ModelError: an expression belongs to another model, or depends on a replaced input or on a leaf that the state
+            does not determine.
     """
     eqs, rhs = dyn.equations, dyn.function("rhs")
     replacements = resolved(eqs, expressions)
@@ -56,7 +56,7 @@ def close_loop(dyn: Dynamics, expressions: Mapping[str, Expr]) -> ClosedLoop:
     recorded = dyn.compile(Program(f"inputs of {rhs.name}", inputs, **arrays))
     if (
         rhs.program is None
-    ):  # values are found in numbers, from equations whose replaced inputs are there and have no effect
+    ):  # numerically embedded constraints: use equations in which the replaced inputs remain without effect
         closed = with_laws(dyn, expressions)
         return ClosedLoop(closed.function("rhs"), closed.settle, recorded)
     outputs = substitute(rhs.program.outputs, replacements)
@@ -64,13 +64,13 @@ def close_loop(dyn: Dynamics, expressions: Mapping[str, Expr]) -> ClosedLoop:
 
 
 def with_laws(dyn: Dynamics, expressions: Mapping[str, Expr]) -> Dynamics:
-    """Dynamics with expressions in place of inputs, which are still there and have no effect."""
+    """Return Dynamics with expressions in place of inputs; these inputs remain as arguments without effect."""
     eqs = dyn.equations
     return Dynamics(replace(substitute_inputs(eqs, **expressions), inputs=eqs.inputs), dyn.compile, dyn.ahead)
 
 
 def resolved(equations: Equations, expressions: Mapping[str, Expr]) -> dict[Expr, Expr]:
-    """Leaf of each replaced input to its expression in leaves whose values are given in the equations.
+    """Return the expression of each replaced input, in leaves whose values the equations have.
 
     Raises:
         ModelError: as ``close_loop``.

@@ -1,4 +1,4 @@
-"""Events: sign changes of expressions of a model, looked for along a run."""
+"""Events: sign changes of expressions of a model, located during a run."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from kane.simulation.asked.in_state import known_in_state
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """The times at which an expression changes its sign.
+    """Sign change of an expression, located during a run.
 
-    A zero that is touched and not crossed is no event, and neither is a start at zero; one that is reached exactly at
-    the last time of the run is an event.
+    A zero without a sign change is no event, and neither is a zero at the start. A zero that is reached exactly at the
+    last time of the run is an event.
 
-    The expression is evaluated at four equal parts of each step, and two changes within one part may go unseen.
-    Integrators that choose their steps end a step where an expression of time alone bends the other way, has a kink or
-    jumps. So they miss no peak of time. Otherwise steps are as long as the motion allows, and an expression of the
-    state that changes faster, such as sin(1000 q), may be missed. Fixed steps may also miss expressions of time. Where
-    two changes may lie a time T apart, give steps shorter than 4 T: ``kane.RK8(max_step=3 * T)``, or ``dt``.
+    The expression is sampled at four equal parts of each step, and two sign changes within one part may be missed. With
+    step-size control, steps also end at inflections, kinks and jumps of expressions of time alone, so that no pulse
+    of time is missed. Otherwise the motion determines the length of steps: a sign change of an expression of the state
+    that changes faster, such as sin(1000 q), may be missed. Fixed steps may also miss expressions of time. If
+    two sign changes may be a time T apart, use steps shorter than 4 T: ``kane.RK8(max_step=3 * T)``, or ``dt``.
 
     Attributes:
         expression: of coordinates, speeds, rates, measures, time, parameters and inputs.
-        direction: +1 for changes from negative to positive, -1 for the others, 0 for both.
-        terminal: whether the run ends there.
-        name: what the trajectory calls it; by default "event 1", "event 2", ...
+        direction: +1 for changes from negative to positive, -1 for the opposite ones, 0 for both.
+        terminal: whether the event ends the run.
+        name: name in the trajectory; by default "event 1", "event 2", ...
 
     Raises:
-        ModelError: not an expression, another direction, what is no name.
+        ModelError: not an expression, an invalid direction, or an invalid name.
     """
 
     expression: Expr
@@ -52,24 +52,25 @@ class Event:
             raise ModelError(f"an event needs an expression of the model, not {shown(self.expression)}")
         if not isinstance(self.direction, int) or self.direction not in (-1, 0, 1):
             raise ModelError(f"the direction of an event is {shown(self.direction)}; give +1, -1 or 0")
-        require(self.terminal, bool, "whether an event is terminal is True or False")
+        require(self.terminal, bool, "Event: terminal is True or False")
         if self.name is not None:
             require_word(self.name)
 
 
 class Occurrence(NamedTuple):
-    """What happened in a run: an event of the user's, or the change of a constraint that comes and goes.
+    """Record of an event, or of a transition of an intermittent constraint, in a run.
 
-    Two are equal if all their values are.
+    Two records are equal if all their values are equal.
 
     Attributes:
-        name: of the event, or of the constraint.
-        time: when [s].
-        q, u: coordinates and speeds, just after the change of sign; behind the impulse, where there is one.
-        cause: what the constraint did: "imposed", "deleted", "slips", "sticks", "reverses", "bounces" or "jams", for
-            instance; "" for events.
-        impulse: along the rows of the constraint, normal and tangents, (rows,) [N s or N m s]; of no rows for events.
-        energy_lost: by the impulse [J]; where impulses meet in one instant, by all of them, with the first event of it.
+        name: name of the event or the constraint.
+        time: time of the event [s].
+        q, u: coordinates and speeds just after the sign change, and after the impulse if there is one.
+        cause: what the constraint did, for example "imposed", "deleted", "slips", "sticks", "reverses", "bounces" or
+            "jams"; "" for events.
+        impulse: impulse along the rows of the constraint, normal and tangents, (rows,) [N s or N m s]; empty for
+            events.
+        energy_lost: energy lost in the impulse [J]. The first of simultaneous records has the loss of all impulses.
     """
 
     name: str
@@ -97,10 +98,10 @@ class Occurrence(NamedTuple):
 
 
 def event_names(events: Sequence[Event]) -> tuple[str, ...]:
-    """Names of the events, those without one numbered.
+    """Return the names of the events; unnamed ones are numbered.
 
     Raises:
-        ModelError: not events, or two of one name.
+        ModelError: an item is not an Event, or two events have the same name.
     """
     for event in events:
         if not isinstance(event, Event):
@@ -108,23 +109,23 @@ def event_names(events: Sequence[Event]) -> tuple[str, ...]:
     names = tuple(event.name or f"event {i + 1}" for i, event in enumerate(events))
     for name in names:
         if names.count(name) > 1:
-            raise ModelError(f"two events are called {name!r}; give them names of their own")
+            raise ModelError(f"two events are called {name!r}; give each event its own name")
     return names
 
 
 def compile_events(
     dyn: Dynamics, events: Sequence[Event], controls: Mapping[Expr, Expr], unknown: Sequence[str]
 ) -> CompiledFunction | None:
-    """The expressions of the events as a native program; None where there are none.
+    """Compile the expressions of the events; None if there are none.
 
     Args:
-        dyn: what is simulated.
-        events: what is looked for.
-        controls: leaf of an input to the expression in its place.
+        dyn: dynamics of the model.
+        events: the events.
+        controls: expression that drives an input, by leaf of the input.
         unknown: names of inputs whose values native code does not know: Python functions.
 
     Raises:
-        ModelError: an event belongs to another model, or depends on what is not known in the state.
+        ModelError: an event belongs to another model, or depends on a quantity that the state does not determine.
     """
     names = event_names(events)
     if not names:
@@ -136,7 +137,7 @@ def compile_events(
 
 
 def watch_for(events: Sequence[Event]) -> Watch:
-    """The events for native loops."""
+    """Return the events in the form of native loops."""
     n = len(events)
     directions = np.array([float(event.direction) for event in events])
     terminal = np.array([float(event.terminal) for event in events])

@@ -1,4 +1,4 @@
-"""Expressions of users in leaves that native code knows at a state: events, and laws of sampled inputs."""
+"""Users' expressions rewritten in symbols that native code knows at a state, for events and sampled laws."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from kane.model.reaction import reaction_leaves
 def known_in_state(
     e: Equations, named: Mapping[str, Expr], controls: Mapping[Expr, Expr], unknown: Sequence[str]
 ) -> list[Expr]:
-    """The expressions in time, coordinates, speeds, inputs and parameters.
+    """Rewrite expressions in time, coordinates, speeds, inputs and parameters.
 
     Args:
-        e: of the equations of motion.
-        named: what is asked for, by words for messages: "the event 'lift'".
-        controls: leaf of an input to the expression in its place.
+        e: equations of motion.
+        named: expressions by the words of messages, such as "the event 'lift'".
+        controls: expression that drives an input, by leaf of the input.
         unknown: names of inputs whose values native code does not know: Python functions.
 
     Raises:
-        ModelError: an expression belongs to another model, or depends on what is not known in the state.
+        ModelError: an expression belongs to another model, or depends on a quantity that the state does not determine.
     """
     given = list(named.values())
     for who, expression in named.items():
@@ -43,7 +43,7 @@ def known_in_state(
                 )
             if leaf not in known:
                 raise ModelError(
-                    f"{who} depends on the {OPERATIONS[leaf.op].name} '{leaf!r}', which is not known "
-                    "from time, coordinates, speeds and inputs (a Python function is not known to native code)"
+                    f"{who} depends on the {OPERATIONS[leaf.op].name} '{leaf!r}', which native code cannot compute "
+                    "from time, coordinates, speeds and inputs (it does not know inputs that are Python functions)"
                 )
     return outputs

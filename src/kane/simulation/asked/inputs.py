@@ -17,7 +17,7 @@ from kane.model.named_vector import named_vector, position
 from kane.native.arrays import Tables, Vector
 from kane.simulation.asked.sampled import Sampled
 
-# Times that differ by less than this share are one time, rounded differently.
+# Times that differ by less than this fraction are equal up to rounding.
 SAME_TIME = 1e-9
 
 InputFunction = Callable[[float, Vector, Vector], Any]
@@ -25,14 +25,14 @@ InputFunction = Callable[[float, Vector, Vector], Any]
 
 @dataclass(frozen=True, eq=False)
 class Samples(ABC):
-    """Samples of an input, or of all inputs, over time. A run must not begin before the first.
+    """Samples of one input, or of all inputs, over time. A run must not begin before the first sample.
 
     Attributes:
         times: strictly increasing, (m,) [s].
-        values: (m,) for one input, (m, inputs) for all of them [N m or N].
+        values: (m,) for one input, (m, inputs) for all inputs [N m or N].
 
     Raises:
-        ModelError: no samples, shapes that do not match, times that do not increase, a value that is not finite.
+        ModelError: no samples, shapes that do not match, times that do not increase, or a value that is not finite.
     """
 
     times: Any
@@ -47,7 +47,7 @@ class Samples(ABC):
                 f"{times.shape} and {values.shape}"
             )
         if not (np.isfinite(times).all() and np.isfinite(values).all()):
-            raise ModelError("a sample is not finite; leave such samples out")
+            raise ModelError("a sample is not finite; remove it")
         if not (np.diff(times) > 0.0).all():
             raise ModelError("the times of samples must increase strictly; sort them and drop repeated ones")
         object.__setattr__(self, "times", times)
@@ -56,20 +56,20 @@ class Samples(ABC):
     @property
     @abstractmethod
     def end(self) -> float:
-        """Until when they say what the input is [s]."""
+        """Last time at which the samples define the input [s]."""
 
     @abstractmethod
     def at(self, t: Vector, middle: Vector) -> Vector:
-        """The value at times t, each in a step whose middle is given, (times,) or (times, inputs)."""
+        """Return the values at times t, each in a step with the given midpoint, (times,) or (times, inputs)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Held(Samples):
-    """Each sample holds until the next one (zero-order hold): what a digital controller puts out.
+    """Samples with zero-order hold: each is constant until the next one, like the output of a digital controller.
 
-    The last one holds for good. Within a step of an integrator the value is constant, the one in force at the middle of
-    the step; so the switching of samples that lie on the grid of steps is exact, and elsewhere it is off by half a step
-    at most.
+    The last sample stays in effect without end. Within a step of an integrator the value is constant; it is the sample
+    at the midpoint of the step. Changes of samples at step boundaries are therefore exact; others are off by at most
+    half a step.
     """
 
     @property
@@ -83,7 +83,7 @@ class Held(Samples):
 
 @dataclass(frozen=True, eq=False)
 class Interpolated(Samples):
-    """The straight line from each sample to the next. A run must not go on after the last."""
+    """Samples with linear interpolation. A run must not continue after the last sample."""
 
     @property
     def end(self) -> float:
@@ -97,16 +97,16 @@ class Interpolated(Samples):
 
 @dataclass
 class InputPlan:
-    """What drives each input.
+    """Sources of the inputs.
 
     Attributes:
-        names: of the inputs.
-        constants: their values where nothing else is said.
-        samples: column to samples.
-        functions: column to Python function of (t, q, u).
-        function: a Python function of (t, q, u) that gives all of them.
-        expressions: name to expression.
-        sampled_laws: columns to what drives them by samples.
+        names: names of the inputs.
+        constants: values of inputs without another source.
+        samples: samples by column.
+        functions: Python functions of (t, q, u) by column.
+        function: Python function of (t, q, u) that returns all inputs.
+        expressions: expressions by name.
+        sampled_laws: sampled laws by their columns.
     """
 
     names: tuple[str, ...]
@@ -119,60 +119,60 @@ class InputPlan:
 
     @property
     def needs_python(self) -> bool:
-        """Whether a Python function has to be called in every stage of every step."""
+        """Whether a Python function must be called in every stage of every step."""
         return self.function is not None or bool(self.functions)
 
     def tables(self) -> tuple[Tables, Tables]:
-        """The samples for native loops, held and interpolated."""
+        """Return the samples for native loops, as one table with zero-order hold and one with interpolation."""
         return _packed(self.samples, Held), _packed(self.samples, Interpolated)
 
     def require_cover(self, start: float, until: float) -> None:
-        """Refuse samples that do not say what an input is from start to until.
+        """Raise if samples do not cover the time from start to until.
 
         Raises:
-            ModelError: the input is named, and the cure.
+            ModelError: names the input and the cure.
         """
         first, last = min(start, until), max(start, until)
         rounding = SAME_TIME * max(1.0, abs(first), abs(last))
         for column, samples in self.samples.items():
             if samples.times[0] > first + rounding or samples.end < last - rounding:
                 raise ModelError(
-                    f"the samples of the input {self.names[column]!r} lie between t = {samples.times[0]:.9g} s and "
-                    f"{samples.times[-1]:.9g} s, and the run goes from {start:.9g} s to {until:.9g} s; add samples at "
-                    "its ends, or give kane.Held(times, values), whose last sample holds for good"
+                    f"the samples of the input {self.names[column]!r} cover t = {samples.times[0]:.9g} s to "
+                    f"{samples.times[-1]:.9g} s, but the run goes from {start:.9g} s to {until:.9g} s; add samples, "
+                    "or give kane.Held(times, values), which keeps the last one"
                 )
 
     def sampled(self, t: Vector, middle: Vector) -> Vector:
-        """Constants and samples at times t, each in a step whose middle is given, (times, inputs)."""
+        """Return constants and samples at times t, each in a step with the given midpoint, (times, inputs)."""
         values = np.tile(self.constants, (len(t), 1))
         for column, samples in self.samples.items():
             values[:, column] = samples.at(t, middle)
         return values
 
     def jumps(self, t: float) -> bool:
-        """Whether held samples change at a time: then what they bring about comes at that time, whatever is varied."""
+        """Check whether held samples jump at a time; an event due to a jump keeps its time when parameters vary."""
         apart = SAME_TIME * max(1.0, abs(t))
         before, after = self.sampled(np.full(2, t), np.array([t - apart, t + apart]))
         return bool((before != after).any())
 
     def slopes(self, t: float) -> Vector:
-        """The rates of constants and samples just before a time, (inputs,)."""
+        """Return the rates of constants and samples just before a time, (inputs,)."""
         before = t - SAME_TIME**0.5 * max(1.0, abs(t))
         values = self.sampled(np.array([before, t]), np.full(2, 0.5 * (before + t)))
         return np.asarray((values[1] - values[0]) / (t - before))
 
 
 def plan_inputs(inputs: Any, names: Sequence[str], defaults: Sequence[float]) -> InputPlan:
-    """Sort out what the user gave.
+    """Sort the user's inputs by kind.
 
     Args:
-        inputs: None, an array of constants, samples of all inputs, a Python function of (t, q, u) for all of them, or
-            a mapping from some of the names to a number, samples, an expression, a Sampled or a Python function.
-            Samples are a Held, an Interpolated or a plain pair (times, values), which is interpolated.
-        names, defaults: of the inputs.
+        inputs: None, an array of constants, samples of all inputs, or a Python function of (t, q, u) for all inputs.
+            Or a dict from names to numbers, samples, expressions, Sampled laws or Python functions. Samples are a Held,
+            an Interpolated, or a pair (times, values), which is interpolated.
+        names, defaults: names and default values of the inputs.
 
     Raises:
-        ModelError: unknown name, wrong shape, a value that is not finite or of no known form.
+        ModelError: an unknown name, a wrong shape, or a value that is not finite or of an unknown form.
     """
     plan = InputPlan(tuple(names), np.array(defaults, dtype=float))
     if isinstance(inputs, Mapping):
@@ -183,18 +183,18 @@ def plan_inputs(inputs: Any, names: Sequence[str], defaults: Sequence[float]) ->
     if whole is not None:
         if whole.values.shape[1:] != (len(names),):
             raise ModelError(
-                f"samples of all inputs have shape {whole.values.shape}; (times, {len(names)}) is needed: "
+                f"samples of all inputs have shape {whole.values.shape}; give (times, {len(names)}): "
                 f"{', '.join(names) or 'the model has no inputs'}"
             )
         plan.samples = {i: type(whole)(whole.times, column) for i, column in enumerate(whole.values.T)}
     elif isinstance(inputs, Sampled):
         if isinstance(inputs.law, Expr):
             raise ModelError(
-                f"the expression of a Sampled drives one input; give a dict from names to one each: {', '.join(names)}"
+                f"a Sampled expression drives one input; give a dict from names to one Sampled each: {', '.join(names)}"
             )
         plan.sampled_laws[tuple(range(len(names)))] = inputs
     elif callable(inputs):
-        plan.function = _of_state(inputs, "what is given for all inputs")
+        plan.function = _of_state(inputs, "the function for all inputs")
     else:
         plan.constants = named_vector(inputs, names, defaults, "input")
     return plan

@@ -1,4 +1,4 @@
-"""A motion prescribed over time: coordinates with their first and second derivatives, speeds and accelerations."""
+"""Prescribed motions: coordinates with two time derivatives, and the resulting speeds and accelerations."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from kane.model.named_vector import position
 from kane.simulation.asked.inputs import Samples
 
 Array = NDArray[np.float64]
-SPLINE_DEGREE = 5  # the second derivative is smooth, and off by the fourth power of the distance of the samples
-FORMS = "an expression of model.time, a function of t that gives one, a number to hold it, or samples"
+SPLINE_DEGREE = 5  # its second derivative is smooth, with an error of fourth order in the distance of the samples
+FORMS = "an expression of model.time, a function of t that returns one, a constant number, or samples"
 
 
 class Motion(NamedTuple):
@@ -35,14 +35,14 @@ class Motion(NamedTuple):
 
 
 def courses(equations: Equations, q: Any, times: Array, parameters: Mapping[str, float]) -> Motion:
-    """The coordinates over time, each (times, nq).
+    """Return the coordinates over time with two derivatives, each (times, nq).
 
     Raises:
-        ModelError: a coordinate is missing or unknown, or given in a form that says nothing of its derivatives.
+        ModelError: a coordinate is missing or unknown, or is given in a form without derivatives.
     """
     names = [leaf.name for leaf in equations.q]
     if not names:
-        raise ModelError(f"{equations.name!r} has no coordinates, so that nothing can follow a motion")
+        raise ModelError(f"{equations.name!r} has no coordinates, and so cannot follow a motion")
     if isinstance(q, Mapping):
         for name in q:
             position(name, names, "coordinate")
@@ -92,7 +92,7 @@ def _of_expression(equations: Equations, x: Expr, values: Mapping[Expr, Any], co
     wrong = [leaf for leaf in leaves([x]) if leaf.op not in (TIME, PARAMETER)]
     if wrong:
         kinds = ", ".join(f"the {OPERATIONS[leaf.op].name} {leaf!r}" for leaf in wrong)
-        raise ModelError(f"{who} is to follow an expression of {kinds}; it may depend on time and parameters only")
+        raise ModelError(f"{who} follows an expression of {kinds}; it may depend only on time and parameters")
     (x,) = equations.baked_in([x])
     rate = total_time_derivative([x], {})[0]
     found = interpret([x, rate, total_time_derivative([rate], {})[0]], values)
@@ -100,16 +100,16 @@ def _of_expression(equations: Equations, x: Expr, values: Mapping[Expr, Any], co
 
 
 def _through(at: Array, samples: Array, times: Array, who: str) -> Motion:
-    """The spline of fifth degree through samples, or of the highest odd degree that their number allows."""
-    from scipy.interpolate import make_interp_spline  # takes as long to import as all of kane
+    """Fit a spline of fifth degree to samples, or of third degree if there are fewer than 6."""
+    from scipy.interpolate import make_interp_spline  # imported late: it takes as long as importing kane
 
     if at.ndim != 1 or at.shape != samples.shape or len(at) < 4:
-        raise ModelError(f"{who} has {samples.shape} samples at {at.shape} times; give as many, and at least 4")
+        raise ModelError(f"{who} has {samples.shape} samples at {at.shape} times; give equal numbers, at least 4")
     if not (np.diff(at) > 0.0).all():
         raise ModelError(f"the sample times of {who} must increase strictly")
     if times.min() < at[0] or times.max() > at[-1]:
         raise ModelError(
-            f"{who} is sampled from {at[0]:.9g} s to {at[-1]:.9g} s, which is not all of the times asked for"
+            f"{who} is sampled from {at[0]:.9g} s to {at[-1]:.9g} s, which does not cover all requested times"
         )
     degree = SPLINE_DEGREE if len(at) > SPLINE_DEGREE else 3
     fit = make_interp_spline(at, samples, k=degree)
@@ -124,10 +124,11 @@ def _numbers(values: Any, what: str) -> Array:
 
 
 def speeds_along(equations: Equations, q: Motion, times: Array, parameters: Mapping[str, float]) -> tuple[Array, Array]:
-    """u and udot, (times, n), from dq/dt = Y u + y_t and d2q/dt2 = Y udot + (d/dt)(Y u + y_t at fixed u).
+    """Return u and udot, (times, n), from dq/dt = Y u + y_t and d2q/dt2 = Y udot + (d/dt)(Y u + y_t at fixed u).
 
     Raises:
-        ModelError: no speeds give the rates: a quaternion is not of unit length, or the chart of a joint is singular.
+        ModelError: no speeds produce the rates: a quaternion is not of unit length, or the angles of a joint are
+            singular.
     """
     e = equations
     if e.kinematics == e.u:
@@ -141,8 +142,8 @@ def speeds_along(equations: Equations, q: Motion, times: Array, parameters: Mapp
     if not (np.isfinite(Y).all() and np.isfinite(y_t).all()):
         k = int(np.argmin(np.isfinite(Y).all(axis=(1, 2)) & np.isfinite(y_t).all(axis=1)))
         raise ModelError(
-            f"the kinematics of {e.name!r} are singular at t = {times[k]:.9g} s; give a motion that does not pass "
-            "there, or kane.Spherical in the place of a gimbal"
+            f"the kinematics of {e.name!r} are singular at t = {times[k]:.9g} s; give a motion that avoids this "
+            "state, or use kane.Spherical instead of a gimbal"
         )
     inverse = np.asarray(np.linalg.pinv(Y), dtype=np.float64)
     u = _times(inverse, q.rate - y_t)
@@ -161,7 +162,7 @@ def _evaluated(expressions: Any, values: Mapping[Expr, Any], count: int) -> Arra
 
 
 def _require_possible(equations: Equations, q: Motion, times: Array, error: Array) -> None:
-    """Refuse rates that no speeds give, and quaternions that are not of unit length."""
+    """Raise for rates that no speeds produce, and for quaternions that are not of unit length."""
     for start in equations.quaternions:
         length = np.linalg.norm(q.value[:, start : start + 4], axis=1)
         k = int(np.argmax(np.abs(length - 1.0)))
@@ -175,6 +176,6 @@ def _require_possible(equations: Equations, q: Motion, times: Array, error: Arra
     if abs(error[at, j]) > UNIT_TOLERANCE * scale:
         name = equations.q[j].name
         raise ModelError(
-            f"no generalized speeds give the prescribed d{name}/dt = {q.rate[at, j]:.9g} at t = {times[at]:.9g} s; "
-            "the motion must keep quaternions of unit length, and constraints"
+            f"no generalized speeds produce the prescribed d{name}/dt = {q.rate[at, j]:.9g} at t = {times[at]:.9g} s; "
+            "the motion must keep quaternions at unit length and satisfy the constraints"
         )

@@ -1,4 +1,4 @@
-"""The slow path: inputs that are Python functions, called back from the native loops."""
+"""Inputs given as Python functions, which native loops call back; this is the slow path."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _DOUBLE = np.dtype(np.float64)
 
 
 class PythonInputs:
-    """A stand-in for the program of x' that asks the input functions first. To native loops it is an address in a mode.
+    """Replacement for the program of x' that first evaluates the input functions; native loops call it by address.
 
-    An exception cannot pass through a native loop. It is kept, Ctrl-C among others, the slope becomes NaN, which ends
-    the loop, and ``raise_kept`` raises it.
+    An exception cannot propagate through a native loop. This object stores it (Ctrl-C too) and sets the slope to NaN,
+    which ends the loop; then ``raise_kept`` raises it.
     """
 
     def __init__(self, rhs: ArrayFunction, plan: InputPlan, system: StateEquation, nq: int) -> None:
@@ -29,20 +29,20 @@ class PythonInputs:
         self._values, self._state = system.inputs, system.state
         self._q, self._u = self._parts(system.state, nq)
         self._nq = nq
-        self._program = rhs  # to keep its code
+        self._program = rhs  # keeps its code alive
         self._kept: list[BaseException] = []
         self._code = AskedCode(self._ask, self._kept.append, rhs.address, rhs.n_out)
-        system.mode[RHS] = system.automaton.table[:, RHS] = self._code.address  # good as long as this object lives
+        system.mode[RHS] = system.automaton.table[:, RHS] = self._code.address  # valid while this object lives
 
     def raise_kept(self) -> None:
-        """Raise what an input function raised."""
+        """Raise the stored exception of an input function, if any."""
         if self._kept:
             first = self._kept[0]
             self._kept.clear()
             raise first
 
     def rows(self, states: NDArray[np.float64], sampled: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The inputs at recorded states [t, q, u], (rows, inputs), from the values of those that are no functions."""
+        """Return the inputs at recorded states [t, q, u], (rows, inputs); ``sampled`` has the values of all others."""
         values = sampled.copy()
         for row, state in zip(values, states, strict=True):
             q, u = self._parts(state, self._nq)
@@ -54,12 +54,12 @@ class PythonInputs:
         return state[1 : 1 + nq], state[1 + nq :]
 
     def _ask(self) -> None:
-        if self._kept:  # the loop is about to end
+        if self._kept:  # the loop will end at the NaN
             raise self._kept[0]
         self._fill(self._values, self._state.item(0), self._q.copy(), self._u.copy())
 
     def _fill(self, values: Vector, t: float, q: Vector, u: Vector) -> None:
-        """Write what the functions give; they get copies of the state, which they may keep or change."""
+        """Write the values of the functions, which get copies of the state and may keep or change them."""
         if self._whole is not None:
             values[...] = self._checked(self._whole(t, q, u), values.shape)
         for column, function in self._each:

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class PythonLaw:
-    """A law in Python as an address for native loops.
+    """Python law with an address for native loops.
 
     Attributes:
-        kept: what it raised, which cannot pass through a native loop.
-        time: at which it was asked last [s].
+        kept: exceptions of the law, which cannot propagate through a native loop.
+        time: time of the last evaluation [s].
     """
 
     def __init__(self, number: int, sampler: Sampler) -> None:
@@ -35,20 +35,20 @@ class PythonLaw:
 
     @property
     def address(self) -> int:
-        """Where native loops call; good as long as this object lives."""
+        """Address that native loops call; valid while this object lives."""
         return self._code.address
 
     def forget(self) -> None:
-        """Forget what was raised, and what was said at the last tick."""
+        """Discard the exceptions, and the memory written at the last tick."""
         self.kept.clear()
         self._memory = self._before
 
     def _answer(self) -> None:
-        if self.kept:  # the loop is about to end
+        if self.kept:  # the loop will end
             raise self.kept[0]
         sampler, (nq, n) = self._sampler, self._sampler.state
         state, rest, out = self._code.given
-        x = np.array((ctypes.c_double * (1 + nq + n)).from_address(state))  # copies, which laws may keep or change
+        x = np.array((ctypes.c_double * (1 + nq + n)).from_address(state))  # copies: the law may keep or change them
         self.time, self._before = float(x[0]), self._memory
         answers = np.ctypeslib.as_array((ctypes.c_double * len(self.law.columns)).from_address(out))
         key = int(sampler.mode[KEY])
@@ -75,5 +75,5 @@ class PythonLaw:
     def _with_state(self, t: float, q: Vector, u: Vector) -> tuple[Any, Any]:
         answer = self.law.sampled.law(t, q, u, self._memory)  # type: ignore[operator]
         if not isinstance(answer, tuple) or len(answer) != 2:
-            raise ModelError("a sampled law with a state returns the input and the next state, (input, state)")
+            raise ModelError("a sampled law with a state must return the input and the next state, (input, state)")
         return answer

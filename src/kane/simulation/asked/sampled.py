@@ -1,4 +1,4 @@
-"""Sampled: a law that is asked at ticks and whose answer is held, as of a digital controller or a sensor."""
+"""``Sampled``: a law that is evaluated at ticks and held in between, like a digital controller or a sensor."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ from kane.expression.arguments import number, whole
 from kane.expression.node import Expr
 from kane.native.arrays import Vector
 
-# So many numbers of a jitter are drawn together, so that those of a tick do not depend on where a run began to be told.
+# Jitter is drawn in blocks of this length, so that the jitter of a tick does not depend on the first requested tick.
 BLOCK = 1024
 
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """An input that a law gives at ticks, and that is held from one to the next: a digital controller, a sensor.
+    """Input that a law updates at ticks, with zero-order hold in between: a digital controller, a sensor.
 
-        t_k = start + k period + jitter r_k,  r_k in [0, 1)         ticks, where the law is asked
+        t_k = start + k period + jitter r_k,  r_k in [0, 1)         ticks, at which the law is evaluated
         input = law(t_k, q(t_k), u(t_k))  from t_k + delay on       until t_(k + 1) + delay
 
-    Steps of every integrator end at ticks and where answers take effect, exactly; fixed steps have to divide the period
-    and the delay. Before the first answer the input has the value that the model declares for it. Laws that tick at the
-    same time read inputs as they were before. An input that is sampled may depend on itself: such is the state of a
-    controller that is an expression, ``{"tau": Sampled(-2 * q - s, period=T), "s": Sampled(s + T * q, period=T)}``.
+    Steps of every integrator end exactly at ticks and at the start of each new value; fixed steps must divide the
+    period and the delay. Before the first value the input has its declared default. Laws that tick at the same time
+    read the previous inputs. A sampled input may depend on itself, like the state ``s`` of the controller
+    ``{"tau": Sampled(-2 * q - s, period=T), "s": Sampled(s + T * q, period=T)}``.
 
     Attributes:
-        law: an expression of the model, of coordinates, speeds, measures, time, parameters and inputs, which runs as
-            native code; or a Python function of (t, q, u) that returns the input, or all inputs where it is given for
-            all of them.
+        law: an expression of coordinates, speeds, measures, time, parameters and inputs of the model, which runs as
+            native code; or a Python function of (t, q, u) that returns the input (or all inputs, if it is given for
+            all).
         period: T, time from tick to tick [s].
-        delay: time from a tick until the answer takes effect [s]; it may be longer than the period.
-        jitter: ticks come up to so much late, less than a period [s].
-        seed: of the numbers r_k; the same seed gives the same ticks.
-        state: what a Python law remembers, at first: the law is then a function of (t, q, u, state) that returns the
-            input and the next state. Each run begins with this one.
-        derivative: of a Python law, for ``kane.sensitivities``: a function of (t, q, u) that returns the derivatives
-            of the input by q and by u, (nq,) and (n,), or of all inputs, (inputs, nq) and (inputs, n). Each coordinate
-            is varied by itself, those of a quaternion too.
+        delay: time from a tick until the new value takes effect [s]; it may be longer than the period.
+        jitter: largest lateness of a tick, less than a period [s].
+        seed: seed of the numbers r_k; the same seed gives the same ticks.
+        state: initial memory of a Python law, which is then a function of (t, q, u, state) that returns the input and
+            the next state. Each run starts with this memory.
+        derivative: for ``kane.sensitivities`` of a Python law: a function of (t, q, u) that returns the derivatives of
+            the input by q and u, (nq,) and (n,), or of all inputs, (inputs, nq) and (inputs, n). Coordinates vary
+            separately, also in a quaternion.
 
     Raises:
-        ModelError: a law that is neither an expression nor a function; a period that is not positive, a negative delay,
-            a jitter that is not less than the period; a state for an expression; a derivative that is no function, or
-            one of an expression, which has its own, or of a law with a state.
+        ModelError: the law is neither an expression nor a function, or period, delay or jitter is out of range.
+        ModelError: state= or derivative= is given for an expression, or derivative= for a law with state.
+        ModelError: derivative= is not a function.
     """
 
     law: Expr | Callable[..., Any]
@@ -81,8 +81,8 @@ class Sampled:
 
         if self.derivative is not None and (isinstance(self.law, Expr) or self.state is not None):
             raise ModelError(
-                "derivative= is that of a law in Python without a state; an expression has its own, and what a law "
-                "remembers can be an input of the model, whose law is another Sampled"
+                "derivative= is for a law in Python without state; an expression needs none, and state can be an input "
+                "of the model with its own Sampled"
             )
         if self.derivative is not None and not callable(self.derivative):
             raise ModelError(f"the derivative of Sampled is {shown(self.derivative)}; give a function of (t, q, u)")

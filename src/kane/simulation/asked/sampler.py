@@ -1,4 +1,4 @@
-"""The sampled inputs of a run: their ticks, the tables that their answers are held in, and what asks Python laws."""
+"""Sampled inputs of a run: their ticks, the tables of their held values, and callbacks of Python laws."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from kane.simulation.asked.sampled import Sampled
 if TYPE_CHECKING:
     from kane.simulation.switching import Switching
 
-# Ticks that are so near the end of a fixed step, as a share of it, are at it.
+# Ticks closer than this fraction of a fixed step to its end are at its end.
 ON_GRID = 1e-6
-# Ticks that differ by less than this share are one time, rounded differently.
+# Ticks that differ by less than this fraction are equal up to rounding.
 SAME_TIME = 1e-12
 # Ticks of one law that are planned at once; later windows double the length of the plan, so that its cost stays linear.
 WINDOW = 100_000
@@ -36,13 +36,13 @@ NONE: Vector = np.zeros(0)
 
 @dataclass(frozen=True)
 class SampledLaw:
-    """What drives some inputs by samples.
+    """Sampled law with the inputs that it drives.
 
     Attributes:
-        names, columns: of the inputs.
-        sampled: as the user gave it.
-        function: the native code of a law that is an expression; None for one of Python, and for one that has another
-            code in each mode, which ``Switching.answer`` calls.
+        names, columns: names and columns of the inputs.
+        sampled: the law as the user gave it.
+        function: native code of a law that is an expression. None for Python laws, and for expressions whose code
+            depends on the mode: ``Switching.answer`` evaluates these.
     """
 
     names: tuple[str, ...]
@@ -52,18 +52,18 @@ class SampledLaw:
 
     @property
     def who(self) -> str:
-        """As messages name it."""
+        """Words for messages."""
         inputs = ", ".join(map(repr, self.names))
         return f"the sampled law of the input{'s' * (len(self.names) > 1)} {inputs}"
 
 
 class Answers(NamedTuple):
-    """What a law has said in a run.
+    """Values of a law in a run.
 
     Attributes:
-        sampled, columns: the law as it was given, and the inputs that it drives.
-        ticks, begins: when it was asked, and from when each answer is the input, (ticks,) [s].
-        values: what was held before the first answer, then the answers, (1 + ticks, columns).
+        sampled, columns: the law as the user gave it, and the inputs that it drives.
+        ticks, begins: times at which it was evaluated, and at which each value takes effect, (ticks,) [s].
+        values: the value before the first tick, then those of the ticks, (1 + ticks, columns).
     """
 
     sampled: Sampled
@@ -94,15 +94,15 @@ class Sampler:
     """The sampled inputs of one run. Their ticks are planned window by window, because a run may have 1e8 of them.
 
     Attributes:
-        laws: what is asked.
-        start: the time of the first tick, but for jitter [s].
-        state: how many coordinates and speeds there are.
-        initial: values of all inputs before there is an answer.
-        held: tables of held inputs that the user gave.
+        laws: the sampled laws.
+        start: time of the first tick without jitter [s].
+        state: numbers of coordinates and speeds.
+        initial: values of all inputs before the first tick.
+        held: tables of the user's held samples.
         parameters: values.
-        mode: the row of the mode in force, as the native loops have it.
-        switching: what changes it.
-        tables: those in which answers are held, behind the ones that the user gave.
+        mode: row of the active mode in the native loops.
+        switching: changes the active mode.
+        tables: tables of the user's samples, followed by those of the sampled laws.
         native: ticks and laws for native loops.
         stops: times at which steps have to end [s].
         complete: whether the plan has all ticks of the course.
@@ -133,8 +133,8 @@ class Sampler:
         """
         if course.until < course.start:
             raise ModelError(
-                f"the input {self.laws[0].names[0]!r} is sampled, and the run goes back in time from "
-                f"{course.start:.9g} s to {course.until:.9g} s; samples are taken forwards only"
+                f"the input {self.laws[0].names[0]!r} is sampled, but the run goes back in time from "
+                f"{course.start:.9g} s to {course.until:.9g} s; sampled laws need until after start"
             )
         self._take_back(course.start)
         self._require_memory(course)
@@ -172,14 +172,14 @@ class Sampler:
         return len(self._planned) - int(np.searchsorted(self._planned, t + self.native.slack[0], side="right"))
 
     def fill(self, given: NDArray[np.float64], middle: Vector) -> None:
-        """Write the samples held in steps with these middles into the columns of sampled inputs, (times, inputs)."""
+        """Write the values held in steps with these midpoints into the columns of sampled inputs, (times, inputs)."""
         self._read_back()
         for law, log in zip(self.laws, self._logs, strict=True):
             k = np.searchsorted(log.times, middle, side="right") - 1
             given[:, list(law.columns)] = log.values[k]
 
     def answers(self) -> list[Answers]:
-        """What each law has said in a run that was planned once and is over."""
+        """Return the values of each law in a completed run that was planned once."""
         self._read_back()
         ticks = [self.native.times[self.native.law == i] for i in range(len(self.laws))]
         return [
@@ -188,10 +188,10 @@ class Sampler:
         ]
 
     def raise_kept(self) -> None:
-        """Raise what a Python law raised; a step that is taken again asks at that tick anew.
+        """Raise the exception of a Python law; a repeated step evaluates the law again at that tick.
 
         Raises:
-            SimulationError: with the name of the input, the time and what was raised; Ctrl-C stays what it is.
+            SimulationError: names the input, the time and the exception; KeyboardInterrupt is raised unchanged.
         """
         failed = next((asked for asked in self._asked if asked.kept), None)
         if failed is None:
@@ -204,7 +204,7 @@ class Sampler:
         raise SimulationError(f"{who} failed at t = {t:.9g} s: {said}") from error
 
     def _take_back_ticks(self) -> None:
-        """Make the ticks from the first failure on due again, with the inputs that were held before it."""
+        """Schedule the ticks from the first failure on again, and restore the inputs held before it."""
         native, values = self.native, self.tables.values
         end = int(native.next[0])
         said = values[self.tables.first[native.table[native.law[:end]]] + native.place[:end]]
@@ -219,7 +219,7 @@ class Sampler:
             asked.forget()
 
     def _read_back(self) -> None:
-        """Take over the answers that native loops have put into the tables."""
+        """Copy the values that native loops stored in the tables."""
         if not hasattr(self, "native"):
             return
         for i, log in enumerate(self._logs):
@@ -230,7 +230,7 @@ class Sampler:
                 log.values[:, column] = self.tables.values[a:b]
 
     def _take_back(self, now: float) -> None:
-        """Forget answers that no longer hold at a time, and ticks that were planned and not reached."""
+        """Discard values that are no longer held at a time, and planned ticks that were not reached."""
         self._read_back()
         for i, log in enumerate(self._logs):
             if not len(log.planned):
@@ -269,7 +269,7 @@ class Sampler:
         span = self._end(course) - self.start
         numbers = sum((2 + 2 * len(law.columns)) * span / law.sampled.period for law in self.laws)
         if 16.0 * numbers > free_memory():
-            raise ModelError("there are more ticks than fit in memory; enlarge the periods")
+            raise ModelError("the ticks of sampled laws do not fit in memory; enlarge the periods")
 
     def _require_on_grid(self, course: Course) -> None:
         """Raise ModelError unless fixed steps end at the ticks: the first ``WINDOW`` ticks and the last one."""
@@ -285,9 +285,9 @@ class Sampler:
             if not (np.abs(steps - np.round(steps)) < ON_GRID).all():
                 late = "".join(f", {word} {x:.9g} s" for word, x in (("delay", s.delay), ("jitter", s.jitter)) if x)
                 raise ModelError(
-                    f"the input {law.names[0]!r} is sampled with the period {s.period:.9g} s{late}, and fixed steps of "
-                    f"{course.step:.9g} s do not end there; give a step that divides them, or an integrator that "
-                    "chooses its steps"
+                    f"the input {law.names[0]!r} is sampled with the period {s.period:.9g} s{late}, but fixed steps of "
+                    f"{course.step:.9g} s do not end there; give a step that divides these times, or an integrator "
+                    "with step-size control"
                 )
 
     def _lay_out(self, slack: float, reached: int) -> None:
@@ -299,7 +299,7 @@ class Sampler:
         self.tables = joined(self.held, [c for law in self.laws for c in law.columns], logs)
         times = np.concatenate([NONE, *ticks])
         law = np.repeat(np.arange(len(ticks)), [len(t) for t in ticks])
-        # What a tick says is held from the place behind those that were there before.
+        # The value of a tick is stored after the values that the log had before.
         places = [len(log.times) - len(t) + np.arange(len(t)) for log, t in zip(self._logs, ticks, strict=True)]
         order = np.argsort(times, kind="stable")
         functions = [law.function for law in self.laws]
@@ -323,16 +323,16 @@ class Sampler:
 def compile_laws(
     dyn: Dynamics, plan: InputPlan, controls: Mapping[Expr, Expr], unknown: Sequence[str]
 ) -> tuple[SampledLaw, ...]:
-    """The sampled laws of a plan, those that are expressions compiled; arguments as of ``compile_events``.
+    """Return the sampled laws of a plan, expressions compiled; arguments as for ``compile_events``.
 
     Raises:
-        ModelError: an expression belongs to another model, or depends on what is not known in the state.
+        ModelError: an expression belongs to another model, or depends on a quantity that the state does not determine.
     """
     e, made = dyn.equations, []
     for columns, sampled in plan.sampled_laws.items():
         names, function = tuple(plan.names[c] for c in columns), None
         if isinstance(sampled.law, Expr):
-            who = f"the sampled law of the input {names[0]!r}"  # an expression is that of one
+            who = f"the sampled law of the input {names[0]!r}"  # an expression drives one input
             outputs = known_in_state(e, {who: sampled.law}, controls, unknown)
             state = (e.t, *e.q, *e.u)
             function = dyn.compile(Program(who, outputs, state=state, rest=e.inputs, parameters=e.parameters))
@@ -341,13 +341,13 @@ def compile_laws(
 
 
 def nothing_sampled() -> Sampling:
-    """What native loops get where no law is sampled."""
+    """Return the arrays for native loops if no law is sampled."""
     one, none = np.zeros(1, np.int64), np.zeros(0, np.int64)
     return Sampling(none, one, NONE, NONE, NONE, one, NONE, none, none, one.copy(), np.zeros(1))
 
 
 def joined(held: Tables, columns: Sequence[int], logs: Sequence[tuple[Vector, Vector]]) -> Tables:
-    """Tables, and behind them those of some columns with their times and values."""
+    """Append tables of some columns, with their times and values, to the user's tables."""
     lengths = np.concatenate([held.last - held.first, [len(times) for times, _ in logs]]).astype(np.int64)
     last = np.cumsum(lengths)
     return Tables(

@@ -1,4 +1,4 @@
-"""Times at which the steps of a run have to end, because of samples of inputs and of expressions of time alone."""
+"""Times at which the steps of a run must end, because of input samples or of expressions of time alone."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from kane.simulation.asked.bends import Rows, bends, of_time_alone
 if TYPE_CHECKING:
     from kane.simulation.problem import Problem
 
-# Ratio of the lengths of two windows in a row, and the largest ratio of a window to the span that is asked for.
+# Growth factor of consecutive windows, and the largest ratio of a window to the requested span.
 LONGER, LONGEST = 2, 1024
 
 
 @dataclass
 class Stops:
-    """The times at which steps of a problem end, found in windows, so that a Stepper does not search in each step.
+    """Times at which steps of a problem end, found in windows, so that a Stepper does not search in each step.
 
     Attributes:
-        problem: what is integrated.
-        inputs_vary: whether inputs that are constants may be set during the run.
+        problem: initial value problem.
+        inputs_vary: whether constant inputs may be set during the run.
     """
 
     problem: Problem
@@ -45,12 +45,12 @@ class Stops:
         self._expressions = tuple(dict.fromkeys([*self._guarding, *others]))
 
     def between(self, start: float, until: float) -> Vector:
-        """Return all times between two times [s], increasing; a few may be outside."""
+        """Return all stops between two times [s], increasing; a few may be outside."""
         samples = [table.times for table in self.problem.plan.tables()]
         return np.unique(np.concatenate([self.bends(start, until), *samples]))
 
     def bends(self, start: float, until: float) -> Vector:
-        """Where expressions of time alone bend, see ``bends``."""
+        """Return the bends of expressions of time alone, see ``bends``."""
         low, high = min(start, until), max(start, until)
         if self._expressions and not (self._window[0] <= low and high <= self._window[1]):
             follows = self._window[0] <= low <= self._window[1] < high
@@ -60,7 +60,7 @@ class Stops:
         return self._bends
 
     def within_steps(self, start: float, until: float, dt: float) -> Vector:
-        """Bends for steps of dt: those that lie nearer than dt to another, where a mode may end between them."""
+        """Return the bends closer than dt to another one: a mode may end between them, within a step of dt."""
         if self.problem.guards is None:
             return np.zeros(0)
         found = self.bends(start - dt, until + dt)
@@ -68,7 +68,7 @@ class Stops:
         return found[np.append(near, False) | np.append(False, near)] if len(found) else found
 
     def of_rows(self, span: tuple[float, float], given: Mapping[Expr, Rows]) -> list[Vector]:
-        """Bends in a span for rows of values of some parameters and constant inputs; the others are the problem's."""
+        """Return the bends in a span for rows of parameters and constant inputs; other values are the problem's."""
         p, eqs = self.problem, self.problem.dyn.equations
         values = {leaf: np.array([x]) for leaf, x in zip(eqs.parameters, p.parameters, strict=True)}
         values |= {leaf: np.array([x]) for leaf, x in self._constant_inputs().items()}

@@ -1,4 +1,4 @@
-"""Integrators: one contract (``integrator.Integrator``), one file per method."""
+"""Integrators: one interface (``integrator.Integrator``), one file per method."""
 
 from kane.simulation.integrators.explicit import Adaptive as Adaptive
 from kane.simulation.integrators.explicit import Explicit as Explicit

@@ -1,4 +1,4 @@
-"""Explicit Runge-Kutta methods: a table of coefficients each, one native loop for all."""
+"""Explicit Runge-Kutta methods: one table of coefficients per method, and one native loop for all."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.march import March, Status
 
 TableauRow = Mapping[int, float]
-# A tolerance below this asks for digits that double precision does not have.
+# Smallest tolerance that double precision can satisfy.
 FINEST = 1e-14
 
 
 @dataclass(frozen=True)
 class Tableau:
-    """Coefficients of a method; rows name the entries that are not zero.
+    """Coefficients of a method; rows contain only nonzero entries.
 
     Attributes:
-        nodes: where in the step each stage lies; up to ``last``, then those of the interpolant.
+        nodes: position of each stage in the step; stages after ``last`` serve the interpolant.
         rows: weights of the slopes before each stage; row ``last`` is the result of the step.
-        last: the stage at the end of the step.
-        errors: weights of the slopes in two estimates of the error; empty where there is none.
+        last: index of the stage at the end of the step.
+        errors: weights of the slopes in two error estimates; empty without an estimate.
         interpolant: weights of the slopes in the terms of the interpolant after the first three.
         exponent: 1 over the order of the error estimate in the step.
     """
@@ -46,14 +46,14 @@ class Tableau:
 
 
 class Explicit(Integrator):
-    """An explicit Runge-Kutta method, of fixed steps unless it says otherwise."""
+    """Explicit Runge-Kutta method; steps are fixed unless a subclass says otherwise."""
 
     fixed = True
 
     @property
     @abstractmethod
     def tableau(self) -> Tableau:
-        """Its coefficients."""
+        """Coefficients of the method."""
 
     def advance(self, march: March, steps: int) -> Status:
         scheme = self._scheme()
@@ -66,10 +66,10 @@ class Explicit(Integrator):
 
 
 class Adaptive(Explicit):
-    """An explicit method that chooses its steps so that the error of each stays within tolerances.
+    """Explicit method with step-size control that keeps the error of each step within tolerances.
 
-    The error of every component of x must be below atol + rtol |x|. Orientation errors are measured as rotation
-    vectors, against atol + rtol: in the tangent space, where a quaternion counts as three angles.
+    The error of every component of x must be below atol + rtol |x|. Orientation errors are measured in the tangent
+    space, as rotation vectors (three angles per quaternion), against atol + rtol.
     """
 
     rtol: float
@@ -96,7 +96,7 @@ class Adaptive(Explicit):
 
 @cache
 def scheme(method: Explicit) -> Scheme:
-    """The arrays of a method for the native loop."""
+    """Return the arrays of a method for the native loop."""
     table = method.tableau
     n = len(table.rows)
     tolerances: Any = [float(getattr(method, word, math.inf)) for word in ("rtol", "atol", "max_step")]
@@ -113,10 +113,10 @@ def scheme(method: Explicit) -> Scheme:
 
 
 def dense_weights(table: Tableau) -> NDArray[np.float64]:
-    """The interpolant as polynomials: the state at the part s of the step is x + h sum_jm w[j, m] s^(m + 1) k_j.
+    """Return the interpolant as polynomials: x + h sum_jm w[j, m] s^(m + 1) k_j at the fraction s of the step.
 
-    Built as x + s (F0 + (1 - s) (F1 + s (F2 + (1 - s) (F3 + ...)))) with F0 the whole increment, F1 = h k_0 - F0 and
-    F2 = 2 F0 - h (k_0 + k_last), which fit values and slopes at both ends, then the rows of the table.
+    The form is x + s (F0 + (1 - s) (F1 + s (F2 + (1 - s) (F3 + ...)))). F0 is the whole increment, F1 = h k_0 - F0 and
+    F2 = 2 F0 - h (k_0 + k_last), which match values and slopes at both ends; the rows of the table follow.
 
     Source: Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I, II.6.
     """

@@ -1,4 +1,4 @@
-"""Gauss's method of two stages."""
+"""Gauss's method with two stages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABLEAU = Tableau(
 
 @dataclass(frozen=True)
 class Gauss4(Implicit):
-    """Gauss's method of two stages with fixed steps: order four, symmetric, kind to the energy.
+    """Gauss's method with two stages and fixed steps: order four, symmetric, without energy drift.
 
     Source: Hairer, Lubich & Wanner, Geometric Numerical Integration, II.1 and VI.4.
     """

@@ -1,4 +1,4 @@
-"""Implicit Runge-Kutta methods of fixed steps: a table of coefficients each, one native loop for all."""
+"""Implicit Runge-Kutta methods with fixed steps: one table of coefficients per method, and one native loop for all."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from kane.simulation.march import March, Status
 
 
 class Implicit(Integrator):
-    """A symmetric method whose stages depend on one another: Gauss's, for long runs without losses.
+    """Symmetric implicit method (Gauss), for long runs without numerical dissipation.
 
-    Symmetric: a step of -h undoes a step of h, so that the energy of a reversible mechanism swings and does not drift;
-    symplectic as well where the speeds are the rates and the mass matrix is constant. Quadratic invariants are kept to
-    rounding, the length of quaternions among them. The stages are iterated until only rounding moves them, which
-    converges while the step is shorter than about 1 over the largest rate of the motion.
+    A step of -h undoes a step of h, so that the energy of a reversible mechanism oscillates and does not drift. If the
+    speeds are the rates and the mass matrix is constant, the method is also symplectic. Quadratic invariants, such as
+    the length of quaternions, are conserved to rounding. Stages are iterated until they change only by rounding. The
+    iteration converges if the step is shorter than about 1 over the largest rate of the motion.
     """
 
     fixed = True
@@ -24,7 +24,7 @@ class Implicit(Integrator):
     @property
     @abstractmethod
     def tableau(self) -> Tableau:
-        """Its coefficients; row 0 is the slope at the start, which serves the interpolant alone."""
+        """Coefficients of the method; row 0 is the slope at the start, which only the interpolant uses."""
 
     def advance(self, march: March, steps: int) -> Status:
         arrays = scheme(self)

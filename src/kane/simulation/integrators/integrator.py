@@ -1,4 +1,4 @@
-"""The contract that every integrator fulfils."""
+"""Interface of all integrators."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from kane.simulation.march import March, Status
 
 
 class Integrator(ABC):
-    """A method for x' = f(t, x), x = [q, u].
+    """Method for x' = f(t, x), x = [q, u].
 
-    Whatever a method does between two recorded states is its own affair inside ``advance``: steps of its own choice,
-    rows of the record filled from its interpolant, a stop at an event, unit quaternions (``state.normalise``).
-    The march holds all that survives from one call to the next, so that a run cut into chunks is the whole run.
+    ``advance`` does everything between two recorded states: step-size control, records from the interpolant, stops at
+    events, and normalization of quaternions (``state.normalise``). The integrator state holds all data that survive a
+    call, so that a run in chunks equals one uninterrupted run.
 
     Class attributes:
-        order: the global error falls as the step to this power.
+        order: order of convergence of the global error.
         fixed: whether the steps have the length dt that the user gives.
     """
 
@@ -25,19 +25,19 @@ class Integrator(ABC):
 
     @property
     def name(self) -> str:
-        """The word that trajectories are labelled with."""
+        """Name of the method in trajectories."""
         return type(self).__name__
 
     @property
     def settings(self) -> dict[str, float]:
-        """Numbers that trajectories are labelled with."""
+        """Settings of the method, recorded in trajectories."""
         return {}
 
     @abstractmethod
     def advance(self, march: March, steps: int) -> Status:
-        """Take up to ``steps`` steps: move the march's x and clock, fill the rows and events passed.
+        """Take up to ``steps`` steps: advance x and the clock of the run, and fill the records and events passed.
 
         Returns:
-            NOT_FINITE where the next step does not end in a finite state, STUCK where it would have to be shorter than
-            times are told apart; x is then the last state that was reached.
+            NOT_FINITE if the next step does not end in a finite state, STUCK if it would be shorter than the rounding
+            of times. x is then the last state that was reached.
         """

@@ -13,7 +13,7 @@ TABLEAU = Tableau(nodes=(0.0, 0.5, 1.0), rows=({}, {1: 0.5}, {1: 1.0}), last=2)
 
 @dataclass(frozen=True)
 class Midpoint(Implicit):
-    """x1 = x0 + h f(t + h/2, (x0 + x1)/2) with fixed steps: order two, symmetric, kind to the energy.
+    """x1 = x0 + h f(t + h/2, (x0 + x1)/2) with fixed steps: order two, symmetric, without energy drift.
 
     Source: Hairer, Lubich & Wanner, Geometric Numerical Integration, II.1 and VI.4.
     """

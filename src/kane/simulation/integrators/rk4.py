@@ -16,11 +16,11 @@ TABLEAU = Tableau(
 
 @dataclass(frozen=True)
 class RK4(Explicit):
-    """The classical Runge-Kutta method with fixed steps: order four, four evaluations a step.
+    """Classical Runge-Kutta method with fixed steps: order four, four evaluations per step.
 
     x1 = x0 + h/6 (k1 + 2 k2 + 2 k3 + k4), k1 = f(t, x0), k2 = f(t + h/2, x0 + h/2 k1), k3 = f(t + h/2, x0 + h/2 k2),
-    k4 = f(t + h, x0 + h k3). Stable on undamped oscillations up to h times angular frequency = 2.8. Between steps the
-    cubic through states and slopes of both ends, of order four.
+    k4 = f(t + h, x0 + h k3). It is stable on undamped oscillations up to h times angular frequency = 2.8. Its
+    interpolant is the cubic through the states and slopes at both ends, of order four.
     """
 
     order: ClassVar[int] = 4

@@ -1,4 +1,4 @@
-"""The Runge-Kutta method of order 5(4) of Dormand and Prince."""
+"""Runge-Kutta method of order 5(4) of Dormand and Prince."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ TABLEAU = Tableau(
 
 @dataclass(frozen=True)
 class RK5(Adaptive):
-    """Steps chosen by tolerance: order five, six evaluations a step, an interpolant of order four.
+    """Method with step-size control: order five, six evaluations per step, an interpolant of order four.
 
-    For tolerances of 1e-3 to 1e-7, and for motions that are not very smooth.
+    Use it for tolerances of 1e-3 to 1e-7, and for motions that are not very smooth.
 
     Attributes:
         rtol, atol: the error of a step stays below atol + rtol |x| in every component, orientations as angles.
-        max_step: no step is longer [s].
+        max_step: longest step [s].
 
     Raises:
-        ModelError: a tolerance or step that is not positive, or tolerances below rounding.
+        ModelError: a tolerance or step is not positive, or the tolerances are below rounding.
 
     Source: Dormand & Prince 1980; interpolant of Shampine 1986 as in Hairer, Norsett & Wanner I, II.6.
     """

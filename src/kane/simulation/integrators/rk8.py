@@ -1,4 +1,4 @@
-"""The Runge-Kutta method of order 8(5,3) of Dormand and Prince."""
+"""Runge-Kutta method of order 8(5,3) of Dormand and Prince."""
 
 from __future__ import annotations
 
@@ -69,18 +69,18 @@ TABLEAU = Tableau(nodes=NODES, rows=COEFFICIENTS, last=12, errors=(FIFTH, THIRD)
 
 @dataclass(frozen=True)
 class RK8(Adaptive):
-    """Steps chosen by tolerance: order eight, twelve evaluations a step and three for an interpolant of order seven.
+    """Method with step-size control: order eight, 12 evaluations per step, and 3 for an interpolant of order seven.
 
-    For tolerances of 1e-7 and below: the method of choice for smooth motions. Where a fast mode that has died out keeps
-    the steps short (a light link with much damping), states between steps err more than those at steps, by up to some
-    hundred tolerances: tighten atol, or record steps (``every=1``).
+    It is the best choice for smooth motions, for tolerances of 1e-7 and below. A fast mode that has decayed (a light
+    link with much damping) may still limit the steps. States between steps then err more than states at steps, by up
+    to some hundred tolerances: tighten atol, or record steps (``every=1``).
 
     Attributes:
         rtol, atol: the error of a step stays below atol + rtol |x| in every component, orientations as angles.
-        max_step: no step is longer [s].
+        max_step: longest step [s].
 
     Raises:
-        ModelError: a tolerance or step that is not positive, or tolerances below rounding.
+        ModelError: a tolerance or step is not positive, or the tolerances are below rounding.
 
     Source: Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I, II.5, II.6 and II.10 (DOP853).
     """

@@ -1,4 +1,4 @@
-"""Stiff motions: CVODE's backward differentiation formulas, through scikit-sundae (extra "stiff")."""
+"""Stiff integrator: backward differentiation formulas of CVODE, by scikit-sundae (extra "stiff")."""
 
 from __future__ import annotations
 
@@ -26,31 +26,32 @@ from kane.simulation.march import March, Status
 from kane.simulation.mode_table import stage_in_force
 
 _PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
-# The formulas have orders up to five: so many values besides the first determine the polynomial of a step.
+# The formulas have orders up to five: five values and the first one determine the polynomial of a step.
 NODES = np.arange(1, 6) / 5.0
-# From so many states on, linear equations are solved with the zeros of the Jacobian left out.
+# Number of states from which a sparse linear solver is used.
 SPARSE_FROM = 30
-# A solver that is so many tolerances off the constraints goes on from where they are kept.
+# The solver restarts from the projected state if it is this many tolerances off the constraints.
 ASTRAY = 100.0
 
 
 @dataclass(frozen=True)
 class BDF(Integrator):
-    """Backward differentiation formulas of orders one to five, steps and order chosen by tolerance.
+    """Backward differentiation formulas of orders one to five, with control of step size and order.
 
-    For stiff motions: strong dampers, stiff contacts, fast controllers. The Jacobian is exact, derived from the graph,
-    and holds only the entries that are not zero. Where constraints are embedded in numbers, CVODE takes differences in
-    its place, and it knows nothing of how inputs that are Python functions depend on the state: that costs steps and no
-    accuracy. Calls pass through Python: for other motions RK5 and RK8 are faster. Quaternions are normalised and
-    constraints settled in the record, and else kept within the tolerance: where they are left by a hundred times as
-    much, or other speeds are chosen to be independent, the method begins anew.
+    For stiff motions: strong dampers, stiff contacts, fast controllers. The Jacobian is exact, derived symbolically,
+    and has only nonzero entries. Two cases cost steps, but no accuracy. With numerically embedded constraints, CVODE
+    approximates the Jacobian by differences. The Jacobian also omits inputs that are Python functions. Calls pass
+    through Python, so that RK5 and RK8 are faster for other motions.
+
+    Records have normalized quaternions and satisfy the constraints; between records both hold within the tolerance. If
+    the error is a hundred times larger, or other speeds become independent, the method restarts.
 
     Attributes:
-        rtol, atol: root mean square over components of the error of a step over atol + rtol |x| stays below one.
-        max_step: no step is longer [s].
+        rtol, atol: the root mean square over components of error / (atol + rtol |x|) stays below one in each step.
+        max_step: longest step [s].
 
     Raises:
-        ModelError: a tolerance or step that is not positive; scikit-sundae is not installed.
+        ModelError: a tolerance or step is not positive, or scikit-sundae is not installed.
 
     Source: Hindmarsh et al., SUNDIALS, ACM TOMS 31 (2005) 363.
     """
@@ -103,11 +104,11 @@ class BDF(Integrator):
 
 
 class _Session:
-    """A run of CVODE in one mode: its solver, and the native functions that it calls."""
+    """Run of CVODE in one mode: its solver, and the native functions that it calls."""
 
     @classmethod
     def in_mode(cls, settings: BDF, march: March) -> _Session:
-        """The session of the mode in force, begun anew from the state of the march."""
+        """Return the session of the active mode, restarted at the current state of the run."""
         known = march.memory
         same = known is not None and known.key == march.system.mode[KEY] and known.stages is march.system.stages
         session = known if same else cls(settings, march)
@@ -125,12 +126,12 @@ class _Session:
             options["max_step"] = settings.max_step
         if rhs.program:
             options |= self._exact_jacobian()
-        with warnings.catch_warnings():  # that the pattern gives no approximation, which nobody asked for
+        with warnings.catch_warnings():  # ignore that the sparsity pattern serves no approximation
             warnings.filterwarnings("ignore", message="Custom sparse Jacobian")
             self._solver = _solver()(self._rates, **options)
 
     def _exact_jacobian(self) -> dict[str, Any]:
-        """The options of CVODE that make it ask for the Jacobian."""
+        """Return the CVODE options for the exact Jacobian."""
         march, n = self._march, len(self._march.x)
         self._jacobian, places = _jacobian(march)
         rows, columns, self._chosen = places.T
@@ -144,7 +145,7 @@ class _Session:
         return {"linsolver": "sparse", "sparsity": pattern, "jacfn": self._fill_sparse}
 
     def is_astray(self) -> bool:
-        """Whether the solver has left the constraints, or settling chose other independent speeds."""
+        """Check whether the solver has left the constraints, or projection selected other independent speeds."""
         notes, x, settings = self._march.system.settling.notes, self._march.x, self._settings
         if not notes.size:
             return False
@@ -153,7 +154,7 @@ class _Session:
         return bool(switched or max(notes[CONFIGURATION], notes[MOTION]) > ASTRAY * tolerance)
 
     def step(self, stop: float) -> tuple[Status, float]:
-        """One step towards a stop: y and, as increments at NODES, the polynomial of the step are put into the store."""
+        """Take one step towards a stop; store y, and the polynomial of the step as increments at NODES."""
         store, t = self._march.store, self._march.time
         try:
             done = self._solver.step(stop, method="onestep", tstop=stop)
@@ -169,24 +170,24 @@ class _Session:
         return Status.GOING, t1
 
     def _look(self, t: float, t1: float) -> Vector:
-        """Put the polynomial from t to t1 as increments at NODES into the store; the state at t1."""
+        """Store the polynomial from t to t1 as increments at NODES; return the state at t1."""
         store = self._march.store
         for row, node in zip(store.slopes, NODES, strict=False):
-            # The last look is at the end of the step: from where it looked last, the solver goes on.
+            # Evaluate the end of the step last, because the solver continues from the last evaluation.
             found = self._solver.step(t1 if node == 1.0 else t + node * (t1 - t)).y
             row[:] = (found - store.x) / (t1 - t)
         return np.asarray(found)
 
     def cut(self, t: float, t1: float) -> tuple[float, bool]:
-        """The end of a step at the first guard that is negative, else its own, and whether there is one.
+        """Return the end of a step at the first negative guard, or else its own end, and whether a guard was negative.
 
-        NaN where a guard is no number.
+        The end is NaN if a guard is NaN.
         """
         march, counts = self._march, self._march.store.counts
         if not len(march.system.automaton.guards.out):
             return t1, False
         end, found = t1, False
-        for _ in range(MANY):  # what is cut is looked at again: its looks lie closer to each other
+        for _ in range(MANY):  # sample the shortened step again, because its samples are closer together
             part = guard_external(march.system, march.tables, march.store, DENSE, (t, end - t, end))
             if part > 1.0:
                 break
@@ -213,7 +214,7 @@ class _Session:
 def _caller(
     address: int, march: March, n_out: int, stage: Vector, n_work: int | None = None
 ) -> Callable[[float, Vector], Vector]:
-    """A Python function of (t, x) over native code that reads the inputs of the march."""
+    """Return a Python function of (t, x) that calls native code with the inputs of the run."""
     system = march.system
     work = system.work if n_work is None else np.zeros(n_work)
     function, out, interpolated = _PROTOTYPE(address), np.empty(n_out), march.tables[1]
@@ -228,7 +229,7 @@ def _caller(
 
 
 def _jacobian(march: March) -> tuple[CompiledFunction, NDArray[np.intp]]:
-    """A native program of df/dx, and of each entry, in the order in which they lie, (row, column, output)."""
+    """Return a native program of df/dx, and (row, column, output) of each entry in CVODE's order."""
     dyn, laws = march.problem.dyn, march.problem.plan.expressions
     d = (with_laws(dyn, laws) if laws else dyn).derivatives("rhs", wrt=("coordinates", "u"))
     assert d.program is not None
@@ -245,7 +246,7 @@ def _solver() -> Any:
 
 
 def _lagrange() -> Any:
-    """The interpolant of ``state.between`` through the start and the values at NODES."""
+    """Return the interpolant of ``state.between`` through the start and the values at NODES."""
     powers = np.vander(NODES, len(NODES) + 1, increasing=True)[:, 1:]
     return np.ascontiguousarray(np.linalg.inv(powers).T)
 

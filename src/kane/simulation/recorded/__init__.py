@@ -1,1 +1,1 @@
-"""What is kept of a run: its record, the trajectory made of it, its file, its picture, its audit."""
+"""Results of runs: the record, the trajectory, its file, its plots and pages, and its audit."""

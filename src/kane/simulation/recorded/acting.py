@@ -1,4 +1,4 @@
-"""What acts on bodies along a run, as arrows."""
+"""Forces and torques on bodies along a run, as arrows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kane.simulation.recorded.run_model import parameters_of
 
 
 def arrows_of(run: Any, dyn: Dynamics, names: Sequence[str]) -> list[Arrow]:
-    """What some things exert on bodies over time."""
+    """Return the forces and torques of the named joints, constraints and loads on bodies over time."""
     contacts = run.reactions if "status" in run._run else None
     states = StatesOfArrows(run.q, run.u, run.inputs, run.time, parameters_of(run), contacts)
     return [Arrow(*found) for name in names for found in acting(dyn, name, states)]

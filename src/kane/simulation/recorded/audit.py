@@ -1,4 +1,4 @@
-"""Constants of motion: found from the equations, watched along a run."""
+"""Constants of motion: derived from the equations, and checked along a run."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ if TYPE_CHECKING:
 NAMES = ("energy", "P_x", "P_y", "P_z", "H_x", "H_y", "H_z")
 UNITS = ("J", *["kg m/s"] * 3, *["kg m^2/s"] * 3)
 KINDS = ((0,), (1, 2, 3), (4, 5, 6))
-# Where among the outputs of the program the size of each kind stands.
+# Indices, among the outputs of the program, of the size of each kind.
 SIZES = (16, 17, 18)
-# A rate below this share of its natural size is round-off of terms that cancel; one that is a rate is far above it.
+# Rates below this fraction of their natural size are rounding of terms that cancel; true rates are far larger.
 ROUND_OFF = 1e-8
 TRIALS = 16
-# A value below this share of its size is round-off of what adds up to zero.
+# Values below this fraction of their size are rounding of terms that add up to zero.
 ZERO = 1e-14
 
 
 class Constant(NamedTuple):
-    """A constant of motion along a run.
+    """Constant of motion along a run.
 
     Attributes:
         name: energy, a component of linear momentum P or of angular momentum H about the origin of N.
-        unit: of the values.
-        initial: its first value.
-        drift: the largest distance from the first value; where constraints come and go, from the first value since one
-            of them was in force.
-        size: what of it is round-off can be seen beside this: the largest sum, along the run, of the magnitudes of what
-            it is the sum of: kinetic and potential energy, or the momenta of all bodies.
+        unit: unit of the values.
+        initial: first value.
+        drift: largest deviation from the first value; with intermittent constraints, from the first value of each
+            interval in which none is active.
+        size: scale for rounding errors: the largest sum, along the run, of the magnitudes of its parts (kinetic and
+            potential energy, or the momenta of all bodies).
     """
 
     name: str
@@ -55,20 +55,20 @@ class Constant(NamedTuple):
 
     @property
     def relative(self) -> float:
-        """Drift over size."""
+        """Drift divided by size."""
         return self.drift / self.size if self.size else 0.0
 
     @property
     def digits(self) -> float:
-        """To how many digits of its size it was kept, 0 to 16."""
+        """Number of digits, relative to its size, to which it was conserved, 0 to 16."""
         return -math.log10(min(max(self.relative, 1e-16), 1.0))
 
 
 class Audit(tuple[Constant, ...]):
-    """The constants of motion of a run; prints to how many digits each was kept.
+    """Constants of motion of a run; prints the number of digits to which each was conserved.
 
     Attributes:
-        apart: whether constraints came and went, and all of this is said of the times when none was in force.
+        apart: whether the run has intermittent constraints, so that only times without active ones are covered.
     """
 
     apart: bool
@@ -79,7 +79,7 @@ class Audit(tuple[Constant, ...]):
         return self
 
     def __repr__(self) -> str:
-        when = " while no contact, stop, stick, latch or switch is in force" if self.apart else ""
+        when = " while no contact, stop, stick, latch or switch is active" if self.apart else ""
         if not self:
             return f"no constant of motion among energy, linear and angular momentum{when}"
         worst = min(self, key=lambda c: c.digits)
@@ -88,27 +88,27 @@ class Audit(tuple[Constant, ...]):
         return "\n".join([head, *lines])
 
     def table(self) -> str:
-        """Initial value, drift and relative drift of each, as text."""
+        """Return initial value, drift and relative drift of each constant as text."""
         head = f"{'constant':10}{'unit':>10}{'initial':>16}{'drift':>12}{'relative':>12}"
         rows = [f"{c.name:10}{c.unit:>10}{c.initial:16.9g}{c.drift:12.2e}{c.relative:12.2e}" for c in self]
         return "\n".join([head, *rows])
 
 
 def _rounded(c: Constant) -> float:
-    """The first value, round-off as the zero that it stands for."""
+    """Return the first value, or zero if it is only rounding."""
     return c.initial if abs(c.initial) > ZERO * c.size else 0.0
 
 
 def audit(run: Trajectory, dyn: Dynamics) -> Audit:
-    """Find which of energy, linear and angular momentum the motion must keep, and how well it kept them.
+    """Find which of energy, linear and angular momentum the motion conserves, and measure their drift.
 
-    A quantity is a constant of motion if its exact time derivative vanishes at random states, with the run's inputs at
-    random strengths: an input that is zero all along stays zero. That is Kane & Levinson's check of H.n2 with tau1 = 0.
-    What comes and goes (a floor that is hit) changes all of them: they are watched while nothing of it is in force.
+    A quantity is a constant of motion if its exact time derivative vanishes at random states, with the run's inputs
+    scaled at random: an input that is always zero stays zero. This is Kane & Levinson's check of H.n2 with tau1 = 0.
+    Active intermittent constraints change all quantities, so that only intervals without active ones count.
 
     Source: Kane & Levinson 1983, Eqs. 134-138.
     """
-    require(dyn, Dynamics, "audit takes Dynamics, as kane.build(equations) makes them")
+    require(dyn, Dynamics, "audit takes Dynamics, as kane.build(equations) returns")
     function = dyn.compile(_constants(dyn.equations))
     parameters = run.to_xarray()["parameters"].to_numpy()
     stage = function.stage(parameters)
@@ -118,7 +118,7 @@ def audit(run: Trajectory, dyn: Dynamics) -> Audit:
     states, inputs = _perturbed(run, dyn, parameters)
     forward = dyn.function("forward")
     trials = function(states, forward(states, inputs, forward.stage(parameters)), stage)
-    speed = 1.0 + np.abs(trials[:, 14:15])  # the kinetic energy: rates grow with it
+    speed = 1.0 + np.abs(trials[:, 14:15])  # kinetic energy, with which rates grow
     for kind, sizes in zip(KINDS, SIZES, strict=True):
         size = float(along[:, sizes].max())
         natural = np.abs(trials[:, kind]).max() + np.abs(trials[:, 14:16]).max()
@@ -130,19 +130,19 @@ def audit(run: Trajectory, dyn: Dynamics) -> Audit:
 
 
 def _stretches(run: Trajectory) -> list[np.ndarray]:
-    """The records between changes of what comes and goes, by number, of the times when nothing of it is in force."""
+    """Return the indices of the records in each interval between transitions without active constraints."""
     data = run.to_xarray()
     if "status" not in data:
         return [np.arange(len(run))]
     changes = data["change_time"].to_numpy() if "change_time" in data else np.zeros(0)
-    # At the time of a change itself a record may be of either side.
+    # A record at the time of a transition may be before or after it.
     free = ~data["status"].to_numpy().any(axis=1) & ~np.isin(run.time, changes)
     before = np.searchsorted(changes, run.time)
     return [np.flatnonzero(free & (before == count)) for count in np.unique(before[free])]
 
 
 def _constants(equations: Equations) -> Program:
-    """Energy and momenta, their rates for given udot, kinetic and potential energy, and the sizes of each kind."""
+    """Build a program of energy, momenta, their rates for given udot, both energies, and the size of each kind."""
     free = equations.unconstrained
     with collector_paused():
         kinetic, potential = free.baked_in(energy(free.system, free.applied.potential))
@@ -155,7 +155,7 @@ def _constants(equations: Equations) -> Program:
 
 
 def _perturbed(run: Trajectory, dyn: Dynamics, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Random states about those of the run, on the constraints, and its inputs at random strengths."""
+    """Return random states near the run's states, on the constraints, and its inputs scaled at random."""
     random = np.random.default_rng(0)
     rows = random.integers(len(run), size=TRIALS)
     q = run.q[rows] + random.normal(size=(TRIALS, run.q.shape[1]))
@@ -170,11 +170,11 @@ def _perturbed(run: Trajectory, dyn: Dynamics, parameters: np.ndarray) -> tuple[
 def _settled(
     run: Trajectory, dyn: Dynamics, parameters: np.ndarray, rows: np.ndarray, states: np.ndarray
 ) -> np.ndarray:
-    """States put onto the constraints; where that fails, states of the run with other speeds."""
+    """Project states onto the constraints; where that fails, return states of the run."""
     assert dyn.settle is not None
     stage, constraints = dyn.settle.stage(parameters), Constraints(dyn, parameters)
     nq = run.q.shape[1]
-    for _ in range(2):  # from far away coordinates may be found and speeds still be those of the guess
+    for _ in range(2):  # far from the constraints, the first projection may correct only the coordinates
         found = dyn.settle(states, np.zeros(dyn.settle.n_rest), stage)
         states = np.column_stack([states[:, 0], found[:, : states.shape[1] - 1]])
     off = np.max(constraints.residuals(states).largest, axis=0) > UNSETTLED

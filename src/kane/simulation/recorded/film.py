@@ -1,4 +1,4 @@
-"""Films of runs."""
+"""Videos of runs."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from kane.expression.arguments import positive, words
 from kane.simulation.recorded.acting import arrows_of
 from kane.simulation.recorded.run_model import dynamics_of, parameters_of
 
-DOTS = 100  # pixels an inch
-# Poses at which the extent of a film is taken; frames of one film.
+DOTS = 100  # pixels per inch
+# Number of poses that determine the extent of the picture, and the largest number of frames.
 LOOKS, MOST_FRAMES = 60, 20_000
 
 
 def save_video(run: Any, path: Any, *, fps: float, speed: float, size: Any, arrows: Any) -> Path:
-    """What ``Replayed.save_video`` says."""
+    """Write a video; see ``Replayed.save_video``."""
     kind = film_kind(path)
     rate, pace = positive(fps, "fps"), positive(speed, "speed")
     if kind == ".gif" and rate > MOST_OF_GIF:
         raise ModelError(
-            f"fps is {rate:g}; a GIF shows {MOST_OF_GIF:g} pictures a second at most: give that, or write .mp4"
+            f"fps is {rate:g}, but a GIF shows at most {MOST_OF_GIF:g} frames per second; give that, or write .mp4"
         )
     width, height = _pixels(size)
     record: Any = run
     duration = abs(float(record.time[-1] - record.time[0])) / pace
     count = int(duration * rate * (1.0 + 1e-9)) + 1
     if count > MOST_FRAMES:
-        raise ModelError(f"the film would have {count} pictures; give fewer a second, or speed= above 1")
+        raise ModelError(f"the video would have {count} frames; give a smaller fps=, or speed= above 1")
     times = record.time[0] + np.sign(record.time[-1] - record.time[0]) * pace / rate * np.arange(count)
     dyn, values = dynamics_of(run), parameters_of(run)
     eqs, numbers = dyn.equations, Numbers(dyn.equations, values)
@@ -70,7 +70,7 @@ def save_video(run: Any, path: Any, *, fps: float, speed: float, size: Any, arro
 def _arrows_at(
     run: Any, dyn: Any, seen: tuple[np.ndarray, float], names: list[str]
 ) -> tuple[list[Arrow], dict[str, float]]:
-    """The arrows of a run at times in a scene of some size, linear between the records, and how long they are drawn."""
+    """Return the arrows of a run at times, interpolated linearly between the records, and their scales."""
     times, size = seen
     order = np.argsort(run.time)
 
@@ -83,7 +83,7 @@ def _arrows_at(
 
 
 def _pixels(size: Any) -> tuple[int, int]:
-    """Width and height, even as codecs want them."""
+    """Return width and height, which codecs need to be even."""
     whole = isinstance(size, tuple | list) and len(size) == 2 and all(type(s) is int and 16 <= s <= 8192 for s in size)
     if not whole or size[0] % 2 or size[1] % 2:
         raise ModelError(
@@ -93,7 +93,7 @@ def _pixels(size: Any) -> tuple[int, int]:
 
 
 def _states_at(record: Any, times: np.ndarray, quaternions: tuple[int, ...]) -> np.ndarray:
-    """Coordinates between the records, linear; quaternions of length one."""
+    """Interpolate the coordinates linearly between the records, and normalize quaternions."""
     order = np.argsort(record.time)
     q = record.q[order].copy()
     for start in quaternions:
@@ -107,7 +107,7 @@ def _states_at(record: Any, times: np.ndarray, quaternions: tuple[int, ...]) -> 
 
 
 def _poses(dyn: Any, times: np.ndarray, q: np.ndarray, parameters: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
-    """R_NP (times, frames, 3, 3) and p_NoPo (times, frames, 3), the ground first."""
+    """Return R_NP (times, frames, 3, 3) and p_NoPo (times, frames, 3) of the ground and of all posed frames."""
     found = dyn.poses(q, times, parameters=parameters).values()
     still = np.broadcast_to(np.eye(3), (len(times), 3, 3)), np.zeros((len(times), 3))
     R = np.stack([still[0], *(np.broadcast_to(pose.orientation, still[0].shape) for pose in found)], axis=1)

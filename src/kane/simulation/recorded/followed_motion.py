@@ -1,4 +1,4 @@
-"""What follow returns."""
+"""``FollowedMotion``, the result of ``kane.follow``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class FollowedMotion(Trajectory):
-    """A prescribed motion with what it takes: a trajectory with accelerations and generalized forces."""
+    """Prescribed motion with its generalized forces: a trajectory with accelerations and forces."""
 
     @property
     def udot(self) -> NDArray[Any]:
@@ -24,15 +24,15 @@ class FollowedMotion(Trajectory):
 
     @property
     def forces(self) -> NDArray[Any]:
-        """M udot + bias, the generalized forces that the inputs must supply, (times, n) [N m for rad/s, N for m/s]."""
+        """M udot + bias, the generalized forces that inputs must supply, (times, n) [N m for rad/s, N for m/s]."""
         return self._values("forces")
 
     @property
     def inputs(self) -> NDArray[Any]:
-        """The inputs that make the motion, (times, inputs).
+        """Inputs that produce the motion, (times, inputs).
 
         Raises:
-            ModelError: the motion does not determine them; ``forces`` it does.
+            ModelError: the motion does not determine the inputs; use ``forces``.
         """
         reason = self._run.attributes.get("inputs_undetermined")
         if reason:
@@ -40,7 +40,7 @@ class FollowedMotion(Trajectory):
         return super().inputs
 
     def plot(self, names: str | Sequence[str] = (), *, inputs: bool = False, events: bool = True) -> Figure:
-        """A figure over time, as ``Trajectory.plot`` makes it; unless named, coordinates and generalized forces."""
-        from kane.simulation.recorded.trajectory_plot import picture  # imports matplotlib
+        """Plot over time as ``Trajectory.plot``; by default coordinates and generalized forces."""
+        from kane.simulation.recorded.trajectory_plot import picture  # imported late: needs matplotlib
 
         return picture(self, names, variables=("q", "forces"), inputs=inputs, events=events)

@@ -1,4 +1,4 @@
-"""What the picture of a trajectory shows, and which lines share a panel."""
+"""Quantities of a trajectory plot, and their distribution over panels."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy as np
 
 from kane.model.named_vector import position
 
-LINES, MANY = 20, 60  # in a panel; more than MANY of one unit and size are in one, for which no legend has room
-UNEQUAL = 20.0  # a line that many times smaller than another would look flat beside it
-NOISE = 1e-12  # of the largest value in the same unit, or of 1 where that is larger: nothing but rounding
+LINES, MANY = 20, 60  # lines per panel; more than MANY similar lines share one panel, without a legend
+UNEQUAL = 20.0  # size ratio from which the smaller of two lines would look flat
+NOISE = 1e-12  # values below this are rounding, relative to the largest value of the same unit, or to 1 if larger
 
 
 @dataclass(frozen=True, eq=False)
 class PlottedQuantity:
-    """One line.
+    """Line of a plot.
 
     Attributes:
-        name: by which a user chooses it.
-        kind, unit: what the axis says.
+        name: name by which a user selects it.
+        kind, unit: label of the axis.
         values: over time, (times,).
-        title: what the legend says.
+        title: text in the legend.
     """
 
     name: str
@@ -34,19 +34,19 @@ class PlottedQuantity:
 
     @property
     def axis(self) -> str:
-        """The label of the axis."""
+        """Label of the axis."""
         return f"{self.kind} [{self.unit}]"
 
     @property
     def size(self) -> float:
-        """The largest absolute value."""
+        """Largest absolute value."""
         return float(np.nanmax(np.abs(self.values), initial=0.0))
 
 
 Panel = Sequence[PlottedQuantity]
 
 
-# The dimension and the units of each variable; of inputs only the author of the model knows the unit.
+# Dimension and units of each variable; the units of inputs are known only to the author of the model.
 VARIABLES = {
     "q": ("coordinate", "coordinate_units"),
     "u": ("speed", "speed_units"),
@@ -56,7 +56,7 @@ VARIABLES = {
 
 
 def quantities(dataset: Any, variable: str) -> list[PlottedQuantity]:
-    """The columns of a variable of a run; of "energy" kinetic, potential and total."""
+    """Return the columns of a variable of a run; for "energy": kinetic, potential and total."""
     if variable == "energy":
         return _energies(dataset)
     dimension, units = VARIABLES[variable]
@@ -76,17 +76,17 @@ def _energies(dataset: Any) -> list[PlottedQuantity]:
 
 
 def named(known: Sequence[PlottedQuantity], names: Sequence[str]) -> list[PlottedQuantity]:
-    """The quantities of these names.
+    """Return the quantities with these names.
 
     Raises:
-        ModelError: there is none of a name.
+        ModelError: a name is unknown.
     """
     words = [x.name for x in known]
     return [known[position(name, words, "coordinate, speed, input or energy")] for name in names]
 
 
 def silent(shown: Sequence[PlottedQuantity]) -> list[PlottedQuantity]:
-    """Those that are zero but for rounding."""
+    """Return the quantities that are zero up to rounding."""
     largest: dict[str, float] = {}
     for x in shown:
         largest[x.axis] = max(largest.get(x.axis, 1.0), x.size)
@@ -94,7 +94,7 @@ def silent(shown: Sequence[PlottedQuantity]) -> list[PlottedQuantity]:
 
 
 def panels(shown: Sequence[PlottedQuantity]) -> list[Panel]:
-    """Those of one unit together, as far as their sizes allow, the largest first."""
+    """Group quantities of the same unit and of similar size into panels, the largest first."""
     groups: dict[str, list[PlottedQuantity]] = {}
     for x in shown:
         groups.setdefault(x.axis, []).append(x)

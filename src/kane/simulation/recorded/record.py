@@ -1,4 +1,4 @@
-"""The labelled form of a run: what stands where in the dataset of a trajectory."""
+"""Results of a run as labelled arrays, and the checks that lead to warnings."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ from kane.simulation.settling import FAR
 if TYPE_CHECKING:
     import xarray
 
-# When to warn that a slip in space lingers where errors of steps decide its direction: in three records in a row it is
-# slower than LINGERS errors of steps, and has turned by a twentieth of a radian since the record before. Errors count
-# from one NOISYth of the speed on from which slip has a direction of its own (``simulation.beginning_slip``).
+# Warn that slip in space lingers if integration errors decide its direction. In three consecutive records the slip is
+# then slower than LINGERS step errors and turns by more than 0.05 rad per record. Errors matter only if NOISY times the
+# error exceeds the speed from which slip has its own direction (``simulation.beginning_slip``).
 LINGERS, TURNED, NOISY = 30.0, math.cos(0.05), 30.0
-# What marks a dataset, and a file, as a trajectory; the number changes when a reader has to know.
+# Marks a dataset, and a file, as a trajectory. The version changes if readers must distinguish formats.
 FORMAT = "kane trajectory"
 FORMAT_VERSION = 1
 
 
-# Attributes of a dataset that list modes of closed loops, and what stands between these.
+# Dataset attributes that list modes, and the separator of the list.
 MODES, IN_NUMBERS, SEPARATOR = "modes", "modes_in_numbers", "; "
 
-# Dimensions (one alone as a word), values, attributes: as xarray takes them.
+# Dimensions (a single one as str), values and attributes, as xarray takes them.
 Variable = tuple[Any, NDArray[Any], Mapping[str, Any]]
 
 
-# How constraints were kept: variables and their attributes, in the order of ``Record.constraints``.
+# Residuals of the constraints: variables and their attributes, in the order of ``Record.constraints``.
 _OPEN, _MOVING = "m or rad", "m/s or rad/s"
 RESIDUALS: dict[str, dict[str, str]] = {
     "configuration_residual": {"units": _OPEN, "long_name": "largest residual of the configuration constraints"},
     "motion_residual": {"units": _MOVING, "long_name": "largest residual of the motion constraints"},
-    "configuration_drift": {"units": _OPEN, "long_name": "residual of the configuration before it was settled"},
-    "motion_drift": {"units": _MOVING, "long_name": "residual of the motion before it was settled"},
-    "conditioning": {"units": "1", "long_name": "conditioning of the choice of independent speeds"},
-    "switches": {"units": "1", "long_name": "how often independent speeds were chosen anew"},
+    "configuration_drift": {"units": _OPEN, "long_name": "residual of the configuration before projection"},
+    "motion_drift": {"units": _MOVING, "long_name": "residual of the motion before projection"},
+    "conditioning": {"units": "1", "long_name": "conditioning of the selection of independent speeds"},
+    "switches": {"units": "1", "long_name": "number of changes of the independent speeds"},
 }
 
 
 class ChartSwitch(NamedTuple):
-    """When a joint took other coordinates: the time [s], its name, and what the coordinates are, such as "zyz"."""
+    """Change of a joint to other coordinates: time [s], name of the joint, and the new coordinates, such as "zyz"."""
 
     time: float
     joint: str
@@ -58,14 +58,14 @@ class ChartSwitch(NamedTuple):
 
 @dataclass(frozen=True)
 class Labelled:
-    """The variables of a run under their names. The xarray dataset of them is made when it is asked for.
+    """Variables of a run by name; the xarray dataset is built on demand.
 
-    Making it takes as long as a simulation of some seconds, and importing xarray half a second.
+    Building the dataset takes as long as some seconds of simulated time, and importing xarray takes half a second.
 
     Attributes:
-        variables: what was recorded.
-        coordinates: what it is recorded over: times, names, units.
-        attributes: how the run was made.
+        variables: recorded quantities.
+        coordinates: axes of the variables: times, names, units.
+        attributes: settings of the run.
     """
 
     variables: Mapping[str, Variable]
@@ -74,7 +74,7 @@ class Labelled:
 
     @classmethod
     def of(cls, dataset: xarray.Dataset) -> Labelled:
-        """A dataset that is there already; ``dataset`` is the same one."""
+        """Wrap an existing dataset, which ``dataset`` then returns."""
         groups = dataset.data_vars, dataset.coords
         variables, coordinates = ({str(k): (v.dims, v.to_numpy(), v.attrs) for k, v in g.items()} for g in groups)
         made = cls(variables, coordinates, dataset.attrs)
@@ -82,21 +82,21 @@ class Labelled:
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Sent or copied without the dataset, which says the same once more."""
+        """Pickle or copy without the dataset, which repeats the same data."""
         return Labelled, (self.variables, self.coordinates, self.attributes)
 
     def __contains__(self, name: str) -> bool:
-        """Whether there is a variable or a coordinate of this name."""
+        """Check whether a variable or a coordinate has this name."""
         return name in self.variables or name in self.coordinates
 
     def values(self, name: str) -> NDArray[Any]:
-        """The values of a variable or a coordinate."""
+        """Return the values of a variable or a coordinate."""
         group = self.variables if name in self.variables else self.coordinates
         return group[name][1]
 
     @cached_property
     def dataset(self) -> xarray.Dataset:
-        """Everything, labelled."""
+        """All data as an xarray dataset."""
         import xarray
 
         return xarray.Dataset(self.variables, self.coordinates, self.attributes)
@@ -104,22 +104,22 @@ class Labelled:
 
 @dataclass(frozen=True)
 class Record:
-    """The numbers of a run.
+    """Numerical results of a run.
 
     Attributes:
-        layout: what they mean.
+        layout: names and units.
         states: [t, q, u], (times, 1 + nq + n).
         inputs: (times, inputs).
-        energy: kinetic and potential [J], (times, 2).
+        energy: kinetic and potential energy [J], (times, 2).
         parameters: values.
-        events: names, and what was found, [number of the name, t, q, u].
-        constraints: largest residuals of configuration and motion of the states, those before they were settled,
-            conditioning and switches, (times, 6); (times, 0) without constraints.
-        switches: of charts.
-        story: of constraints that come and go; None where there are none.
-        slips: slip of each of them in space, NaN where it does not slip with friction, (times, candidates, 2).
-        modes: the choices of independent speeds that were met, in words.
-        in_numbers: those of them that had no compiled equations in a run where others had.
+        events: names, and the located events as rows [index of the name, t, q, u].
+        constraints: largest residuals of configuration and motion, both before projection, conditioning, and switches,
+            (times, 6); (times, 0) without constraints.
+        switches: switches of charts.
+        story: log of the intermittent constraints; None if there are none.
+        slips: slip velocity of each of them in space, NaN unless it slides with friction, (times, candidates, 2).
+        modes: names of the speed selections that the run encountered.
+        in_numbers: the modes among them without compiled equations, in a run that has compiled modes.
     """
 
     layout: Layout
@@ -136,7 +136,7 @@ class Record:
     in_numbers: tuple[str, ...] = ()
 
     def labelled(self, attributes: Mapping[str, Any]) -> Labelled:
-        """Everything under its name, with units; ``attributes`` say how the run was made."""
+        """Return all data by name, with units; ``attributes`` are the settings of the run."""
         layout, states = self.layout, self.states
         nq = len(layout.coordinates)
         joules = {"units": "J"}
@@ -169,13 +169,14 @@ class Record:
         )
 
     def doubt(self, rtol: float, atol: float) -> str:
-        """Where settling moved a state by far more than the tolerances allow, or slip lingered, in words; nothing where
-        they did not.
+        """Describe states that projection moved much farther than the tolerances allow, or slip that lingered.
+
+        The text is empty if neither happened.
         """
         return self._lost(rtol, atol) or self._lingers(rtol, atol)
 
     def jammed(self) -> str:
-        """Describe the first dynamic jam of a contact; an empty text without one."""
+        """Describe the first dynamic jam of a contact; an empty text if there is none."""
         if self.story is None or JAMS not in self.story.kinds:
             return ""
         first = self.story.kinds.index(JAMS)
@@ -187,7 +188,7 @@ class Record:
         )
 
     def _lingers(self, rtol: float, atol: float) -> str:
-        """Where slip in space stayed slower than errors of steps may be, by which its direction is noise."""
+        """Describe slip in space that stayed within integration errors, so that its direction is noise."""
         if self.story is None:
             return ""
         errors = atol + rtol * np.abs(self.states[:, 1 + len(self.layout.coordinates) :]).max(axis=1)
@@ -201,15 +202,15 @@ class Record:
         enough = rtol * begun(atol) / (DIRECTED * errors[first])
         return (
             f"{name!r} of {self.layout.model!r} slips at t = {self.states[first, 0]:.9g} s no faster than steps err "
-            f"(atol + rtol |u| = {errors[first]:.2g}), and goes on so: the direction of its friction is noise, which "
-            f"may hold it back; give rtol={enough:.0e} or less, or some per cent more static than "
+            f"(atol + rtol |u| = {errors[first]:.2g}), and remains as slow: the direction of its friction is noise and "
+            f"may hold it back; give rtol={enough:.0e} or less, or a few per cent more static than "
             "kinetic friction"
         )
 
     def _lost(self, rtol: float, atol: float) -> str:
-        """Where settling moved a state by far more than the tolerances allow.
+        """Describe a state that projection moved much farther than the tolerances allow.
 
-        A state that is off by a residual r moves by up to r over the conditioning when it is put onto the constraints.
+        Projection moves a state with residual r by up to r divided by the conditioning.
         """
         if not self.constraints.size:
             return ""
@@ -222,13 +223,13 @@ class Record:
             return ""
         return (
             f"the state of {self.layout.model!r} recorded at t = {self.states[worst, 0]:.9g} s may err by "
-            f"{moved[worst]:.2g}, and {allowed[worst]:.2g} was asked for: near there the constraints are nearly "
-            f"dependent, and the state was off by {drift[worst]:.2g} before it was settled; bound the steps "
-            "(max_step), ask for fewer digits, or keep away from such positions"
+            f"{moved[worst]:.2g}, but the tolerances allow {allowed[worst]:.2g}: the constraints are nearly dependent "
+            f"there, and the residual before projection was {drift[worst]:.2g}; limit the steps "
+            "(max_step), relax rtol and atol, or avoid such states"
         )
 
     def _events(self) -> dict[str, Variable]:
-        """Variables of what was found; none where nothing was."""
+        """Return the variables of the events; empty without events."""
         names, found = self.events
         if not len(found):
             return {}
@@ -241,18 +242,18 @@ class Record:
         }
 
     def _switches(self) -> dict[str, Variable]:
-        """Variables of the switches of charts; none where there were none."""
+        """Return the variables of the chart switches; empty without switches."""
         if not self.switches:
             return {}
         times, joints, charts = zip(*self.switches, strict=True)
         return {
             "chart_switch_time": ("chart_switch", np.array(times), {"units": "s"}),
-            "chart_switch_joint": ("chart_switch", _words(joints), {"long_name": "joint that took other coordinates"}),
-            "chart_switch_to": ("chart_switch", _words(charts), {"long_name": "the coordinates it took"}),
+            "chart_switch_joint": ("chart_switch", _words(joints), {"long_name": "joint that changed its coordinates"}),
+            "chart_switch_to": ("chart_switch", _words(charts), {"long_name": "the new coordinates"}),
         }
 
     def _constraints(self) -> dict[str, Variable]:
-        """Variables of how the constraints were kept; none where there are none."""
+        """Return the variables of the constraint residuals; empty without constraints."""
         if not self.constraints.size:
             return {}
         columns = zip(RESIDUALS.items(), self.constraints.T, strict=True)

@@ -1,4 +1,4 @@
-"""Runs shown: pages that play them, pictures, the view of notebooks."""
+"""Display of runs: web pages that play them, videos, and the representation of notebooks."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from kane.formulation.equations import Equations
 
 ENERGY = "energy"
-# States that make a curve.
+# Smallest number of states that are plotted.
 FEWEST_PLOTTED = 2
 
 
 class Replayed(ABC):
-    """What can be played: the courses of a run by name, and its model."""
+    """A run that can be played: its recorded quantities by name, and its model."""
 
     _dyn: Dynamics | None
     _form: str
@@ -43,21 +43,21 @@ class Replayed(ABC):
         arrows: Any = (),
         plots: Any = (),
     ) -> Path:
-        """Write a page that plays the run, as one file that asks no network.
+        """Write a page that plays the run, as one file without network access.
 
             run.save_html("replay.html", traces=[tool], arrows=["q1"], plots=["q1", "energy"])
 
         Args:
-            path: of the file; replaced if it is there.
-            ghosts: other runs of the same model, shown in grey beside this one.
+            path: path of the file; an existing file is replaced.
+            ghosts: other runs of the same model, drawn in grey with this one.
             traces: points, bodies or names of frames whose paths are drawn.
-            arrows: names of what is drawn with its forces and torques on bodies: joints (on their children),
-                constraints, contacts and the like, and loads ("Motor on q1", as power ledgers call them).
+            arrows: names whose forces and torques on bodies are drawn: joints (on their children), constraints,
+                contacts and other intermittent constraints, and loads ("Motor on q1", as in power ledgers).
             plots: names of coordinates, speeds, inputs, "kinetic_energy", "potential_energy" and "energy" that are
-                plotted from the beginning; others can be chosen on the page.
+                plotted from the start; others can be selected on the page.
 
         Raises:
-            ModelError: unknown names, runs of other models, nothing to see, or a run from a file without its model.
+            ModelError: unknown names, runs of other models, nothing to draw, or a run from a file without its model.
             FileError: the file cannot be written.
         """
         return page_of(self, ghosts=ghosts, traces=traces, arrows=arrows, plots=plots).save(path)
@@ -71,27 +71,27 @@ class Replayed(ABC):
         size: tuple[int, int] = (640, 480),
         arrows: Any = (),
     ) -> Path:
-        """Write a film of the run: an animated GIF, or MP4 or WebM by the program ffmpeg.
+        """Write a video of the run: an animated GIF, or MP4 or WebM by the program ffmpeg.
 
             run.save_video("bar.mp4", fps=60)
 
         Args:
-            path: of the file, which ends with .gif, .mp4 or .webm; replaced if it is there.
-            fps: pictures a second, 50 at most in a GIF.
-            speed: seconds of the run in a second of the film.
+            path: path of the file, with suffix .gif, .mp4 or .webm; an existing file is replaced.
+            fps: frames per second, at most 50 in a GIF.
+            speed: seconds of the run per second of the video.
             size: width and height [pixels], even numbers.
-            arrows: names of what is drawn with its forces and torques, as of ``save_html``.
+            arrows: names whose forces and torques are drawn, as for ``save_html``.
 
         Raises:
-            ModelError: an argument is not meaningful, nothing to see, or a run from a file without its model.
+            ModelError: an invalid argument, nothing to draw, or a run from a file without its model.
             FileError: the file cannot be written, or ffmpeg is not installed.
         """
-        from kane.simulation.recorded.film import save_video  # imports matplotlib
+        from kane.simulation.recorded.film import save_video  # imported late: needs matplotlib
 
         return save_video(self, path, fps=fps, speed=speed, size=size, arrows=arrows)
 
     def _repr_html_(self) -> str:
-        """For notebooks: what was recorded, over time."""
+        """Return a plot of the recorded quantities for notebooks."""
         run: Any = self
         if len(run) < FEWEST_PLOTTED:
             return f"<pre>{escape(repr(self))}</pre>"
@@ -100,27 +100,27 @@ class Replayed(ABC):
         return f"<p>{escape(repr(self))}</p>{drawn.getvalue().decode()}"
 
     def dynamics(self) -> Dynamics:
-        """What was simulated; of a run from a file, what its model gives.
+        """Return the dynamics of the run; for a run from a file, build them from its model.
 
         Raises:
-            ModelError: the file does not hold its model.
+            ModelError: the file does not contain its model.
         """
         return dynamics_of(self)
 
     def _model_form(self) -> str:
-        """The model as text, for files; empty where it cannot be written."""
+        """Return the model as text for files; empty if it cannot be written."""
         from kane.model.model_form import model_form
 
         if self._dyn is None:
             return self._form
         try:
             return json.dumps(model_form(self._dyn.equations.model))
-        except FileError:  # joints or loads of the user's own classes
+        except FileError:  # the model has joints or loads of the user's own classes
             return ""
 
     @abstractmethod
     def _values(self, name: str) -> NDArray[Any]:
-        """The values of a variable or a coordinate of the record."""
+        """Return the values of a variable or a coordinate of the record."""
 
 
 def page_of(
@@ -132,14 +132,14 @@ def page_of(
     plots: Any = (),
     model: Equations | None = None,
 ) -> Page:
-    """The page of ``save_html``, for servers; ``model`` for a run from a file that does not hold it."""
+    """Return the page of ``save_html``, for servers; ``model`` is for a run from a file without its model."""
     from kane.display.replay import replay_page
 
     known = dynamics_of(run, model)
     others = listed(ghosts, "ghosts", "runs")
     for other in others:
         if not isinstance(other, Replayed):
-            raise ModelError(f"{shown(other)} is no run; ghosts are runs of the same model")
+            raise ModelError(f"{shown(other)} is not a run; ghosts are runs of the same model")
         if names_of(other, "coordinate") != names_of(run, "coordinate"):
             raise ModelError("a ghost has other coordinates than the run; give runs of one model")
     named = words(arrows, "arrows", "names of joints, constraints and loads")
@@ -149,7 +149,7 @@ def page_of(
 
 
 def shown_run(run: Any, name: str, dyn: Dynamics, arrows: Sequence[str]) -> ShownRun:
-    """This run as a page shows it."""
+    """Return this run in the form of a page."""
     from kane.display.replay import ShownRun
     from kane.simulation.recorded.acting import arrows_of
 
@@ -161,7 +161,7 @@ def shown_run(run: Any, name: str, dyn: Dynamics, arrows: Sequence[str]) -> Show
 
 
 def _bands(run: Any, dyn: Dynamics) -> list[Band]:
-    """When constraints that come and go were in force, and the bodies that they hold."""
+    """Return when intermittent constraints are active, and the bodies that they connect."""
     from kane.display.guess import bodies_of
     from kane.display.replay import Band, spans
 

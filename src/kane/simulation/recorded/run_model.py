@@ -1,4 +1,4 @@
-"""The model of a run: what was simulated, or what the file of the run holds; names and parameters."""
+"""Model, names and parameters of a run, from memory or from the file of the run."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 
 def dynamics_of(run: Any, model: Equations | None = None) -> Dynamics:
-    """What was simulated; of a run from a file, what its model, or another, gives.
+    """Return the dynamics of a run; for a run from a file, build them from its model or from ``model``.
 
     Raises:
-        ModelError: the file does not hold its model.
+        ModelError: the file does not contain its model.
+        ImportFileError: the model in the file is damaged.
     """
     if run._dyn is None:
         from kane.dynamics.build import build
@@ -39,10 +40,10 @@ def dynamics_of(run: Any, model: Equations | None = None) -> Dynamics:
 
 
 def names_of(run: Any, kind: str) -> list[str]:
-    """Names of a kind: "coordinate", "speed", "input", "parameter"."""
+    """Return the names of one kind: "coordinate", "speed", "input" or "parameter"."""
     return [str(name) for name in run._values(kind)]
 
 
 def parameters_of(run: Any) -> dict[str, float]:
-    """Values of the parameters in this run, by name."""
+    """Return the parameter values of this run by name."""
     return dict(zip(names_of(run, "parameter"), map(float, run._values("parameters")), strict=True))

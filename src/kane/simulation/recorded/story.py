@@ -1,4 +1,4 @@
-"""How constraints came and went in a run: what the dataset of a trajectory holds of it."""
+"""Log of a run's unilateral and other intermittent constraints: status, reactions and transitions."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from kane.simulation.asked.events import Occurrence
 
 COMES_AND_GOES = "contact, stop, stick, latch or switch"
 EFFORT, IMPULSE = "N or N m", "N s or N m s"
-# The cause of events of contacts that slid until their own friction let no normal force hold them.
+# Cause of the event of a sliding contact whose own friction leaves no consistent normal force (Painleve).
 JAMS = "jams"
-# Impulses and losses below this share of what a run is made of are written as zero.
+# Impulses and energies smaller than this fraction of the largest in the run are rounding and print as zero.
 NOTHING = 1e-14
-# Of many events so many are written, from the first on and up to the last.
+# A long event table shows the first FIRST and the last LAST events.
 FIRST, LAST = 30, 10
 
 
 class ActiveBand(NamedTuple):
-    """From when to when a constraint was in force [s], and whether it slid."""
+    """Time interval [s] in which an intermittent constraint is active, and whether it slides."""
 
     begin: float
     end: float
@@ -38,22 +38,25 @@ class ActiveBand(NamedTuple):
 
 @dataclass(frozen=True)
 class Story:
-    """What happened to constraints that come and go.
+    """Status, reactions and transitions of the intermittent constraints during a run.
+
+    Simultaneous transitions of several constraints are consecutive entries; the first one is the cause.
 
     Attributes:
-        candidates: their names.
-        rows: names of the rows of all of them.
-        of: the candidate of each row, by its number, (rows,).
-        statuses: at the recorded times, by the number in STATUSES, (times, candidates).
-        reactions: forces of the rows at the recorded times, (times, rows) [N or N m].
-        times: of the changes, (changes,) [s]; those of several candidates at once are one behind the other, the cause
-            first.
-        causes: the candidate that is changed, by its number, (changes,).
-        kinds: what it did, in a word, (changes,).
-        energy_lost: kinetic energy before the change less that behind it, (changes,) [J]; once for what is at once.
-        impulses: of all rows, (changes, rows) [N s or N m s].
-        after: statuses behind each change, (changes, candidates).
-        q, u_before, u: coordinates, and speeds before and behind each change, (changes, nq) and (changes, n) twice.
+        candidates: names of the constraints.
+        rows: names of the constraint rows.
+        of: index of each row's constraint, (rows,).
+        statuses: index into STATUSES at each recorded time, (times, candidates).
+        reactions: force of each row at each recorded time, (times, rows) [N or N m].
+        times: times of the transitions, (changes,) [s].
+        causes: index of the constraint that changes, (changes,).
+        kinds: what the constraint does, for example "bounces", (changes,).
+        energy_lost: kinetic energy before minus after, (changes,) [J]; zero for all but the first of simultaneous
+            transitions.
+        impulses: impulse of each row, (changes, rows) [N s or N m s].
+        after: index into STATUSES after each transition, (changes, candidates).
+        q: coordinates at each transition, (changes, nq).
+        u_before, u: speeds before and after each transition, (changes, n).
     """
 
     candidates: tuple[str, ...]
@@ -72,52 +75,52 @@ class Story:
     u: NDArray[np.float64]
 
     def variables(self) -> dict[str, Any]:
-        """What the dataset holds over time, and of each change; nothing of changes where there were none."""
+        """Return the log as dataset variables; transitions are omitted if there are none."""
         found: dict[str, Any] = {
             "status": (("time", "candidate"), self.statuses, {"long_name": ", ".join(STATUSES)}),
             "reaction": (("time", "contact_row"), self.reactions, {"units": EFFORT}),
-            "contact_row_of": ("contact_row", self.of, {"long_name": "candidate of the row, by its number"}),
+            "contact_row_of": ("contact_row", self.of, {"long_name": "index of the row's constraint"}),
         }
         if not len(self.times):
             return found
         return found | {
             "change_time": ("change", self.times, {"units": "s"}),
-            "change_of": ("change", self.causes, {"long_name": "candidate that is changed, by its number"}),
+            "change_of": ("change", self.causes, {"long_name": "index of the constraint that changes"}),
             "change_kind": ("change", np.array(self.kinds, dtype=object), {}),
             "change_energy_lost": ("change", self.energy_lost, {"units": "J"}),
             "change_impulse": (("change", "contact_row"), self.impulses, {"units": IMPULSE}),
-            "change_status": (("change", "candidate"), self.after, {"long_name": "statuses behind the change"}),
-            "change_q": (("change", "coordinate"), self.q, {"long_name": "coordinates at the change"}),
-            "change_u_before": (("change", "speed"), self.u_before, {"long_name": "speeds before the change"}),
-            "change_u": (("change", "speed"), self.u, {"long_name": "speeds behind the change"}),
+            "change_status": (("change", "candidate"), self.after, {"long_name": "status after the transition"}),
+            "change_q": (("change", "coordinate"), self.q, {"long_name": "coordinates at the transition"}),
+            "change_u_before": (("change", "speed"), self.u_before, {"long_name": "speeds before the transition"}),
+            "change_u": (("change", "speed"), self.u, {"long_name": "speeds after the transition"}),
         }
 
     def coordinates(self) -> dict[str, Any]:
-        """Names, as coordinates of the dataset."""
+        """Return the names of constraints and rows as dataset coordinates."""
         return {
             "candidate": ("candidate", np.array(self.candidates, dtype=object), {}),
             "contact_row": ("contact_row", np.array(self.rows, dtype=object), {}),
         }
 
     def occurrences(self) -> Iterator[Occurrence]:
-        """The changes as events."""
+        """Yield the transitions as events."""
         variables = self.variables() | self.coordinates()
         values: dict[str, Any] = {name: value for name, (_, value, _) in variables.items()}
         return occurrences(values.__getitem__) if len(self.times) else iter(())
 
 
 class ForcesByName(dict[str, NDArray[Any]]):
-    """Forces by names of constraints that come and go; a name that is none is refused with those that are."""
+    """Reactions by constraint name; an unknown name raises an error that suggests known ones."""
 
     def __missing__(self, name: Any) -> NDArray[Any]:
         parts = parts_named(name, list(self)) if isinstance(name, str) else []
         if parts:
-            raise ModelError(f"{name!r} has the parts {', '.join(map(repr, parts))}; ask for the reactions of one")
+            raise ModelError(f"{name!r} has the parts {', '.join(map(repr, parts))}: ask for the reactions of one part")
         raise ModelError(f"there is no {COMES_AND_GOES} {shown(name)}; {near(name, list(self))}")
 
 
 def occurrences(values: Callable[[str], NDArray[Any]]) -> Iterator[Occurrence]:
-    """The changes as events, from the variables of a dataset by their names."""
+    """Yield the transitions of a dataset as events; ``values`` returns a variable by its name."""
     names, of = values("candidate"), values("contact_row_of")
     columns = ("of", "time", "q", "u", "kind", "impulse", "energy_lost")
     for cause, time, q, u, kind, impulse, lost in zip(*(values(f"change_{word}") for word in columns), strict=True):
@@ -125,7 +128,7 @@ def occurrences(values: Callable[[str], NDArray[Any]]) -> Iterator[Occurrence]:
 
 
 def active_bands(dataset: Any) -> dict[str, list[ActiveBand]]:
-    """When each constraint was in force, by name, from the dataset of a run; those that never were are left out."""
+    """Return the intervals in which each constraint of a run is active, without constraints that never are."""
     if "status" not in dataset or ("change_time" not in dataset and not dataset["status"].any()):
         return {}
     time, at_start = dataset["time"].to_numpy(), dataset["status"].to_numpy()[:1]
@@ -144,26 +147,26 @@ def active_bands(dataset: Any) -> dict[str, list[ActiveBand]]:
 
 
 def places_named(name: Any, names: Sequence[str]) -> list[int]:
-    """Where among the candidates stand those that a name means.
+    """Return the indices in ``names`` of a constraint or of all its parts.
 
     Raises:
-        ModelError: there is none of this name.
+        ModelError: no constraint has this name.
     """
     parts = parts_named(name, names) if isinstance(name, str) else []
     return [position(x, names, COMES_AND_GOES) for x in parts or [name]]
 
 
 def table(events: Sequence[Occurrence], length: float, push: float, speed: float) -> str:
-    """Events as text, one a line; of many the first and the last ones.
+    """Return the events as a text table, one event per line.
 
-    What is rounding is zero: beside the hardest impulse, or what the reactions come to over the whole run, and beside
-    the energy that this gives to what moves.
+    Impulses below NOTHING times the largest impulse print as blank, energies below NOTHING times the largest energy as
+    zero. The largest impulse is at least ``length * push``, and the largest energy that times ``speed``.
 
     Args:
-        events: of a run.
-        length: of the run [s].
-        push: the largest reaction in it [N or N m].
-        speed: the largest one in it [m/s or rad/s].
+        events: events of a run.
+        length: duration of the run [s].
+        push: largest reaction during the run [N or N m].
+        speed: largest speed during the run [m/s or rad/s].
     """
     hardest = max(length * push, *(float(np.abs(event.impulse).max(initial=0.0)) for event in events))
     most = max(hardest * speed, *(abs(event.energy_lost) for event in events))

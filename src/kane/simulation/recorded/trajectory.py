@@ -1,4 +1,4 @@
-"""Trajectory: what a simulation returns."""
+"""``Trajectory``, the result of ``simulate``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ENERGIES = ("kinetic_energy", "potential_energy")
 
 
 class State(NamedTuple):
-    """A state at one time: ``simulate(dyn, start=time, q=q, u=u, until=...)`` goes on from it."""
+    """State at one time; ``simulate(dyn, start=time, q=q, u=u, until=...)`` continues from it."""
 
     time: float
     q: Vector
@@ -39,13 +39,13 @@ class State(NamedTuple):
 
 
 class Trajectory(Replayed):
-    """A motion: coordinates, speeds, inputs and energies over time, with names and units.
+    """Motion over time: coordinates, speeds, inputs and energies, with names and units.
 
-    ``trajectory["q1"]`` is the course of one coordinate, speed, input, energy or residual by its name.
+    ``trajectory["q1"]`` is one coordinate, speed, input, energy or residual over time, by its name.
     """
 
     def __init__(self, run: Labelled, dyn: Dynamics | None = None, method: Integrator | None = None) -> None:
-        """Wrap a record of ``simulate`` or of a file; ``dyn``: equations of the run, ``method``: its integrator."""
+        """Wrap a record of ``simulate`` or of a file; ``dyn`` and ``method`` are dynamics and integrator of the run."""
         self._run = run
         self._dyn = dyn
         self._method = method
@@ -68,12 +68,12 @@ class Trajectory(Replayed):
 
     @property
     def inputs(self) -> NDArray[Any]:
-        """Inputs, (times, inputs): those in force from each time on."""
+        """Inputs in effect from each time on, (times, inputs)."""
         return self._values("inputs")
 
     @property
     def energy(self) -> Vector:
-        """Kinetic and potential energy together [J], (times,)."""
+        """Kinetic plus potential energy [J], (times,)."""
         return self._values("kinetic_energy") + self._values("potential_energy")
 
     @property
@@ -83,42 +83,41 @@ class Trajectory(Replayed):
 
     @property
     def residuals(self) -> xarray.Dataset:
-        """The largest residuals of configuration and motion constraints at the recorded states, over time.
+        """Largest residuals of the configuration and motion constraints at the recorded times.
 
-        ``to_xarray()`` has besides what they were before these were settled (``configuration_drift``,
-        ``motion_drift``), the ``conditioning`` of the choice of independent speeds, and how often it was made anew
-        (``switches``).
+        ``to_xarray()`` also contains the residuals before projection (``configuration_drift``, ``motion_drift``), the
+        ``conditioning`` of the selection of independent speeds, and the number of its changes (``switches``).
 
         Raises:
             ModelError: the model has no constraints.
         """
         if not all(name in self._run for name in RESIDUALS):
-            raise ModelError(f"{self._run.attributes.get('model')!r} has no constraints, and no residuals of them")
+            raise ModelError(f"{self._run.attributes.get('model')!r} has no constraints, and so no residuals")
         found = self.to_xarray()[[name for name in RESIDUALS if name.endswith("_residual")]]
-        found.attrs.clear()  # they say that this is a whole trajectory
+        found.attrs.clear()  # the attributes mark a complete trajectory
         return found
 
     @property
     def events(self) -> tuple[Occurrence, ...]:
-        """The events that happened, and what happened to constraints that come and go, in the order of the run."""
+        """Events and transitions of intermittent constraints, in the order of the run."""
         found: list[Occurrence] = []
         if "event_time" in self._run:
             parts = (self._values(f"event_{word}") for word in ("name", "time", "q", "u"))
             found += (Occurrence(str(name), float(time), q, u) for name, time, q, u in zip(*parts, strict=True))
         if "change_time" in self._run:
             found += occurrences(self._values)
-            found.sort(key=lambda event: event.time)  # such runs go forwards
+            found.sort(key=lambda event: event.time)  # runs with intermittent constraints go forwards
         return tuple(found)
 
     @property
     def modes(self) -> tuple[str, ...]:
-        """The modes met, in words: which constraints that come and go were in force, "left held, right sliding".
+        """Names of the modes that the run encountered, for example "left held, right sliding": the active constraints.
 
-        Where none come and go, the choices of dependent speeds of closed loops, "u2, u3 dependent": those at the first
-        record, and at each before which speeds were chosen anew.
+        Without intermittent constraints, the speed selections of closed loops, such as "u2, u3 dependent", at the first
+        record and at each record before which the selection changed.
 
         Raises:
-            ModelError: the model has neither.
+            ModelError: the model has neither intermittent constraints nor closed loops with several selections.
         """
         if MODES in self._run.attributes:
             return tuple(str(self._run.attributes[MODES]).split(SEPARATOR))
@@ -129,23 +128,23 @@ class Trajectory(Replayed):
 
     @property
     def reactions(self) -> dict[str, NDArray[Any]]:
-        """The forces of constraints that come and go, by name: along the normal row, then the tangents, (times, rows).
+        """Forces of intermittent constraints by name, along the normal and then the tangents, (times, rows).
 
-        In N, or N m of joints that turn; zero where a constraint is not in force, kinetic friction where it slides.
-        The name of what has several parts, such as the two ends of a stop, is refused with their names.
+        In N, or N m for joints that turn; zero while a constraint is inactive, kinetic friction while it slides. The
+        name of a constraint with several parts, such as the two ends of a stop, raises an error that lists the parts.
 
         Raises:
-            ModelError: the model has none, or none of the name that is looked up.
+            ModelError: the model has no intermittent constraints, or none of the requested name.
         """
         self._require_story()
         forces, of = self._values("reaction"), self._values("contact_row_of")
         return ForcesByName((str(name), forces[:, of == k]) for k, name in enumerate(self._values("candidate")))
 
     def active(self, name: str) -> NDArray[Any]:
-        """Whether a constraint that comes and goes, or any of its parts, was in force at the recorded times, (times,).
+        """Return whether an intermittent constraint, or any of its parts, is active at each recorded time, (times,).
 
         Raises:
-            ModelError: there is none of this name.
+            ModelError: the name is unknown.
         """
         self._require_story()
         places = places_named(name, [str(word) for word in self._values("candidate")])
@@ -153,11 +152,11 @@ class Trajectory(Replayed):
 
     def _require_story(self) -> None:
         if "status" not in self._run:
-            raise ModelError(f"no constraints of {self._run.attributes.get('model')!r} come and go in this run")
+            raise ModelError(f"{self._run.attributes.get('model')!r} has no intermittent constraints in this run")
 
     @property
     def chart_switches(self) -> tuple[ChartSwitch, ...]:
-        """When which gimbal took which other angles, see ``Charts``, in the order of the run."""
+        """Switches of gimbals to other angles, in the order of the run; see ``Charts``."""
         if "chart_switch_time" not in self._run:
             return ()
         parts = (self._values(f"chart_switch_{word}") for word in ("time", "joint", "to"))
@@ -165,16 +164,16 @@ class Trajectory(Replayed):
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the run before its time."""
+        """Whether Ctrl-C ended the run early."""
         return bool(self._run.attributes.get("interrupted", 0))
 
     def __getitem__(self, name: str) -> Vector:
-        """The course of the coordinate, speed, input or energy of this name, (times,).
+        """Return the coordinate, speed, input or energy of this name over time, (times,).
 
-        Under constraints also the variables of ``to_xarray`` about them: "configuration_residual", "conditioning", ...
+        Under constraints also the residual variables of ``to_xarray``: "configuration_residual", "conditioning", ...
 
         Raises:
-            ModelError: there is none.
+            ModelError: the name is unknown.
         """
         courses = {word: self._values(word) for word in (*ENERGIES, *(x for x in RESIDUALS if x in self._run))}
         courses["energy"] = self.energy
@@ -184,37 +183,38 @@ class Trajectory(Replayed):
         return courses[names[position(name, names, "coordinate, speed, input, energy or residual")]]
 
     def __len__(self) -> int:
-        """How many states were recorded."""
+        """Number of recorded states."""
         return len(self.time)
 
     def to_xarray(self) -> xarray.Dataset:
-        """A copy as an xarray dataset, for selection by name, statistics and plots of all kinds."""
+        """Return a copy as an xarray dataset, for selection by name, statistics and plots."""
         return self._run.dataset.copy(deep=True)
 
     def plot(self, names: str | Sequence[str] = (), *, inputs: bool = False, events: bool = True) -> Figure:
-        """A figure over time: those of one unit and of like size on one pair of axes; events are upright lines.
+        """Plot over time: quantities of one unit and similar size share axes; events are vertical lines.
 
         Args:
-            names: of coordinates, speeds, inputs, "kinetic_energy", "potential_energy" and "energy", their sum; unless
-                given, all but inputs. Of all, those that are zero but for rounding are left out, which the figure says.
-            inputs: show all inputs too; their units only the model's author knows.
+            names: names of coordinates, speeds, inputs, "kinetic_energy", "potential_energy" and "energy" (their sum);
+                by default all except inputs. By default quantities that are zero up to rounding are omitted; the figure
+                lists them.
+            inputs: also plot all inputs; their units are known only to the author of the model.
             events: mark the events.
 
         Raises:
             ModelError: an unknown name.
         """
-        from kane.simulation.recorded.trajectory_plot import picture  # imports matplotlib
+        from kane.simulation.recorded.trajectory_plot import picture  # imported late: needs matplotlib
 
         return picture(self, names, inputs=inputs, events=events)
 
     def audit(self, dyn: Dynamics | None = None) -> Audit:
-        """Constants of motion, found from the equations, and how well this run kept them.
+        """Find constants of motion from the equations, and measure how well this run conserved them.
 
-        Contacts, stops, sticks, latches and switches change energy and momentum: what is said is said of the times when
-        none of them is in force.
+        Contacts, stops, sticks, latches and switches change energy and momentum. The result therefore covers only the
+        times when none of them is active.
 
         Args:
-            dyn: what was simulated; known unless the trajectory was loaded from a file.
+            dyn: dynamics of the run; needed only if the trajectory was loaded from a file.
 
         Raises:
             ModelError: the trajectory was loaded and ``dyn`` is not given.
@@ -227,15 +227,15 @@ class Trajectory(Replayed):
         return audit(self, known)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write a NetCDF file, readable by ``Trajectory.load`` and by anything that reads HDF5.
+        """Write a NetCDF file, readable by ``Trajectory.load`` and by all programs that read HDF5.
 
         Args:
-            path: of the file, which ends with .nc, .nc4, .h5 or .hdf5; replaced if it is there.
+            path: path of the file, with suffix .nc, .nc4, .h5 or .hdf5; an existing file is replaced.
 
         Raises:
-            FileError: the path ends otherwise, or the file cannot be written; the message names it and the cure.
+            FileError: another suffix, or the file cannot be written; the message names the file and the cure.
         """
-        from kane.simulation.recorded.trajectory_file import save  # imports xarray
+        from kane.simulation.recorded.trajectory_file import save  # imported late: needs xarray
 
         save(self._run.dataset, path, form=self._model_form())
 
@@ -244,8 +244,8 @@ class Trajectory(Replayed):
         """Read a file written by ``save``.
 
         Raises:
-            FileError: there is no such file, or it may not be read.
-            ImportFileError: it is not a trajectory; the message says what is wrong.
+            FileError: the file does not exist, or cannot be read.
+            ImportFileError: the file is not a trajectory; the message gives the reason.
         """
         from kane.simulation.recorded.trajectory_file import load
 
@@ -259,7 +259,7 @@ class Trajectory(Replayed):
 
     def __str__(self) -> str:
         lines, slow = [repr(self)], self._run.attributes.get(IN_NUMBERS)
-        lines += [f"modes that are not compiled, embedded in numbers: {slow}"] if slow else []
+        lines += [f"modes that are not compiled, embedded numerically: {slow}"] if slow else []
         if self.events:
             forces = self._values("reaction") if "reaction" in self._run else np.zeros(0)
             push, speed = (float(np.abs(values).max(initial=0.0)) for values in (forces, self.u))

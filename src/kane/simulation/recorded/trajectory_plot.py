@@ -1,4 +1,4 @@
-"""A picture of a trajectory."""
+"""Plots of trajectories."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from kane.simulation.recorded.story import ActiveBand, active_bands
 if TYPE_CHECKING:
     from kane.simulation.recorded.trajectory import Trajectory
 
-COLOURS = 10  # that can be told apart; as many lines again are dashed
-COINCIDENT = 0.01  # lines nearer than this share of the height of a panel cover each other
-DASH = 4.0  # of one of several lines that do [points]
-FLAT = 1e-6  # what changes by less of its size is a level line, whose scale should not be that of its rounding
+COLOURS = 10  # number of distinct colours; the next ten lines are dashed
+COINCIDENT = 0.01  # lines closer than this fraction of a panel's height hide each other
+DASH = 4.0  # length of a dash of hidden lines [points]
+FLAT = 1e-6  # relative variation below which a line is constant, so that the axis does not magnify rounding
 LEGEND: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "fontsize": "small", "frameon": False}
 WIDTH, PANEL, LEGEND_ROW, BAND = 9.0, 1.9, 0.19, 0.25  # inches
 
@@ -37,7 +37,7 @@ def picture(
     inputs: bool,
     events: bool,
 ) -> Figure:
-    """What ``Trajectory.plot`` says; the figure belongs to no window: show it in a notebook, or ``savefig`` it."""
+    """Draw the figure of ``Trajectory.plot``; it has no window: show it in a notebook, or call ``savefig``."""
     require(inputs, bool, "inputs is True or False")
     require(events, bool, "events is True or False")
     dataset = run.to_xarray()
@@ -46,14 +46,14 @@ def picture(
     shown = named([x for word in ("q", "u", "inputs", "energy") for x in known[word]], chosen)
     if not chosen:
         shown = [x for word in variables for x in known[word]]
-    if inputs and run.inputs.size:  # of a motion that does not determine them this is an error
+    if inputs and run.inputs.size:  # raises if a followed motion does not determine its inputs
         shown += [x for x in known["inputs"] if x.name not in chosen]
     left_out = [x for x in silent(shown) if x.name not in chosen]
     kept = [x for x in shown if x not in left_out] or shown
     title = str(dataset.attrs.get("model", "")) + (" (interrupted)" if run.interrupted else "")
     figure = _figure(title, run.time, panels(kept), run.events if events else (), bands=active_bands(dataset))
     if len(kept) < len(shown):
-        words = f"left out, zero but for rounding: {', '.join(x.title for x in left_out)}"
+        words = f"omitted because zero up to rounding: {', '.join(x.title for x in left_out)}"
         figure.supxlabel(textwrap.fill(words, 110), fontsize="small")
     return figure
 
@@ -66,7 +66,7 @@ def _figure(
     *,
     bands: Mapping[str, Sequence[ActiveBand]],
 ) -> Figure:
-    """Panels one below the other over the same time; below them a band for each constraint that comes and goes."""
+    """Draw panels over a common time axis, with a band for each intermittent constraint at the bottom."""
     rows = [-(-len(panel) // _columns(panel)) + len({mark.name for mark in marks}) for panel in shared]
     heights = [max(PANEL, LEGEND_ROW * (1 + count)) for count in rows] + [BAND * (1 + len(bands))] * bool(bands)
     figure = Figure(figsize=(WIDTH, sum(heights) + 0.5), layout="constrained")
@@ -84,7 +84,7 @@ def _figure(
 
 
 def _lines(ax: Axes, time: Any, panel: Panel) -> list[Any]:
-    """Draw a panel; the lines of its legend, none where a colour scale stands for it."""
+    """Draw a panel; return the lines of its legend, or none if a colour scale replaces the legend."""
     many = len(panel) > MANY
     styles = _scale(len(panel)) if many else _styles(panel)
     for x, style, dashes in zip(panel, styles, [{}] * len(panel) if many else _turns(panel), strict=True):
@@ -106,18 +106,18 @@ def _lines(ax: Axes, time: Any, panel: Panel) -> list[Any]:
 
 
 def _draw_bands(ax: Axes, bands: Mapping[str, Sequence[ActiveBand]]) -> None:
-    """Where constraints were in force: full where they held, hatched where they slid."""
+    """Draw when constraints are active: solid bars while they stick, hatched bars while they slide."""
     for row, stretches in enumerate(bands.values()):
         for begin, end, slides in stretches:
             style = {"alpha": 0.4, "hatch": "////"} if slides else {"alpha": 0.9}
             ax.broken_barh([(begin, end - begin)], (row - 0.35, 0.7), facecolor="tab:gray", **style)
     ax.set_yticks(range(len(bands)), list(bands))
     ax.set_ylim(len(bands) - 0.5, -0.5)
-    ax.set_ylabel("in force")
+    ax.set_ylabel("when active")
 
 
 def _columns(panel: Panel) -> int:
-    """Of the legend."""
+    """Return the number of columns of the legend."""
     return -(-len(panel) // COLOURS)
 
 
@@ -130,13 +130,13 @@ def _scale(count: int) -> list[dict[str, Any]]:
 
 
 def _styles(panel: Panel) -> list[dict[str, Any]]:
-    """Ten colours, then the same ten dashed."""
+    """Return ten colours with solid lines, then the same ten with dashed lines."""
     colours = matplotlib.colormaps["tab10"]
     return [{"color": colours(i % COLOURS), "linestyle": "-" if i < COLOURS else "--"} for i in range(len(panel))]
 
 
 def _turns(panel: Panel) -> list[dict[str, Any]]:
-    """Lines that cover each other take turns, dash by dash; others keep their style."""
+    """Let lines that hide each other alternate by dashes; other lines keep their style."""
     low, high = _range(panel)
     groups: list[list[PlottedQuantity]] = []
     for x in panel:
@@ -152,7 +152,7 @@ def _turns(panel: Panel) -> list[dict[str, Any]]:
 
 
 def _marks(ax: Axes, marks: Sequence[Occurrence], *, named: bool) -> list[Any]:
-    """Draw events as upright lines, a colour for each name; those of the legend."""
+    """Draw events as vertical lines, one colour per name; return the lines of the legend."""
     found = []
     for k, name in enumerate(dict.fromkeys(mark.name for mark in marks)):
         times, colour = [mark.time for mark in marks if mark.name == name], matplotlib.colormaps["Dark2"](k % 8)
