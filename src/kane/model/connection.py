@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kane.errors import ModelError, shown
 from kane.expression.derivative import total_time_derivative
-from kane.expression.node import Expr
+from kane.expression.node import Expr, Scalar
 from kane.expression.operations import COORDINATE, RATE, SPEED, TIME
 from kane.expression.traverse import leaves
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple
-from kane.model.body import Body
-from kane.model.checks import require_word
+from kane.model.body import Body, triple
+from kane.model.checks import require_fixed, require_word
 from kane.model.reaction import ReactionVector
 
 if TYPE_CHECKING:
     from kane.model.joints.joint import Joint
+    from kane.model.model import Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,3 +163,18 @@ def title_of(joint: Any, parent: Body, child: Body, name: Any) -> str:
     title = name if name is not None else label if isinstance(label, str) else f"{parent.name}_{child.name}"
     require_word(title)
     return title
+
+
+def fixed_pose(model: Model, at: Sequence[Scalar], orientation: Any, what: str) -> tuple[Triple, Rotation]:
+    """Return position and orientation of a frame fixed in a body.
+
+    Raises:
+        ModelError: either is not valid, or depends on coordinates, speeds or time.
+    """
+    position = triple(model, at, f"the position of {what}")
+    require_fixed(position, f"the position of {what}")
+    if orientation is None:
+        return position, Rotation.identity()
+    rotation, whose = Rotation.of(orientation, f"the orientation of {what}"), f"the orientation of {what}"
+    require_fixed([model.scalar(x, whose) for row in rotation.entries for x in row], whose)
+    return position, rotation

@@ -12,16 +12,16 @@ from kane.expression.arena import Arena
 from kane.expression.arguments import require, text
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import COORDINATE, INPUT, PARAMETER, RATE, TIME
-from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple
 from kane.model.body import Body, BodyFrame, triple
-from kane.model.checks import near, own_body, require_coordinate_expression, require_fixed, require_tree, require_word
-from kane.model.connection import Connection, title_of
+from kane.model.checks import near, own_body, require_fixed, require_tree, require_word
+from kane.model.connection import Connection, fixed_pose, title_of
 from kane.model.constraints import Constraint, Row
 from kane.model.constraints.constraint import Imposed, row_of
 from kane.model.constraints.welded import Welded
 from kane.model.contacts import Candidate
 from kane.model.contacts.declarations import Candidates
+from kane.model.joint_symbols import joint_symbols
 from kane.model.joints.joint import Joint
 from kane.model.loads.load import Load
 from kane.model.mass_properties import ORIGIN, mass_properties
@@ -208,9 +208,11 @@ class Model(Candidates):
         label, title = joint.label, title_of(joint, parent, child, name)
         if any(title == c.name for c in self.connections):
             raise ModelError(f"there is already a joint named {title!r}; give another name=")
-        pose_on_parent = self._pose(at, orientation, f"joint {title!r} on {parent.name!r}")
-        pose_on_child = self._pose(child_at, child_orientation, f"joint {title!r} on {child.name!r}")
-        names = self._coordinate_and_speed_names(joint, title)
+        pose_on_parent = fixed_pose(self, at, orientation, f"joint {title!r} on {parent.name!r}")
+        pose_on_child = fixed_pose(self, child_at, child_orientation, f"joint {title!r} on {child.name!r}")
+        names = joint_symbols(self, joint, title)
+        for symbol in (*names[0], *names[1]):
+            self._require_new_symbol(symbol)
         if isinstance(label, Expr):
             coordinates: tuple[Expr, ...] = (label,)
         else:
@@ -246,7 +248,7 @@ class Model(Candidates):
         """
         parent, child = own_body(self, parent), own_body(self, child)
         title = title_of(joint, parent, child, name)
-        pose = self._pose(child_at, child_orientation, f"joint {title!r} on {child.name!r}")
+        pose = fixed_pose(self, child_at, child_orientation, f"joint {title!r} on {child.name!r}")
         frame = self.body(f"{title}_M", mass=0.0)
         try:
             cut = self.connect(parent, frame, joint, at=at, orientation=orientation, name=title)
@@ -314,36 +316,6 @@ class Model(Candidates):
                 raise ModelError(f"the speed {name!r} is the number {shown(x)}; give an expression of rates")
         self.speed_choice = checked_choice(given, dependent, taken)  # type: ignore[arg-type]
 
-    def _pose(self, at: Sequence[Scalar], orientation: Any, what: str) -> tuple[Triple, Rotation]:
-        """Return position and orientation of a frame fixed in a body, checked."""
-        position = triple(self, at, f"the position of {what}")
-        require_fixed(position, f"the position of {what}")
-        if orientation is None:
-            return position, Rotation.identity()
-        rotation, whose = Rotation.of(orientation, f"the orientation of {what}"), f"the orientation of {what}"
-        require_fixed([self.scalar(x, whose) for row in rotation.entries for x in row], whose)
-        return position, rotation
-
-    def _coordinate_and_speed_names(self, joint: Joint, title: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        label = joint.label
-        if isinstance(label, (str, tuple)):
-            stem = label if isinstance(label, str) else title
-            for word in (stem, *(label if isinstance(label, tuple) else ())):
-                require_word(word)
-            coordinates, speeds = joint.coordinate_names(stem), joint.speed_names(stem)
-            symbols = (*coordinates, *speeds)
-            for symbol in symbols:
-                self._require_new_symbol(symbol)
-            if len(set(symbols)) != len(symbols):
-                raise ModelError(f"two of the names {', '.join(symbols)} of joint {title!r} are the same; give others")
-            return coordinates, speeds
-        if isinstance(label, Expr) and joint.one_dof:
-            require_coordinate_expression(self, label, title)
-        elif joint.nq:
-            cure = "a name, or an expression of other coordinates and time" if joint.one_dof else "a name"
-            raise ModelError(f"the coordinate of joint {title!r} is {shown(label)}; give {cure}")
-        return (), ()
-
     def load(self, load: Load) -> Load:
         """Add a load and check it.
 
@@ -384,7 +356,7 @@ class Model(Candidates):
             ModelError: the name is taken, or the body or the pose is not valid.
         """
         self._require_new_place(name)
-        made = BodyFrame(own_body(self, body), *self._pose(at, orientation, f"frame {name!r}"))
+        made = BodyFrame(own_body(self, body), *fixed_pose(self, at, orientation, f"frame {name!r}"))
         self.frames[name] = made
         return made
 

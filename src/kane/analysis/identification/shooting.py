@@ -1,9 +1,8 @@
 """Least squares of motions by multiple shooting: states are compared, and accelerations need not be measured.
 
 The motion is divided into intervals. Unknowns are the parameters and the states at the shooting nodes, where intervals
-start. An interval must end where the next one starts, within a small fraction of the noise. The Gauss-Newton method
-eliminates the nodes one after the other by orthogonal rotations, like a square-root filter. This is stable even if
-errors grow along the motion.
+start. An interval must end where the next one starts, within a small fraction of the noise. Gauss-Newton eliminates the
+nodes one after the other by orthogonal rotations, like a square-root filter: stable even if errors grow.
 
 In models with constraints or quaternions a node state x has fewer freedoms than components. Its unknowns z are
 coordinates of the tangent space T of the admissible states. A step leads to x+ = R(x + T z) with the projection R.
@@ -53,18 +52,15 @@ STEPS, HALVINGS, NO_GAIN = 40, 12, 1e-8
 INFINITE = 1e100
 # Relative error of slopes due to integration.
 INTEGRATED = 1e-6
-# After the last allowed step the search counts as converged if that step left more than this fraction of the sum of
-# squares.
+# After the last allowed step the search counts as converged if it left more than this fraction of the squares.
 SLOW = 0.9
 # Predicted gain of the weighted sum of squares: two standard errors, squared.
 STALLED = 4.0
 # Assign a row to the other side of an impact if its residual there is smaller by this factor.
 NEARER = 0.5
-# Residuals beyond this multiple of the noise are outliers; median magnitude of normal noise over its standard
-# deviation.
+# Multiple of the noise beyond which residuals are outliers; median over standard deviation of normal noise.
 OUTSIDE, NORMAL = 10.0, 0.6745
-# Weights are updated while the noise falls below this fraction of itself; it reaches round-off within MOST_ROUNDS
-# updates.
+# Weights are updated while the noise falls below this fraction of itself, at most MOST_ROUNDS times.
 FALLS, MOST_ROUNDS = 0.5, 12
 
 
