@@ -393,7 +393,7 @@ def test_bad_numbers_are_refused_by_place_element_and_attribute(inside, words):
         ((link("arm"), joint("j", "arm", "amr")), "no link is named 'amr' (child); did you mean arm"),
         ((link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "a")), "loop without a root link"),
         ((link("a"), link("b"), joint("j", "b", "b")), "is in a closed loop of joints"),
-        ((link("a"), link("b"), link("c"), joint("j", "a", "c"), joint("k", "b", "c")), "is the child of joint 'k' and 'j'"),
+        ((link("a"), link("b"), link("c"), joint("j", "a", "c"), joint("k", "b", "c")), "child of joint 'k' and 'j'"),
         ((link("a"), link("b"), joint("j", "a", "b", "hinge")), "has the type 'hinge'; known are fixed, revolute"),
         ((link("a"), link("b"), joint("j", "a", "b", inside='<axis xyz="0 0 0"/>')), "the axis is zero"),
         ((link("a"), link("b"), '<joint name="j" type="fixed"><child link="b"/></joint>'), "<joint> lacks a <parent>"),
