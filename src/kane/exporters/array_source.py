@@ -15,8 +15,8 @@ from kane.formulation.equations import Equations
 class NumPySource(Exporter):
     """Exporter of one Python module that needs only NumPy, with a function of arrays for every quantity.
 
-    The functions have the arguments of ``forward(state, rest, parameters)``: state = [t, q, u]; rest = inputs, or udot
-    for "inverse", which may be omitted if the result does not depend on it; parameters default to the model's values.
+    An example is ``forward(state, rest, parameters)`` with state = [t, q, u]. ``rest`` contains the inputs, or udot for
+    "inverse"; it may be omitted if the result does not depend on it. ``parameters`` default to the model's values.
     Leading axes are a batch.
     """
 
