@@ -37,7 +37,7 @@ class LeftOut:
                 raise ModelError(f"essential= has {shown(kind)}, which is no kind of part; {near(kind, list(kinds))}")
 
     def add(self, kind: str, place: str, what: str, *, part: str = "", harmless: bool = False) -> None:
-        """Record that a part is left out.
+        """Record that the model omits a part of the file.
 
         Args:
             kind: kind of part.

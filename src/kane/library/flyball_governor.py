@@ -21,9 +21,9 @@ def flyball_governor() -> Model:
     """Return a shaft along z, two rods with balls that hang from its top, and a sleeve lifted by two rigid couplers.
 
     Coordinates: angle q1 of the shaft, angles q2 and q3 of the rods from straight down [rad], height q4 of the sleeve
-    on the shaft [m]. The massless couplers keep a distance of 0.5 m from the middle of each rod to the
-    sleeve. The loops are closed at q2 = q3 = pi/3 and q4 = 0.5, where the benchmark starts with the shaft at 2 pi
-    rad/s. Parameter: acceleration of free fall g along -z [m/s^2]. Input: torque T on the shaft [N m].
+    on the shaft [m]. The massless couplers keep a distance of 0.5 m from the middle of each rod to the sleeve. The
+    loops are closed at q2 = q3 = pi/3 and q4 = 0.5, where the benchmark starts with the shaft at 2 pi rad/s. Parameter:
+    acceleration of free fall g along -z [m/s^2]. Input: torque T on the shaft [N m].
 
     Source: Gonzalez, Dopico, Lugris & Cuadrado 2006: benchmark A05, with couplers of infinite stiffness.
     """

@@ -39,10 +39,10 @@ def n_four_bar(n: int = 3) -> Model:
     """Return n four-bar windows in a row: n + 1 uniform rods on the ground, with n couplers between their tops.
 
     Angles [rad]: a0, ..., an of the standing rods from the vertical y towards x; b1, ..., bn of the couplers relative
-    to the rods at which they start. All angles are zero when the rods are upright and the loops closed. While
-    the windows are parallelograms, b_i = -a_i. When all rods are along x, the degrees of freedom increase from 1 to
-    n + 1 for an instant. Parameters: length l [m] and mass m [kg] of each rod, acceleration of free fall g along -y
-    [m/s^2]. The benchmark starts upright with tops at 1 m/s along x: a_i' = 1 rad/s, b_i' = -1 rad/s.
+    to the rods at which they start. All angles are zero when the rods are upright and the loops closed. While the
+    windows are parallelograms, b_i = -a_i. When all rods are along x, the degrees of freedom increase from 1 to n + 1
+    for an instant. Parameters: length l [m] and mass m [kg] of each rod, acceleration of free fall g along -y [m/s^2].
+    The benchmark starts upright with tops at 1 m/s along x: a_i' = 1 rad/s, b_i' = -1 rad/s.
 
     Source: Gonzalez, Dopico, Lugris & Cuadrado 2006: benchmark A02.
     """

@@ -12,8 +12,8 @@ def rolling_coin() -> Model:
     """Return a thin uniform disk of mass m [kg] and radius r [m] that rolls without slip on a horizontal plane.
 
     Coordinates: x, y of the point in contact [m], heading yaw, tilt lean about the heading, rotation spin about the
-    axle [rad]. The axes are b1 along the heading, b2 along the axle and b3 up the disk. The speeds are
-    u1, u2, u3 = w . b1, w . b2, w . b3 [rad/s]. They determine the five rates through the rolling constraint.
+    axle [rad]. The axes are b1 along the heading, b2 along the axle and b3 up the disk. The speeds are u1, u2, u3 = w .
+    b1, w . b2, w . b3 [rad/s]. They determine the five rates through the rolling constraint.
 
     Source: Kane & Levinson 1985, Dynamics: Theory and Applications, sec. 3.5 (rolling disk); Neimark & Fufaev 1972.
     """

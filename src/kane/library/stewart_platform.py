@@ -34,10 +34,9 @@ PARAMETERS = {
 def stewart_platform() -> Model:
     """Return a model of a platform on six legs, each with a universal joint on the base and a ball on the platform.
 
-    The joint Free("platform") at the platform's mass centre has the first coordinates. Each leg i has the
-    angles a_i, b_i about x and y [rad], 0 for an upright leg, and the length l_i [m] from universal joint to ball.
-    There are 24 speeds and 18 constraint equations, so 6 degrees of freedom. Inputs: thrusts F1, ..., F6 of the legs
-    [N].
+    The joint Free("platform") at the platform's mass centre has the first coordinates. Each leg i has the angles a_i,
+    b_i about x and y [rad], 0 for an upright leg, and the length l_i [m] from universal joint to ball. There are 24
+    speeds and 18 constraint equations, so 6 degrees of freedom. Inputs: thrusts F1, ..., F6 of the legs [N].
 
     Parameters: radii rb of the base and rp of the platform [m]. Half the angles between neighbouring joints [rad]: eb
     about 0, 120, 240 deg on the base, ep about 60, 180, 300 deg on the platform. Mass M and moments Ix = Iy, Iz of the

@@ -24,7 +24,7 @@ class PartFunction(NamedTuple):
         name: name of the function.
         steps: steps of the first of its parts.
         reads, stores: places of values; see ``Function``.
-        home: column with the index in ``work`` at which its values begin; None if no other part reads its values.
+        home: column with the index in ``work`` at which its values begin; None if its rows have no such column.
         length: number of columns in its rows.
     """
 
@@ -40,7 +40,7 @@ class PartTable:
     """Parts of a program as functions (bodies) and table rows.
 
     Attributes:
-        n_work: number of values that one part computes and another reads.
+        n_work: length of ``work``, in which parts pass values to each other.
         constants: name of the array of constants that differ between equal parts.
         functions: functions of the parts.
     """

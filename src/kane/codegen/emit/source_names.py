@@ -20,9 +20,9 @@ class Named(Protocol):
 
 
 def identifier(text: str) -> str:
-    """Return ``text`` as an identifier: other characters than ASCII letters and digits become underscores.
+    """Return ``text`` as an identifier: characters except ASCII letters and digits become underscores.
 
-    A v is put in front unless the first character is a letter.
+    The identifier begins with an additional v unless its first character is a letter.
     """
     word = re.sub(r"\W", "_", text, flags=re.ASCII)
     return word if re.match(r"[A-Za-z]", word) else f"v{word}"

@@ -304,7 +304,7 @@ def python_call(address: int, n_memory: int, n_out: int, *, first: int = 0, chec
     others have shape (..., length) for one state. They may share memory, and any number of threads may call.
 
     With ``checks``, the function returns None and does nothing if ``out`` or another argument than stage violates them.
-    It returns True if it filled an ``out`` made for the call, whose shape must then be adapted to a batch of one.
+    It returns True if it filled an ``out`` made for the call that has a batch dimension too few or too many.
 
     Args:
         address: address of the code, which must outlive the function.

@@ -59,8 +59,7 @@ class ModifiedDH(DHConvention):
 
 @dataclass(frozen=True)
 class StandardDH(DHConvention):
-    """Denavit's and Paul's convention: T = Rz(theta) Tz(d) Tx(a) Rx(alpha), joint i on Z_{i-1}, frame i at the far end.
-    """
+    """Denavit's and Paul's convention: T = Rz(theta) Tz(d) Tx(a) Rx(alpha), joint i on Z_{i-1}, frame i at its end."""
 
     name: ClassVar[str] = "standard"
 
