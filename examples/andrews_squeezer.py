@@ -1,6 +1,6 @@
 """Andrews' squeezing mechanism: seven bodies in three loops, compared with the published solution at 0.03 s.
 
-Prints the angles beside those of the test set for IVP solvers; writes out/andrews_squeezer.png.
+Prints the angles and the values of the test set for IVP solvers; writes out/andrews_squeezer.png.
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""Angeles, Ma & Rojas 1988, Example 2: a straight line with the orientation held, and the torques it takes.
+"""Angeles, Ma & Rojas 1988, Example 2: a straight line with constant orientation, and its torques.
 
-The arm's wrist is not spherical, so that there is no formula for the joint angles: kane.inverse_kinematics finds them.
+The arm's wrist is not spherical, so the joint angles have no closed form; kane.inverse_kinematics finds them.
 Writes out/angeles_fig6.png (the line's spline), angeles_fig7.png (angles) and angeles_fig8.png (torques).
 """
 
@@ -17,7 +17,7 @@ LENGTH = 0.5  # m, in one second
 
 
 def draw(name: str, title: str, time: np.ndarray, curves: dict[str, np.ndarray]) -> None:
-    """One small plot for each curve."""
+    """Draw a small plot for each curve."""
     columns = min(2, len(curves))
     figure = Figure(figsize=(9, 8 if columns > 1 else 4), layout="constrained")
     axes = figure.subplots(-(-len(curves) // columns), columns, sharex=True)
@@ -26,7 +26,7 @@ def draw(name: str, title: str, time: np.ndarray, curves: dict[str, np.ndarray])
         ax.set_ylabel(label)
         ax.grid(alpha=0.3)
         if np.ptp(values) < 1e-3:
-            ax.set_ylim(-1, 1)  # the hand does not turn, and its mass centre is on the last axis
+            ax.set_ylim(-1, 1)  # the last link does not rotate, and its mass centre is on the last axis
             ax.text(0.5, 0.6, "zero but for rounding", transform=ax.transAxes, ha="center")
     figure.supxlabel("t [s]")
     figure.suptitle(title)
@@ -34,12 +34,12 @@ def draw(name: str, title: str, time: np.ndarray, curves: dict[str, np.ndarray])
 
 
 def main() -> None:
-    """Joint angles along the line, and inverse dynamics along them."""
+    """Compute joint angles along the line, and the torques by inverse dynamics."""
     OUT.mkdir(exist_ok=True)
     dyn = kane.build(kane.formulate(kane.library.six_axis_arm()))
     start = dyn.poses(SIX_AXIS_START)["link6"]
     t = np.linspace(0.0, 1.0, 201)
-    y = LENGTH * t**3 * (10 - 15 * t + 6 * t**2)  # at rest, without acceleration, at both ends
+    y = LENGTH * t**3 * (10 - 15 * t + 6 * t**2)  # zero speed and acceleration at both ends
     line = start.position + np.outer(y, [0.0, 1.0, 0.0])
     q = kane.inverse_kinematics(dyn, "link6", position=line, orientation=start.orientation, q=SIX_AXIS_START)
     motion = kane.follow(dyn, q=q, times=t)

@@ -1,4 +1,4 @@
-"""Angeles, Ma & Rojas 1988, Example 1: joint trajectories of the Stanford Arm (Fig. 4) and their forces (Fig. 5).
+"""Angeles, Ma & Rojas 1988, Example 1: joint trajectories of the Stanford Arm (Fig. 4), torques and force (Fig. 5).
 
 Writes out/angeles_fig4.png and out/angeles_fig5.png.
 """

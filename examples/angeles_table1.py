@@ -1,6 +1,6 @@
 """Angeles, Ma & Rojas 1988, Table 1: operations of inverse dynamics of n-axis arms, with a row for this library.
 
-The library's numbers are counted on arms in general position, the same count for every arm with n revolute joints.
+The library's numbers are counted on arms in general position; all arms with n revolute joints have the same count.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ PRINTED = (
 
 
 def general_arm(n: int, *, coincident: bool) -> dict[str, int]:
-    """Operations of the inverse dynamics of an arm with random parameters; with Z0 = Z1, O0 = O1 where so wanted."""
+    """Return the operations of inverse dynamics of a random arm; with Z0 = Z1 and O0 = O1 if ``coincident``."""
     random = np.random.default_rng(0)
     rows = []
     for i in range(n):
@@ -33,7 +33,7 @@ def general_arm(n: int, *, coincident: bool) -> dict[str, int]:
 
 
 def formula(counts: list[int], first: int) -> str:
-    """c n - d through counts for first, first + 1, ... joints, where they lie on a line."""
+    """Return the formula c n - d of counts for first, first + 1, ... joints; empty if they are not linear in n."""
     slopes = set(np.diff(counts).tolist())
     if len(slopes) > 1:
         return ""

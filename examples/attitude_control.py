@@ -1,4 +1,4 @@
-"""Attitude control from exact linearization: a spacecraft is turned by its wheels, 40 degrees and to rest.
+"""Attitude control from exact linearization: reaction wheels turn a spacecraft by 40 degrees, to rest.
 
 Draws out/attitude_control.png.
 """
@@ -16,7 +16,7 @@ OUT = Path("out")
 
 
 def spacecraft() -> kane.Model:
-    """A hub with three wheels along its axes, driven by motors."""
+    """Return a hub with three wheels along its axes, driven by motors."""
     m = kane.Model("spacecraft")
     hub = m.body("hub", mass=300.0, inertia=(80.0, 60.0, 90.0, 4.0, 0.0, -3.0))
     m.connect(m.ground, hub, kane.Spherical("hub"))
@@ -28,11 +28,11 @@ def spacecraft() -> kane.Model:
 
 
 def main() -> None:
-    """The hub is turned by 40 degrees and back to rest, by the torques of its wheels."""
+    """Turn the hub by 40 degrees to rest, with the torques of its wheels."""
     dyn = kane.build(kane.formulate(spacecraft()))
     whole = kane.linearize(dyn)
     lin = whole.part([name for name in whole.states if name.startswith("hub")])
-    # The torques -K x make the integral of x.Q x + 0.05 T.T least (LQR).
+    # The torques -K x minimize the integral of x.Q x + 0.05 T.T (LQR).
     Q, effort = np.diag([1.0, 1.0, 1.0, 10.0, 10.0, 10.0]), 0.05
     K = lin.B.T @ solve_continuous_are(lin.A, lin.B, Q, effort * np.eye(3)) / effort
 

@@ -1,6 +1,6 @@
-"""Balls dropped into a groove knock, roll and come to rest, with friction everywhere: forces add up to their weight.
+"""Balls dropped into a groove collide, roll and come to rest, with friction at all contacts.
 
-Prints what became of them, and draws out/bag_of_spheres.png.
+At rest the forces of the walls add up to the weight. Prints the final state, and draws out/bag_of_spheres.png.
 """
 
 from math import sqrt
@@ -17,7 +17,7 @@ ASIDE = (0.0, 0.02, -0.03)  # m
 
 
 def bag() -> kane.Model:
-    """Balls in the plane between two walls at right angles."""
+    """Return balls in a plane between two walls at right angles."""
     m = kane.Model("bag", gravity=(0, -G, 0))
     walls = {
         side: kane.Plane(m.ground.point(), m.ground.direction((way / sqrt(2), 1 / sqrt(2), 0)))
@@ -37,13 +37,16 @@ def bag() -> kane.Model:
 
 
 def dropped(until: float = 2.0) -> kane.Trajectory:
-    """One above the other, not quite in line."""
+    """Simulate the balls from rest, one above the other, not quite in line."""
     start = {f"x{k}": ASIDE[k] for k in range(BALLS)} | {f"y{k}": 0.2 + 0.12 * k for k in range(BALLS)}
     return kane.simulate(kane.build(kane.formulate(bag())), until=until, q=start, integrator=kane.RK8(rtol=1e-8))
 
 
 def support(run: kane.Trajectory) -> float:
-    """The force of the walls upwards at the end [N]; normals are (way, 1) / sqrt 2, tangents (-1, way) / sqrt 2."""
+    """Return the upward force of the walls at the end [N].
+
+    The normals are (way, 1) / sqrt 2, the tangents (-1, way) / sqrt 2.
+    """
     total = 0.0
     for k in range(BALLS):
         for side, way in (("left", 1), ("right", -1)):
@@ -53,11 +56,11 @@ def support(run: kane.Trajectory) -> float:
 
 
 def main() -> None:
-    """Drop them."""
+    """Drop the balls."""
     run = dropped()
     over = sum(event.cause == "is stepped over" for event in run.events)
     fastest = np.abs(run.u[-1]).max()
-    print(f"{len(run.events)} events, {over} of them steps of Moreau and Jean; at the end {fastest:.2g} m/s or rad/s")
+    print(f"{len(run.events)} events, {over} of them Moreau-Jean time steps; at the end {fastest:.2g} m/s or rad/s")
     print(f"the walls carry {support(run):.6f} N of {BALLS * MASS * G:.6f} N; {run.modes[-1]}")
     ax = (figure := Figure(figsize=(6, 5), layout="constrained")).subplots()
     for k in range(BALLS):

@@ -1,9 +1,9 @@
-"""A ball in a box that a hand shakes: the hand feels it knock at the walls.
+"""An operator shakes a ball in a box, and feels the ball hit the walls.
 
-Hand and arm are simulated. The box lies on a table without friction, and so does the ball in it. What the hand gives to
-them is the energy that the walls take, where box and ball are at rest in the end: the session's ledger is held to that.
+The operator's arm is simulated. Box and ball move on a table without friction. If both are at rest at the end, the
+energy from the operator equals the energy that the walls dissipate; this tests the energy account of the session.
 
-Prints both, and draws out/ball_in_a_box.png and out/ball_in_a_box.html, which plays.
+Prints both energies, and draws out/ball_in_a_box.png and out/ball_in_a_box.html, an animation.
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ from kane.native.haptics.loop_arrays import AT, OF_FORCE
 
 OUT = Path("out")
 BOX, BALL = 0.15, 0.05  # kg
-ROOM, RADIUS, WALL, RESTITUTION = 0.03, 0.012, 0.004, 0.8  # how far the ball goes, sizes [m]; -
+ROOM, RADIUS, WALL, RESTITUTION = 0.03, 0.012, 0.004, 0.8  # range of the ball, sizes [m]; -
 PATH = [
     *[(0.2, 0, 0, 0), (0.5, 0.06, 0, 0), (0.8, -0.06, 0.03, 0)],
     *[(1.1, 0.06, -0.03, 0), (1.4, 0, 0.06, 0), (1.7, 0, 0, 0)],
@@ -24,7 +24,7 @@ PATH = [
 
 
 def ball_in_a_box() -> kane.Dynamics:
-    """The box moves along x and y, and the ball within it."""
+    """Return compiled equations of a box that moves along x and y, and a ball in it."""
     m = kane.Model("ball_in_a_box", gravity=(0, 0, 0))
     table, box, inside, ball = (m.body(k, mass=x) for k, x in dict(table=0.0, box=BOX, inside=0.0, ball=BALL).items())
     m.connect(m.ground, table, kane.Prismatic("x", axis="x"))
@@ -44,7 +44,7 @@ def ball_in_a_box() -> kane.Dynamics:
 
 
 def main() -> None:
-    """Shaken twice along and twice across."""
+    """Shake the box twice along x and twice along y."""
     dyn = ball_in_a_box()
     box = dyn.equations.model.bodies[2]
     hand = Simulated(rate=4000, quantum=2e-5, arm=Arm(mass=0.5, damping=8.0, stiffness=250.0, path=PATH))

@@ -1,8 +1,7 @@
 """A ball is thrown with backspin onto a rough floor: it bounces, comes back, slips, and rolls.
 
-Prints the events of the run, and how the last speed follows from the first one, whatever happens between: impulses P of
-friction change m v by P and I w by r P, so that v - I w / (m r) stays, and rolling means v = -w r. Draws
-out/bouncing_ball.png.
+Prints the events of the run and compares the final speed with a conservation law. Friction impulses P change m v by P
+and I w by r P, so v - I w / (m r) is constant; rolling means v = -w r. Draws out/bouncing_ball.png.
 """
 
 from pathlib import Path
@@ -18,7 +17,7 @@ HEIGHT, UNTIL = 0.5, 3.0  # m, s
 
 
 def ball(restitution: float | kane.Newton = E, friction: float = MU) -> kane.Model:
-    """A ball in a vertical plane over a floor."""
+    """Return the model of a ball in a vertical plane above a floor."""
     m = kane.Model("ball", gravity=(0, -G, 0))
     body = m.body("ball", mass=1.0, inertia=(0.4 * R * R,) * 3)
     m.connect(m.ground, body, kane.Planar(("x", "y", "spin")))
@@ -30,12 +29,12 @@ def ball(restitution: float | kane.Newton = E, friction: float = MU) -> kane.Mod
 
 
 def main() -> None:
-    """Throw it."""
+    """Throw the ball."""
     dyn = kane.build(kane.formulate(ball()))
     run = kane.simulate(dyn, until=UNTIL, q={"y": R + HEIGHT}, u=THROWN)
     print(run)
     rolling = (5 * THROWN["x_dot"] - 2 * R * THROWN["spin_dot"]) / 7
-    print(f"rolls at {run['x_dot'][-1]:.12f} m/s, by the law that stays {rolling:.12f} m/s")
+    print(f"rolls at {run['x_dot'][-1]:.12f} m/s, by the conservation law {rolling:.12f} m/s")
 
     figure = Figure(figsize=(8, 5), layout="constrained")
     path, speeds = figure.subplots(2, 1)

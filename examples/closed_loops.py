@@ -1,6 +1,7 @@
-"""Closed loops that are hard for solvers: forty windows that lie flat, Bricard's chain, a crank for a thousand turns.
+"""Closed loops that are hard for solvers: forty flat windows, Bricard's chain, a crank for a thousand seconds.
 
-Prints redundant equations, freedoms, drifts and the equations of the four-bar linkage; writes out/closed_loops.png.
+Prints redundant equations, degrees of freedom, drifts and the equations of the four-bar linkage; writes
+out/closed_loops.png.
 """
 
 from pathlib import Path
@@ -14,12 +15,12 @@ from kane import library
 OUT = Path("out")
 WINDOWS = 40
 EXACT = kane.RK5(rtol=1e-10, atol=1e-10)
-# Where many windows lie flat their derivative has 6 to 8 digits left: no more can be asked for.
+# When many windows are flat, their derivative has only 6 to 8 correct digits, which limits the tolerance.
 PASSING = kane.RK5(rtol=1e-8, atol=1e-8)
 
 
 def draw(dyn: kane.Dynamics, run: kane.Trajectory, curves: dict[str, np.ndarray], label: str, axes: np.ndarray) -> None:
-    """Curves; what is lost of the energy, as a share of the largest kinetic energy; and how far the loops gape."""
+    """Draw curves, the energy drift relative to the largest kinetic energy, and the residual of the loops."""
     drift = np.abs(run.energy - run.energy[0]) / np.max(dyn.energy(run.q, run.u).kinetic)
     print(f"  energy drift {drift.max():.1e}, residual {float(run.residuals.configuration_residual.max()):.1e} m")
     above, kept, gap = axes
@@ -38,7 +39,7 @@ def draw(dyn: kane.Dynamics, run: kane.Trajectory, curves: dict[str, np.ndarray]
 
 
 def main() -> None:
-    """Three mechanisms, side by side."""
+    """Draw three mechanisms side by side."""
     OUT.mkdir(exist_ok=True)
     figure = Figure(figsize=(14, 10), layout="constrained")
     left, middle, right = figure.subplots(3, 3).T
@@ -63,10 +64,10 @@ def main() -> None:
 
     dyn = kane.build(kane.formulate(library.four_bar()))
     state = kane.assemble(dyn, q={"q1": 1.0, "q3": 1.5}, u={"u1": 6.4}, fixed=["q1", "u1"])
-    near = kane.formulate(library.four_bar(), near=state)  # on the graph: expressions to read
+    near = kane.formulate(library.four_bar(), near=state)  # symbolic embedding, with readable expressions
     print(f"four-bar: {near.notes_on_embedding}\n{near.listing()}")
     turn = kane.simulate(dyn, until=1.0, q=state.q, u=state.u)
-    fast = kane.compile_modes(dyn, turn.modes)  # each choice of dependent speeds by equations of its own
+    fast = kane.compile_modes(dyn, turn.modes)  # separate equations for each speed selection
     print(f"four-bar: modes of one turn: {turn.modes}")
     run = kane.simulate(fast, until=1000.0, q=state.q, u=state.u, integrator=EXACT)
     turns = (run["q1"] - run["q1"][0]) / (2 * np.pi)

@@ -1,8 +1,8 @@
 """A disk on a rough floor slips and rolls.
 
-Thrown with backspin it comes back rolling; sent off at a lean it rolls until the floor cannot hold it, and slips.
+Thrown with backspin, it returns rolling. Started at a lean, it rolls until friction reaches its limit, then slips.
 
-Prints what happens, and draws out/disk_on_rough_floor.png.
+Prints the events, and draws out/disk_on_rough_floor.png.
 """
 
 from math import cos, sin
@@ -22,7 +22,7 @@ UNTIL = 1.5  # s
 
 
 def disk(static: float = STATIC) -> kane.Model:
-    """x, y, z of its centre, heading and lean of its plane, spin about its axle."""
+    """Return a disk with coordinates x, y, z of its centre, heading and lean of its plane, spin about its axle."""
     m = kane.Model("disk on a rough floor", gravity=(0, 0, -G))
     heading, riser, plate = (m.body(name, mass=0.0) for name in ("heading", "riser", "plate"))
     body = m.body("disk", mass=M, inertia=(M * R * R / 4, M * R * R / 2, M * R * R / 4))
@@ -36,23 +36,23 @@ def disk(static: float = STATIC) -> kane.Model:
 
 
 def thrown(until: float = UNTIL) -> kane.Trajectory:
-    """Upright, forwards with backspin."""
+    """Simulate an upright disk, thrown forwards with backspin."""
     start = {"x_dot": SPEED, "spin_dot": BACKSPIN}
     return kane.simulate(kane.build(kane.formulate(disk())), until=until, q={"z": R}, u=start)
 
 
 def leaning(until: float = UNTIL, static: float = STATIC) -> kane.Trajectory:
-    """At a lean, so that it rolls."""
+    """Simulate a leaning disk that starts rolling."""
     u = {"spin_dot": SPIN, "heading_dot": TURN, "x_dot": R * (SPIN + TURN * sin(LEAN))}
     dyn = kane.build(kane.formulate(disk(static)))
     return kane.simulate(dyn, until=until, q={"z": R * cos(LEAN), "lean": LEAN}, u=u)
 
 
 def main() -> None:
-    """Both."""
+    """Simulate both motions."""
     upright, lean = thrown(), leaning()
     print(upright)
-    rolls = (2 * SPEED + R * BACKSPIN) / 3  # the spin about the point in contact is kept: m v r + I w
+    rolls = (2 * SPEED + R * BACKSPIN) / 3  # angular momentum about the contact point is constant: m v r + I w
     print(f"rolls at {upright['x_dot'][-1]:.9f} m/s, closed form {rolls:.9f} m/s\n{lean}")
 
     figure = Figure(figsize=(8, 4), layout="constrained")

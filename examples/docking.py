@@ -1,4 +1,4 @@
-"""Two spacecraft dock: one drifts into the other, a latch holds them, they turn as one, and part again.
+"""Two spacecraft dock: one drifts into the other, a latch joins them, they turn together, and separate again.
 
 Prints the events, and linear and angular momentum before and after, and draws out/docking.png.
 """
@@ -18,7 +18,7 @@ DRIFT = {"x1_dot": 0.4, "y2_dot": 0.02, "a1_dot": 0.01}  # m/s, rad/s
 
 
 def spacecraft() -> kane.Model:
-    """Two bodies in a plane without gravity, with ports 1 m before their mass centres."""
+    """Return two bodies in a plane without gravity, each with a port 1 m from its mass centre."""
     m = kane.Model("docking", gravity=(0, 0, 0))
     for k in (1, 2):
         body = m.body(f"craft {k}", mass=MASS[k], inertia=(INERTIA[k],) * 3)
@@ -26,7 +26,7 @@ def spacecraft() -> kane.Model:
     one, two = m.bodies[1:]
     P, Q, z = one.point((1, 0, 0)), two.point((-1, 0, 0)), m.ground.z
     gap = Q.position.dot(two.x) - P.position.dot(two.x)  # along the axis of the port
-    # The velocity of the port P as seen in the other craft, and the difference of the turning rates.
+    # The transverse velocity of port P relative to the other craft, and the difference of the angular rates.
     across = P.velocity.dot(two.y) - Q.velocity.dot(two.y) + two.angular_velocity.dot(z) * gap
     turning = one.angular_velocity.dot(z) - two.angular_velocity.dot(z)
     m.latch(gap, holds=[across, turning], off=m.time - RELEASE, name="latch")
@@ -34,7 +34,7 @@ def spacecraft() -> kane.Model:
 
 
 def momentum(run: kane.Trajectory) -> np.ndarray:
-    """Linear momentum along x and y, and angular momentum about the origin, (3, times)."""
+    """Return linear momentum along x and y, and angular momentum about the origin, (3, times)."""
     total = np.zeros((3, len(run.time)))
     for k in (1, 2):
         x, y, vx, vy = (run[f"{name}{k}{end}"] for end in ("", "_dot") for name in "xy")
@@ -44,7 +44,7 @@ def momentum(run: kane.Trajectory) -> np.ndarray:
 
 
 def main() -> None:
-    """Dock and part."""
+    """Dock and separate."""
     run = kane.simulate(kane.build(kane.formulate(spacecraft())), until=UNTIL, q=START, u=DRIFT)
     print(run)
     before, after = momentum(run)[:, 0], momentum(run)[:, -1]

@@ -1,7 +1,8 @@
-"""Dominoes topple in a row: the pulse runs faster and faster, up to a speed that it keeps.
+"""Dominoes topple in a row: the pulse accelerates up to a constant speed.
 
-Each turns about the edge that it falls over, does not bounce, and slides along the next one, which it pushes: van
-Leeuwen, The domino effect, Am. J. Phys. 78 (2010) 721. Prints the speed from domino to domino; draws out/dominoes.png.
+Each domino turns about its lower front edge, does not bounce, and slides along the next one, which it pushes. Source:
+van Leeuwen, The domino effect, Am. J. Phys. 78 (2010) 721. Prints the speed from domino to domino; draws
+out/dominoes.png.
 """
 
 from pathlib import Path
@@ -13,12 +14,12 @@ import kane
 
 OUT = Path("out")
 COUNT, HEIGHT, THICKNESS, PITCH, MASS, G = 20, 0.048, 0.0075, 0.02, 0.01, 9.81  # m, kg, m/s^2
-TILT, RATE = 0.2, 1.0  # rad, rad/s: of the first
+TILT, RATE = 0.2, 1.0  # initial tilt and rate of the first domino [rad, rad/s]
 UNTIL = 0.7  # s
 
 
 def row(count: int = COUNT, friction: float = 0.0) -> kane.Dynamics:
-    """Dominoes on their feet; the upper edge of each touches the face of the next."""
+    """Return compiled equations of a row of dominoes; the upper edge of each can touch the face of the next."""
     m = kane.Model("dominoes", gravity=(0, -G, 0))
     square = MASS / 12 * (HEIGHT**2 + THICKNESS**2)
     before = None
@@ -36,12 +37,12 @@ def row(count: int = COUNT, friction: float = 0.0) -> kane.Dynamics:
 
 
 def topple(dyn: kane.Dynamics, until: float = UNTIL) -> kane.Trajectory:
-    """The first is pushed."""
+    """Simulate the row after a push of the first domino."""
     return kane.simulate(dyn, until=until, q={"a0": TILT}, u={"a0_dot": RATE})
 
 
 def strikes(run: kane.Trajectory) -> np.ndarray:
-    """When each domino is struck for the first time [s]."""
+    """Return the time at which each domino is first struck [s]."""
     first: dict[str, float] = {}
     for event in run.events:
         if event.name.startswith("strikes"):
@@ -50,7 +51,7 @@ def strikes(run: kane.Trajectory) -> np.ndarray:
 
 
 def main() -> None:
-    """Push the first."""
+    """Push the first domino."""
     run = topple(row())
     times = strikes(run)
     speeds = PITCH / np.diff(times)

@@ -1,6 +1,6 @@
-"""Dry friction that sticks exactly: a crate on a slope, a mass on a belt, a pendulum in its bearing.
+"""Dry friction with exact sticking: a crate on a slope, a mass on a belt, a pendulum in its bearing.
 
-Prints what happens and what closed forms say, and draws out/dry_friction.png.
+Prints results and closed forms, and draws out/dry_friction.png.
 """
 
 from math import cos, sin, tan
@@ -13,12 +13,12 @@ import kane
 
 OUT = Path("out")
 G = 9.81  # m/s^2
-STIFFNESS, STATIC, KINETIC, BELT = 50.0, 0.5, 0.3, 0.2  # N/m, of 1 kg on a belt, m/s
-BEARING = (1.5, 1.2)  # N m, static and kinetic, of a pendulum of 1 kg m
+STIFFNESS, STATIC, KINETIC, BELT = 50.0, 0.5, 0.3, 0.2  # spring of 1 kg on a belt [N/m], friction, belt speed [m/s]
+BEARING = (1.5, 1.2)  # static and kinetic friction torque of a pendulum of 1 kg and 1 m [N m]
 
 
 def crate(slope: float, friction: kane.Coulomb) -> kane.Model:
-    """A crate of 2 kg whose two lower corners touch a slope [rad]; it slides along x, downhill."""
+    """Return a crate of 2 kg whose two lower corners touch a slope [rad]; it slides along x, downhill."""
     m = kane.Model("crate on a slope", gravity=(G * sin(slope), -G * cos(slope), 0))
     body = m.body("crate", mass=2.0, inertia=(0.02,) * 3)
     m.connect(m.ground, body, kane.Planar(("x", "y", "th")))
@@ -31,7 +31,7 @@ def crate(slope: float, friction: kane.Coulomb) -> kane.Model:
 
 
 def mass_on_belt() -> kane.Model:
-    """A mass of 1 kg on a belt, held by a spring."""
+    """Return a mass of 1 kg on a belt, attached to a spring."""
     m = kane.Model("mass on a belt", gravity=(0, -G, 0))
     belt, rider, body = m.body("belt", mass=0.0), m.body("rider", mass=0.0), m.body("mass", mass=1.0)
     m.connect(m.ground, belt, kane.Prismatic(BELT * m.time, axis="x"), name="drive")
@@ -43,7 +43,7 @@ def mass_on_belt() -> kane.Model:
 
 
 def pendulum() -> kane.Model:
-    """A pendulum with m g l = 9.81 N m in a bearing that sticks."""
+    """Return a pendulum with m g l = 9.81 N m in a bearing with dry friction."""
     m = kane.Model("pendulum", gravity=(0, -G, 0))
     bob = m.body("bob", mass=1.0, com=(0, -1, 0))
     hinge = m.connect(m.ground, bob, kane.Revolute("angle", axis="z"))
@@ -52,7 +52,7 @@ def pendulum() -> kane.Model:
 
 
 def main() -> None:
-    """Three motions."""
+    """Simulate the three motions."""
     for slope in (0.4, 0.5):
         run = kane.simulate(kane.build(kane.formulate(crate(slope, kane.Coulomb(0.5, 0.4)))), until=4.0, q={"y": 0.1})
         a = 0.0 if tan(slope) < 0.5 else G * (sin(slope) - 0.4 * cos(slope))

@@ -1,7 +1,7 @@
 """Gillespie 2003, Example 3: a shopping cart whose caster turns freely, and sticks.
 
-Prints the operations of the two sets of equations and draws out/gillespie_cart.png: the cart is pulled backwards, its
-caster swings round; where it sticks on the way, the cart goes in a circle.
+Prints the operations of the two sets of equations and draws out/gillespie_cart.png. The cart is pulled backwards, and
+its caster swings around. If the caster sticks before that, the cart moves on a circle.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ BASKET = np.array([[-0.05, -0.25], [0.75, -0.2], [0.75, 0.2], [-0.05, 0.25], [-0
 
 
 def shape(q: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Outline of the basket, and the caster from its axis P2 to its wheel P3, in the plane."""
+    """Return the outline of the basket, and the line of the caster from its axis P2 to its wheel P3, in the plane."""
     c, s = np.cos(q[2]), np.sin(q[2])
     R, place = np.array([[c, -s], [s, c]]), q[:2]
     arm = np.array([[L2, 0.0], [L2 - L3 * np.cos(q[3]), -L3 * np.sin(q[3])]])
@@ -28,7 +28,7 @@ def shape(q: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def draw(ax: Any, run: kane.Trajectory, color: str, label: str) -> None:
-    """The path of P1 and the cart three times on the way."""
+    """Draw the path of P1, and the cart at three times."""
     ax.plot(run["q1"], run["q2"], color=color, label=label)
     for k in np.linspace(0, len(run) - 1, 3).astype(int):
         basket, caster = shape(run.q[k])
@@ -37,7 +37,7 @@ def draw(ax: Any, run: kane.Trajectory, color: str, label: str) -> None:
 
 
 def main() -> None:
-    """Pull the cart; let the caster stick at 1 s, or not."""
+    """Pull the cart, with a caster that sticks at 1 s and with a free caster."""
     model = kane.library.shopping_cart()
     turning = kane.formulate(model)
     sticking = kane.constrain(turning, model.rate("q4"), dependent=["u2", "u3"])  # Eq. 64
@@ -49,7 +49,7 @@ def main() -> None:
     before = kane.simulate(free, until=STICKS, q=start.q, u=start.u, inputs=PULL)
     after = kane.simulate(free, start=STICKS, until=UNTIL, q=before.final.q, u=before.final.u, inputs=PULL)
     q, u = before.final.q, before.final.u
-    # It sticks with a jolt, which leaves the momentum along the motion C u1 that is left: u1 = C.M u / C.M C.
+    # The impact of sticking conserves the momentum along the remaining motion C u1: u1 = C.M u / C.M C.
     C = kane.assemble(stuck, q=q, u={"u1": 1.0}, fixed=[*(x.name for x in stuck.equations.q), "u1"]).u
     M = free.mass_matrix(q)
     jolted = C * (C @ M @ u) / (C @ M @ C)

@@ -1,4 +1,4 @@
-"""Gillespie 2003, Example 1: a disk thrown up a ramp slips until its lowest point is at rest, and rolls from then on.
+"""Gillespie 2003, Example 1: a disk thrown up a ramp slips until its lowest point is at rest, then rolls.
 
 Prints the equations of both and draws out/gillespie_disk.png.
 """
@@ -11,17 +11,17 @@ from matplotlib.figure import Figure
 import kane
 
 OUT = Path("out")
-FRICTION = 0.35  # coefficient of sliding; the paper leaves the law of friction open
+FRICTION = 0.35  # coefficient of sliding friction; the paper does not specify a friction law
 THROW, UNTIL = 2.5, 1.5  # m/s up the ramp without spin; s
 
 
 def forces(dyn: kane.Dynamics, *places: str) -> kane.RevealedReactions:
-    """Forces that Kane's equations leave out, brought into evidence by auxiliary generalized speeds."""
+    """Return the forces that Kane's equations eliminate, from auxiliary generalized speeds."""
     return kane.RevealedReactions(dyn, kane.reveal_reactions(dyn.equations, *places))
 
 
 def picture(slips: kane.Trajectory, rolls: kane.Trajectory, friction: list[np.ndarray]) -> None:
-    """Speeds and friction force over time."""
+    """Draw speeds and friction force over time."""
     figure = Figure(figsize=(8, 6), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)
     for run, force in zip((slips, rolls), friction, strict=True):
@@ -42,11 +42,11 @@ def picture(slips: kane.Trajectory, rolls: kane.Trajectory, friction: list[np.nd
 
 
 def main() -> None:
-    """Slip, find the end of slipping, roll."""
+    """Simulate slipping, locate its end, and simulate rolling."""
     model = kane.library.sliding_disk()
     equations = kane.formulate(model)
     slide = model.connections[0]
-    friction = FRICTION * slide.reaction_force.dot(slide.child.y)  # solved for beside the accelerations
+    friction = FRICTION * slide.reaction_force.dot(slide.child.y)  # solved together with the accelerations
     sliding = kane.build(kane.substitute(equations, Ff=friction))
     rolling = kane.build(kane.formulate(kane.library.rolling_disk()))
     print("Sliding, Eqs. (38)-(40):\n" + equations.listing())

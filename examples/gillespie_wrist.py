@@ -1,4 +1,4 @@
-"""Gillespie 2003, Example 2: what well-chosen generalized speeds do for the equations of a spherical wrist.
+"""Gillespie 2003, Example 2: well-chosen generalized speeds shorten the equations of a spherical wrist.
 
 Prints Table 3 with this library's counts, and the equations with u_i = w_NC . c_i, the paper's Eqs. (49) and (50).
 """
@@ -14,7 +14,7 @@ PRINTED = {
 
 
 def counts(eqs: kane.Equations) -> list[tuple[int, int, int]]:
-    """(mul and div, add, sin and cos) of the kinematical and of the dynamical equations."""
+    """Return (mul and div, add, sin and cos) of the kinematical and of the dynamical equations."""
     table = eqs.count()
     return [(row["mul"] + row["div"], row["add"], row["trig"]) for row in (table["kinematics"], table["forward"])]
 

@@ -1,7 +1,7 @@
-"""A gripper lifts a box, which nothing but friction holds between its two pads.
+"""A gripper lifts a box that only friction holds between its two pads.
 
-A table and two pads, on which each corner of the box may lie. Prints how much of the friction that there could be lifts
-the box; draws out/gripper.png.
+Each corner of the box can touch the table and the two pads. Prints the friction of a pad and its theoretical value;
+draws out/gripper.png.
 """
 
 from pathlib import Path
@@ -18,13 +18,13 @@ HEIGHT, BEGINS, TAKES, UNTIL = 0.3, 0.2, 0.8, 1.5  # m, s
 
 
 def gripper(squeeze: float = SQUEEZE) -> kane.Dynamics:
-    """An arm that rises as time has it, and two fingers that motors press together."""
+    """Return compiled equations of an arm that rises by a law of time, and two fingers that motors press together."""
     m = kane.Model("gripper", gravity=(0, 0, -G))
     moments = tuple(MASS / 12 * (sum(x * x for x in SIZES) - x * x) for x in SIZES)
     box, arm = m.body("box", mass=MASS, inertia=moments), m.body("arm", mass=0.0)
     m.connect(m.ground, box, kane.Free("box"))
     share = kane.minimum(kane.maximum((m.time - BEGINS) / TAKES, 0), 1)
-    rise = HEIGHT * (share - kane.sin(2 * np.pi * share) / (2 * np.pi))  # at rest at both ends, without a jerk
+    rise = HEIGHT * (share - kane.sin(2 * np.pi * share) / (2 * np.pi))  # zero speed and acceleration at both ends
     m.connect(m.ground, arm, kane.Prismatic(rise, axis="z"), name="lift")
     block = box.shape(kane.Box(*SIZES))
     rough = kane.Coulomb(FRICTION)
@@ -34,24 +34,24 @@ def gripper(squeeze: float = SQUEEZE) -> kane.Dynamics:
         at = (-sign * SIZES[0] / 2, 0, SIZES[2] / 2)
         slide = m.connect(arm, finger, kane.Prismatic(side, axis=(sign, 0, 0)), at=at)
         m.load(kane.Motor(slide, squeeze))
-        finger.shape(kane.Box(0.01, 0.06, 0.04), at=(-0.005 * sign, 0, 0))  # what it looks like
+        finger.shape(kane.Box(0.01, 0.06, 0.04), at=(-0.005 * sign, 0, 0))  # for pictures
         m.contact(block, kane.Plane(finger.point(), finger.direction((sign, 0, 0))), friction=rough, name=side)
     return kane.build(kane.formulate(m))
 
 
 def lift(dyn: kane.Dynamics) -> kane.Trajectory:
-    """The box lies on the table, between the fingers."""
+    """Simulate from the box on the table, between the fingers."""
     return kane.simulate(dyn, until=UNTIL, q={"box_z": SIZES[2] / 2})
 
 
 def friction(run: kane.Trajectory, side: str) -> np.ndarray:
-    """Of a pad on the box, summed over the corners, at each record [N]."""
+    """Return the friction force of a pad on the box, summed over the corners, at each record [N]."""
     force = np.sum([run.reactions[name] for name in run.reactions if name.startswith(side)], axis=0)
     return np.asarray(np.hypot(force[:, 1], force[:, 2]))
 
 
 def main() -> None:
-    """Lift it."""
+    """Lift the box."""
     run = lift(gripper())
     print(run)
     needed = MASS * (G + 2 * np.pi * HEIGHT / TAKES**2) / 2

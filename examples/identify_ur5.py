@@ -1,4 +1,4 @@
-"""What torques say of the masses of a UR5: a designed motion, 36 numbers out of 60, and no claim of the rest.
+"""Identify the inertial parameters of a UR5 from torques: a designed motion determines 36 base parameters out of 60.
 
 Draws out/identify_ur5.png.
 """
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 import kane
 
 OUT = Path("out")
-NOISE = np.array([2.0, 2.0, 1.0, 0.2, 0.2, 0.1])  # of measured torques [N m]
+NOISE = np.array([2.0, 2.0, 1.0, 0.2, 0.2, 0.1])  # standard deviation of measured torques [N m]
 
 
 def main() -> None:
@@ -24,17 +24,17 @@ def main() -> None:
 
     time, random = np.arange(0.0, 10.0, 0.01), np.random.default_rng(0)
     q, u, udot = motion.at(time)
-    tau = dyn.inverse(q, u, udot) + NOISE * random.normal(size=q.shape)  # here stands what the robot measured
+    tau = dyn.inverse(q, u, udot) + NOISE * random.normal(size=q.shape)  # replace by measured torques
     guess = {name: 1.2 * value for name, value in zip(names, dyn.parameters, strict=True)}
     fit = kane.identify(dyn, kane.Measurements(time, q, u, udot, forces=tau), names, start=guess)
     print(fit)
     print(fit.unidentifiable)
 
     bodies = fit.consistent()
-    print(f"bodies that can be, nearest to the guess: misfit {bodies.misfit:.3g} of {len(fit.combinations)}")
+    print(f"physically consistent, nearest to the guess: misfit {bodies.misfit:.3g} of {len(fit.combinations)}")
     errors = np.array([c.standard_error for c in fit.combinations])
     missed = (np.array([c.value for c in fit.combinations]) - fit.B @ dyn.parameters) / errors
-    print(f"missed by {np.sqrt(np.mean(missed**2)):.2f} standard errors in the mean, {np.abs(missed).max():.2f} most")
+    print(f"errors in standard errors: RMS {np.sqrt(np.mean(missed**2)):.2f}, largest {np.abs(missed).max():.2f}")
 
     figure = Figure(figsize=(13, 4), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
@@ -43,9 +43,9 @@ def main() -> None:
     left.legend(frameon=False, ncols=2, loc="upper center", fontsize="small")
     middle.bar(range(1, len(missed) + 1), missed, color="0.4")
     middle.set(
-        title="error of each combination",
-        xlabel="combination [number]",
-        ylabel="missed by [standard errors]",
+        title="error of each base parameter",
+        xlabel="base parameter [number]",
+        ylabel="error [standard errors]",
         ylim=(-4, 4),
     )
 

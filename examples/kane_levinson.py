@@ -20,13 +20,13 @@ PAPER_SIGN = {"tau1": 1, "tau2": -1, "tau3": -1, "tau4": -1, "tau5": -1, "sigma"
 
 
 def maneuver(name: str, t: Any) -> Any:
-    """Eq. 127, a coordinate as an expression of time."""
+    """Return a coordinate as an expression of time, Eq. 127."""
     start, end = START[name], END[name]
     return start + (end - start) / T * (t - T / (2 * np.pi) * kane.sin(2 * np.pi * t / T))
 
 
 def figure_1(model: kane.Model, dyn: kane.Dynamics) -> None:
-    """Torques and force for the maneuver of Eq. 127, in the paper's signs."""
+    """Draw torques and force for the maneuver of Eq. 127, in the paper's signs."""
     q = {name: maneuver(name, model.time) for name in START}
     motion = kane.follow(dyn, q=q, times=np.linspace(0.0, T, 501))
     figure = Figure(figsize=(9, 8), layout="constrained")
@@ -35,7 +35,7 @@ def figure_1(model: kane.Model, dyn: kane.Dynamics) -> None:
         ax.plot(motion.time, sign * motion[name], color="black")
         ax.set_ylabel(f"{name} [{'N' if name == 'sigma' else 'N m'}]")
         ax.grid(alpha=0.3)
-        start, end = (sign * motion[name][[0, -1]]).round(4) + 0.0  # + 0.0: no minus before a zero
+        start, end = (sign * motion[name][[0, -1]]).round(4) + 0.0  # + 0.0 turns -0.0 into 0.0
         print(f"{name}: {start:9.4f} at the start, {end:9.4f} at the end")
     for ax in axes[-1]:
         ax.set_xlabel("t [s]")
@@ -44,7 +44,7 @@ def figure_1(model: kane.Model, dyn: kane.Dynamics) -> None:
 
 
 def figure_3(model: kane.Model, dyn: kane.Dynamics) -> None:
-    """Coordinates under the feedback laws of Eqs. 128-133."""
+    """Draw the coordinates under the feedback laws of Eqs. 128-133."""
     run = kane.simulate(dyn, until=T, q={"q2": np.pi / 2}, inputs=kane.library.stanford_arm_feedback(model))
     figure = Figure(figsize=(9, 8), layout="constrained")
     axes = figure.subplots(3, 2, sharex=True)
@@ -61,7 +61,7 @@ def figure_3(model: kane.Model, dyn: kane.Dynamics) -> None:
 
 
 def comparison(eqs: kane.Equations) -> None:
-    """The paper's comparison of operations for torques and force, with this library's count."""
+    """Print the paper's comparison of operations for torques and force, with this library's count."""
     here = eqs.count()["inverse"]
     rows = {"Lagrange": (2195, 1719), "Newton-Euler, Walker and Orin": (1541, 1196), "Newton-Euler": (852, 738)}
     rows |= {"Kane and Levinson": (646, 394), "kane, the same arm": (here["mul"], here["add"])}

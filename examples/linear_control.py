@@ -1,6 +1,6 @@
 """Exact linearization: a bicycle's eigenvalues over its speed, and a double pendulum balanced on a cart.
 
-Draws out/linear_control.png, and pages that move: out/weave.html, out/double_pendulum.html.
+Draws out/linear_control.png, and animated pages: out/weave.html, out/double_pendulum.html.
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ SWINGING = ["roll", "steer", "roll_dot", "steer_dot"]
 
 
 def bicycle(ax: Axes) -> None:
-    """Eigenvalues of the upright ride over the speed: weave is stable from 4.29 m/s, capsize up to 6.02 m/s."""
+    """Draw the eigenvalues of upright riding over the speed: weave is stable above 4.29 m/s, capsize below 6.02 m/s."""
     dyn = kane.build(kane.formulate(kane.library.whipple_bicycle()))
 
     def ride(v: float) -> kane.Linearization:
@@ -36,13 +36,13 @@ def bicycle(ax: Axes) -> None:
 
 
 def regulator(lin: kane.Linearization, weights: list[float], effort: float) -> Any:
-    """K of the input -K x that makes the integral of x.Q x + effort v.v least (LQR)."""
+    """Return K of the input v = -K x that minimizes the integral of x.Q x + effort v.v (LQR)."""
     P = solve_continuous_are(lin.A, lin.B, np.diag(weights), effort * np.eye(lin.B.shape[1]))
     return lin.B.T @ P / effort
 
 
 def pendulum(ax: Axes) -> None:
-    """Two links on a cart stand on end, from 8 degrees off."""
+    """Balance two links on a cart, from an error of 8 degrees."""
     model = kane.library.n_link_pendulum(2)
     eqs = kane.formulate(model)
     dyn = kane.build(eqs)
@@ -61,7 +61,7 @@ def pendulum(ax: Axes) -> None:
 
 
 def main() -> None:
-    """Both, side by side."""
+    """Draw both examples side by side."""
     figure = Figure(figsize=(10, 4), layout="constrained")
     for draw, ax in zip((bicycle, pendulum), figure.subplots(1, 2), strict=True):
         draw(ax)

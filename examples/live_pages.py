@@ -1,4 +1,4 @@
-"""A page for each model of the library that simulates its equations in the browser, and an index: out/pages."""
+"""Write a page for each model of the library that simulates its equations in the browser, and an index: out/pages."""
 
 import inspect
 import sys
@@ -15,7 +15,7 @@ MODELS = (
     "shopping_cart", "six_axis_arm", "slider_crank", "sliding_disk", "spacecraft_tree", "stanford_arm",
     "stewart_platform", "whipple_bicycle", "wrist",
 )  # fmt: skip
-# Where rest in the neutral position shows nothing: coordinates and speeds to begin with.
+# Initial coordinates and speeds of models for which rest in the neutral position shows no motion.
 STARTS: dict[str, tuple[dict[str, float], dict[str, float]]] = {
     "four_bar": ({"q1": 0.5}, {"u1": 7.0}),
     "n_link_pendulum": ({"q2": 1.0, "q3": 1.5, "q4": 2.0}, {}),
@@ -29,12 +29,12 @@ STARTS: dict[str, tuple[dict[str, float], dict[str, float]]] = {
     "shopping_cart": ({"q4": 0.6}, {"u1": 0.6}),
     "mobile_manipulator": ({}, {"u1": 0.5, "u5": 1.0}),
 }
-# Those held when the others are found, where that is not all of them.
+# Models whose initial values are only guesses for the assembly; for the others they are fixed.
 FREE = ("flyball_governor",)
 
 
 def start_of(dyn: kane.Dynamics, name: str) -> dict[str, Any]:
-    """Where a page begins, on the constraints."""
+    """Return the initial state of a page, which satisfies the constraints."""
     if name not in STARTS:
         return initial_state(dyn)
     q, u = STARTS[name]

@@ -1,9 +1,10 @@
-"""Newton's cradle of five balls, with impacts that meet taken in turn and together.
+"""Newton's cradle of five balls, with simultaneous impacts resolved in turn and together.
 
-The balls touch; the first is let go. In turn, as waves run through bodies that hardly touch, the last ball leaves with
-all of the speed v. Together, as bodies pressed into each other, the compression leaves all with v / 5, the expansion
-gives back e of its impulses: the first goes on with (1 - 4 e) / 5 v, the others leave with (1 + e) / 5 v. Prints the
-speeds behind the first impact over v, and draws out/newtons_cradle.png.
+The balls touch; the first is raised and released. If impacts are resolved in turn, as waves through bodies that barely
+touch, the last ball leaves with the whole speed v. If they are resolved together, as for bodies pressed against each
+other, compression gives all balls v / 5, and expansion returns e times its impulses. Then the first ball continues with
+(1 - 4 e) / 5 v, and the others leave with (1 + e) / 5 v. Prints the speeds after the first impact divided by v, and
+draws out/newtons_cradle.png.
 """
 
 from math import cos, sqrt
@@ -19,7 +20,7 @@ BALLS, RADIUS, LENGTH, RAISED = 5, 0.02, 0.3, 0.3  # -, m, m, rad
 
 
 def cradle(impacts: str, restitution: float) -> kane.Model:
-    """Balls of 0.1 kg on threads, each touching the next."""
+    """Return balls of 0.1 kg on threads, each touching the next."""
     m = kane.Model("cradle", gravity=(0, -9.81, 0))
     m.impacts = impacts
     balls = []
@@ -33,18 +34,18 @@ def cradle(impacts: str, restitution: float) -> kane.Model:
 
 
 def run(impacts: str, restitution: float = 1.0, until: float = 1.2) -> kane.Trajectory:
-    """The first ball let go from an angle."""
+    """Simulate the release of the first ball from an angle."""
     return kane.simulate(kane.build(kane.formulate(cradle(impacts, restitution))), until=until, q={"q1": -RAISED})
 
 
 def first_impact(swung: kane.Trajectory) -> np.ndarray:
-    """The rates behind the first impact, over that of the ball that came: the energy of a pendulum says that one."""
+    """Return the rates after the first impact divided by the impact rate, which follows from the pendulum's energy."""
     came = sqrt(2 * 9.81 / LENGTH * (1 - cos(RAISED)))
     return next(event.u for event in swung.events if event.time > 0.1) / came
 
 
 def main() -> None:
-    """Both ways, elastic."""
+    """Simulate elastic impacts with both methods."""
     axes = (figure := Figure(figsize=(8, 4), layout="constrained")).subplots(1, 2, sharey=True)
     for ax, impacts in zip(axes, ("in turn", "together"), strict=True):
         swung = run(impacts)

@@ -1,8 +1,8 @@
-"""Painleve's rod slides on a rough table where no force of contact is possible: it stops at once, without a collision.
+"""Painleve's rod slides on a rough table in a state without admissible contact force: an impact without collision.
 
-With friction above 4/3 a rod of length 2 l that leans forward pushes itself into the table by its own friction. A
-normal force N accelerates its tip by p N / m, p = 1 + 3 cos a (cos a - mu sin a), which is negative there. Prints p for
-two directions of sliding, and draws out/painleve_rod.png.
+If the friction coefficient exceeds 4/3, the friction of a rod of length 2 l that leans forward can push its tip into
+the table. A normal force N accelerates the tip by p N / m, p = 1 + 3 cos a (cos a - mu sin a). If p is negative, the
+tip stops at once. Prints p for both directions of sliding, and draws out/painleve_rod.png.
 """
 
 from math import cos, radians, sin
@@ -18,7 +18,7 @@ HALF, FRICTION, ANGLE, SPEED = 0.5, 1.6, radians(60.0), 2.0  # m, -, rad, m/s
 
 
 def rod() -> kane.Model:
-    """A thin rod of 1 kg whose lower end touches a table."""
+    """Return a thin rod of 1 kg whose lower end touches a table."""
     m = kane.Model("rod", gravity=(0, -9.81, 0))
     body = m.body("rod", mass=1.0, inertia=(0.0, HALF**2 / 3, HALF**2 / 3))
     m.connect(m.ground, body, kane.Planar(("x", "y", "a")))
@@ -28,14 +28,14 @@ def rod() -> kane.Model:
 
 
 def sliding(speed: float, until: float = 0.2) -> kane.Trajectory:
-    """The rod with its tip at the origin, sliding along x without turning."""
+    """Simulate the rod from its tip at the origin, sliding along x without rotation."""
     place = {"x": HALF * cos(ANGLE), "y": HALF * sin(ANGLE), "a": ANGLE}
     times = np.linspace(0.0, until, 201)
     return kane.simulate(kane.build(kane.formulate(rod())), until=until, q=place, u={"x_dot": speed}, times=times)
 
 
 def main() -> None:
-    """Slide it both ways."""
+    """Slide the rod in both directions."""
     ax = (figure := Figure(figsize=(7, 4), layout="constrained")).subplots()
     for speed, style, words in ((SPEED, "-", "trails"), (-SPEED, "--", "leads")):
         mu = FRICTION if speed < 0 else -FRICTION

@@ -1,9 +1,9 @@
-"""A part of an STL file slides down a chute, over its end and onto a table.
+"""A part from an STL file slides down a chute, over its end and onto a table.
 
-The part is convex, a block with a ridge of ten corners, written here as a drawing program would write it, in
-millimetres. It touches as the polyhedron that it is: the bottom of the chute by a face, then, as it tips over the end,
-by edges across that, and the table by corners. Prints its acceleration down the chute beside g (sin a - mu cos a), and
-where it comes to rest; draws out/part_on_chute.png.
+The part is a convex block with a ridge and ten corners; this example writes its STL file in millimetres. Contacts use
+the exact polyhedron: a face on the bottom of the chute, edges at the end of the chute, and corners on the table. Prints
+the acceleration down the chute, g (sin a - mu cos a) for comparison, and the position at rest; draws
+out/part_on_chute.png.
 """
 
 from itertools import product
@@ -23,18 +23,18 @@ DOWN = kane.Rotation.rpy(0.0, SLOPE, 0.0)
 
 
 def write_stl(path: Path) -> Path:
-    """The hull of the corners as an STL file."""
+    """Write the hull of the corners to an STL file and return its path."""
     trimesh.convex.convex_hull(np.array(CORNERS, float)).export(path)
     return path
 
 
 def on_chute(x: float, height: float) -> tuple[float, ...]:
-    """A place so far down the chute from its lower end, so high above its bottom [m]."""
+    """Return the position at a distance x down the chute from its lower end, and a height above its bottom [m]."""
     return tuple(map(float, DOWN.apply((x, 0.0, height))))
 
 
 def machine(path: Path) -> kane.Dynamics:
-    """The part, the bottom of the chute, whose end is in the origin, and a table below that."""
+    """Return compiled equations of the part, the bottom of the chute, which ends at the origin, and a table below."""
     m = kane.Model("part on a chute", gravity=(0, 0, -G))
     part = m.body("part", mass=MASS, inertia=(6e-5, 1.2e-4, 1.5e-4), com=(0, 0, 0.01))
     m.connect(m.ground, part, kane.Free("part"))
@@ -47,14 +47,14 @@ def machine(path: Path) -> kane.Dynamics:
 
 
 def slide(dyn: kane.Dynamics) -> kane.Trajectory:
-    """It is let go with its bottom on that of the chute."""
+    """Simulate the part from rest on the bottom of the chute."""
     x, y, z = on_chute(-START, 0.0)
     q = {"part_qw": np.cos(SLOPE / 2), "part_qy": np.sin(SLOPE / 2), "part_x": x, "part_y": y, "part_z": z}
     return kane.simulate(dyn, until=UNTIL, q=q)
 
 
 def main() -> None:
-    """Let it go."""
+    """Release the part."""
     run = slide(machine(write_stl(OUT / "part.stl")))
     print(run)
     way = np.hypot(run["part_x"] - run["part_x"][0], run["part_z"] - run["part_z"][0])

@@ -1,10 +1,10 @@
-"""A key of a piano under a finger, which feels the hammer's weight, its let-off, and the bed of the key.
+"""A finger presses a key of a piano, and feels the hammer's weight, its let-off, and the bed of the key.
 
 The finger is simulated and presses the front of the key through a haptic device of one axis. The jack drives the hammer
-until it lets go, the hammer flies to the string and comes back, the check catches it. The hammer's flight has a closed
-form; and as nothing dissipates but impacts, what the hand gave to the mechanism is what they took.
+until it releases it; the hammer flies to the string and returns, and the check catches it. The hammer's flight has a
+closed form. Only impacts dissipate, so their loss equals the energy that the finger gave to the mechanism.
 
-Prints both, and draws out/piano_key.png and out/piano_key.html, which plays.
+Prints both comparisons, and draws out/piano_key.png and out/piano_key.html, an animation.
 
 Source: Gillespie 1996, Haptic display of systems with changing kinematic constraints: the virtual piano action.
 """
@@ -20,13 +20,13 @@ from kane.native.haptics.loop_arrays import AT, OF_FORCE
 
 OUT = Path("out")
 KEY, HAMMER, RATIO, LEVER = 0.008, 1.5e-4, 6.0, 0.2  # kg m^2, kg m^2, hammer angle over key angle, m
-WEIGHT, SPRING = 0.012, 0.02  # N m, of the hammer, and of what brings the key back
-LETOFF, BED, STRING, CHECK = 0.04, 0.05, 0.3, 0.18  # rad, of the key two, of the hammer two
-FINGER = [(0.6, 0, 0, 0), (0.68, 0, 0, -0.02), (1.2, 0, 0, -0.02), (1.4, 0, 0, 0)]  # s, m: down, held, and up
+WEIGHT, SPRING = 0.012, 0.02  # torques of the hammer's weight and of the key's return [N m]
+LETOFF, BED, STRING, CHECK = 0.04, 0.05, 0.3, 0.18  # two angles of the key, two of the hammer [rad]
+FINGER = [(0.6, 0, 0, 0), (0.68, 0, 0, -0.02), (1.2, 0, 0, -0.02), (1.4, 0, 0, 0)]  # s, m: down, hold, and up
 
 
 def action() -> kane.Dynamics:
-    """A key and a hammer, each on its own axle, and what comes and goes between them."""
+    """Return compiled equations of a key and a hammer, each on its own axle, and their intermittent constraints."""
     m = kane.Model("piano_key", gravity=(0, 0, 0))
     bodies = [m.body(name, mass=0.0, inertia=(J, J, J)) for name, J in (("key", KEY), ("hammer", HAMMER))]
     at = {"key": (0, 0, 0), "hammer": (0, 0, 0.05)}
@@ -35,7 +35,7 @@ def action() -> kane.Dynamics:
     m.load(kane.Motor(hammer, -WEIGHT))
     m.stop(key, lower=0.0, upper=BED, name="key")
     m.stop(hammer, lower=0.0, upper=STRING, restitution=0.5, name="hammer")
-    under = kane.minimum(LETOFF / 2 - key.q, 1e-6 - hammer.q + RATIO * key.q)  # where the jack slips under the hammer
+    under = kane.minimum(LETOFF / 2 - key.q, 1e-6 - hammer.q + RATIO * key.q)  # positive if the jack engages
     m.switch(hammer.qdot - RATIO * key.qdot, on=under, off=key.q - LETOFF, name="jack")
     falls = kane.minimum(CHECK - hammer.q, -hammer.qdot)
     m.switch(hammer.qdot, on=kane.minimum(falls, key.q - LETOFF), off=LETOFF - key.q, name="check")
@@ -46,7 +46,7 @@ def action() -> kane.Dynamics:
 
 
 def main() -> None:
-    """One stroke."""
+    """Simulate one stroke."""
     dyn = action()
     front = dyn.equations.model.bodies[1].point((LEVER, 0, 0))
     hand = Simulated(rate=4000, arm=Arm(mass=0.3, damping=8.0, stiffness=600.0, path=FINGER))

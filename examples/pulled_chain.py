@@ -1,10 +1,10 @@
-"""A hanging chain that the mouse of a page pulls at its last link.
+"""A hanging chain whose last link is pulled by the mouse of a page.
 
-With BY_HAND = 60 the page is served for a minute: press on the chain and drag. As it stands a script takes the place of
-the page for three seconds, in real time: it presses, pulls the last link aside, and holds it there. Each link then
-hangs along the force in its joint, which is the pull and the weight of what is below it.
+With BY_HAND = 60 the page is served for a minute: press on the chain and drag. With BY_HAND = 0 a script replaces the
+page for three seconds of real time: it presses, pulls the last link aside, and keeps it there. Each link then aligns
+with the force in its joint, the sum of the pull and the weight below.
 
-Prints what the links' angles are and what they should be, and draws out/pulled_chain.png and out/pulled_chain.html.
+Prints the angles of the links and their theoretical values; draws out/pulled_chain.png and out/pulled_chain.html.
 """
 
 import time
@@ -19,11 +19,11 @@ from kane.native.haptics.loop_arrays import ARMED, AT, OF_PULL, OF_STATUS
 
 OUT = Path("out")
 LINKS, LENGTH, MASS, DAMPING, G = 4, 0.1, 0.05, 2e-3, 9.81
-BY_HAND, AWAY = 0, np.array([0.12, 0.0, 0.03])  # s; where the mouse goes to [m]
+BY_HAND, AWAY = 0, np.array([0.12, 0.0, 0.03])  # s; displacement of the mouse [m]
 
 
 def chain() -> kane.Dynamics:
-    """Links that hang from each other and turn about y, each with some friction."""
+    """Return compiled equations of hanging links that turn about y with damping."""
     m = kane.Model("pulled_chain", gravity=(0, 0, -G))
     above = m.ground
     for k in range(LINKS):
@@ -36,7 +36,7 @@ def chain() -> kane.Dynamics:
 
 
 def drag(session: Session, hand: Pointer) -> None:
-    """What a page does for whoever presses, drags, and holds still: it says where the mouse is, 100 times a second."""
+    """Imitate a page whose user presses, drags and holds still: report the mouse position 100 times per second."""
     session.arm()
     began = time.monotonic()
     while (t := time.monotonic() - began) < 3.0:
@@ -63,7 +63,7 @@ def main() -> None:
     x, _, z = log[last, OF_PULL : OF_PULL + 3]
     below = MASS * G * (LINKS - np.arange(LINKS) - 0.5)  # half of a link's own weight turns it
     print("angles of the links [deg]:", np.degrees(np.cumsum(run.q[last])).round(2))
-    print("along what pulls at them: ", np.degrees(np.arctan2(-x, below - z)).round(2))
+    print("angles of the forces [deg]:", np.degrees(np.arctan2(-x, below - z)).round(2))
     session.save_html(OUT / "pulled_chain.html", traces=[end])
     figure = Figure(figsize=(8, 3.5), layout="constrained")
     angle, force = figure.subplots(1, 2)

@@ -1,7 +1,7 @@
-"""A block on a slope is pushed along it, at 45 degrees to the line of fall: it sticks, slips aside, and sticks.
+"""A block on a slope is pushed along it, at 45 degrees to the line of fall: it sticks, slips sideways, and sticks.
 
-Friction of what sticks balances weight and push; of what slips it is against the slip, which turns as the push grows.
-Prints what happens, and draws out/pushed_block.png.
+Sticking friction balances weight and push. Sliding friction opposes the slip, whose direction turns as the push grows.
+Prints the events, and draws out/pushed_block.png.
 """
 
 from math import cos, hypot, pi, radians, sin, sqrt
@@ -15,12 +15,12 @@ import kane
 OUT = Path("out")
 MASS, G, SLOPE = 2.0, 9.81, radians(15.0)  # kg, m/s^2, rad
 STATIC, KINETIC = 0.5, 0.4
-FORCES = [(0.0, 0.0), (1.2, 7.2), (1.4, 0.0), (9.0, 0.0)]  # s, N, with straight lines in between
+FORCES = [(0.0, 0.0), (1.2, 7.2), (1.4, 0.0), (9.0, 0.0)]  # s, N, linearly interpolated
 UNTIL = 3.0  # s
 
 
 def block() -> kane.Model:
-    """A block that does not turn; x is downhill, y across, z away from the slope."""
+    """Return a block that does not rotate; x is downhill, y across, z normal to the slope."""
     m = kane.Model("pushed block", gravity=(G * sin(SLOPE), 0, -G * cos(SLOPE)))
     last = m.ground
     for axis in "xyz":
@@ -35,20 +35,20 @@ def block() -> kane.Model:
 
 
 def slips_at() -> float:
-    """The push at which weight and push along the slope are as large as sticking friction [N]: a quadratic equation."""
+    """Return the push at which the tangential force reaches the limit of sticking friction [N], in closed form."""
     down, bound = MASS * G * sin(SLOPE), STATIC * MASS * G * cos(SLOPE)
     return -down * cos(pi / 4) + sqrt(bound**2 - (down * sin(pi / 4)) ** 2)
 
 
 def pushed() -> kane.Trajectory:
-    """From rest."""
+    """Simulate the push from rest."""
     times, forces = zip(*FORCES, strict=True)
     push = kane.Interpolated(list(times), list(forces))
     return kane.simulate(kane.build(kane.formulate(block())), until=UNTIL, inputs={"push": push})
 
 
 def main() -> None:
-    """Push it."""
+    """Push the block."""
     run = pushed()
     print(run)
     first = next(event for event in run.events if event.cause == "slips")

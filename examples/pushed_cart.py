@@ -1,7 +1,7 @@
-"""Gillespie 2003, Example 3 in a hand: a person pushes a shopping cart through a haptic device, and its caster sticks.
+"""Gillespie 2003, Example 3 with haptics: a person pushes a shopping cart through a device, and its caster sticks.
 
-The person is simulated; the bearing of the caster has dry friction. The same ticks as in real time, in simulated time.
-Prints the report, and draws out/pushed_cart.png.
+The person is simulated; the bearing of the caster has dry friction. The session runs the same ticks as in real time,
+but in simulated time. Prints the report, and draws out/pushed_cart.png.
 """
 
 from pathlib import Path
@@ -17,7 +17,7 @@ OUT = Path("out")
 
 
 def main() -> None:
-    """Push it."""
+    """Push the cart."""
     scene = pushed_cart()
     with Session(scene.dyn, scene.hand, scene.coupler, q=scene.q) as session:
         session.arm()

@@ -1,8 +1,8 @@
-"""A rattleback: a stone that is spun the wrong way begins to rattle, stops, and turns back.
+"""A rattleback: a stone that is spun in the wrong direction begins to rattle, stops, and reverses its spin.
 
-Its lower side is half an ellipsoid, whose axes are not those of its inertia: that alone couples rolling and spin.
-Prints how long all takes, and when it turns back; draws out/rattleback.png. Measures of the stone: Kane & Levinson,
-Realistic mathematical modeling of the rattleback, Int. J. Non-Linear Mechanics 17 (1982) 175.
+Its lower side is half an ellipsoid whose axes differ from the principal axes of inertia; only this couples rocking and
+spin. Prints computing times and the time of reversal; draws out/rattleback.png. Dimensions: Kane & Levinson, Realistic
+mathematical modeling of the rattleback, Int. J. Non-Linear Mechanics 17 (1982) 175.
 """
 
 import time
@@ -14,14 +14,14 @@ from matplotlib.figure import Figure
 import kane
 
 OUT = Path("out")
-AXES, BELOW = (0.2, 0.03, 0.02), 0.01  # m: of the ellipsoid; of the mass centre below that of the ellipsoid
+AXES, BELOW = (0.2, 0.03, 0.02), 0.01  # semi-axes of the ellipsoid; depth of the mass centre below its centre [m]
 MASS, G = 1.0, 9.81  # kg, m/s^2
 INERTIA = ((2e-4, -2e-5, 0.0), (-2e-5, 1.6e-3, 0.0), (0.0, 0.0, 1.7e-3))  # kg m^2
 SPIN, TAP, UNTIL = 5.0, 0.1, 20.0  # rad/s about the vertical and about the long axis, s
 
 
 def stone() -> kane.Dynamics:
-    """A rigid body on a rough table."""
+    """Return compiled equations of a rigid body on a rough table."""
     m = kane.Model("rattleback", gravity=(0, 0, -G))
     body = m.body("stone", mass=MASS, inertia=INERTIA, com=(0, 0, -BELOW))
     m.connect(m.ground, body, kane.Free("stone"))
@@ -31,19 +31,19 @@ def stone() -> kane.Dynamics:
 
 
 def spun(dyn: kane.Dynamics, spin: float, tap: float = TAP, until: float = UNTIL) -> kane.Trajectory:
-    """It stands on its lowest point, which rolls: the centre moves as the rates about that point have it."""
+    """Simulate the stone from its equilibrium position, rolling: the lowest point has zero velocity."""
     start = {"stone_wz": spin, "stone_wx": tap, "stone_vy": -tap * AXES[2]}
     return kane.simulate(dyn, until=until, q={"stone_z": AXES[2]}, u=start, integrator=kane.RK8(rtol=1e-10))
 
 
 def lean(run: kane.Trajectory) -> np.ndarray:
-    """Of the long axis, from the table [rad]."""
+    """Return the angle of the long axis from the table [rad]."""
     w, x, y, z = (run[f"stone_q{name}"] for name in "wxyz")
     return np.asarray(np.arcsin(2 * (x * z - w * y)))
 
 
 def main() -> None:
-    """Spin it both ways."""
+    """Spin the stone in both directions."""
     begun = time.perf_counter()
     dyn = stone()
     built = time.perf_counter()
@@ -52,7 +52,7 @@ def main() -> None:
     right = spun(dyn, SPIN)
     print(wrong)
     print(f"derived and built in {built - begun:.2f} s, run in {done - built:.2f} s")
-    fast = kane.compile_modes(dyn, wrong.modes)  # rolling has equations of its own
+    fast = kane.compile_modes(dyn, wrong.modes)  # separate equations for rolling
     begun = time.perf_counter()
     again = spun(fast, -SPIN)
     print(f"run in {time.perf_counter() - begun:.2f} s in its compiled mode, {again.modes[0]!r}")

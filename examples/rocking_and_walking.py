@@ -1,7 +1,7 @@
-"""Impacts that hand over from one foot to the next: Housner's rocking block, and a rimless wheel that walks downhill.
+"""Impacts that transfer support from one foot to the next: Housner's rocking block, and a rimless wheel.
 
-Prints what an impact leaves of the rate of turning by its closed form, and at which rate the wheel walks; draws
-out/rocking_and_walking.png.
+The wheel walks downhill. Prints the closed forms of the fraction of the rate that an impact leaves, and of the limit
+rate of the wheel; draws out/rocking_and_walking.png.
 """
 
 from math import atan2, cos, pi, sin
@@ -14,13 +14,13 @@ import kane
 
 OUT = Path("out")
 G = 9.81  # m/s^2
-WIDTH, HEIGHT, TILT = 0.4, 1.6, 0.12  # m, m, rad: of the block, released at rest on one corner
-SPOKES, LENGTH, SLOPE, START = 8, 1.0, 0.15, 1.5  # of the wheel: a number, m, rad, rad/s
-GRIP = kane.Coulomb(5.0)  # that never slips
+WIDTH, HEIGHT, TILT = 0.4, 1.6, 0.12  # block, released at rest on one corner [m, m, rad]
+SPOKES, LENGTH, SLOPE, START = 8, 1.0, 0.15, 1.5  # wheel [-, m, rad, rad/s]
+GRIP = kane.Coulomb(5.0)  # large enough to prevent slip
 
 
 def block() -> kane.Model:
-    """A block of 1 kg on its two lower corners."""
+    """Return a block of 1 kg with contacts at its two lower corners."""
     m = kane.Model("rocking block", gravity=(0, -G, 0))
     body = m.body("block", mass=1.0, inertia=(1.0, 1.0, (WIDTH**2 + HEIGHT**2) / 12))
     m.connect(m.ground, body, kane.Planar(("x", "y", "turn")), child_at=(0, -HEIGHT / 2, 0))
@@ -31,7 +31,7 @@ def block() -> kane.Model:
 
 
 def wheel() -> kane.Model:
-    """A rimless wheel: a hub of 1 kg on spokes without mass; x is downhill."""
+    """Return a rimless wheel: a hub of 1 kg on massless spokes; x is downhill."""
     m = kane.Model("rimless wheel", gravity=(G * sin(SLOPE), -G * cos(SLOPE), 0))
     hub = m.body("hub", mass=1.0, inertia=(1e-9,) * 3)
     m.connect(m.ground, hub, kane.Planar(("x", "y", "turn")))
@@ -43,19 +43,19 @@ def wheel() -> kane.Model:
 
 
 def rocking(until: float) -> kane.Trajectory:
-    """The block, let go on its right corner."""
+    """Simulate the block, released on its right corner."""
     place = {"x": WIDTH / 2 * (1 - cos(TILT)), "y": WIDTH / 2 * sin(TILT), "turn": -TILT}
     return kane.simulate(kane.build(kane.formulate(block())), until=until, q=place)
 
 
 def walking(until: float) -> kane.Trajectory:
-    """The wheel, on spoke 0, which stands upright on the slope."""
+    """Simulate the wheel from spoke 0 normal to the slope."""
     start = {"y": LENGTH}, {"x_dot": LENGTH * START, "turn_dot": -START}
     return kane.simulate(kane.build(kane.formulate(wheel())), until=until, q=start[0], u=start[1])
 
 
 def main() -> None:
-    """Rock and walk."""
+    """Simulate rocking and walking."""
     block_run, wheel_run = rocking(4.0), walking(6.0)
     alpha, half = atan2(WIDTH, HEIGHT), pi / SPOKES
     print(f"a block keeps {1 - 1.5 * sin(alpha) ** 2:.9f} of its rate (Housner)")

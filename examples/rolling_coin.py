@@ -1,4 +1,4 @@
-"""A coin that rolls: where its point of contact goes, and the speed above which it stays upright.
+"""A rolling coin: the path of its contact point, and the speed above which it stays upright.
 
 Draws out/rolling_coin.png.
 """
@@ -15,14 +15,14 @@ G, RADIUS = 9.81, 0.05  # m/s^2, m: the model's defaults
 
 
 def main() -> None:
-    """Wobbling on the table, and rolling upright faster and slower than sqrt(g r / 3)."""
+    """Simulate wobbling on the table, and upright rolling faster and slower than sqrt(g r / 3)."""
     coin = kane.build(kane.formulate(kane.library.rolling_coin()))
-    print(f"{len(coin.equations.q)} coordinates, {len(coin.equations.u)} speeds, no two of them bound by constraints")
+    print(f"{len(coin.equations.q)} coordinates, {len(coin.equations.u)} speeds, all of them independent")
     figure = Figure(figsize=(10, 4.5), layout="constrained")
     table, upright = figure.subplots(1, 2)
 
     run = kane.simulate(coin, until=4.0, q={"lean": 0.5}, u={"u2": 14.0, "u3": 6.0})
-    print(f"energy of the wobbling coin: {np.ptp(run.energy) / run.energy[0]:.1e} of it lost or won in 4 s")
+    print(f"energy of the wobbling coin: relative change {np.ptp(run.energy) / run.energy[0]:.1e} in 4 s")
     table.plot(run["x"], run["y"], color="black")
     table.set_aspect("equal")
     table.set_title("path of the point in contact")

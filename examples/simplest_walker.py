@@ -1,7 +1,7 @@
-"""The simplest walking model walks down a slope of 0.009 by itself: a hip, legs without mass, feet of next to none.
+"""The simplest walking model walks passively down a slope of 0.009: a hip, massless legs, nearly massless feet.
 
-A foot is looked at as long as the legs are apart: it scuffs through the ground where they pass, as the paper has it.
-Prints the steps beside the published gait, and draws out/simplest_walker.png.
+A foot can touch only while the legs are apart. As in the paper, it may pass through the ground when the legs cross.
+Prints the steps and the published gait, and draws out/simplest_walker.png.
 
 Source: Garcia, Chatterjee, Ruina & Coleman, The simplest walking model, J. Biomech. Eng. 120 (1998) 281.
 """
@@ -17,25 +17,25 @@ import kane
 
 OUT = Path("out")
 SLOPE, FOOT, UNTIL = 0.009, 1e-10, 24.0  # rad, mass of a foot over that of the hip, sqrt(l / g)
-ANGLE, RATE, PERIOD = 0.200310900544, -0.199832473005, 3.88246375285  # the published gait, in l, g and hip mass
+ANGLE, RATE, PERIOD = 0.200310900544, -0.199832473005, 3.88246375285  # published gait, in units of l, g and hip mass
 
 
 @dataclass(frozen=True)
 class FootFall(kane.Intermittent):
-    """The contact of a foot, closed only while the legs are more than 0.2 rad apart."""
+    """Contact of a foot that can close only while the legs are more than 0.2 rad apart."""
 
     contact: kane.Contact
     apart: Any
     title = "foot fall"
 
     def candidates(self, name: str) -> list[kane.Candidate]:
-        """The contact, with another gap."""
+        """Return the contact with a gap that is open while the legs are close."""
         far = kane.maximum(self.apart - 0.2, 0)
         return [replace(c, gap=kane.select(far, c.gap, 0.1)) for c in self.contact.candidates(name)]
 
 
 def walker() -> kane.Model:
-    """A hip of mass 1 on legs a and b of length 1; x is downhill."""
+    """Return a hip of mass 1 on legs a and b of length 1; x is downhill."""
     m = kane.Model("simplest walker", gravity=(sin(SLOPE), -cos(SLOPE), 0))
     rider, hip = m.body("rider", mass=0.0), m.body("hip", mass=1.0)
     m.connect(m.ground, rider, kane.Prismatic("x", axis="x"))
@@ -50,14 +50,14 @@ def walker() -> kane.Model:
 
 
 def walk(until: float = UNTIL, angle: float = ANGLE, rate: float = RATE) -> kane.Trajectory:
-    """From just after a step, on leg a."""
+    """Simulate from just after a step, on leg a."""
     q = {"x": -sin(angle), "y": cos(angle), "a": angle, "b": -angle}
     u = {"x_dot": -cos(angle) * rate, "y_dot": -sin(angle) * rate, "a_dot": rate, "b_dot": rate * cos(2 * angle)}
     return kane.simulate(kane.build(kane.formulate(walker())), until=until, q=q, u=u)
 
 
 def main() -> None:
-    """Walk six steps."""
+    """Simulate six steps."""
     run = walk()
     print(run)
     print(f"a published step takes {PERIOD}, legs {2 * ANGLE:.9f} rad apart at its end")

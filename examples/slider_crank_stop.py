@@ -1,6 +1,6 @@
-"""A slider-crank turns by its torque until the piston meets a stop, bounces, and comes to rest there.
+"""A torque turns a slider-crank until the piston hits a stop, bounces, and comes to rest there.
 
-Prints the impacts: each leaves e times the rate of the crank, for the loop has one freedom. Draws
+Prints the impacts. Each leaves e times the rate of the crank, because the loop has one degree of freedom. Draws
 out/slider_crank_stop.png.
 """
 
@@ -16,7 +16,7 @@ LABELS = {"q3": "piston, q3 [m]", "u1": "crank, u1 [rad/s]"}
 
 
 def mechanism() -> kane.Model:
-    """The slider-crank of the library with a stop for its piston."""
+    """Return the slider-crank of the library with a stop for its piston."""
     m = kane.library.slider_crank()
     slide = next(c for c in m.connections if c.name == "q3")
     m.stop(slide, lower=STOP, restitution=RESTITUTION, name="stop")
@@ -24,14 +24,14 @@ def mechanism() -> kane.Model:
 
 
 def motion() -> kane.Trajectory:
-    """From rest, the piston at 0.38 m."""
+    """Simulate from rest, with the piston at 0.38 m."""
     dyn = kane.build(kane.formulate(mechanism()))
     start = kane.assemble(dyn, q={"q1": 0.6, "q2": -0.9, "q3": 0.38}, fixed=["q1"])
     return kane.simulate(dyn, until=UNTIL, q=start.q, u=start.u, inputs={"T": TORQUE})
 
 
 def main() -> None:
-    """Turn it."""
+    """Turn the crank."""
     run = motion()
     print(run)
     figure = Figure(figsize=(7, 5), layout="constrained")

@@ -1,4 +1,4 @@
-"""Gillespie 2003, Example 3 whole: a cart is pushed, its caster sticks, and is free again, in one run.
+"""Gillespie 2003, Example 3 complete: a cart is pushed, its caster sticks, and is free again, in one run.
 
 The caster's rate is a switch: imposed with an impulse at 1 s, deleted at 1.7 s. Prints the events, and draws
 out/sticking_caster.png.
@@ -18,14 +18,14 @@ PARTS = (("free", 0.0, STICKS, "grey"), ("stuck", STICKS, FREE, "tab:red"), ("fr
 
 
 def cart() -> kane.Model:
-    """The cart of the paper, whose caster sticks for a while."""
+    """Return the cart of the paper with a caster that sticks for some time."""
     m = kane.library.shopping_cart()
     m.switch(m.rate("q4"), on=m.time - STICKS, off=m.time - FREE, name="caster sticks")
     return m
 
 
 def main() -> None:
-    """Push it."""
+    """Push the cart."""
     dyn = kane.build(kane.formulate(cart()))
     start = kane.assemble(dyn, q={"q4": 0.05})
     run = kane.simulate(dyn, until=UNTIL, q=start.q, u=start.u, inputs=PUSH, times=np.linspace(0, UNTIL, 961))

@@ -1,6 +1,6 @@
 """Stoneking 2008: five bodies on gimbals, a ball joint and a hinge tumble freely for 100 s.
 
-Prints COEF and RHS at the start and how well energy and momentum are kept; writes out/stoneking_spacecraft.png.
+Prints COEF and RHS at the start, and the drift of energy and momentum; writes out/stoneking_spacecraft.png.
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ U = [0.05, -0.03, 0.08, 0.02, -0.01, 0.03, -0.04, 0.03, 0.02, 0.05, -0.02, 0.03,
 
 
 def drift(values: np.ndarray) -> np.ndarray:
-    """Change of a quantity (times, ...) from its first value, relative to that."""
+    """Return the relative change of a quantity (times, ...) from its first value."""
     return np.abs(values - values[0]).reshape(len(values), -1).max(axis=1) / np.linalg.norm(values[0])
 
 

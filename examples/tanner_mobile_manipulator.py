@@ -1,7 +1,8 @@
-"""Tanner & Kyriakopoulos 2001, Figs. 3-5: a three-wheeled platform and its arm move freely, the steering locked.
+"""Tanner & Kyriakopoulos 2001, Figs. 3-5: a three-wheeled platform and its arm move freely with locked steering.
 
-Prints the constancy of the kinetic energy and when the platform would tip over; draws out/tanner_fig3.png, ... The
-paper prints no initial values: these are ours, so that what its text says of each figure happens.
+Prints the drift of the kinetic energy and the fraction of time in which the platform would tip over; draws
+out/tanner_fig3.png, ... The paper has no initial values. They are chosen here to reproduce the motion described for
+each figure.
 """
 
 from pathlib import Path
@@ -21,14 +22,14 @@ CASES: dict[str, dict[str, Any]] = {
     "Fig. 5: a circle": {"q": {"phi": 0.5}, "u": {"roll0": SPEED}},
 }
 UNTIL, FRICTION = 6.0, 0.7
-# Widths and dashes with which forces that coincide are all seen.
+# Line widths and dashes that keep coinciding forces visible.
 LINES: dict[str, Any] = {"lateral w0": (3.5, "-"), "lateral w1 + w2": (3.5, (0, (3, 3))), "traction w0": (1.5, "-")}
 LINES |= {"traction w1": (1.5, (0, (4, 4))), "traction w2": (1.5, (4, (2, 6)))}
 OUTLINE = np.array([0.35, -0.35, -0.35, 0.35, 0.35]) + 1j * np.array([0.2, 0.35, -0.35, -0.2, 0.2])
 
 
 def draw(run: kane.Trajectory, forces: Any, measure: Any, title: str) -> Figure:
-    """Motion from above, energy, friction forces, and the tip-over measure, thick where it is negative."""
+    """Draw the motion from above, energy, friction forces, and the tip-over measure, thick where it is negative."""
     figure = Figure(figsize=(10, 7), layout="constrained")
     axes: Any = figure.subplots(2, 2)
     figure.suptitle(title)

@@ -1,9 +1,9 @@
 """A tippe top is spun on its round end, and turns over onto its stem: friction lifts its mass centre.
 
-A ball of radius R whose mass centre lies a R below its middle, moments of inertia A across and C along its axis. Spun
-fast it turns over if 1 - a < A / C < 1 + a and, with J the spin C w (R - a R) that friction leaves as it is,
+The top is a ball of radius R with its mass centre a R below the middle. Its moments of inertia are A across and C along
+its axis. Friction conserves Jellett's integral J = C w (R - a R). A fast top turns over if 1 - a < A / C < 1 + a and
 J^2 > m g R^3 C a (1 + a)^4 / (1 + a - A / C) [Rauch-Wojciechowski, Skoldstam & Glad, Regular and Chaotic Dynamics 10
-(2005) 333]. Prints how far tops turn; draws out/tippe_top.png.
+(2005) 333]. Prints the final angles; draws out/tippe_top.png.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ TILT, SPIN, UNTIL = 0.1, 150.0, 6.0  # rad, rad/s, s
 
 
 def top(across: float = ACROSS) -> kane.Dynamics:
-    """On a table with friction."""
+    """Return compiled equations of a top on a table with friction."""
     m = kane.Model("tippe top", gravity=(0, 0, -G))
     body = m.body("top", mass=MASS, inertia=(across, across, ALONG), com=(0, 0, -ECCENTRICITY * R))
     m.connect(m.ground, body, kane.Free("top"))
@@ -30,33 +30,33 @@ def top(across: float = ACROSS) -> kane.Dynamics:
 
 
 def spun(dyn: kane.Dynamics, spin: float = SPIN, until: float = UNTIL) -> kane.Trajectory:
-    """About the vertical, leaning a little."""
+    """Simulate a top that spins about the vertical with a small tilt."""
     start = {"top_z": R, "top_qw": np.cos(TILT / 2), "top_qx": np.sin(TILT / 2)}
     rates = {"top_wy": spin * np.sin(TILT), "top_wz": spin * np.cos(TILT)}  # along the axes of the top
     return kane.simulate(dyn, until=until, q=start, u=rates, integrator=kane.RK8(rtol=1e-8))
 
 
 def upwards(run: kane.Trajectory) -> np.ndarray:
-    """The vertical, along the axes of the top; a row for each record."""
+    """Return the vertical along the axes of the top, (records, 3)."""
     w, x, y, z = (run[f"top_q{axis}"] for axis in "wxyz")
     return np.column_stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])
 
 
 def jellett(run: kane.Trajectory, across: float = ACROSS) -> np.ndarray:
-    """J: angular momentum about the mass centre, along the arm from the point in contact to the mass centre."""
+    """Return J: angular momentum about the mass centre times the arm from the contact point to the mass centre."""
     momentum = np.column_stack([run["top_wx"], run["top_wy"], run["top_wz"]]) * (across, across, ALONG)
     return np.asarray(np.sum(momentum * R * (upwards(run) - (0, 0, ECCENTRICITY)), axis=1))
 
 
 def threshold(across: float = ACROSS) -> float:
-    """The spin above which it turns over, where it does at all [rad/s]."""
+    """Return the spin above which the top turns over, if it can [rad/s]."""
     a = ECCENTRICITY
     least = np.sqrt(MASS * G * R**3 * ALONG * a / (1 + a - across / ALONG)) * (1 + a) ** 2
     return float(least / (ALONG * R * (1 - a)))
 
 
 def main() -> None:
-    """Spin it fast, and slowly."""
+    """Spin the top fast, and slowly."""
     fast, slow = spun(top()), spun(top(), spin=0.8 * threshold())
     print(fast)
     print(f"turns over above {threshold():.1f} rad/s")

@@ -1,7 +1,7 @@
-"""ANYmal stands on its four feet, and trots: legs in pairs across, along a path of joint angles that a clock gives.
+"""ANYmal stands on its four feet, and trots: diagonal pairs of legs follow joint angles that depend only on time.
 
-Each foot of its own URDF is a sphere on a rough floor. A digital controller asks every 2.5 ms for torques towards the
-angles; nothing measures the floor, nothing balances. Prints the speed; draws out/trotting_quadruped.png.
+Each foot of its URDF is a sphere on a rough floor. A digital controller computes torques towards the angles every
+2.5 ms. It does not measure contacts and does not balance. Prints the distance; draws out/trotting_quadruped.png.
 """
 
 from pathlib import Path
@@ -13,16 +13,16 @@ import kane
 
 OUT = Path("out")
 LEGS = ("LF", "RF", "LH", "RH")  # left and right, fore and hind: hip abduction, hip flexion, knee
-PAIRS = np.array([0.0, 0.5, 0.5, 0.0])  # of a stride, when a leg begins to swing
+PAIRS = np.array([0.0, 0.5, 0.5, 0.0])  # phase at which a leg begins to swing, as a fraction of a stride
 FORE = np.array([1.0, 1.0, -1.0, -1.0])  # hind knees point forwards
 STANDS = np.array([[-0.1, 0.7, -1.0], [0.1, 0.7, -1.0], [-0.1, -0.7, 1.0], [0.1, -0.7, 1.0]])  # rad
-RADIUS, UP = 0.03, 0.0225  # m: of a foot; of its centre above its frame, both as the URDF has them
-STRIDE, SWING, LIFT = 0.5, 0.15, 0.25  # s; rad of hip flexion, to and fro, and up
+RADIUS, UP = 0.03, 0.0225  # radius of a foot, height of its centre above its frame, both from the URDF [m]
+STRIDE, SWING, LIFT = 0.5, 0.15, 0.25  # duration [s]; amplitudes of hip flexion, horizontal and upwards [rad]
 STIFFNESS, DAMPING, PERIOD, FRICTION = 600.0, 10.0, 0.0025, kane.Coulomb(0.8, 0.5)  # N m/rad, N m s/rad, s
 
 
 def robot() -> kane.Dynamics:
-    """ANYmal C over a level floor."""
+    """Return compiled equations of ANYmal C above a level floor."""
     path = kane.example_robot("anymal_c_simple_description/urdf/anymal")
     m = kane.load_urdf(path, base=kane.Free("base"), stops=False)
     floor = kane.Plane(m.ground.point(), m.ground.z)
@@ -34,7 +34,7 @@ def robot() -> kane.Dynamics:
 
 
 def angles(t: float, trots: float) -> np.ndarray:
-    """Of all joints; a leg swings forwards in the first half of its stride, and back on the ground in the other."""
+    """Return all joint angles; a leg swings forwards in the first half of its stride, and back in the second half."""
     turn = 2 * np.pi * ((t / STRIDE + PAIRS) % 1.0)
     lift = np.where(turn < np.pi, LIFT * np.sin(turn) ** 2, 0.0)
     bent = np.column_stack([0.0 * turn, FORE * lift + SWING * np.cos(turn), -2 * FORE * lift])
@@ -42,7 +42,7 @@ def angles(t: float, trots: float) -> np.ndarray:
 
 
 def torques(trots: float) -> kane.Sampled:
-    """What a controller sends to the motors: springs and dampers towards the angles."""
+    """Return the sampled controller of the motors: springs and dampers towards the angles."""
 
     def law(t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         rates = (angles(t + 1e-4, trots) - angles(t, trots)) / 1e-4
@@ -52,9 +52,9 @@ def torques(trots: float) -> kane.Sampled:
 
 
 def walk(dyn: kane.Dynamics, until: float, trots: float = 1.0) -> kane.Trajectory:
-    """From standing; ``trots`` scales the motion of the legs."""
+    """Simulate from standing; ``trots`` scales the motion of the legs."""
     q = dict(zip([x.name for x in dyn.equations.q[7:]], STANDS.ravel(), strict=True))
-    start = kane.assemble(dyn, q=q | {"base_z": 0.5}, fixed=list(q))  # inside the floor, and put onto it
+    start = kane.assemble(dyn, q=q | {"base_z": 0.5}, fixed=list(q))  # the guess is inside the floor
     return kane.simulate(dyn, until=until, q=start.q, inputs=torques(trots), integrator=kane.RK8(rtol=1e-9))
 
 

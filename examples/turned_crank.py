@@ -1,10 +1,11 @@
-"""A crank that a hand turns against its stop.
+"""An operator turns a crank against its stop.
 
-The hand is simulated and holds a knob at the crank's end through a virtual coupler of two axes. It wants to go on where
-the crank has to stop: there the crank bounces, comes to rest, and what the hand feels is two springs in a row, its own
-arm's and the coupler's.
+The operator is simulated, and holds a knob at the crank's end through a virtual coupler with two axes. The commanded
+path continues beyond the stop. There the crank bounces and comes to rest, and the operator feels two springs in series:
+the arm's and the coupler's.
 
-Prints both sides of two closed forms, and draws out/turned_crank.png and out/turned_crank.html, which plays.
+Prints the bounces, and the force with its closed form; draws out/turned_crank.png and out/turned_crank.html, an
+animation.
 """
 
 from pathlib import Path
@@ -18,11 +19,11 @@ from kane.native.haptics.loop_arrays import AT, OF_FORCE
 
 OUT = Path("out")
 LENGTH, STOP, RESTITUTION = 0.1, 0.5, 0.3  # m, rad, -
-ARM, FURTHER = 250.0, 0.02  # stiffness of the arm [N/m]; how far it wants to go beyond the stop [m]
+ARM, FURTHER = 250.0, 0.02  # stiffness of the arm [N/m]; distance that its path continues beyond the stop [m]
 
 
 def crank() -> kane.Dynamics:
-    """It turns about z, without gravity."""
+    """Return compiled equations of a crank that turns about z, without gravity."""
     m = kane.Model("turned_crank", gravity=(0, 0, 0))
     body = m.body("crank", mass=0.3, inertia=(1e-4, 1e-3, 1e-3), com=(LENGTH / 2, 0, 0))
     joint = m.connect(m.ground, body, kane.Revolute("angle", axis="z"))
@@ -33,11 +34,11 @@ def crank() -> kane.Dynamics:
 
 
 def main() -> None:
-    """Turned until it stops, and on."""
+    """Turn the crank up to its stop, and push against the stop."""
     dyn = crank()
     knob = dyn.equations.model.bodies[1].point((LENGTH, 0, 0))
     at_stop, along = np.array([np.cos(STOP) - 1, np.sin(STOP)]), np.array([-np.sin(STOP), np.cos(STOP)])
-    wanted = LENGTH * at_stop + FURTHER * along  # from where the knob is at first
+    wanted = LENGTH * at_stop + FURTHER * along  # relative to the initial position of the knob
     hand = Simulated(arm=Arm(mass=0.5, damping=8.0, stiffness=ARM, path=[(0.3, 0, 0, 0), (1.0, *wanted, 0)]))
     limits = coupler_limits(hand)
     coupler = Coupler(knob, stiffness=0.3 * limits.stable, damping=0.5 * limits.damping, axes="xy")
@@ -48,7 +49,7 @@ def main() -> None:
     print(session.report)
     first, second = [e for e in run.events if e.cause == "bounces"][:2]
     print(f"first bounces at {first.time:.4f} s and {second.time:.4f} s, off the stop with {first.u[0]:.4f} rad/s")
-    felt = np.linalg.norm(log[-40, OF_FORCE : OF_FORCE + 3])  # before the force ends, as it does with every run
+    felt = np.linalg.norm(log[-40, OF_FORCE : OF_FORCE + 3])  # shortly before the end, where the force is ramped down
     closed = FURTHER / (1 / ARM + 1 / coupler.stiffness)
     print(f"the hand feels {felt:.5f} N, two springs in a row {closed:.5f} N")
     figure = Figure(figsize=(8, 3.5), layout="constrained")

@@ -1,10 +1,9 @@
-"""Poisson's law makes energy where two rough contacts are struck at once, one elastic and one not, as Glocker 2013
-shows; the numbers are ours.
+"""Poisson's law can create energy in a simultaneous impact of two rough contacts, one elastic and one inelastic.
 
-A body of 1 kg flies into a groove of two rough walls at right angles and strikes both with two of its points. In the
-compression the first point slips and the second sticks. The second wall is elastic: to give back all of its normal
-impulse while the slip of the first point has lost less than that impulse is worth would make energy. So the expansion
-is scaled down until it does not. Prints the energies and the share of the expansion that is left.
+Glocker 2013 shows this; the numbers are chosen here. A body of 1 kg flies into a groove of two rough walls at right
+angles and strikes both walls with two of its points. In the compression the first point slips and the second sticks.
+The second wall is elastic. Returning its full normal impulse would create more energy than the slip of the first point
+dissipates. So kane scales the expansion down until no energy is created. Prints the energies and the impulses.
 """
 
 from math import sqrt
@@ -14,13 +13,13 @@ import numpy as np
 import kane
 
 GYRATION, FRICTION = 0.5, 1.0  # m, -
-# Of both contacts: the point of the body and the place on its wall, the normal, the restitution.
+# For each contact: point of the body, which is also the point of the wall; normal; restitution.
 CONTACTS = (((-1.0, -0.5), (-1.0, 1.0), 0.0), ((-1.0, -1.0), (1.0, 1.0), 1.0))
 CAME = {"x_dot": 1.0, "y_dot": -2.0, "turn_dot": 1.0}
 
 
 def groove() -> kane.Model:
-    """The body, and both walls where it touches them."""
+    """Return the model: the body, and both walls at the contact points."""
     m = kane.Model("groove", gravity=(0, 0, 0))
     body = m.body("body", mass=1.0, inertia=(GYRATION**2,) * 3)
     m.connect(m.ground, body, kane.Planar(("x", "y", "turn")))
@@ -32,10 +31,10 @@ def groove() -> kane.Model:
 
 
 def by_poisson() -> tuple[float, float]:
-    """The energy before, and behind an expansion as Poisson has it, by hand.
+    """Return the kinetic energy before the impact, and after it by Poisson's law, computed without kane [J].
 
-    Of rows n1, t1, n2, t2: compressed, v_n1 = v_n2 = v_t2 = 0 and p_t1 = -mu p_n1, the first point slipping along t1;
-    expanded, p_n2 again as much, without friction, since the first point leaves and the second slips no more.
+    The rows are n1, t1, n2, t2. Compression: v_n1 = v_n2 = v_t2 = 0 and p_t1 = -mu p_n1, as the first point slips along
+    t1. Expansion: p_n2 again, without friction, as the first point separates and the second no longer slips.
     """
     M, u = np.diag([1.0, 1.0, GYRATION**2]), np.array(list(CAME.values()))
     J = []
@@ -51,16 +50,16 @@ def by_poisson() -> tuple[float, float]:
 
 
 def struck() -> kane.Trajectory:
-    """The impact, and a moment of flight behind it."""
+    """Simulate the impact, and a short flight after it."""
     return kane.simulate(kane.build(kane.formulate(groove())), until=0.01, u=CAME)
 
 
 def main() -> None:
-    """By hand, and as a run has it."""
+    """Compare Poisson's law with the run."""
     before, made = by_poisson()
-    print(f"energy before {before:.6f} J; by Poisson's law as it stands {made:.6f} J")
+    print(f"energy before {before:.6f} J; by unscaled Poisson's law {made:.6f} J")
     run = struck()
-    print(f"behind the impact {run.energy[-1]:.6f} J;", *(f"{e.name} {e.cause}: {e.impulse} N s" for e in run.events))
+    print(f"after the impact {run.energy[-1]:.6f} J;", *(f"{e.name} {e.cause}: {e.impulse} N s" for e in run.events))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The UR5, from its URDF to native equations of motion and a simulation with an energy balance.
 
-Run by `make demo`. Files go to out/: trajectory (NetCDF), plot (PNG), equations as a listing and as
-C with a CMake project.
+`make demo` runs this example. It writes to out/: trajectory (NetCDF), plot (PNG), equations as a listing and as a CMake
+project in C.
 """
 
 import sys
@@ -16,7 +16,7 @@ from kane.cli.count import operation_table
 
 OUT = Path("out")
 DAMPING = 0.5  # N m s/rad, in every joint
-START = [0.0, -0.4, 0.6, 0.2, 0.3, 0.0]  # rad; held still and then let go
+START = [0.0, -0.4, 0.6, 0.2, 0.3, 0.0]  # rad; released from rest
 UNTIL, STEP = 10.0, 1e-3  # s
 TOLERANCE = 1e-6
 
@@ -30,7 +30,7 @@ def main() -> int:
         model.load(kane.Damper(joint, DAMPING))
     read = time.perf_counter()
     eqs = kane.formulate(model)
-    eqs.count()  # derives every route that the table has
+    eqs.count()  # derives all quantities of the table
     derived = time.perf_counter()
     dyn = kane.build(eqs)
     dyn.forward(START, [0.0] * 6, [0.0] * 6)
@@ -53,10 +53,11 @@ def main() -> int:
 
 
 def check_energy(run: kane.Trajectory) -> int:
-    """Energy lost = work done against the dampers, the integral of sum c u^2; exit status 1 if not.
+    """Check that the energy lost equals the integral of sum c u^2, the work of the dampers; return 1 if not, else 0.
 
-    Both sides come from steps of 1 ms by methods of fourth order, RK4 and Simpson's rule. The motion has time constants
-    of 0.1 s and more, so each errs by about (1 ms / 0.1 s)^4 = 1e-8 of the energy; a wrong sign or a missing term by 1.
+    Both sides use steps of 1 ms and methods of fourth order, RK4 and Simpson's rule. The motion has time constants of
+    at least 0.1 s, so each relative error is about (1 ms / 0.1 s)^4 = 1e-8. A wrong sign or a missing term would give a
+    relative error of about 1.
     """
     lost = run.energy[0] - run.energy[-1]
     damped = simpson(DAMPING * (run.u**2).sum(axis=1), x=run.time)

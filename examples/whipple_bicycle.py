@@ -1,4 +1,4 @@
-"""A bicycle without hands: pushed sideways it weaves, balances itself, or falls over slowly, by its speed.
+"""A bicycle ridden without hands is pushed sideways. Its speed decides: it weaves, balances itself, or slowly falls.
 
 Draws out/whipple_bicycle.png.
 """
@@ -16,7 +16,7 @@ HELD = ["x", "y", "yaw", "roll", "steer", "rear", "front", "x_dot", "roll_dot", 
 
 
 def main() -> None:
-    """Below, within and above the speeds at which the benchmark bicycle is stable, 4.3 to 6.0 m/s."""
+    """Simulate speeds below, within and above the stable range of the benchmark bicycle, 4.3 to 6.0 m/s."""
     equations = kane.formulate(kane.library.whipple_bicycle())
     print(repr(equations))
     bicycle = kane.build(equations)

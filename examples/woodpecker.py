@@ -1,8 +1,9 @@
 """A woodpecker hops down its pole: Pfeiffer's toy with the data of Glocker (1995; ASME DETC 2001), and its limit cycle.
 
-A sleeve with play slides down a pole; a bird hangs on it by a spring. The beak and both edges of the sleeve rub on the
-pole. As in the literature all is linear in the angles. With Moreau's friction in impacts the cycle passes
-phi_S = -0.2788 at -0.3411 m/s and -7.4583 rad/s, every 0.145 s; with Routh's, here, it is some per cent away.
+A sleeve with play slides down a pole; a bird is attached to it by a spring. The beak and both edges of the sleeve have
+friction on the pole. As in the literature, the model is linear in the angles. With Moreau's impact law for friction the
+limit cycle passes phi_S = -0.2788 at -0.3411 m/s and -7.4583 rad/s, every 0.145 s. Routh's law, used here, gives values
+that differ by a few per cent.
 """
 
 from collections.abc import Sequence
@@ -17,14 +18,14 @@ from kane.model.constraints import Row
 from kane.model.contacts import Candidate, Intermittent
 
 OUT = Path("out")
-PLAY, HALF, RADIUS = 0.0006, 0.0058, 0.0031  # of the sleeve (m)
+PLAY, HALF, RADIUS = 0.0006, 0.0058, 0.0031  # play, half length and radius of the sleeve [m]
 TO_SPRING, TO_BIRD, BEAK_UP, BEAK_BACK, POLE = 0.010, 0.015, 0.02, 0.0201, 0.0025  # m
 SECTION, CAME = -0.2788, {"y_dot": -0.3411, "phi_S_dot": -7.4583}
 
 
 @dataclass(frozen=True)
 class Touching(Intermittent):
-    """A rough contact by its gap and its slip."""
+    """A contact with friction, defined by its gap and its slip velocity."""
 
     gap: Expr
     slip: Expr
@@ -32,13 +33,13 @@ class Touching(Intermittent):
     title: str = "contact"
 
     def candidates(self, name: str) -> Sequence[Candidate]:
-        """One, by Newton's law."""
+        """Return one contact with Newton's impact law."""
         normal, slip = Row("normal", configuration=self.gap), Row("slip", motion=self.slip)
         return [Candidate(name, self.gap, normal, (slip,), kane.Coulomb(0.3), kane.Newton(self.restitution))]
 
 
 def toy() -> kane.Model:
-    """Sleeve and bird; bodies without mass turn, so that moving along the pole stays linear."""
+    """Return sleeve and bird; massless bodies carry the rotations, so that translation along the pole stays linear."""
     m = kane.Model("woodpecker", gravity=(0, -9.81, 0))
     y = m.connect(m.ground, m.body("sleeve", mass=0.0003), kane.Prismatic("y", axis="y"))["y"]
     M = m.connect(m.ground, m.body("tilt", mass=0.0, inertia=(5e-9,) * 3), kane.Revolute("phi_M", axis="z"))["phi_M"]
@@ -55,7 +56,7 @@ def toy() -> kane.Model:
 
 
 def hop(until: float) -> kane.Trajectory:
-    """From the published point, with the lower edge touching."""
+    """Simulate from the published point of the cycle, with the lower edge in contact."""
     dyn = kane.build(kane.formulate(toy()))
     past = kane.Event(SECTION - dyn.equations.q[2], name="section", direction=1)
     start = {"phi_M": -PLAY / HALF, "phi_S": SECTION}
@@ -63,7 +64,7 @@ def hop(until: float) -> kane.Trajectory:
 
 
 def main() -> None:
-    """A dozen hops."""
+    """Simulate a dozen hops."""
     run = hop(2.0)
     one, last = [event for event in run.events if event.name == "section"][-2:]
     print(f"a hop takes {last.time - one.time:.4f} s and passes at {last.u[0]:.3f} m/s and {last.u[2]:.2f} rad/s")

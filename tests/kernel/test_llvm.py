@@ -243,7 +243,7 @@ def test_text_that_llvm_refuses_is_a_compile_error(monkeypatch):
 
 def test_code_for_which_there_is_no_memory_is_a_compile_error_and_not_the_end_of_the_process(monkeypatch):
     monkeypatch.setattr("kane.codegen.jit.compiler.free_memory", lambda: 12e6)
-    with pytest.raises(CompileError, match=r"'smooth': that may take .* MB of memory, and 12 MB are left; free some"):
+    with pytest.raises(CompileError, match=r"'smooth': this may take .* MB of memory, but only 12 MB are free; free"):
         compile_program(smooth_program(terms=30), cached=False)
 
 

@@ -182,7 +182,7 @@ def test_where_loads_are_not_linear_in_the_inputs_the_document_shows_the_acceler
 
 def test_what_is_no_exporter_or_quantity_is_refused_and_nothing_is_written(equations, tmp_path):
     for arguments, words in (
-        ((equations, tmp_path / "x", "c"), "no exporter; give one such as kane.CSource"),
+        ((equations, tmp_path / "x", "c"), "is not an exporter; give one such as kane.CSource"),
         ((arm(), tmp_path / "x", kane.CSource()), "export takes Equations"),
     ):
         with pytest.raises(ModelError, match=words):

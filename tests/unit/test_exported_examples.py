@@ -151,7 +151,7 @@ def test_contacts_are_left_out_on_demand_alone_and_every_file_says_so_in_its_fir
     paths = kane.export(eqs, tmp_path, exporter(), quantities=["forward"], without_contacts=True)
     for path in paths:
         head = " ".join(path.read_text().splitlines()[:3])
-        assert re.match(r"(/\*|#|//|%) Without contacts: these constraints that come and go are left out", head), path
+        assert re.match(r"(/\*|#|//|%) Without contacts: these intermittent constraints are left out", head), path
         assert "box on floor, end __ of travel." in re.sub(r" (\*/ /\*|#|//|%)", "", head), path
     if exporter is kane.CSource:
         subprocess.run(["cc", "-c", "crate.c", "main.c"], cwd=tmp_path, check=True)

@@ -33,9 +33,9 @@ def refused(text, match, **options):
     ("text", "words"),
     [
         (file('<include file="/etc/hostname"/>'), "must name a file that ends with .xml or .mjcf"),
-        (file(inside='<include file="part.xml"/>'), "a text has no folder to include 'part.xml' from; give root="),
-        (file('<asset><model name="m" file="other.xml"/></asset>'), "<model> brings in another file"),
-        (file(inside='<attach model="m" prefix="p"/>'), "<attach> brings in another file"),
+        (file(inside='<include file="part.xml"/>'), "a text has no folder from which to include 'part.xml'; set root="),
+        (file('<asset><model name="m" file="other.xml"/></asset>'), "<model> loads another file"),
+        (file(inside='<attach model="m" prefix="p"/>'), "<attach> loads another file"),
         ('<!DOCTYPE mujoco SYSTEM "http://x/y">' + file(), "document type"),
         ('<!DOCTYPE m [<!ENTITY a SYSTEM "file:///etc/passwd">]>' + file(), "document type"),
         ("<?php x ?>" + file(), "processing instruction"),
@@ -43,7 +43,7 @@ def refused(text, match, **options):
         ("<mujoco>", "not well-formed"),
         (file("<unknown/>"), "not a part of MJCF"),
         (file(world='<replicate count="100"><replicate count="101"/></replicate>'), "more than 10000 copies"),
-        (file(world='<replicate count="1e9"/>'), "no whole number"),
+        (file(world='<replicate count="1e9"/>'), "not a whole number"),
         (file(inside="<body>" * 70 + "</body>" * 70), "nested deeper"),
     ],
 )
@@ -85,7 +85,7 @@ def test_a_mesh_outside_the_root_is_refused(tmp_path, folder, name):
     inner = tmp_path / "inner"
     inner.mkdir()
     (inner / "model.xml").write_text(MESH.format(folder=folder, file=name))
-    refused(inner / "model.xml", "inertia is to be inferred from a mesh, but: .* outside of the folder")
+    refused(inner / "model.xml", "inertia is inferred from a mesh, but: .* outside of the folder")
 
 
 def test_a_mesh_behind_a_link_that_leads_out_is_refused(tmp_path):
@@ -98,7 +98,7 @@ def test_a_mesh_behind_a_link_that_leads_out_is_refused(tmp_path):
 
 
 def test_a_text_has_no_folder_for_meshes():
-    refused(MESH.format(folder="", file="m.obj"), "a text has no folder; give root=")
+    refused(MESH.format(folder="", file="m.obj"), "a text has no folder; set root=")
 
 
 def test_what_mujoco_warns_of_is_a_note_and_not_a_file(tmp_path, monkeypatch):

@@ -170,5 +170,5 @@ def test_geoms_that_cannot_be_read_are_an_error_where_they_are_to_touch():
         '<geom name="top"', '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><geom name="top"'
     )
     assert kane.load_mjcf(text).bodies
-    with pytest.raises(ImportFileError, match="its geoms, which are to touch the floor, cannot be read"):
+    with pytest.raises(ImportFileError, match="its geoms, which should touch the floor, cannot be read"):
         kane.load_mjcf(text, floor=0.0)

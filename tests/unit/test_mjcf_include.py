@@ -62,7 +62,7 @@ def test_the_same_is_found_from_any_working_folder_and_inside_a_larger_root(fold
 
 
 def test_a_text_without_a_folder_includes_nothing():
-    refused(MAIN, r"<text>:2:3: a text has no folder to include 'parts/settings.xml' from; give root=")
+    refused(MAIN, r"<text>:2:3: a text has no folder from which to include 'parts/settings.xml'; set root=")
 
 
 @pytest.mark.parametrize("file", ["../secret.xml", "/etc/secret.xml", "parts/../../secret.xml", r"..\\secret.xml"])
@@ -87,7 +87,7 @@ def test_a_link_that_leads_out_of_the_root_is_not_followed(folder):
     [
         ('<mujoco><include file="robot.xml"/></mujoco>', "'robot.xml' is included already"),
         ('<mujoco><include file="parts/gravity.xml"/><include file="./parts/gravity.xml"/></mujoco>', "already"),
-        ('<mujoco><include file="parts/gravity.xml"><option/></include></mujoco>', "hold no elements"),
+        ('<mujoco><include file="parts/gravity.xml"><option/></include></mujoco>', "contain no elements"),
         ('<mujoco><include file="parts/missing.xml"/></mujoco>', "cannot be read"),
         ('<mujoco><include file="http://127.0.0.1/part.xml"/></mujoco>', "cannot be read"),
         ('<mujoco><include file="secret.txt"/></mujoco>', "ends with .xml or .mjcf"),
@@ -106,7 +106,7 @@ def test_what_cannot_be_included_is_refused_with_its_place(folder, text, words):
         ("<mujoco>", r"part\.xml:1:9: not well-formed"),
         (
             '<mujoco><asset><model name="m" file="x.xml"/></asset></mujoco>',
-            r"part\.xml:1:16: <model> brings in another",
+            r"part\.xml:1:16: <model> loads another",
         ),
         ("<mujoco>" + "<body>" * 60 + "</body>" * 60 + "</mujoco>", "nested deeper"),
     ],
@@ -125,7 +125,7 @@ def test_included_files_have_the_ceilings_of_one_file(folder, monkeypatch):
     refused(folder / "robot.xml", "more than 3 files")
     monkeypatch.setattr(mjcf_include, "MOST_FILES", 4)
     monkeypatch.setattr(mjcf_include, "MAXIMUM_BYTES", 300)
-    refused(folder / "robot.xml", "are included; no robot needs so many")
+    refused(folder / "robot.xml", "are included; include fewer")
     monkeypatch.setattr(mjcf_include, "MAXIMUM_BYTES", 1000)
     monkeypatch.setattr(mjcf_include, "MAXIMUM_ELEMENTS", 5)
     refused(folder / "robot.xml", "more than 5 elements")

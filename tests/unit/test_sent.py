@@ -74,7 +74,7 @@ def test_dynamics_are_the_same_to_the_last_bit(dyn, copied):
 @pytest.mark.parametrize("name", ["forward", "inverse"])
 def test_a_function_of_this_process_says_what_to_send_in_its_place(name):
     bound = kane.build(kane.formulate(kane.library.four_bar())).function(name)
-    with pytest.raises(kane.ModelError, match=rf"'{name}' is native code of this process, .*; send the Dynamics"):
+    with pytest.raises(kane.ModelError, match=rf"'{name}' is native code of this process .*; pickle the Dynamics"):
         pickle.dumps(bound)
     assert copy.copy(bound) is bound
     assert copy.deepcopy(bound) is bound

@@ -235,9 +235,9 @@ def test_mimic_of_a_locked_or_fixed_joint_stands_still_where_that_one_is():
 def test_wrong_mimics_are_refused():
     three = (*map(link, "abc"),)
     circle = robot(*three, joint("j", "a", "b", inside=mimic("k")), joint("k", "b", "c", inside=mimic("j")))
-    assert "in a circle: 'j' -> 'k' -> 'j'" in refusal(circle)
+    assert "in a loop: 'j' -> 'k' -> 'j'" in refusal(circle)
     itself = robot(*map(link, "ab"), joint("j", "a", "b", inside=mimic("j")))
-    assert "in a circle: 'j' -> 'j'" in refusal(itself)
+    assert "in a loop: 'j' -> 'j'" in refusal(itself)
     unknown = robot(*three, joint("jay", "a", "b"), joint("k", "b", "c", inside=mimic("jai")))
     assert "mimics 'jai', which is not there; did you mean jay" in refusal(unknown)
     floating = robot(*three, joint("j", "a", "b", "floating", ""), joint("k", "b", "c", inside=mimic("j")))
@@ -389,16 +389,16 @@ def test_bad_numbers_are_refused_by_place_element_and_attribute(inside, words):
     [
         ((link("a"), link("a")), "the name 'a' is taken by the link at <text>:1:"),
         ((link("a"), link("b"), joint("j", "a", "b"), joint("j", "b", "a")), "the name 'j' is taken by the joint"),
-        ((link("a"), link("b")), "2 links hang on no joint ('a', 'b')"),
+        ((link("a"), link("b")), "2 links are the child of no joint ('a', 'b')"),
         ((link("arm"), joint("j", "arm", "amr")), "no link is named 'amr' (child); did you mean arm"),
-        ((link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "a")), "in a circle"),
-        ((link("a"), link("b"), joint("j", "b", "b")), "hangs on itself in a circle"),
-        ((link("a"), link("b"), link("c"), joint("j", "a", "c"), joint("k", "b", "c")), "hangs on joint 'k' and 'j'"),
+        ((link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "a")), "loop without a root link"),
+        ((link("a"), link("b"), joint("j", "b", "b")), "is in a closed loop of joints"),
+        ((link("a"), link("b"), link("c"), joint("j", "a", "c"), joint("k", "b", "c")), "child of joint 'k' and 'j'"),
         ((link("a"), link("b"), joint("j", "a", "b", "hinge")), "has the type 'hinge'; known are fixed, revolute"),
         ((link("a"), link("b"), joint("j", "a", "b", inside='<axis xyz="0 0 0"/>')), "the axis is zero"),
         ((link("a"), link("b"), '<joint name="j" type="fixed"><child link="b"/></joint>'), "<joint> lacks a <parent>"),
         ((link("a"), '<joint type="fixed"/>'), '<joint> lacks name="..."'),
-        ((link(" a"),), "has blanks around it"),
+        ((link(" a"),), "has outer blanks"),
         ((link("a" * 201),), "more than 200"),
         ((), "has 0 links"),
         (("<xacro:include/>", link("a")), "run `xacro"),
@@ -460,7 +460,7 @@ def test_limits_that_leave_nothing_make_no_stops():
     text = robot(*map(link, "ab"), joint("j", "a", "b", inside='<limit effort="1" velocity="1"/>'))
     model = load_urdf(text, stops=True)
     assert model.candidates == []
-    assert "its limits 0 and 0 leave nothing" in model.notes[0]
+    assert "its limits 0 and 0 leave no range" in model.notes[0]
 
 
 PRIMITIVES = {
@@ -585,9 +585,9 @@ L_OF_BOXES = [((0.4, 0.1, 0.1), (0.15, 0, 0)), ((0.1, 0.1, 0.3), (0, 0, 0.1))]
 
 def test_what_is_wrong_with_a_floor_or_a_collision_is_said():
     for given in ({"friction": Coulomb(0.5)}, {"restitution": 0.5}, {"restitution": np.zeros(3)}, {"hulls": 20}):
-        assert "friction=, restitution= and hulls= are of a floor" in refusal(ARM, **given)
+        assert "friction=, restitution= and hulls= need a floor" in refusal(ARM, **given)
     assert "floor= is nan" in refusal(ARM, floor=math.nan)
-    assert "stops= says whether" in refusal(ARM, stops=1)
+    assert "stops= tells whether" in refusal(ARM, stops=1)
     for hulls in (3, 4.5, "all"):
         assert "hulls=" in refusal(ARM, floor=0.0, hulls=hulls)
     text = robot(link("a"), link("b", collision("<torus/>")), joint("j", "a", "b"))

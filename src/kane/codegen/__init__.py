@@ -1,1 +1,1 @@
-"""Straight-line programs read off the expression graph, and their translations: native code, C, listings."""
+"""Straight-line programs built from the expression graph, and their translations: native code, C, listings."""

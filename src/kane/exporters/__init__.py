@@ -1,4 +1,4 @@
-"""Equations as source code and documents of other languages."""
+"""Export equations as source code and documents in other languages."""
 
 from kane.exporters.array_source import JAXSource as JAXSource
 from kane.exporters.array_source import NumPySource as NumPySource

@@ -1,4 +1,4 @@
-"""Python modules for NumPy and JAX."""
+"""Exporters of Python modules for NumPy and JAX."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from kane.formulation.equations import Equations
 
 @dataclass(frozen=True)
 class NumPySource(Exporter):
-    """One Python module that needs NumPy and nothing else: a function of arrays for every quantity.
+    """Exporter of one Python module that needs only NumPy, with a function of arrays for every quantity.
 
-    ``forward(state, rest, parameters)`` with state = [t, q, u], rest = inputs (udot for "inverse"; it may be left
-    out where nothing depends on it), parameters at their defaults unless given; leading axes are a batch.
+    An example is ``forward(state, rest, parameters)`` with state = [t, q, u]. ``rest`` contains the inputs, or udot for
+    "inverse"; it may be omitted if the result does not depend on it. ``parameters`` default to the model's values.
+    Leading axes are a batch.
     """
 
     def files(self, equations: Equations, quantities: Sequence[str]) -> Mapping[str, str]:
@@ -27,9 +28,9 @@ class NumPySource(Exporter):
 
 @dataclass(frozen=True)
 class JAXSource(Exporter):
-    """One Python module for JAX (extra ``jax``): pure functions to compile, map and differentiate.
+    """Exporter of one Python module for JAX (extra ``jax``): pure functions to compile, map and differentiate.
 
-    The functions are those of ``NumPySource``; JAX computes in single precision unless jax_enable_x64 is set.
+    The functions have the arguments of ``NumPySource``. JAX computes in single precision unless jax_enable_x64 is set.
     """
 
     def files(self, equations: Equations, quantities: Sequence[str]) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""The state that an exported example starts from: on the constraints, and where its programs have finite values."""
+"""Find a state for an exported example that satisfies the constraints and gives finite values of all programs."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import quantity
 
 Array = NDArray[np.float64]
-# Further starts of Newton's method lie this far from the neutral coordinates [rad or m].
+# Distance of further starts of Newton's method from the neutral coordinates [rad or m].
 ASIDE = 0.3
-# Steps of Newton's method, and the residual that ends it [m or rad]: quadratic convergence goes to round-off from 1e-9.
+# Largest number of Newton steps, and residual that ends them [m or rad].
 STEPS, CLOSED = 50, 1e-12
 
 
 def example_state(equations: Equations, programs: Sequence[Program]) -> tuple[Array, Array]:
-    """Return coordinates and speeds at t = 0 that satisfy the constraints, with the smallest speeds that do.
+    """Return coordinates and minimum-norm speeds at t = 0 that satisfy the constraints.
 
-    The starts of Newton's method are, in this order: the state near which dependent speeds were chosen, the neutral
-    coordinates, and coordinates ASIDE from them. The first at which the programs have finite values is returned, or
-    else the last.
+    Newton's method starts from the state of the speed selection, if there is one, from the neutral coordinates, and
+    from coordinates at the distance ASIDE. The first result at which the programs have finite values is returned, or
+    else the last result.
     """
     for q in _starts(equations):
         q = _closed(equations, q)
@@ -49,7 +49,7 @@ def _starts(equations: Equations) -> Iterator[Array]:
 
 
 def _values(equations: Equations, q: Array, u: Array) -> Mapping[Expr, Any]:
-    """Values of all leaves: parameters and inputs at their defaults, t = 0."""
+    """Return values of all leaves, with parameters and inputs at their defaults, t = 0 and udot = 0."""
     symbols = {leaf: equations.defaults[leaf.name] for leaf in (*equations.parameters, *equations.inputs)}
     state = zip((*equations.q, *equations.u), (*q, *u), strict=True)
     return {**symbols, equations.t: 0.0, **dict.fromkeys(equations.udot, 0.0), **dict(state)}
@@ -61,7 +61,7 @@ def _numbers(equations: Equations, outputs: Sequence[Any], q: Array, u: Array) -
 
 
 def _closed(equations: Equations, q: Array) -> Array:
-    """Put coordinates onto the configuration constraints by Newton's method, with the least motion in each step."""
+    """Project coordinates onto the configuration constraints by Newton's method with minimum-norm steps."""
     own = equations.own
     closure, n = quantity(own, "closure").outputs, len(own.u)
     count = len(closure) // (n + 1)
@@ -79,7 +79,7 @@ def _closed(equations: Equations, q: Array) -> Array:
 
 
 def _smallest_speeds(equations: Equations, q: Array) -> Array:
-    """Return the speeds of least norm with A u + b = 0."""
+    """Return the minimum-norm speeds with A u + b = 0."""
     n, rows = len(equations.u), len(equations.constraints)
     found = _numbers(equations, quantity(equations, "constraints").outputs, q, np.zeros(n))
     if not rows or not np.isfinite(found).all():

@@ -1,4 +1,4 @@
-"""export: equations written into a folder."""
+"""Write equations into a folder with an exporter."""
 
 from __future__ import annotations
 
@@ -29,36 +29,35 @@ def export(
         kane.export(eqs, "out/arm", kane.CSource(), quantities=["forward", "mass_matrix"])
 
     Args:
-        equations: what ``kane.formulate(model)`` returns.
-        folder: where to write; made if it is not there. Files of the same names are replaced.
+        equations: equations from ``kane.formulate(model)``.
+        folder: target folder, created if necessary. Files of the same names are replaced.
         exporter: ``kane.CSource()``, ``kane.NumPySource()``, ``kane.JAXSource()``, ``kane.JavaScriptSource()``,
             ``kane.LaTeXDocument()`` or ``kane.Listing()``.
-        quantities: what to write: "rhs", "forward", "inverse", "kinematics", "mass_matrix", "bias", "input_matrix",
-            "energy", "momentum", "poses", "jacobian NAME", "coriolis_matrix", "gravity_vector", "derivatives of
-            forward by q, u, inputs" (as source code: values, then the entries that are not zero); what the exporter
-            thinks useful unless given.
-        without_contacts: whether to export the motion without the contacts, stops, sticks, latches and switches of the
-            model, which exported equations do not have; every file then names them in its first lines.
+        quantities: names of quantities: "rhs", "forward", "inverse", "kinematics", "mass_matrix", "bias",
+            "input_matrix", "energy", "momentum", "poses", "jacobian NAME", "coriolis_matrix", "gravity_vector",
+            "derivatives of forward by q, u, inputs" (as source code: values, then the nonzero entries). The default
+            depends on the exporter.
+        without_contacts: whether to export the motion without the model's contacts, stops, sticks, latches and
+            switches, which exported equations cannot have. Every file then lists them in its first lines.
 
     Returns:
         The paths of the files.
 
     Raises:
-        ModelError: an argument is not what it should be, there is no such quantity, or the model has constraints that
-            come and go.
+        ModelError: an argument is invalid, a quantity is unknown, or the model has intermittent constraints and
+            ``without_contacts`` is False.
         FileError: the folder cannot be written.
     """
     if not isinstance(equations, Equations):
         raise ModelError(f"export takes Equations, which kane.formulate(model) returns, not {shown(equations)}")
     if not isinstance(exporter, Exporter):
-        raise ModelError(f"{shown(exporter)} is no exporter; give one such as kane.CSource()")
+        raise ModelError(f"{shown(exporter)} is not an exporter; give one such as kane.CSource()")
     require(without_contacts, bool, "without_contacts= is True or False")
     left_out = list(dict.fromkeys(map(declared_name, equations.candidates)))
     if left_out and not without_contacts:
         raise ModelError(
-            f"{equations.name!r} has constraints that come and go, which exported equations do not have: "
-            f"{listed(left_out)}; without_contacts=True (kane export --without-contacts) leaves them out and says so "
-            "in every file"
+            f"{equations.name!r} has intermittent constraints, which cannot be exported: {listed(left_out)}; "
+            "without_contacts=True (kane export --without-contacts) leaves them out and lists them in every file"
         )
     target = given_path(folder, "the folder of an export")
     names = exporter.quantities(equations) if quantities is None else words(quantities, "quantities=", "names")

@@ -1,4 +1,4 @@
-"""The contract that every exporter fulfils."""
+"""Interface of all exporters."""
 
 from __future__ import annotations
 
@@ -13,63 +13,63 @@ from kane.formulation.derivatives.derivative import derivative, derivative_progr
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program, quantity
 
-# What names of derivatives begin with.
+# Prefix of the names of derivatives.
 DERIVATIVES = "derivatives of "
 
 
-# Beginning and end of comments by suffix of the file, "# " for other suffixes; largest length of a line.
+# Beginning and end of comments by file suffix ("# " for other suffixes), and largest length of a line.
 COMMENTS = {".c": ("/* ", " */"), ".h": ("/* ", " */"), ".mjs": ("// ", ""), ".tex": ("% ", "")}
 WIDTH = 110
 
 
 def without(names: Sequence[str]) -> str:
-    """Return the sentence by which files say that constraints are left out."""
-    return f"Without contacts: these constraints that come and go are left out: {', '.join(names)}."
+    """Return the sentence that lists omitted constraints in exported files."""
+    return f"Without contacts: these intermittent constraints are left out: {', '.join(names)}."
 
 
 class Exporter(ABC):
-    """A language, and how equations are laid out in it."""
+    """Exporter of equations to files in one language."""
 
     def quantities(self, equations: Equations) -> tuple[str, ...]:
-        """What is written unless something else is asked for."""
+        """Return the names of the quantities that are exported by default."""
         return ("forward", "inverse", "kinematics")
 
     def comment(self, file: str, text: str) -> str:
-        """A text as comment lines for the top of a file, in the language that the name of the file ends with."""
+        """Return a text as comment lines for the top of a file, in the language of the file's suffix."""
         begin, end = COMMENTS.get(PurePosixPath(file).suffix, ("# ", ""))
         return "".join(f"{begin}{line}{end}\n" for line in textwrap.wrap(remark(text), WIDTH))
 
     @abstractmethod
     def files(self, equations: Equations, quantities: Sequence[str]) -> Mapping[str, str]:
-        """The files: plain name to text.
+        """Return the texts of the files, by file name.
 
         Args:
-            equations: of the model.
-            quantities: names of programs such as "forward", "inverse", "mass_matrix", "jacobian NAME".
+            equations: equations of the model.
+            quantities: names of quantities, such as "forward", "inverse", "mass_matrix", "jacobian NAME".
 
         Raises:
-            ModelError: there is no such quantity.
+            ModelError: a quantity is unknown.
         """
 
 
 def file_stem(equations: Equations) -> str:
-    """A file name made of the name of the model: ASCII letters, digits and underscores."""
+    """Return a file name without suffix from the name of the model, with ASCII letters, digits and underscores."""
     return identifier(equations.name or "model")
 
 
 def programs_of(equations: Equations, quantities: Sequence[str]) -> list[Program]:
-    """The straight-line program of every quantity."""
+    """Return the straight-line program of every quantity."""
     return [_named(equations, name)[0] for name in quantities]
 
 
 def names_of_outputs(equations: Equations, quantities: Sequence[str]) -> dict[str, Sequence[str]]:
-    """What the outputs of every program are called."""
+    """Return the names of the outputs of every program, by program name."""
     found = (_named(equations, name) for name in quantities)
     return {made.name: names for made, names in found}
 
 
 def _named(equations: Equations, name: str) -> tuple[Program, tuple[str, ...]]:
-    """A program with the names of its outputs; "derivatives of forward by q, u" has the values first."""
+    """Return a program with the names of its outputs; for "derivatives of forward by q, u", values come first."""
     if not name.startswith(DERIVATIVES):
         return program(equations, name), tuple(quantity(equations, name).names)
     of, _, varied = name.removeprefix(DERIVATIVES).partition(" by ")

@@ -1,4 +1,4 @@
-"""JavaScript source as a module of its own."""
+"""Exporter of a JavaScript module."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kane.formulation.equations import Equations
 
 @dataclass(frozen=True)
 class JavaScriptSource(Exporter):
-    """One ECMAScript module that needs nothing else, for browsers, Node and Deno: an object for every quantity.
+    """Exporter of one self-contained ECMAScript module for browsers, Node and Deno, with an object for every quantity.
 
     import { forward } from "./arm.mjs";
     const stage = new Float64Array(forward.stages), udot = new Float64Array(forward.outputs.length);

@@ -1,4 +1,4 @@
-"""The derivation as a complete LaTeX document: model, coordinates, partial velocities, equations."""
+"""Exporter of the derivation as a complete LaTeX document: model, coordinates, partial velocities, equations."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from kane.formulation.tree.body_tree import Member
 from kane.geometry.scalars import is_zero
 from kane.model.contacts.candidate import declared_name
 
-# Above this many speeds tables of partial velocities are longer than anyone reads.
+# Largest number of speeds for which partial velocities are written; longer tables are unreadable.
 MOST_SPEEDS = 8
-# Lines of one align environment: TeX keeps a whole one in memory and breaks pages between them.
+# Lines of one align environment. TeX keeps an environment in memory and breaks pages between environments.
 LINES = 40
 
 _DOCUMENT = r"""\documentclass[10pt]{article}
@@ -39,10 +39,10 @@ SI units, angles in rad. $N$ is the inertial frame; the joint frame $F$ is fixed
 
 @dataclass(frozen=True)
 class LaTeXDocument(Exporter):
-    """One document that latex compiles with amsmath, geometry and longtable."""
+    """Exporter of one document that latex compiles with amsmath, geometry and longtable."""
 
     def quantities(self, equations: Equations) -> tuple[str, ...]:
-        """Kinematics, and the terms of M udot + f = B inputs; udot where loads are not linear in the inputs."""
+        """Return kinematics and the terms of M udot + f = B inputs, or udot if loads are nonlinear in the inputs."""
         try:
             assert equations.input_matrix is not None
         except ModelError:
@@ -76,7 +76,7 @@ _HEADS = {
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A long table of formulas under plain heads; nothing where there are no rows."""
+    """Return a long table of formulas under plain heads; an empty text if there are no rows."""
     if not rows:
         return ""
     lines = [" & ".join(f"${cell}$" if cell else "" for cell in row) + r" \\" for row in rows]
@@ -135,7 +135,7 @@ def _rates_that_are_speeds(equations: Equations) -> str:
 
 
 def _partial_velocities(found: PartialVelocities, arena: Arena) -> Iterator[str]:
-    """What is not zero of the partial velocities, component by component."""
+    """Yield the section on nonzero partial velocities, component by component."""
     pairs: list[tuple[str, Expr]] = []
     symbols: dict[str, str] = {}
     for row in found.rows():
@@ -144,8 +144,8 @@ def _partial_velocities(found: PartialVelocities, arena: Arena) -> Iterator[str]
             symbols[name] = symbol
     yield "\\section*{Partial velocities that are not zero}\n"
     yield (
-        r"$w\_NB$ is the angular velocity of $B$ in $N$, $v\_NBcm$ the velocity of its mass centre; the index "
-        "names the generalized speed whose factor it is, $t$ what belongs to none.\n"
+        r"$w\_NB$ is the angular velocity of $B$ in $N$, $v\_NBcm$ the velocity of its mass centre. The index "
+        "names the generalized speed that the partial velocity multiplies; $t$ marks the part free of speeds.\n"
     )
     yield from _pages(emit_latex(pairs, symbols=symbols))
 
@@ -161,7 +161,7 @@ def _components(row: Partials, speeds: Sequence[str]) -> Iterator[tuple[str, str
 
 
 def _pages(align: str) -> Iterator[str]:
-    """An align environment as several short ones."""
+    """Split an align environment into several short ones."""
     lines = [line.removesuffix(r" \\") for line in align.splitlines()[1:-1]]
     for start in range(0, len(lines), LINES):
         yield "\\begin{align}\n" + " \\\\\n".join(lines[start : start + LINES]) + "\n\\end{align}\n"

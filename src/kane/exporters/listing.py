@@ -1,4 +1,4 @@
-"""Equations as an analyst would read them, in one text file."""
+"""Exporter of equations as readable text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kane.formulation.equations import Equations
 
 @dataclass(frozen=True)
 class Listing(Exporter):
-    """One text file: Z1 = ..., Z2 = ..., then the outputs, of every quantity."""
+    """Exporter of one text file with intermediates Z1 = ..., Z2 = ..., then the outputs, for every quantity."""
 
     def files(self, equations: Equations, quantities: Sequence[str]) -> Mapping[str, str]:
         parts = [f"{name}\n{'-' * len(name)}\n{equations.listing(name)}" for name in quantities]

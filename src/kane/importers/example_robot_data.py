@@ -1,4 +1,4 @@
-"""Robots of the package example-robot-data, by name; it holds files only and cannot be imported."""
+"""Find robots of the package example-robot-data by name; the package contains only files and cannot be imported."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ FOLDER = "cmeel.prefix/share/example-robot-data/robots"
 
 
 def example_robot(name: str) -> Path:
-    """The URDF of a robot of the package example-robot-data (extra ``demo``), for ``load_urdf``.
+    """Return the path of a robot's URDF file in the package example-robot-data (extra ``demo``), for ``load_urdf``.
 
     Args:
-        name: the file's name, with or without ".urdf" and with or without "_robot" before it: "ur5", "panda",
-            "talos_reduced"; with folders before it where several files have that name.
+        name: name of the file, for example "ur5", "panda" or "talos_reduced". The endings ".urdf" and "_robot.urdf" may
+            be omitted. If several files have the same name, put folders in front of it.
 
     Raises:
-        ImportFileError: the package is not installed, or has no such robot, or several; the message names what it has.
+        ImportFileError: the package is not installed, has no robot of this name, or has several; the message lists the
+            candidates.
     """
     from importlib.metadata import PackageNotFoundError, distribution  # here, because it takes 15 milliseconds
 
@@ -28,7 +29,7 @@ def example_robot(name: str) -> Path:
         folder = Path(str(distribution("example-robot-data").locate_file(FOLDER)))
     except PackageNotFoundError:
         raise ImportFileError(
-            f"the robot {name!r} is looked for in the package example-robot-data, which is not installed: "
+            f"the robot {name!r} is part of the package example-robot-data, which is not installed: "
             f"{pip_install('demo')}"
         ) from None
     files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.urdf"))}
@@ -37,7 +38,7 @@ def example_robot(name: str) -> Path:
     exact = [path for path in found if path.endswith(f"{wanted}.urdf")]
     if len(exact or found) != 1:
         if found:
-            raise ImportFileError(f"{name!r} is several files of example-robot-data: {', '.join(found)}; name one")
+            raise ImportFileError(f"{name!r} matches several files of example-robot-data: {', '.join(found)}; name one")
         known = sorted({path.rpartition("/")[2].removesuffix(".urdf").removesuffix("_robot") for path in files})
         raise ImportFileError(f"example-robot-data has no robot {name!r}; {near(wanted, known)}")
     return files[(exact or found)[0]]

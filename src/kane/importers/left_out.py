@@ -1,4 +1,4 @@
-"""What an importer leaves out: said in notes, or refused where it is essential."""
+"""Parts that an importer leaves out: recorded in notes, or rejected if they are essential."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from kane.model.checks import near
 
 
 class LeftOut:
-    """The parts of a file that are not modelled.
+    """Parts of a file that are not modelled.
 
     Attributes:
-        notes: what they are, in words.
+        notes: one note for each part.
     """
 
     def __init__(self, kinds: Mapping[str, str], essential: Iterable[str]) -> None:
-        """Start with nothing left out.
+        """Start without notes.
 
         Args:
-            kinds: of parts that may be left out, and what they are.
-            essential: those without which the model is not wanted.
+            kinds: kinds of parts that may be left out, with their descriptions.
+            essential: kinds that must not be left out.
 
         Raises:
             ModelError: an essential kind is unknown.
@@ -37,17 +37,17 @@ class LeftOut:
                 raise ModelError(f"essential= has {shown(kind)}, which is no kind of part; {near(kind, list(kinds))}")
 
     def add(self, kind: str, place: str, what: str, *, part: str = "", harmless: bool = False) -> None:
-        """Leave a part out.
+        """Record that the model omits a part of the file.
 
         Args:
-            kind: of part.
-            place: where it is, for the error.
-            what: it is, and what comes of leaving it out.
-            part: its name in the warning; ``what`` up to a colon unless given.
-            harmless: whether the motion is the same without it.
+            kind: kind of part.
+            place: place in the file, for the error message.
+            what: text of the note: the part, and the effect of its omission.
+            part: name of the part in the warning; by default ``what`` up to a colon or "is left out".
+            harmless: whether the motion is the same without the part.
 
         Raises:
-            ImportFileError: parts of this kind are essential.
+            ImportFileError: this kind is essential.
         """
         if kind in self._essential:
             rest = sorted(self._essential - {kind})

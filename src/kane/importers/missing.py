@@ -1,4 +1,4 @@
-"""Notes of importers on parts of a file that change the motion and that the model does not have: one warning of all."""
+"""Notes on parts of a file that would change the motion but are not in the model, and one warning for all of them."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from collections.abc import Sequence
 
 from kane.errors import ImportFileWarning, listed
 
-# Parts of one kind that the warning names; the notes name all.
+# Largest number of parts of one kind that the warning names; the notes name all.
 NAMED = 4
 
 
 class Missing(str):
-    """A note on a part that the file asks for, that changes the motion and that the model does not have.
+    """A note on a part of a file that would change the motion but is not in the model.
 
     Attributes:
-        kind: of part, for the warning.
-        what: the part.
+        kind: kind of part, for the warning.
+        what: name of the part, for the warning.
     """
 
     kind: str
     what: str
 
     def __new__(cls, kind: str, what: str, note: str) -> Missing:
-        """Return the note with its kind and its part."""
+        """Return the note with its kind and the name of its part."""
         made = super().__new__(cls, note)
         made.kind, made.what = kind, what
         return made
 
 
 def warn_of_missing(source: str, notes: Sequence[str]) -> None:
-    """Warn once of all missing parts, for the caller of an importer; not at all if nothing is missing."""
+    """Warn the caller of an importer once about all missing parts, if there are any."""
     kinds: dict[str, list[str]] = {}
     for note in notes:
         if isinstance(note, Missing):
@@ -38,7 +38,7 @@ def warn_of_missing(source: str, notes: Sequence[str]) -> None:
     if kinds:
         words = [f"{kind}: {listed(list(dict.fromkeys(parts)), NAMED)}" for kind, parts in kinds.items()]
         warnings.warn(
-            f"{source} asks for what the model does not have (model.notes says more). " + "; ".join(words),
+            f"{source} has parts that the model lacks (see model.notes). " + "; ".join(words),
             ImportFileWarning,
             stacklevel=3,
         )

@@ -1,4 +1,4 @@
-"""Poses and mass properties in plain numbers, as files give them."""
+"""Poses and mass properties as plain numbers, for importers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from kane.geometry.scalars import Matrix
 
 XYZ: TypeAlias = tuple[float, float, float]
 
-# What 1.57079632679 and the like are away from a right angle, with room: files give angles to 10 digits or more.
+# Angles within this of a multiple of pi/2 count as equal to it [rad], because files give angles to 10 digits or more.
 RIGHT_ANGLE_SLACK = 1e-9
-# Sums of a few terms of size s leave rounding of a few 1e-16 s; below this an entry is such a remnant of zero.
+# Entries below this fraction of the largest count as zero: sums of a few terms have rounding errors of a few 1e-16.
 ROUNDING = 1e-14
 
 ORIGIN: XYZ = (0.0, 0.0, 0.0)
@@ -24,35 +24,35 @@ ORIGIN: XYZ = (0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class FramePose:
-    """Frame B in frame A: R_AB and p_AoBo_A [m]."""
+    """Pose of frame B in frame A: rotation R_AB and position p_AoBo_A [m]."""
 
     rotation: Rotation
     position: XYZ
 
     def then(self, other: FramePose) -> FramePose:
-        """The pose of C in A, ``other`` being the pose of C in this frame B."""
+        """Return the pose of C in A, where ``other`` is the pose of C in B."""
         x, y, z = map(float, self.rotation.apply(other.position))
         a, b, c = self.position
         rotation = self.rotation @ other.rotation
         if len(rotation.factors) > 3:
-            # Roll, pitch and yaw are cheaper kept apart; a longer chain is cheaper as one matrix, and stays bounded.
+            # Up to three factors (roll, pitch, yaw) are cheaper kept separate; longer chains are cheaper as one matrix.
             rotation = Rotation.matrix(rotation.as_numpy())
         return FramePose(rotation, (a + x, b + y, c + z))
 
 
 def no_pose() -> FramePose:
-    """The pose of a frame in itself."""
+    """Return the pose of a frame in itself."""
     return FramePose(Rotation.identity(), ORIGIN)
 
 
 def snap_right_angle(angle: float) -> float:
-    """The multiple of pi/2 within 1e-9 rad of ``angle``, else ``angle`` itself."""
+    """Return the multiple of pi/2 within 1e-9 rad of ``angle``, else ``angle`` itself."""
     turns = quarter_turns(angle, RIGHT_ANGLE_SLACK)
     return angle if turns is None else turns * (math.pi / 2.0)
 
 
 def unit_vector(axis: Sequence[float]) -> XYZ:
-    """The unit vector along ``axis``, which must not be zero; components within 1e-9 of zero are put there."""
+    """Return the unit vector along a nonzero ``axis``; components below 1e-9 of the largest become zero."""
     largest = max(map(abs, axis))
     x, y, z = (c / largest if abs(c / largest) > RIGHT_ANGLE_SLACK else 0.0 for c in axis)
     length = math.hypot(x, y, z)
@@ -68,7 +68,7 @@ class MassProperties:
     inertia: Matrix
 
     def seen_from(self, pose: FramePose) -> MassProperties:
-        """The same in frame A, ``pose`` being the pose of B in A."""
+        """Return the mass properties in frame A, where ``pose`` is the pose of B in A."""
         com = pose.then(FramePose(Rotation.identity(), self.com)).position
         return MassProperties(self.mass, com, rotated_inertia(self.inertia, pose.rotation))
 
@@ -77,7 +77,7 @@ NO_MASS = MassProperties(0.0, ORIGIN, of_six((0.0,) * 6))
 
 
 def lump(parts: Sequence[MassProperties]) -> MassProperties:
-    """The mass properties of bodies joined rigidly, all given in one frame; what rounding leaves of zeros is zero."""
+    """Return the total mass properties of rigidly joined bodies, given in one frame; set rounding errors to zero."""
     mass, com, inertia = combine([(part.mass, part.com, part.inertia) for part in parts])
     x, y, z = map(float, com)
     entries = tuple(map(float, six(inertia)))

@@ -1,4 +1,4 @@
-"""What of limits and collision geometry in a file becomes stops and contacts: what users ask importers for."""
+"""Options of importers that turn limits into stops and collision geometry into contacts with a floor."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from kane.model.contacts import Coulomb, Newton, Poisson
 from kane.model.model import Model
 from kane.model.shapes import Mesh, Plane, Shape
 
-# How to have limits, or to do without them knowingly.
+# Text of messages on limits that are left out.
 STOPS = "stops=True makes stops of them, stops=False leaves them out"
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What of limits and collision geometry a user asks for.
+    """Options of an importer for limits and collision geometry.
 
     Attributes:
-        stops: whether limits become stops; None where nobody says so, and limits that are left out are missing.
-        floor: height of a level floor on which collision geometry comes into contact [m]; None for none.
-        friction: of the floor.
-        restitution: of the floor.
-        hulls: how many corners the hulls of collision meshes have at most; None where meshes touch nothing.
+        stops: whether limits become stops; None leaves them out with a warning, False without.
+        floor: height of a level floor that collision geometry can touch [m]; None for no floor.
+        friction: friction of the floor.
+        restitution: restitution of the floor.
+        hulls: largest number of corners of the hulls of collision meshes; None if meshes touch nothing.
 
     Raises:
-        ModelError: a wish that is of the wrong kind, or one of a floor where there is none.
+        ModelError: an option has the wrong type, or options of a floor are given without ``floor``.
     """
 
     stops: bool | None = None
@@ -40,24 +40,24 @@ class Wanted:
     def __post_init__(self) -> None:
         if self.hulls is not None:
             whole(self.hulls, "hulls=", 4)
-        require(self.stops, bool | None, "stops= says whether limits become stops, True or False")
+        require(self.stops, bool | None, "stops= tells whether limits become stops, True or False")
         if self.floor is not None:
             object.__setattr__(self, "floor", number(self.floor, "floor=", "metres"))
             return
         smooth = isinstance(self.restitution, Real) and self.restitution == 0.0
         if self.friction is not None or self.hulls is not None or not smooth:
             raise ModelError(
-                f"friction=, restitution= and hulls= are of a floor, and floor= is {shown(self.floor)}; give it"
+                f"friction=, restitution= and hulls= need a floor, but floor= is {shown(self.floor)}; give its height"
             )
 
     def plane(self, model: Model) -> Plane:
-        """The floor."""
+        """Return the floor as a plane fixed to the ground."""
         assert self.floor is not None
         return Plane(model.ground.point((0.0, 0.0, self.floor)), model.ground.z)
 
 
 def touching_note(who: str, shape: Shape | None, said: str) -> str:
-    """Return the note on a collision mesh of a body or link, which is missing where no hull touches for it."""
+    """Return the note on a collision mesh of a body or link; it counts as missing if no hull replaces it."""
     note = f"{who}: {said}"
     return Missing("contacts of meshes with the floor (hulls=20 adds them)", who, note) if shape is None else note
 
@@ -72,16 +72,16 @@ def require_touching(model: Model, source: str, shapes: str) -> None:
 
 
 def hull_of(mesh: Mesh | None, corners: int | None) -> tuple[Shape | None, str]:
-    """By what a collision mesh touches, a hull of so many corners at most, and what to say of it; None touches nothing.
+    """Return the hull of a collision mesh with at most ``corners`` corners, and a note; no hull if ``mesh`` is None.
 
     Raises:
-        ModelError, ImportFileError: a mesh that has no hull, or cannot be read.
+        ModelError, ImportFileError: the mesh has no hull, or cannot be read.
     """
     if mesh is None:
-        return None, "a collision mesh is left out, it touches nothing; hulls=20 lets a hull of up to 20 corners touch"
+        return None, "a collision mesh is left out, it touches nothing; hulls=20 adds a hull of up to 20 corners"
     found = mesh.hull(corners)
     out, within = mesh.departure(found)
     return found, (
-        f"its collision mesh touches by a hull of {len(found.hull.corners)} corners; the mesh reaches {out:.2g} m "
-        f"out of that, and is up to {within:.2g} m inside"
+        f"its collision mesh touches by a hull of {len(found.hull.corners)} corners; the mesh extends {out:.2g} m "
+        f"beyond the hull, and is up to {within:.2g} m inside it"
     )

@@ -1,7 +1,7 @@
-"""A hardened XML reader: elements and attributes with their place in the file, and nothing that XML can do besides.
+"""A hardened XML reader that accepts only elements and attributes, and records their place in the file.
 
-Document types, entities, external references and processing instructions are refused outright, so no file can make
-the reader open another one or grow beyond its own size; depth and counts have ceilings.
+It rejects document types, entities, external references and processing instructions. So no file can make the reader
+open another file or expand beyond its own size. Depth and counts are limited.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MAXIMUM_DEPTH = 64
 MAXIMUM_ELEMENTS = 250_000
 MAXIMUM_ATTRIBUTES = 64
 MAXIMUM_LENGTH = 4096
-READERS = {"robot": "load_urdf", "mujoco": "load_mjcf"}  # by the outermost element
+READERS = {"robot": "load_urdf", "mujoco": "load_mjcf"}  # functions of kane, by outermost element
 ENCODINGS = ("utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "utf-16")
 
 
@@ -26,10 +26,10 @@ class Element:
     """One XML element.
 
     Attributes:
-        tag: its name, with the prefix if it has one.
-        attributes: name to value.
-        children: the elements inside, in the order of the file.
-        place: "file:line:column" of its opening, for messages.
+        tag: name, with the prefix if there is one.
+        attributes: values by name.
+        place: "file:line:column" of the opening tag, for messages.
+        children: elements inside, in the order of the file.
     """
 
     tag: str
@@ -38,21 +38,21 @@ class Element:
     children: list[Element] = field(default_factory=list)
 
     def fault(self, message: str) -> ImportFileError:
-        """An error about this element."""
+        """Return an error about this element."""
         return ImportFileError(f"{self.place}: {message}")
 
 
 def read_xml(source: Source) -> Element:
-    """The outermost element of an XML text.
+    """Return the outermost element of an XML text.
 
     Raises:
-        ImportFileError: the text is malformed, wrongly encoded or beyond a ceiling, or it has a document type, an
-            entity or a processing instruction.
+        ImportFileError: the text is malformed, wrongly encoded or beyond a limit, or it has a document type, an entity
+            or a processing instruction.
     """
     handler = _Handler(source)
     parser = handler.parser
     try:
-        # In one piece: what Expat does with a token split over many calls takes quadratic time.
+        # In one call, because Expat takes quadratic time for tokens that are split over many calls.
         parser.Parse(source.data, True)
     except expat.ExpatError as error:
         raise ImportFileError(
@@ -65,10 +65,10 @@ def read_xml(source: Source) -> Element:
 
 
 def require_outermost(top: Element, tag: str, kind: str) -> None:
-    """Refuse a file whose outermost element is another, and say who reads it.
+    """Raise ImportFileError unless the outermost element has this tag.
 
     Raises:
-        ImportFileError: naming both elements.
+        ImportFileError: the message names both elements, and the function that reads the file if there is one.
     """
     if top.tag != tag:
         reader = READERS.get(top.tag)
@@ -77,12 +77,12 @@ def require_outermost(top: Element, tag: str, kind: str) -> None:
 
 
 def quote(text: str) -> str:
-    """``text`` in quotes, safe to print and not long."""
+    """Return ``text`` in quotes, in printable ASCII and shortened to about 60 characters."""
     return ascii(text if len(text) <= 60 else text[:60] + "...")
 
 
 class _Handler:
-    """What Expat calls while it reads."""
+    """Callbacks of the Expat parser."""
 
     def __init__(self, source: Source) -> None:
         self.source = source.name
@@ -109,9 +109,9 @@ class _Handler:
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self.count += 1
         if self.count > MAXIMUM_ELEMENTS:
-            self.refuse(f"more than {MAXIMUM_ELEMENTS} elements, no robot description has; check that it is the file")
+            self.refuse(f"the file has more than {MAXIMUM_ELEMENTS} elements; check that it is a robot description")
         if len(self.open) >= MAXIMUM_DEPTH:
-            self.refuse(f"elements nested deeper than {MAXIMUM_DEPTH}; a robot description is flat, so check the file")
+            self.refuse(f"elements are nested deeper than {MAXIMUM_DEPTH}; check that it is a robot description")
         self.check_lengths(tag, attributes)
         element = Element(tag, attributes, self.place())
         if self.open:
@@ -122,7 +122,7 @@ class _Handler:
 
     def check_lengths(self, tag: str, attributes: dict[str, str]) -> None:
         if len(attributes) > MAXIMUM_ATTRIBUTES:
-            self.refuse(f"<{quote(tag)}> has more than {MAXIMUM_ATTRIBUTES} attributes; remove those that mean nothing")
+            self.refuse(f"<{quote(tag)}> has more than {MAXIMUM_ATTRIBUTES} attributes; remove the meaningless ones")
         for word in (tag, *attributes, *attributes.values()):
             if len(word) > MAXIMUM_LENGTH:
                 self.refuse(f"a name or value in <{quote(tag)}> is longer than {MAXIMUM_LENGTH} characters; shorten it")
@@ -135,13 +135,13 @@ class _Handler:
             self.refuse(f"the encoding {quote(encoding)} is not accepted; save the file as UTF-8")
 
     def document_type(self, *_: Any) -> NoReturn:
-        self.refuse("a document type (<!DOCTYPE ...>) is refused, for it can open files and grow; remove it")
+        self.refuse("a document type (<!DOCTYPE ...>) is refused, because it can open files and grow; remove it")
 
     def entity(self, *_: Any) -> NoReturn:
-        self.refuse("an entity is refused, for it can open files and grow; write out what it stands for")
+        self.refuse("an entity is refused, because it can open files and grow; write out its value")
 
     def external(self, *_: Any) -> NoReturn:
         self.refuse("a reference to another file is refused; put its content into this file")
 
     def instruction(self, target: str, data: str) -> NoReturn:
-        self.refuse(f"the processing instruction <?{quote(target)} ...?> means nothing here and is refused; remove it")
+        self.refuse(f"the processing instruction <?{quote(target)} ...?> is meaningless here and refused; remove it")

@@ -1,4 +1,4 @@
-"""Andrews' squeezing mechanism: seven bodies in three loops, a benchmark of solvers."""
+"""Andrews' squeezing mechanism: seven bodies in three loops, a benchmark for solvers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kane.model.joints import Revolute
 from kane.model.loads import Motor, PointSpring
 from kane.model.model import Model
 
-# Lengths [m]; A, B and C are points of the ground, the others distances on the bodies.
+# Lengths [m]: A, B and C are points of the ground, the others are distances on the bodies.
 A, B, C = (-0.06934, -0.00227, 0.0), (-0.03635, 0.03273, 0.0), (0.014, 0.072, 0.0)
 D, DA, E, EA, RR, RA = 0.028, 0.0115, 0.02, 0.01421, 0.007, 0.00092
 SS, SA, SB, SC, SD = 0.035, 0.01874, 0.01043, 0.018, 0.02
@@ -22,7 +22,7 @@ BODIES = {
     "K6": (0.00706, 5.667e-7, (ZF - FA, 0.0, 0.0)),
     "K7": (0.05498, 1.912e-5, (-UB, -UA, 0.0)),
 }
-# Parent, coordinate and place in the parent [m] of each joint, about z.
+# Parent, coordinate and position in the parent [m] of each joint about z.
 JOINTS = {
     "K1": ("ground", "beta", (0.0, 0.0, 0.0)),
     "K2": ("K1", "theta", (RR, 0.0, 0.0)),
@@ -32,7 +32,7 @@ JOINTS = {
     "K7": ("ground", "epsilon", A),
     "K6": ("K7", "omega", (0.0, -U, 0.0)),
 }
-# Where K3, K4 and K6 meet the end of K2.
+# Points of K3, K4 and K6 that coincide with the end of K2 [m].
 MEET = {"K3": (0.0, -SS, 0.0), "K4": (0.0, -E, 0.0), "K6": (ZF, 0.0, 0.0)}
 # The consistent start at rest of the test set [rad].
 ANDREWS_START = {
@@ -47,13 +47,15 @@ ANDREWS_START = {
 
 
 def andrews_squeezer() -> Model:
-    """Seven bodies in the plane x-y, driven by a constant torque on K1 against a spring from K3 to the ground at C.
+    """Return a model of seven bodies in the plane x-y, driven by a constant torque on K1.
 
-    q = (beta, theta, gamma, phi, delta, omega, epsilon) [rad] as in the source; ``ANDREWS_START`` is its start at rest.
-    In three loops the ends of K3, K4 and K6 coincide with that of K2, and one freedom is left. No gravity.
-    Parameters: stiffness c0 [N/m] and length l0 without force [m] of the spring; input: torque mom on K1 [N m]. Where
-    the equations of the source leave the side open to which a mass centre lies off its line, only forces in the
-    bearings A and B depend on it.
+    A spring connects K3 to the ground at C. As in the source, q = (beta, theta, gamma, phi, delta, omega, epsilon)
+    [rad]; ``ANDREWS_START`` is the source's start at rest. The ends of K3, K4 and K6 coincide with the end of K2, which
+    gives three loops and leaves one degree of freedom. There is no gravity.
+
+    Parameters: stiffness c0 [N/m] and unloaded length l0 [m] of the spring. Input: torque mom on K1 [N m]. The source
+    does not always define on which side of its line a mass centre is; only the forces in bearings A and B depend on
+    this.
 
     Source: Hairer & Wanner, Solving Ordinary Differential Equations II, VII.7; Schiehlen (ed.), Multibody Systems
         Handbook, 1990; the test set for IVP solvers of Bari, problem Andrews.

@@ -35,13 +35,13 @@ def _arm(name: str, rows: tuple[tuple[Any, ...], ...]) -> Model:
 
 
 def stanford_arm_dh() -> Model:
-    """The Stanford Arm of Angeles et al. by its Hartenberg-Denavit parameters: Example 1, Table 2, Fig. 3.
+    """Return the Stanford Arm of Angeles et al. from its Hartenberg-Denavit parameters: Example 1, Table 2, Fig. 3.
 
-    q1, q2, q4, q5, q6 [rad] are the paper's theta_i, q3 [m] its b3, which retracts the slide where it grows; tau3 [N]
-    is the force that works on db3/dt. Frame 0 stands on the ground, Z0 upwards. Initially theta_2 = pi/2.
+    The paper's theta_i are q1, q2, q4, q5, q6 [rad], its b3 is q3 [m]; a larger b3 retracts the slide. The force tau3
+    [N] has the power tau3 db3/dt. Frame 0 is fixed to the ground with Z0 upwards. Initially theta_2 = pi/2.
 
-    Table 2 of the scan is unreadable; the reading is that of ERRATA. It is the arm of ``stanford_arm`` but for the
-    first link, which has 0.01 kg m^2 about the vertical instead of 0.02.
+    Table 2 of the scan is unreadable; ERRATA describes the values used here. The arm equals ``stanford_arm`` except for
+    the first link, which has 0.01 kg m^2 about the vertical instead of 0.02.
 
     Source: Angeles, Ma & Rojas 1988, section 7.1.
     """
@@ -49,13 +49,13 @@ def stanford_arm_dh() -> Model:
 
 
 def six_axis_arm() -> Model:
-    """The six-axis industrial arm of Angeles et al.: Example 2, Table 3.
+    """Return the six-axis industrial arm of Angeles et al.: Example 2, Table 3.
 
-    q1, ..., q6 [rad] are the paper's theta_i; ``SIX_AXIS_START`` is its initial position, with O6 at
-    (1.32455, 0, 1.23764) m. No three axes of the wrist meet: use ``kane.inverse_kinematics``.
+    The paper's theta_i are q1, ..., q6 [rad]. Its initial position is ``SIX_AXIS_START``, with O6 at
+    (1.32455, 0, 1.23764) m. No three axes of the wrist intersect in a point, so use ``kane.inverse_kinematics``.
 
-    The printed inertia of link 1, diag(0, 62, 0), belongs to no body. Link 1 turns about Z1 only, and the moment about
-    that, 0 (with a mass centre 0.33 m off the axis), is kept: diag(62, 62, 0) gives the same forces.
+    The printed inertia of link 1, diag(0, 62, 0), is physically impossible. Link 1 turns only about Z1. Its moment
+    about Z1, 0 with a mass centre 0.33 m off the axis, is kept: diag(62, 62, 0) gives the same forces.
 
     Source: Angeles, Ma & Rojas 1988, section 7.2 and Table 3 (data of Thomas & Tesar 1982).
     """

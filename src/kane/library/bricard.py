@@ -1,4 +1,4 @@
-"""Bricard's mechanism: a closed chain of six hinges that moves although the count of its freedoms says it cannot."""
+"""Bricard's mechanism: a closed chain of six hinges that moves although the count of its equations forbids motion."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from kane.library.rods import bar
 from kane.model.joints import Revolute
 from kane.model.model import Model
 
-# Corners of a cube through which the chain runs, as steps along x, y or z in turn; and the hinge at the start of each.
+# The chain runs along edges of a cube: axis index and sign of each step, and the hinge axis at the start of each bar.
 STEPS = ((0, 1.0), (1, -1.0), (2, 1.0), (0, -1.0), (1, 1.0))
 AXES = ("y", "z", "x", "y", "z", "x")
 
 
 def bricard() -> Model:
-    """Five bars along edges of a cube, hinged to each other and to the ground so that each axis is normal to both bars.
+    """Return a model of five bars along edges of a cube, with six hinges, each normal to both of its bars.
 
-    q1, ..., q5 [rad] are the angles of the hinges in order, q6 that of the last, between ground and fifth bar, by which
-    the loop is closed. All vanish where the bars lie along (0, 0, 0), (l, 0, 0), (l, -l, 0), (l, -l, l), (0, -l, l),
-    (0, 0, l). Six equations close the loop; five of them are independent, and 6 - 5 = 1 freedom is left. Parameters:
-    length l [m], mass m [kg] and width w [m] of each bar, acceleration of free fall g along -y [m/s^2].
+    The angles of the hinges in order are q1, ..., q5 [rad]. The hinge q6 between the ground and the fifth bar closes
+    the loop. All angles are zero when the bars connect (0, 0, 0), (l, 0, 0), (l, -l, 0), (l, -l, l), (0, -l, l),
+    (0, 0, l). The loop has six closure equations, of which five are independent, so 6 - 5 = 1 degree of freedom
+    remains. Parameters: length l [m], mass m [kg] and width w [m] of each bar, acceleration of free fall g along -y
+    [m/s^2].
 
-    Source: Bricard 1897; Gonzalez, Dopico, Lugris & Cuadrado 2006: benchmark A04, which starts there at rest.
+    Source: Bricard 1897; Gonzalez, Dopico, Lugris & Cuadrado 2006: benchmark A04, which starts at rest at zero angles.
     """
     model = Model("bricard")
     defaults = {"l": 1.0, "m": 1.0, "w": 0.1, "g": 9.81}

@@ -13,9 +13,10 @@ from kane.model.model import Model
 
 
 def chain(n: int = 6) -> Model:
-    """n equal bodies 0.1 m apart on revolute joints whose axes are x, y, z in turn; a motor in every joint.
+    """Return a chain of n equal bodies on revolute joints 0.1 m apart, with axes x, y, z in turn and motors.
 
-    Each body: 1 kg, mass centre at (0.01, 0.02, 0.05) m, central inertia diag(2, 3, 1) g m^2. Gravity along -z.
+    Each body has 1 kg, its mass centre at (0.01, 0.02, 0.05) m, and the central inertia diag(2, 3, 1) g m^2. Gravity
+    is along -z. Coordinates q1, q2, ... [rad], inputs tau1, tau2, ... [N m].
     """
     _require_positive(n)
     model = Model(f"chain{n}")
@@ -30,10 +31,11 @@ def chain(n: int = 6) -> Model:
 
 
 def n_link_pendulum(n: int = 3) -> Model:
-    """A cart on a line along x, pushed by a force, with n point masses on massless links of length l below it.
+    """Return a cart on a line along x with n point masses on massless links of length l below it.
 
-    q1 [m] is the position of the cart, q2, q3, ... [rad] the angle of each link to the link before. Parameters: cart
-    mass mc, bob mass m [kg], link length l [m], acceleration of free fall g [m/s^2]; input: force F on the cart [N].
+    Coordinates: position q1 of the cart [m], angles q2, q3, ... of each link to the previous link [rad]. Parameters:
+    cart mass mc, bob mass m [kg], link length l [m], acceleration of free fall g [m/s^2]. Input: force F on the cart
+    [N].
     """
     _require_positive(n)
     model, parent, m, l = _pushed_cart(f"pendulum{n}")
@@ -45,10 +47,10 @@ def n_link_pendulum(n: int = 3) -> Model:
 
 
 def n_link_pendulum_to_vertical(n: int = 3) -> Model:
-    """The pendulum of ``n_link_pendulum``, with q2, q3, ... [rad] the angle of each link to the vertical.
+    """Return the pendulum of ``n_link_pendulum`` with q2, q3, ... [rad] as the angle of each link to the vertical.
 
-    Every bob moves about the one before on a circle, p = (l sin q, -l cos q), and does not turn: the links, which have
-    no mass, are no bodies. M and bias take a third fewer operations than with the angles to the link before.
+    Every bob moves on a circle about the previous bob, p = (l sin q, -l cos q), without rotation; the massless links
+    are not bodies. M and bias take a third fewer operations than with relative angles.
     """
     _require_positive(n)
     model, parent, m, l = _pushed_cart(f"pendulum{n}_to_vertical")
@@ -64,7 +66,7 @@ def n_link_pendulum_to_vertical(n: int = 3) -> Model:
 
 
 def _pushed_cart(name: str) -> tuple[Model, Body, Expr, Expr]:
-    """A model with the cart; mass of a bob and length of a link."""
+    """Return a model with the cart, the cart, the mass of a bob and the length of a link."""
     model = Model(name)
     mc, m, l, g = (model.parameter(name, value) for name, value in (("mc", 1.0), ("m", 1.0), ("l", 1.0), ("g", 9.81)))
     model.gravity = (0.0, -g, 0.0)

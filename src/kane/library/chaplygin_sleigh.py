@@ -9,11 +9,11 @@ from kane.model.shapes import Box
 
 
 def chaplygin_sleigh() -> Model:
-    """A sleigh on a horizontal plane whose knife edge at P, along its x axis, does not skid.
+    """Return a sleigh on a horizontal plane with a knife edge at P, along its x axis, that does not skid.
 
-    x, y [m] locate P, angle [rad] is the heading. The speeds are u1 = v_P . x [m/s], along the edge, and u2 [rad/s],
-    about the vertical; the knife edge determines the third rate. The mass centre is a [m] ahead of P; mass m [kg],
-    central moment of inertia I about the vertical [kg m^2].
+    Coordinates: x, y of P [m], heading angle [rad]. The speeds are u1 = v_P . x [m/s] along the edge, and u2 [rad/s]
+    about the vertical; the knife edge determines the third rate. Parameters: distance a of the mass centre ahead of P
+    [m], mass m [kg], central moment of inertia I about the vertical [kg m^2].
 
         u1dot = a u2^2,   (I + m a^2) u2dot = -m a u1 u2
 

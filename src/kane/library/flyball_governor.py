@@ -1,4 +1,4 @@
-"""Watt's flyball governor, with rigid couplers and with elastic ones."""
+"""Watt's flyball governor, with rigid couplers and with elastic couplers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ BAR_MASS, SLEEVE_MASS = DENSITY * LENGTH * WIDTH * WIDTH, DENSITY * EDGE**3
 
 
 def flyball_governor() -> Model:
-    """A shaft along z, two rods with balls that hang on its top, and a sleeve that two rigid couplers lift.
+    """Return a shaft along z, two rods with balls that hang from its top, and a sleeve lifted by two rigid couplers.
 
-    q1 [rad] is the angle of the shaft, q2 and q3 [rad] those of the rods from straight down, q4 [m] the height of the
-    sleeve on the shaft. The couplers, massless, hold a distance of 0.5 m from the middle of each rod to the sleeve.
-    Closed where the rods are 60 deg from straight down, q2 = q3 = pi/3, and q4 = 0.5; the benchmark starts there with
-    the shaft at 2 pi rad/s. Parameter: acceleration of free fall g along -z [m/s^2]; input: torque T on the shaft
-    [N m].
+    Coordinates: angle q1 of the shaft, angles q2 and q3 of the rods from straight down [rad], height q4 of the sleeve
+    on the shaft [m]. The massless couplers keep a distance of 0.5 m from the middle of each rod to the sleeve. The
+    loops are closed at q2 = q3 = pi/3 and q4 = 0.5, where the benchmark starts with the shaft at 2 pi rad/s. Parameter:
+    acceleration of free fall g along -z [m/s^2]. Input: torque T on the shaft [N m].
 
     Source: Gonzalez, Dopico, Lugris & Cuadrado 2006: benchmark A05, with couplers of infinite stiffness.
     """
@@ -37,9 +36,9 @@ def flyball_governor() -> Model:
 
 
 def stiff_flyball_governor() -> Model:
-    """``flyball_governor`` with springs and dampers for couplers: a stiff system without constraints.
+    """Return ``flyball_governor`` with springs and dampers as couplers: a stiff system without constraints.
 
-    Parameters besides: stiffness k [N/m] and damping c [N s/m] of each coupler.
+    Additional parameters: stiffness k [N/m] and damping c [N s/m] of each coupler.
 
     Source: Gonzalez, Dopico, Lugris & Cuadrado 2006: benchmark A05.
     """
@@ -54,7 +53,7 @@ def stiff_flyball_governor() -> Model:
 
 
 def _governor(model: Model, hold: Callable[[Point, Point, str], None]) -> Model:
-    """Shaft, sleeve and rods; ``hold`` puts a coupler between two points."""
+    """Add shaft, sleeve and rods; ``hold`` adds a coupler between two points."""
     g = model.parameter("g", 9.81)
     model.gravity = (0.0, 0.0, -g)
     shaft = bar(model, "shaft", BAR_MASS, LENGTH, WIDTH, axis=2)

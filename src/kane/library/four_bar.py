@@ -1,4 +1,4 @@
-"""Planar four-bar linkages: one, and many in a row."""
+"""Planar four-bar linkages: a single one, and many in a row."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from kane.model.model import Model
 
 
 def four_bar() -> Model:
-    """A four-bar linkage of thin uniform rods in the plane x-y; the ends of coupler and rocker coincide.
+    """Return a four-bar linkage of thin uniform rods in the plane x-y; the ends of coupler and rocker coincide.
 
-    q1 [rad] is the angle of the crank from x, q2 that of the coupler to the crank, q3 that of the rocker from x.
+    Angles [rad]: q1 of the crank from x, q2 from the crank to the coupler, q3 of the rocker from x.
     Parameters: lengths of crank a, coupler b, rocker c and ground d [m], mass per length mu [kg/m], acceleration of
-    free fall g along -y [m/s^2]; input: torque T on the crank [N m]. By default the crank is one that turns all round:
+    free fall g along -y [m/s^2]. Input: torque T on the crank [N m]. With the defaults the crank can make full turns:
     a + d < b + c (Grashof). ``kane.assemble(equations, q={"q1": 1.0, "q3": 1.5}, fixed=["q1"])`` closes the loop.
     """
     model = Model("four_bar")
@@ -36,13 +36,13 @@ def four_bar() -> Model:
 
 
 def n_four_bar(n: int = 3) -> Model:
-    """n four-bar windows in a row of 2 n + 1 thin uniform rods: n + 1 stand on the ground, n couplers join their tops.
+    """Return n four-bar windows in a row: n + 1 uniform rods on the ground, with n couplers between their tops.
 
-    a0, ..., an [rad] are the angles of the standing rods from the vertical y towards x; b1, ..., bn those of the
-    couplers to the rods on which they begin. All vanish where the rods stand upright and the loops are closed. As long
-    as the windows are parallelograms, b_i = -a_i; where all rods lie along x, the freedoms rise from 1 to n + 1 for an
-    instant. Parameters: length l [m] and mass m [kg] of each rod, acceleration of free fall g along -y [m/s^2]. The
-    benchmark starts upright, tops at 1 m/s along x: the rates of a_i are 1 rad/s, those of b_i -1 rad/s.
+    Angles [rad]: a0, ..., an of the standing rods from the vertical y towards x; b1, ..., bn of the couplers relative
+    to the rods at which they start. All angles are zero when the rods are upright and the loops closed. While the
+    windows are parallelograms, b_i = -a_i. When all rods are along x, the degrees of freedom increase from 1 to n + 1
+    for an instant. Parameters: length l [m] and mass m [kg] of each rod, acceleration of free fall g along -y [m/s^2].
+    The benchmark starts upright with tops at 1 m/s along x: a_i' = 1 rad/s, b_i' = -1 rad/s.
 
     Source: Gonzalez, Dopico, Lugris & Cuadrado 2006: benchmark A02.
     """

@@ -26,13 +26,13 @@ GRAVITY = 9.81
 
 @dataclass(frozen=True)
 class Platform:
-    """The platform without wheels, and the base of the arm that is fixed on it. Defaults: Table I.
+    """Platform without wheels, and the base of the arm that is fixed on it. Defaults: Table I.
 
     Attributes:
-        mass, inertia: of the platform [kg, kg m^2], about its mass centre, the origin of {v}.
-        base_mass, base_inertia: of the base, about its mass centre.
+        mass, inertia: mass and inertia of the platform about its mass centre, the origin of {v} [kg, kg m^2].
+        base_mass, base_inertia: mass and inertia of the base about its mass centre [kg, kg m^2].
         base_at: r^0, from the origin of {v} to the mass centre of the base [m].
-        first_joint: r^01, from there to the first joint of the arm [m].
+        first_joint: r^01, from the mass centre of the base to the first joint of the arm [m].
     """
 
     mass: float = 40.0
@@ -48,8 +48,8 @@ class DriveWheel:
     """A wheel, a thin uniform disk: m r^2 / 2 about the axle, m r^2 / 4 about a diameter. Defaults: Table I.
 
     Attributes:
-        x, y: of its centre in {v} [m]; z is 0.
-        mass, radius: [kg, m]. All wheels of a vehicle have one radius: they stand on one plane.
+        x, y: position of its centre in {v} [m]; z is 0.
+        mass, radius: mass [kg] and radius [m]; all wheels of a vehicle have the same radius.
     """
 
     x: float
@@ -59,20 +59,20 @@ class DriveWheel:
 
     @property
     def inertia(self) -> Position:
-        """About x along the heading, y along the axle, z."""
+        """Moments of inertia about x along the heading, y along the axle, and z [kg m^2]."""
         moment = self.mass * self.radius**2 / 4.0
         return moment, 2.0 * moment, moment
 
 
 @dataclass(frozen=True)
 class ArmLink:
-    """A link i of the arm: it turns about its z by q_i.
+    """Link i of the arm, which turns about its z axis by q_i.
 
     Attributes:
-        mass, inertia: [kg, kg m^2], inertia about the mass centre along the link's axes.
+        mass, inertia: mass [kg], and inertia about the mass centre along the link's axes [kg m^2].
         com: ir^{i ci}, from joint i to the mass centre [m].
         next_joint: ir^{ci i+1}, from the mass centre to joint i + 1, or to the tip [m].
-        orientation: of the link in the one before where q_i = 0.
+        orientation: orientation of the link in its predecessor at q_i = 0.
     """
 
     mass: float
@@ -94,33 +94,34 @@ def mobile_manipulator(
     platform: Platform | None = None,
     dependent: Sequence[str] | None = None,
 ) -> Model:
-    """A platform on rolling wheels, some of them steered together, that carries an arm.
+    """Return a model of a platform on rolling wheels, some of them steered together, that carries an arm.
 
-    q = (x, y, theta, phi, q1, ..., qm, turn0, ...): place of the platform's mass centre [m] and heading in N, steering
-    angle of the first wheel w0, joints of the arm, turning of the wheels [rad]. The fixed wheels stand on one axle, the
-    rearmost, at x = -b; every wheel j elsewhere is steered so that its axle meets that of w0 on the fixed axle:
+    Coordinates (x, y, theta, phi, q1, ..., qm, turn0, ...): position of the platform's mass centre [m], heading in N,
+    steering angle of the first wheel w0, joint angles of the arm, rotation of the wheels [rad]. The fixed wheels are on
+    the rearmost axle, at x = -b. Every other wheel j is steered so that its axle intersects the axle of w0 on the fixed
+    axle:
 
         phi_j = atan2((x_j + b) sin phi, (x_0 + b) cos phi + (y_0 - y_j) sin phi)
 
-    u = (u1, u2, u3, u4, u5, ..., roll0, ...): velocity of the platform's mass centre along the axes of {v} [m/s],
-    dtheta/dt, dphi/dt, rates of the arm and of the turning of the wheels [rad/s]. Every wheel neither slips nor
-    skids: all rows are embedded, those that the others imply are found redundant. The independent speeds are roll0,
-    u4, u5, ...; they fail nowhere. ``tanner_speeds`` puts the paper's u1 and u2 in the place of ours.
+    Speeds (u1, u2, u3, u4, u5, ..., roll0, ...): velocity of the platform's mass centre along the axes of {v} [m/s],
+    dtheta/dt, dphi/dt, rates of the arm and of the wheels [rad/s]. No wheel slips or skids; all rows are embedded, and
+    redundant rows are detected. The independent speeds are roll0, u4, u5, ...; they are valid everywhere.
+    ``tanner_speeds`` replaces u1 and u2 by the paper's speeds.
 
-    Inputs: torques drive0, ... from the platform on the wheels, steer0, ... about the vertical of each steered
-    wheel, tau1, ... in the arm's joints [N m]; the wrench at the tip along the axes of the last link, force Fx, Fy, Fz
-    [N] and torque Tx, Ty, Tz [N m]. The joint "base" holds the arm's base on the platform; its reaction is the paper's
-    interaction of both. z = 0 is the ground, on which N's z stands upwards.
+    Torque inputs [N m]: drive0, ... from the platform on the wheels, steer0, ... about the vertical of each steered
+    wheel, and tau1, ... in the arm's joints. The wrench at the tip, along the axes of the last link, has the inputs Fx,
+    Fy, Fz [N] and Tx, Ty, Tz [N m]. The joint "base" fixes the arm's base to the platform; its reaction is the paper's
+    interaction between arm and platform. The ground is z = 0, with N's z axis upwards.
 
     Args:
-        links: the arm, or how many links it has: Table I's two, the second repeated. One at least.
-        wheels: w0 first, or how many: 3 are Table I's; pairs are added between front and rear, an even number has
-            two in front. Three at least.
-        platform: masses, and where the arm stands.
-        dependent: names of dependent speeds; ``()`` leaves their choice to ``formulate``.
+        links: links of the arm, or their number, at least 1: Table I's two, with the second repeated.
+        wheels: wheels with w0 first, or their number, at least 3. Three wheels are as in Table I; further pairs are
+            added between front and rear; an even number has two wheels in front.
+        platform: masses and mounting position of the arm; default Table I.
+        dependent: names of dependent speeds; ``()`` leaves the speed selection to ``formulate``.
 
     Raises:
-        ModelError: too few links or wheels, wheels of different radii, or w0 on the fixed axle.
+        ModelError: there are too few links or wheels, the wheels have different radii, or w0 is on the fixed axle.
 
     Source: Tanner & Kyriakopoulos 2001, sections 2-4, Table I (read as in ERRATA: both no-skid constraints embedded).
     """
@@ -148,16 +149,18 @@ def mobile_manipulator(
 
 
 def tanner_speeds(model: Model, *, dependent: Sequence[str] = ()) -> None:
-    """The paper's generalized speeds, for a model from ``mobile_manipulator``:
+    """Set the paper's generalized speeds in a model from ``mobile_manipulator``.
 
-        u1 = dx/dt / Z, u2 = dy/dt / Z, Z = y_0 sin phi + x_0 cos phi,
+        u1 = dx/dt / Z, u2 = dy/dt / Z, Z = y_0 sin phi + x_0 cos phi
 
-    the others as there. They have no meaning where Z = 0, at phi = 90 deg if w0 is in front of the mass centre. Of both
-    no-skid constraints the paper embeds one, which leaves u1 and u2 independent; with both, only one of them can be: it
-    fails where the mass centre moves along the other's axis. Their choice is therefore left to each state, in numbers.
+    The other speeds stay the same. These speeds are undefined for Z = 0, that is at phi = 90 deg if w0 is in front of
+    the mass centre. The paper embeds one of the two no-skid constraints, so u1 and u2 are independent. With both, only
+    one of them can be independent, and it fails when the mass centre moves along the other's axis. So by default the
+    speed selection is made numerically at each state.
 
     Args:
-        dependent: names of dependent speeds, to have the constraints embedded on the graph all the same: with
+        model: model from ``mobile_manipulator``.
+        dependent: names of dependent speeds, to embed the constraints symbolically: with
             ("u2", "u3", "roll0", "roll1", ...) u1 is independent.
 
     Source: Tanner & Kyriakopoulos 2001, Section 2 and after Eq. 3.
@@ -169,7 +172,7 @@ def tanner_speeds(model: Model, *, dependent: Sequence[str] = ()) -> None:
 
 
 def lock_steering(model: Model) -> None:
-    """Hold the steering of a ``mobile_manipulator`` where the motion starts: u4 = 0, a dependent speed."""
+    """Lock the steering of a ``mobile_manipulator`` at its initial angle: u4 = 0 becomes a dependent speed."""
     steering = _joint(model, "steering0")
     model.constrain(steering.speeds[0], name="steering locked")
     choice = model.speed_choice
@@ -178,7 +181,7 @@ def lock_steering(model: Model) -> None:
 
 
 def platform_wheels(model: Model) -> list[Wheel]:
-    """The wheels of a ``mobile_manipulator``, for ``kane.wheel_forces`` and ``kane.tip_over``."""
+    """Return the wheels of a ``mobile_manipulator``, for ``kane.wheel_forces`` and ``kane.tip_over``."""
     radius = _joint(model, "platform").p_PF[2]
     return [Wheel(c, radius) for c in model.connections if c.name.startswith("turn")]
 
@@ -209,14 +212,14 @@ def _wheels(wheels: int | Sequence[DriveWheel]) -> list[DriveWheel]:
     else:
         raise ModelError(f"wheels must be a whole number of at least 3 or a list of DriveWheel, not {shown(wheels)}")
     if len({w.radius for w in found}) != 1:
-        raise ModelError("the wheels have different radii; give all the same: they stand on one plane")
+        raise ModelError("the wheels have different radii; give all the same radius: they stand on one plane")
     if found[0].x <= min(w.x for w in found):
-        raise ModelError("the first wheel, which steers, is on the fixed axle, the rearmost; give it a larger x")
+        raise ModelError("the first wheel, which steers, is on the fixed axle at the rear; give it a larger x")
     return found
 
 
 def _on_wheels(model: Model, v: Body, wheels: Sequence[DriveWheel]) -> tuple[list[Connection], Connection]:
-    """The wheels, rolling; their joints, and that of the steering."""
+    """Add the rolling wheels; return their joints, and the joint of the steering."""
     rear = min(w.x for w in wheels)
     turning: list[Connection] = []
     steering: Connection | None = None
@@ -238,10 +241,10 @@ def _on_wheels(model: Model, v: Body, wheels: Sequence[DriveWheel]) -> tuple[lis
 
 
 def _roll(v: Body, wheel: DriveWheel, angle: Expr | None, turn: Connection) -> None:
-    """The rows of one wheel; those of the first wheel along the axes of {v}.
+    """Add the rolling constraints of one wheel; for a wheel with the angle phi itself, along the axes of {v}.
 
-    There they have numbers before u1, u2 and u3, so that these are found by dividing by nothing that can vanish; along
-    the wheel's own axes one would divide by sin phi or cos phi.
+    Along these axes the coefficients of u1, u2 and u3 are constant, so the elimination divides by nothing that can
+    vanish. Along the wheel's own axes it would divide by sin phi or cos phi.
     """
     model, who = v.model, turn.child.name
     centre, rolling = v.point((wheel.x, wheel.y, 0.0)).velocity, wheel.radius * turn.speeds[0]
@@ -258,12 +261,12 @@ def _roll(v: Body, wheel: DriveWheel, angle: Expr | None, turn: Connection) -> N
 
 
 def _steered(wheel: DriveWheel, first: DriveWheel, rear: float, phi: Expr) -> Expr:
-    """phi_j of phi: the axles of all wheels meet in one point of the fixed axle."""
+    """Return phi_j as a function of phi, so that the axles of all wheels intersect in one point of the fixed axle."""
     return atan2((wheel.x - rear) * sin(phi), (first.x - rear) * cos(phi) + (first.y - wheel.y) * sin(phi))
 
 
 def _with_arm(model: Model, base: Body, first_joint: Position, arm: Sequence[ArmLink]) -> list[Connection]:
-    """The links, their motors, and the wrench at the tip."""
+    """Add the links, their motors, and the wrench at the tip; return the joints."""
     parent, joints = base, []
     at: tuple[Scalar, ...] = first_joint
     for i, link in enumerate(arm, start=1):

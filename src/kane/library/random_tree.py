@@ -1,4 +1,4 @@
-"""Random trees for tests: every kind of joint, arbitrary poses, general inertia."""
+"""Random trees for tests, with every kind of joint, arbitrary poses and general inertia."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ JointMaker = Callable[[str, tuple[float, float, float]], Joint]
 
 
 def _makers(kind: type[Joint]) -> Iterator[JointMaker]:
-    """One maker for each example of a kind that moves."""
+    """Yield a maker for each example of a joint class that has speeds."""
 
     def example(k: int, name: str, axis: tuple[float, float, float]) -> Joint:
         return kind.examples(name, axis)[k]
@@ -41,7 +41,7 @@ def _makers(kind: type[Joint]) -> Iterator[JointMaker]:
     yield from (partial(example, k) for k in moving)
 
 
-# The order in which seeds draw kinds, so that a seed keeps its tree; further exported kinds follow.
+# Order in which seeds draw joint classes. It is fixed, so that a seed keeps its tree; other exported classes follow.
 _FIRST: tuple[type[Joint], ...] = (
     Revolute,
     Prismatic,
@@ -55,21 +55,24 @@ _FIRST: tuple[type[Joint], ...] = (
     CustomJoint,
 )
 _EXPORTED = [x for x in vars(joints).values() if isinstance(x, type) and issubclass(x, Joint) and not isabstract(x)]
-# One coordinate, or a quaternion: what every program for multibody dynamics has.
+# Joints with one coordinate or a quaternion, which every program for multibody dynamics has.
 PLAIN_JOINTS: tuple[JointMaker, ...] = tuple(maker for kind in _FIRST[:4] for maker in _makers(kind))
-# Every kind that moves.
+# All joint classes with speeds.
 JOINTS: tuple[JointMaker, ...] = tuple(
     maker for kind in dict.fromkeys((*_FIRST, *_EXPORTED)) for maker in _makers(kind)
 )
 
 
 def random_tree(seed: int = 0, bodies: int = 6, *, joints: Sequence[JointMaker] = JOINTS) -> Model:
-    """A tree of bodies, each hung on an earlier one (or the ground) by a random joint in random places.
+    """Return a tree of bodies, each connected to an earlier body or the ground by a random joint with random poses.
 
     Args:
-        seed: of the generator; the same seed gives the same tree.
-        bodies: how many.
-        joints: makers of joints from a name and an axis, drawn from with equal chance; every kind unless given.
+        seed: seed of the generator; the same seed gives the same tree.
+        bodies: number of bodies.
+        joints: functions that make a joint from a name and an axis, drawn with equal probability; default all kinds.
+
+    Raises:
+        ModelError: an argument is invalid.
     """
     if not isinstance(bodies, int) or bodies < 1:
         raise ModelError(f"the number of bodies must be a whole number of at least 1, not {shown(bodies)}")
@@ -82,7 +85,7 @@ def random_tree(seed: int = 0, bodies: int = 6, *, joints: Sequence[JointMaker] 
     model = Model(f"tree{seed}_{bodies}", gravity=random.normal(size=3).tolist())
     for i in range(bodies):
         J = random.normal(size=(3, 3))
-        J = J @ J.T  # a second-moment matrix, so that the inertia is that of some body
+        J = J @ J.T  # a second-moment matrix, so that the inertia is physically possible
         inertia = (np.trace(J) * np.eye(3) - J).tolist()
         com = random.normal(size=3).tolist()
         body = model.body(f"B{i + 1}", mass=float(random.uniform(0.5, 3.0)), inertia=inertia, com=com)

@@ -9,11 +9,11 @@ from kane.model.shapes import Disk, Plane
 
 
 def rolling_coin() -> Model:
-    """A thin uniform disk of mass m [kg] and radius r [m] that rolls without slip on a horizontal plane.
+    """Return a thin uniform disk of mass m [kg] and radius r [m] that rolls without slip on a horizontal plane.
 
-    x, y [m] locate the point in contact, yaw [rad] is the heading, lean [rad] the tilt about it, spin [rad] the turn
-    about the axle. With the axes b1 along the heading, b2 along the axle and b3 up the disk, the speeds are the coin's
-    u1, u2, u3 = w . b1, w . b2, w . b3 [rad/s]; the five rates follow from them and from rolling.
+    Coordinates: x, y of the point in contact [m], heading yaw, tilt lean about the heading, rotation spin about the
+    axle [rad]. The axes are b1 along the heading, b2 along the axle and b3 up the disk. The speeds are u1, u2, u3 = w .
+    b1, w . b2, w . b3 [rad/s]. They determine the five rates through the rolling constraint.
 
     Source: Kane & Levinson 1985, Dynamics: Theory and Applications, sec. 3.5 (rolling disk); Neimark & Fufaev 1972.
     """

@@ -11,12 +11,13 @@ from kane.model.shapes import Disk, Plane
 
 
 def sliding_disk() -> Model:
-    """A uniform disk B that touches a ramp A and is free to slide on it: u1 = dq1/dt, u2 = r dq2/dt.
+    """Return a uniform disk B that touches a ramp A and slides freely on it: u1 = dq1/dt, u2 = r dq2/dt.
 
-    The ground's axes x, y, z are a1, up the ramp, a2, its normal, and a3. q1 [m] is the way of the centre Bo along a1,
-    q2 [rad] the turn about a3. Input: the friction force Ff [N], -Ff a1 on the disk's lowest point, which is -Ff a1
-    at Bo with a torque -r Ff a3. Parameters: radius r [m], mass m [kg], central moment of inertia J [kg m^2], slope
-    theta [rad], acceleration of free fall g [m/s^2]. The paper has no numbers; the defaults are ours.
+    The ground's axes x, y, z are a1 up the ramp, a2 normal to it, and a3. The displacement of the centre Bo along a1 is
+    q1 [m], the rotation about a3 is q2 [rad]. Input: the friction force Ff [N]; -Ff a1 acts on the disk's lowest point,
+    which is equivalent to -Ff a1 at Bo and a torque -r Ff a3. Parameters: radius r [m], mass m [kg], central moment of
+    inertia J [kg m^2], slope theta [rad], acceleration of free fall g [m/s^2]. The paper has no numbers; the defaults
+    are chosen here.
 
     Source: Gillespie 2003, Example 1, Figs. 1-2, Eqs. 6, 35-40; F2 = -Ff (ERRATA).
     """
@@ -26,10 +27,10 @@ def sliding_disk() -> Model:
 
 
 def rolling_disk() -> Model:
-    """The same disk rolling: u1 + u2 = 0, the constraint "rolling", makes u2 dependent, and the input Ff drops out.
+    """Return the same disk rolling: the constraint "rolling", u1 + u2 = 0, makes u2 dependent and eliminates Ff.
 
-    ``kane.reveal_reactions(equations, "rolling", "q1")``: the friction force along a1 that rolling takes, -Ff of the
-    paper, is "rolling", the normal force N is "q1 Fy", which the joint that keeps Bo over the ramp bears.
+    ``kane.reveal_reactions(equations, "rolling", "q1")`` gives the reactions. The friction force along a1, the paper's
+    -Ff, is "rolling". The normal force N is "q1 Fy", in the joint that keeps Bo over the ramp.
 
     Source: Gillespie 2003, Example 1, Eqs. 7, 41-42, 47.
     """
@@ -40,7 +41,7 @@ def rolling_disk() -> Model:
 
 
 def _disk(name: str) -> tuple[Model, Expr]:
-    """The model and its radius."""
+    """Return the model and the radius of the disk."""
     model = Model(name)
     defaults = {"r": 0.2, "m": 3.0, "J": 0.06, "theta": 0.3, "g": 9.81}
     r, m, J, theta, g = (model.parameter(key, value) for key, value in defaults.items())

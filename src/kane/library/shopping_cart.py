@@ -1,4 +1,4 @@
-"""The shopping cart of Gillespie 2003, its caster free and stuck."""
+"""The shopping cart of Gillespie 2003, with a free caster and with a stuck caster."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from kane.model.shapes import Box, Disk
 
 
 def shopping_cart() -> Model:
-    """A basket B on two wheels and a caster C that turns freely: three speeds for four coordinates, u3 dependent.
+    """Return a model of a basket B on two wheels with a free caster C: four coordinates, three speeds, u3 dependent.
 
-    q1, q2 [m] locate P1, midway between the back wheels, q3 [rad] is the angle from n1 to b1, q4 from b1 to c1. The
-    speeds are u1 = v_P1 . b1 [m/s], u2 = w_NB . n3 and u3 = w_NC . n3 [rad/s]; the back wheels' v_P1 . b2 = 0
-    determines the fourth rate, the caster wheel's v_P3 . c2 = 0 makes u3 dependent.
+    The coordinates q1, q2 [m] locate P1, midway between the back wheels. The angle from n1 to b1 is q3, the angle from
+    b1 to c1 is q4 [rad]. The speeds are u1 = v_P1 . b1 [m/s], u2 = w_NB . n3 and u3 = w_NC . n3 [rad/s]. The constraint
+    v_P1 . b2 = 0 of the back wheels determines the fourth rate, and v_P3 . c2 = 0 of the caster wheel makes u3
+    dependent.
 
-    Inputs: a force F b1 at P1 [N] and a moment tau b3 on B [N m]. Parameters: lengths L1 from P1 to Bo, L2 from P1 to
-    the caster axis P2, L3 from P3 to P2 [m], mass mB and central moment of inertia IB of B about the vertical [kg,
-    kg m^2], mass mC of the particle at P3. The paper has no numbers; the defaults are ours.
+    Inputs: a force F b1 at P1 [N] and a moment tau b3 on B [N m]. Lengths: L1 from P1 to Bo, L2 from P1 to the caster
+    axis P2, L3 from P3 to P2 [m]. Further parameters: mass mB [kg] and central moment of inertia IB [kg m^2] of B about
+    the vertical, mass mC of the particle at P3 [kg]. The paper has no numbers; the defaults are chosen here.
 
     Source: Gillespie 2003, Example 3, Fig. 4, Eqs. 51-63.
     """
@@ -29,7 +30,7 @@ def shopping_cart() -> Model:
 
 
 def stuck_shopping_cart() -> Model:
-    """The same cart, its caster stuck: dq4/dt = 0 besides, u2 and u3 dependent. L3 = L2 cos q4 is singular.
+    """Return the same cart with a stuck caster, dq4/dt = 0: u2 and u3 are dependent. L3 = L2 cos q4 is singular.
 
     Source: Gillespie 2003, Example 3, Eqs. 64-67, with the signs and symbols of ERRATA.
     """
@@ -40,7 +41,7 @@ def stuck_shopping_cart() -> Model:
 
 
 def _cart(name: str) -> tuple[Model, dict[str, Expr]]:
-    """The model with its wheels, and its speeds."""
+    """Return the model with its wheels, and the definitions of its speeds."""
     model = Model(name)
     defaults = {"L1": 0.4, "L2": 0.7, "L3": 0.08, "mB": 20.0, "mC": 1.5, "IB": 2.0}
     L1, L2, L3, mB, mC, IB = (model.parameter(key, value) for key, value in defaults.items())

@@ -10,12 +10,13 @@ from kane.model.model import Model
 
 
 def slider_crank() -> Model:
-    """A crank, a connecting rod and a piston that slides along x; the end of the rod coincides with the piston's pin.
+    """Return a crank, a connecting rod and a piston that slides along x; the rod's end coincides with the piston's pin.
 
-    q1 [rad] is the angle of the crank from x, q2 that of the rod to the crank, q3 [m] the place of the piston: closed
-    at (0, 0, r + l). Parameters: lengths of crank r and rod l [m], masses of crank mc, rod mr and piston mp [kg],
-    acceleration of free fall g along -y [m/s^2]; inputs: torque T on the crank [N m], force F on the piston [N]. With
-    r = l the rod may stay on the crank while the piston rests at x = 0: there a freedom more appears at q1 = pi/2.
+    Coordinates: angle q1 of the crank from x, angle q2 from crank to rod [rad], position q3 of the piston [m]. The loop
+    is closed at (0, 0, r + l). Parameters: lengths of crank r and rod l [m], masses of crank mc, rod mr and piston mp
+    [kg], acceleration of free fall g along -y [m/s^2]. Inputs: torque T on the crank [N m], force F on the piston [N].
+    With r = l the rod can coincide with the crank while the piston rests at x = 0. This motion gives a second degree of
+    freedom at q1 = pi/2.
     """
     model = Model("slider_crank")
     defaults = {"r": 0.1, "l": 0.3, "mc": 0.8, "mr": 0.6, "mp": 1.2, "g": 9.81}

@@ -8,7 +8,7 @@ from typing import Any
 from kane.model.joints import Gimbal, Prismatic, Revolute, Spherical
 from kane.model.model import Model
 
-# mass [kg], central inertia xx yy zz xy xz yz [kg m^2]. The paper has no numbers: these are ours.
+# Mass [kg] and central inertia xx yy zz xy xz yz [kg m^2]. The paper has no numbers; these are chosen here.
 BODIES: dict[str, tuple[float, tuple[float, ...]]] = {
     "B1": (500.0, (180.0, 220.0, 150.0, 4.0, -3.0, 6.0)),
     "B2": (20.0, (1.5, 1.2, 2.0, 0.1, 0.0, -0.05)),
@@ -16,7 +16,7 @@ BODIES: dict[str, tuple[float, tuple[float, ...]]] = {
     "B4": (15.0, (6.0, 0.4, 6.2, 0.0, 0.1, 0.0)),
     "B5": (10.0, (0.5, 0.7, 0.6, 0.02, 0.0, -0.03)),
 }
-# Joint: inner body, outer body, mass centre of the inner to the joint, mass centre of the outer to the joint [m].
+# Inner body, outer body, and position of the joint from the mass centre of the inner and of the outer body [m].
 JOINTS: dict[str, tuple[str, str, tuple[float, float, float], tuple[float, float, float]]] = {
     "G1": ("B1", "B2", (0.9, 0.1, 0.6), (-0.2, 0.0, -0.5)),
     "G2": ("B1", "B3", (-0.2, 0.1, -0.8), (0.1, 0.0, 0.5)),
@@ -26,23 +26,23 @@ JOINTS: dict[str, tuple[str, str, tuple[float, float, float], tuple[float, float
 
 
 def spacecraft_tree(gravity: Sequence[Any] = (0.0, 0.0, 0.0)) -> Model:
-    """Five free bodies: B2 on G1 and B3 on G2, both from B1; B4 on G3 and B5 on G4, both from B3.
+    """Return a free-flying tree of five bodies: B2 (joint G1) and B3 (G2) on B1, B4 (G3) and B5 (G4) on B3.
 
     G1 is a 2-1-3 gimbal (G1_1, G1_2, G1_3 [rad]), G2 a ball (quaternion of B3 in B1), G3 a hinge about axis 2, G4 a 1-2
     gimbal. Body frames have their origins at the mass centres. The generalized speeds are the paper's, in its order:
     angular velocity of the root B1 in root axes, joint speeds, velocity of the root's mass centre in inertial axes. The
-    coordinates follow the same order; the root's position x, y, z [m] comes last.
+    coordinates have the same order; the root's position x, y, z [m] is last.
 
-    The paper gives the tree and the joints (as read in ERRATA), but no numbers; masses, inertias and places of the
-    joints are this library's.
+    The paper defines the tree and the joints (see ERRATA) but has no numbers. Masses, inertias and positions of the
+    joints are chosen here.
 
     Args:
-        gravity: acceleration of free fall [m/s^2]; none unless given.
+        gravity: acceleration of free fall [m/s^2]; default zero.
 
     Source: Stoneking 2008, "Example Problem" and "From 3-space to State Space".
     """
     model = Model("spacecraft_tree", gravity=gravity)
-    # The root's position along inertial axes, so that its speeds are the velocity's measure numbers in N.
+    # The root slides along inertial axes, so that its speeds are the measure numbers of its velocity in N.
     below = model.ground
     for axis in "xy":
         carrier = model.body(f"root_{axis}", mass=0.0)

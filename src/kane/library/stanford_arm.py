@@ -26,15 +26,14 @@ GRAVITY = 9.81
 
 
 def stanford_arm() -> Model:
-    """The arm with coordinates q1, ..., q6 as in the paper: q6 [m] is the slide, the others are angles [rad].
+    """Return the arm with the paper's coordinates q1, ..., q6: q6 [m] is the slide, the others are angles [rad].
 
     A turns about the vertical n2 by q1, B about b1 by q2, C slides along c2 by q6, D turns about d2 by q3, E about e1
-    by
-    q4, F about f2 by q5. A motor in each joint, inputs tau1, ..., tau5 [N m] and sigma [N], all by one rule: the inner
-    body acts on the outer, positive along the coordinate. The paper's tau2, ..., tau5 and sigma have the other sign
-    (``stanford_arm_feedback`` takes care of that).
+    by q4, F about f2 by q5. Each joint has a motor, with inputs tau1, ..., tau5 [N m] and sigma [N]. The inner body
+    acts on the outer, positive along the coordinate. The paper's tau2, ..., tau5 and sigma have the opposite sign,
+    which ``stanford_arm_feedback`` takes into account.
 
-    Source: Kane & Levinson 1983, Fig. 2 and Appendix 3 (all data; literals here, so that they fold into the constants).
+    Source: Kane & Levinson 1983, Fig. 2 and Appendix 3. All data are literals, so that they fold into constants.
     """
     model = Model("stanford_arm", gravity=(0.0, -GRAVITY, 0.0))
     L = LENGTHS
@@ -60,17 +59,18 @@ def stanford_arm() -> Model:
 
 
 def stanford_arm_feedback(model: Model, **gains: float) -> dict[str, Expr]:
-    """The feedback laws of Eqs. 128-133 for the inputs of ``stanford_arm``: inputs by name.
+    """Return the feedback laws of Eqs. 128-133 for the inputs of ``stanford_arm``, by input name.
 
-    They bring the arm to q1 = ... = q5 = pi/3, q6 = 0.1 m in about 10 s. Start from q2 = pi/2: q2 = 0 is singular in
-    the
+    They move the arm to q1 = ... = q5 = pi/3, q6 = 0.1 m in about 10 s. Start from q2 = pi/2: q2 = 0 is singular in the
     paper's speeds, and "q_r(0) = 0 for all r" contradicts its own Fig. 3.
 
     Args:
-        model: from ``stanford_arm``.
-        gains: k1, ..., k12 that replace the paper's [N m/rad, N m s/rad; k11 in N/m, k12 in N s/m], and q1, ..., q6
-            for other
-            targets.
+        model: model from ``stanford_arm``.
+        gains: k1, ..., k12 to replace the paper's values [N m/rad, N m s/rad; k11 in N/m, k12 in N s/m], and targets
+            q1, ..., q6 [rad; q6 in m].
+
+    Raises:
+        ModelError: a gain is unknown, or the model has other joints.
 
     Source: Kane & Levinson 1983, Eqs. 128-133; all but tau1 with the sign reversed (ERRATA).
     """

@@ -1,4 +1,4 @@
-"""The platform of Gough and Stewart on six legs."""
+"""The Gough-Stewart platform on six legs."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ PARAMETERS = {
 
 
 def stewart_platform() -> Model:
-    """A platform on six legs: each hangs by a universal joint on the base and by a ball on the platform.
+    """Return a model of a platform on six legs, each with a universal joint on the base and a ball on the platform.
 
-    Coordinates: those of the joint Free("platform"), at the mass centre of the platform; then of each leg i the angles
-    a_i, b_i about x and y [rad], 0 where it stands upright, and the length l_i [m] from universal joint to ball. 24
-    speeds and 18 equations leave 6 freedoms. Inputs: F1, ..., F6, thrusts of the legs [N].
+    The joint Free("platform") at the platform's mass centre has the first coordinates. Each leg i has the angles a_i,
+    b_i about x and y [rad], 0 for an upright leg, and the length l_i [m] from universal joint to ball. There are 24
+    speeds and 18 constraint equations, so 6 degrees of freedom. Inputs: thrusts F1, ..., F6 of the legs [N].
 
-    Parameters: radii rb of the base and rp of the platform [m]; half the angles between neighbouring joints, eb about
-    0, 120, 240 deg on the base and ep about 60, 180, 300 deg on the platform [rad]; M, Ix = Iy, Iz of the platform; of
-    each leg the mass m1, distance c1 of the mass centre from the universal joint and central moment across J1 of the
-    lower part, m2, c2 from the ball and J2 of the upper part; acceleration of free fall g along -z. The numbers are
-    ours.
+    Parameters: radii rb of the base and rp of the platform [m]. Half the angles between neighbouring joints [rad]: eb
+    about 0, 120, 240 deg on the base, ep about 60, 180, 300 deg on the platform. Mass M and moments Ix = Iy, Iz of the
+    platform. Mass m1, distance c1 of the mass centre from the universal joint, and transverse central moment J1 of the
+    lower part of each leg. Mass m2, distance c2 from the ball, and moment J2 of the upper part. Acceleration of free
+    fall g along -z. The defaults are chosen here.
 
-    ``kane.assemble(equations, q={"platform_z": 1.0, "l1": 1.0, ...}, fixed=[...])``, with the coordinates of the
-    platform held, finds the legs.
+    To find the legs for a pose of the platform, call ``kane.assemble(equations, q={"platform_z": 1.0, "l1": 1.0, ...},
+    fixed=[...])`` with the platform's coordinates fixed.
 
     Source: Gough & Whitehall 1962; Stewart 1965.
     """
@@ -57,7 +57,7 @@ def stewart_platform() -> Model:
     for i in range(6):
         corner, side = 2.0 * math.pi / 3.0 * (i // 2), 1.0 if i % 2 else -1.0
         foot = model.ground.point(_on_circle(p["rb"], corner + side * p["eb"]))
-        # Neighbours on the base lead to different corners of the platform.
+        # Neighbouring joints on the base are connected to different corners of the platform.
         head = platform.point(_on_circle(p["rp"], corner + side * (math.pi / 3.0 - p["ep"])))
         _leg(model, i + 1, foot, head, p)
     return model
@@ -68,7 +68,7 @@ def _on_circle(radius: Expr, angle: Expr) -> tuple[Expr, Expr, float]:
 
 
 def _leg(model: Model, i: int, foot: Point, head: Point, p: Mapping[str, Expr]) -> None:
-    """Two bodies in line, which a motor drives apart."""
+    """Add a leg of two bodies in line, which a motor pushes apart."""
     lower = model.body(f"lower{i}", mass=p["m1"], com=(0.0, 0.0, p["c1"]), inertia=(p["J1"], p["J1"], 0.0))
     upper = model.body(f"upper{i}", mass=p["m2"], com=(0.0, 0.0, -p["c2"]), inertia=(p["J2"], p["J2"], 0.0))
     model.connect(foot.body, lower, Universal((f"a{i}", f"b{i}"), "x", "y"), at=foot.position_in_body, name=f"foot{i}")

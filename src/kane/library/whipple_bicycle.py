@@ -11,12 +11,12 @@ from kane.model.shapes import Capsule, Disk, Ellipsoid, Plane
 
 
 def whipple_bicycle() -> Model:
-    """Rear frame with a rigid rider, front frame, two wheels that roll without slip: nine coordinates, three freedoms.
+    """Return a bicycle of a rear frame with a rigid rider, a front frame, and two wheels that roll without slip.
 
-    N has x forwards, y to the right and z downwards; the ground is z = 0. Coordinates: heave (z of the rear wheel's
-    centre), x, y, yaw, roll, pitch of the rear frame, angles rear and front of the wheels, steer. At yaw = roll =
-    pitch = steer = 0 and heave = -0.3 m the bicycle stands upright; at the speed v the wheels turn by -v / 0.3 and
-    -v / 0.35 rad/s. Wheel base 1.02 m, trail 0.08 m, steer axis tilted by 18 degrees.
+    N has x forwards, y to the right and z downwards; the ground is z = 0. The nine coordinates are heave (z of the rear
+    wheel's centre), x, y, yaw, roll, pitch of the rear frame, wheel angles rear and front, and steer. There are three
+    degrees of freedom. The bicycle is upright at yaw = roll = pitch = steer = 0 and heave = -0.3 m. At the speed v the
+    wheels turn at -v / 0.3 and -v / 0.35 rad/s. Wheel base 1.02 m, trail 0.08 m, steer axis tilted by 18 degrees.
 
     Source: Meijaard, Papadopoulos, Ruina & Schwab 2007, Linearized dynamics equations for the balance and steer of a
     bicycle, Table 1.
@@ -29,7 +29,7 @@ def whipple_bicycle() -> Model:
     model.connect(carriage, heading, Planar(("x", "y", "yaw"), axis="z"), name="plane")
     model.connect(heading, leaning, Revolute("roll", axis="x"))
     model.connect(leaning, frame, Revolute("pitch", axis="y"))
-    # The fork's origin is the point of the steer axis nearest to its mass centre, from the rear wheel's centre.
+    # The fork's origin is the point of the steer axis nearest to its mass centre. Positions are from the rear hub.
     axis, on_axis, centre = (math.sin(tilt), 0.0, math.cos(tilt)), (base + trail, 0.0, rear), (0.9, 0.0, -0.7 + rear)
     along = sum(a * (c - p) for a, c, p in zip(axis, centre, on_axis, strict=True))
     foot = tuple(p + along * a for p, a in zip(on_axis, axis, strict=True))

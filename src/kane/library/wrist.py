@@ -8,12 +8,12 @@ from kane.model.model import Model
 
 
 def wrist() -> Model:
-    """Massless links A, B and a body C on axes that meet: A turns about n3 by q1, B about b2 by q2, C about c3 by q3.
+    """Return a wrist of massless links A, B and a body C on three intersecting axes.
 
-    u_i = dq_i/dt (Eq. 48). n1 is vertical, upwards. Inputs: the torque T1, T2, T3 [N m] on C and the force F1, F2, F3
-    [N] at its mass centre, both along c1, c2, c3. Parameters: mass M [kg], distance L [m] of the mass centre along c3,
-    central moments of inertia I1, I2, I3 [kg m^2], acceleration of free fall G [m/s^2]. The paper has no numbers; the
-    defaults are ours.
+    A turns about n3 by q1, B about b2 by q2, C about c3 by q3; u_i = dq_i/dt (Eq. 48). n1 is vertical, upwards.
+    Inputs: the torque T1, T2, T3 [N m] on C and the force F1, F2, F3 [N] at its mass centre, both along c1, c2, c3.
+    Parameters: mass M [kg], distance L [m] of the mass centre along c3, central moments of inertia I1, I2, I3
+    [kg m^2], acceleration of free fall G [m/s^2]. The paper has no numbers; the defaults are chosen here.
 
     Source: Gillespie 2003, Example 2, Fig. 3.
     """
@@ -35,9 +35,9 @@ def wrist() -> Model:
 
 
 def wrist_measure_numbers() -> Model:
-    """The wrist with u_i = w_NC . c_i: kinematics are Eq. (50), the dynamical equations are those of Eq. (49).
+    """Return the wrist with u_i = w_NC . c_i: kinematics as in Eq. (50), dynamical equations as in Eq. (49).
 
-    sin q2 = 0 is singular.
+    These speeds are singular at sin q2 = 0.
 
     Source: Gillespie 2003, Example 2, Eqs. 49-50.
     """

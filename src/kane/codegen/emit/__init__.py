@@ -1,1 +1,1 @@
-"""Programs as text: LLVM, C, NumPy, JAX, LaTeX, listings; one table of operations each."""
+"""Emitters that write programs as text (LLVM, C, NumPy, JAX, LaTeX, listings), each with one table of operations."""

@@ -1,4 +1,4 @@
-"""Python source over arrays: what NumPy and JAX, which differ in the module's name only, have in common."""
+"""Emit programs as Python source over arrays, for NumPy and JAX, which differ only in the name of the module."""
 
 from __future__ import annotations
 
@@ -41,12 +41,13 @@ _FUNCTIONS = {
 
 
 def _infix(sign: str, binding: int) -> Spelling:
-    # The right operand asks for more: Python reads a - b - c from the left, and so must a + (b + c) keep its order.
+    # At equal precedence the right operand gets parentheses: a - b - c means (a - b) - c. This also keeps the order of
+    # a + (b + c).
     return lambda a, b: Piece(f"{a.within(binding)} {sign} {b.within(binding + 1)}", binding)
 
 
 def array_rows(module: str) -> dict[int, Spelling]:
-    """For every operation its written form, with the functions of ``module``."""
+    """Return the written form of every operation, with the functions of ``module``."""
 
     def truth(sign: str) -> Spelling:
         def row(a: Piece, b: Piece) -> Piece:
@@ -78,7 +79,7 @@ def array_rows(module: str) -> dict[int, Spelling]:
 _SPLINE = """
 
 def _spline(table, x):
-    # Rows: left end of the piece, then its coefficients from the constant up; the first piece holds below its end too.
+    # A row: left end of the piece, then its coefficients, constant first; the first piece also applies below its end.
     table = {module}.asarray(table)
     piece = table[{module}.searchsorted(table[1:, 0], x, side="right")]
     h = x - piece[..., 0]
@@ -88,13 +89,13 @@ def _spline(table, x):
 
 @dataclass(frozen=True)
 class ArrayLanguage:
-    """How a library of arrays is written.
+    """Notation of an array library.
 
     Attributes:
-        module: the name by which the source calls it.
-        heading: docstring and imports of the source, ``{title}`` standing for its title.
-        rows: for every operation its written form.
-        decorator: a line before every function, or nothing.
+        module: name of the library in the source.
+        heading: docstring and imports of the source, with the placeholder ``{title}``.
+        rows: written form of every operation.
+        decorator: line before every function; may be empty.
     """
 
     module: str
@@ -105,12 +106,13 @@ class ArrayLanguage:
 
 @dataclass
 class ArrayWriter:
-    """Writes programs as one Python module.
+    """Writer of programs as one Python module.
 
     Attributes:
-        outputs: names of the outputs of programs, by the program's name.
-        defaults: of parameters, by name.
-        tables: the names of the splines met on the way.
+        language: notation of the array library.
+        outputs: output names by program name.
+        defaults: parameter values by name.
+        tables: names of the spline tables in use.
     """
 
     language: ArrayLanguage
@@ -119,10 +121,10 @@ class ArrayWriter:
     tables: dict[PiecewiseCubic, str] = field(default_factory=dict)
 
     def module(self, programs: Sequence[Program], name: str) -> str:
-        """The whole source.
+        """Return the source of the module.
 
         Raises:
-            ExpressionError: two programs have names that become the same identifier.
+            ExpressionError: the names of two programs become the same identifier.
         """
         words = [function_name(program) for program in programs]
         distinct_names(programs, [(word,) for word in words], "Python")
@@ -134,7 +136,7 @@ class ArrayWriter:
         return text + "".join(functions)
 
     def function(self, program: Program, word: str) -> str:
-        """One program as a function of three arrays."""
+        """Return one program as a function of three arrays."""
         np = self.language.module
         lines, results = self.statements(program)
         arrays = ("state", "rest", "parameters")
@@ -147,7 +149,10 @@ class ArrayWriter:
         return f"\n\n{decorator}{head}\n" + "".join(f"    {line}\n" for line in body)
 
     def arguments(self, program: Program) -> list[str]:
-        """The arguments of a function; parameters have their defaults, and the rest where there is no effect of it."""
+        """Return the arguments of a function, with defaults if the values of all parameters are known.
+
+        ``rest`` then also has a default, zeros, if it has no effect on the outputs.
+        """
         parameters = [leaf.name for leaf in program.parameters]
         if not all(name in self.defaults for name in parameters):
             return ["state", "rest", "parameters"]
@@ -156,7 +161,7 @@ class ArrayWriter:
         return ["state", rest, f"parameters={_numbers(self.defaults[name] for name in parameters)}"]
 
     def stacked(self, results: Sequence[str]) -> list[str]:
-        """The results, each filled up to the shape of the batch, as the last axis of one array."""
+        """Return statements that broadcast the results to the batch and stack them along the last axis."""
         np = self.language.module
         if not results:
             return [f"return {np}.zeros((*shape, 0))"]
@@ -164,7 +169,7 @@ class ArrayWriter:
         return ["results = [", *rows, "]", f"return {np}.stack(results, axis=-1)"]
 
     def statements(self, program: Program) -> tuple[list[str], list[str]]:
-        """Assignments of leaves and intermediates, and the text of every output."""
+        """Return assignments of leaves and intermediates, and the text of every output."""
         order = (*program.stage_nodes, *program.instructions)
         sources = {
             leaf: f"{array}[..., {i}]"
@@ -186,7 +191,7 @@ class ArrayWriter:
         return [*text, *(f"{name} = {value}" for name, value in lines)], results
 
     def layout(self, program: Program) -> str:
-        """What the arrays hold, as the text of a docstring."""
+        """Return the text of a docstring that lists the contents of the arrays."""
         held = {array: [name_of(leaf) for leaf in getattr(program, array)] for array in ("state", "rest", "parameters")}
         lines = [f"{remark(program.name)}.", ""]
         for array, names in {**held, "returns": self.outputs.get(program.name, ())}.items():
@@ -197,7 +202,7 @@ class ArrayWriter:
 
 
 def function_name(program: Program) -> str:
-    """The identifier of the function that a program becomes."""
+    """Return the identifier of a program's function."""
     word = identifier(program.name)
     return f"{word}_" if word in _RESERVED else word
 

@@ -1,4 +1,4 @@
-"""The grammar of expressions that C and JavaScript share."""
+"""Expression grammar shared by C and JavaScript."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from kane.expression.text import ATOM, PRODUCT, SIGNED, SUM, Piece, Spelling, fu
 
 
 def _infix(sign: str, binding: int) -> Spelling:
-    # The right operand asks for more: a - b - c is read from the left, and so must a + (b + c) keep its order.
+    # At equal precedence the right operand gets parentheses: a - b - c means (a - b) - c. This also keeps the order of
+    # a + (b + c).
     return lambda a, b: Piece(f"{a.within(binding)} {sign} {b.within(binding + 1)}", binding)
 
 
 def family_rows(
     functions: Mapping[int, str], *, truths: tuple[str, str], equal: str, unequal: str
 ) -> dict[int, Spelling]:
-    """One row per operation.
+    """Return the written form of every operation.
 
     Args:
-        functions: what the language calls those that are functions.
-        truths: how 1 and 0 are written.
-        equal, unequal: signs of comparison.
+        functions: names of functions in the language, by operation.
+        truths: literals for 1 and 0.
+        equal, unequal: comparison operators.
     """
     one, zero = truths
 

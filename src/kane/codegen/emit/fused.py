@@ -1,8 +1,8 @@
-"""Which products become one operation with the sum that takes them, on a machine with fused multiply-add.
+"""Select the products that are fused with the sums that use them, on machines with fused multiply-add.
 
-That is one operation less, and less waiting where the product is what the sum waits for; but where the rest of the sum
-comes last, the sum alone would be done sooner. So nothing is fused where all outputs then come later than they must:
-than the time in which they could be there, or the time that so many operations take in any case.
+Fusing saves one operation. It also saves latency if the sum waits for the product, but adds latency if the sum waits
+for its other argument. So a product is not fused if this would delay the outputs beyond a bound. The bound is the
+earliest possible time of the last output, or the time that the number of operations takes in any case, if later.
 """
 
 from __future__ import annotations
@@ -14,16 +14,19 @@ from itertools import chain
 from kane.expression import operations as ops
 from kane.expression.node import Expr
 
-# Cycles until a result can be used, on processors of these years; of all else so many as of a call of the C library.
+# Latency of operations on current processors [cycles]; ELSE, for all other operations, is a call of the C library.
 FUSED = 4
 CYCLES = {ops.ADD: 2, ops.SUB: 2, ops.MUL: 3, ops.NEG: 1, ops.DIV: 13, ops.SQRT: 20, ops.SIN: 45, ops.COS: 45}
 ELSE = 60
-# Operations that they do in a cycle.
+# Throughput [operations per cycle].
 A_CYCLE = 2
 
 
 def contracted(instructions: Sequence[Expr], outputs: Sequence[Expr]) -> dict[Expr, int]:
-    """Sums and differences that are fused with a product nothing else uses, and which of their arguments it is."""
+    """Return the sums and differences that are fused with a product, and the index of this argument.
+
+    Only products with a single use are fused, and only where the latency bound permits.
+    """
     choices = _choices(instructions, outputs)
     ready = _earliest(instructions, choices)
     late = max((ready.get(node, 0) for node in outputs), default=0)
@@ -31,12 +34,12 @@ def contracted(instructions: Sequence[Expr], outputs: Sequence[Expr]) -> dict[Ex
 
 
 def contracted_everywhere(instructions: Sequence[Expr], outputs: Sequence[Expr]) -> dict[Expr, int]:
-    """The same where it is operations that take time, and not that one waits for another."""
+    """Return all possible fusions, for programs whose time depends on the number of operations and not on latency."""
     return {node: places[-1] for node, places in _choices(instructions, outputs).items()}
 
 
 def _choices(instructions: Sequence[Expr], outputs: Sequence[Expr]) -> dict[Expr, list[int]]:
-    """The arguments with which each sum could be fused, where there are any."""
+    """Return the indices of the arguments with which each sum could be fused; sums without any are omitted."""
     uses = Counter(chain.from_iterable([node.args for node in instructions]))
     uses.update(outputs)
     products = {node for node in instructions if node.op == ops.MUL and uses[node] == 1}
@@ -50,7 +53,7 @@ def _choices(instructions: Sequence[Expr], outputs: Sequence[Expr]) -> dict[Expr
 
 
 def _earliest(instructions: Sequence[Expr], choices: Mapping[Expr, Sequence[int]]) -> dict[Expr, float]:
-    """When each result could be there, in cycles from the beginning, each sum being done in the quickest way."""
+    """Return the earliest time of each result [cycles], if each sum is done in the way that is fastest for it."""
     ready: dict[Expr, float] = {}
     for node in instructions:
         done = max([ready.get(a, 0) for a in node.args]) + CYCLES.get(node.op, ELSE)
@@ -61,7 +64,7 @@ def _earliest(instructions: Sequence[Expr], choices: Mapping[Expr, Sequence[int]
 
 
 def _fused_by(node: Expr, k: int, ready: Mapping[Expr, float]) -> float:
-    """When a sum fused with its argument k could be there."""
+    """Return the earliest time of a sum that is fused with its argument k [cycles]."""
     (a, b), c = node.args[k].args, node.args[1 - k]
     return max(ready.get(a, 0), ready.get(b, 0), ready.get(c, 0)) + FUSED
 
@@ -73,13 +76,13 @@ def _chosen(
     ready: Mapping[Expr, float],
     end: float,
 ) -> dict[Expr, int]:
-    """Sums fused wherever the outputs are there by the end all the same, from the last one on."""
-    due = dict.fromkeys(outputs, end)  # when each result has to be there
+    """Return the fusions that keep all outputs within the time ``end``; select from the last operation backwards."""
+    due = dict.fromkeys(outputs, end)  # latest permissible time of each result
     found: dict[Expr, int] = {}
     for node in reversed(instructions):
         time = due.get(node)
         if time is None:
-            continue  # a product within a sum
+            continue  # a product that is fused already
         before = time - CYCLES.get(node.op, ELSE)
         needed = node.args
         if node in choices:

@@ -1,7 +1,7 @@
-"""Which nodes of the graph become named intermediates (Kane's Z variables), and how the rest is written in between.
+"""Select the nodes that become named intermediates (Kane's Z variables), and write the other nodes inside their lines.
 
-Listing, LaTeX and C differ in notation only: each gives a table of rows and the words for leaves; the choice of what
-gets a line of its own, the names, and where parentheses are needed are decided here, once, in time linear in the graph.
+Listing, LaTeX and C differ only in notation: each supplies a table of operations and the spelling of leaves. This
+module selects the intermediates, names them and sets parentheses, in time linear in the size of the graph.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from kane.expression.operations import CONSTANT, COORDINATE, COS, NEG, SIN
 from kane.expression.text import Piece, Spelling, name_of
 from kane.expression.traverse import leaves, reachable
 
-# An expression wider than this, in characters of the listing, gets a line of its own. An operation seldom joins more
-# than two, so lines stay within about twice this width.
+# Expressions wider than this become intermediates [characters of the listing]. Operations seldom have more than two
+# arguments, so lines stay within about twice this width.
 WIDEST_INLINE = 48
 _WIDTH_OF_NAME = 4
 _WIDTH_OF_OPERATOR = 3
@@ -26,13 +26,13 @@ _WIDTH_OF_OPERATOR = 3
 
 @dataclass(frozen=True)
 class Notation:
-    """How a target writes things.
+    """Notation of a target language.
 
     Attributes:
-        rows: for every operation, the written form from those of its arguments (and, for splines, the table's name).
-        leaf: the written form of a leaf or constant.
-        symbol: the written form of an intermediate's name.
-        table: the name of a spline's table.
+        rows: for every operation, a function from written arguments (and the table's name for splines) to text.
+        leaf: returns the written form of a leaf or constant.
+        symbol: returns the written form of an intermediate's name.
+        table: returns the name of a spline's table.
     """
 
     rows: Mapping[int, Spelling]
@@ -42,14 +42,14 @@ class Notation:
 
 
 class NamedText(NamedTuple):
-    """``name = text``, the name as the notation writes it."""
+    """An equation ``name = text``, with the name in the target notation."""
 
     name: str
     text: str
 
 
 def named_pairs(outputs: Mapping[str, Expr] | Iterable[tuple[str, Expr]]) -> list[tuple[str, Expr]]:
-    """The outputs as (name, expression) pairs.
+    """Return the outputs as (name, expression) pairs.
 
     Raises:
         ExpressionError: an output is not an expression.
@@ -62,11 +62,11 @@ def named_pairs(outputs: Mapping[str, Expr] | Iterable[tuple[str, Expr]]) -> lis
 
 
 def intermediates(order: Sequence[Expr], roots: Iterable[Expr]) -> list[Expr]:
-    """The nodes that get a line of their own: what is used more than once, and what is too wide to stand in a line.
+    """Return the nodes that become intermediates: nodes with several uses, and nodes that are too wide for a line.
 
     Args:
-        order: operations, every one after its arguments; what is not in it counts as given.
-        roots: what is wanted; a root that nothing else uses needs no line besides that of the output.
+        order: operations, each after its arguments; other nodes count as given.
+        roots: outputs; a wide output without other uses does not become an intermediate.
     """
     uses = dict.fromkeys(order, 0)
     for node in order:
@@ -83,7 +83,7 @@ def intermediates(order: Sequence[Expr], roots: Iterable[Expr]) -> list[Expr]:
     for node in order:
         total = _WIDTH_OF_OPERATOR + sum(width.get(a) or _width_of_leaf(a) for a in set(node.args))
         if node.op == NEG and total <= _WIDTH_OF_OPERATOR + 2 * _WIDTH_OF_NAME:
-            named_here = False  # a sign before a name is no shorter under a name of its own
+            named_here = False  # a new name would be no shorter than -name
         elif uses[node] > 1:
             named_here = True
         else:
@@ -101,7 +101,7 @@ def _width_of_leaf(node: Expr) -> int:
 
 
 def intermediate_names(named: Iterable[Expr], taken: Collection[str]) -> dict[Expr, str]:
-    """s1 and c1 for the sine and cosine of a coordinate q1, else Z1, Z2, ... in order, none of them ``taken``."""
+    """Return names that are not ``taken``: s1 and c1 for sine and cosine of a coordinate q1, else Z1, Z2, ..."""
     in_use = set(taken)
     prefix = "Z"
     while any(re.fullmatch(re.escape(prefix) + r"\d+", name) for name in in_use):
@@ -129,13 +129,13 @@ def _short_name(node: Expr) -> str | None:
 def equations(
     order: Sequence[Expr], roots: Sequence[Expr], names: Mapping[Expr, str], notation: Notation
 ) -> tuple[list[NamedText], list[str]]:
-    """The lines of the named nodes, and the texts of the roots.
+    """Return the equations of the named nodes, and the texts of the roots.
 
     Args:
-        order: operations, every one after its arguments.
-        roots: what is wanted.
-        names: of the nodes that have lines of their own.
-        notation: of the target.
+        order: operations, each after its arguments.
+        roots: outputs.
+        names: names of the intermediates.
+        notation: notation of the target language.
     """
     pieces: dict[Expr, Piece] = {}
     leaf = notation.leaf
@@ -161,7 +161,7 @@ def equations(
 
 
 def named_equations(pairs: Sequence[tuple[str, Expr]], notation: Notation) -> tuple[list[NamedText], list[str]]:
-    """The lines of intermediates, none of which takes the name of an output or leaf, and the texts of the outputs."""
+    """Return the equations of intermediates and the texts of outputs; all names of outputs and leaves are avoided."""
     roots = [node for _, node in pairs]
     order = [node for node in reachable(roots) if node.args]
     taken = [*(name for name, _ in pairs), *map(name_of, leaves(roots))]

@@ -1,7 +1,7 @@
-"""Programs as JavaScript (ECMAScript 2015): one object each, of plain numbers, that need no library.
+"""Emit programs as JavaScript (ECMAScript 2015) without libraries: one object per program.
 
-The operations are those of the program in its order. Sums, products and roots have the bits of the interpreter;
-sines and the like are those of the JavaScript engine.
+The source does the same operations in the same order as ``kane.expression.interpret``. Sums, products and square roots
+agree to the last bit; sines and other functions have the accuracy of the JavaScript engine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kane.expression.node import Expr
 from kane.expression.spline import PiecewiseCubic
 from kane.expression.text import ATOM, SIGNED, Piece, name_of
 
-# Words of the language, and what the functions themselves use.
+# Keywords and globals of the language, and names in the generated functions.
 _WORDS = (
     "arguments async await break case catch class const continue debugger default delete do else enum eval export "
     "extends false finally for function get if implements import in instanceof interface let new null of package "
@@ -49,15 +49,15 @@ ROWS = family_rows(
     unequal="!==",
 )
 
-# What JavaScript lacks, or means differently: 1 to the power of NaN is 1, as in C and NumPy.
+# Functions that JavaScript lacks or defines differently: 1 to the power of NaN is 1 here, as in C and NumPy.
 _DEFINITIONS = {
     ops.POW: "const kane_pow = (a, b) => a === 1 || (a === -1 && Math.abs(b) === Infinity) ? 1 : Math.pow(a, b);\n",
     ops.SIGN: "const kane_sign = (x) => x !== x ? x : (x > 0 ? 1 : 0) - (x < 0 ? 1 : 0);\n",
     ops.MIN: "const kane_min = (a, b) => a < b || a !== a ? a : b;\n",
     ops.MAX: "const kane_max = (a, b) => a > b || a !== a ? a : b;\n",
     ops.SPLINE: """\
-// Rows of a table: left end of the piece, then its coefficients from the constant up; the last piece to start at or
-// before x holds, the first one below them all.
+// A row of a table: left end of the piece, then its coefficients, constant first. The last piece that starts at or
+// before x applies; the first piece also applies below its left end.
 function kane_spline(table, x) {
   let low = 0, high = table.length;
   while (high - low > 1) {
@@ -78,20 +78,20 @@ def emit_javascript(
     outputs: Mapping[str, Sequence[str]] | None = None,
     defaults: Mapping[str, float] | None = None,
 ) -> str:
-    """JavaScript source of programs: ``const f = {...}`` for each, f the name of the program made an identifier.
+    """Return JavaScript source of programs: ``const f = {...}`` for each, with f from the name of the program.
 
-    ``f.stage(parameters, stage)`` fills ``stage`` with what depends on parameters alone, f.stages numbers;
+    ``f.stage(parameters, stage)`` fills ``stage`` with the ``f.stages`` constants that depend on parameters alone.
     ``f.main(state, rest, stage, out)`` fills ``out``. ``f.state``, ``f.rest``, ``f.parameters`` and ``f.outputs`` are
-    the names of what the arrays hold, ``f.defaults`` the parameters' values.
+    the names of the array elements. ``f.defaults`` are the values of the parameters.
 
     Args:
-        programs: what to compute.
-        name: for the first line.
-        outputs: names of the outputs, by the name of the program.
-        defaults: values of parameters by name; zero where there is none.
+        programs: programs to write.
+        name: title in the first line.
+        outputs: output names by program name.
+        defaults: parameter values by name; missing values are zero.
 
     Raises:
-        ExpressionError: two programs have names that become the same identifier.
+        ExpressionError: the names of two programs become the same identifier.
     """
     words = [javascript_name(program) for program in programs]
     distinct_names(programs, [(word,) for word in words], "JavaScript")
@@ -104,14 +104,14 @@ def emit_javascript(
 
 
 def javascript_name(program: Program) -> str:
-    """The identifier of the object that a program becomes."""
+    """Return the identifier of a program's object."""
     word = identifier(program.name)
     return f"{word}_" if word in _RESERVED or word.startswith("kane_") else word
 
 
 @dataclass
 class _Writer:
-    """Writes programs, and gathers the splines met on the way."""
+    """Writer of programs that collects the spline tables they use."""
 
     outputs: Mapping[str, Sequence[str]]
     defaults: Mapping[str, float]
@@ -145,7 +145,7 @@ class _Writer:
         return [f"const {word} = {literal(table)};\n" for word, table in rows.items()]
 
     def _body(self, order: Sequence[Expr], roots: Sequence[Expr], sources: Mapping[Expr, str], target: str) -> str:
-        """Statements that read the sources in use, compute the intermediates and store the roots."""
+        """Return statements that read the sources in use, compute the intermediates and store the roots."""
         computed = set(order)
         given = dict.fromkeys(a for node in order for a in node.args if a not in computed and a.op != ops.CONSTANT)
         given.update(dict.fromkeys(root for root in roots if root not in computed and root.op != ops.CONSTANT))
@@ -165,7 +165,7 @@ class _Writer:
 
 
 def literal(value: object) -> str:
-    """A value as JavaScript: harmless inside a <script> element too."""
+    """Return a value as a JavaScript literal that is safe inside a <script> element."""
     return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c")
 
 

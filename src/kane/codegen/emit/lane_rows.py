@@ -1,4 +1,4 @@
-"""States one after the other, taken side by side: the loop around a program in lanes, as LLVM text."""
+"""Emit the loop that loads blocks of consecutive states into SIMD lanes and calls a program in lanes."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from kane.codegen.emit.lanes import Lanes
 from kane.codegen.programs.program import Program
 from kane.expression.node import Expr
 
-_LINE = 64  # bytes of a cache line, and of the widest register
+_LINE = 64  # size of a cache line and of the widest register [bytes]
 
 
 @dataclass(frozen=True)
 class Segment:
-    """Neighbouring leaves that come from one array of the caller.
+    """Consecutive leaves that are read from one array of the caller.
 
     Attributes:
-        array: "state", "rest" or "stage", as the program in lanes calls it.
-        leaves: those that are read, in order.
-        first: place of the first in that array.
+        array: name of the array in the program in lanes: "state", "rest" or "stage".
+        leaves: leaves of the segment, in order.
+        first: index of the first leaf in that array.
     """
 
     array: str
@@ -29,7 +29,10 @@ class Segment:
 
 
 def segments(program: Program, *, each: bool) -> list[Segment]:
-    """Time, coordinates, speeds (one segment if they are not in that order), the rest, and the stage if ``each``."""
+    """Return segments for time, coordinates and speeds (or one for all three), for "rest", and for "stage" if ``each``.
+
+    The state is one segment if its leaves are not in the order time, coordinates, speeds.
+    """
     runs = [tuple(group) for _, group in groupby(program.state, key=lambda leaf: leaf.op)]
     found, first = [], 0
     for run in runs if len(runs) <= 3 else [program.state]:
@@ -42,32 +45,33 @@ def segments(program: Program, *, each: bool) -> list[Segment]:
 
 
 def rows_text(name: str, callee: str, program: Program, lanes: Lanes, *, n_out: int, each: bool) -> tuple[str, int]:
-    """LLVM text of
+    """Return LLVM text of the loop over states.
 
         void name(int64 n, const Source* sources, const double* stage, double* out, double* work)
 
-    with ``struct Source { const double* first; int64 stride; }``, the stride in bytes from state to state, or 0: one
-    for each of the ``segments``. ``stage`` is not read if ``each``. A last block that is not full goes back to overlap
-    the one before; fewer states than a block are computed one by one, in all lanes. Either way every state gets the
-    bits it would get in any other place.
+    Each of the ``segments`` has one ``struct Source { const double* first; int64 stride; }``. The stride is in bytes
+    from state to state; 0 means one row for all states. ``stage`` is not read if ``each``. An incomplete last block
+    overlaps the block before it. If there are fewer states than lanes, each state is computed in all lanes. So the
+    result of a state does not depend on its position, to the last bit.
 
     Args:
-        name: of the function.
-        callee: the program in lanes, whose arrays are laid out value by value.
-        program: whose leaves it reads; those that it does not read are not fetched.
-        lanes: how many states side by side, 2, 4 or 8.
-        n_out: how many outputs it has.
-        each: whether every state has a stage of its own.
+        name: name of the function.
+        callee: name of the program in lanes, whose arrays are laid out value by value.
+        program: program whose leaves are read; unused leaves are not loaded.
+        lanes: number of states per block, 2, 4 or 8.
+        n_out: number of outputs.
+        each: whether every state has its own constants.
 
     Returns:
-        the text, and how many doubles of ``work`` it and its callee's arrays take, without the callee's own.
+        the text, and the scratch memory for this function and the arrays of its callee [doubles], without the callee's
+        own scratch.
     """
     writer = _Rows(program, lanes, n_out, each)
     return writer.text(name, callee), writer.n_work
 
 
 class _Rows:
-    """Writer of the function."""
+    """Writer of the loop over states."""
 
     def __init__(self, program: Program, lanes: Lanes, n_out: int, each: bool) -> None:
         self.lanes = lanes
@@ -82,7 +86,7 @@ class _Rows:
         for array, size in sizes.items():
             self.start[array] = total
             total += size * lanes.width
-        self.own = total  # what follows is the callee's
+        self.own = total  # the callee's scratch begins here
         self.n_work = total + _LINE // 8
         self.lines: list[str] = []
         self.temporaries = 0
@@ -153,19 +157,19 @@ class _Rows:
         ]
 
     def _rows(self, pointer: str, apart: str) -> list[str]:
-        """Pointers to the rows of this block, the first given."""
+        """Return pointers to the rows of this block, starting with ``pointer``."""
         rows = [pointer]
         for _ in range(self.lanes.width - 1):
             rows.append(self._at(rows[-1], apart))
         return rows
 
     def _blocks(self, size: int) -> Iterator[tuple[int, int]]:
-        """Columns taken together: the first of them, and how many."""
+        """Return (first column, number of columns) of each group of at most ``width`` columns."""
         width = self.lanes.width
         return ((first, min(width, size - first)) for first in range(0, size, width))
 
     def _fetch(self, k: int, segment: Segment) -> None:
-        """One segment of this block of states into the buffer, value by value."""
+        """Copy one segment of this block of states into the buffer, value by value."""
         rows: list[str] = []
         for first, count in self._blocks(len(segment.leaves)):
             wanted = [c for c in range(count) if segment.leaves[first + c] in self.used]
@@ -179,7 +183,7 @@ class _Rows:
                 self.lines.append(f"  store {self.lanes.type} {columns[c]}, ptr {target}, align {8 * self.lanes.width}")
 
     def _deliver(self) -> None:
-        """The outputs of this block of states from the buffer to their rows."""
+        """Copy the outputs of this block of states from the buffer to their rows."""
         t = self.lanes.type
         rows = self._rows(self._at("%out", self._line(f"mul i64 %i, {8 * self.n_out}")), "%apart")
         for first, count in self._blocks(self.n_out):
@@ -211,10 +215,10 @@ class _Rows:
         self.lines.append(f"  call void @llvm.masked.store.v{width}f64.p0({t} {values}, ptr {place}, i32 8, {mask})")
 
     def _transposed(self, rows: list[str]) -> list[str]:
-        """The square of values the other way round.
+        """Return the transpose of a square of values.
 
-        Every step is shuffles that machines have: first neighbours within pairs of doubles, then pairs, of which each
-        step takes the even and the odd ones of two registers.
+        Every step uses shuffles that processors have as one instruction. The first step exchanges neighbouring doubles;
+        later steps take the even and the odd pairs of two registers.
         """
         width = self.lanes.width
         found = list(rows)
@@ -229,7 +233,7 @@ class _Rows:
         return found
 
     def _shuffle(self, values: list[str], distance: int, choices: tuple[list[int], ...]) -> None:
-        """Replace values that lie ``distance`` apart by the two choices out of both."""
+        """Replace registers i and i + ``distance`` by the two selections ``choices`` from both."""
         t, width = self.lanes.type, self.lanes.width
         for i in range(width):
             if not i & distance:

@@ -1,4 +1,4 @@
-"""Values side by side: the LLVM type of one double, or of several states' doubles in one register."""
+"""SIMD lanes: the LLVM type of one double, or of the doubles of several states in one register."""
 
 from __future__ import annotations
 
@@ -7,51 +7,51 @@ from dataclasses import dataclass
 
 
 def hexadecimal(value: float) -> str:
-    """A double as LLVM text writes it, to the last bit."""
+    """Return a double as an exact hexadecimal LLVM literal."""
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """``width`` doubles side by side; one is a plain double.
+    """A register of ``width`` doubles; a plain double if the width is 1.
 
     Attributes:
-        width: 1, 2, 4 or 8.
+        width: number of lanes, 1, 2, 4 or 8.
     """
 
     width: int
 
     @property
     def type(self) -> str:
-        """LLVM's type of the doubles."""
+        """LLVM type of the doubles."""
         return self._of("double")
 
     @property
     def integer(self) -> str:
-        """LLVM's type of as many 64-bit integers."""
+        """LLVM type of ``width`` 64-bit integers."""
         return self._of("i64")
 
     @property
     def bits(self) -> str:
-        """LLVM's type of as many truth values."""
+        """LLVM type of ``width`` truth values."""
         return self._of("i1")
 
     @property
     def pair(self) -> str:
-        """LLVM's type of two such values, as functions return a sine and a cosine."""
+        """LLVM type of two registers, as returned by functions that compute a sine and a cosine."""
         return f"{{ {self.type}, {self.type} }}"
 
     @property
     def suffix(self) -> str:
-        """What intrinsic functions of this type end in."""
+        """Suffix of intrinsic functions of this type."""
         return "f64" if self.width == 1 else f"v{self.width}f64"
 
     def number(self, value: float) -> str:
-        """The same double in every lane."""
+        """Return a literal with the same double in every lane."""
         return self.splat("double", hexadecimal(value))
 
     def splat(self, element: str, value: str) -> str:
-        """The same constant, an ``element`` as LLVM writes it, in every lane."""
+        """Return a literal with the same constant of LLVM type ``element`` in every lane."""
         if self.width == 1:
             return value
         return "<" + ", ".join([f"{element} {value}"] * self.width) + ">"
@@ -64,7 +64,7 @@ ONE = Lanes(1)
 
 
 def intrinsics(lanes: Lanes, *, fused: bool) -> list[str]:
-    """Declarations of the intrinsic functions of LLVM that programs and their trigonometry call on such values."""
+    """Return declarations of the LLVM intrinsics that programs and their trigonometry call with these lanes."""
     t = lanes.type
     found = [f"declare {t} @llvm.{name}.{lanes.suffix}({t})" for name in ("fabs", "sqrt")]
     if fused:
@@ -75,7 +75,7 @@ def intrinsics(lanes: Lanes, *, fused: bool) -> list[str]:
 
 
 def lane_by_lane(name: str, function: str, arity: int, lanes: Lanes) -> str:
-    """LLVM text of ``name``, which calls a function of doubles for one lane after the other."""
+    """Return LLVM text of the function ``name``, which calls a function of doubles lane by lane."""
     t = lanes.type
     signature = ", ".join(f"{t} %x{k}" for k in range(arity))
     elements = "\n".join(f"  %e{k} = extractelement {t} %x{k}, i32 %i" for k in range(arity))

@@ -1,4 +1,4 @@
-"""Equations as a LaTeX align environment, with the same intermediates as the listing."""
+"""Emit equations as a LaTeX align environment, with the same intermediates as the listing."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _PARENTHESES = (r"\left(", r"\right)")
 
 
 def latex_name(name: str) -> str:
-    """A name in mathematics: q1 is q_{1}, tau2 is Greek with an index, x_dot and x' have a dot, words stand upright."""
+    """Return a name in LaTeX: q_{1} for q1, a Greek letter and index for tau2, dots for x_dot and x', words upright."""
     found = re.fullmatch(r"(.+?)((?:_dot|')*)", name, flags=re.DOTALL)
     stem, dots = (found[1], found[2].count("'") + found[2].count("_")) if found else (name, 0)
     numbered = re.fullmatch(r"([A-Za-z]+?)([0-9]*)", stem)
@@ -59,7 +59,7 @@ def latex_name(name: str) -> str:
 
 
 def latex_text(text: str) -> str:
-    """Any text as upright letters of a formula, harmless whatever it holds."""
+    """Return any text, escaped, as upright letters of a formula."""
     return rf"\mathrm{{{''.join(map(_escaped, text))}}}"
 
 
@@ -132,13 +132,13 @@ def _notation() -> Notation:
 def emit_latex(
     named_outputs: Mapping[str, Expr] | Iterable[tuple[str, Expr]], *, symbols: Mapping[str, str] | None = None
 ) -> str:
-    """The outputs as an ``align`` environment (package amsmath), one equation a line; splines are S_1, S_2, ...
+    """Return the outputs as an ``align`` environment (package amsmath), one equation per line; splines are S_1, ...
 
-    An equation whose two sides are the same formula is left out: the rate x' of a coordinate x with a speed x_dot.
+    Equations with two equal sides are omitted, for example the rate x' of a coordinate x with the speed x_dot.
 
     Args:
         named_outputs: name and expression of every output, in order.
-        symbols: what is written for the names of outputs, where ``latex_name`` will not do.
+        symbols: LaTeX symbols by output name, for outputs that ``latex_name`` would write differently.
 
     Raises:
         ExpressionError: an output is not an expression.
@@ -153,7 +153,7 @@ def emit_latex(
 
 
 def latex_formula(value: Scalar) -> str:
-    """A number, or a short expression, as a formula without names of its own."""
+    """Return a number or a short expression as one formula without named intermediates."""
     if not isinstance(value, Expr):
         return _constant(float(value)).text
     _, (text,) = equations([node for node in reachable([value]) if node.args], [value], {}, _notation())

@@ -1,4 +1,4 @@
-"""Equations as an analyst would read them: Z1 = ..., Z2 = ..., then the outputs."""
+"""Emit equations as text: intermediates Z1 = ..., Z2 = ..., then the outputs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kane.expression.node import Expr
 from kane.expression.text import ATOM, SIGNED, Piece, Spelling, comparison_row, function_row, name_of
 from kane.expression.text import ROWS as TYPED
 
-# As an analyst reads them; the rest as one would type it.
+# Operations whose listing differs from the text that a user types.
 ROWS: dict[int, Spelling] = {
     **TYPED,
     ops.MIN: function_row("min"),
@@ -28,9 +28,9 @@ def _leaf(node: Expr) -> Piece:
 
 
 def emit_listing(named_outputs: Mapping[str, Expr] | Iterable[tuple[str, Expr]]) -> str:
-    """The outputs as text, one equation a line, what is used more than once under a name of its own.
+    """Return the outputs as text, one equation per line; subexpressions with several uses are named intermediates.
 
-    A spline is written spline1(x), and its table is summed up in a remark at the end. Constants show 12 digits.
+    A spline is written spline1(x), and a remark at the end summarizes its table. Constants show 12 digits.
 
     Args:
         named_outputs: name and expression of every output, in order.

@@ -1,4 +1,4 @@
-"""Programs as LLVM text: functions of bounded size, one calling convention."""
+"""Emit programs as LLVM text: functions of bounded size with one calling convention."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from kane.codegen.programs.program import Program
 MAIN, STAGE, BATCH = "kane_main", "kane_stage", "kane_batch"
 BATCH_EACH, STAGES = "kane_batch_each", "kane_stages"
 LANES, ROWS = "kane_lanes", "kane_rows"
-# Operations per function. LLVM's register allocator takes time that grows faster than a function does, but its
-# scheduler interleaves what lies far apart in one function, from which forward dynamics gain. Measured on arms, ANYmal
-# and Talos: against 600, pieces of 1,500 take a tenth longer to compile and run up to a fifth faster; larger ones bring
-# no more. Programs of many pieces have nothing left to interleave: on chains of 100 joints, pieces of 700 take 40 %
-# less time to compile than pieces of 1,500, and run as fast or faster.
+# Operations per function. The time of LLVM's register allocator grows faster than the function length. But its
+# scheduler can interleave distant operations of one function, which makes forward dynamics faster. Measured on arms,
+# ANYmal and Talos: pieces of 1,500 compile 10 % slower than pieces of 600 and run up to 20 % faster; larger ones gain
+# nothing. Long programs gain nothing from interleaving: on chains of 100 joints, pieces of 700 compile in 40 % less
+# time than pieces of 1,500 and run at least as fast.
 PIECE = 1500
 PIECE_OF_LONG = 700
-# In lanes a value that crosses to another piece is a register of 64 bytes written and read: Talos in one piece runs a
-# quarter to a third faster than in pieces of 1,500, and takes a tenth longer to compile.
+# In lanes, each value that crosses to another piece costs a write and a read of 64 bytes. Talos in one piece runs 25 to
+# 33 % faster than in pieces of 1,500, and compiles 10 % slower.
 PIECE_OF_LANES = 8000
 
 
@@ -32,9 +32,9 @@ class Module:
     """LLVM text of a program.
 
     Attributes:
-        text: the module; ``emit_llvm`` says what it defines.
-        n_work: doubles of scratch that any of its functions needs.
-        symbols: functions of the C library that it calls.
+        text: LLVM text of the module.
+        n_work: scratch memory for any of its functions [doubles].
+        symbols: C library functions that the module calls.
     """
 
     text: str
@@ -43,19 +43,19 @@ class Module:
 
 
 def piece_for(program: Program, lanes: Lanes = ONE) -> int:
-    """About how many operations a function of this program should hold."""
+    """Return the approximate number of operations per function for this program."""
     if len(program.instructions) > LONG:
         return PIECE_OF_LONG
     return PIECE if lanes == ONE else PIECE_OF_LANES
 
 
 def emit_llvm(program: Program, *, fused: bool = True, piece: int | None = None) -> Module:
-    """Write a program as LLVM text.
+    """Return a program as LLVM text that defines the functions MAIN, STAGE, BATCH, BATCH_EACH and STAGES.
 
     Args:
-        program: what to compute.
+        program: program to write.
         fused: whether the machine has a fused multiply-add.
-        piece: about how many operations one function may hold; ``piece_for`` unless given.
+        piece: approximate number of operations per function; default ``piece_for(program)``.
     """
     shared = Shared(ONE, fused)
     main = main_unit(MAIN, program, shared, piece)
@@ -72,15 +72,15 @@ def whole_module(
     piece: int | None = None,
     width: int = 1,
 ) -> Module:
-    """A module with the lines of a main function, and the functions of stages and batches about it.
+    """Return a module with a given main function, the function of the parameter stage and the loops over batches.
 
     Args:
-        program: whose leaves and stage the main function reads.
-        main: of the function MAIN and those that it calls.
-        shared: what these have in common.
-        n_out, n_work: doubles that the main function gives, and needs as scratch.
-        piece: as of ``emit_llvm``.
-        width: of the widest values among them.
+        program: program whose leaves and constants the main function reads.
+        main: lines of the function MAIN and of the functions that it calls.
+        shared: declarations and tables that these functions share.
+        n_out, n_work: numbers of outputs of the main function, and of doubles of scratch that it needs.
+        piece: see ``emit_llvm``.
+        width: lanes of the widest values in these functions.
     """
     n_state, n_rest, n_stage = (len(x) for x in (program.state, program.rest, program.stage_outputs))
     parameters = {leaf: ("parameters", i) for i, leaf in enumerate(program.parameters)}
@@ -98,17 +98,19 @@ def whole_module(
 def emit_lanes(
     program: Program, lanes: Lanes, *, each: bool = False, fused: bool = True, piece: int | None = None
 ) -> Module:
-    """Write the main part of a program for several states side by side, as LLVM text that defines
+    """Return the main part of a program, for several states in SIMD lanes, as LLVM text.
+
+    The text defines two functions:
 
         void LANES(state, rest, stage, out, work)          one block of states, laid out value by value
         void ROWS(int64 n, sources, stage, out, work)      n states laid out one after the other; see ``rows_text``
 
     Args:
-        program: what to compute.
-        lanes: how many states side by side.
-        each: whether every state has a stage of its own, also laid out value by value.
+        program: program to write.
+        lanes: number of states per block.
+        each: whether every state has its own constants, also laid out value by value.
         fused: whether the machine has a fused multiply-add.
-        piece: about how many operations one function may hold; ``piece_for`` unless given.
+        piece: approximate number of operations per function; default ``piece_for(program, lanes)``.
     """
     shared = Shared(lanes, fused)
     main = main_unit(LANES, program, shared, piece, each=each)
@@ -118,7 +120,7 @@ def emit_lanes(
 def lanes_module(
     program: Program, main: Sequence[str], shared: Shared, n_out: int, n_work: int, *, each: bool
 ) -> Module:
-    """A module with the lines of a function LANES, and ROWS about it; arguments as of ``whole_module``."""
+    """Return a module with a given function LANES and the loop ROWS around it; arguments as for ``whole_module``."""
     rows, own = rows_text(ROWS, LANES, program, shared.lanes, n_out=n_out, each=each)
     return _module([*main, rows], shared, own + shared.lanes.width * n_work)
 
@@ -132,7 +134,7 @@ def main_unit(
     each: bool = False,
     places: Sequence[int] = (),
 ) -> Unit:
-    """The writer of the main part of a program, done: ``each`` of ``emit_lanes``, ``places`` of ``Unit.write``."""
+    """Write the main part of a program; for ``each`` see ``emit_lanes``, for ``places`` see ``Unit.write``."""
     groups = {"state": program.state, "rest": program.rest, "stage": program.stage_outputs}
     sources = {node: (array, i) for array, nodes in groups.items() for i, node in enumerate(nodes)}
     unit = Unit(name, ("state", "rest", "stage", "out", "work"), sources, shared, plain=() if each else ("stage",))
@@ -147,7 +149,7 @@ def _module(lines: Sequence[str], shared: Shared, n_work: int, more: Sequence[st
 
 
 def _loop(name: str, callee: str, strides: Mapping[str, int]) -> str:
-    """A function that calls another n times, its arrays advancing by so many doubles."""
+    """Return a function that calls another one n times and advances each array by its stride in doubles."""
     signature = ", ".join(f"ptr %{a}" for a in strides)
     moving = {a: n for a, n in strides.items() if n}
     advance = "\n".join(f"  %{a}1 = getelementptr inbounds double, ptr %{a}i, i64 {n}" for a, n in moving.items())

@@ -1,4 +1,4 @@
-"""One function of a program as LLVM text."""
+"""Emit one function of a program as LLVM text."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from kane.expression.spline import PiecewiseCubic
 
 
 class TableColumn(NamedTuple):
-    """An index that stands in the row of the table which a function is given, at this place."""
+    """An index that a function reads from column ``place`` of its row of the table."""
 
     place: int
 
 
-# An array, and where in it.
+# Name of an array, and index in it.
 Place = tuple[str, int | TableColumn]
 
 
 class Shared:
-    """What the functions of a module have in common: lanes, spline tables and the widths of trigonometry in use."""
+    """Data shared by all functions of a module: lanes, spline tables and the widths of its sine functions."""
 
     def __init__(self, lanes: Lanes, fused: bool) -> None:
         self.lanes = lanes
@@ -39,7 +39,7 @@ class Shared:
         return name if self.lanes == ONE else f"{name}.lanes"
 
     def text(self, body: str) -> list[str]:
-        """What the body of the module refers to."""
+        """Return the declarations and functions to which the body of the module refers."""
         lanes = self.lanes
         found = [f"declare double @{name}({', '.join(['double'] * arity)})" for name, arity in LIBRARY.items()]
         for width in sorted({1, lanes.width, *self.widths}):
@@ -56,10 +56,10 @@ class Shared:
 class Function:
     """Writer of one function.
 
-    Leaves, and values of other functions, are loaded where they are first used.
+    Leaves and values of other functions are loaded at their first use.
 
     Attributes:
-        lines: what is written.
+        lines: lines of LLVM text.
     """
 
     def __init__(
@@ -72,10 +72,10 @@ class Function:
         """Begin.
 
         Args:
-            shared: of the module.
-            plain: arrays of single numbers, the same for all lanes.
-            reads: where the values lie that are not computed here; constants that lie nowhere are immediates.
-            stores: where values that are computed here are put.
+            shared: data shared by the module's functions.
+            plain: arrays with one number for all lanes.
+            reads: places of values that other functions compute; constants without a place are immediates.
+            stores: places to which computed values are stored.
         """
         self.shared, self.lanes = shared, shared.lanes
         self.plain, self.reads, self.stores = plain, reads, stores
@@ -83,13 +83,13 @@ class Function:
         self.names: dict[Expr, str] = {}
 
     def begin(self, home: TableColumn | None) -> None:
-        """Where the array "home" begins, in ``work``."""
+        """Write the address at which the array "home" begins in ``work``."""
         if home is not None:
             at = self._index("%home", home)
             self.lines.append(f"  %home = getelementptr inbounds {self.lanes.type}, ptr %work, i64 {at}")
 
     def write(self, steps: Sequence[EmittedStep], direct: Sequence[tuple[int, Expr]] = ()) -> list[str]:
-        """The lines of the body; ``direct`` are outputs that are only moved, with their places."""
+        """Write the body and return its lines; ``direct`` are (index, node) of outputs that are only copied."""
         for i, output in direct:
             self._store("out", i, self._name(output))
         for of_angles, run in groupby(steps, lambda step: bool(step.angles)):
@@ -101,11 +101,11 @@ class Function:
         return self.lines
 
     def load(self, node: Expr) -> None:
-        """Load a leaf here already."""
+        """Load a leaf now, before its first use."""
         self._name(node)
 
     def put(self, node: Expr, places: Sequence[Place]) -> None:
-        """Store what is not computed here."""
+        """Store a node that another function computes."""
         for array, index in places:
             self._store(array, index, self._name(node))
 
@@ -130,7 +130,7 @@ class Function:
             self._store(array, index, result)
 
     def _trigonometry(self, steps: Sequence[EmittedStep]) -> None:
-        """Sines and cosines side by side, and from them those that are wanted."""
+        """Write the evaluation of sines and cosines in lanes, and extract the required ones."""
         packed = [self._packed(step) for step in steps]
         self.shared.widths.update(kind.width for kind, _ in packed)
         evaluate = self._inlined if self.lanes == ONE else self._called
@@ -149,7 +149,7 @@ class Function:
             self.lines.append(f"  {label}{end} = call {kind.pair} {sincos_name(kind.width)}({kind.type} {x})")
 
     def _inlined(self, labels: Sequence[str], packed: Sequence[tuple[Lanes, str]]) -> None:
-        """Without calls, which empty the registers; unless an angle is large."""
+        """Write small angles inline, because calls spill the registers; call the functions if an angle is large."""
         block, lines = labels[0].removeprefix("%"), self.lines
         lines += [f"  br label %{block}.fast", f"{block}.fast:"]
         pairs, every = [], "true"
@@ -165,7 +165,10 @@ class Function:
             lines.append(f"  {label} = phi {kind.pair} [ {pair}, %{block}.fast ], [ {label}.called, %{block}.slow ]")
 
     def _packed(self, step: EmittedStep) -> tuple[Lanes, str]:
-        """The angles of a step: several of one state side by side; unused lanes repeat the last."""
+        """Return the angles of a step as one operand, several angles of one state in lanes.
+
+        Unused lanes repeat the last angle.
+        """
         angles = step.angles
         if len(angles) == 1:
             return self.lanes, self._name(angles[0])
@@ -179,7 +182,7 @@ class Function:
         return kind, packed
 
     def _name(self, node: Expr, *, apart: bool = False) -> str:
-        """The operand for a node: known here, an immediate, or loaded now; ``apart`` from its neighbours."""
+        """Return the operand of a node, loaded if necessary; ``apart`` prevents a joint load with its neighbours."""
         found = self.names.get(node)
         if found is not None:
             return found
@@ -197,7 +200,7 @@ class Function:
         at = self._index(name, index)
         if array not in self.plain or self.lanes == ONE:
             self.lines.append(f"  {name}.a = getelementptr inbounds {t}, ptr {_base(array)}, i64 {at}")
-            # A vector loaded at once over what was stored one by one waits until all of it has reached the cache.
+            # "volatile" keeps single loads: a vector load of doubles that were stored one by one waits for the cache.
             self.lines.append(f"  {name} = load {'volatile ' * apart}{t}, ptr {name}.a, align 8")
             return
         self.lines += [
@@ -214,7 +217,7 @@ class Function:
         self.lines.append(f"  store {self.lanes.type} {value}, ptr {address}, align 8")
 
     def _index(self, name: str, index: int | TableColumn) -> str:
-        """An index as an operand: an immediate, or read from the row."""
+        """Return an index as an operand: an immediate, or a value read from the row of the table."""
         if isinstance(index, int):
             return str(index)
         self.lines += [
@@ -230,5 +233,5 @@ def _label(step: EmittedStep) -> str:
 
 
 def _base(array: str) -> str:
-    """Arrays are arguments, but for those of the module."""
+    """Return the LLVM name of an array: an argument, or a global array if its name starts with @."""
     return array if array.startswith("@") else f"%{array}"

@@ -1,4 +1,4 @@
-"""What each operation is in LLVM text: one table row per operation."""
+"""LLVM text of each operation: one table row per operation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _call(symbol: str) -> Callable[..., str]:
 
 
 def library_name(symbol: str, lanes: Lanes) -> str:
-    """A function of the C library, or the function of a module that calls it for every lane."""
+    """Return the name of a C library function, or of the module's function that calls it for every lane."""
     return f"@{symbol}" if lanes.width == 1 else f"@lanes.{symbol}"
 
 
@@ -40,7 +40,7 @@ def _compare(condition: str) -> Callable[..., str]:
 
 
 def _choose(condition: str) -> Callable[..., str]:
-    # Where a is NaN the comparison is false and b would win; where b is NaN it does, as it should.
+    # If a is NaN, the comparison is false and selects b, so a is selected explicitly. If b is NaN, b is right.
     return lambda k, r, a, b: (
         f"  {r}.c = fcmp {condition} {k.type} {a}, {b}\n"
         f"  {r}.m = select {k.bits} {r}.c, {k.type} {a}, {k.type} {b}\n"
@@ -50,7 +50,7 @@ def _choose(condition: str) -> Callable[..., str]:
 
 
 def _sign(k: Lanes, r: str, a: str) -> str:
-    # Zero and NaN are their own sign.
+    # The sign of zero is zero, the sign of NaN is NaN.
     return (
         f"  {r}.n = fcmp olt {k.type} {a}, {k.number(0.0)}\n"
         f"  {r}.m = select {k.bits} {r}.n, {k.type} {k.number(-1.0)}, {k.type} {a}\n"
@@ -66,7 +66,7 @@ def _select(k: Lanes, r: str, c: str, a: str, b: str) -> str:
 
 
 def _half(index: int) -> Callable[..., str]:
-    """The sine (0) or cosine (1) out of what a function of ``trig`` returned, or one lane of it."""
+    """Extract the sine (0) or cosine (1), or one lane of it, from the result of a function of ``trig``."""
 
     def row(k: Lanes, r: str, pair: str, lane: int | None = None) -> str:
         if lane is None:
@@ -76,9 +76,9 @@ def _half(index: int) -> Callable[..., str]:
     return row
 
 
-# What each operation becomes, given the lanes it works on, the name of its result and those of its arguments. Nothing
-# is left to LLVM to rearrange: which products are fused with the sums that take them is decided in ``fused``, so that a
-# program gives the same bits in every lane, in pieces of every size, alone and among others.
+# LLVM text of each operation, from lanes, name of the result and names of the arguments. LLVM may not reorder anything,
+# and ``fused`` selects the fused multiply-adds. So a program gives the same bits in every lane, for pieces of every
+# size, and within other programs.
 EMITTERS: dict[int, Callable[..., str]] = {
     ops.ADD: _infix("fadd"),
     ops.SUB: _infix("fsub"),
@@ -109,7 +109,7 @@ EMITTERS: dict[int, Callable[..., str]] = {
 
 
 def fused_line(k: Lanes, r: str, operands: Sequence[str], signs: tuple[bool, bool]) -> str:
-    """LLVM text of r = +-a b +- c rounded once; ``signs`` says whether the product and c change theirs."""
+    """Return LLVM text of r = +-a b +- c, rounded once; ``signs`` tells whether to negate the product and c."""
     a, b, c = operands
     lines = ""
     if signs[0]:
@@ -120,9 +120,9 @@ def fused_line(k: Lanes, r: str, operands: Sequence[str], signs: tuple[bool, boo
 
 
 def spline_function(name: str, table: PiecewiseCubic) -> str:
-    """LLVM text of y(x): count the knots[1:] at or below x by halving steps, evaluate that piece by Horner's rule.
+    """Return LLVM text of y(x): find the piece by binary search in knots[1:], and evaluate it by Horner's rule.
 
-    The searched knots are padded to 2^k - 1 with NaN, at or below which nothing is: no index needs a check.
+    The searched knots are padded with NaN to 2^k - 1. Comparisons with NaN are false, so no index is out of range.
     """
     searched = table.knots[1:]
     depth = len(searched).bit_length()

@@ -1,4 +1,4 @@
-"""What a program is made of: functions of bounded size one after the other, or a loop over parts that are alike."""
+"""Emit a program as functions of bounded size, called in sequence, or as a loop over parts with equal code."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from kane.codegen.emit.repeats import repeated, written
 from kane.codegen.emit.steps import EmittedStep, crossing, steps_of
 from kane.expression.node import Expr
 
-# Programs of more operations are long: their code outgrows the caches of the processor, and takes LLVM long. They
-# become a loop over parts if those that are alike, written once, leave less than this share of the steps to be written.
+# Programs of more than LONG operations outgrow the processor's caches and compile slowly. They become a loop over parts
+# if writing equal parts once leaves less than the fraction SHARE of all steps.
 LONG, SHARE = 10_000, 0.5
 
 
 class Unit:
-    """Writer of one function of a module and of the functions it is made of.
+    """Writer of one function of a module and of the internal functions that it calls.
 
-    Values that cross from one to another go through the work array.
+    Internal functions pass values to each other in the work array.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class Unit:
         *,
         plain: tuple[str, ...] = (),
     ) -> None:
-        """``plain`` are arrays of single numbers, the same for all lanes."""
+        """Begin; arrays in ``plain`` have one number for all lanes."""
         self.name = name
         self.sources = sources
         self.shared = shared
@@ -52,9 +52,9 @@ class Unit:
         *,
         places: Sequence[int] = (),
     ) -> None:
-        """Write the function of the outputs; one of several that it is made of holds about ``piece`` steps.
+        """Write the function that computes the outputs, as internal functions of about ``piece`` steps each.
 
-        ``places`` say where outputs are put, which lie one after the other unless they are given.
+        ``places`` are the indices of the outputs in the array "out"; by default 0, 1, 2, ...
         """
         steps = steps_of(nodes, together, contracted(nodes, outputs) if self.shared.fused else {})
         computed = {node for step in steps for node in step.nodes}
@@ -73,7 +73,7 @@ class Unit:
         self._write_pieces(steps, stored, direct, piece)
 
     def _write_table(self, table: PartTable, direct: Sequence[tuple[int, Expr]]) -> None:
-        """A loop over the parts, each called with its row of the table."""
+        """Write a loop that calls the function of each part with the part's row of the table."""
         self.n_work = table.n_work
         for function in table.functions:
             writer = Function(self.shared, (*self.plain, table.constants), function.reads, function.stores)
@@ -94,7 +94,7 @@ class Unit:
         direct: Sequence[tuple[int, Expr]],
         piece: int,
     ) -> None:
-        """All steps one after the other, in functions of about the same size."""
+        """Write all steps in sequence, in functions of about equal size."""
         size = -(-len(steps) // max(1, -(-len(steps) // piece))) or 1
         pieces = [steps[i : i + size] for i in range(0, len(steps), size)] or [steps]
         slots: dict[Expr, Place] = {}
@@ -114,6 +114,6 @@ class Unit:
             self.lines += [f"define void @{self.name}({self.signature}) nounwind {{", *calls, "  ret void", "}"]
 
     def _function(self, head: str, more: str, lines: Sequence[str], end: str) -> None:
-        # What registers do not hold goes to the stack, where a vector that crosses a cache line costs twice.
+        # Spilled vectors that cross a cache line on the stack cost twice, so the stack is aligned.
         aligned = "" if self.shared.lanes == ONE else ' "stackrealign"'
         self.lines += [f"{head}({self.signature}{more}) noinline nounwind{aligned} {{", *lines, f"  {end}", "}"]

@@ -1,4 +1,4 @@
-"""Parts of a program as LLVM text: a function for all that are alike, a table of what they read and write, a loop."""
+"""Emit the parts of a program as LLVM text: one function per group of equal parts, a table of indices, and a loop."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from kane.codegen.emit.steps import EmittedStep, crossing
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT
 
-# So many parts that are alike are one function; fewer are written as they stand.
+# Fewest equal parts that share one function; smaller groups are written as straight-line code.
 ALIKE = 3
 
 
 class PartFunction(NamedTuple):
-    """A function of the loop.
+    """A function that the loop calls.
 
     Attributes:
-        name: of the function.
-        steps: what it does, in the first place where it does it.
+        name: name of the function.
+        steps: steps of the first of its parts.
         reads, stores: places of values; see ``Function``.
-        home: where in ``work`` its values lie: its row says so first. None where it keeps nothing of its own.
-        length: of its row.
+        home: column with the index in ``work`` at which its values begin; None if its rows have no such column.
+        length: number of columns in its rows.
     """
 
     name: str
@@ -37,12 +37,12 @@ class PartFunction(NamedTuple):
 
 
 class PartTable:
-    """Parts as bodies and rows.
+    """Parts of a program as functions (bodies) and table rows.
 
     Attributes:
-        n_work: how many values cross from part to part.
-        constants: the array of those that differ between parts that are alike.
-        functions: the bodies.
+        n_work: length of ``work``, in which parts pass values to each other.
+        constants: name of the array of constants that differ between equal parts.
+        functions: functions of the parts.
     """
 
     def __init__(
@@ -53,7 +53,10 @@ class PartTable:
         stored: Mapping[Expr, Sequence[int]],
         piece: int,
     ) -> None:
-        """Lay out ``work`` and the table, see ``repeated``; what is like nothing else comes in ``piece`` steps each."""
+        """Lay out ``work`` and the table; for the parts see ``repeated``.
+
+        Parts without equals are joined to pieces of about ``piece`` steps.
+        """
         self.name, self._sources, self._stored = name, sources, stored
         self.constants = f"@{name}.constants"
         self._numbers: dict[float, int] = {}
@@ -77,7 +80,7 @@ class PartTable:
         self.functions = [self._body(k, members) for k, members in enumerate(self._alike.values())]
 
     def _kept_of(self, members: Sequence[int]) -> list[int]:
-        """Which of its values, by their numbers, some part of those alike hands on."""
+        """Return the indices of the values that other parts read from at least one of these equal parts."""
         return sorted({i for k in members for i, node in enumerate(self._nodes[k]) if node in self._crossing})
 
     def _body(self, number: int, members: Sequence[int]) -> PartFunction:
@@ -107,7 +110,7 @@ class PartTable:
         return PartFunction(name, part.steps, reads, stores, home, len(self._rows[first]))
 
     def _column(self, members: Sequence[int], values: Iterable[int]) -> int:
-        """Append a value to the row of each; its place there."""
+        """Append a value to the row of each member and return the index of this column."""
         for k, value in zip(members, values, strict=True):
             self._rows[k].append(value)
         return len(self._rows[members[0]]) - 1
@@ -118,7 +121,7 @@ class PartTable:
         return self._slots.get(node) or self._sources[node]
 
     def data(self) -> list[str]:
-        """LLVM text of the table: bodies, which of them comes when, rows one after the other, constants."""
+        """Return LLVM text of the table: functions, their order of calls, concatenated rows, and constants."""
         number = {body: k for k, body in enumerate(self._alike)}
         bodies = [f"ptr @{function.name}" for function in self.functions]
         order = [f"i32 {number[part.body]}" for part in self._calls]
@@ -136,7 +139,7 @@ class PartTable:
         ]
 
     def loop(self, arguments: str) -> list[str]:
-        """LLVM text of what calls one part after the other; each returns where the row of the next one begins."""
+        """Return LLVM text of the loop that calls the parts; each part returns the address of the next part's row."""
         return f"""  br label %again
 again:
   %k = phi i64 [ 0, %0 ], [ %k1, %again ]
@@ -155,7 +158,7 @@ done:
 
 
 def _joined(parts: Sequence[ProgramPart], piece: int) -> list[ProgramPart]:
-    """The parts, those that are like few others joined with their neighbours up to about ``piece`` steps."""
+    """Return the parts, with runs of parts that have fewer than ALIKE equals regrouped into ``piece`` steps each."""
     members: dict[int, int] = {}
     for part in parts:
         members[part.body] = members.get(part.body, 0) + 1
@@ -166,5 +169,5 @@ def _joined(parts: Sequence[ProgramPart], piece: int) -> list[ProgramPart]:
             continue
         steps = [step for part in run for step in part.steps]
         for i in range(0, len(steps), piece):
-            found.append(ProgramPart(steps[i : i + piece], (), -1 - len(found)))  # a number that no other has
+            found.append(ProgramPart(steps[i : i + piece], (), -1 - len(found)))  # a unique body number
     return found

@@ -1,11 +1,11 @@
-"""What repeats itself in a long program: parts that are step for step alike, but for where they read and write.
+"""Find repeated parts of a long program: sequences of steps that are equal except for the places they read and write.
 
-A tree of many joints does nearly the same for every joint. Code that is written once for all of them, and finds in a
-table what to read, stays in the caches of the processor where straight-line code outgrows them, and is compiled once.
+A tree of many joints does nearly the same operations for every joint. Code that is written once, and reads indices from
+a table, stays in the processor's caches and is compiled once. Straight-line code would outgrow the caches.
 
-Nothing needs to be known of joints. Steps are cut where a few steps in a row have the least hash of their surroundings,
-so that what is alike is cut alike wherever it stands (content-defined chunking); parts that are exactly alike are one
-body. Nothing is reordered.
+The search knows nothing of joints. It cuts where the hash of a few consecutive steps is smallest in a window. So equal
+sequences are cut at the same steps, wherever they occur (content-defined chunking). Equal parts share one body, and the
+order of steps does not change.
 
 Source: content-defined chunking, Muthitacharoen, Chen & Mazieres 2001, A Low-bandwidth Network File System.
 """
@@ -23,12 +23,11 @@ from kane.codegen.emit.steps import EmittedStep
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT
 
-# Fewest and most steps of a part. Long ones keep more in registers; where joints differ, short ones are found again.
+# Bounds for the number of steps of a part. Long parts keep more in registers; short ones repeat even if joints differ.
 SIZES = ((300, 1000), (100, 350), (35, 120))
-# A part costs about as much as so many steps, for its call and for what it reads from tables.
+# Overhead of a part, for its call and its reads from tables [steps].
 PART = 12
-# Steps in a row whose hash says where to cut, and how far apart two of them may lie for a cut to know that they belong
-# together.
+# Number of consecutive steps in a hash, and distance in steps from which an operand counts as "far".
 _GRAM, _NEAR = 16, 48
 
 
@@ -36,9 +35,9 @@ class ProgramPart(NamedTuple):
     """Steps that are emitted as one function.
 
     Attributes:
-        steps: what it does.
-        reads: what it reads of others, each once, in the order of first use.
-        body: a number that parts have in common if and only if they are alike.
+        steps: steps of the part.
+        reads: values from outside the part, each once, in the order of first use.
+        body: a number; parts have the same number if and only if they are equal.
     """
 
     steps: Sequence[EmittedStep]
@@ -49,12 +48,12 @@ class ProgramPart(NamedTuple):
 def repeated(
     steps: Sequence[EmittedStep], kinds: Mapping[Expr, str], stored: Mapping[Expr, Sequence[int]]
 ) -> list[ProgramPart]:
-    """The steps in parts, of which many are alike where much repeats itself.
+    """Return the steps as parts, cut so that few steps have to be written if equal parts are written once.
 
     Args:
-        steps: in order.
-        kinds: the array in which each leaf lies.
-        stored: the outputs that are a node, by their places.
+        steps: steps of the program, in order.
+        kinds: name of the array that contains each leaf.
+        stored: indices of the outputs that equal each node.
     """
     words = _words(steps)
     best = min((_cuts(words, low, high) for low, high in SIZES), key=lambda cuts: _cost(words, cuts))
@@ -68,7 +67,7 @@ def repeated(
 
 
 def _words(steps: Sequence[EmittedStep]) -> NDArray[np.uint64]:
-    """A number for each step that says what it does, and how far before it what it reads is, where that is near."""
+    """Return a number for each step that encodes its operations and the distances back to its operands."""
     places: dict[Expr, int] = {}
     known: dict[object, int] = {}
     words = np.empty(len(steps), np.uint64)
@@ -87,7 +86,7 @@ def _words(steps: Sequence[EmittedStep]) -> NDArray[np.uint64]:
 
 
 def _cuts(words: NDArray[np.uint64], low: int, high: int) -> list[int]:
-    """Where parts begin, and where the last one ends."""
+    """Return the indices of the steps at which parts begin, and the end of the last part."""
     grams = _hashes(words)
     cuts = [0]
     while len(words) - cuts[-1] > high:
@@ -97,7 +96,7 @@ def _cuts(words: NDArray[np.uint64], low: int, high: int) -> list[int]:
 
 
 def _hashes(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A hash of the steps in a row that begin at each step."""
+    """Return for each step a hash of the _GRAM steps that begin there."""
     x = words + np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
@@ -108,7 +107,7 @@ def _hashes(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _cost(words: NDArray[np.uint64], cuts: Sequence[int]) -> int:
-    """How many steps have to be written, parts that look alike once, with what parts cost."""
+    """Return the number of steps to write, equal parts once, plus the overhead of all parts."""
     distinct = {words[start:end].tobytes(): end - start for start, end in pairwise(cuts)}
     return sum(distinct.values()) + PART * len(cuts)
 
@@ -116,7 +115,7 @@ def _cost(words: NDArray[np.uint64], cuts: Sequence[int]) -> int:
 def _form(
     steps: Sequence[EmittedStep], kinds: Mapping[Expr, str], stored: Mapping[Expr, Sequence[int]]
 ) -> tuple[tuple[Expr, ...], object]:
-    """What steps read of others, and what they have in common with all that are alike besides their operations."""
+    """Return the operands from outside, and a key that is equal for parts with the same wiring and source arrays."""
     inner: dict[Expr, int] = {}
     outer: dict[Expr, int] = {}
     wired: list[object] = []
@@ -133,5 +132,5 @@ def _form(
 
 
 def written(parts: Sequence[ProgramPart]) -> int:
-    """How many steps have to be written if parts that are alike are written once."""
+    """Return the number of steps to write if equal parts are written once."""
     return sum(len(part.steps) for part in {part.body: part for part in parts}.values())

@@ -1,4 +1,4 @@
-"""Identifiers and remarks in generated source: whatever names a model has, what is written is harmless and distinct."""
+"""Identifiers and comments in generated source: safe and distinct for any names in the model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kane.expression.text import name_of
 
 
 class Named(Protocol):
-    """What has a name: a program."""
+    """Protocol of objects with a name, such as programs."""
 
     @property
     def name(self) -> str:
@@ -20,26 +20,29 @@ class Named(Protocol):
 
 
 def identifier(text: str) -> str:
-    """``text`` with all but ASCII letters, digits and underscores made an underscore; it starts with a letter."""
+    """Return ``text`` as an identifier: characters except ASCII letters and digits become underscores.
+
+    The identifier begins with an additional v unless its first character is a letter.
+    """
     word = re.sub(r"\W", "_", text, flags=re.ASCII)
     return word if re.match(r"[A-Za-z]", word) else f"v{word}"
 
 
 def remark(text: str) -> str:
-    """``text`` with everything that could end a comment or string, or confuse a terminal, made an underscore."""
+    """Return ``text`` with underscores for all characters that could end a comment or string, or confuse a terminal."""
     return re.sub(r"[^\w .,:'+()\[\]-]", "_", text, flags=re.ASCII)
 
 
 def distinct_names(programs: Sequence[Named], words: Sequence[Sequence[str]], language: str) -> None:
-    """Check that no two programs have an identifier in common.
+    """Raise ExpressionError unless all identifiers of programs are distinct.
 
     Args:
-        programs: for the message.
-        words: the identifiers of each.
-        language: for the message.
+        programs: programs, named in the message.
+        words: identifiers of each program.
+        language: name of the target language, for the message.
 
     Raises:
-        ExpressionError: two have, or one program's identifiers are not distinct.
+        ExpressionError: two identifiers are equal.
     """
     owner: dict[str, str] = {}
     for program, own in zip(programs, words, strict=True):
@@ -51,12 +54,12 @@ def distinct_names(programs: Sequence[Named], words: Sequence[Sequence[str]], la
 
 
 def local_names(given: Iterable[Expr], reserved: Collection[str], foreign: tuple[str, ...] = ()) -> dict[Expr, str]:
-    """An identifier of its own for every leaf; what was computed in the parameter stage is P1, P2, ...
+    """Return a distinct identifier for every given node; results of the parameter stage are named P and a number.
 
     Args:
-        given: leaves, and operations that are handed over ready.
-        reserved: words not to be used.
-        foreign: beginnings of words that belong to others.
+        given: leaves, and results of the parameter stage.
+        reserved: words that must not be used.
+        foreign: prefixes of names that belong to libraries.
     """
     names: dict[Expr, str] = {}
     taken = set(reserved)

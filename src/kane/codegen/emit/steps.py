@@ -1,4 +1,4 @@
-"""What is emitted together: one operation, a sum with the product in it, functions of angles side by side."""
+"""Group operations that are emitted together: one operation, a fused multiply-add, or sines and cosines in lanes."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import NamedTuple
 from kane.expression.node import Expr
 from kane.expression.operations import COS, SIN
 
-# Angles of one state whose sines and cosines are evaluated side by side. Eight would fill the registers of AVX-512, but
-# one such instruction in scalar code slows down processors of Intel: by 50 to 95 ns a call, however many angles.
+# Angles of one state whose sines and cosines are evaluated in parallel lanes. Eight would fill an AVX-512 register, but
+# one AVX-512 instruction in scalar code costs 50 to 95 ns per call on Intel processors, for any number of angles.
 _TOGETHER = 4
 
 
 class EmittedStep(NamedTuple):
-    """Operations emitted together: one, a sum with a product in it, or functions of angles that share an evaluation.
+    """One operation, a sum fused with a product, or sines and cosines of angles evaluated together.
 
     Attributes:
-        nodes: what is computed.
-        reads: what it is computed from.
-        angles: of sines and cosines.
-        product: the argument of the sum that is a product, evaluated with it.
+        nodes: computed nodes.
+        reads: operands.
+        angles: arguments of the sines and cosines; empty for other operations.
+        product: index of the sum's argument that is the fused product; None for other operations.
     """
 
     nodes: tuple[Expr, ...]
@@ -30,7 +30,10 @@ class EmittedStep(NamedTuple):
 
 
 def steps_of(instructions: Sequence[Expr], together: Sequence[Expr], products: Mapping[Expr, int]) -> list[EmittedStep]:
-    """Operations in steps, in their order; ``together`` are angles evaluated side by side, ``products`` those fused."""
+    """Return the operations as steps, in order.
+
+    ``together`` are the angles evaluated in lanes; ``products`` maps sums to the index of their fused product.
+    """
     functions: dict[Expr, list[Expr]] = {}
     for node in instructions:
         if node.op == SIN or node.op == COS:
@@ -56,7 +59,7 @@ def steps_of(instructions: Sequence[Expr], together: Sequence[Expr], products: M
 
 
 def crossing(pieces: Sequence[Sequence[EmittedStep]]) -> list[Expr]:
-    """What one piece computes and another reads."""
+    """Return the nodes that are computed in one piece and read in another."""
     home = {node: k for k, piece in enumerate(pieces) for step in piece for node in step.nodes}
     found: dict[Expr, None] = {}
     for k, piece in enumerate(pieces):

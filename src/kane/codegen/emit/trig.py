@@ -1,10 +1,10 @@
-"""Sine and cosine as LLVM functions: both of one angle, or of several angles side by side, within 2 ulp.
+"""Emit LLVM functions that compute sine and cosine of one angle, or of several angles in SIMD lanes, within 2 ulp.
 
-An angle x up to LARGEST in size is reduced by n = round(2 x / pi) to r = x - n pi/2, |r| <= pi/4, with pi/2 in parts
-subtracted one after the other; two polynomials give sin r and cos r, and n mod 4 says which is which and their signs.
-Larger angles, infinities and NaN go to the C library one by one; they leave the results of the others as they are.
+An angle |x| <= LARGEST is reduced by n = round(2 x / pi) to r = x - n pi/2, |r| <= pi/4. The parts of pi/2 are
+subtracted one after the other. Two polynomials give sin r and cos r; n mod 4 selects the sine, the cosine and their
+signs. Larger angles, infinities and NaN are passed to the C library one by one, without effect on the other lanes.
 
-Programs that wait for sines wait for the longest way from x to them: polynomials are written so that it is short.
+The polynomials have a short critical path from x to the results, because programs often wait for their sines.
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ from typing import NamedTuple
 
 from kane.codegen.emit.lanes import Lanes
 
-# Beyond this size n times the parts of pi/2 would no longer be exact enough.
+# Largest |x| [rad] for which the products of n and the parts of pi/2 are exact enough.
 LARGEST = 1.0e6
 
-# pi/2 as the sum of three doubles, each the rest rounded to nearest. With fused multiply-add the first difference
-# is exact, the second rounds once, and the third matters only where x is very near a multiple of pi/2.
+# pi/2 as the sum of three doubles, each the remainder rounded to nearest. With fused multiply-add the first difference
+# is exact, the second rounds once, and the third matters only if x is very near a multiple of pi/2.
 _PARTS_FUSED = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
-# Without it every product n * part must be exact by itself: 33 bits a part leave 20 for n; the last part has 53.
+# Without fused multiply-add every product n * part must be exact: 33 bits per part leave 20 bits for n. The last part
+# has 53 bits.
 _PARTS_PLAIN = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487111665e-21, 8.4784276603689e-32)
 
-# Polynomials in z = r^2 for (sin r / r - 1) / z and (cos r - 1 + z / 2) / z^2, constant first: interpolation in the six
-# Chebyshev nodes of 0 <= z <= (pi/4)^2 (1 + 2^-17), done with 50 digits and rounded. Errors 2^-56, 2^-60.
+# Polynomials in z = r^2 for (sin r / r - 1) / z and (cos r - 1 + z / 2) / z^2, constant coefficient first. They
+# interpolate at the six Chebyshev nodes of 0 <= z <= (pi/4)^2 (1 + 2^-17), computed with 50 digits and rounded. Errors
+# are 2^-56 and 2^-60.
 _SINE = (
     -0.16666666666666666,
     0.008333333333330948,
@@ -42,35 +44,35 @@ _COSINE = (
     -1.138263175580836e-11,
 )
 _TWO_OVER_PI = 0.6366197723675814
-# Adding 1.5 * 2^52 rounds to an integer and leaves it in the low bits.
+# Adding 1.5 * 2^52 rounds to an integer and stores this integer in the low bits.
 _ROUNDER = 6755399441055744.0
 
-# After a branch: its first way is the usual one.
+# Branch weights of a conditional branch whose first target is the usual one.
 LIKELY = '!prof !{!"branch_weights", i32 1048576, i32 1}'
 
 
 def sincos_name(lanes: int) -> str:
-    """Name of the function that takes ``lanes`` angles and returns their sines and their cosines."""
+    """Return the name of the function that computes the sines and cosines of ``lanes`` angles."""
     return "@sincos" if lanes == 1 else f"@sincos{lanes}"
 
 
 def sincos_functions(lanes: Sequence[int], *, fused: bool) -> str:
-    """LLVM text of the functions for the given numbers of lanes.
+    """Return LLVM text of the functions for the given numbers of lanes.
 
     Args:
-        lanes: numbers of angles taken at once, each 1, 2, 4 or 8.
+        lanes: numbers of angles per call, each 1, 2, 4 or 8.
         fused: whether the machine has a fused multiply-add.
     """
     return "\n".join(_SineWriter(Lanes(w), fused, "%x", "%").function() for w in lanes)
 
 
 class SmallAngles(NamedTuple):
-    """LLVM text of the sines and cosines of angles that are small.
+    """LLVM text of the sines and cosines of small angles, |x| <= LARGEST.
 
     Attributes:
-        lines: of text.
-        pair: what the function of ``sincos_name`` would return, if all angles are small.
-        small: whether they are.
+        lines: lines of text.
+        pair: operand with the sines and cosines; valid if all angles are small.
+        small: operand that is true if all angles are small.
     """
 
     lines: Sequence[str]
@@ -79,12 +81,12 @@ class SmallAngles(NamedTuple):
 
 
 def sincos_of_small(x: str, name: str, lanes: Lanes, *, fused: bool) -> SmallAngles:
-    """The fast part of the function of ``sincos_name``, without a call.
+    """Return the fast path of the function that ``sincos_name`` names, as text without a call.
 
     Args:
-        x: the angles.
-        name: what the names of intermediate values begin with.
-        lanes: numbers of angles taken at once, each 1, 2, 4 or 8.
+        x: operand with the angles.
+        name: prefix for the names of intermediate values.
+        lanes: number of angles, 1, 2, 4 or 8.
         fused: whether the machine has a fused multiply-add.
     """
     writer = _SineWriter(lanes, fused, x, f"{name}.")
@@ -93,10 +95,10 @@ def sincos_of_small(x: str, name: str, lanes: Lanes, *, fused: bool) -> SmallAng
 
 
 class _SineWriter:
-    """Writer of text, line by line."""
+    """Writer of LLVM text, line by line."""
 
     def __init__(self, lanes: Lanes, fused: bool, x: str, names: str) -> None:
-        """``x`` are the angles; names of intermediate values begin with ``names``."""
+        """Store the operand ``x`` with the angles and the prefix ``names`` of intermediate values."""
         self.lanes = lanes
         self.type = self.lanes.type
         self.fused = fused
@@ -134,21 +136,21 @@ class _SineWriter:
         return self._line(f"fmul {self.type} {a}, {b}")
 
     def _fma(self, a: str, b: str, c: str) -> str:
-        """a b + c, rounded once if the machine can."""
+        """Return a b + c, rounded once if the machine has a fused multiply-add."""
         if self.fused:
             t = self.type
             return self._line(f"call {t} @llvm.fma.{self.lanes.suffix}({t} {a}, {t} {b}, {t} {c})")
         return self._line(f"fadd {self.type} {self._times(a, b)}, {c}")
 
     def _series(self, first: str, factor: str, powers: tuple[str, str], c: Sequence[float]) -> str:
-        """first + factor (c0 + c1 z + ... + c5 z^5), of ``powers`` z and z^2; three wait for one another, no more."""
+        """Return first + factor (c0 + c1 z + ... + c5 z^5) for powers (z, z^2), with a critical path of three steps."""
         z, z2 = powers
         low, middle, high = (self._fma(z, self._number(c[i + 1]), self._number(c[i])) for i in (0, 2, 4))
         rest = self._fma(z2, high, middle)
         return self._fma(self._times(factor, z2), rest, self._fma(factor, low, first))
 
     def small(self) -> tuple[str, str]:
-        """Which angles are small, and whether all are."""
+        """Return operands for "is small" in each lane, and for "all are small"."""
         size = self._line(f"call {self.type} @llvm.fabs.{self.lanes.suffix}({self.type} {self.x})")
         small = every = self._line(f"fcmp ole {self.type} {size}, {self._number(LARGEST)}")
         if self.lanes.width > 1:
@@ -156,7 +158,7 @@ class _SineWriter:
         return small, every
 
     def _reduce(self) -> tuple[str, str, str]:
-        """The remainder but for the last part of pi/2, the remainder, and n in the low bits of integers."""
+        """Return the remainder without the last part of pi/2, the remainder, and integers with n in the low bits."""
         shifted = self._fma(self.x, self._number(_TWO_OVER_PI), self._number(_ROUNDER))
         n = self._line(f"fsub {self.type} {shifted}, {self._number(_ROUNDER)}")
         near = r = self.x
@@ -165,9 +167,10 @@ class _SineWriter:
         return near, r, self._line(f"bitcast {self.type} {shifted} to {self.lanes.integer}")
 
     def fast(self) -> tuple[str, str]:
-        """Sine and cosine of small angles; of others, anything."""
+        """Return sine and cosine; the results are arbitrary for angles beyond LARGEST."""
         near, r, n = self._reduce()
-        # The last part of pi/2 matters only in r itself, where r is tiny: its powers need not wait for it.
+        # The last part of pi/2 matters only if r is tiny, where powers of r are negligible. So the powers use ``near``,
+        # which is ready earlier.
         z = self._times(near, near)
         z2, zr = self._times(z, z), self._times(z, near)
         sine = self._series(r, zr, (z, z2), _SINE)
@@ -179,8 +182,8 @@ class _SineWriter:
         return self._signed(first, n), self._signed(second, ahead)
 
     def _signed(self, value: str, n: str) -> str:
-        """The value with its sign changed where bit 1 of n is set."""
-        # Shifted first: machines with three-argument logic do the rest in one operation.
+        """Return the value with its sign changed in lanes where bit 1 of n is set."""
+        # After the shift, machines with three-operand logic do "and" and "xor" in one operation.
         moved = self._line(f"shl {self.lanes.integer} {n}, {self._whole(62)}")
         sign = self._line(f"and {self.lanes.integer} {moved}, {self._whole(-(2**63))}")
         raw = self._line(f"bitcast {self.type} {value} to {self.lanes.integer}")
@@ -188,7 +191,7 @@ class _SineWriter:
         return self._line(f"bitcast {self.lanes.integer} {changed} to {self.type}")
 
     def pair(self, sine: str, cosine: str) -> str:
-        """Both as functions return them."""
+        """Return sine and cosine as one LLVM struct."""
         half = self._line(f"insertvalue {self.lanes.pair} poison, {self.type} {sine}, 0")
         return self._line(f"insertvalue {self.lanes.pair} {half}, {self.type} {cosine}, 1")
 

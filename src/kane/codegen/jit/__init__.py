@@ -1,1 +1,1 @@
-"""Programs as native code in this process: compiled, kept on disk, called for one state or many."""
+"""Compile programs to native code in this process, cache it on disk, and call it for one state or many."""

@@ -1,4 +1,4 @@
-"""Many states through native code: arrays as columns with a stride, lanes, and chunks for several threads."""
+"""Run native code for many states: arrays as rows with a stride, SIMD lanes, and chunks for several threads."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from kane.codegen.emit.lane_rows import segments
 from kane.codegen.programs.program import Program
 
 _POINTER = ctypes.c_void_p
-# Operations times states in a chunk: about 0.2 ms of work in eight lanes, a hundred times what calling costs.
+# Operations times states in a chunk: about 0.2 ms of work in eight lanes, 100 times the overhead of a call.
 CHUNK_WORK = 4_000_000
-# States per chunk are a multiple of this, so that lanes are full.
+# The number of states per chunk is a multiple of this, so that all lanes are used.
 _BLOCK = 8
 
-# What native code does with states i to j - 1, and what makes one such function for each thread.
+# Function that runs native code for the states i to j - 1; each thread has its own.
 Range = Callable[[int, int], object]
 
 
@@ -29,8 +29,8 @@ class Columns(NamedTuple):
     """Rows of doubles, one for each of n states or one for all.
 
     Attributes:
-        array: kept alive; shape (n or 1, width), the last axis without gaps.
-        stride: bytes from state to state, 0 if there is one row for all.
+        array: rows, shape (n or 1, width), with a contiguous last axis; referenced to keep it alive.
+        stride: bytes from state to state, 0 if all states share one row.
     """
 
     array: np.ndarray
@@ -38,12 +38,12 @@ class Columns(NamedTuple):
 
     @property
     def address(self) -> int:
-        """Of the first double."""
+        """Address of the first double."""
         return self.array.ctypes.data
 
     @classmethod
     def of(cls, array: np.ndarray, batch: tuple[int, ...], n: int) -> Columns:
-        """An array (..., width) broadcast to batch (...), which makes n states; copied only where it must be."""
+        """Return an array (..., width), broadcast to a batch of n states, as rows; copy only if necessary."""
         width = array.shape[-1]
         if array.shape[:-1] != batch and array.size != width:
             array = np.broadcast_to(array, (*batch, width))
@@ -54,7 +54,7 @@ class Columns(NamedTuple):
 
     @classmethod
     def dense(cls, parts: Sequence[np.ndarray], batch: tuple[int, ...]) -> Columns:
-        """Parts (..., width) side by side, a row without gaps for every state."""
+        """Return parts (..., width), concatenated along the last axis, as one contiguous row per state."""
         whole = [np.broadcast_to(part, (*batch, part.shape[-1])) for part in parts]
         joined = whole[0] if len(whole) == 1 else np.concatenate(whole, axis=-1)
         width = joined.shape[-1]
@@ -62,33 +62,31 @@ class Columns(NamedTuple):
 
 
 class LaneCode:
-    """Native code of a program for several states side by side.
+    """Native code of a program for several states in SIMD lanes.
 
         void address(const double* state, rest, stage, double* out, double* work)
-
-    takes one block of ``width`` states laid out value by value: the first coordinate of all states, the second, ...;
-    ``stage`` likewise if ``each``, otherwise the one stage of all.
-
         void rows_address(int64 n, const Source* sources, const double* stage, double* out, double* work)
 
-    takes n states one after the other; ``kane.codegen.emit.lane_rows`` says what the sources are.
+    The first function takes one block of ``width`` states laid out value by value: the first coordinate of all states,
+    then the second, and so on. ``stage`` has the same layout if ``each``; otherwise all states share it. The second
+    function takes n consecutive states; ``kane.codegen.emit.lane_rows`` defines the sources.
 
     Attributes:
-        address, rows_address: of the functions above; good as long as this object lives.
-        width: states side by side.
-        each: whether every state has a stage of its own.
-        n_work: doubles of scratch that either function needs.
+        address, rows_address: addresses of these functions, valid as long as this object lives.
+        width: number of states per block.
+        each: whether every state has its own constants.
+        n_work: scratch memory that either function needs [doubles].
     """
 
     def __init__(
         self, program: Program, addresses: Sequence[int], *, width: int, each: bool, n_work: int, engine: Any
     ) -> None:
-        """Wrap code whose memory ``engine`` owns; ``addresses`` are those of the two functions."""
+        """Wrap the code at the two ``addresses``, whose memory ``engine`` owns."""
         self.address, self.rows_address = addresses
         self.width = width
         self.each = each
         self.n_work = n_work
-        # Freed from here and not by the garbage collector, which may free the engine's LLVM context before the engine.
+        # An explicit finalizer, because the garbage collector may free the engine's LLVM context before the engine.
         weakref.finalize(self, engine.close).atexit = False
         self._widths = [len(s.leaves) for s in segments(program, each=False) if s.array == "state"]
         self._rows = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[_POINTER] * 4)(self.rows_address)
@@ -102,7 +100,7 @@ class LaneCode:
         batch: tuple[int, ...],
         out: np.ndarray,
     ) -> Callable[[], Range]:
-        """What makes functions that compute states i to j - 1 of arrays that broadcast to a batch."""
+        """Return a factory of functions that compute states i to j - 1 of arrays that broadcast to a batch."""
         n = int(np.prod(batch, dtype=np.int64))
         sources = [Columns.of(a, batch, n) for a in (*self._split(parts, batch), rest)]
         common = stage.ctypes.data
@@ -127,7 +125,7 @@ class LaneCode:
         return start
 
     def _split(self, parts: Sequence[np.ndarray], batch: tuple[int, ...]) -> list[np.ndarray]:
-        """The state in the parts that the native code fetches one by one."""
+        """Return the state in the segments that the native code loads."""
         if [part.shape[-1] for part in parts] == self._widths:
             return list(parts)
         state = parts[0] if len(parts) == 1 else Columns.dense(parts, batch).array
@@ -137,26 +135,26 @@ class LaneCode:
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def chunk_for(operations: int) -> int:
-    """How many states, with so many operations each, make a chunk."""
+    """Return the number of states per chunk for a number of operations per state."""
     states = CHUNK_WORK // max(1, operations)
     return max(_BLOCK, states // _BLOCK * _BLOCK)
 
 
 def in_chunks(n: int, chunk: int, threads: int, start: Callable[[], Range]) -> None:
-    """Run over 0 ... n - 1 chunk by chunk; each thread takes the next chunk that is left.
+    """Run over states 0 ... n - 1 in chunks; each thread takes the next free chunk.
 
     Args:
-        n: how many states.
-        chunk: states at a time; what is left of them after a last full chunk is done together with it.
-        threads: how many at most, the one that calls included.
-        start: makes one function, with scratch memory of its own, for each thread.
+        n: number of states.
+        chunk: states per chunk; the last full chunk also includes the remaining states.
+        threads: largest number of threads, including the calling one.
+        start: makes a function with its own scratch memory for each thread.
     """
     count = max(1, n // chunk)
     left = itertools.count()
@@ -166,13 +164,13 @@ def in_chunks(n: int, chunk: int, threads: int, start: Callable[[], Range]) -> N
         while (k := next(left)) < count:
             run(k * chunk, n if k == count - 1 else (k + 1) * chunk)
 
-    # Plain threads: a pool, made for one batch, takes 0.3 ms until it works, which is a batch of 10,000 states.
+    # Plain threads, because a thread pool takes 0.3 ms to start, as long as a batch of 10,000 states.
     helpers = [_Helper(take) for _ in range(min(threads, count) - 1)]
     try:
         for helper in helpers:
             helper.start()
         take()
-    finally:  # they write into the caller's memory, so that none may outlive the call
+    finally:  # threads write into the caller's memory, so none may outlive the call
         for helper in helpers:
             helper.finish()
     for helper in helpers:
@@ -180,7 +178,7 @@ def in_chunks(n: int, chunk: int, threads: int, start: Callable[[], Range]) -> N
 
 
 class _Helper:
-    """A thread that does one thing, and what went wrong with it."""
+    """A thread that runs one task and stores its exception."""
 
     def __init__(self, task: Callable[[], None]) -> None:
         self._task = task
@@ -188,16 +186,16 @@ class _Helper:
         self._thread = threading.Thread(target=self._run)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def finish(self) -> None:
-        """Wait for the end, if it has begun."""
+        """Wait for the end of the thread, if it was started."""
         if self._thread.ident is not None:
             self._thread.join()
 
     def check(self) -> None:
-        """Raise what the task raised."""
+        """Raise the exception of the task, if any."""
         if self._failure is not None:
             raise self._failure
 

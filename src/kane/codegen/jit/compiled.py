@@ -19,10 +19,10 @@ from kane.expression.node import Expr
 from kane.expression.traverse import leaves
 
 _POINTER = ctypes.c_void_p
-# Lanes are compiled once the operations done without them would have taken as long as compiling lanes takes: then
-# neither choice can cost more than twice what the better one would have. Measured: 25 ms and 40 us an operation to
-# compile, 0.2 ns an operation and state saved.
-_FEW = 8  # states: fewer would leave lanes empty
+# Code for lanes is compiled once its savings on past batches would have paid for its compilation. So the total time is
+# at most twice the time of the better strategy. Measured: compilation takes 25 ms and 40 us per operation, and saves
+# 0.2 ns per operation and state.
+_FEW = 8  # smallest batch for lanes [states]; fewer would leave lanes empty
 _LANES_AFTER, _LANES_AFTER_EACH = 125_000_000, 200_000
 
 
@@ -30,22 +30,21 @@ _LANES_AFTER, _LANES_AFTER_EACH = 125_000_000, 200_000
 class CompiledFunction(ArrayFunction):
     """Native code of a program.
 
-    The code is pure: it reads its inputs and writes ``out`` and ``work``, so any number of threads may run it, each
-    with arrays of its own; calls made here bring their own and let other Python threads run. Large batches are done by
-    several threads, and by several states side by side in the registers (``lanes``) once that pays; whichever way, each
-    state gets the same bits.
+    The code is pure: it only writes to ``out`` and ``work``. So any number of threads may run it, each with its own
+    arrays. Methods of this class use their own arrays and release the interpreter lock. Large batches run in several
+    threads, and in SIMD lanes (``lanes``) once their compilation pays. The results are equal to the last bit.
 
         void address(const double* state, const double* rest, const double* stage, double* out, double* work)
         void stage_address(const double* parameters, double* stage, double* work)
-        void batch_address(int64 n, state, rest, stage, out, work)     n states, one after the other; one stage for all
-        void batch_each_address(int64 n, state, rest, stage, out, work)     n states, each with a stage of its own
+        void batch_address(int64 n, state, rest, stage, out, work)     n consecutive states, the same constants for all
+        void batch_each_address(int64 n, state, rest, stage, out, work)     n states, each with its own constants
         void stages_address(int64 n, parameters, stage, work)
 
-    ``out`` and ``work`` may overlap nothing else.
+    ``out`` and ``work`` must not overlap any other array.
 
     Attributes:
-        address, stage_address, batch_address, batch_each_address, stages_address: of the functions above; good as long
-            as this object lives.
+        address, stage_address, batch_address, batch_each_address, stages_address: addresses of these functions, valid
+            as long as this object lives.
     """
 
     program: Program
@@ -65,15 +64,15 @@ class CompiledFunction(ArrayFunction):
         """Wrap code whose memory ``engine`` owns.
 
         Args:
-            program: what was compiled.
-            addresses: of the functions above, in that order.
-            n_work: doubles of scratch that they need.
-            engine: what owns their memory.
-            operations: of one state; those of the program unless given.
-            lanes: compiles the program for several states side by side, one stage for all or (True) one for each;
-                None where the machine has no registers for that.
-            eager: whether to use lanes for the first batch already, and not once it pays.
-            threads: how many may work on one batch; as many as there are processors unless given.
+            program: program that was compiled.
+            addresses: addresses of the five functions, in the order of the class docstring.
+            n_work: scratch memory that they need [doubles].
+            engine: owner of their memory.
+            operations: number of operations per state; default is the length of the program.
+            lanes: compiles the program for several states in SIMD lanes, with common constants (False) or constants
+                for each state (True). None if the machine has no suitable registers.
+            eager: whether to use lanes from the first batch on.
+            threads: largest number of threads for one batch; default is the number of processors.
         """
         self.program, self.name = program, program.name
         self.address, self.stage_address, self.batch_address, self.batch_each_address, self.stages_address = addresses
@@ -84,7 +83,7 @@ class CompiledFunction(ArrayFunction):
         self.n_out = len(program.outputs)
         self.n_work = n_work
         self.threads = threads or processors()
-        # Freed from here and not by the garbage collector, which may free the engine's LLVM context before the engine.
+        # An explicit finalizer, because the garbage collector may free the engine's LLVM context before the engine.
         weakref.finalize(self, engine.close).atexit = False
         self._stages = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[_POINTER] * 3)(self.stages_address)
         batch = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[_POINTER] * 5)
@@ -93,7 +92,7 @@ class CompiledFunction(ArrayFunction):
         self._lanes: dict[bool, LaneCode] = {}
         self._lock = threading.Lock()
         self._operations = len(program.instructions) if operations is None else operations
-        # Operations that batches without lanes may still take, with one stage for all and with one for each state.
+        # Operations that batches may still do without lanes, for common and for separate constants.
         self._before_lanes = [0 if eager else _LANES_AFTER + _LANES_AFTER_EACH * self._operations] * 2
 
     @property
@@ -120,7 +119,7 @@ class CompiledFunction(ArrayFunction):
             return self._lanes[each]
 
     def _require_own(self, stage: np.ndarray) -> None:
-        """Numbers mislead no straight-line program."""
+        """Accept any constants, because a straight-line program cannot read outside its arrays."""
 
     def _many(self, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray) -> np.ndarray:
         each = stage.size != self.n_stage
@@ -147,7 +146,7 @@ class CompiledFunction(ArrayFunction):
 def ranges_of(
     code: CompiledFunction, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray
 ) -> Callable[[], Range]:
-    """What makes functions that compute states i to j - 1, one after the other."""
+    """Return a factory of functions that compute states i to j - 1, one after the other."""
     each, batch = stage.ndim > 1, out.shape[:-1]
     arrays = [Columns.dense(parts, batch), Columns.dense([rest], batch)]
     arrays.append(Columns.dense([stage], batch) if each else Columns(stage, 0))

@@ -1,4 +1,4 @@
-"""Native code in this process, by LLVM."""
+"""Compile programs to native code in this process with LLVM."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from kane.machine.object_cache import ObjectCache, environment_cache
 from kane.machine.processor import CODE_MODEL, RELOCATION, target_machine
 from kane.progress import stage
 
-# Measured on programs of 1,000 to 12,000 operations: level 1 makes code as fast as levels 2 and 3 do, in less time, and
-# level 0 code half as fast; passes on the LLVM text (SLP vectorizer included) take long and find nothing.
+# Measured on programs of 1,000 to 12,000 operations: level 1 makes code as fast as levels 2 and 3, in less time. Code
+# of level 0 is half as fast. Passes on the LLVM text, SLP vectorizer included, are slow and gain nothing.
 OPTIMIZATION_LEVEL = 1
-# Bytes of memory that LLVM takes at most, for a module and for each letter of its text: measured 1 to 27 each, the most
-# where straight-line code of 80,000 operations is in one function.
+# Upper bounds for the memory of LLVM [bytes], per module and per character of its text. Measured: 1 to 27 bytes per
+# character, the most for a single function with 80,000 operations.
 ROOM, ROOM_EACH = 32_000_000, 27
-# Of what is kept on disk: a new number for anything new in how text becomes code that ``_origin`` does not say.
+# Version of the code cache. Increase it if the compilation changes in a way that ``_origin`` does not record.
 LAYOUT = 1
 
 
@@ -44,17 +44,17 @@ def compile_program(
     lanes: bool | None = None,
     threads: int | None = None,
 ) -> CompiledFunction:
-    """Compile a program for the machine at hand, or take its code from the cache on disk.
+    """Compile a program for this machine, or load its code from the cache on disk.
 
     Args:
-        program: what to compute.
-        piece: about how many operations one native function may hold; by the length of the program unless given.
-        cached: whether code is kept on disk (see ``environment_cache``).
-        lanes: whether batches are computed several states side by side; once it pays unless given.
-        threads: how many may work on one batch; as many as there are processors unless given.
+        program: program to compile.
+        piece: approximate number of operations per native function; the default depends on the program's length.
+        cached: whether to use the cache on disk (see ``environment_cache``).
+        lanes: whether to compute batches in SIMD lanes; by default, once their compilation pays.
+        threads: largest number of threads for one batch; default is the number of processors.
 
     Raises:
-        CompileError: LLVM refused the program, might find no memory for it, or found no function of the C library.
+        CompileError: LLVM rejects the program, memory may not suffice, or a C library function is missing.
     """
     cache = environment_cache() if cached else None
     machine = _target_machine()
@@ -69,10 +69,10 @@ def compile_program(
 def compile_composed(
     composed: Composed, *, cached: bool = True, lanes: bool | None = None, threads: int | None = None
 ) -> CompiledFunction:
-    """Compile a composed program, which has the leaves and the stage of its first one; see ``compile_program``.
+    """Compile a composed program, which has the leaves and constants of its first program; see ``compile_program``.
 
     Raises:
-        CompileError: as ``compile_program``.
+        CompileError: see ``compile_program``.
     """
     cache = environment_cache() if cached else None
     machine = _target_machine()
@@ -88,7 +88,7 @@ def compile_composed(
 
 
 def lane_width() -> int:
-    """How many doubles the registers of this machine hold where lanes pay: 8 (AVX-512), 4 (AVX2) or 1."""
+    """Return the number of doubles per register of this machine: 8 (AVX-512), 4 (AVX2 with FMA), else 1 (no lanes)."""
     features = llvm.get_host_cpu_features()
     if features.get("avx512f", False):
         return 8
@@ -111,7 +111,7 @@ def _load_lanes(
     cache: ObjectCache | None = None,
     composed: Composed | None = None,
 ) -> LaneCode:
-    """Code for several states side by side, of the composed program that begins with this one if there is one."""
+    """Return code of a program for several states in SIMD lanes, or of ``composed``, which begins with this program."""
     machine = _target_machine()
     with stage(f"compiling {program.name} in lanes"):
         with collector_paused():
@@ -126,7 +126,7 @@ def _load_lanes(
 def _linked(
     program: Program, module: Module, names: Sequence[str], machine: Any, cache: ObjectCache | None
 ) -> tuple[Linked, list[int]]:
-    """What owns the code of a module in memory, and the addresses of its functions."""
+    """Return the owner of a module's code in memory, and the addresses of its functions."""
     try:
         code = _code(module.text, machine, cache)
     except RuntimeError as error:
@@ -135,7 +135,7 @@ def _linked(
 
 
 def _code(text: str, machine: Any, cache: ObjectCache | None) -> bytes:
-    """The code of a module as an object file, from the cache where it is there."""
+    """Return the code of a module as an object file, from the cache if possible."""
     if cache is None:
         return _object_code(text, machine)
     return cache.get(_origin(text, machine), lambda: _object_code(text, machine))
@@ -143,10 +143,10 @@ def _code(text: str, machine: Any, cache: ObjectCache | None) -> bytes:
 
 def _object_code(text: str, machine: Any) -> bytes:
     needed, free = ROOM + ROOM_EACH * len(text), free_memory()
-    if needed > free:  # LLVM ends the process where it finds none
+    if needed > free:  # LLVM ends the process if memory runs out
         raise RuntimeError(
-            f"that may take {needed / 1e6:.0f} MB of memory, and {free / 1e6:.0f} MB are left; free some, or ask for "
-            "less at once, such as fewer modes"
+            f"this may take {needed / 1e6:.0f} MB of memory, but only {free / 1e6:.0f} MB are free; free memory, or "
+            "compile less at once, for example fewer contact modes"
         )
     return machine.emit_object(_parsed(text, machine))
 
@@ -158,7 +158,7 @@ def _parsed(text: str, machine: Any) -> Any:
 
 
 def _origin(text: str, machine: Any) -> dict[str, object]:
-    """Everything that decides what ``_object_code`` returns; ``_target_machine`` holds the rest of its settings."""
+    """Return all settings that determine the result of ``_object_code``, as the key of the cache."""
     return {
         "text": hashlib.sha256(text.encode()).hexdigest(),
         "triple": machine.triple,
@@ -174,7 +174,7 @@ def _origin(text: str, machine: Any) -> dict[str, object]:
 
 
 def _fuses(machine: Any) -> bool:
-    """Whether multiply-add is one instruction; without it llvm.fma would call a slow function. 64-bit ARM has it."""
+    """Return whether multiply-add is one instruction, as on 64-bit ARM; otherwise llvm.fma calls a slow function."""
     return machine.triple.startswith(("aarch64", "arm64")) or llvm.get_host_cpu_features().get("fma", False)
 
 

@@ -17,19 +17,19 @@ from kane.expression.node import Expr
 
 @final
 class ComposedFunction(ArrayFunction):
-    """Native code of a composed program, whose first program says what it reads.
+    """Native code of a composed program, with the state, inputs and parameters of its first program.
 
-    One state has its parts side by side in the registers; large batches have the states there, part by part.
+    For one state, SIMD lanes contain parts of the mechanism. For large batches, they contain states.
 
     Attributes:
-        operations: of one state, those of single numbers and those of parts side by side.
+        operations: numbers of operations per state, on single numbers and on parts in SIMD lanes.
     """
 
     def __init__(self, composed: Composed, **options: Any) -> None:
-        """Compile it, or take its code from the cache on disk; ``options`` as of ``compile_composed``.
+        """Compile the program, or load its code from the cache on disk; for ``options`` see ``compile_composed``.
 
         Raises:
-            CompileError: as ``compile_composed``.
+            CompileError: see ``compile_composed``.
         """
         self._code = compile_composed(composed, **options)
         self.name, self.program, self.n_out = composed.name, None, composed.n_out
@@ -52,7 +52,7 @@ class ComposedFunction(ArrayFunction):
         return self._code.lanes(each=each)
 
     def _require_own(self, stage: np.ndarray) -> None:
-        """Numbers mislead no straight-line program."""
+        """Accept any constants, because a straight-line program cannot read outside its arrays."""
 
     def _many(self, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray) -> np.ndarray:
         self._code.threads = self.threads

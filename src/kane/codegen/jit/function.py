@@ -1,4 +1,4 @@
-"""The contract of native functions: callable on arrays, one state or many."""
+"""Interface of native functions that are called with arrays, for one state or many."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from kane.expression.node import Expr
 
 
 class ArrayFunction(ABC):
-    """A function of the state [t, q, u], the rest and the stage, whose values are found by native code.
+    """A function of state [t, q, u], inputs or udot (``rest``) and constants (``stage``), computed by native code.
 
     Attributes:
-        name: what messages call it.
-        address: of the code, called with state, rest, stage, out and work; zero where there is no such code.
+        name: name in messages.
+        address: address of code with the arguments state, rest, stage, out and work; zero if there is no code.
         n_state, n_rest, n_parameters, n_stage, n_out, n_work: lengths of the arrays.
-        first: so many outputs of the code are left out before those of the function.
-        threads: how many may work on one batch.
-        program: what the code says; None where it calls the code of several programs.
-        roots: the expressions from which the outputs are found.
-        reads: the leaves on which the outputs depend.
+        first: number of leading outputs of the code that are skipped.
+        threads: largest number of threads for one batch.
+        program: program of the code; None if the code combines several programs.
+        roots: expressions from which the outputs are computed.
+        reads: leaves on which the outputs depend.
     """
 
     name: str
@@ -54,51 +54,50 @@ class ArrayFunction(ABC):
 
     @abstractmethod
     def stage(self, parameters: Any) -> np.ndarray:
-        """What depends on parameters alone, shape (..., n_stage), for parameters of shape (..., n_parameters).
+        """Return the constants, shape (..., n_stage), for parameters of shape (..., n_parameters).
 
         Raises:
-            ModelError: the shape is another.
+            ModelError: the shape of ``parameters`` is wrong.
         """
 
     @abstractmethod
     def lanes(self, *, each: bool = False) -> LaneCode | None:
-        """Code for several states side by side, compiled when first asked for; None where there is none.
+        """Return code for several states in SIMD lanes, compiled at the first call; None if lanes are unavailable.
 
         Args:
-            each: whether every state has a stage of its own.
+            each: whether every state has its own constants.
 
         Raises:
-            CompileError: LLVM cannot make code for this machine.
+            CompileError: LLVM cannot compile the code for this machine.
         """
 
     @abstractmethod
     def _require_own(self, stage: np.ndarray) -> None:
-        """Refuse stages that were made for another function where native code would be misled by them."""
+        """Raise ModelError if the constants belong to another function and native code could not run with them."""
 
     @abstractmethod
     def _many(self, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """``out``, filled with the outputs for states in parts that broadcast to it."""
+        """Fill ``out`` with the outputs for states in parts that broadcast to it, and return it."""
 
     def __call__(self, state: Any, rest: Any, stage: Any, *, out: np.ndarray | None = None) -> np.ndarray:
-        """The outputs, shape (..., n_out).
+        """Return the outputs, shape (..., n_out).
 
         Args:
             state: t, q, u; shape (..., n_state).
-            rest: inputs or whatever the program reads besides; shape (..., n_rest), broadcast against ``state``.
-            stage: what ``stage`` returned, shape (..., n_stage), broadcast against ``state``.
-            out: where to put them and what to return, contiguous; memory that has been in use before spares large
-                batches the page faults of fresh memory.
+            rest: inputs, udot or other leaves of the program; shape (..., n_rest), broadcast against ``state``.
+            stage: constants that the method ``stage`` returned, shape (..., n_stage), broadcast against ``state``.
+            out: contiguous array to fill and return; reused memory avoids page faults in large batches.
 
         Raises:
-            ModelError: a shape is another, or the batches do not broadcast.
+            ModelError: a shape is wrong, the batches do not broadcast, or ``stage`` belongs to another function.
         """
         return self.join((self._array(state, "state", self.n_state),), rest, stage, out=out)
 
     def join(self, parts: Sequence[np.ndarray], rest: Any, stage: Any, *, out: np.ndarray | None = None) -> np.ndarray:
-        """The outputs for a state in parts (t; q; u), each (..., k), that broadcast; otherwise like a call.
+        """Return the outputs for a state in parts (t; q; u), each (..., k), that broadcast; otherwise like a call.
 
         Raises:
-            ModelError: a shape is another, the batches do not broadcast, or ``stage`` is of another function.
+            ModelError: a shape is wrong, the batches do not broadcast, or ``stage`` belongs to another function.
         """
         parts = [self._part(part) for part in listed(parts, f"{self.name}: the state in parts", "arrays")]
         lengths = tuple([part.shape[-1] for part in parts])
@@ -118,7 +117,7 @@ class ArrayFunction(ABC):
 
     @cached_property
     def _single(self) -> Single:
-        """The function of one state: of stage, out, the parts of the state, and the rest."""
+        """Function for one state, with the arguments (stage, out, parts of the state ..., rest)."""
         return single_call(self)
 
     def _part(self, values: Any) -> np.ndarray:
@@ -130,7 +129,7 @@ class ArrayFunction(ABC):
         return array
 
     def _array(self, values: Any, word: str, length: int) -> np.ndarray:
-        if not (values.__class__ is np.ndarray and values.dtype == np.float64):  # else the words would be made in vain
+        if not (values.__class__ is np.ndarray and values.dtype == np.float64):  # builds the message only if needed
             values = numbers(values, f"{self.name}: {word} must be numbers")
         array = np.ascontiguousarray(values)
         if array.ndim == 0 or array.shape[-1] != length:
@@ -141,15 +140,15 @@ class ArrayFunction(ABC):
         return ModelError(f"{self.name}: {word} must have shape {expected}, got {given}")
 
     def __copy__(self) -> Self:
-        """Itself: there is one owner of the code, which lives as long as anything refers to it."""
+        """Return this object, because native code has a single owner."""
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Itself, likewise."""
+        """Return this object, because native code has a single owner."""
         return self
 
     def __reduce__(self) -> NoReturn:
-        raise ModelError(f"{self.name!r} is native code of this process, which cannot be sent; send the Dynamics")
+        raise ModelError(f"{self.name!r} is native code of this process and cannot be pickled; pickle the Dynamics")
 
     def __repr__(self) -> str:
         sizes = f"state[{self.n_state}], rest[{self.n_rest}] -> out[{self.n_out}]"
@@ -157,21 +156,21 @@ class ArrayFunction(ABC):
 
 
 def single_call(function: ArrayFunction, checks: Checks | None = None) -> Single:
-    """The function of one state of native code, as ``python_call`` says."""
+    """Return the function of one state that ``python_call`` makes from native code."""
     n_memory = function.n_state + function.n_rest + function.first + function.n_out + function.n_work
     return python_call(function.address, n_memory, function.n_out, first=function.first, checks=checks)
 
 
 def common_batch(arrays: Sequence[np.ndarray], words: Sequence[str], of: str = "") -> tuple[int, ...]:
-    """The batch to which arrays (..., length) broadcast.
+    """Return the batch shape to which arrays (..., length) broadcast, without the last axis.
 
     Args:
-        arrays: whose last axis is no part of it.
-        words: what messages call them.
-        of: how messages begin.
+        arrays: arrays of shape (..., length).
+        words: names of the arrays in messages.
+        of: beginning of messages.
 
     Raises:
-        ModelError: there is none.
+        ModelError: the batches do not broadcast.
     """
     shapes = {array.shape[:-1] for array in arrays}
     shapes.discard(())
@@ -185,7 +184,7 @@ def common_batch(arrays: Sequence[np.ndarray], words: Sequence[str], of: str = "
 
 
 def result_array(out: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
-    """The array to fill: ``out``, or a new one where that is None.
+    """Return the array to fill: ``out``, or a new array if that is None.
 
     Raises:
         ModelError: ``out`` has another shape, or is not a writeable, contiguous array of double precision.

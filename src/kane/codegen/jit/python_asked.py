@@ -1,4 +1,4 @@
-"""Native code that asks a Python function before it runs, called from native loops that know nothing of Python."""
+"""Native code that calls a Python function before it runs, for use in native loops without access to Python."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import llvmlite.binding as llvm
 from kane.machine.linker import link
 from kane.machine.processor import target_machine
 
-# The table holds the Python function, the address of the code or zero, how many outputs it has, who takes exceptions,
-# and the addresses of state, rest and out of the last call.
-# Whether the loop around this holds the interpreter lock or not, PyGILState_Ensure has it.
+# The table contains the Python function, the address of the code or zero, the number of outputs, the function ``keep``
+# for exceptions, and the addresses of state, rest and out of the last call. PyGILState_Ensure takes the interpreter
+# lock whether or not the surrounding loop has it.
 _TEXT = """
 @kane_table = global [7 x i64] zeroinitializer
 
@@ -87,26 +87,26 @@ _SYMBOLS = re.findall(r"declare .* @(\w+)", _TEXT)
 
 @final
 class AskedCode:
-    """Code of the one signature that calls a Python function of no arguments first, and then other code, if any.
+    """Native code (state, rest, stage, out, work) that calls a Python function without arguments, and then other code.
 
-    No exception can pass through native loops. What the function raises is handed to ``keep``, which must not raise
-    and should be a built-in function: in one of Python's own an interrupt would find the next place to be raised. The
-    outputs are NaN then.
+    Exceptions cannot pass through native loops, so the code passes them to ``keep`` and sets the outputs to NaN.
+    ``keep`` must not raise. It should be a built-in function, because a pending interrupt could be raised inside a
+    Python function.
 
     Attributes:
-        address: of the code; good as long as this object lives.
-        given: addresses of state, rest and out of the call that is under way.
+        address: address of the code, valid as long as this object lives.
+        given: addresses of state, rest and out of the current call.
     """
 
     def __init__(
         self, function: Callable[[], None], keep: Callable[[BaseException], None], address: int, n_out: int
     ) -> None:
-        """Put a question before code.
+        """Generate the code.
 
         Args:
             function, keep: see the class.
-            address: of the code; zero if the function writes the outputs itself.
-            n_out: how many outputs there are.
+            address: address of the code to call afterwards; zero if the function writes the outputs itself.
+            n_out: number of outputs.
         """
         machine = target_machine(optimization=1)
         owner, (self.address, table) = link("an input", _code(), ("kane_asked", "kane_table"), _SYMBOLS, machine)
@@ -118,7 +118,7 @@ class AskedCode:
 
 @functools.cache
 def _code() -> bytes:
-    """The object code, which every object of the class links for itself: its table is its own."""
+    """Return the object code. Every ``AskedCode`` links its own copy, because each has its own table."""
     machine = target_machine(optimization=1)
     module = llvm.parse_assembly(_TEXT, llvm.create_context())
     module.triple = machine.triple

@@ -1,1 +1,1 @@
-"""Straight-line programs read off the expression graph, in stages."""
+"""Straight-line programs built from the expression graph, and rewrites that shorten them."""

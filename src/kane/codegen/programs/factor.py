@@ -1,12 +1,12 @@
-"""Sums and products as short as can be, once it is known what else uses their parts.
+"""Shorten sums and products of a finished expression graph, where the uses of every subexpression are known.
 
     a x + z - a b y    becomes  a (x - b y) + z       common factors are pulled out
-    (p x + y) - r x    becomes  (p - r) x + y         like terms are collected, p and r of numbers and parameters
-    (x + y) - (z + y)  becomes  x - z                 what cancels goes
-    x p y x r          becomes  (p r) (x x) y         parameters together, powers together
+    (p x + y) - r x    becomes  (p - r) x + y         like terms are collected; p and r depend on parameters alone
+    (x + y) - (z + y)  becomes  x - z                 equal terms cancel
+    x p y x r          becomes  (p r) (x x) y         parameters are multiplied first, equal factors become powers
 
-The constructors of the graph cannot do this: when they run, nobody knows whether a x and a b y will be used again. On
-machines with fused multiply-add it saves operations, but hardly time.
+The constructors of the graph cannot do this: when they run, later uses of a x and a b y are unknown. On machines with
+fused multiply-add, factoring saves operations but hardly any time.
 """
 
 from __future__ import annotations
@@ -25,11 +25,10 @@ _PARTS = (ADD, SUB, MUL)
 
 
 def factor(outputs: Sequence[Expr]) -> list[Expr]:
-    """The outputs with sums and products written anew, equal to round-off.
+    """Return the outputs with shortened sums and products; values agree to round-off.
 
-    Products and sums are only taken apart where nothing else uses them, so every factor pulled out of k terms saves
-    k - 1 multiplications. What depends on parameters alone is computed once, costs nothing at run time, and is left
-    whole.
+    Products and sums are split only if they have a single use. So every factor pulled out of k terms saves k - 1
+    multiplications. Expressions of parameters alone stay whole, because they cost nothing at run time.
     """
     return _Factoring(outputs).outputs()
 
@@ -42,14 +41,14 @@ class _Factoring:
         self.nodes = reachable(roots)
         uses = Counter(chain.from_iterable([node.args for node in self.nodes]))
         uses.update(roots)
-        self.free: set[Expr] = set()  # what depends on parameters alone
-        self.parts: set[Expr] = set()  # sums and products with one use, so that they may be taken apart there
+        self.free: set[Expr] = set()  # nodes that depend on parameters alone
+        self.parts: set[Expr] = set()  # sums and products with a single use, which may be split
         for node in self.nodes:
             if self.free.issuperset(node.args) if node.args else node.op == PARAMETER or node.op == CONSTANT:
                 self.free.add(node)
             elif node.op in _PARTS and uses[node] == 1:
                 self.parts.add(node)
-        self.image: dict[Expr, Expr] = {}  # of the nodes that change
+        self.image: dict[Expr, Expr] = {}  # replacements of changed nodes
 
     def outputs(self) -> list[Expr]:
         image, free, parts = self.image, self.free, self.parts
@@ -73,12 +72,12 @@ class _Factoring:
         return [image.get(root, root) for root in self.roots]
 
     def _product(self, node: Expr) -> Expr:
-        """A product of several factors: those of parameters first, then powers, the oldest first as in all products."""
+        """Return a product with its parameters first, then powers, oldest factor first as in all products."""
         term = term_of(self._factors(node), self.free.__contains__, node.arena.one)
         return neg(term.written()) if term.subtracted else term.written()
 
     def _factors(self, node: Expr) -> list[Expr]:
-        """The factors of a product and of the products in it that nothing else uses."""
+        """Return the factors of a product, including the factors of inner products with a single use."""
         factors: list[Expr] = []
         stack = [node]
         while stack:
@@ -90,7 +89,7 @@ class _Factoring:
         return factors
 
     def _sum(self, node: Expr) -> Expr | None:
-        """A sum with like terms collected and common factors pulled out; None where there are none."""
+        """Return a sum with like terms collected and common factors pulled out; None if nothing changes."""
         products = self._products(node)
         flat = [part for _, _, product in products for part in product]
         distinct = len(set(flat)) == len(flat)
@@ -106,7 +105,7 @@ class _Factoring:
         return None if distinct and len(alike) == len(terms) else _grouped(alike, zero)
 
     def _products(self, node: Expr) -> list[tuple[bool, bool, list[Expr]]]:
-        """The terms of a sum and of the sums in it, from left to right: subtracted or not, used elsewhere, factors."""
+        """Return (is subtracted, is used elsewhere, factors) of each term, from left to right, inner sums included."""
         products = []
         stack = [(False, node)]
         while stack:
@@ -123,7 +122,7 @@ class _Factoring:
 
 
 def _grouped(terms: Sequence[Term], zero: Expr) -> Expr:
-    """The sum of the terms, grouped by common factors, those of most terms first."""
+    """Return the sum of the terms, grouped by common factors; the most common factor is pulled out first."""
     left = dict(enumerate(terms))
     parts: dict[int, tuple[bool, Expr]] = {}
     for common, holders in _shared({i: _factors(t) for i, t in left.items() if t.whole is None and t.factors}):
@@ -151,7 +150,7 @@ def _without(term: Term, common: Expr) -> Term:
 
 
 def _shared(products: Mapping[int, Sequence[Expr]]) -> list[tuple[Expr, list[int]]]:
-    """The factors that several products have, with the products that have them, the most common first."""
+    """Return each factor that several products contain, with the keys of these products, most common first."""
     if len(products) < 2:
         return []
     holders: dict[Expr, list[int]] = {}

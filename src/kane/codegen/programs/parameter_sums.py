@@ -1,8 +1,9 @@
-"""Sums of parameters written anew: the shortest of what stands there and what is left when products are multiplied out.
+"""Shorten sums of parameters: multiply their products out, collect terms, and keep the result if it is shorter.
 
     (J_y + J_z) - M L L  with  J_y = (I1 + I2 + I3)/2 - I2, J_z = (I1 + I2 + I3)/2 - I3  becomes  I1 - M L L
 
-What depends on parameters alone is computed once, so this saves little time; it saves digits, and reading.
+Expressions of parameters alone are computed once, so this saves little time, but it reduces round-off and shortens
+listings.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from kane.expression.node import Expr
 from kane.expression.operations import ADD, CONSTANT, MUL, NEG, PARAMETER, SUB
 from kane.expression.traverse import reachable, substitute
 
-# Sums of more products than this are left as they are: they are rarely shorter, and multiplying out takes long.
+# Sums that expand to more products than this stay unchanged: they rarely become shorter, and expanding them is slow.
 MANY_TERMS = 24
 POLYNOMIAL = (ADD, SUB, MUL, NEG)
 
@@ -25,23 +26,23 @@ Polynomial = dict[Monomial, float]
 
 
 def shortened(outputs: Sequence[Expr]) -> list[Expr]:
-    """The outputs with sums of parameters as short as can be, equal to round-off."""
+    """Return the outputs with shortened sums of parameters; values agree to round-off."""
     nodes = reachable(outputs)
     if not any(node.op == PARAMETER for node in nodes):
         return list(outputs)
     found = {node: _polynomial_sum(node) for node in _widest(nodes, outputs)}
     image = {node: new for node, new in found.items() if new is not None and _size([new]) < _size([node])}
-    # What was shared with other sums may have been free.
+    # A rewritten sum may lose subexpressions that it shared with other sums, and so cost more in total.
     return min((list(outputs), substitute(outputs, image)), key=_size)
 
 
 def _size(roots: Sequence[Expr]) -> int:
-    """Operations under the roots, changes of sign apart."""
+    """Count the operations below the roots, without changes of sign."""
     return sum(bool(node.args) and node.op != NEG for node in reachable(roots))
 
 
 def _widest(nodes: Sequence[Expr], outputs: Sequence[Expr]) -> Iterator[Expr]:
-    """Sums and products of parameters that are no part of another one."""
+    """Yield the sums and products of parameters that are not part of a larger one."""
     free: set[Expr] = set()
     used: set[Expr] = set(outputs)
     for node in nodes:
@@ -53,7 +54,7 @@ def _widest(nodes: Sequence[Expr], outputs: Sequence[Expr]) -> Iterator[Expr]:
 
 
 def _polynomial_sum(root: Expr) -> Expr | None:
-    """The sum of products that a node is; None where that has too many terms."""
+    """Return a node as an expanded sum of products; None if that has more than MANY_TERMS terms."""
     known: dict[Expr, Polynomial] = {}
     for node in reachable([root]):
         known[node] = _polynomial(node, known)
@@ -88,7 +89,7 @@ def _product(left: Polynomial, right: Polynomial) -> Polynomial:
 
 
 def _written(terms: Polynomial, arena: Arena) -> Expr:
-    """What is added first, then what is subtracted."""
+    """Return the polynomial as an expression: positive terms first, then negative terms."""
     total = arena.zero
     for m, c in sorted(terms.items(), key=lambda item: (item[1] < 0.0, [node.id for node in item[0]])):
         value = product(arena.constant(abs(c)), m)

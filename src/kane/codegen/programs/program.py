@@ -1,4 +1,4 @@
-"""Programs: outputs of the expression graph as one straight line of operations, in stages."""
+"""Programs: outputs of the expression graph as straight-line sequences of operations."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ PARAMETER_STAGE, POSITION_STAGE, SPEED_STAGE, LAST_STAGE = range(4)
 
 
 class Program:
-    """A straight-line schedule of outputs, frozen.
+    """An immutable straight-line sequence of operations that computes outputs.
 
-    Nodes that depend on parameters alone form the parameter stage, computed once by a function of its own; those of
-    them that the main part or the outputs use are handed over in an array. Constants are immediates and appear nowhere.
+    Nodes that depend on parameters alone form the parameter stage, which a separate function computes once. Its results
+    are passed to the main part as an array of constants. Numeric literals are immediates and appear in no array.
 
     Attributes:
-        name: what messages and generated functions are called after.
-        outputs: the wanted expressions.
-        state: leaves [t, q..., u...]; ``rest``: leaves of inputs, accelerations, ...; ``parameters``: parameter leaves.
-        instructions: operations of the main part, every one after its arguments.
-        angles: arguments of sines and cosines that depend on no other sine or cosine; whatever they are made of, and
-            then their sines and cosines, come first in ``instructions``, so that they can be evaluated side by side.
-        stage_nodes: operations of the parameter stage, every one after its arguments.
+        name: name in messages and in generated code.
+        outputs: expressions to compute.
+        state: leaves [t, q..., u...].
+        rest: leaves of inputs, accelerations and the like.
+        parameters: parameter leaves.
+        instructions: operations of the main part, each after its arguments.
+        angles: arguments of sines and cosines that depend on no other sine or cosine. Their operations, then their
+            sines and cosines, come first in ``instructions``, so that these can be evaluated in SIMD lanes.
+        stage_nodes: operations of the parameter stage, each after its arguments.
         stage_outputs: nodes of the parameter stage, plain parameters included, that the main part or the outputs use.
     """
 
@@ -38,7 +40,7 @@ class Program:
         rest: Sequence[Expr],
         parameters: Sequence[Expr],
     ) -> None:
-        """Schedule the outputs.
+        """Order the operations of the outputs.
 
         Args:
             name: any text.
@@ -48,8 +50,8 @@ class Program:
             parameters: leaves read by the parameter stage, in its order.
 
         Raises:
-            ExpressionError: an output is not an expression, a leaf is in no list or in two, or a list holds a node
-                that is not a leaf.
+            ExpressionError: an output is not an expression, a leaf is missing or listed twice, or a list contains a
+                node that is not a leaf.
         """
         self.name = name
         self.outputs = tuple(outputs)
@@ -60,8 +62,8 @@ class Program:
         for i, output in enumerate(self.outputs):
             if output.__class__ is not Expr:
                 raise ExpressionError(f"output {i} of {name!r} is {shown(output)}, not an expression; use arena.lift")
-        # The order in which the formulation made the nodes keeps what belongs together together: fewer values alive at
-        # a time than depth first from the outputs, up to a third faster code, and less for LLVM's allocator to do.
+        # The order of creation keeps related nodes together. Compared to depth-first order, fewer values are live at a
+        # time, the code is up to a third faster, and LLVM's register allocator has less to do.
         order = reachable(self.outputs)
         main = self._classify(order)
         self.angles, self.instructions = _angles_first(main)
@@ -83,7 +85,7 @@ class Program:
         return stages
 
     def _classify(self, order: Sequence[Expr]) -> list[Expr]:
-        """Fill in the stage of every node; return the operations that are past the parameter stage."""
+        """Store the stage of every node and return the operations that depend on more than parameters."""
         stages = self._stages
         main = []
         for node in order:
@@ -111,7 +113,7 @@ class Program:
         return tuple(used)
 
     def count(self) -> dict[str, int]:
-        """Operations of the main part by cost class: mul, add, div, trig, other."""
+        """Return the numbers of operations in the main part by cost class: mul, add, div, trig, other."""
         totals = dict.fromkeys(COST_CLASSES, 0)
         costs = [operation.cost for operation in OPERATIONS]
         for node in self.instructions:
@@ -125,7 +127,7 @@ class Program:
 
 
 def _angles_first(order: Sequence[Expr]) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
-    """Find the angles that depend on no sine or cosine, and move what they need, then their functions, to the front."""
+    """Return the angles that depend on no sine or cosine, and the operations, reordered as in ``instructions``."""
     touched: set[Expr] = set()
     angles: dict[Expr, None] = {}
     for node in order:

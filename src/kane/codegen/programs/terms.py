@@ -1,4 +1,4 @@
-"""Terms of sums: a coefficient of numbers and parameters times factors; like ones are collected."""
+"""Terms of sums: a coefficient of numbers and parameters times factors, and the collection of like terms."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Term(NamedTuple):
 
     Attributes:
         subtracted: whether the sum subtracts it.
-        coefficient: what of it depends on parameters alone.
-        factors: what the coefficient multiplies, oldest first.
-        whole: the term where it stands already, for something else uses it; nothing is pulled out of it.
+        coefficient: product of the factors that depend on parameters alone.
+        factors: remaining factors, oldest first.
+        whole: existing expression of the term if other expressions use it too; then the term is not factored.
     """
 
     subtracted: bool
@@ -29,24 +29,24 @@ class Term(NamedTuple):
 
     @property
     def products(self) -> int:
-        """Multiplications that it costs."""
+        """Return the number of multiplications in the term."""
         if self.whole is not None or not self.factors:
             return 0
         return len(self.factors) - (self.coefficient is self.coefficient.arena.one)
 
     def written(self) -> Expr:
-        """Its value without the sign."""
+        """Return the term without its sign, as an expression."""
         return product(self.coefficient, self.factors) if self.whole is None else self.whole
 
 
 def product(coefficient: Expr, factors: Iterable[Expr]) -> Expr:
-    """The coefficient times the factors, equal ones as powers, which other products may have too."""
+    """Return the coefficient times the factors, with equal factors as powers that other products can share."""
     powers = [reduce(mul, [f] * n) for f, n in Counter(factors).items()]
     return reduce(mul, powers, coefficient)
 
 
 def term_of(parts: Iterable[Expr], is_free: Callable[[Expr], bool], one: Expr) -> Term:
-    """The product of the parts."""
+    """Return the product of the parts as a term."""
     subtracted, coefficient = False, one
     factors: list[Expr] = []
     for part in parts:
@@ -60,7 +60,7 @@ def term_of(parts: Iterable[Expr], is_free: Callable[[Expr], bool], one: Expr) -
 
 
 def collected(terms: Sequence[Term], is_free: Callable[[Expr], bool]) -> list[Term]:
-    """Terms that differ by their coefficients alone as one, where that takes fewer operations, or as many."""
+    """Return the terms with like terms joined, unless the joined term takes more operations."""
     alike: dict[tuple[Expr, ...], list[tuple[Term, Term]]] = {}
     for term in terms:
         apart = _apart(term, is_free)
@@ -71,7 +71,7 @@ def collected(terms: Sequence[Term], is_free: Callable[[Expr], bool]) -> list[Te
 
 
 def _apart(term: Term, is_free: Callable[[Expr], bool]) -> Term:
-    """The term with products that stand elsewhere too taken apart."""
+    """Return the term with all products split into factors, also products that other expressions use."""
     if all(f.op != MUL for f in term.factors):
         return term
     stack, parts = list(term.factors), [term.coefficient]
@@ -86,7 +86,7 @@ def _apart(term: Term, is_free: Callable[[Expr], bool]) -> Term:
 
 
 def _joined(group: Sequence[tuple[Term, Term]]) -> list[Term]:
-    """Like terms, as they are and taken apart, as one; as they are where that is shorter."""
+    """Join like terms, given as (term, term split into factors); return them unchanged if that is shorter."""
     terms = [term for term, _ in group]
     if len(group) == 1:
         return terms

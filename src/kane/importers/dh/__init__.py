@@ -1,1 +1,1 @@
-"""Serial arms from Hartenberg-Denavit tables."""
+"""Importer of serial arms from Hartenberg-Denavit tables."""

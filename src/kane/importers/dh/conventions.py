@@ -1,7 +1,7 @@
-"""Where the frames of a Hartenberg-Denavit table lie: one class per convention, no default.
+"""Conventions for the frames of Hartenberg-Denavit tables: one class each, without a default.
 
-Frame i - 1 is the parent's, frame i the child's. Z is written for the axis of a joint. "Alike" parameters of different
-conventions differ in meaning, sign and row, so that a table says nothing without the name of its convention.
+Frame i - 1 belongs to the parent, frame i to the child, and Z is the axis of a joint. Parameters of the same name
+differ between conventions in meaning, sign and row. So a table is meaningless without the name of its convention.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ IDENTITY = Rotation.identity()
 
 @dataclass(frozen=True)
 class Placement:
-    """The joint frames of one row of a table; the joint turns about, or slides along, ``axis`` of both.
+    """Joint frames F and M of one row of a table; the joint turns about or slides along ``axis`` of both.
 
     Attributes:
         at, orientation: pose of F in frame i - 1.
         child_at, child_orientation: pose of M in frame i.
-        axis: "z", or "-z" where the table counts displacements against Z.
+        axis: "z", or "-z" if the convention measures displacements against Z.
     """
 
     at: Triple
@@ -36,18 +36,18 @@ class Placement:
 
 
 class DHConvention(ABC):
-    """A meaning of the four parameters alpha, a, d, theta of a row."""
+    """Convention that defines the four parameters alpha, a, d, theta of a row."""
 
     name: ClassVar[str]
 
     @abstractmethod
     def placement(self, alpha: float, a: float, d: float, theta: float, *, prismatic: bool) -> Placement:
-        """The joint frames for the parameters at zero joint coordinate [rad, m]."""
+        """Return the joint frames for the parameters of a row [rad, m], at which the joint coordinate is zero."""
 
 
 @dataclass(frozen=True)
 class ModifiedDH(DHConvention):
-    """Craig's: T = Rx(alpha) Tx(a) Rz(theta) Tz(d), alpha and a leading from Z_{i-1} to Z_i; joint i is on Z_i."""
+    """Craig's convention: T = Rx(alpha) Tx(a) Rz(theta) Tz(d), alpha and a from Z_{i-1} to Z_i, joint i on Z_i."""
 
     name: ClassVar[str] = "modified"
 
@@ -59,7 +59,7 @@ class ModifiedDH(DHConvention):
 
 @dataclass(frozen=True)
 class StandardDH(DHConvention):
-    """Denavit's and Paul's: T = Rz(theta) Tz(d) Tx(a) Rx(alpha); joint i is on Z_{i-1}, frame i at the far end."""
+    """Denavit's and Paul's convention: T = Rz(theta) Tz(d) Tx(a) Rx(alpha), joint i on Z_{i-1}, frame i at its end."""
 
     name: ClassVar[str] = "standard"
 
@@ -71,9 +71,10 @@ class StandardDH(DHConvention):
 
 @dataclass(frozen=True)
 class AngelesDH(DHConvention):
-    """Angeles, Ma and Rojas's: as modified, with b = -d: O_i is at (a, b sin alpha, -b cos alpha) in frame i - 1.
+    """Convention of Angeles, Ma and Rojas: the modified convention with b = -d.
 
-    So a prismatic coordinate b grows against Z_i, and its force is the one that works on db/dt.
+    O_i is at (a, b sin alpha, -b cos alpha) in frame i - 1. So a prismatic coordinate b grows against Z_i, and its
+    force f has the power f db/dt.
 
     Source: Angeles et al. 1988, Eqs. (7), (8), (19), (20) and (22); Eqs. (35) and (43) have the opposite sign (ERRATA).
     """
@@ -89,10 +90,10 @@ CONVENTIONS: tuple[DHConvention, ...] = (ModifiedDH(), StandardDH(), AngelesDH()
 
 
 def convention_of(given: str | DHConvention) -> DHConvention:
-    """The convention of this name.
+    """Return the convention of this name, or a given ``DHConvention`` itself.
 
     Raises:
-        ModelError: there is none; those there are are listed.
+        ModelError: the name is unknown; the message lists the known names.
     """
     if isinstance(given, DHConvention):
         return given
@@ -106,7 +107,7 @@ def convention_of(given: str | DHConvention) -> DHConvention:
 
 
 def finite(value: object, what: str) -> float:
-    """A finite number, or an error that names ``what``."""
+    """Return a finite number; raise ModelError, which names ``what``, for other values."""
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""from_dh: a serial arm from its table of Hartenberg-Denavit and inertial parameters."""
+"""Import a serial arm from a table of Hartenberg-Denavit and inertial parameters."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ KINDS = {"R": Revolute, "P": Prismatic}
 class DHLink:
     """One row of a table: a joint and the link that it moves.
 
-    The joint coordinate is added to theta ("R") or to d ("P"), so that the row has the values at q = 0.
+    The joint coordinate is added to theta ("R") or to d ("P"), so the row gives the values at q = 0.
 
     Attributes:
         alpha, theta: angles [rad].
-        a, d: distances [m]; d is called b by Angeles et al.
-        joint: "R", revolute, or "P", prismatic.
-        mass: of the link [kg].
+        a, d: distances [m]; Angeles et al. call d b.
+        joint: "R" (revolute) or "P" (prismatic).
+        mass: mass of the link [kg].
         com: mass centre from the origin of the link's frame, in that frame [m].
-        inertia: about the mass centre, in the link's frame [kg m^2]: 3 principal moments, xx yy zz xy xz yz, or 3 x 3.
+        inertia: inertia about the mass centre, in the link's frame [kg m^2]: 3 principal moments, xx yy zz xy xz yz, or
+            3 x 3.
     """
 
     alpha: float
@@ -52,28 +53,28 @@ def from_dh(
     parent: Body | None = None,
     prefix: str = "",
 ) -> Model:
-    """A serial arm with a motor in every joint.
+    """Return a model of a serial arm with a motor in every joint.
 
-    Bodies link1, link2, ..., their frames those of the table; coordinates q1, q2, ... [rad or m], speeds their rates,
-    inputs tau1, tau2, ... [N m or N], positive along the coordinates.
+    The bodies link1, link2, ... have the frames of the table. The coordinates are q1, q2, ... [rad or m]; the speeds
+    are their rates. The inputs tau1, tau2, ... [N m or N] are positive along the coordinates.
 
     Args:
-        table: rows, ``DHLink`` or mappings with its attributes as keys ("b" may stand for "d").
-        convention: "modified", "standard" or "angeles", or a ``DHConvention``; always to be said, because the same
-            numbers mean different arms.
-        name: of the model.
-        gravity: acceleration of free fall in frame 0 [m/s^2]; (0, 0, -9.81) unless given.
-        parent: the body of another model on which the arm is mounted, frame 0 being its frame; the arm is added to that
-            model, which keeps its name and gravity. A moving base is a body on joints whose coordinates are
-            expressions of time.
-        prefix: put before the names of bodies, coordinates and inputs.
+        table: rows: ``DHLink``, or mappings with its attributes as keys ("b" may replace "d").
+        convention: "modified", "standard" or "angeles", or a ``DHConvention``; required, because the same numbers
+            describe different arms in different conventions.
+        name: name of the model.
+        gravity: acceleration of free fall in frame 0 [m/s^2]; default (0, 0, -9.81).
+        parent: body of another model on which the arm is mounted; frame 0 is the frame of this body. The arm is added
+            to that model, which keeps its name and gravity. For a moving base, give a body on joints whose coordinates
+            are expressions of time.
+        prefix: prefix of the names of bodies, coordinates and inputs.
 
     Returns:
-        The model: a new one, or that of ``parent``.
+        A new model, or the model of ``parent``.
 
     Raises:
-        ModelError: unknown convention; a row that lacks something, has something unknown or is not physical; the row is
-            named.
+        ModelError: the convention is unknown, or a row has missing, unknown or unphysical values; the message names the
+            row.
 
     Source: Angeles, Ma & Rojas 1988, section 3.1.
     """
@@ -89,7 +90,7 @@ def from_dh(
         model = parent.model
         if gravity is not None:
             raise ModelError(f"the arm is added to model {model.name!r}, which has its own gravity; leave gravity out")
-        from_dh(links, convention=meaning)  # what is wrong with the table is found before the model is touched
+        from_dh(links, convention=meaning)  # raises for a wrong table before ``model`` is changed
     else:
         raise ModelError(f"an arm is mounted on a body of a model, not on {shown(parent)}")
     below = model.ground if parent is None else parent
@@ -99,7 +100,7 @@ def from_dh(
 
 
 def _add(below: Body, link: DHLink, convention: DHConvention, names: Sequence[str]) -> Body:
-    """The next link of the arm with its joint and motor, named so."""
+    """Add the next link of the arm with its joint and motor; ``names`` are the names of link, coordinate and input."""
     model, (label, coordinate, effort) = below.model, names
     body = model.body(label, mass=link.mass, inertia=link.inertia, com=link.com)
     place = convention.placement(link.alpha, link.a, link.d, link.theta, prismatic=link.joint == "P")
@@ -118,7 +119,7 @@ def _add(below: Body, link: DHLink, convention: DHConvention, names: Sequence[st
 
 
 def _link(row: DHLink | Mapping[str, Any], i: int) -> DHLink:
-    """A checked row."""
+    """Return a row after checks of its numbers and its joint."""
     who = f"row {i} of the Hartenberg-Denavit table"
     given = row if isinstance(row, DHLink) else _from_mapping(row, who)
     if given.joint not in KINDS:

@@ -1,4 +1,4 @@
-"""MJCF actuators as motors, forces and torques, each with an input."""
+"""Import MJCF actuators as motors, forces and torques, each with an input."""
 
 from __future__ import annotations
 
@@ -25,10 +25,14 @@ Machine: TypeAlias = tuple[Sequence[Connection], Sequence[Body]]
 def add_actuator(
     model: Model, entry: ActuatorEntry, machine: Machine, file: MjcfDescription, left_out: LeftOut
 ) -> None:
-    """Add an actuator and its input, or say that it is left out.
+    """Add an actuator and its input, or note that it is left out.
 
     Args:
-        machine: the connections of all joints, and all bodies, in the order of the file.
+        model: model that is built.
+        entry: actuator.
+        machine: connections of all joints, and all bodies, in the order of the file.
+        file: contents of the file.
+        left_out: collects notes.
     """
     connections, bodies = machine
     at_site = entry.through == "site"
@@ -36,11 +40,11 @@ def add_actuator(
     name = entry.name or f"control_{connection.name if connection else file.sites[entry.target].name}"
     who = f"actuator {quote(name)}"
     if "ACTUATION" in file.disabled:
-        left_out.add("actuator", file.source, f"{who} is left out, for the file switches actuators off", harmless=True)
+        left_out.add("actuator", file.source, f"{who} is left out: the file switches actuators off", harmless=True)
         return
     single = connection is not None and connection.joint.one_dof
     if entry.gain is None or entry.bias is None or not (single or _constant(entry)):
-        left_out.add("actuator", file.source, f"{who} is left out with its input: no law that kane expresses")
+        left_out.add("actuator", file.source, f"{who} is left out with its input: kane cannot express its law")
         return
     _say_what_is_missing(who, entry, file.source, left_out)
     control = model.input(_input_name(model, name))
@@ -55,7 +59,7 @@ def add_actuator(
 
 
 def _constant(entry: ActuatorEntry) -> bool:
-    """Whether the force depends on the input alone."""
+    """Return whether the force depends on the input alone."""
     return not any((*(entry.gain or ())[1:], *(entry.bias or ())[1:]))
 
 
@@ -67,11 +71,11 @@ def _say_what_is_missing(who: str, entry: ActuatorEntry, source: str, left_out: 
         left_out.add("actuator", source, f"{who}: its {entry.extra} is left out")
     if entry.control_range is not None:
         low, high = entry.control_range
-        left_out.add("limit", source, f"{who}: its input is not held between {low!r} and {high!r}")
+        left_out.add("limit", source, f"{who}: its input is not limited to {low!r} ... {high!r}")
 
 
 def _input_name(model: Model, name: str) -> str:
-    """The name, made different from those of coordinates, speeds and other inputs."""
+    """Return the name, changed if a coordinate, speed or other input has it."""
     taken = {"t", *model.inputs}
     for connection in model.connections:
         taken.update(connection.coordinate_names, connection.speed_names)
@@ -81,7 +85,7 @@ def _input_name(model: Model, name: str) -> str:
 
 
 def _law(entry: ActuatorEntry, control: Expr, connection: Connection | None) -> Expr:
-    """gain c + bias, each a constant, a part in the length and a part in its rate."""
+    """Return the force gain c + bias; without a connection, only the constants of gain and bias count."""
     gain, bias = entry.gain, entry.bias
     assert gain is not None
     assert bias is not None
@@ -96,7 +100,7 @@ def _clamped(force: Expr, limits: tuple[float, float] | None) -> Expr:
 
 
 def _act_on_body(body: Body, gear: Sequence[float], force: Expr, site: tuple[Rotation, XYZ]) -> None:
-    """Force and torque along the axes of a site, without reaction."""
+    """Add force and torque along the axes of a site, without reaction."""
     R, at = site
     f, t = _times(R.apply(tuple(gear[:3])), force), _times(R.apply(tuple(gear[3:])), force)
     if any(gear[:3]):
@@ -106,7 +110,10 @@ def _act_on_body(body: Body, gear: Sequence[float], force: Expr, site: tuple[Rot
 
 
 def _act_in_joint(connection: Connection, entry: ActuatorEntry, force: Expr) -> None:
-    """On the speeds of a spherical or free joint: angular velocity in the body (or F), velocity in N."""
+    """Add force and torque of an actuator on a spherical or free joint.
+
+    The torque acts along the axes of the body (or of F, for "jointinparent"), the force along the axes of N.
+    """
     parent, child = connection.parent, connection.child
     free = connection.joint.nu > 3
     turning = entry.gear[3:] if free else entry.gear[:3]

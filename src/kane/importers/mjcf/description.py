@@ -1,4 +1,4 @@
-"""What an MJCF file says once MuJoCo has resolved defaults, angles, frames and inferred inertia: plain numbers."""
+"""Contents of an MJCF file as plain numbers, after MuJoCo has resolved defaults, angles, frames and inertia."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from kane.importers.pose import XYZ, MassProperties
 
 @dataclass(frozen=True, slots=True)
 class MjcfJoint:
-    """A joint B_k of a body: the body moves as by J_1 J_2 ..., each about or along an axis fixed in the body.
+    """A joint of a body; several joints give the motion J_1 J_2 ..., each about or along an axis fixed in the body.
 
     Attributes:
         kind: "free", "ball", "slide" or "hinge".
-        at: anchor in the body [m]; ``axis``: in the body.
-        reference: coordinate in the pose that the file draws [rad or m].
-        stiffness, rest: of its spring; ``damping``, ``armature``, ``friction``: per freedom, SI units.
-        curved: whether spring or damper is not linear.
-        limits: of its coordinate [rad or m], of a ball joint the angle from its reference; None without.
-        held_back: whether the force of its actuators has limits.
+        at: anchor in the body [m].
+        axis: axis in the body.
+        reference: coordinate in the pose of the file [rad or m].
+        stiffness, rest: stiffness and rest coordinate of its spring, SI units.
+        damping, armature, friction: values per degree of freedom, SI units.
+        curved: whether spring or damper is nonlinear.
+        limits: limits of the coordinate [rad or m], for a ball joint of the angle from its reference; None without.
+        held_back: whether the force of its actuators is limited.
     """
 
     name: str
@@ -40,11 +42,13 @@ class MjcfJoint:
 
 @dataclass(frozen=True, slots=True)
 class BodyEntry:
-    """A body B, ``parent`` the index of A among the bodies: R_AB and p_AoBo_A [m] when its joints are at reference.
+    """A body B with parent A.
 
     Attributes:
-        weightless: the share of its weight that is taken off it (gravcomp).
-        mocap: whether it is moved from outside.
+        parent: index of A among the bodies.
+        orientation, position: R_AB and p_AoBo_A [m] when the joints are at their reference.
+        weightless: fraction of the weight that is compensated (gravcomp).
+        mocap: whether the body is moved externally.
     """
 
     name: str
@@ -69,16 +73,17 @@ class SiteEntry:
 
 @dataclass(frozen=True, slots=True)
 class GeomEntry:
-    """A geom of a simple kind or a mesh.
+    """A geom: a primitive or a mesh.
 
     Attributes:
-        name: or nothing.
+        name: name; may be empty.
         kind: "plane", "sphere", "capsule", "ellipsoid", "cylinder", "box" or "mesh".
-        size: as MuJoCo has it: radii and halves of lengths [m]; of a mesh, the factors of its lengths.
+        size: size in MuJoCo's convention: radii and half lengths [m]; for a mesh, scale factors.
         body: index of its body.
-        orientation, position: in the body; of a mesh, of the axes of its file.
-        shown: whether MuJoCo shows it; ``touches``: whether it can touch something.
-        file: of a mesh, its path from the folder of the file; empty where it has none that can be shown.
+        orientation, position: pose in the body; for a mesh, pose of the axes of its file.
+        shown: whether MuJoCo shows it.
+        touches: whether it can touch anything.
+        file: for a mesh, its path relative to the folder of the MJCF file; empty if it cannot be shown.
     """
 
     name: str
@@ -94,18 +99,18 @@ class GeomEntry:
 
 @dataclass(frozen=True, slots=True)
 class ActuatorEntry:
-    """An actuator: force = gain c + bias, c its input, acting with ``gear`` on a joint or at a site.
+    """An actuator with force = gain c + bias, where c is its input; it acts with ``gear`` on a joint or at a site.
 
-    gain and bias are (constant, factor of the length, factor of its rate), the length being gear times the coordinate.
+    Gain and bias are p_0 + p_1 l + p_2 dl/dt, where the length l is gear times the coordinate.
 
     Attributes:
         through: "joint", "jointinparent" or "site".
         target: index among all joints, or among sites.
         gear: six numbers.
-        gain, bias: three numbers; None for laws of another sort.
-        dynamics: "none", or the kind of dynamics that its activation has.
-        control_range, force_range: or None.
-        extra: what else it has that is not modelled.
+        gain, bias: coefficients (p_0, p_1, p_2); None for other laws.
+        dynamics: "none", or the kind of activation dynamics.
+        control_range, force_range: limits of input and force; None without.
+        extra: names of other properties that are not modelled.
     """
 
     name: str
@@ -122,12 +127,13 @@ class ActuatorEntry:
 
 @dataclass(frozen=True)
 class MjcfDescription:
-    """A whole file; bodies[0] is the world, parents come before children.
+    """Contents of a whole file; bodies[0] is the world, and parents come before children.
 
     Attributes:
-        disabled: what it switches off: "SPRING", "DAMPER", "ACTUATION", ...
-        fluid: whether bodies move in one.
-        geoms: what bodies look like, and touch with; ``folder`` where their meshes may lie.
+        disabled: features that the file disables: "SPRING", "DAMPER", "ACTUATION", ...
+        fluid: whether bodies move in a fluid.
+        geoms: geometry of the bodies, for pictures and contacts.
+        folder: folder that must contain the meshes.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What bodies of an MJCF file look like, and touch a floor with: its geoms of simple kinds, and its meshes."""
+"""Import geoms of an MJCF file, primitives and meshes, as shapes for pictures and as contacts with a floor."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from kane.importers.xml_reader import quote
 from kane.model.body import Body
 from kane.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
 
-# MuJoCo shows geoms of these groups unless it is told otherwise; the others are for collisions.
+# MuJoCo by default shows geoms of the groups below this number; the other groups are for collisions.
 SHOWN_GROUPS = 3
 
 
 def add_geoms(bodies: Sequence[Body], file: MjcfDescription) -> None:
-    """Shapes of geoms, ``bodies`` in the order of the file; meshes that cannot be shown are noted."""
+    """Add the shapes of geoms to bodies, given in the order of the file; note meshes that cannot be shown."""
     for geom in [geom for geom in file.geoms if geom.shown]:
         body = bodies[geom.body]
         if geom.kind in SHAPES:
@@ -33,10 +33,10 @@ def add_geoms(bodies: Sequence[Body], file: MjcfDescription) -> None:
 
 
 def add_contacts(bodies: Sequence[Body], file: MjcfDescription, wanted: Wanted) -> None:
-    """Contacts of all geoms that can touch something with a level floor, but of those on the ground.
+    """Add contacts of all colliding geoms on moving bodies with a level floor.
 
     Raises:
-        ImportFileError: a mesh that is to touch is not there, or cannot be read.
+        ImportFileError: a colliding mesh does not exist, or cannot be read.
     """
     model = bodies[0].model
     floor, moves = wanted.plane(model), [False]
@@ -47,7 +47,7 @@ def add_contacts(bodies: Sequence[Body], file: MjcfDescription, wanted: Wanted) 
         body = bodies[geom.body]
         shape = SHAPES[geom.kind](body, geom) if geom.kind in SHAPES else None
         if isinstance(shape, Plane):
-            note = f"body {quote(body.name)}: a plane that moves touches nothing"
+            note = f"body {quote(body.name)}: a moving plane touches nothing"
             model.notes.append(Missing("contacts with the floor", f"body {quote(body.name)}", note))
             continue
         if shape is None:
@@ -62,7 +62,7 @@ def add_contacts(bodies: Sequence[Body], file: MjcfDescription, wanted: Wanted) 
 
 
 def _names(geoms: Sequence[GeomEntry], bodies: Sequence[Body]) -> list[str]:
-    """Names of contacts: those of the geoms, else of their bodies, with a number where a body has several."""
+    """Return names of contacts: names of geoms, else names of bodies, with a number if a body has several geoms."""
     taken = {geom.name for geom in geoms}
     several, met, names = Counter(geom.body for geom in geoms), Counter[int](), []
     for geom in geoms:
@@ -78,14 +78,14 @@ def _names(geoms: Sequence[GeomEntry], bodies: Sequence[Body]) -> list[str]:
 def _mesh(body: Body, geom: GeomEntry, folder: MeshFolder) -> Mesh:
     if not geom.file:
         raise ImportFileError(
-            "a mesh that is written in the file, or placed by refpos or refquat, is not read; give it as a file of its "
-            "own, in its place, or leave hulls= out"
+            "a mesh that is written in the MJCF file, or that has refpos or refquat, is not read; store it in its own "
+            "file, in its final pose, or leave hulls= out"
         )
     return Mesh(folder.resolved(geom.file), geom.size, body.point(geom.position), geom.orientation)
 
 
 def _along(body: Body, geom: GeomEntry, z: float) -> tuple[float, ...]:
-    """The place of a point on the geom's z axis, in the body."""
+    """Return the position in the body of a point on the geom's z axis [m]."""
     away = geom.orientation.apply((0.0, 0.0, z))
     return tuple(float(c + x) for c, x in zip(geom.position, away, strict=True))
 

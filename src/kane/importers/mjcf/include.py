@@ -1,4 +1,4 @@
-"""<include> of MJCF: what it brings in put into its place, read by us and not by MuJoCo, from inside one folder."""
+"""Resolve <include> of MJCF: kane reads the files, from inside one folder, so that MuJoCo opens none."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ SUFFIXES = (".xml", ".mjcf")
 
 
 def with_includes(top: Element, source: Source, root: str | os.PathLike[str] | None) -> Element:
-    """The text with the children of every included file's outermost element in the place of its <include>.
+    """Return the elements with every <include> replaced by the children of the included file's outermost element.
 
-    As in MuJoCo 4, a path is relative to the folder of the outermost file, or, where no file is there, to the folder of
-    the file that includes it; a file is included once at most. Files lie inside ``root``, symbolic links followed: the
-    folder of the outermost file unless given. All together they have the ceilings of one.
+    As in MuJoCo 4, a path is relative to the folder of the outermost file or, if no file exists there, to the folder of
+    the including file. A file may be included only once. All files must be inside ``root`` after symbolic links are
+    resolved; by default, this is the folder of the outermost file. Limits apply to the total of all files.
 
     Raises:
-        ImportFileError: an included file is missing, outside of ``root``, hostile, included twice, or too much.
+        ImportFileError: an included file is missing, outside of ``root``, hostile, included twice, or too large.
     """
     folder = Path(source.name).parent if source.name != "<text>" else None if root is None else Path(root)
     return _Includes(source, folder, root).expanded(top, 1)
 
 
 def beside(element: Element) -> Path:
-    """The folder of the file that an element was read from."""
+    """Return the folder of the file that contains an element."""
     return Path(element.place.rsplit(":", 2)[0]).parent
 
 
 class _Includes:
-    """What has been brought in so far."""
+    """Expansion of <include> elements, with the files and sizes so far."""
 
     def __init__(self, source: Source, folder: Path | None, root: str | os.PathLike[str] | None) -> None:
         self.folder = folder
@@ -46,8 +46,8 @@ class _Includes:
         self.elements += 1
         if self.elements > MAXIMUM_ELEMENTS or depth > MAXIMUM_DEPTH:
             raise element.fault(
-                f"with the included files there are more than {MAXIMUM_ELEMENTS} elements, or some nested deeper than "
-                f"{MAXIMUM_DEPTH}; no robot description has so many, so check the files"
+                f"with the included files there are more than {MAXIMUM_ELEMENTS} elements, or elements nested deeper "
+                f"than {MAXIMUM_DEPTH}; check that these are robot descriptions"
             )
         children: list[Element] = []
         for child in element.children:
@@ -58,16 +58,16 @@ class _Includes:
         return replace(element, children=children)
 
     def included(self, element: Element) -> Element:
-        """The outermost element of the file that an <include> names."""
+        """Return the outermost element of the file that an <include> names."""
         file = element.attributes.get("file", "")
         if element.children or Path(file).suffix.lower() not in SUFFIXES:
             raise element.fault(
-                f"<include> must name a file that ends with {' or '.join(SUFFIXES)} and hold no elements, not "
+                f"<include> must name a file that ends with {' or '.join(SUFFIXES)} and contain no elements; it names "
                 f"{quote(file)}"
             )
         if self.folder is None:
             raise element.fault(
-                f"a text has no folder to include {quote(file)} from; give root= the folder of the file"
+                f"a text has no folder from which to include {quote(file)}; set root= to the folder of the file"
             )
         name = file.replace("\\", "/")
         path, other = self.folder / name, beside(element) / name
@@ -81,6 +81,6 @@ class _Includes:
         self.bytes += len(found.data)
         if len(self.seen) > MOST_FILES or self.bytes > MAXIMUM_BYTES:
             raise element.fault(
-                f"more than {MOST_FILES} files or {MAXIMUM_BYTES // 1024**2} MiB are included; no robot needs so many"
+                f"more than {MOST_FILES} files or {MAXIMUM_BYTES // 1024**2} MiB are included; include fewer"
             )
         return read_xml(found)

@@ -1,4 +1,4 @@
-"""Models from MJCF files, read by MuJoCo's own parser (extra ``mjcf``)."""
+"""Import models from MJCF files, with MuJoCo's own parser (extra ``mjcf``)."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from kane.model.contacts import Coulomb, Newton, Poisson
 from kane.model.model import Model
 
 ESSENTIAL = ("flexible", "pair")
-# MuJoCo finds principal axes by rotations until what is left is below 1e-12, and normalises quaternions; below this,
-# relative to the largest entry, a number is such a remnant of zero.
+# Numbers below this fraction of the largest entry count as zero. MuJoCo's iteration for principal axes leaves errors of
+# about 1e-12, and its normalization of quaternions leaves rounding errors.
 REMNANT = 1e-12
 
 
@@ -45,51 +45,52 @@ def load_mjcf(
     restitution: float | Poisson | Newton = 0.0,
     hulls: int | None = None,
 ) -> Model:
-    """The model that an MJCF file describes, with MuJoCo's coordinates.
+    """Return the model that an MJCF file describes, with MuJoCo's coordinates.
 
     MuJoCo's parser resolves defaults, angles, frames and the inertia inferred from geoms. Joints become free,
-    spherical, prismatic and revolute ones, several on one body a chain with massless bodies between them. Coordinates
-    are named like the joints and measured as MuJoCo measures them, but quaternions come before positions, and both
-    velocities of a free body are measured in the body. Sites become named frames. Springs, damping and gravity
-    compensation are loads. Armature of a hinge or slide is a rotor on the ground that turns with the coordinate, which
-    adds to the diagonal of the mass matrix and to nothing else, as in MuJoCo. Every actuator on a joint or site, motors
-    and servos alike, has an input named like it; where it has dynamics, the input is its activation.
+    spherical, prismatic and revolute joints. Several joints on one body become a chain with massless bodies between
+    them. Coordinates have the names of the joints and MuJoCo's values, with two exceptions: quaternions come before
+    positions, and both velocities of a free body are measured along the axes of the body. Sites become named frames.
 
-    Geoms of simple kinds and meshes in the groups that MuJoCo shows become shapes, which are shown and nothing else.
-    Meshes lie in the package of the file (its folder, where no package.xml is above) or inside ``root``; they are not
-    opened before they are drawn. Those that cannot be shown are listed in ``model.notes``.
+    Springs, damping and gravity compensation become loads. The armature of a hinge or slide becomes a rotor on the
+    ground that turns with the coordinate. As in MuJoCo, it only adds to the diagonal of the mass matrix. Every actuator
+    on a joint or site, motor or servo, has an input of the same name. If it has dynamics, the input is its activation.
 
-    Limits become stops and geoms contacts with a level floor where that is asked for: geoms of any group whose contype
-    or conaffinity is not zero, but for those that stand still. Friction and restitution are those given here; what the
-    file says of its own floor, and of how contacts give way, is not read.
+    Primitive geoms and meshes in the groups that MuJoCo shows become shapes for pictures. Meshes must be inside
+    ``root``, by default the package of the file (or its folder, if no folder above has a package.xml). They are opened
+    only when they are drawn. ``model.notes`` lists meshes that cannot be shown.
 
-    Left out, and listed in ``model.notes``: contacts between bodies, equality constraints, tendons and what acts
-    through them, dry friction, muscles, fluids, plugins, flexible bodies, keyframes, sensors; and limits and contacts
-    with the floor, unless they are asked for. One ``ImportFileWarning`` names the parts that change the motion: all but
+    On request, limits become stops, and geoms become contacts with a level floor. These are the geoms of all groups
+    with nonzero contype or conaffinity, except on fixed bodies. Friction and restitution are the arguments given here;
+    the floor and the contact compliance in the file are ignored.
+
+    Left out, and listed in ``model.notes``, are contacts between bodies, equality constraints, tendons and their loads,
+    dry friction, muscles, fluids, plugins, flexible bodies, keyframes and sensors. Limits and contacts with the floor
+    are left out unless requested. One ``ImportFileWarning`` names the omitted parts that change the motion: all except
     keyframes, sensors, and limits with ``stops=False``.
 
     Args:
         source: path of the file; or its text, as bytes or as a str that begins with "<".
-        essential: kinds of parts that must not be left out: of "contact", "pair", "equality", "tendon", "friction",
-            "limit", "actuator", "spring", "armature", "fluid", "flexible", "plugin", "mocap", "keyframe", "sensor".
-            Unless given, contact pairs that the file lists one by one, and flexible bodies.
-        root: folder in which the file, what it includes and its meshes must lie, symbolic links followed; the file's
-            own folder unless given. Includes and meshes are relative to the file's folder or, where no file is there,
-            to that of the included file that names them, as in MuJoCo 4. Meshes are opened only where inertia is
-            inferred from them, or ``hulls`` asks for them; other files never.
-        stops: whether the limits of hinges and slides become stops, without rebound (``Model.stop``). False leaves them
-            out without a warning; so does None, with one.
-        floor: height of a level floor on which geoms come into contact [m], named like them, or after their bodies
-            (``Model.contact``). None for no floor.
-        friction, restitution: of the floor, as ``Model.contact`` takes them.
-        hulls: lets the convex hulls of meshes touch the floor too, with at most so many corners each, 4 or more;
-            ``model.notes`` says how far they are from their meshes. None leaves meshes out.
+        essential: kinds of parts that must not be left out: "contact", "pair", "equality", "tendon", "friction",
+            "limit", "actuator", "spring", "armature", "fluid", "flexible", "plugin", "mocap", "keyframe", "sensor". The
+            default is contact pairs that the file lists explicitly, and flexible bodies.
+        root: folder that must contain the file, its includes and its meshes, after symbolic links are resolved; by
+            default the file's own folder. As in MuJoCo 4, paths are relative to the file's folder or, if no file exists
+            there, to the folder of the included file that names them. Meshes are opened only if inertia is inferred
+            from them or ``hulls`` is given; other files are never opened.
+        stops: whether the limits of hinges and slides become stops without rebound (``Model.stop``). False leaves them
+            out without a warning, None with a warning.
+        floor: height of a level floor that geoms can touch [m]; None for no floor. Contacts have the names of the
+            geoms, or of their bodies (``Model.contact``).
+        friction, restitution: properties of the floor, as for ``Model.contact``.
+        hulls: largest number of corners, 4 or more, of the convex hulls by which meshes touch the floor;
+            ``model.notes`` lists their distances from the meshes. None leaves meshes out.
 
     Raises:
-        ImportFileError: MuJoCo is not installed; the file cannot be read, is malformed or hostile, or needs one
-            outside ``root``, or its numbers are not physical; or something essential would be left out, or nothing
-            can touch the floor.
-        ModelError: an argument is not what it should be, or names in the file clash.
+        ImportFileError: MuJoCo is not installed; the file cannot be read, is malformed or hostile, or needs a file
+            outside ``root``; its numbers are not physical; an essential part would be left out; or nothing can touch
+            the floor.
+        ModelError: an argument is invalid, or names in the file clash.
     """
     left_out, wanted = LeftOut(KINDS, essential), Wanted(stops, floor, friction, restitution, hulls)
     given = given_source(source, root, "an MJCF file")
@@ -105,7 +106,7 @@ def load_mjcf(
         raise ImportFileError(f"{text.name}: {error}") from None
     warn_of_missing(text.name, model.notes)
     if floor is not None:
-        require_touching(model, text.name, "geoms of simple kinds to bodies that move")
+        require_touching(model, text.name, "primitive geoms to moving bodies")
     return model
 
 
@@ -123,7 +124,7 @@ def _said(text: str) -> Missing:
 
 @contextmanager
 def _warnings_noted(mujoco: Any, notes: list[str]) -> Iterator[None]:
-    """Warnings become notes; MuJoCo would write them to a file in the working folder."""
+    """Turn MuJoCo's warnings into notes, because MuJoCo would write them to a file in the working folder."""
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda text: notes.append(_said(" ".join(str(text).split()))))
     try:
@@ -133,7 +134,7 @@ def _warnings_noted(mujoco: Any, notes: list[str]) -> Iterator[None]:
 
 
 def _described(text: SafeText, mujoco: Any, notes: list[str]) -> MjcfDescription:
-    """The file as MuJoCo understands it."""
+    """Return the contents of the file as resolved by MuJoCo."""
     try:
         with _warnings_noted(mujoco, notes):
             m = mujoco.MjModel.from_xml_string(text.text, text.assets)
@@ -164,7 +165,10 @@ def _nearest(mujoco: Any, words: str) -> str:
 
 
 def _geoms(text: SafeText, mujoco: Any, notes: list[str], *, needed: bool) -> tuple[GeomEntry, ...]:
-    """Geoms that are shown or may touch; none where the file cannot be read with them, unless the motion needs them."""
+    """Return the geoms that are shown or may touch.
+
+    If MuJoCo cannot read them, raise ImportFileError if they are ``needed``, else add a note and return none.
+    """
     try:
         with _warnings_noted(mujoco, []):
             m = mujoco.MjModel.from_xml_string(text.text, text.assets)
@@ -174,20 +178,20 @@ def _geoms(text: SafeText, mujoco: Any, notes: list[str], *, needed: bool) -> tu
         words = text.in_the_original(" ".join(str(error).split()))
         if needed:
             raise ImportFileError(
-                f"{text.name}: its geoms, which are to touch the floor, cannot be read: {words}"
+                f"{text.name}: its geoms, which should touch the floor, cannot be read: {words}"
             ) from None
         notes.append(f"its geoms cannot be read, and are not shown: {words}")
         return ()
 
 
 class _Reader:
-    """Entries of MuJoCo's arrays as plain numbers, checked to be finite."""
+    """Reader of entries of MuJoCo's arrays as plain numbers, checked to be finite."""
 
     def __init__(self, m: Any, mujoco: Any, source: str) -> None:
         self.m, self.mujoco, self.source = m, mujoco, source
 
     def disabled(self) -> frozenset[str]:
-        """What the file switches off: GRAVITY, SPRING, DAMPER, ACTUATION, ..."""
+        """Return the features that the file disables: GRAVITY, SPRING, DAMPER, ACTUATION, ..."""
         bits = self.mujoco.mjtDisableBit
         names = {name.removeprefix("mjDSBL_") for name, bit in bits.__members__.items() if name.startswith("mjDSBL_")}
         found = {name for name in names if self.m.opt.disableflags & int(getattr(bits, f"mjDSBL_{name}"))}
@@ -261,7 +265,7 @@ class _Reader:
         )
 
     def any(self, word: str, i: int) -> bool:
-        """Whether an array, which not every version of MuJoCo has, is not zero there."""
+        """Return whether entry i of an array is nonzero; False if this version of MuJoCo lacks the array."""
         return bool(np.any(getattr(self.m, word)[i])) if hasattr(self.m, word) else False
 
     def site(self, i: int) -> SiteEntry:
@@ -270,7 +274,7 @@ class _Reader:
         return SiteEntry(name, int(self.m.site_bodyid[i]), *pose)
 
     def geom(self, i: int, files: Mapping[str, str]) -> GeomEntry | None:
-        """A geom that is shown or may touch; None for one of another kind, or that does neither."""
+        """Return a geom; None if it is neither shown nor touches, or if its kind is not supported."""
         m, mesh = self.m, int(self.m.geom_dataid[i])
         kind = self.mujoco.mjtGeom(int(m.geom_type[i])).name.removeprefix("mjGEOM_").lower()
         shown = bool(m.geom_group[i] < SHOWN_GROUPS and m.geom_rgba[i][3] > 0.0)
@@ -280,13 +284,13 @@ class _Reader:
         name, seen = m.geom(i).name, (shown, touches)
         R, p = self.pose(m.geom_pos[i], m.geom_quat[i], "a geom")
         if kind == "mesh":
-            # MuJoCo turns and moves a mesh into its principal axes.
+            # MuJoCo moves a mesh to its centre and principal axes; undo this.
             turn, away = self.pose(m.mesh_pos[mesh], m.mesh_quat[mesh], "a mesh")
             R = Rotation.matrix(_settled(R.as_numpy() @ turn.as_numpy().T))
             at = self.vector(_settled(np.array(p) - R.as_numpy() @ away), "the position of a mesh")
             scale = self.vector(m.mesh_scale[mesh], "the scale of a mesh")
             return GeomEntry(name, kind, scale, int(m.geom_bodyid[i]), R, at, *seen, files.get(m.mesh(mesh).name, ""))
-        if kind not in SHAPES or mesh >= 0:  # simple kinds fitted to meshes are as large as those, which are not read
+        if kind not in SHAPES or mesh >= 0:  # primitives fitted to meshes have unknown sizes, as meshes are not read
             return None
         return GeomEntry(
             name, kind, self.vector(m.geom_size[i], "the size of a geom"), int(m.geom_bodyid[i]), R, p, *seen
@@ -323,7 +327,7 @@ class _Reader:
 
 
 def _settled(values: Any) -> np.ndarray:
-    """The values with what rounding has left of zeros put there."""
+    """Return the values with rounding errors of zeros set to zero."""
     array = np.array(values, float)
     array[np.abs(array) <= REMNANT * np.abs(array).max(initial=0.0)] = 0.0
     return array

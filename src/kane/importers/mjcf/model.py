@@ -1,4 +1,4 @@
-"""From the description of an MJCF file to a model."""
+"""Build a model from the description of an MJCF file."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ JOINTS: dict[str, Callable[[str, XYZ], Joint]] = {
 
 
 def model_of(file: MjcfDescription, left_out: LeftOut, wanted: Wanted) -> Model:
-    """The model that a description describes, with stops and contacts where they are wanted.
+    """Return the model of a description, with stops and contacts as specified by ``wanted``.
 
     Raises:
-        ModelError: names clash or numbers are not physical.
-        ImportFileError: something essential would be left out.
+        ModelError: names clash, or numbers are not physical.
+        ImportFileError: an essential part would be left out.
     """
     model = Model(file.name, gravity=file.gravity)
     bodies = [model.ground]
@@ -46,7 +46,7 @@ def model_of(file: MjcfDescription, left_out: LeftOut, wanted: Wanted) -> Model:
         connections.extend(_add_body(model, bodies[entry.parent], entry, name))
         bodies.append(next(b for b in model.bodies if b.name == name))
         if entry.mocap:
-            left_out.add("mocap", file.source, f"body {quote(name)} is moved from outside (mocap): it stands still")
+            left_out.add("mocap", file.source, f"body {quote(name)} is a mocap body: it does not move")
         compensate_weight(bodies[-1], entry.weightless)
     for site in file.sites:
         if site.name:
@@ -61,13 +61,13 @@ def model_of(file: MjcfDescription, left_out: LeftOut, wanted: Wanted) -> Model:
     if wanted.floor is not None:
         add_contacts(bodies, file, wanted)
     if file.fluid:
-        left_out.add("fluid", file.source, "the bodies move in a fluid (density, viscosity), whose forces are left out")
+        left_out.add("fluid", file.source, "the bodies move in a fluid (density, viscosity); its forces are left out")
     model.notes.extend(left_out.notes)
     return model
 
 
 def new_name(name: str, ending: str, taken: Collection[str]) -> str:
-    """The name, with the ending as often as it takes to be new."""
+    """Return the name, with the ending appended until the name is new."""
     while name in taken:
         name += ending
     return name
@@ -78,9 +78,9 @@ def _places(model: Model) -> set[str]:
 
 
 def _add_body(model: Model, parent: Body, entry: BodyEntry, name: str) -> list[Connection]:
-    """Add a body, with a massless one between every two of its joints; returns the connections of the joints.
+    """Add a body, and a massless body between successive joints of it; return the connections of the joints.
 
-    The body's frame, in its parent's, moves as by (R_AB, p_AB) J_1 J_2 ..., J_k the motion about or along joint k.
+    The pose of the body in its parent is (R_AB, p_AB) J_1 J_2 ..., where J_k is the motion of joint k.
     """
     pose = FramePose(entry.orientation, entry.position)
     if not entry.joints:
@@ -107,9 +107,9 @@ def _massive(model: Model, entry: BodyEntry, name: str) -> Body:
 
 
 def _connect(model: Model, bodies: tuple[Body, Body], pose: FramePose, joint: MjcfJoint, name: str) -> Connection:
-    """A joint whose coordinate is MuJoCo's, which is the reference in the pose that the file draws."""
+    """Connect two bodies by a joint with MuJoCo's coordinate, which is ``joint.reference`` in the pose of the file."""
     axis = unit_vector(joint.axis)
-    if joint.kind == "free":  # its coordinates are those of the body in the world, wherever the file draws it
+    if joint.kind == "free":  # its coordinates are the pose of the body in the world, whatever the pose in the file
         pose = FramePose(Rotation.identity(), ORIGIN)
     elif joint.kind == "slide" and joint.reference:
         x, y, z = (-joint.reference * a for a in axis)

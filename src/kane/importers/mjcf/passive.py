@@ -26,7 +26,7 @@ def add_passive(
     *,
     stops: bool | None,
 ) -> None:
-    """What acts in a joint by itself, besides actuators; ``stops`` says whether its limits do."""
+    """Add the passive loads of a joint, its armature, and its limits as stops if ``stops``; note the parts left out."""
     single = connection.joint.one_dof
     who = f"joint {quote(connection.name)}"
     if joint.stiffness > 0.0 and "SPRING" not in file.disabled:
@@ -40,7 +40,7 @@ def add_passive(
         else:
             _damp(model, connection, joint)
     if joint.curved:
-        left_out.add("spring", file.source, f"{who}: what is not linear in its spring or damper is left out")
+        left_out.add("spring", file.source, f"{who}: the nonlinear part of its spring or damper is left out")
     if joint.armature > 0.0 and single:
         _add_rotor(model, connection, joint.armature)
     elif joint.armature > 0.0:
@@ -59,7 +59,10 @@ def add_passive(
 
 
 def _damp(model: Model, connection: Connection, joint: MjcfJoint) -> None:
-    """Against each speed of a spherical or free joint; MuJoCo measures angular velocity in the body, velocity in N."""
+    """Add damping to a spherical or free joint, proportional to MuJoCo's speeds.
+
+    MuJoCo measures angular velocity along the axes of the body, and velocity along the axes of N.
+    """
     parent, child = connection.parent, connection.child
     model.load(
         Torque(
@@ -76,7 +79,7 @@ def _damp(model: Model, connection: Connection, joint: MjcfJoint) -> None:
 
 
 def relative_angular_velocity(connection: Connection) -> list[Expr]:
-    """w_PC of the child C in the parent P, along the axes of C [rad/s]."""
+    """Return w_PC of the child C in the parent P, along the axes of C [rad/s]."""
     parent, child = connection.parent, connection.child
     axes = (child.x, child.y, child.z)
     absolute = [child.angular_velocity.dot(axis) for axis in axes]
@@ -86,9 +89,9 @@ def relative_angular_velocity(connection: Connection) -> list[Expr]:
 
 
 def _add_rotor(model: Model, connection: Connection, armature: float) -> None:
-    """A kinetic energy armature qdot^2 / 2, which is all that armature is: a massless wheel on the ground turned by q.
+    """Add the kinetic energy armature qdot^2 / 2, as a massless wheel with inertia on the ground that turns by q.
 
-    For a slide the wheel turns by one radian for each metre.
+    For a slide, the wheel turns by one radian per metre.
     """
     turned = connection.q
     assert isinstance(turned, Expr), "the joint has one coordinate"
@@ -97,7 +100,7 @@ def _add_rotor(model: Model, connection: Connection, armature: float) -> None:
 
 
 def compensate_weight(body: Body, share: float) -> None:
-    """Take a share of its weight off a body."""
+    """Add a force that compensates the fraction ``share`` of a body's weight."""
     gravity: list[Scalar] = [-(share * body.mass) * g for g in body.model.gravity]
     if share and body.mass:
         body.model.load(Force(body.point(body.com), gravity))

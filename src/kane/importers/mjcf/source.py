@@ -1,8 +1,8 @@
-"""MJCF text made safe for MuJoCo's parser, which opens whatever file a text names: only what dynamics needs is kept.
+"""Make MJCF text safe for MuJoCo's parser, which opens any file that the text names.
 
-What MuJoCo gets is written anew from a list of elements that are allowed, every element on a line of its own, so that
-messages can be made to point to the right place. Files that it is to read are handed over in memory under names of our
-own; what a file includes is put into it by us.
+Only elements from a list that matter for dynamics are written for MuJoCo, each on its own line. So line numbers in
+MuJoCo's messages can be mapped to the original file. Mesh files are passed in memory under new names, and includes are
+resolved beforehand.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kane.importers.mjcf.include import beside, with_includes
 from kane.importers.xml_reader import Element, quote, read_xml, require_outermost
 from kane.model.checks import near
 
-# What may be left out, by kind.
+# Kinds of parts that may be left out, with their descriptions for messages.
 KINDS = {
     "contact": "contacts",
     "pair": "contact pairs that are listed one by one",
@@ -29,43 +29,43 @@ KINDS = {
     "tendon": "tendons",
     "friction": "dry friction in joints",
     "limit": "limits of joints, controls and forces",
-    "actuator": "actuators of this sort",
-    "spring": "springs of this sort",
+    "actuator": "actuators of this kind",
+    "spring": "springs of this kind",
     "armature": "armature of joints with several freedoms",
     "fluid": "forces of a fluid",
     "flexible": "flexible bodies",
     "plugin": "plugins",
-    "mocap": "bodies moved from outside",
+    "mocap": "mocap bodies",
     "keyframe": "keyframes",
     "sensor": "sensors",
 }
-# Sections that stand for something that acts, by the kind it is.
+# Sections that are left out with a note, and their kinds.
 _ACTING = {"equality": "equality", "tendon": "tendon", "deformable": "flexible", "extension": "plugin",
            "keyframe": "keyframe", "sensor": "sensor"}  # fmt: skip
 _PASSIVE = ("size", "visual", "statistic", "custom")
 _BODY_PARTS = {"composite": "flexible", "flexcomp": "flexible", "plugin": "plugin"}
 _UNSEEN = ("camera", "light")
 _DEFAULTS_LEFT_OUT = ("material", "texture", "camera", "light", "pair", "equality", "tendon", "plugin")
-# Attributes of the compiler that name folders, or that would merge or drop bodies.
+# Attributes of <compiler> that name folders, or that would merge or remove bodies.
 _COMPILER_LEFT_OUT = ("meshdir", "texturedir", "assetdir", "strippath", "fusestatic", "discardvisual")
 _OTHER_TRANSMISSIONS = ("tendon", "body", "cranksite", "slidersite", "refsite")
 MOST_COPIES = 10_000
 _NAMING = ("name", "class", "childclass", "joint", "jointinparent", "site", "mesh", "model", "prefix", "material")
-# A tetrahedron of unequal sides, large enough for files in micrometres.
+# Vertices of a tetrahedron with unequal sides that replaces meshes, large enough for files in micrometres.
 STAND_IN = "0 0 0 100 0 0 0 200 0 0 0 300"
 _NOT_FINITE = re.compile(r"(?:^|\s)[+-]?(?:nan|inf|infinity)(?:\s|$)", re.IGNORECASE)
 
 
 @dataclass
 class SafeText:
-    """MJCF text that names no file but those in ``assets``.
+    """MJCF text that names no files except ``assets``.
 
     Attributes:
-        name: of the source, for messages.
-        text: what MuJoCo may read.
-        assets: files in memory, by the names used in the text.
-        places: of the elements, "file:line:column"; each has a line of the text to itself.
-        meshes: what stands for these files in a text that says what bodies look like, by names of meshes.
+        name: name of the source, for messages.
+        text: text for MuJoCo.
+        assets: contents of files, by their names in the text.
+        places: "file:line:column" of the element on each line of the text.
+        meshes: paths of mesh files by mesh name, in a text for shapes, where stand-ins replace the meshes.
     """
 
     name: str
@@ -75,7 +75,7 @@ class SafeText:
     meshes: dict[str, str] = field(default_factory=dict)
 
     def in_the_original(self, message: str) -> str:
-        """A message of MuJoCo, with the file and the line that it means in the place of the line of this text."""
+        """Return a message of MuJoCo with its line number replaced by the file and line of the original."""
 
         def original(found: re.Match[str]) -> str:
             line = int(found[1])
@@ -90,17 +90,17 @@ class SafeText:
 def safe_text(
     source: Source, root: str | os.PathLike[str] | None, left_out: LeftOut, *, looks: bool = False, floor: bool = False
 ) -> SafeText:
-    """What of an MJCF text matters for dynamics, as text that MuJoCo may read.
+    """Return the parts of an MJCF text that matter for dynamics, as text that is safe for MuJoCo.
 
     Args:
-        source, root: the text, and the folder of what it includes.
-        left_out: takes what is left out.
-        looks: keep all geoms, without mass: what bodies look like. No mesh is opened: a small one stands for each.
+        source, root: the text, and the folder that must contain its included files.
+        left_out: collects the parts that are left out.
+        looks: keep all geoms, without mass, for shapes. Meshes are not opened; a stand-in replaces each.
         floor: whether geoms will touch a floor.
 
     Raises:
-        ImportFileError: the text is not well-formed, has a document type, or needs a file that is not inside ``root``;
-            or something essential would be left out.
+        ImportFileError: the text is not well-formed, has a document type, or needs a file outside of ``root``; or an
+            essential part would be left out.
     """
     top = read_xml(source)
     require_outermost(top, "mujoco", "an MJCF file")
@@ -115,17 +115,17 @@ def safe_text(
 
 
 def every(element: Element) -> Iterator[Element]:
-    """An element and all inside it."""
+    """Yield an element and all elements inside it."""
     yield element
     for child in element.children:
         yield from every(child)
 
 
 def _refuse_other_files(element: Element, copies: int) -> None:
-    """Refuse what brings in other files, and copies beyond measure."""
+    """Raise ImportFileError for elements that load other files, and for more than MOST_COPIES copies."""
     if element.tag == "attach" or (element.tag == "model" and "file" in element.attributes):
         raise element.fault(
-            f"<{element.tag}> brings in another file and is refused; put its content into this file (MuJoCo writes a "
+            f"<{element.tag}> loads another file and is refused; put its content into this file (MuJoCo writes a "
             "model as one file: mujoco.MjSpec.from_file(path).to_xml())"
         )
     if element.tag == "replicate":
@@ -137,7 +137,7 @@ def _refuse_other_files(element: Element, copies: int) -> None:
 
 
 def _require_finite(top: Element) -> None:
-    """Refuse NaN and infinity, some of which MuJoCo lets pass with a line in a file of its own."""
+    """Raise ImportFileError for NaN and infinity; MuJoCo accepts some of them and only writes to its log file."""
     for element in every(top):
         for word, value in element.attributes.items():
             if word not in _NAMING and _NOT_FINITE.search(value):
@@ -147,12 +147,12 @@ def _require_finite(top: Element) -> None:
 def _whole(element: Element, attribute: str) -> int:
     text = element.attributes.get(attribute, "1").strip()
     if not re.fullmatch(r"[0-9]{1,9}", text):
-        raise element.fault(f"{attribute}={quote(text)} of <{element.tag}> is no whole number; give one")
+        raise element.fault(f"{attribute}={quote(text)} of <{element.tag}> is not a whole number; give one")
     return int(text)
 
 
 class _Cleaner:
-    """Copies what matters, and says what is left out."""
+    """Copies the elements that matter, and records the elements that are left out."""
 
     def __init__(self, top: Element, left_out: LeftOut, looks: bool, floor: bool) -> None:
         self.top = top
@@ -161,7 +161,7 @@ class _Cleaner:
         self.left_out = left_out
         compilers = [e.attributes for e in top.children if e.tag == "compiler"]
         self.infers_always = any(a.get("inertiafromgeom") == "true" for a in compilers)
-        # The mass of what stands still matters for nothing but a total that is given.
+        # The mass of fixed bodies matters only if the file specifies the total mass.
         self.all_mass_counts = any("settotalmass" in a for a in compilers)
 
     def cleaned(self) -> Element:
@@ -197,7 +197,7 @@ class _Cleaner:
 
     def compiler(self, element: Element) -> list[Element]:
         attributes = {k: v for k, v in element.attributes.items() if k not in _COMPILER_LEFT_OUT}
-        # Lengths of muscles would be found by simulating the model, and muscles are left out.
+        # Disabled, because MuJoCo would simulate the model to find the length ranges of muscles, which are left out.
         still = Element("lengthrange", {"mode": "none"}, element.place)
         return [replace(element, attributes=attributes, children=[still])]
 
@@ -207,7 +207,7 @@ class _Cleaner:
         return [replace(element, children=inner)]
 
     def plain(self, element: Element) -> Element:
-        """An element without looks and plugins."""
+        """Return an element without children, plugins and materials."""
         for child in element.children:
             if child.tag == "plugin":
                 self.left_out.add("plugin", child.place, f"a plugin of <{element.tag}> is left out")
@@ -224,7 +224,10 @@ class _Cleaner:
         return [self.body(element, keeps_geoms=False, moves=False)]
 
     def body(self, element: Element, *, keeps_geoms: bool, moves: bool) -> Element:
-        """A body, or a frame or replicate inside it, with what matters of it: geoms only where they make inertia."""
+        """Return the relevant parts of a body, frame or replicate.
+
+        Geoms are kept if inertia is inferred from them (``keeps_geoms``), and without mass for shapes.
+        """
         children = []
         for child in element.children:
             if child.tag == "body":
@@ -265,7 +268,7 @@ class _Cleaner:
 
 
 def _of_body(body: Element) -> Iterator[Element]:
-    """The parts of a body itself, those in frames too."""
+    """Yield the parts of a body itself, including parts inside frames."""
     for child in body.children:
         yield child
         if child.tag == "frame":
@@ -277,7 +280,7 @@ def _touches_nothing(geom: Element) -> bool:
 
 
 def _compiler(top: Element) -> dict[str, str]:
-    """What the compiler is told, all its elements together."""
+    """Return the attributes of all <compiler> elements together."""
     found: dict[str, str] = {}
     for element in top.children:
         if element.tag == "compiler":
@@ -291,7 +294,7 @@ def _name_of(mesh: Element) -> str:
 
 
 def _stand_ins(top: Element, cleaned: Element, folder: Path | None) -> dict[str, str]:
-    """Put a small body in the place of each mesh, whose scale and places MuJoCo then says; the files by name."""
+    """Replace each mesh by a tetrahedron, from which MuJoCo resolves scale and pose; return mesh files by name."""
     compiler, files = _compiler(top), dict[str, str]()
     for asset in [e for e in cleaned.children if e.tag == "asset"]:
         for k, mesh in enumerate(asset.children):
@@ -306,7 +309,7 @@ def _stand_ins(top: Element, cleaned: Element, folder: Path | None) -> dict[str,
 def _mesh_files(
     top: Element, cleaned: Element, folder: Path | None, root: str | os.PathLike[str] | None
 ) -> dict[str, bytes]:
-    """Read the meshes from which inertia is inferred, and give them names of our own; the others are dropped."""
+    """Read the meshes from which inertia is inferred, under new names, and remove the other meshes."""
     compiler = _compiler(top)
     wanted = {e.attributes["mesh"] for e in every(cleaned) if e.tag == "geom" and "mesh" in e.attributes}
     files: dict[str, bytes] = {}
@@ -327,7 +330,7 @@ def _mesh_files(
 
 
 def _place(mesh: Element, compiler: Mapping[str, str], folder: Path | None) -> PurePosixPath:
-    """Return the path of a mesh from the folder of the model; the folder of an included file comes second."""
+    """Return the path of a mesh relative to the model's folder; the folder of the included file is tried second."""
     path = PurePosixPath(mesh.attributes["file"].replace("\\", "/"))
     if compiler.get("strippath") == "true":
         path = PurePosixPath(path.name)
@@ -341,17 +344,17 @@ def _mesh_file(mesh: Element, path: PurePosixPath, folder: Path | None, root: st
     start = folder if folder is not None else Path(root) if root is not None else None
     if start is None:
         raise mesh.fault(
-            f"inertia is to be inferred from the mesh {quote(str(path))}, but a text has no folder; give root= the "
-            "folder of the file, or the bodies <inertial>"
+            f"inertia is inferred from the mesh {quote(str(path))}, but a text has no folder; set root= to the folder "
+            "of the file, or give the bodies <inertial>"
         )
     try:
         return read_source(start / path, start if root is None else root).data
     except ImportFileError as error:
-        raise mesh.fault(f"inertia is to be inferred from a mesh, but: {error}") from None
+        raise mesh.fault(f"inertia is inferred from a mesh, but: {error}") from None
 
 
 def _written(element: Element) -> Iterator[str]:
-    """The text of an element; every element begins a line."""
+    """Yield the text of an element; every element begins a line."""
     words = "".join(f' {k}="{html.escape(v)}"'.replace("\n", "&#10;") for k, v in element.attributes.items())
     yield f"<{element.tag}{words}>"
     for child in element.children:

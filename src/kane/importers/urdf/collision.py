@@ -1,4 +1,4 @@
-"""Collision primitives and limits of a URDF file, which become contacts and stops where the user asks for them."""
+"""Turn collision geometry and limits of a URDF file into contacts and stops, if the user requests them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UP = (0.0, 0.0, 1.0)
 
 
 def add_stops(model: Model, lumps: list[Lump]) -> None:
-    """Stops at the limits of all joints that have them."""
+    """Add stops at the limits of all revolute and prismatic joints with <limit>."""
     connections = {c.name: c for c in model.connections}
     for part in lumps:
         joint = part.joint
@@ -31,15 +31,15 @@ def add_stops(model: Model, lumps: list[Lump]) -> None:
         if lower < upper:
             model.stop(connections[joint.name], lower=lower, upper=upper)
         else:
-            note = f"joint {quote(joint.name)}: its limits {lower:g} and {upper:g} leave nothing: no stops"
-            model.notes.append(Missing("limits of joints that leave nothing", quote(joint.name), note))
+            note = f"joint {quote(joint.name)}: its limits {lower:g} and {upper:g} leave no range: no stops"
+            model.notes.append(Missing("limits of joints without a range", quote(joint.name), note))
 
 
 def add_contacts(model: Model, bodies: list[Body], lumps: list[Lump], wanted: Wanted, folder: MeshFolder) -> None:
-    """Contacts of all collision primitives with a level floor, and of the hulls of meshes where they are wanted.
+    """Add contacts of all collision primitives, and of the hulls of meshes if requested, with a level floor.
 
     Raises:
-        ImportFileError: a mesh is not there, or cannot be read.
+        ImportFileError: a mesh does not exist, or cannot be read.
     """
     floor = wanted.plane(model)
     for body, part in zip(bodies, lumps, strict=True):
@@ -60,10 +60,15 @@ def add_contacts(model: Model, bodies: list[Body], lumps: list[Lump], wanted: Wa
 
 
 def shape_of(collision: Element, body: Body, link: FramePose) -> Shape | None:
-    """The primitive of a <collision> or <visual>, in a body in which the link has a pose; None for a mesh.
+    """Return the primitive of a <collision> or <visual>; None for a mesh.
+
+    Args:
+        collision: element <collision> or <visual>.
+        body: body of the shape.
+        link: pose of the link in the body.
 
     Raises:
-        ImportFileError: there is none, or several.
+        ImportFileError: the element has no shape, or several.
     """
     geometry = single(collision, "geometry")
     found = [e for e in geometry.children if e.tag in (*SHAPES, "mesh")] if geometry is not None else []
@@ -75,10 +80,10 @@ def shape_of(collision: Element, body: Body, link: FramePose) -> Shape | None:
 
 
 def mesh_of(element: Element, body: Body, link: FramePose, folder: MeshFolder) -> Mesh:
-    """The mesh of a <collision> or <visual>.
+    """Return the mesh of a <collision> or <visual>; ``link`` is the pose of the link in the body.
 
     Raises:
-        ImportFileError: it is outside of the folder in which it may be, or not there.
+        ImportFileError: the mesh is outside of ``folder``, or does not exist.
     """
     geometry = single(element, "geometry")
     assert geometry is not None

@@ -1,9 +1,9 @@
-"""What a URDF file says, checked word by word: links, joints and their numbers. No mechanics yet.
+"""Read links, joints and their numbers from a URDF file and check every word, without mechanics.
 
-Read: names, joint types, origins, axes, mass properties, mimic, damping, friction. Limits, collisions and visuals are
-kept as they are, for those who ask for them. Known and left out: material, safety controllers, calibration,
-transmissions, sensors and simulator extensions such as <gazebo>. Other elements and attributes are listed in
-``Description.notes``.
+This module reads names, joint types, origins, axes, mass properties, mimic, damping and friction. It keeps limits,
+collisions and visuals as elements, for other modules. It ignores material, safety controllers, calibration,
+transmissions, sensors and simulator extensions such as <gazebo>. ``Description.notes`` lists all other elements and
+attributes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAXIMUM_NAME = 200
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _XACRO = re.compile(r"\$\{|\$\(")
 
-# Elements without a bearing on the equations of motion, or of other programs; what is inside is not looked at.
+# Elements that do not affect the equations of motion, or that belong to other programs; their contents are not checked.
 _LEFT_OUT = {
     "robot": {"material", "transmission", "gazebo", "sensor", "ros2_control", "mujoco", "plugin"},
     "link": {"gazebo", "contact", "collision_checking", "self_collision_checking", "verbose", "sensor"},
@@ -34,7 +34,7 @@ _LEFT_OUT = {
     "collision": {"verbose", "material"},
     "visual": {"material"},
 }
-# Elements that are read, by the element in which they stand, and attributes.
+# Elements that are read, by parent element, and attributes.
 _READ = {
     "robot": {"link", "joint"},
     "link": {"inertial", "visual", "collision"},
@@ -71,13 +71,13 @@ _ATTRIBUTES = {
 
 @dataclass(frozen=True, slots=True)
 class UrdfLink:
-    """A link as the file gives it.
+    """A link of a URDF file.
 
     Attributes:
         name, place: name and "file:line:column".
-        inertial: mass properties in the axes of the inertial frame; None where the file gives none.
+        inertial: mass properties along the axes of the inertial frame; None without <inertial>.
         inertial_pose: pose of the inertial frame, whose origin is the mass centre, in the link.
-        collisions, visuals: its <collision> and <visual> elements, which nobody has read yet.
+        collisions, visuals: <collision> and <visual> elements, still unchecked.
     """
 
     name: str
@@ -90,7 +90,7 @@ class UrdfLink:
 
 @dataclass(frozen=True, slots=True)
 class Mimic:
-    """q = multiplier * q_of(joint) + offset."""
+    """Dependence of a coordinate on another joint: q = multiplier * q_of(joint) + offset."""
 
     joint: str
     multiplier: float
@@ -99,18 +99,18 @@ class Mimic:
 
 @dataclass(frozen=True, slots=True)
 class UrdfJoint:
-    """A joint as the file gives it.
+    """A joint of a URDF file.
 
     Attributes:
         name, place, kind: name, "file:line:column", and type such as "revolute".
         parent, child: names of links.
-        pose: of the joint frame (which is the child's link frame at q = 0) in the parent link.
-        axis: unit vector in the joint frame; (1, 0, 0) unless given.
-        mimic: the joint it follows, if any.
-        damping: [N m s/rad or N s/m].
+        pose: pose in the parent link of the joint frame, which is the child's link frame at q = 0.
+        axis: unit vector in the joint frame; default (1, 0, 0).
+        mimic: joint that it follows; None without <mimic>.
+        damping: damping coefficient [N m s/rad or N s/m].
         friction: Coulomb friction [N m or N].
-        limits: what <limit> says, in words; empty where there is none.
-        limit: the element <limit>; None where there is none.
+        limits: contents of <limit> as text; empty without <limit>.
+        limit: element <limit>; None without one.
     """
 
     name: str
@@ -129,7 +129,7 @@ class UrdfJoint:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A robot: links and joints by name in the order of the file, and what was found but not used."""
+    """A robot: links and joints by name, in the order of the file, and notes on unused parts."""
 
     name: str
     source: str
@@ -139,10 +139,10 @@ class Description:
 
 
 def read_description(robot: Element, source: str, kinds: Collection[str]) -> Description:
-    """The description in the element <robot>; ``kinds`` are the joint types that exist.
+    """Return the description in the element <robot>; ``kinds`` are the known joint types.
 
     Raises:
-        ImportFileError: naming file, line, element and attribute.
+        ImportFileError: the file is invalid; the message names file, line, element and attribute.
     """
     require_outermost(robot, "robot", "a URDF file")
     _refuse_xacro(robot)
@@ -174,7 +174,7 @@ def _link(element: Element, notes: list[str]) -> UrdfLink:
 
 
 def _mass_properties(inertial: Element) -> MassProperties:
-    """Mass properties in the axes of the inertial frame."""
+    """Return mass properties along the axes of the inertial frame."""
     (mass,) = read_numbers(_require(inertial, "mass"), "value", 1)
     if mass < 0.0:
         raise inertial.fault(f"the mass {shown(mass)} is negative; give a mass of zero or more [kg]")
@@ -243,7 +243,7 @@ def _not_negative(element: Element | None, attribute: str) -> float:
 
 
 def read_pose(element: Element) -> FramePose:
-    """The pose that the <origin> of an element gives; none means no displacement."""
+    """Return the pose in the <origin> of an element; without <origin>, the identity."""
     origin = single(element, "origin")
     if origin is None:
         return no_pose()
@@ -255,7 +255,7 @@ def read_pose(element: Element) -> FramePose:
 def read_numbers(
     element: Element, attribute: str, count: int, *, default: tuple[float, ...] | None = None
 ) -> tuple[float, ...]:
-    """``count`` finite numbers not beyond 1e12 from an attribute."""
+    """Return ``count`` numbers between -1e12 and 1e12 from an attribute; raise ImportFileError for other values."""
     if attribute not in element.attributes and default is not None:
         return default
     text = _text(element, attribute)
@@ -287,14 +287,14 @@ def _name(element: Element, what: str) -> str:
     name = _text(element, "name")
     if name != name.strip() or not name.isprintable() or len(name) > MAXIMUM_NAME:
         raise element.fault(
-            f"the {what} name {quote(name)} has blanks around it, signs that do not print or more than {MAXIMUM_NAME} "
+            f"the {what} name {quote(name)} has outer blanks, unprintable characters or more than {MAXIMUM_NAME} "
             "characters; give a plain name"
         )
     return name
 
 
 def single(element: Element, tag: str) -> Element | None:
-    """The one child with a tag; None where there is none, an error where there are several."""
+    """Return the only child with a tag, or None; raise ImportFileError if there are several."""
     found = [child for child in element.children if child.tag == tag]
     if len(found) > 1:
         raise found[1].fault(f"a second <{tag}> in one <{element.tag}>; keep one")
@@ -326,13 +326,13 @@ def _refuse_xacro(element: Element) -> None:
 
 
 def _note_unknown(element: Element, owner: str, notes: list[str], *, seen: bool = False) -> None:
-    """Note elements and attributes that are not URDF, with the nearest name; names with a prefix are extensions.
+    """Note elements and attributes that are not URDF, with the nearest known name; ignore names with a prefix.
 
     Args:
-        element: with the elements that it holds, except links and joints.
-        owner: robot, link or joint.
-        notes: is appended to.
-        seen: whether the element describes looks and nothing of the motion.
+        element: element to check, with its contents except links and joints.
+        owner: robot, link or joint that contains it.
+        notes: list to which notes are appended.
+        seen: whether the element is part of a <visual>, which does not affect the motion.
     """
     left_out = _LEFT_OUT.get(element.tag, set())
     if element.tag in _READ:
@@ -361,5 +361,5 @@ def _note(notes: list[str], owner: str, words: str, note: str, seen: bool) -> No
 
 
 def about(place: str, message: str) -> ImportFileError:
-    """An error about a link or joint, by its place in the file."""
+    """Return an error about a link or joint at a place in the file."""
     return ImportFileError(f"{place}: {message}")

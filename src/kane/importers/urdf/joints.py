@@ -1,4 +1,4 @@
-"""The joint types of URDF, one row each: what they become, and where locking leaves them."""
+"""Table of the joint types of URDF: the joint of kane for each, and its pose when locked."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Coordinate: TypeAlias = str | Expr
 
 @dataclass(frozen=True, slots=True)
 class JointKind:
-    """One type of joint.
+    """A joint type of URDF.
 
     Attributes:
         freedoms: degrees of freedom.
-        make: the joint of kane from its coordinate (name or expression) and axis; None for joints that do not move.
-        locked: pose of the child in the joint frame at a value of the single coordinate, from axis and value.
+        make: returns the joint of kane from its coordinate (name or expression) and axis; None for fixed joints.
+        locked: returns the pose of the child in the joint frame from the axis and the value of the single coordinate.
     """
 
     freedoms: int

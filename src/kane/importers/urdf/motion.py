@@ -1,4 +1,4 @@
-"""How each joint of a description moves: by itself, after another joint, or not at all."""
+"""Determine how each joint of a description moves: independently, following another joint, or not at all."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kane.model.checks import near
 
 @dataclass(frozen=True, slots=True)
 class Locked:
-    """The joint stands still at this value of its coordinate [rad or m]."""
+    """Motion of a joint that is locked at this value of its coordinate [rad or m]."""
 
     value: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """q = multiplier * q_of(joint) + offset, where ``joint`` moves by itself."""
+    """Motion q = multiplier * q_of(joint) + offset, where ``joint`` moves independently."""
 
     joint: str
     multiplier: float = 1.0
@@ -33,11 +33,11 @@ UrdfMotion: TypeAlias = Locked | Following
 
 
 def joint_motions(robot: Description, lock: Mapping[str, float]) -> dict[str, UrdfMotion]:
-    """The motion of every joint; one that moves by itself follows its own name.
+    """Return the motion of every joint; an independent joint follows itself.
 
     Raises:
-        ImportFileError: mimic joints that go round in a circle, follow a joint that is not there or has not one
-            freedom, or have more than one freedom themselves.
+        ImportFileError: mimic joints follow each other in a loop, or follow an unknown joint or one with several
+            degrees of freedom; or a mimic joint itself has several.
     """
     known: dict[str, UrdfMotion] = {}
     for joint in robot.joints.values():
@@ -45,7 +45,7 @@ def joint_motions(robot: Description, lock: Mapping[str, float]) -> dict[str, Ur
         while joint.name not in known:
             if joint.name in followers:
                 words = " -> ".join(quote(name) for name in (*list(followers)[:8], joint.name))
-                raise about(joint.place, f"mimic joints follow each other in a circle: {words}; remove one <mimic>")
+                raise about(joint.place, f"mimic joints follow each other in a loop: {words}; remove one <mimic>")
             motion = _own_motion(joint, lock)
             if motion is not None:
                 known[joint.name] = motion
@@ -58,7 +58,7 @@ def joint_motions(robot: Description, lock: Mapping[str, float]) -> dict[str, Ur
 
 
 def _own_motion(joint: UrdfJoint, lock: Mapping[str, float]) -> UrdfMotion | None:
-    """The motion of a joint that does not depend on another, else None."""
+    """Return the motion of a joint that does not depend on another joint, else None."""
     kind = JOINT_KINDS[joint.kind]
     if joint.name in lock:
         value = lock[joint.name]
@@ -81,14 +81,14 @@ def _leader(robot: Description, joint: UrdfJoint) -> UrdfJoint:
     leader = robot.joints.get(joint.mimic.joint)
     what = f"joint {quote(joint.name)} mimics {quote(joint.mimic.joint)}"
     if leader is None:
-        raise about(joint.place, f"{what}, which is not there; {near(joint.mimic.joint, list(robot.joints))}")
+        raise about(joint.place, f"{what}, which does not exist; {near(joint.mimic.joint, list(robot.joints))}")
     if JOINT_KINDS[leader.kind].freedoms > 1:
         raise about(joint.place, f"{what}, which is {leader.kind} and has no single coordinate; remove <mimic>")
     return leader
 
 
 def _after(joint: UrdfJoint, known: Mapping[str, UrdfMotion]) -> UrdfMotion:
-    """The motion of a mimic joint, that of its leader being known."""
+    """Return the motion of a mimic joint from the known motion of its leader."""
     mimic = joint.mimic
     assert mimic is not None
     leader = known[mimic.joint]
@@ -101,10 +101,11 @@ def _after(joint: UrdfJoint, known: Mapping[str, UrdfMotion]) -> UrdfMotion:
 
 
 def read_lock(robot: Description, lock: Mapping[str, float] | Iterable[str] | None) -> dict[str, float]:
-    """Joint names to the values at which they are locked, from names alone (locked at 0) or names and values.
+    """Return the values at which joints are locked, by joint name, from names alone (locked at 0) or names and values.
 
     Raises:
-        ModelError: an unknown joint, or a value that is not a finite number.
+        ImportFileError: a joint is unknown.
+        ModelError: ``lock`` is neither names nor a dict, or a value is not a finite number.
     """
     if lock is None:
         return {}

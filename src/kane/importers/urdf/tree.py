@@ -1,4 +1,4 @@
-"""From links and joints to rigid bodies and the joints that move: fixed and locked joints lump their links."""
+"""Lump links that fixed or locked joints connect into rigid bodies, and check masses and the tree of joints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kane.importers.urdf.motion import Following, Locked, UrdfMotion
 from kane.importers.xml_reader import quote
 from kane.model.checks import near
 
-# Faults told at length in one message.
+# Largest number of faults that one message describes in full.
 MOST_FAULTS = 10
 
 
@@ -23,9 +23,11 @@ class Lump:
     """Links that do not move relative to each other.
 
     Attributes:
-        links: each with its pose in the first, whose frame is that of the whole.
-        above: index of the lump that carries this one; None for the first.
-        joint: the joint that carries it, with ``pose`` of the joint frame in the lump above, and ``motion``.
+        links: links with their poses in the first link, whose frame is the frame of the lump.
+        above: index of the parent lump; None for the first.
+        joint: joint between the parent lump and this one.
+        pose: pose of the joint frame in the parent lump.
+        motion: motion of the joint.
     """
 
     links: list[tuple[UrdfLink, FramePose]] = field(default_factory=list)
@@ -36,16 +38,16 @@ class Lump:
 
     @property
     def name(self) -> str:
-        """The name of the first link."""
+        """Name of the first link."""
         return self.links[0][0].name
 
 
 def lump_links(robot: Description, motions: Mapping[str, UrdfMotion]) -> list[Lump]:
-    """The lumps of a robot, depth first from its root in the order of the file; a lump comes after the one above it.
+    """Return the lumps of a robot, depth first from its root, in the order of the file; parents come before children.
 
     Raises:
-        ImportFileError: a joint names a link that is not there, a link hangs on two joints, there are several roots or
-            none, links hang on each other in a circle.
+        ImportFileError: a joint names an unknown link, a link is the child of two joints, there is not exactly one
+            root, or joints form a loop.
     """
     below = _joints_below(robot)
     root = _root(robot)
@@ -65,12 +67,12 @@ def lump_links(robot: Description, motions: Mapping[str, UrdfMotion]) -> list[Lu
     reached = {link.name for part in lumps for link, _ in part.links}
     for name, link in robot.links.items():
         if name not in reached:
-            raise about(link.place, f"link {quote(name)} hangs on itself in a circle of joints; remove one of them")
+            raise about(link.place, f"link {quote(name)} is in a closed loop of joints; remove one of them")
     return lumps
 
 
 def _joints_below(robot: Description) -> dict[str, list[UrdfJoint]]:
-    """The joints that each link carries, in the order of the file."""
+    """Return the joints of which each link is the parent, in the order of the file."""
     below: dict[str, list[UrdfJoint]] = {name: [] for name in robot.links}
     above: dict[str, UrdfJoint] = {}
     for joint in robot.joints.values():
@@ -81,8 +83,8 @@ def _joints_below(robot: Description) -> dict[str, list[UrdfJoint]]:
         if joint.child in above:
             raise about(
                 joint.place,
-                f"link {quote(joint.child)} hangs on joint {quote(joint.name)} and {quote(above[joint.child].name)}; a "
-                " URDF is a tree, so give it one parent and close the loop by a constraint afterwards",
+                f"link {quote(joint.child)} is the child of joint {quote(joint.name)} and "
+                f"{quote(above[joint.child].name)}; give it one parent, and close the loop by a constraint afterwards",
             )
         above[joint.child] = joint
         below[joint.parent].append(joint)
@@ -95,29 +97,28 @@ def _root(robot: Description) -> UrdfLink:
     if len(roots) == 1:
         return roots[0]
     if not roots:
-        raise ImportFileError(f"{robot.source}: every link hangs on another, in a circle; remove one of the joints")
+        raise ImportFileError(f"{robot.source}: the joints form a loop without a root link; remove one of the joints")
     names = ", ".join(quote(link.name) for link in roots[:4])
     raise about(
         roots[1].place,
-        f"{len(roots)} links hang on no joint ({names}{', ...' if len(roots) > 4 else ''}); "
+        f"{len(roots)} links are the child of no joint ({names}{', ...' if len(roots) > 4 else ''}); "
         "connect all but one of them by joints",
     )
 
 
 def mass_properties(lumps: Collection[Lump], repair: Collection[str], notes: list[str]) -> list[MassProperties]:
-    """Mass properties of each lump in the frame of its first link; links without <inertial> have none.
+    """Return the mass properties of each lump in the frame of its first link; links without <inertial> add nothing.
 
-    What counts is the whole: a link whose inertia no body can have is noted where it is lumped with others that make up
-    for it, and is an error where they do not.
+    The inertia of each lump must be valid. A link with an invalid inertia in a valid lump is noted.
 
     Args:
-        lumps: the lumps that move.
-        repair: names of the links whose inertia is to be replaced by the nearest valid one where it is not valid.
-        notes: is appended to.
+        lumps: moving lumps.
+        repair: names of links whose inertia, if invalid, is replaced by the nearest valid inertia.
+        notes: list to which notes are appended.
 
     Raises:
-        ImportFileError: a lump has an inertia that no body can have; the links at fault are named, with the nearest
-            valid one for each.
+        ImportFileError: the inertia of a lump is invalid; the message names its faulty links, with the nearest valid
+            inertia for each.
     """
     made = []
     faulty: dict[str, str] = {}
@@ -127,7 +128,7 @@ def mass_properties(lumps: Collection[Lump], repair: Collection[str], notes: lis
         if faults and _fault(part.links[0][0], whole):
             faulty.update(faults)
         else:
-            kept = f"it is kept, for {quote(part.name)} as a whole is valid"
+            kept = f"it is kept, because {quote(part.name)} as a whole is valid"
             notes.extend(f"{fault}; {kept}" for fault in faults.values())
         made.append(whole)
     if faulty:
@@ -136,13 +137,13 @@ def mass_properties(lumps: Collection[Lump], repair: Collection[str], notes: lis
             listed += f"\n  and {len(faulty) - MOST_FAULTS} more"
         cure = ", ".join(map(repr, dict.fromkeys([*repair, *faulty])))
         raise ImportFileError(
-            f"{listed}\nCorrect the file, or have the nearest valid inertia put in its place: repair=[{cure}]"
+            f"{listed}\nCorrect the file, or replace the inertia by the nearest valid one: repair=[{cure}]"
         )
     return made
 
 
 def _in_lump(link: UrdfLink, pose: FramePose, repair: Collection[str], faults: dict[str, str]) -> MassProperties:
-    """Mass properties of a link in the frame of its lump, repaired where that is asked for; faults are added."""
+    """Return the mass properties of a link in the frame of its lump; repair invalid ones or add them to ``faults``."""
     own = link.inertial
     if own is None:
         return NO_MASS
@@ -155,7 +156,7 @@ def _in_lump(link: UrdfLink, pose: FramePose, repair: Collection[str], faults: d
 
 
 def _fault(link: UrdfLink, properties: MassProperties) -> str:
-    """What is wrong with mass properties, with the nearest valid inertia; empty where nothing is."""
+    """Return a message on invalid mass properties, with the nearest valid inertia; empty if they are valid."""
     try:
         checked_inertia(f"link {quote(link.name)}", properties.mass, properties.inertia)
     except ModelError as error:
@@ -164,14 +165,14 @@ def _fault(link: UrdfLink, properties: MassProperties) -> str:
 
 
 def require_mass(lumps: list[Lump], masses: list[MassProperties], base: str | None) -> None:
-    """Refuses freedoms that move no mass, for their acceleration would be undetermined.
+    """Raise ImportFileError if a joint moves no mass, because its acceleration would be undetermined.
 
     Args:
-        lumps, masses: the lumps and their mass properties.
-        base: name of the joint that carries the first lump, None where it is fixed to the ground.
+        lumps, masses: lumps and their mass properties.
+        base: name of the joint between the ground and the first lump; None if that is fixed.
 
     Raises:
-        ImportFileError: naming every joint that moves massless links only.
+        ImportFileError: a joint moves only massless links; the message names all such joints.
     """
     outboard = [properties.mass for properties in masses]
     for index in range(len(lumps) - 1, 0, -1):

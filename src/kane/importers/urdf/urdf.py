@@ -1,4 +1,4 @@
-"""Models from URDF files."""
+"""Import models from URDF files."""
 
 from __future__ import annotations
 
@@ -44,42 +44,44 @@ def load_urdf(
     restitution: float | Poisson | Newton = 0.0,
     hulls: int | None = None,
 ) -> Model:
-    """The model that a URDF file describes.
+    """Return the model that a URDF file describes.
 
-    Links joined by fixed and locked joints are one body, named after the first of them; the others are named frames of
-    it (``model.frames``). Joints become revolute, prismatic or free ones, their coordinates named like the joints and
-    ordered depth first, children in the order of the file (Pinocchio sorts them by name). A mimic joint's coordinate is
-    ``multiplier * other + offset``. Every joint of one freedom that moves by itself has a ``Motor`` whose input is
-    named ``tau_<joint>``; damping becomes a ``Damper``. Inertia is taken about the mass centre, as URDF has it. Roll,
-    pitch and yaw within 1e-9 rad of a multiple of pi/2 are that multiple: 1.57079632679 is a right angle, 1.5708 not.
+    Links connected by fixed or locked joints form one body with the name of the first link; the other links become
+    named frames of it (``model.frames``). Joints become revolute, prismatic, planar or free joints. Coordinates have
+    the names of the joints and are ordered depth first, children in the order of the file (Pinocchio sorts them by
+    name). A mimic joint has the coordinate ``multiplier * other + offset``. Every independent joint with one degree of
+    freedom has a ``Motor`` with the input ``tau_<joint>``. Damping becomes a ``Damper``. As in URDF, inertia is about
+    the mass centre. Roll, pitch and yaw within 1e-9 rad of a multiple of pi/2 are replaced by it: 1.57079632679 counts
+    as a right angle, 1.5708 does not.
 
-    Limits become stops and collision primitives contacts with a floor where that is asked for; <visual> elements become
-    shapes, which are shown and nothing else: primitives, and meshes in the package of the file, which are not opened
-    before they are drawn. Not modelled: transmissions, extensions, Coulomb friction of joints, contacts between links.
-    They are listed in ``model.notes``. One ``ImportFileWarning`` names the parts that change the motion. Limits that
-    are left out without ``stops=False`` are among them, and elements and attributes that are not URDF.
+    On request, limits become stops, and collision primitives become contacts with a floor. <visual> primitives and
+    meshes become shapes for pictures; meshes are opened only when they are drawn. Transmissions, extensions, Coulomb
+    friction of joints and contacts between links are not modelled. ``model.notes`` lists parts that are left out. One
+    ``ImportFileWarning`` names those that change the motion, elements and attributes that are not URDF, and limits that
+    are left out without ``stops=False``.
 
     Args:
         source: path of the file; or its text, as bytes or as a str that begins with "<".
-        base: joint between the ground and the root link, such as ``kane.Free()``; fixed to the ground unless given, and
-            then the mass of the root link and what is welded to it does not matter and is left out.
-        lock: names of joints that stand still, at 0; or a dict of names and values [rad or m].
-        repair: names of links whose inertia, where no body can have it, is replaced by the nearest valid one.
-        root: folder in which the file and its meshes must lie, symbolic links followed. Unless given: the file in its
-            own folder, meshes in the package that they name (a folder above the file, or beside one), or else in that
-            of the file (where package.xml is). It does not change what ``source`` is relative to: the working folder.
-        stops: whether the limits of joints become stops, without rebound (``Model.stop``). False leaves them
-            out without a warning; so does None, with one.
-        floor: height of a level floor on which boxes, spheres, cylinders and capsules that <collision> describes come
-            into contact [m], named after their links (``Model.contact``). None for no floor.
-        friction, restitution: of the floor, as ``Model.contact`` takes them.
-        hulls: lets the convex hulls of collision meshes touch the floor too, with at most so many corners each, 4 or
-            more; ``model.notes`` says how far they are from their meshes. None leaves meshes out.
+        base: joint between the ground and the root link, such as ``kane.Free()``. By default the root link is fixed to
+            the ground, and the mass of its body is ignored.
+        lock: names of joints that are locked at 0; or a dict of names and values [rad or m].
+        repair: names of links whose inertia, if physically impossible, is replaced by the nearest valid inertia.
+        root: folder that must contain the file and its meshes, after symbolic links are resolved. By default, the file
+            is in its own folder, and meshes are in the package that they name (a folder above the file, or a subfolder
+            of one) or in the package of the file (with package.xml). ``source`` is always relative to the working
+            folder.
+        stops: whether the limits of joints become stops without rebound (``Model.stop``). False leaves them out
+            without a warning, None with a warning.
+        floor: height of a level floor that <collision> boxes, spheres, cylinders and capsules can touch [m]; None for
+            no floor. Contacts have the names of the links (``Model.contact``).
+        friction, restitution: properties of the floor, as for ``Model.contact``.
+        hulls: largest number of corners, 4 or more, of the convex hulls by which collision meshes touch the floor;
+            ``model.notes`` lists their distances from the meshes. None leaves meshes out.
 
     Raises:
         ImportFileError: the file cannot be read, is malformed, hostile or not a tree, its numbers are not physical, or
             nothing can touch the floor; the message names file, line, element and the cure.
-        ModelError: an argument is not what it should be, or names in the file clash.
+        ModelError: an argument is invalid, or names in the file clash.
     """
     if base is not None and not isinstance(base, Joint):
         raise ModelError(f"base= is {shown(base)}; give a joint such as kane.Free(), or None to fix the root link")
@@ -104,7 +106,7 @@ def load_urdf(
     add_visuals(model, bodies, lumps, folder)
     warn_of_missing(robot.source, model.notes)
     if wanted.floor is not None:
-        require_touching(model, robot.source, "<collision> boxes, spheres, cylinders or capsules to links that move")
+        require_touching(model, robot.source, "<collision> boxes, spheres, cylinders or capsules to moving links")
     return model
 
 
@@ -139,7 +141,7 @@ def _model(
 
 
 def _limit(model: Model, lumps: list[Lump], wanted: Wanted) -> None:
-    """Stops at the limits of joints, or what to say where there are none."""
+    """Add stops at the limits of joints, or notes if the limits are left out."""
     if wanted.stops:
         add_stops(model, lumps)
         return
@@ -186,14 +188,14 @@ def _resist(model: Model, connection: Connection, joint: UrdfJoint) -> None:
 
 
 def _name_frames(model: Model, body: Body, part: Lump) -> None:
-    """Name a frame for every link that has become part of ``body``, but for the one whose name the body has."""
+    """Add a named frame for every link of ``body``, except for the link whose name the body has."""
     for link, pose in part.links if body is model.ground else part.links[1:]:
         model.frame(_free_name(model, link.name), body, at=pose.position, orientation=pose.rotation)
 
 
 def _free_name(model: Model, link: str) -> str:
-    """The name of a link, unless it is that of the ground."""
+    """Return the name of a link, with an ending if the ground has the same name."""
     if link != model.ground.name:
         return link
-    model.notes.append(f"link {quote(link)} is called {link + '_link'!r}, for kane calls the inertial frame so")
+    model.notes.append(f"link {quote(link)} is renamed {link + '_link'!r}, because it has the inertial frame's name")
     return link + "_link"

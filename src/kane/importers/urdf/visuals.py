@@ -1,4 +1,4 @@
-"""What links of a URDF file look like: primitives, and meshes inside the package of the file."""
+"""Import the visuals of URDF links: primitives, and meshes inside the package of the file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kane.model.shapes import Shape
 
 
 def add_visuals(model: Model, bodies: list[Body], lumps: list[Lump], folder: MeshFolder) -> None:
-    """Shapes of all <visual> elements; what cannot be shown is noted, for it has no bearing on the motion."""
+    """Add the shapes of all <visual> elements; note those that cannot be shown, as they do not affect the motion."""
     for body, part in zip(bodies, lumps, strict=True):
         for link, pose in part.links:
             for element in link.visuals:
