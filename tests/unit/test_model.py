@@ -343,7 +343,7 @@ def test_gravity_may_depend_on_parameters_but_not_on_the_motion():
 
 
 FRAMES = {
-    "nowhere": (lambda m: m.frame("f", None), r"None is not a body of model 'small'; give what"),
+    "nowhere": (lambda m: m.frame("f", None), r"None is not a body of model 'small'; give one from"),
     "name of nothing": (lambda m: m.frame("f", "Z"), r"there is no body 'Z'; known are ground"),
     "foreign body": (
         lambda m: m.frame("f", OTHER_BODY),
