@@ -27,7 +27,7 @@ class Commands(typer.core.TyperGroup):
         return [*COMMANDS]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command of this name; None if there is no such command."""
+        """Return the command of this name; None if the name is unknown."""
         if cmd_name in COMMANDS and cmd_name not in self.commands:
             alone = typer.Typer(add_completion=False)
             alone.command(cmd_name)(getattr(import_module(f"kane.cli.{cmd_name}"), cmd_name))
