@@ -95,7 +95,7 @@ NAMES: Mapping[str, str] = {
 STEP = "give the step to kane.simulate(dyn, until=10, integrator=..., dt=0.01)"
 # Advice for calls with arguments that belong to another call.
 ELSEWHERE: Mapping[str, str] = {**dict.fromkeys(("RK4", "Gauss4", "Midpoint"), STEP)}
-# Classes whose methods are called at every state, or many times for each node of a derivation, are not wrapped.
+# Classes whose methods are not wrapped, because they are called at every state, or many times for each node.
 QUICK = ("Dynamics", "Stepper", "Derivatives", "Rotation")
 NODES = ("Expr",)
 

@@ -32,9 +32,9 @@ class PassiveMidpoint:
     This includes permanent and intermittent constraints, impacts, whose losses are in the ledger, and dry friction.
     Nothing may be prescribed in time, no constraint may move anything by itself, and inputs must be numbers.
 
-    The method is of first order. It evaluates loads without a potential, such as dampers and friction, at the start of
-    a step; so it does for one of the speeds in the velocity terms. Each step solves one linear system, with the coupler
-    at the middle of the step.
+    The method is of first order. Loads without a potential, such as dampers and friction, are evaluated at the start of
+    a step, and so is one of the speeds in the velocity terms. Each step solves one linear system, with the coupler at
+    the middle of the step.
 
     Source: Kim et al. 2017; Brown & Colgate 1997.
     """

@@ -132,8 +132,8 @@ def energy_made(log: Matrix, rules: Vector) -> Vector:
     """Return the energy made by the coupler up to each tick [J]: given to operator and mechanism, and stored in it.
 
     This is the passivity observer. Energy at the operator counts s/c times, as the coupler sees it. A continuous
-    coupler only dissipates, so that the result decreases. Sampling increases it, except for a delay inside the device.
-    Clamping increases it too, because the mechanism gets energy that the operator did not supply.
+    coupler only dissipates, so that the result decreases. Sampling increases it; the effect of a delay inside the
+    device is not included. Clamping increases it too, because the mechanism gets energy that the operator did not give.
 
     Source: Hannaford & Ryu 2002.
     """

@@ -69,7 +69,7 @@ class SampledLoop:
         return max(0.0, self.delay - self.late * self.period)
 
     def pushed(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the transition matrix of [x, v] over one sample, and its decrease by each force, newest first."""
+        """Return the one-sample transition matrix of [x, v], and the decrease of [x, v] per force, newest first."""
         part = self.part
         before, push_before = self._free(part)
         after, push_after = self._free(self.period - part)

@@ -145,7 +145,7 @@ class Session:
         self._commands.wish(at.DISARM)
 
     def clutch(self, held: bool) -> None:
-        """Decouple device and mechanism if ``held`` is True; if False, couple them at their current positions.
+        """Decouple device and mechanism while ``held`` is True; then couple them again at their current positions.
 
         Raises:
             ModelError: ``held`` is neither True nor False, or the session is closed.
